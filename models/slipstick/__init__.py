@@ -1,0 +1,1 @@
+"""slipstick: a performance-model calculator for parallel systems."""

@@ -1,0 +1,127 @@
+"""Everything that can go wrong, as one tree.
+
+::
+
+    SlipstickError
+    |-- InputError            the input is wrong; the command line ends with status 2
+    |   |-- SpecError         problems in files, all at once, each with its place
+    |   |-- UnitError         a quantity that cannot be read or turned into another unit
+    |   |-- FormulaError      text that is not arithmetic on known names
+    |   |-- ModelError        a model, law or expression that cannot be built
+    |   |-- UnknownNameError  a name that is not there, with the nearest that are
+    |   `-- MissingExtraError an optional library is not installed
+    `-- NoAnswerError         the model has no answer; the command line ends with status 1
+
+Why this shape: callers act on two things only, whether the input or the model is at fault, and
+where. So the two branches are the two exit statuses, and a place travels as a `Problem`, not as text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+__all__ = [
+    "FormulaError",
+    "InputError",
+    "MissingExtraError",
+    "ModelError",
+    "NoAnswerError",
+    "Problem",
+    "SlipstickError",
+    "SpecError",
+    "UnitError",
+    "UnknownNameError",
+    "did_you_mean",
+]
+
+MOST_PROBLEMS_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Problem:
+    """One thing that is wrong, and where: 1-based line and column, dotted path."""
+
+    file: str
+    line: int
+    column: int
+    path: str
+    message: str
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}:{self.column}"
+        return f"{place}: {self.path}: {self.message}" if self.path else f"{place}: {self.message}"
+
+
+class SlipstickError(Exception):
+    """Root of every error that slipstick raises on purpose."""
+
+
+class InputError(SlipstickError):
+    """The input is wrong; whoever wrote it can mend it."""
+
+
+class SpecError(InputError):
+    """Problems found in files, collected and sorted by place."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems: tuple[Problem, ...] = tuple(sorted(set(problems)))
+        shown = [str(problem) for problem in self.problems[:MOST_PROBLEMS_SHOWN]]
+        hidden = len(self.problems) - len(shown)
+        if hidden > 0:
+            shown.append(f"and {hidden} more problems")
+        super().__init__("\n".join(shown))
+
+
+class UnitError(InputError):
+    """A quantity cannot be read, or is of another dimension than the one wanted."""
+
+
+class FormulaError(InputError):
+    """A text is not arithmetic on known names; `column` is 1-based within the text."""
+
+    def __init__(self, message: str, column: int = 1) -> None:
+        self.column = column
+        super().__init__(message)
+
+
+class ModelError(InputError):
+    """A model, law or expression cannot be built or evaluated as asked."""
+
+
+class UnknownNameError(InputError):
+    """A name is not among the known ones."""
+
+    def __init__(self, kind: str, name: str, known: Sequence[str]) -> None:
+        self.kind, self.name, self.known = kind, name, tuple(known)
+        super().__init__(f"there is no {kind} {name!r}{did_you_mean(name, known)}")
+
+
+class MissingExtraError(InputError):
+    """An optional library is not installed."""
+
+    def __init__(self, library: str, purpose: str, extra: str) -> None:
+        self.library, self.extra = library, extra
+        super().__init__(f"{purpose} needs {library}: pip install 'slipstick[{extra}]'")
+
+
+class NoAnswerError(SlipstickError):
+    """The model is well formed but has no answer, for instance because a time overflows."""
+
+
+def did_you_mean(name: str, known: Sequence[str], most: int = 12) -> str:
+    """Word a suggestion for a mistyped name: the nearest, else all if they are few.
+
+    >>> did_you_mean("adaptor", ["adapter", "switch"])
+    "; did you mean 'adapter'?"
+    >>> did_you_mean("x", ["adapter", "switch"])
+    '; known: adapter, switch'
+    """
+    near = get_close_matches(name[:80], known, n=1, cutoff=0.6)
+    if near:
+        return f"; did you mean {near[0]!r}?"
+    if not known:
+        return ""
+    listed = ", ".join(known[:most])
+    return f"; known: {listed}" + (", ..." if len(known) > most else "")
