@@ -1,0 +1,90 @@
+"""Answers: labelled values with units, the account of time, shares, and how it was got."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+__all__ = ["Answer", "Limit", "Takeover", "Value"]
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A number with its base unit and, where the method gives them, bounds or an interval."""
+
+    value: float | None
+    unit: str
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Takeover:
+    """At `value` of the parameter `path` another stage becomes the longest."""
+
+    path: str
+    value: float
+    unit: str
+    stage: str
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """Which serial stage limits a pipeline, and where another takes over.
+
+    Parameters
+    ----------
+    pipeline, stage : their names
+    stages : time of one item at each serial stage [s]
+    takeovers : nearest change of the limiting stage along each parameter
+    """
+
+    pipeline: str
+    stage: str
+    stages: Mapping[str, float]
+    takeovers: tuple[Takeover, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one method says of one model at one point.
+
+    Parameters
+    ----------
+    model, method : names
+    values : by name, such as ``time`` or ``processors_lost[lock]``
+    account : seconds of a processor in a cycle (or the whole program), by component; adds up to the time
+    technology : the same seconds by technology class
+    steps : the same seconds by step
+    once : time of one execution of each step [s]
+    useful : components that count as useful
+    share : by value and path, the fraction that one percent less buys; adds up to 1 for a time
+    gradient : by value and path, the derivative in base units
+    exact : equal to the model's expectation to rounding
+    failed : why there is no answer, or None
+    notes : what the method left out or assumed
+    limits : the limiting stage of each pipeline
+    point : coordinates on the axes of a study
+    given : what was set beside the files
+    """
+
+    model: str
+    method: str
+    values: Mapping[str, Value] = field(default_factory=dict)
+    account: Mapping[str, float] = field(default_factory=dict)
+    technology: Mapping[str, float] = field(default_factory=dict)
+    steps: Mapping[str, float] = field(default_factory=dict)
+    once: Mapping[str, float] = field(default_factory=dict)
+    useful: tuple[str, ...] = ()
+    share: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    gradient: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    exact: bool = False
+    failed: str | None = None
+    notes: tuple[str, ...] = ()
+    limits: tuple[Limit, ...] = ()
+    point: Mapping[str, float | str] = field(default_factory=dict)
+    given: Mapping[str, float | str] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> float | None:
+        """Give a value by name, in its base unit."""
+        return self.values[name].value

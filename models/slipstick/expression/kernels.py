@@ -1,0 +1,120 @@
+"""What each operator does to arrays, and to derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slipstick.errors import ModelError
+
+__all__ = ["ADJOINT", "KERNELS", "Array"]
+
+Array = NDArray[np.float64]
+Kernel = Callable[[Sequence[Array], Array], object]
+Adjoint = Callable[[Sequence[Array], Array, Array], Sequence["Array | None"]]
+
+
+def _fold(function: np.ufunc) -> Kernel:
+    def kernel(args: Sequence[Array], out: Array) -> None:
+        function(args[0], args[1], out=out)
+        for arg in args[2:]:
+            function(out, arg, out=out)
+
+    return kernel
+
+
+def _select(args: Sequence[Array], out: Array) -> None:
+    x, limit, below, above = args
+    out[...] = np.where(x <= limit, below, above)
+
+
+def _ceil_log(args: Sequence[Array], out: Array) -> None:
+    counts, radices = np.broadcast_arrays(*args)
+    result = np.empty(counts.shape)
+    for radix in np.unique(radices):
+        chosen = radices == radix
+        result[chosen] = np.searchsorted(_reaches(float(radix)), counts[chosen], side="left")
+    out[...] = result
+
+
+def _reaches(radix: float) -> Array:
+    """List the largest doubles not above radix^k, k = 0, 1, ...: comparing with them is exact."""
+    if radix < 2 or radix != int(radix):
+        raise ModelError(f"the radix of a tree must be a whole number of at least 2, got {radix:g}")
+    reaches, power = [], 1
+    while power < 1 << 1023:
+        nearest = float(power)
+        reaches.append(nearest if int(nearest) <= power else float(np.nextafter(nearest, 0.0)))
+        power *= int(radix)
+    return np.array(reaches)
+
+
+def _power(args: Sequence[Array], out: Array) -> None:
+    # Multiplying keeps one point and the same point in a sweep equal to the last bit; np.power does not.
+    base, exponent = args[0], int(args[1].flat[0])
+    square, result = base, np.ones_like(base)
+    for bit in reversed(bin(abs(exponent))[2:]):
+        result = result * square if bit == "1" else result
+        square = square * square
+    out[...] = result if exponent >= 0 else 1.0 / result
+
+
+KERNELS: dict[str, Kernel] = {
+    "sum": _fold(np.add),
+    "difference": _fold(np.subtract),
+    "product": _fold(np.multiply),
+    "quotient": _fold(np.divide),
+    "max": _fold(np.maximum),
+    "min": _fold(np.minimum),
+    "ceil": lambda args, out: np.ceil(args[0], out=out),
+    "floor": lambda args, out: np.floor(args[0], out=out),
+    "log2": lambda args, out: np.log2(args[0], out=out),
+    "sqrt": lambda args, out: np.sqrt(args[0], out=out),
+    "ceil_log": _ceil_log,
+    "power": _power,
+    "select": _select,
+}
+"""Each writes its result into `out`, which may not be one of several operands it still has to read."""
+
+
+def _first_attaining(args: Sequence[Array], value: Array, bar: Array) -> list[Array]:
+    """Give the whole derivative to the first operand that equals the extreme."""
+    free = np.ones(np.shape(value), dtype=bool)
+    shares = []
+    for arg in args:
+        attains = free & (arg == value)
+        free = free & ~attains
+        shares.append(np.where(attains, bar, 0.0))
+    return shares
+
+
+def _select_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
+    below = args[0] <= args[1]
+    return [None, None, np.where(below, bar, 0.0), np.where(below, 0.0, bar)]
+
+
+def _power_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
+    base, exponent = args[0], float(args[1].flat[0])
+    return [bar * exponent * value / base, None]
+
+
+ADJOINT: dict[str, Adjoint] = {
+    "sum": lambda args, value, bar: [bar] * len(args),
+    "difference": lambda args, value, bar: [bar, -bar],
+    "product": lambda args, value, bar: [bar * args[1], bar * args[0]],
+    "quotient": lambda args, value, bar: [bar / args[1], -bar * value / args[1]],
+    "max": _first_attaining,
+    "min": _first_attaining,
+    "ceil": lambda args, value, bar: [None],
+    "floor": lambda args, value, bar: [None],
+    "log2": lambda args, value, bar: [bar / (args[0] * np.log(2.0))],
+    "sqrt": lambda args, value, bar: [bar / (2.0 * value)],
+    "ceil_log": lambda args, value, bar: [None, None],
+    "power": _power_adjoint,
+    "select": _select_adjoint,
+}
+"""From operands, value and the derivative of the result, the derivative by each operand.
+
+None where there is none: steps are flat between their jumps, and a range limit only chooses."""

@@ -1,0 +1,400 @@
+"""The nodes of an expression: numbers, named parameters and operations on them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from slipstick.errors import ModelError
+from slipstick.expression.dimension import COUNT, Dimension
+
+__all__ = [
+    "Booked",
+    "Expr",
+    "Like",
+    "Number",
+    "Operation",
+    "Parameter",
+    "as_expr",
+    "ceil",
+    "ceil_log",
+    "floor",
+    "log2",
+    "maximum",
+    "minimum",
+    "parameters",
+    "select",
+    "sqrt",
+    "substitute",
+    "total",
+    "walk",
+    "zero",
+]
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*([.-][A-Za-z0-9_]+)*")
+_LONGEST_NAME = 256
+
+
+class Expr:
+    """Arithmetic on quantities; every node knows its dimension.
+
+    ``+ - * /`` and ``**`` (whole exponent) build larger trees and refuse to add seconds to bytes.
+    """
+
+    __slots__ = ()
+    dimension: Dimension
+
+    def __add__(self, other: Like) -> Expr:
+        return total([self, other])
+
+    def __radd__(self, other: Like) -> Expr:
+        return total([other, self])
+
+    def __sub__(self, other: Like) -> Expr:
+        return _difference(self, as_expr(other))
+
+    def __rsub__(self, other: Like) -> Expr:
+        return _difference(as_expr(other), self)
+
+    def __mul__(self, other: Like) -> Expr:
+        return _product(self, as_expr(other))
+
+    def __rmul__(self, other: Like) -> Expr:
+        return _product(as_expr(other), self)
+
+    def __truediv__(self, other: Like) -> Expr:
+        return _quotient(self, as_expr(other))
+
+    def __rtruediv__(self, other: Like) -> Expr:
+        return _quotient(as_expr(other), self)
+
+    def __pow__(self, exponent: int) -> Expr:
+        return _power(self, exponent)
+
+    def __neg__(self) -> Expr:
+        return _product(Number(-1.0), self)
+
+    def __repr__(self) -> str:
+        from slipstick.expression.text import text
+
+        return text(self)
+
+
+Like = Expr | float | int
+"""What an operator takes: an expression, or a plain number."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Number(Expr):
+    """A constant. Only zero and numbers in conditions carry a dimension of their own."""
+
+    value: float
+    dimension: Dimension = COUNT
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.value):
+            raise ModelError(f"a number in an expression must be finite, got {self.value!r}")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Parameter(Expr):
+    """A named quantity, usually with a base value.
+
+    Parameters
+    ----------
+    name : dotted path, as in the file it comes from
+    dimension : what it counts
+    value : base value in base units; None for the symbols of a law
+
+    >>> Parameter("parts", value=3.0) - 1
+    parts - 1
+    """
+
+    name: str
+    dimension: Dimension = COUNT
+    value: float | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.name) > _LONGEST_NAME or not _NAME.fullmatch(self.name):
+            raise ModelError(f"{self.name[:60]!r} cannot name a parameter: write letters, digits, _ - and dots")
+        if self.value is not None and not math.isfinite(self.value):
+            raise ModelError(f"parameter {self.name} must be finite, got {self.value!r}")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Operation(Expr):
+    """An operator applied to operands; made by the functions of this module only."""
+
+    operator: str
+    operands: tuple[Expr, ...]
+    dimension: Dimension
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Booked(Expr):
+    """The same value as `inner`, kept apart under a label so that an account can be read off it."""
+
+    label: str
+    inner: Expr
+    dimension: Dimension = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dimension", self.inner.dimension)
+
+
+def as_expr(value: Like) -> Expr:
+    """Take an expression as it is and a plain number as a constant."""
+    if isinstance(value, Expr):
+        return value
+    return Number(float(value))
+
+
+def zero(dimension: Dimension) -> Number:
+    """Nothing, of a dimension: what a sum of no times is."""
+    return Number(0.0, dimension)
+
+
+def total(terms: Iterable[Like], dimension: Dimension = COUNT) -> Expr:
+    """Add terms of one dimension, in order; no terms give zero of `dimension`."""
+    kept = [term for term in map(as_expr, terms) if not _is_number(term, 0.0)]
+    if not kept:
+        return zero(dimension)
+    if all(isinstance(term, Number) for term in kept):
+        return Number(math.fsum(_value(term) for term in kept), _one_dimension("add", kept))
+    return kept[0] if len(kept) == 1 else Operation("sum", tuple(kept), _one_dimension("add", kept))
+
+
+def maximum(*operands: Like) -> Expr:
+    """The largest operand. Its derivative belongs to the first operand that attains it."""
+    return _extreme("max", max, operands)
+
+
+def minimum(*operands: Like) -> Expr:
+    """The smallest operand. Its derivative belongs to the first operand that attains it."""
+    return _extreme("min", min, operands)
+
+
+def ceil(operand: Like) -> Expr:
+    """Round up to a whole number."""
+    return _of_count("ceil", operand, math.ceil)
+
+
+def floor(operand: Like) -> Expr:
+    """Round down to a whole number."""
+    return _of_count("floor", operand, math.floor)
+
+
+def log2(operand: Like) -> Expr:
+    """Take the logarithm to base 2, exact at powers of two."""
+    return _of_count("log2", operand, math.log2)
+
+
+def sqrt(operand: Like) -> Expr:
+    """Take the square root of a dimensionless quantity."""
+    return _of_count("sqrt", operand, math.sqrt)
+
+
+def ceil_log(operand: Like, radix: Like) -> Expr:
+    """Count the levels of a tree: the least whole k with radix^k >= operand, exactly.
+
+    >>> ceil_log(46_656, 36)  # 36^3, where a quotient of logarithms says 4
+    3
+    """
+    count, base = as_expr(operand), as_expr(radix)
+    _need_count("ceil_log", count, base)
+    if isinstance(count, Number) and isinstance(base, Number):
+        return Number(float(levels(count.value, base.value)))
+    return Operation("ceil_log", (count, base), COUNT)
+
+
+def levels(count: float, radix: float) -> int:
+    """Count the levels of a tree of `radix` that reaches `count` leaves, in integer arithmetic."""
+    if radix < 2 or radix != int(radix):
+        raise ModelError(f"the radix of ceil_log must be a whole number of at least 2, got {radix:g}")
+    k, reach = 0, 1
+    while reach < count:
+        k, reach = k + 1, reach * int(radix)
+    return k
+
+
+def select(operand: Like, limit: Like, below: Like, above: Like) -> Expr:
+    """Choose a range: `below` where operand <= limit, else `above`."""
+    x, edge, low, high = (as_expr(each) for each in (operand, limit, below, above))
+    _one_dimension("compare", [x, edge])
+    if isinstance(x, Number) and isinstance(edge, Number):
+        return low if x.value <= edge.value else high
+    return Operation("select", (x, edge, low, high), _one_dimension("choose between", [low, high]))
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """Yield every distinct node object once, operands before operations; depth does not matter."""
+    done: set[int] = set()
+    stack: list[tuple[Expr, bool]] = [(expr, False)]
+    while stack:
+        node, ready = stack.pop()
+        if id(node) in done:
+            continue
+        if ready:
+            done.add(id(node))
+            yield node
+        else:
+            stack.append((node, True))
+            stack.extend((operand, False) for operand in reversed(operands(node)))
+
+
+def operands(node: Expr) -> tuple[Expr, ...]:
+    """List what a node is computed from."""
+    if isinstance(node, Operation):
+        return node.operands
+    return (node.inner,) if isinstance(node, Booked) else ()
+
+
+def parameters(*roots: Expr) -> tuple[Parameter, ...]:
+    """List the parameters of expressions, each once, in order of appearance.
+
+    Raises ModelError if one name stands for two different quantities.
+    """
+    found: dict[str, Parameter] = {}
+    for root in roots:
+        for node in walk(root):
+            if isinstance(node, Parameter) and found.setdefault(node.name, node) != node:
+                raise ModelError(
+                    f"parameter {node.name} stands for two values, {found[node.name].value} and {node.value}; "
+                    "give each a name of its own"
+                )
+    return tuple(found.values())
+
+
+def substitute(root: Expr, replacements: Mapping[str, Like]) -> Expr:
+    """Put expressions in the place of parameters, by name."""
+    made: dict[int, Expr] = {}
+    for node in walk(root):
+        made[id(node)] = _rebuilt(node, made, replacements)
+    return made[id(root)]
+
+
+def _rebuilt(node: Expr, made: Mapping[int, Expr], replacements: Mapping[str, Like]) -> Expr:
+    if isinstance(node, Parameter):
+        if node.name not in replacements:
+            return node
+        new = as_expr(replacements[node.name])
+        _one_dimension(f"put in the place of {node.name}", [node, new])
+        return new
+    if isinstance(node, Operation):
+        inner = tuple(made[id(operand)] for operand in node.operands)
+        same = all(new is old for new, old in zip(inner, node.operands, strict=True))
+        return node if same else _REBUILD[node.operator](inner, node)
+    return replace(node, inner=made[id(node.inner)]) if isinstance(node, Booked) else node
+
+
+def _value(node: Expr) -> float:
+    assert isinstance(node, Number)
+    return node.value
+
+
+def _is_number(node: Expr, value: float) -> bool:
+    return isinstance(node, Number) and node.value == value
+
+
+def _one_dimension(verb: str, nodes: Iterable[Expr]) -> Dimension:
+    """Insist on a common dimension; a bare zero goes with anything."""
+    known = [node for node in nodes if not _is_number(node, 0.0)]
+    for node in known[1:]:
+        if node.dimension != known[0].dimension:
+            raise ModelError(
+                f"cannot {verb} [{known[0].dimension}] and [{node.dimension}]: {_short(known[0])} and {_short(node)}"
+            )
+    return known[0].dimension if known else COUNT
+
+
+def _need_count(what: str, *nodes: Expr) -> None:
+    for node in nodes:
+        if node.dimension != COUNT:
+            raise ModelError(f"{what} takes a plain number, got [{node.dimension}]: {_short(node)}")
+
+
+def _short(node: Expr) -> str:
+    words = repr(node)
+    return words if len(words) <= 60 else words[:57] + "..."
+
+
+def _difference(a: Expr, b: Expr) -> Expr:
+    if _is_number(b, 0.0):
+        return a
+    dimension = _one_dimension("subtract", [a, b])
+    if isinstance(a, Number) and isinstance(b, Number):
+        return Number(a.value - b.value, dimension)
+    return Operation("difference", (a, b), dimension)
+
+
+def _product(a: Expr, b: Expr) -> Expr:
+    dimension = a.dimension * b.dimension
+    if isinstance(a, Number) and isinstance(b, Number):
+        return Number(a.value * b.value, dimension)
+    for one, other in ((a, b), (b, a)):
+        if one == Number(1.0):
+            return other
+    return Operation("product", (a, b), dimension)
+
+
+def _quotient(a: Expr, b: Expr) -> Expr:
+    if _is_number(b, 0.0):
+        raise ModelError(f"division by zero: {_short(a)} / 0")
+    if isinstance(a, Number) and isinstance(b, Number):
+        return Number(a.value / b.value, a.dimension / b.dimension)
+    return a if b == Number(1.0) else Operation("quotient", (a, b), a.dimension / b.dimension)
+
+
+def _power(base: Expr, exponent: int) -> Expr:
+    if exponent != int(exponent) or not -64 <= exponent <= 64:
+        raise ModelError(f"an exponent must be a whole number from -64 to 64, got {exponent!r}")
+    if isinstance(base, Number):
+        return Number(_finite_power(base.value, int(exponent)), base.dimension ** int(exponent))
+    return Operation("power", (base, Number(float(exponent))), base.dimension ** int(exponent))
+
+
+def _finite_power(base: float, exponent: int) -> float:
+    try:
+        return base**exponent
+    except (OverflowError, ZeroDivisionError):
+        raise ModelError(f"{base:g} ** {exponent} is not a finite number") from None
+
+
+def _extreme(operator: str, function: Callable[[Iterable[float]], float], values: Iterable[Like]) -> Expr:
+    nodes = tuple(map(as_expr, values))
+    if not nodes:
+        raise ModelError(f"{operator} needs at least one operand")
+    dimension = _one_dimension("compare", nodes)
+    if all(isinstance(node, Number) for node in nodes):
+        return Number(function(_value(node) for node in nodes), dimension)
+    return nodes[0] if len(nodes) == 1 else Operation(operator, nodes, dimension)
+
+
+def _of_count(operator: str, operand: Like, function: Callable[[float], float]) -> Expr:
+    node = as_expr(operand)
+    _need_count(operator, node)
+    if not isinstance(node, Number):
+        return Operation(operator, (node,), COUNT)
+    try:
+        return Number(float(function(node.value)))
+    except ValueError:
+        raise ModelError(f"{operator} has no value at {node.value:g}") from None
+
+
+_REBUILD: dict[str, Callable[[tuple[Expr, ...], Operation], Expr]] = {
+    "sum": lambda inner, node: total(inner, node.dimension),
+    "difference": lambda inner, _: _difference(*inner),
+    "product": lambda inner, _: _product(*inner),
+    "quotient": lambda inner, _: _quotient(*inner),
+    "power": lambda inner, _: _power(inner[0], int(_value(inner[1]))),
+    "max": lambda inner, _: maximum(*inner),
+    "min": lambda inner, _: minimum(*inner),
+    "ceil": lambda inner, _: ceil(*inner),
+    "floor": lambda inner, _: floor(*inner),
+    "log2": lambda inner, _: log2(*inner),
+    "sqrt": lambda inner, _: sqrt(*inner),
+    "ceil_log": lambda inner, _: ceil_log(*inner),
+    "select": lambda inner, _: select(*inner),
+}

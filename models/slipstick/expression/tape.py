@@ -1,0 +1,258 @@
+"""Trees turned into a list of instructions, run over whole arrays in cache-sized chunks.
+
+Equal subtrees are computed once. What does not depend on a varied parameter is computed once for all
+points; the rest goes chunk by chunk through a few reused buffers, so that intermediate results stay in
+the cache. No text is generated and nothing is evaluated as code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from slipstick.errors import ModelError
+from slipstick.expression.kernels import ADJOINT, KERNELS, Array
+from slipstick.expression.nodes import Booked, Expr, Number, Operation, Parameter, operands, parameters, walk
+
+__all__ = ["CHUNK", "Derivatives", "Tape"]
+
+CHUNK = 8192
+"""Points a chunk: 64 KiB a buffer, a handful of buffers in a second-level cache."""
+
+Values = Mapping[str, "Array | float"]
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """`out` = operator(`args`): registers by number."""
+
+    operator: str
+    out: int
+    args: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Derivatives:
+    """Values and derivatives of one output at a set of points.
+
+    Parameters
+    ----------
+    value : the output [points]
+    by_parameter : derivative by each parameter [points]
+    booked : value x derivative of each labelled part: what it contributes to the output [points]
+    once : value of each labelled part [points]
+    inputs : the parameters' own values [points]
+    """
+
+    value: Array
+    by_parameter: Mapping[str, Array]
+    booked: Mapping[str, Array]
+    once: Mapping[str, Array]
+    inputs: Mapping[str, Array]
+
+
+class Tape:
+    """Expressions compiled for evaluation.
+
+    Parameters
+    ----------
+    outputs : the expressions to evaluate together
+
+    Raises
+    ------
+    ModelError : one parameter name stands for two quantities
+
+    >>> x = Parameter("x", value=3.0)
+    >>> [float(y[0]) for y in Tape([x + 1, x * x]).run({})]
+    [4.0, 9.0]
+    """
+
+    def __init__(self, outputs: Sequence[Expr]) -> None:
+        self.parameters: dict[str, Parameter] = {each.name: each for each in parameters(*outputs)}
+        self._numbers: dict[int, float] = {}
+        self._inputs: dict[int, str] = {}
+        self._booked: dict[int, str] = {}
+        self._instructions: list[Instruction] = []
+        self._registers: dict[tuple[str, object, tuple[int, ...]], int] = {}
+        seen: dict[int, int] = {}
+        for output in outputs:
+            for node in walk(output):
+                if id(node) not in seen:
+                    seen[id(node)] = self._record(node, seen)
+        self._outputs = [seen[id(output)] for output in outputs]
+        # Trees are kept so that no id above is reused while this object lives.
+        self._trees = tuple(outputs)
+
+    def run(self, values: Values) -> list[Array]:
+        """Evaluate the outputs; arrays in `values` are aligned points, numbers hold for all.
+
+        Returns
+        -------
+        one float64 array per output, of length 1 if nothing varies [points]
+
+        Raises
+        ------
+        ModelError : a name is unknown, a value is missing, or array lengths differ
+        """
+        base = self._inputs_as_arrays(values)
+        points = _points(base)
+        varying = self._varying(base)
+        registers = dict(base)
+        with np.errstate(all="ignore"):
+            self._execute(registers, [each for each in self._instructions if each.out not in varying], 1)
+            if points == 1:
+                return [np.array(registers[out]) for out in self._outputs]
+            return self._run_chunks(registers, varying, points)
+
+    def differentiate(self, values: Values, output: int = 0) -> Derivatives:
+        """Evaluate one output with its derivatives by every parameter and labelled part (reverse mode)."""
+        registers = self._inputs_as_arrays(values)
+        points = _points(registers)
+        with np.errstate(all="ignore"):
+            self._execute(registers, self._instructions, points)
+            bars = self._adjoints(registers, self._outputs[output], points)
+
+        def spread(register: int) -> Array:
+            return np.broadcast_to(registers[register], (points,))
+
+        none = np.zeros(points)
+        booked = [(label, reg) for reg, label in self._booked.items()]
+        return Derivatives(
+            value=spread(self._outputs[output]),
+            by_parameter={name: bars.get(register, none) for register, name in self._inputs.items()},
+            booked={label: spread(reg) * bars.get(reg, none) for label, reg in booked},
+            once={label: spread(reg) for label, reg in booked},
+            inputs={name: spread(register) for register, name in self._inputs.items()},
+        )
+
+    def _record(self, node: Expr, seen: Mapping[int, int]) -> int:
+        """Give a node its register, sharing it with an equal one."""
+        args = tuple(seen[id(operand)] for operand in operands(node))
+        operator, own = _signature(node)
+        key = (operator, own, args)
+        if key not in self._registers:
+            register = self._registers[key] = len(self._registers)
+            if isinstance(node, Number):
+                self._numbers[register] = node.value
+            elif isinstance(node, Parameter):
+                self._inputs[register] = node.name
+            else:
+                self._instructions.append(Instruction(operator, register, args))
+                if isinstance(node, Booked):
+                    self._booked[register] = node.label
+        return self._registers[key]
+
+    def _inputs_as_arrays(self, values: Values) -> dict[int, Array]:
+        unknown = [name for name in values if name not in self.parameters]
+        if unknown:
+            raise ModelError(f"no parameter is named {', '.join(unknown)}; there are {', '.join(self.parameters)}")
+        registers = {register: np.array([number]) for register, number in self._numbers.items()}
+        for register, name in self._inputs.items():
+            given = values.get(name, self.parameters[name].value)
+            if given is None:
+                raise ModelError(f"parameter {name} has no value")
+            registers[register] = np.ascontiguousarray(np.atleast_1d(np.asarray(given, dtype=np.float64)))
+        return registers
+
+    def _varying(self, base: Mapping[int, Array]) -> set[int]:
+        varying = {register for register, array in base.items() if len(array) > 1}
+        for each in self._instructions:
+            if not varying.isdisjoint(each.args):
+                varying.add(each.out)
+        return varying
+
+    def _execute(self, registers: dict[int, Array], instructions: Sequence[Instruction], points: int) -> None:
+        """Run instructions with a fresh array for each result."""
+        for each in instructions:
+            args = [registers[arg] for arg in each.args]
+            if each.operator == "booked":
+                registers[each.out] = args[0]
+                continue
+            out = np.empty(1 if all(len(arg) == 1 for arg in args) else points)
+            KERNELS[each.operator](args, out)
+            registers[each.out] = out
+
+    def _run_chunks(self, registers: dict[int, Array], varying: set[int], points: int) -> list[Array]:
+        results = [np.empty(points) for _ in self._outputs]
+        steps = [each for each in self._instructions if each.out in varying]
+        slot, count = _slots(steps, set(self._outputs))
+        buffers = [np.empty(min(CHUNK, points)) for _ in range(count)]
+        inputs = [register for register in self._inputs if register in varying]
+        for start in range(0, points, CHUNK):
+            stop = min(start + CHUNK, points)
+            local = dict(registers)
+            local.update((register, registers[register][start:stop]) for register in inputs)
+            for each in steps:
+                args = [local[arg] for arg in each.args]
+                if each.operator == "booked":
+                    local[each.out] = args[0]
+                    continue
+                local[each.out] = out = buffers[slot[each.out]][: stop - start]
+                KERNELS[each.operator](args, out)
+            for result, register in zip(results, self._outputs, strict=True):
+                result[start:stop] = local[register]
+        return results
+
+    def _adjoints(self, registers: Mapping[int, Array], output: int, points: int) -> dict[int, Array]:
+        bars: dict[int, Array] = {output: np.ones(points)}
+        for each in reversed(self._instructions):
+            bar = bars.get(each.out)
+            if bar is None:
+                continue
+            args = [registers[arg] for arg in each.args]
+            parts = [bar] if each.operator == "booked" else ADJOINT[each.operator](args, registers[each.out], bar)
+            for register, part in zip(each.args, parts, strict=True):
+                if part is not None:
+                    bars[register] = bars[register] + part if register in bars else part
+        return bars
+
+
+def _signature(node: Expr) -> tuple[str, object]:
+    """Say what a node does beyond its operands: operator and own value or name."""
+    match node:
+        case Number(value):
+            return "number", value
+        case Parameter(name):
+            return "parameter", name
+        case Booked(label):
+            return "booked", label
+        case Operation(operator):
+            return operator, None
+    raise TypeError(type(node))
+
+
+def _points(registers: Mapping[int, Array]) -> int:
+    lengths = sorted({len(array) for array in registers.values()} - {1})
+    if len(lengths) > 1:
+        raise ModelError(f"varied parameters must have equally many points, got {lengths}")
+    return lengths[0] if lengths else 1
+
+
+def _slots(steps: Sequence[Instruction], kept: set[int]) -> tuple[dict[int, int], int]:
+    """Assign buffers so that a result's buffer is reused once nobody reads the result any more."""
+    alias = {each.out: each.args[0] for each in steps if each.operator == "booked"}
+
+    def owner(register: int) -> int:
+        while register in alias:
+            register = alias[register]
+        return register
+
+    last_read = {owner(register): len(steps) for register in kept}
+    for index, each in enumerate(steps):
+        for arg in map(owner, each.args):
+            last_read[arg] = max(last_read.get(arg, 0), index)
+    slot: dict[int, int] = {}
+    free: list[int] = []
+    count = 0
+    for index, each in enumerate(steps):
+        if each.operator == "booked":
+            continue
+        if free:
+            slot[each.out] = free.pop()
+        else:
+            slot[each.out], count = count, count + 1
+        done = {arg for arg in map(owner, each.args) if arg in slot and last_read[arg] == index}
+        free.extend(slot[arg] for arg in sorted(done))
+    return slot, count

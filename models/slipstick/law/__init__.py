@@ -1,0 +1,18 @@
+"""WHAT FORMULAS SAY: one `Law` object for each closed form.
+
+Equation, where it holds, units, source and somebody else's number live in one object; evaluation,
+LaTeX, help and tests are read from it, so they cannot drift apart. To add a law, write one `Law(...)`
+with at least one row in the module of its family: `ALL` and the tests find it there.
+"""
+
+from slipstick.law import account, network, pipeline
+from slipstick.law.law import Law
+
+__all__ = ["ALL", "Law"]
+
+ALL: dict[str, Law] = {
+    law.name: law
+    for family in (account, network, pipeline)
+    for law in (getattr(family, name) for name in family.__all__)
+}
+"""Every law by its name in the catalogue."""

@@ -1,0 +1,75 @@
+"""Where the processors went: the ratios that every account of time is read through."""
+
+from __future__ import annotations
+
+from slipstick.expression.condition import compare
+from slipstick.expression.dimension import COUNT, RATE, TIME
+from slipstick.law.law import Law, Row, Symbol
+
+__all__ = ["AVERAGE_LATENCY", "CYCLE_RATE", "EFFICIENCY", "PROCESSORS_LOST", "SPEEDUP"]
+
+_TIME = Symbol("time", TIME, "one cycle of a processor, or the whole program", "T")
+_PROCESSORS = Symbol("processors", COUNT, "processors of the population", "N")
+_HAND = "worked by hand"
+
+EFFICIENCY = Law(
+    name="efficiency",
+    title="Efficiency from the account of time",
+    gives=Symbol("efficiency", COUNT, "share of the processors' time that is useful", "E"),
+    symbols=(Symbol("useful", TIME, "useful time of a processor in a cycle", "T_u"), _TIME),
+    equation=lambda useful, time: useful / time,
+    holds=lambda useful, time: (compare(time, ">", 0), compare(time, ">=", useful)),
+    source="Grama, Gupta, Kumar, IEEE Parallel & Distributed Technology 1(3), 1993",
+    rows=(Row({"useful": 9.0, "time": 12.0}, 0.75, 0.0, _HAND),),
+)
+
+SPEEDUP = Law(
+    name="speed-up",
+    title="Speed-up from efficiency",
+    gives=Symbol("speedup", COUNT, "processors' worth of useful work", "S"),
+    symbols=(_PROCESSORS, Symbol("efficiency", COUNT, "share of time that is useful", "E")),
+    equation=lambda processors, efficiency: processors * efficiency,
+    holds=lambda processors, efficiency: (compare(processors, ">=", 1),),
+    source="Parsons, Brorsson, Sevcik, 1997: efficiency = speed-up / processors",
+    note="against one processor only if its useful work is the same",
+    rows=(
+        Row(
+            {"processors": 8, "efficiency": 0.8625},
+            6.9,
+            0.0005,
+            "Table 1, SOR: sequential 10.3 s, eight processors 1.5 s, printed speed-up 6.9",
+        ),
+    ),
+)
+
+PROCESSORS_LOST = Law(
+    name="processors-lost",
+    title="Processors lost to one cause",
+    gives=Symbol("lost", COUNT, "processors that do nothing else", "N_c"),
+    symbols=(_PROCESSORS, Symbol("booked", TIME, "time of a processor booked to the cause", "T_c"), _TIME),
+    equation=lambda processors, booked, time: processors * booked / time,
+    holds=lambda processors, booked, time: (compare(time, ">", 0),),
+    source="Dritz and Boyle, Argonne National Laboratory ANL-87-7, 1987, as used by Lucier, SIGMETRICS 1988",
+    rows=(Row({"processors": 16, "booked": 3.0, "time": 12.0}, 4.0, 0.0, _HAND),),
+)
+
+AVERAGE_LATENCY = Law(
+    name="average-latency",
+    title="Average overhead latency of a processor",
+    gives=Symbol("latency", TIME, "time that is not useful", "L"),
+    symbols=(_TIME, Symbol("efficiency", COUNT, "share of time that is useful", "E")),
+    equation=lambda time, efficiency: time * (1 - efficiency),
+    source="Software Support for Multiprocessor Latency Measurement and Evaluation (Scale-Graph), IEEE TSE 1997, equation 10",
+    rows=(Row({"time": 100.0, "efficiency": 0.5}, 50.0, 0.0, _HAND),),
+)
+
+CYCLE_RATE = Law(
+    name="cycle-rate",
+    title="Cycles of all processors in a second",
+    gives=Symbol("throughput", RATE, "cycles of all processors", "X"),
+    symbols=(_PROCESSORS, _TIME),
+    equation=lambda processors, time: processors / time,
+    holds=lambda processors, time: (compare(time, ">", 0),),
+    source="Little, Operations Research 9(3), 1961: the law applied to the whole cycle",
+    rows=(Row({"processors": 8, "time": 2.0}, 4.0, 0.0, _HAND),),
+)

@@ -1,0 +1,143 @@
+"""The `Law` object: a formula that can be evaluated, composed, printed and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from slipstick.errors import ModelError, did_you_mean
+from slipstick.expression.condition import Comparison
+from slipstick.expression.dimension import Dimension
+from slipstick.expression.kernels import Array
+from slipstick.expression.nodes import Expr, Parameter, substitute
+from slipstick.expression.tape import Tape
+
+__all__ = ["Law", "Row", "Symbol"]
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A letter of a formula.
+
+    Parameters
+    ----------
+    name : in code and on the command line
+    dimension : what it counts
+    meaning : in words
+    latex : on paper
+    """
+
+    name: str
+    dimension: Dimension
+    meaning: str
+    latex: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A published or hand-worked value of a law.
+
+    Parameters
+    ----------
+    given : value of each symbol, in base units
+    value : what the law gives, in base units
+    within : how far the printed digits allow the law to be off, in base units
+    source : where it stands
+    """
+
+    given: Mapping[str, float]
+    value: float
+    within: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """One closed form.
+
+    Parameters
+    ----------
+    name : in the catalogue
+    title : one line
+    gives : the symbol on the left
+    symbols : the symbols on the right
+    equation : the right-hand side, from the symbols by name; plain arithmetic, so it takes arrays too
+    source : author, year, page or equation
+    rows : values to hold the law against
+    holds : from the same parameters, the conditions under which the law holds
+    note : what it leaves out, if anything
+
+    A law called with numbers or arrays gives numbers or arrays; called with expressions it gives an
+    expression, so models are built from laws.
+
+    >>> from slipstick.law.pipeline import FLOW_LINE
+    >>> FLOW_LINE(once=10.0, longest=3.0, items=4)
+    19.0
+    >>> print(FLOW_LINE.text)
+    time = once + (items - 1) * longest
+    """
+
+    name: str
+    title: str
+    gives: Symbol
+    symbols: tuple[Symbol, ...]
+    equation: Callable[..., Any]
+    source: str
+    rows: tuple[Row, ...]
+    holds: Callable[..., tuple[Comparison, ...]] = lambda **_: ()
+    note: str = ""
+    right: Expr = field(init=False, repr=False, compare=False)
+    conditions: tuple[Comparison, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        letters = {symbol.name: Parameter(symbol.name, symbol.dimension) for symbol in self.symbols}
+        right = self.equation(**letters)
+        if right.dimension != self.gives.dimension:
+            raise ModelError(f"law {self.name} gives a [{right.dimension}], not a [{self.gives.dimension}]")
+        object.__setattr__(self, "right", right)
+        object.__setattr__(self, "conditions", self.holds(**letters))
+
+    def __call__(self, **values: Any) -> Any:
+        """Evaluate for numbers or arrays in base units, or build an expression from expressions.
+
+        Raises
+        ------
+        ModelError : a symbol is missing or unknown, or the law does not hold there
+        """
+        self._check_names(values)
+        if any(isinstance(value, Expr) for value in values.values()):
+            return substitute(self.right, values)
+        self._check_conditions(values)
+        result = Tape([self.right]).run(values)[0]
+        return float(result[0]) if all(np.ndim(value) == 0 for value in values.values()) else result
+
+    @property
+    def text(self) -> str:
+        """The equation in plain text."""
+        return f"{self.gives.name} = {self.right}"
+
+    @property
+    def latex(self) -> str:
+        """The equation in LaTeX."""
+        from slipstick.expression.symbolic import latex
+
+        return f"{self.gives.latex} = {latex(self.right, {each.name: each.latex for each in self.symbols})}"
+
+    def _check_names(self, values: Mapping[str, Any]) -> None:
+        names = [symbol.name for symbol in self.symbols]
+        for name in values:
+            if name not in names:
+                raise ModelError(f"law {self.name} has no symbol {name!r}{did_you_mean(name, names)}")
+        missing = [symbol for symbol in self.symbols if symbol.name not in values]
+        if missing:
+            wanted = "; ".join(f"{each.name} [{each.dimension}]: {each.meaning}" for each in missing)
+            raise ModelError(f"law {self.name} needs {wanted}")
+
+    def _check_conditions(self, values: Mapping[str, Array | float]) -> None:
+        for condition in self.conditions:
+            if not condition.holds(values).all():
+                shown = ", ".join(f"{name} = {value:g}" for name, value in values.items() if np.ndim(value) == 0)
+                raise ModelError(f"law {self.name} holds for {condition}; got {shown or 'an array outside that'}")

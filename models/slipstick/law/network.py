@@ -1,0 +1,100 @@
+"""What a message costs, as read from a network's cost table."""
+
+from __future__ import annotations
+
+from slipstick.expression.condition import compare
+from slipstick.expression.dimension import BYTES, COUNT, TIME, TIME_PER_BYTE
+from slipstick.law.law import Law, Row, Symbol
+
+__all__ = ["ADAPTER_LATENCY", "PROTOCOL_TIME", "SWITCH_LATENCY", "WIRE_TIME"]
+
+_PAPER = "Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, Table 2"
+_SIZE = Symbol("size", BYTES, "message size", "s")
+
+PROTOCOL_TIME = Law(
+    name="protocol-time",
+    title="Protocol software time of one message at one side",
+    gives=Symbol("time", TIME, "software protocol time at the sender, and again at the receiver", "t_p"),
+    symbols=(
+        Symbol("fixed", TIME, "cost of any message in this range of sizes", "a"),
+        Symbol("per_byte", TIME_PER_BYTE, "cost of one more byte", "b"),
+        _SIZE,
+        Symbol("added", BYTES, "bytes that the protocol sees beyond the message", "h_p"),
+    ),
+    equation=lambda fixed, per_byte, size, added: fixed + per_byte * (size + added),
+    holds=lambda fixed, per_byte, size, added: (compare(size, ">=", 0),),
+    source=_PAPER,
+    note="a straight line within a range of sizes; real times jump where sizes cross a power of two",
+    rows=(
+        Row(
+            {"fixed": 102e-6, "per_byte": 0.03865e-6, "size": 12, "added": 46},
+            104.24e-6,
+            0.005e-6,
+            "12 B on Fast Ethernet, worked out from Tables 3 to 5",
+        ),
+        Row(
+            {"fixed": 150e-6, "per_byte": 0.02918e-6, "size": 4120, "added": 0},
+            270e-6,
+            0.5e-6,
+            "Table 4, ATM, phase III: 150+270·3",
+        ),
+    ),
+)
+
+WIRE_TIME = Law(
+    name="wire-time",
+    title="Time of one message on the wire",
+    gives=Symbol("time", TIME, "from the first bit to the last", "t_w"),
+    symbols=(
+        Symbol("per_byte", TIME_PER_BYTE, "time of a byte on the wire", "g"),
+        _SIZE,
+        Symbol("added", BYTES, "bytes that headers and framing add on the wire", "h_w"),
+    ),
+    equation=lambda per_byte, size, added: per_byte * (size + added),
+    holds=lambda per_byte, size, added: (compare(size, ">=", 0),),
+    source=_PAPER,
+    rows=(
+        Row(
+            {"per_byte": 0.08e-6, "size": 4120, "added": 58},
+            334.24e-6,
+            0.005e-6,
+            "reply of phase III on Fast Ethernet, worked out from Table 4",
+        ),
+    ),
+)
+
+ADAPTER_LATENCY = Law(
+    name="adapter-latency",
+    title="Latency of the adapters that messages cross",
+    gives=Symbol("time", TIME, "two adapters for each message", "t_a"),
+    symbols=(
+        Symbol("messages", COUNT, "messages, one after the other", "m"),
+        Symbol("adapter", TIME, "latency of each adapter", "l_a"),
+    ),
+    equation=lambda messages, adapter: messages * (2 * adapter),
+    holds=lambda messages, adapter: (compare(messages, ">=", 0),),
+    source=_PAPER,
+    rows=(Row({"messages": 2, "adapter": 25e-6}, 100e-6, 0.0, "Table 3, Fast Ethernet: a request and a reply"),),
+)
+
+SWITCH_LATENCY = Law(
+    name="switch-latency",
+    title="Latency of the switches that messages cross",
+    gives=Symbol("time", TIME, "the switches between two processors, for each message", "t_s"),
+    symbols=(
+        Symbol("messages", COUNT, "messages, one after the other", "m"),
+        Symbol("switch", TIME, "latency of a switch", "l_s"),
+        Symbol("switches", COUNT, "switches on the way", "n_s"),
+    ),
+    equation=lambda messages, switch, switches: messages * (switches * switch),
+    holds=lambda messages, switch, switches: (compare(messages, ">=", 0), compare(switches, ">=", 0)),
+    source=_PAPER,
+    rows=(
+        Row(
+            {"messages": 2, "switch": 10e-6, "switches": 1},
+            20e-6,
+            0.0,
+            "Table 3, ATM: 220 for a request and a reply, of which 200 are the adapters'",
+        ),
+    ),
+)

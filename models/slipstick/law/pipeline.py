@@ -1,0 +1,33 @@
+"""Pipelines of identical items."""
+
+from __future__ import annotations
+
+from slipstick.expression.condition import compare
+from slipstick.expression.dimension import COUNT, TIME
+from slipstick.law.law import Law, Row, Symbol
+
+__all__ = ["FLOW_LINE"]
+
+FLOW_LINE = Law(
+    name="flow-line",
+    title="Time of identical items through a pipeline",
+    gives=Symbol("time", TIME, "from the start until the last item has left", "T"),
+    symbols=(
+        Symbol("once", TIME, "one item through every stage", r"\sum_s t_s"),
+        Symbol("longest", TIME, "one item at the longest serial stage", r"\max_{s\,\mathrm{serial}} t_s"),
+        Symbol("items", COUNT, "items, all ready at the start", "d"),
+    ),
+    equation=lambda once, longest, items: once + (items - 1) * longest,
+    holds=lambda once, longest, items: (compare(items, ">=", 1), compare(once, ">=", longest)),
+    source="Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997: estimate of a multipart diff request",
+    note="exact for identical items; items of different sizes need the recursion over items and stages",
+    rows=(
+        Row(
+            {"once": 1412.42e-6, "longest": 146.24e-6, "items": 3},
+            1705e-6,
+            0.5e-6,
+            "Table 4, Fast Ethernet, phase I, total estimated",
+        ),
+        Row({"once": 10.0, "longest": 3.0, "items": 4}, 19.0, 0.0, "worked by hand: 10 + 3 + 3 + 3"),
+    ),
+)

@@ -1,0 +1,409 @@
+"""Activities: trees of named, labelled steps on shared resources."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from slipstick.errors import ModelError, did_you_mean
+from slipstick.expression.dimension import COUNT, TIME, Dimension
+from slipstick.expression.nodes import Expr, Like, Number, Parameter, as_expr, total
+
+__all__ = [
+    "NAME",
+    "TECHNOLOGIES",
+    "Activity",
+    "Barrier",
+    "Choice",
+    "Fork",
+    "Hold",
+    "Pipeline",
+    "Repeat",
+    "Stage",
+    "Step",
+    "Then",
+    "barrier",
+    "children",
+    "choose",
+    "delay",
+    "fork",
+    "hold",
+    "parallel",
+    "pipeline",
+    "repeat",
+    "serial",
+    "service",
+    "steps",
+    "then",
+]
+
+TECHNOLOGIES = (
+    "application",
+    "software",
+    "system",
+    "protocol",
+    "signal",
+    "adapter",
+    "switch",
+    "wire",
+    "memory",
+)
+"""Technology classes: what a what-if scales. `software` is run-time software such as a DVSM's, `system`
+the operating system's part (system calls), `protocol` the network protocol's."""
+
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*(\[[0-9]+\])?")
+"""What names a step, a resource or a component: no spaces, so that it can stand in a path."""
+
+
+class Activity:
+    """What one processor does; ``a >> b`` is a, then b."""
+
+    __slots__ = ()
+
+    def __rshift__(self, other: Activity) -> Activity:
+        return then(self, other)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Step(Activity):
+    """A leaf: time spent at a resource, or nowhere in particular.
+
+    Parameters
+    ----------
+    name : what tables call it
+    time : mean [s]
+    resource : where it queues; None for a delay, where nobody does
+    component : what the account books it to
+    technology : what a what-if scales it with
+    scv : squared coefficient of variation of the time [1]
+    """
+
+    name: str
+    time: Expr
+    resource: str | None = None
+    component: str = "busy"
+    technology: str = "application"
+    scv: float = 0.0
+
+    def __post_init__(self) -> None:
+        for label in (self.name, self.component, self.resource or "none"):
+            check_name(label)
+        if self.technology not in TECHNOLOGIES:
+            raise ModelError(
+                f"step {self.name}: there is no technology class {self.technology!r}"
+                + did_you_mean(self.technology, TECHNOLOGIES)
+            )
+        if not (self.scv >= 0 and math.isfinite(self.scv)):
+            raise ModelError(f"step {self.name}: scv must be at least 0, got {self.scv!r}")
+
+    def __repr__(self) -> str:
+        if self.resource is None:
+            return f"delay({_shown(self.time)}, name={self.name!r}{self._labels()})"
+        return f"service({self.resource!r}, {_shown(self.time)}, name={self.name!r}{self._labels()})"
+
+    def _labels(self) -> str:
+        words = "" if self.component == "busy" else f", component={self.component!r}"
+        words += "" if self.technology == "application" else f", technology={self.technology!r}"
+        return words + ("" if self.scv == 0 else f", scv={self.scv!r}")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Then(Activity):
+    """One after the other."""
+
+    parts: tuple[Activity, ...]
+
+    def __repr__(self) -> str:
+        return " >> ".join(map(repr, self.parts)) or "then()"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Fork(Activity):
+    """Requests issued together by one processor, which waits for all of them."""
+
+    branches: tuple[Activity, ...]
+
+    def __repr__(self) -> str:
+        return f"fork({', '.join(map(repr, self.branches))})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Choice(Activity):
+    """One of several, with the probability of each."""
+
+    options: tuple[tuple[Expr, Activity], ...]
+
+    def __repr__(self) -> str:
+        return f"choose({', '.join(f'({_shown(p)}, {body!r})' for p, body in self.options)})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Repeat(Activity):
+    """The same, a number of times in a row."""
+
+    count: Expr
+    body: Activity
+
+    def __repr__(self) -> str:
+        return f"repeat({_shown(self.count)}, {self.body!r})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Hold(Activity):
+    """A body done while holding a lock."""
+
+    lock: str
+    body: Activity
+
+    def __repr__(self) -> str:
+        return f"hold({self.lock!r}, {self.body!r})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Stage:
+    """A stage of a pipeline: one body for all items, or one for each item.
+
+    Parameters
+    ----------
+    kind : serial (one item at a time, in order) or parallel (all at once)
+    bodies : one activity, or one for each item
+    name : what answers call the stage
+    """
+
+    kind: str
+    bodies: tuple[Activity, ...]
+    name: str
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+        if not self.bodies:
+            raise ModelError(f"stage {self.name} has nothing to do; give it an activity")
+
+    def __repr__(self) -> str:
+        inside = repr(self.bodies[0]) if len(self.bodies) == 1 else repr(list(self.bodies))
+        return f"{self.kind}({inside}, name={self.name!r})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Pipeline(Activity):
+    """Items, all ready at the start, that pass through stages in order."""
+
+    stages: tuple[Stage, ...]
+    items: Expr
+    name: str
+
+    @property
+    def identical(self) -> bool:
+        """Say whether all items are alike in every stage."""
+        return all(len(stage.bodies) == 1 for stage in self.stages)
+
+    def __repr__(self) -> str:
+        return f"pipeline([{', '.join(map(repr, self.stages))}], items={_shown(self.items)}, name={self.name!r})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Barrier(Activity):
+    """Wait for the whole population, or for `parties` members of it."""
+
+    name: str
+    parties: int | None = None
+
+    def __repr__(self) -> str:
+        return f"barrier({self.name!r}" + ("" if self.parties is None else f", parties={self.parties}") + ")"
+
+
+def service(
+    resource: str,
+    time: Like,
+    *,
+    name: str | None = None,
+    component: str = "busy",
+    technology: str = "application",
+    scv: float = 0.0,
+) -> Step:
+    """Spend time at a resource, where others may be in the way.
+
+    Parameters
+    ----------
+    resource : a resource of the model, or a processor: own, other, each-other, processor[i]
+    time : mean service time [s]; a number becomes a parameter named after the step
+    name : the resource's by default
+    component, technology, scv : see `Step`
+
+    >>> service("bus", 1e-6)
+    service('bus', 1e-06, name='bus')
+    """
+    label = resource if name is None else name
+    return Step(label, timed(time, label), resource, component, technology, scv)
+
+
+def delay(
+    time: Like, *, name: str = "delay", component: str = "busy", technology: str = "application", scv: float = 0.0
+) -> Step:
+    """Spend time where nobody is in the way.
+
+    >>> delay(9e-3, name="work") >> service("bus", 1e-3)
+    delay(0.009, name='work') >> service('bus', 0.001, name='bus')
+    """
+    return Step(name, timed(time, name), None, component, technology, scv)
+
+
+def then(*parts: Activity) -> Activity:
+    """Do one after the other: the named twin of ``>>``."""
+    flat = [inner for part in parts for inner in (part.parts if isinstance(part, Then) else (part,))]
+    return flat[0] if len(flat) == 1 else Then(tuple(flat))
+
+
+def fork(*branches: Activity) -> Activity:
+    """Issue requests together and wait for all; adds no processors."""
+    if not branches:
+        raise ModelError("fork needs at least one branch")
+    return branches[0] if len(branches) == 1 else Fork(tuple(branches))
+
+
+def choose(*options: tuple[Like, Activity]) -> Choice:
+    """Do one of several; the probabilities must add up to 1.
+
+    >>> choose((0.3, delay(1.0, name="hit")), (0.7, delay(2.0, name="miss")))
+    choose((0.3, delay(1.0, name='hit')), (0.7, delay(2.0, name='miss')))
+    """
+    pairs = tuple((counted(p, "a probability"), body) for p, body in options)
+    known = [p.value for p, _ in pairs if isinstance(p, Number | Parameter) and p.value is not None]
+    for p in known:
+        if not 0 <= p <= 1:
+            raise ModelError(f"a probability of choose must lie between 0 and 1, got {p:g}")
+    if len(known) == len(pairs) and not math.isclose(math.fsum(known), 1.0, rel_tol=1e-9):
+        raise ModelError(f"the probabilities of choose must add up to 1, got {math.fsum(known):g}")
+    return Choice(pairs)
+
+
+def repeat(count: Like, body: Activity) -> Repeat:
+    """Do the same a number of times in a row."""
+    times = counted(count, "the count of repeat")
+    _at_least(times, 0, "the count of repeat")
+    return Repeat(times, body)
+
+
+def hold(lock: str, body: Activity) -> Hold:
+    """Do something while holding a lock."""
+    check_name(lock)
+    return Hold(lock, body)
+
+
+def serial(*bodies: Activity, name: str | None = None) -> Stage:
+    """Make a stage that takes one item at a time, in order."""
+    return Stage("serial", bodies, _stage_name(name, bodies))
+
+
+def parallel(*bodies: Activity, name: str | None = None) -> Stage:
+    """Make a stage that takes all items at once."""
+    return Stage("parallel", bodies, _stage_name(name, bodies))
+
+
+def pipeline(stages: Sequence[Stage], items: Like, name: str = "pipeline") -> Pipeline:
+    """Pass items, all ready at the start, through stages.
+
+    Parameters
+    ----------
+    stages : made by `serial` and `parallel`; a bare activity is a serial stage
+    items : how many [1]; at least 1. A whole number if any stage has a body for each item
+    name : what answers call the pipeline
+    """
+    made = tuple(stage if isinstance(stage, Stage) else serial(stage) for stage in stages)
+    count = counted(items, "the items of a pipeline")
+    _at_least(count, 1, "the items of a pipeline")
+    check_name(name)
+    if not made:
+        raise ModelError(f"pipeline {name} needs at least one stage")
+    for stage in made:
+        if len(stage.bodies) > 1 and count != Number(float(len(stage.bodies))):
+            raise ModelError(
+                f"stage {stage.name} has {len(stage.bodies)} bodies, one for each item, but the pipeline has "
+                f"{count} items"
+            )
+    return Pipeline(made, count, name)
+
+
+def barrier(name: str, parties: int | None = None) -> Barrier:
+    """Wait for the whole population, or for `parties` members of it."""
+    check_name(name)
+    if parties is not None and parties < 1:
+        raise ModelError(f"barrier {name}: parties must be at least 1, got {parties}")
+    return Barrier(name, parties)
+
+
+def children(activity: Activity) -> tuple[Activity, ...]:
+    """List the activities directly inside one."""
+    match activity:
+        case Then(parts):
+            return parts
+        case Fork(branches):
+            return branches
+        case Choice(options):
+            return tuple(body for _, body in options)
+        case Repeat(_, body) | Hold(_, body):
+            return (body,)
+        case Pipeline(stages):
+            return tuple(body for stage in stages for body in stage.bodies)
+        case _:
+            return ()
+
+
+def steps(activity: Activity) -> Iterator[Activity]:
+    """Yield every activity of a tree, the outer before the inner, in the order written."""
+    stack = [activity]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(reversed(children(node)))
+
+
+def check_name(name: str) -> None:
+    """Insist on a name without spaces that can stand in a path."""
+    if len(name) > 64 or not NAME.fullmatch(name):
+        raise ModelError(f"{name[:64]!r} cannot be a name: write letters, digits, _ - and dots, starting with a letter")
+
+
+def timed(value: Like, name: str) -> Expr:
+    """Take a time: an expression as it is, a number as a parameter of the given name."""
+    if not isinstance(value, Expr):
+        check_name(name)
+        seconds = float(value)
+        if not (seconds >= 0 and math.isfinite(seconds)):
+            raise ModelError(f"the time of {name} must be at least 0 s, got {seconds!r}")
+        return Parameter(name, TIME, seconds)
+    return _of_dimension(value, TIME, f"the time of {name}")
+
+
+def counted(value: Like, what: str) -> Expr:
+    """Take a plain number or an expression for one."""
+    return _of_dimension(as_expr(value), COUNT, what)
+
+
+def _of_dimension(value: Expr, wanted: Dimension, what: str) -> Expr:
+    if value == Number(0.0):
+        return total((), wanted)
+    if value.dimension != wanted:
+        raise ModelError(f"{what} must be a [{wanted}], got [{value.dimension}]: {value}")
+    return value
+
+
+def _at_least(value: Expr, least: int, what: str) -> None:
+    if isinstance(value, Number | Parameter) and value.value is not None and not value.value >= least:
+        raise ModelError(f"{what} must be at least {least}, got {value.value:g}")
+
+
+def _stage_name(name: str | None, bodies: Iterable[Activity]) -> str:
+    if name is not None:
+        return name
+    first = next((node.name for body in bodies for node in steps(body) if isinstance(node, Step)), None)
+    return first or "stage"
+
+
+def _shown(value: Expr) -> str:
+    """Show a parameter that has a value as the number a user would write."""
+    if isinstance(value, Parameter) and value.value is not None and "." not in value.name:
+        return repr(value.value)
+    return repr(value)

@@ -1,0 +1,258 @@
+"""Models: who repeats an activity, on which resources, and what of it is useful."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from slipstick.errors import ModelError, did_you_mean
+from slipstick.expression.dimension import COUNT, RATE, TIME
+from slipstick.expression.nodes import Expr, Like, Number, Parameter, as_expr, zero
+from slipstick.model.activity import Activity, Barrier, Hold, Step, check_name, counted, steps, timed
+
+__all__ = [
+    "DISCIPLINES",
+    "LOCKS",
+    "MEETINGS",
+    "PROCESSORS",
+    "Arrivals",
+    "Cyclic",
+    "Lock",
+    "Meeting",
+    "Model",
+    "Phase",
+    "Population",
+    "Program",
+    "Resource",
+    "Station",
+    "arriving",
+    "closed",
+    "phases",
+]
+
+DISCIPLINES = ("fcfs", "ps")
+LOCKS = ("fifo",)
+MEETINGS = ("central", "tree", "dissemination", "manager")
+PROCESSORS = ("own", "other", "each-other")
+"""Processors as resources: the asker's own, one other at random, one other for each item or branch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Station:
+    """Servers with a queue."""
+
+    servers: int = 1
+    discipline: str = "fcfs"
+
+    def __post_init__(self) -> None:
+        if self.servers < 1:
+            raise ModelError(f"a station needs at least 1 server, got {self.servers}")
+        _one_of("discipline", self.discipline, DISCIPLINES)
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """A lock, handed over in the order of asking."""
+
+    kind: str = "fifo"
+
+    def __post_init__(self) -> None:
+        _one_of("lock", self.kind, LOCKS)
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """A barrier's implementation: what it costs beyond waiting for the last arrival [s]."""
+
+    kind: str = "central"
+    cost: Expr = field(default_factory=lambda: zero(TIME))
+
+    def __post_init__(self) -> None:
+        _one_of("barrier", self.kind, MEETINGS)
+
+
+Resource = Station | Lock | Meeting
+
+
+@dataclass(frozen=True, slots=True)
+class Cyclic:
+    """N processors that repeat a cycle for ever."""
+
+    processors: Expr
+    cycle: Activity
+
+
+@dataclass(frozen=True, slots=True)
+class Arrivals:
+    """Askers that arrive at a rate [1/s], go through the activity once and leave."""
+
+    rate: Expr
+    cycle: Activity
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """Identical iterations on some of the processors, ended by all together."""
+
+    repeat: Expr
+    processors: Expr
+    cycle: Activity
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Phases, one after the other; the population is the largest number of processors in any."""
+
+    phases: tuple[Phase, ...]
+
+
+Population = Cyclic | Arrivals | Program
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A system that a method can answer for.
+
+    Parameters
+    ----------
+    name : what answers call it
+    population : who does what
+    resources : by name; processors need no entry
+    useful : the components that count as useful work
+
+    Raises
+    ------
+    ModelError : a step, lock or barrier names what is not there or is of another kind; one step
+        name stands for two different steps
+
+    >>> from slipstick.model.activity import delay, service
+    >>> closed(delay(9e-3, name="work") >> service("bus", 1e-3), processors=8).useful
+    ('busy',)
+    """
+
+    name: str
+    population: Population
+    resources: Mapping[str, Resource] = field(default_factory=dict)
+    useful: tuple[str, ...] = ("busy",)
+
+    def __post_init__(self) -> None:
+        check_name(self.name.replace("/", "."))
+        by_name: dict[str, Step] = {}
+        for body in self.bodies:
+            for node in steps(body):
+                self._check_uses(node)
+                if isinstance(node, Step) and by_name.setdefault(node.name, node) != node:
+                    raise ModelError(f"two different steps are called {node.name}; give each a name of its own")
+
+    @property
+    def bodies(self) -> tuple[Activity, ...]:
+        """The activities of the population: one, or one for each phase."""
+        if isinstance(self.population, Program):
+            return tuple(phase.cycle for phase in self.population.phases)
+        return (self.population.cycle,)
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """Every step, each once, in the order written."""
+        found = (node for body in self.bodies for node in steps(body) if isinstance(node, Step))
+        return tuple(dict.fromkeys(found))
+
+    def _check_uses(self, node: Activity) -> None:
+        if isinstance(node, Step) and node.resource is not None and not is_processor(node.resource):
+            self._check_use(node.name, node.resource, Station, "a station")
+        elif isinstance(node, Hold):
+            self._check_use("hold", node.lock, Lock, "a lock")
+        elif isinstance(node, Barrier):
+            self._check_use("barrier", node.name, Meeting, "a barrier")
+
+    def _check_use(self, user: str, name: str, kind: type[Resource], what: str) -> None:
+        if name not in self.resources:
+            known = (*self.resources, *PROCESSORS)
+            raise ModelError(f"{user} needs {what} called {name!r}, which is not there{did_you_mean(name, known)}")
+        if not isinstance(self.resources[name], kind):
+            raise ModelError(f"{user} needs {what}, but {name!r} is a {type(self.resources[name]).__name__.lower()}")
+
+
+def is_processor(resource: str) -> bool:
+    """Say whether a resource name means a member of the population."""
+    return resource in PROCESSORS or (resource.startswith("processor[") and resource.endswith("]"))
+
+
+def closed(
+    cycle: Activity,
+    processors: Like = 1,
+    *,
+    name: str = "model",
+    resources: Mapping[str, Resource] | None = None,
+    useful: tuple[str, ...] = ("busy",),
+) -> Model:
+    """Let N processors repeat a cycle; resources not listed are single servers, FIFO locks, free barriers.
+
+    Parameters
+    ----------
+    cycle : what each does
+    processors : N, at least 1 [1]; a number becomes the parameter ``population.processors``
+    name, resources, useful : see `Model`
+    """
+    count = _population_size(processors)
+    return Model(name, Cyclic(count, cycle), _completed([cycle], resources), useful)
+
+
+def arriving(
+    cycle: Activity,
+    rate: Like,
+    *,
+    name: str = "model",
+    resources: Mapping[str, Resource] | None = None,
+    useful: tuple[str, ...] = ("busy",),
+) -> Model:
+    """Let askers arrive at a rate [1/s], do the activity once and leave."""
+    per_second = rate if isinstance(rate, Expr) else Parameter("population.arrivals", RATE, float(rate))
+    if per_second.dimension != RATE:
+        raise ModelError(f"arrivals must be a [1/s], got [{per_second.dimension}]: {per_second}")
+    return Model(name, Arrivals(per_second, cycle), _completed([cycle], resources), useful)
+
+
+def phases(
+    *parts: tuple[Like, Like, Activity],
+    name: str = "model",
+    resources: Mapping[str, Resource] | None = None,
+    useful: tuple[str, ...] = ("busy",),
+) -> Model:
+    """Run phases (repeat, processors, cycle) one after the other, as a finite program."""
+    made = tuple(Phase(counted(n, "repeat"), counted(p, "processors"), cycle) for n, p, cycle in parts)
+    if not made:
+        raise ModelError("a program needs at least one phase")
+    return Model(name, Program(made), _completed([part.cycle for part in made], resources), useful)
+
+
+def _population_size(processors: Like) -> Expr:
+    count = as_expr(processors)
+    if isinstance(count, Number):
+        count = Parameter("population.processors", COUNT, count.value)
+    if isinstance(count, Parameter) and count.value is not None and not count.value >= 1:
+        raise ModelError(f"a population needs at least 1 processor, got {count.value:g}")
+    return counted(count, "processors")
+
+
+def _completed(bodies: list[Activity], given: Mapping[str, Resource] | None) -> dict[str, Resource]:
+    """Add the plainest resource for each name that is used but not described."""
+    resources = dict(given or {})
+    for node in (node for body in bodies for node in steps(body)):
+        if isinstance(node, Step) and node.resource is not None and not is_processor(node.resource):
+            resources.setdefault(node.resource, Station())
+        elif isinstance(node, Hold):
+            resources.setdefault(node.lock, Lock())
+        elif isinstance(node, Barrier):
+            resources.setdefault(node.name, Meeting())
+    return resources
+
+
+def meeting(kind: str = "central", cost: Like = 0.0, name: str = "barrier") -> Meeting:
+    """Describe a barrier's implementation by its cost beyond waiting for the last arrival [s]."""
+    return Meeting(kind, timed(cost, f"{name}.cost") if cost else zero(TIME))
+
+
+def _one_of(what: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise ModelError(f"there is no {what} {value!r}{did_you_mean(value, known)}")

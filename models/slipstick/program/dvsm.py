@@ -1,0 +1,306 @@
+"""Operations of distributed virtual shared memory (TreadMarks), as activities.
+
+Each operation is written from its mechanism: who sends what to whom, what each side computes, what
+happens side by side. A message costs its sender and its receiver protocol time by the network's cost
+table and an extra system-call time (an input, as measured in programs); it spends time on the wire and
+in adapters and switches. Times that the paper measured are inputs: handler computation, extra
+system-call time, remote delay.
+
+Source: Parsons, Brorsson, Sevcik, Predicting the performance of distributed virtual shared-memory
+applications, IBM Systems Journal 36(4), 1997.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from slipstick.errors import ModelError
+from slipstick.expression.dimension import BYTES, COUNT, TIME
+from slipstick.expression.nodes import Expr, Number
+from slipstick.model.activity import Activity, parallel, pipeline, repeat, serial, then
+from slipstick.model.machine import Machine
+from slipstick.model.system import Model, closed
+from slipstick.program.message import hardware, protocol_time, software, wire
+from slipstick.program.program import Input, Inputs, Program
+
+__all__ = ["PROGRAMS"]
+
+_SOURCE = "Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997"
+
+_REQUEST = Input("request", BYTES, "size of a request", 12.0)
+_REMOTE = (
+    Input("remote_compute", TIME, "computation of the remote handler, for each request"),
+    Input("remote_delay", TIME, "from a request's arrival to its processing, at the remote processor"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """Who pays for messages: a processor, its steps' prefix, and what they are booked to."""
+
+    machine: Machine
+    component: str
+    resource: str = "own"
+
+    def spend(self, name: str, seconds: Expr, technology: str) -> Activity:
+        return software(
+            self.machine, seconds, name=name, component=self.component, technology=technology, resource=self.resource
+        )
+
+    def handle(self, name: str, size: Expr, call: Expr | None = None) -> Activity:
+        """Send or receive a message: protocol time and, where given, extra system-call time."""
+        protocol = self.spend(f"{name}.protocol", protocol_time(self.machine.network, size), "protocol")
+        return protocol if call is None else protocol >> self.spend(f"{name}.call", call, "system")
+
+    def interrupted(self) -> Activity:
+        return self.spend("signal", self.machine.signal, "signal")
+
+
+def message(machine: Machine, inputs: Inputs) -> Model:
+    """Build one message from one processor to another: send, wire, hardware, receive."""
+    component = "message"
+    size = _one(inputs, "size")
+    sender, receiver = _Side(machine, component), _Side(machine, component, "other")
+    cycle = then(
+        sender.handle("send", size, _one(inputs, "send_call")),
+        wire(machine, size, name="wire", component=component),
+        hardware(machine, 1, name="hardware", component=component),
+        receiver.handle("receive", size, _one(inputs, "receive_call")),
+    )
+    return closed(cycle, name="dvsm/message", useful=())
+
+
+def page_fault(machine: Machine, inputs: Inputs) -> Model:
+    """Build an empty page fault: a request, the handler on the other side, a page in reply.
+
+    The protocol time is counted on both sides of both messages.
+    """
+    component = "empty"
+    request, reply = _one(inputs, "request"), _one(inputs, "reply")
+    here, there = _Side(machine, component), _Side(machine, component, "other")
+    cycle = then(
+        here.handle("send", request),
+        wire(machine, request, name="request.wire", component=component),
+        hardware(machine, 2, name="hardware", component=component),
+        there.interrupted(),
+        there.spend("remote.delay", _one(inputs, "remote_delay"), "software"),
+        there.handle("remote.receive", request),
+        there.spend("remote.compute", _one(inputs, "remote_compute"), "software"),
+        there.handle("remote.send", reply),
+        wire(machine, reply, name="reply.wire", component=component),
+        here.handle("receive", reply),
+        here.spend("call", _one(inputs, "call"), "system"),
+    )
+    return closed(cycle, name="dvsm/page-fault", useful=())
+
+
+def diff_request(machine: Machine, inputs: Inputs) -> Model:
+    """Build a diff request: d processors are asked for diffs at once, a pipeline.
+
+    Serial at the source are its sends, the wire of its own link (request and reply together) and its
+    receives; hardware latency and all that the other side does happen at d places in parallel. The
+    fault handler's computation comes once.
+    """
+    replies = inputs.get("replies")
+    sizes = replies if isinstance(replies, tuple) else (_one(inputs, "reply"),)
+    items = Number(float(len(sizes))) if isinstance(replies, tuple) else _one(inputs, "parts")
+    parts = [_part(machine, inputs, size, f".{index}" if len(sizes) > 1 else "") for index, size in enumerate(sizes)]
+    sends, wires, remotes, receives = zip(*parts, strict=True)
+    here = _Side(machine, "fault")
+    stages = [
+        serial(*sends, name="sends"),
+        serial(*wires, name="wire"),
+        parallel(*remotes, name="remote"),
+        serial(*receives, name="receives"),
+    ]
+    cycle = pipeline(stages, items, name="diffs") >> here.spend("compute", _one(inputs, "compute"), "software")
+    return closed(cycle, name="dvsm/diff-request", useful=())
+
+
+def _part(machine: Machine, inputs: Inputs, reply: Expr, mark: str) -> tuple[Activity, Activity, Activity, Activity]:
+    """Build what one part does at each of the four stages."""
+    component, request = "fault", _one(inputs, "request")
+    here, there = _Side(machine, component), _Side(machine, component, "each-other")
+    on_wire = then(
+        wire(machine, request, name="request.wire", component=component),
+        wire(machine, reply, name=f"reply.wire{mark}", component=component),
+    )
+    remote = then(
+        hardware(machine, 2, name="hardware", component=component),
+        there.interrupted(),
+        there.spend("remote.delay", _one(inputs, "remote_delay"), "software"),
+        there.handle("remote.receive", request, _one(inputs, "remote_call")),
+        there.spend("remote.compute", _one(inputs, "remote_compute"), "software"),
+        there.handle(f"remote.send{mark}", reply),
+    )
+    send = here.handle("send", request, _one(inputs, "send_call"))
+    return send, on_wire, remote, here.handle(f"receive{mark}", reply, _one(inputs, "receive_call"))
+
+
+def lock(machine: Machine, inputs: Inputs) -> Model:
+    """Build a lock acquisition: the request goes to the manager, who may forward it to the last holder.
+
+    With p parties there are p - 1 requests, each received and served at the next processor, and one
+    reply with the write notices.
+    """
+    component = "lock"
+    request, reply, parties = _one(inputs, "request"), _one(inputs, "reply"), _one(inputs, "parties")
+    here, there = _Side(machine, component), _Side(machine, component, "other")
+    hop = then(
+        here.handle("request.send", request),
+        wire(machine, request, name="request.wire", component=component),
+        hardware(machine, 1, name="request.hardware", component=component),
+        there.interrupted(),
+        there.spend("remote.delay", _one(inputs, "remote_delay"), "software"),
+        there.handle("request.receive", request),
+        there.spend("remote.compute", _one(inputs, "remote_compute"), "software"),
+    )
+    cycle = then(
+        repeat(parties - 1, hop),
+        there.handle("reply.send", reply),
+        wire(machine, reply, name="reply.wire", component=component),
+        hardware(machine, 1, name="reply.hardware", component=component),
+        here.handle("reply.receive", reply),
+        here.spend("call", _one(inputs, "call"), "system"),
+        here.spend("compute", _one(inputs, "compute"), "software"),
+    )
+    return closed(cycle, name="dvsm/lock", useful=())
+
+
+def barrier_slave(machine: Machine, inputs: Inputs) -> Model:
+    """Build a barrier as the last slave sees it: the master's four parts and the way of its own release."""
+    component = "barrier"
+    release = _one(inputs, "release")
+    here = _Side(machine, component)
+    cycle = then(
+        here.spend("notices", _one(inputs, "notices"), "software"),
+        _until_released(machine, inputs),
+        wire(machine, release, name="release.wire", component=component),
+        hardware(machine, 1, name="release.hardware", component=component),
+        here.handle("release.receive", release, _one(inputs, "receive_call")),
+        here.spend("invalidate", _one(inputs, "invalidate"), "software"),
+    )
+    return closed(cycle, name="dvsm/barrier-slave", useful=())
+
+
+def barrier_master(machine: Machine, inputs: Inputs) -> Model:
+    """Build a barrier as its master sees it, in four parts.
+
+    The last arrival's message to the master, merging its write notices, the master's sends to all
+    slaves, the computation after the barrier. The best case: the master is there first.
+    """
+    here = _Side(machine, "barrier")
+    cycle = _until_released(machine, inputs) >> here.spend("invalidate", _one(inputs, "invalidate"), "software")
+    return closed(cycle, name="dvsm/barrier-master", useful=())
+
+
+def _until_released(machine: Machine, inputs: Inputs) -> Activity:
+    """Build the parts that slave and master share: arrival, merging, the releases leaving one by one."""
+    component = "barrier"
+    arrive, release, count = _one(inputs, "arrive"), _one(inputs, "release"), _one(inputs, "processors")
+    slave, master = _Side(machine, component), _Side(machine, component, "processor[0]")
+    return then(
+        slave.handle("arrive.send", arrive, _one(inputs, "send_call")),
+        wire(machine, arrive, name="arrive.wire", component=component),
+        hardware(machine, 1, name="arrive.hardware", component=component),
+        master.handle("arrive.receive", arrive),
+        master.spend("merge", _one(inputs, "merge"), "software"),
+        repeat(count - 1, master.handle("release.send", release, _one(inputs, "release_call"))),
+    )
+
+
+def _one(inputs: Inputs, name: str) -> Expr:
+    value = inputs[name]
+    if not isinstance(value, Expr):
+        raise ModelError(f"{name} must be one value, not a list of {len(value)}")
+    return value
+
+
+_BARRIER_INPUTS = (
+    Input("processors", COUNT, "processors that meet", "machine.processors.count", least=2, whole=True),
+    Input("arrive", BYTES, "size of a slave's message with its write notices", 64.0),
+    Input("release", BYTES, "size of the master's release with the merged write notices", 64.0),
+    Input("merge", TIME, "merging the last slave's write notices, at the master"),
+    Input("invalidate", TIME, "mean computation after the barrier: invalidating pages"),
+    Input("send_call", TIME, "extra system-call time of a slave's send"),
+    Input("release_call", TIME, "extra system-call time of each of the master's sends"),
+)
+
+PROGRAMS = (
+    Program(
+        "dvsm/message",
+        "One message between two processors",
+        f"{_SOURCE}, Table 2",
+        (
+            Input("size", BYTES, "size of the message", 12.0),
+            Input("send_call", TIME, "extra system-call time of the send"),
+            Input("receive_call", TIME, "extra system-call time of the receive"),
+        ),
+        message,
+    ),
+    Program(
+        "dvsm/page-fault",
+        "Empty page fault: a whole page is fetched from its owner",
+        f"{_SOURCE}, Table 3",
+        (
+            _REQUEST,
+            Input("reply", BYTES, "size of the reply", "machine.memory.page"),
+            Input("call", TIME, "extra system-call time of all sends and receives"),
+            *_REMOTE,
+        ),
+        page_fault,
+    ),
+    Program(
+        "dvsm/diff-request",
+        "Multipart diff request: diffs of one page are asked of several processors at once",
+        f"{_SOURCE}, Tables 4 and 5",
+        (
+            Input("parts", COUNT, "processors asked for a diff", 1.0, least=1, whole=True),
+            _REQUEST,
+            Input("reply", BYTES, "size of each reply", 20.0),
+            Input(
+                "replies", BYTES, "sizes of the replies where they differ; in place of parts and reply", None, many=True
+            ),
+            Input("send_call", TIME, "extra system-call time of each send at the source"),
+            Input("receive_call", TIME, "extra system-call time of each receive at the source"),
+            Input("remote_call", TIME, "extra system-call time at each destination"),
+            Input("compute", TIME, "computation of the fault handler, for the whole fault"),
+            *_REMOTE,
+        ),
+        diff_request,
+    ),
+    Program(
+        "dvsm/lock",
+        "Lock acquisition by way of the lock's manager",
+        f"{_SOURCE}, Table 6",
+        (
+            Input(
+                "parties", COUNT, "2: the manager holds the lock; 3: it forwards the request", 2.0, least=2, whole=True
+            ),
+            Input("request", BYTES, "size of a request", 24.0),
+            Input("reply", BYTES, "size of the reply", 4.0),
+            Input("call", TIME, "extra system-call time of all sends and receives"),
+            Input("compute", TIME, "lock acquisition computation at the source"),
+            *_REMOTE,
+        ),
+        lock,
+    ),
+    Program(
+        "dvsm/barrier-slave",
+        "Barrier as a slave sees it",
+        f"{_SOURCE}, section on barriers",
+        (
+            *_BARRIER_INPUTS,
+            Input("notices", TIME, "making the write notices, at the slave"),
+            Input("receive_call", TIME, "extra system-call time of the slave's receive"),
+        ),
+        barrier_slave,
+    ),
+    Program(
+        "dvsm/barrier-master",
+        "Barrier as its master sees it",
+        f"{_SOURCE}, section on barriers",
+        _BARRIER_INPUTS,
+        barrier_master,
+    ),
+)

@@ -1,0 +1,164 @@
+"""The closed form: times added up, nobody in the way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from slipstick.answer import Answer
+from slipstick.errors import NoAnswerError
+from slipstick.expression.dimension import TIME
+from slipstick.expression.kernels import Array
+from slipstick.expression.nodes import Booked, Expr, maximum, total
+from slipstick.expression.tape import Tape
+from slipstick.model.activity import Barrier, steps
+from slipstick.model.system import Arrivals, Cyclic, Model, Program
+from slipstick.solve.exactness import neglected
+from slipstick.solve.points import Points
+from slipstick.solve.times import BARRIER, demand, pipelines, stage_times, time
+
+__all__ = ["ClosedForm", "solve"]
+
+IDLE = "idle"
+
+Values = Mapping[str, "Array | float"]
+
+
+def solve(model: Model, values: Values | None = None) -> Answer:
+    """Answer for a model at one point, in closed form.
+
+    Parameters
+    ----------
+    model : the system
+    values : parameters that differ from the model's own, in base units
+
+    Raises
+    ------
+    ModelError : a name is unknown or a value missing
+    NoAnswerError : the time overflows or is undefined
+
+    >>> from slipstick.model.activity import delay, service
+    >>> from slipstick.model.system import closed
+    >>> answer = solve(closed(delay(9.0, name="work") >> service("bus", 3.0, component="wait"), processors=4))
+    >>> answer["time"], answer["efficiency"], answer["speedup"]
+    (12.0, 0.75, 3.0)
+    >>> answer.share["time"]
+    {'work': 0.75, 'bus': 0.25}
+    """
+    answer = ClosedForm(model).points(values or {}).answer(0)
+    if answer.failed:
+        raise NoAnswerError(answer.failed)
+    return answer
+
+
+class ClosedForm:
+    """A model compiled for its closed form; many points cost little more than one.
+
+    Parameters
+    ----------
+    model : the system
+
+    Attributes
+    ----------
+    time : the time of a cycle, or of the whole program, as an expression [s]
+    labels : (component, technology class) of each booked part
+    stages : time of one item at each serial stage of each pipeline of identical items [s]
+    notes : what the closed form leaves out; none if it is exact
+    tape : everything compiled together
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.time = _whole_time(model)
+        self.labels = _labels(model)
+        self.stages = _serial_stages(model)
+        self.notes = neglected(model)
+        self._population = _population(model)
+        self._account = _account_time(model)
+        self._work = self._demands()
+        stage_times = [t for each in self.stages.values() for t in each.values()]
+        self.tape = Tape([self.time, self._account, self._population, *stage_times, *self._work.values()])
+        self._time_alone = Tape([self.time])
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of everything that can be varied without building the model anew."""
+        return tuple(self.tape.parameters)
+
+    def times(self, values: Values) -> Array:
+        """Evaluate the time alone: the fast path for large sweeps [s, points]."""
+        known = self._time_alone.parameters
+        return self._time_alone.run({name: value for name, value in values.items() if name in known})[0]
+
+    def points(self, values: Values) -> Points:
+        """Evaluate time, account and derivatives at aligned points."""
+        whole = self.tape.differentiate(values, 0)
+        others = iter(self.tape.run(values)[2:])
+        return Points(
+            model=self.model,
+            labels=self.labels,
+            notes=self.notes,
+            powers={name: each.dimension.time_power for name, each in self.tape.parameters.items()},
+            whole=whole,
+            split=whole if self._account is self.time else self.tape.differentiate(values, 1),
+            population=next(others),
+            stages={name: {stage: next(others) for stage in each} for name, each in self.stages.items()},
+            work={name: next(others) for name in self._work},
+        )
+
+    def _demands(self) -> dict[str, Expr]:
+        """Add up the work asked of each station; only of use where nobody ever waits."""
+        if self.notes or not isinstance(self.model.population, Cyclic):
+            return {}
+        used = dict.fromkeys(step.resource for step in self.model.steps if step.resource in self.model.resources)
+        return {name: demand(self.model.population.cycle, name) for name in used if name is not None}
+
+
+def _whole_time(model: Model) -> Expr:
+    """Add up a cycle, or all phases: T = sum of repeat x cycle time."""
+    if isinstance(model.population, Program):
+        return total((each.repeat * time(each.cycle, model) for each in model.population.phases), TIME)
+    return time(model.population.cycle, model)
+
+
+def _account_time(model: Model) -> Expr:
+    """Give the same time, its parts weighed by the share of processors that do them; the rest are idle."""
+    if not isinstance(model.population, Program):
+        return _whole_time(model)
+    n = _population(model)
+    parts: list[Expr] = []
+    for phase in model.population.phases:
+        busy = phase.processors / n
+        parts.append(phase.repeat * (busy * time(phase.cycle, model)))
+        if phase.processors != n:
+            # The same time again, its steps unlabelled, so that idle processors book nothing else.
+            parts.append(Booked(IDLE, phase.repeat * ((1 - busy) * time(phase.cycle, model, booked=False))))
+    return total(parts, TIME)
+
+
+def _population(model: Model) -> Expr:
+    match model.population:
+        case Cyclic(processors):
+            return processors
+        case Arrivals(rate):
+            return rate
+        case Program(phases):
+            return maximum(*dict.fromkeys(phase.processors for phase in phases))
+
+
+def _serial_stages(model: Model) -> dict[str, dict[str, Expr]]:
+    found = {}
+    for pipeline in pipelines(model):
+        serial = [stage.name for stage in pipeline.stages if stage.kind == "serial"]
+        if pipeline.identical and serial:
+            each = stage_times(pipeline, model)
+            found[pipeline.name] = {name: each[name] for name in serial}
+    return found
+
+
+def _labels(model: Model) -> dict[str, tuple[str, str]]:
+    labels = {step.name: (step.component, step.technology) for step in model.steps}
+    for body in model.bodies:
+        for node in steps(body):
+            if isinstance(node, Barrier):
+                labels[f"{BARRIER}:{node.name}"] = (BARRIER, "software")
+    return {**labels, IDLE: (IDLE, "application")}

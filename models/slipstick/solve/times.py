@@ -1,0 +1,128 @@
+"""Activities as expressions: the time of one pass, and the work asked of each resource."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from slipstick.errors import ModelError
+from slipstick.expression.dimension import TIME
+from slipstick.expression.nodes import Booked, Expr, Number, maximum, total, zero
+from slipstick.law.pipeline import FLOW_LINE
+from slipstick.model.activity import (
+    Activity,
+    Barrier,
+    Choice,
+    Fork,
+    Hold,
+    Pipeline,
+    Repeat,
+    Stage,
+    Step,
+    Then,
+    children,
+    steps,
+)
+from slipstick.model.system import Meeting, Model
+
+__all__ = ["BARRIER", "demand", "pipelines", "stage_times", "time"]
+
+BARRIER = "barrier"
+
+
+def time(activity: Activity, model: Model, booked: bool = True) -> Expr:
+    """Add up one pass through an activity, nobody in the way [s].
+
+    Sequences add, forks take the maximum, choices their mean, pipelines the flow-line time.
+
+    Parameters
+    ----------
+    activity : what is done
+    model : whose resources say what a barrier costs
+    booked : label each step's part, so that an account can be read off
+    """
+    match activity:
+        case Step(name, mean):
+            return Booked(name, mean) if booked else mean
+        case Then(parts):
+            return total((time(part, model, booked) for part in parts), TIME)
+        case Fork(branches):
+            return maximum(*(time(branch, model, booked) for branch in branches))
+        case Choice(options):
+            return total((p * time(body, model, booked) for p, body in options), TIME)
+        case Repeat(count, body):
+            return count * time(body, model, booked)
+        case Hold(_, body):
+            return time(body, model, booked)
+        case Barrier(name):
+            meeting = model.resources[name]
+            assert isinstance(meeting, Meeting)
+            return Booked(f"{BARRIER}:{name}", meeting.cost) if booked else meeting.cost
+        case Pipeline():
+            return _pipeline_time(activity, model, booked)
+    raise ModelError(f"an activity cannot be a {type(activity).__name__}")
+
+
+def stage_times(pipeline: Pipeline, model: Model, booked: bool = False) -> dict[str, Expr]:
+    """Give one item's time at each stage of a pipeline of identical items, in order [s]."""
+    return {stage.name: time(stage.bodies[0], model, booked) for stage in pipeline.stages}
+
+
+def pipelines(model: Model) -> Iterator[Pipeline]:
+    """Yield every pipeline of a model, in the order written."""
+    for body in model.bodies:
+        yield from (node for node in steps(body) if isinstance(node, Pipeline))
+
+
+def demand(activity: Activity, resource: str) -> Expr:
+    """Add up all service that one pass asks of a resource, side by side or not [s]."""
+    match activity:
+        case Step(_, mean, used):
+            return mean if used == resource else zero(TIME)
+        case Choice(options):
+            return total((p * demand(body, resource) for p, body in options), TIME)
+        case Repeat(count, body):
+            return _times(count, demand(body, resource))
+        case Pipeline(stages, items):
+            return total((_stage_demand(stage, items, resource) for stage in stages), TIME)
+        case _:
+            return total((demand(child, resource) for child in children(activity)), TIME)
+
+
+def _stage_demand(stage: Stage, items: Expr, resource: str) -> Expr:
+    if len(stage.bodies) == 1:
+        return _times(items, demand(stage.bodies[0], resource))
+    return total((demand(body, resource) for body in stage.bodies), TIME)
+
+
+def _times(count: Expr, work: Expr) -> Expr:
+    return work if work == zero(TIME) else count * work
+
+
+def _pipeline_time(pipeline: Pipeline, model: Model, booked: bool) -> Expr:
+    if not pipeline.identical:
+        return _uneven_items(pipeline, model, booked)
+    each = [time(stage.bodies[0], model, booked) for stage in pipeline.stages]
+    serial = [t for t, stage in zip(each, pipeline.stages, strict=True) if stage.kind == "serial"]
+    longest = maximum(*serial) if serial else zero(TIME)
+    made = FLOW_LINE(once=total(each, TIME), longest=longest, items=pipeline.items)
+    assert isinstance(made, Expr)
+    return made
+
+
+def _uneven_items(pipeline: Pipeline, model: Model, booked: bool) -> Expr:
+    """Follow each item: end[j][s] = max(end[j-1][s] if s is serial, end[j][s-1]) + t[j][s]."""
+    assert isinstance(pipeline.items, Number)
+    finished: list[Expr] = []
+    before: list[Expr] = []
+    for item in range(int(pipeline.items.value)):
+        end: Expr = zero(TIME)
+        ends: list[Expr] = []
+        for index, stage in enumerate(pipeline.stages):
+            waits = stage.kind == "serial" and item > 0
+            start = maximum(before[index], end) if waits else end
+            body = stage.bodies[item % len(stage.bodies)]
+            end = total([start, time(body, model, booked)], TIME)
+            ends.append(end)
+        before = ends
+        finished.append(end)
+    return finished[-1] if pipeline.stages[-1].kind == "serial" else maximum(*finished)

@@ -1,0 +1,319 @@
+"""Units at the edge: text such as ``5 us`` in, floats in base units inside, text out again.
+
+A quantity is a number, an optional space and a unit expression: units joined by a space or ``*``, divided by
+``/``, raised by ``^``: ``0.08 us/B``, ``100 Mbit/s``, ``0.3 /s``, ``2 B*op/s^2``. A space binds closer than
+``/``, as in the text of a `Dimension`: ``s/B op`` is s/(B op). A ``*`` after ``/`` could be read in two ways
+and is refused. A year is 365.25 days, a month a twelfth of it; 8 bit are 1 B; 1 Hz is 1 cycle/s.
+
+Why this shape: this is the only place where a prefix is spelt. Factors are exact and the product is rounded
+once, so a text has one value wherever it is read. Whatever two people could read differently (``Mb``, ``KB``,
+``m``, ``1,000``, ``017``) is refused, with the spellings to choose from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+from math import gcd, isfinite
+from types import MappingProxyType
+
+from slipstick.errors import UnitError, did_you_mean
+from slipstick.expression.dimension import BASES, BYTES, COUNT, Dimension
+
+__all__ = ["UNITS", "choose", "parse", "scale", "show", "to_base"]
+
+LONGEST_TEXT = 200
+MOST_PLACES = 5000  # a number with more decimal places than this is refused before it is written out
+PLAIN_BELOW = 10_000  # a whole number of bytes below this needs no prefix
+
+_MICRO = "u\N{MICRO SIGN}\N{GREEK SMALL LETTER MU}"
+_PREFIXES = {
+    "": Fraction(1),
+    **{prefix: Fraction(1000**n) for n, prefix in enumerate("kMGTPE", 1)},
+    **{f"{prefix}i": Fraction(1024**n) for n, prefix in enumerate("KMGTPE", 1)},
+    **{prefix: Fraction(1, 1000**n) for n, same in enumerate(("m", _MICRO, "n", "p"), 1) for prefix in same},
+}
+_DAY, _YEAR = 24 * 60 * 60, 24 * 60 * 60 * Fraction("365.25")
+_SPANS = {"min": 60, "h": 60 * 60, "day": _DAY, "week": 7 * _DAY, "month": _YEAR / 12, "year": _YEAR}
+_ROWS: tuple[
+    tuple[str, int | Fraction, str, str], ...
+] = (  # unit, its size in base units, their dimension, the prefixes it takes
+    *((base, 1, base, "") for base in BASES),
+    ("s", 1, "s", " ".join(f"m{_MICRO}np")),
+    ("B", 1, "B", "k M G T P E Ki Mi Gi Ti Pi Ei"),
+    ("bit", Fraction(1, 8), "B", "k M G T Ki Mi Gi Ti"),
+    ("Hz", 1, "cycle/s", "k M G T"),
+    ("op", 1, "op", "k M G T P E"),
+    ("%", Fraction(1, 100), "1", ""),
+    *((span, size, "s", "") for span, size in _SPANS.items()),
+)
+_UNITS = {
+    prefix + unit: (factor * size, Dimension.of(dimension))
+    for prefix, factor in _PREFIXES.items()
+    for unit, size, dimension, prefixes in _ROWS
+    if prefix in ("", *prefixes.split())
+}
+UNITS: Mapping[str, tuple[Fraction, Dimension]] = MappingProxyType(_UNITS)
+"""Every unit: its spelling, its exact factor to base units and its dimension."""
+
+# The atomic group and possessive repeats keep '017' and '1,000' from matching in part.
+_NUMBER = r"[+-]?(?>(?:0|[1-9][0-9]*+)(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?+"
+_QUANTITY = re.compile(rf"({_NUMBER})(?![0-9.,_xX])\s*+(?![02-9]|1(?!\s*/))(.*)", re.DOTALL)
+_FAULTS = (
+    (r"[+-]?\.?(nan|inf|infinity)\b", "the number is not finite; write a finite one, such as '5 us'"),
+    (r"[+-]?0x", "a number is decimal; write it without 0x"),
+    (r"[+-]?0[0-9]", "a number with a leading zero can be read in two ways; write it without the zero"),
+    (r"[+-]?[0-9.]+[,_]", "a number has no ',' and no '_'; write 1000 for a thousand, 1.5 for one and a half"),
+    (r"[+-]?[0-9.]", "this is not one number with one unit; write it as in '12000 us' or '1.5e3 us'"),
+    (r"", "this does not begin with a number; write a number and a unit, such as '5 us'"),
+)
+
+
+def parse(text: str) -> tuple[float, Dimension]:
+    """Read a quantity: its value in base units, correctly rounded, and its dimension.
+
+    Parameters
+    ----------
+    text : a number and a unit expression, or a bare number, whose dimension is 1
+
+    >>> parse("0.08 us/B")
+    (8e-08, Dimension.of('s/B'))
+    >>> parse("50 %")
+    (0.5, Dimension.of('1'))
+    """
+    number, unit = _split(text)
+    factor, dimension = _scaled(text, unit or "1")
+    return _rounded(text, number, factor), dimension
+
+
+def to_base(text: str, wanted: Dimension) -> float:
+    """Read a quantity that must have a given dimension: its value in base units.
+
+    Parameters
+    ----------
+    text : as for `parse`
+    wanted : the dimension it must have
+
+    >>> to_base("64 GB/s", Dimension.of("B/s"))
+    64000000000.0
+    >>> to_base("8 MB", Dimension.of("s"))
+    Traceback (most recent call last):
+    slipstick.errors.UnitError: '8 MB' is a quantity in B, but one in s is wanted, such as '8 us'
+    """
+    number, unit = _split(text)
+    if not unit and wanted != COUNT:
+        raise UnitError(f"write a number with a unit, such as {_example(number, wanted)}; got {text!r}")
+    factor, found = _scaled(text, unit or "1")
+    if found != wanted:
+        kinds = f"{text!r} is {_kind('a quantity', found)}, but {_kind('one', wanted)} is wanted"
+        raise UnitError(f"{kinds}, such as {_example(number, wanted)}")
+    return _rounded(text, number, factor)
+
+
+def scale(unit: str) -> tuple[Fraction, Dimension]:
+    """Read a unit expression: its exact factor to base units and its dimension.
+
+    Parameters
+    ----------
+    unit : such as ``Mbit/s``; ``1`` for plain numbers
+
+    >>> scale("Mbit/s")
+    (Fraction(125000, 1), Dimension.of('B/s'))
+    """
+    return _scaled(_bounded(unit), unit)
+
+
+def _bounded(text: str) -> str:
+    if len(text) <= LONGEST_TEXT:
+        return text
+    excess = f"{text[:40]!r}... has {len(text)} characters, more than {LONGEST_TEXT}"
+    raise UnitError(f"{excess}; write a number and a unit, such as '5 us'")
+
+
+def _split(text: str) -> tuple[str, str]:
+    bare = _bounded(text).strip()
+    if match := _QUANTITY.fullmatch(bare):
+        return match[1], match[2]
+    fault = next(fault for pattern, fault in _FAULTS if re.match(pattern, bare, re.IGNORECASE))
+    raise UnitError(f"{text!r}: {fault}")
+
+
+def _scaled(text: str, unit: str) -> tuple[Fraction, Dimension]:
+    try:
+        return _read(unit)
+    except UnitError as error:  # the cache knows units only; the reader of the message needs the whole text
+        raise UnitError(f"{text!r}: {error}") from None
+
+
+def _rounded(text: str, number: str, factor: Fraction) -> float:
+    try:
+        exact = Decimal(number)
+        above, below = exact.as_integer_ratio() if abs(exact.adjusted()) < MOST_PLACES else (1, 0)
+        value = above * factor.numerator / (below * factor.denominator)  # whole numbers: rounded once
+    except ArithmeticError:
+        above, value = 1, 0.0
+    if above and not value:
+        raise UnitError(f"{text!r} is out of range; in base units its size must be between 5e-324 and 1.7e308")
+    return value
+
+
+def _kind(what: str, dimension: Dimension) -> str:
+    return "a plain number" if dimension == COUNT else f"{what} in {dimension}"
+
+
+def _example(number: str, wanted: Dimension) -> str:
+    usual = {"s": "us", "B": "MB", "s/B": "ns/B", "B/s": "MB/s", "cycle/s": "GHz"}
+    unit = usual.get(str(wanted), str(wanted))
+    return repr(f"{number} {unit.removeprefix('1')}".rstrip())
+
+
+@lru_cache(maxsize=1024)
+def _read(unit: str) -> tuple[Fraction, Dimension]:
+    above, *below = unit.split("/")
+    if any("*" in side for side in below):
+        raise UnitError("'*' after '/' can be read in two ways; write 's*op/B' or 's/B/op'")
+    one = above.strip() == "1" or (below and not above.strip())
+    factor, dimension = (Fraction(1), COUNT) if one else _product(above)
+    for size, counted in map(_product, below):
+        factor, dimension = factor / size, dimension / counted
+    return factor, dimension
+
+
+def _product(side: str) -> tuple[Fraction, Dimension]:
+    factor, dimension = Fraction(1), COUNT
+    for size, counted in (_term(word) for part in side.split("*") for word in part.split() or [""]):
+        factor, dimension = factor * size, dimension * counted
+    return factor, dimension
+
+
+def _term(word: str) -> tuple[Fraction, Dimension]:
+    if not word:
+        raise UnitError("a unit is missing; write products as 'B*op', quotients as 'B/s', powers as 's^2'")
+    name, caret, power = word.partition("^")
+    if name not in UNITS:
+        raise UnitError(f"there is no unit {name!r}{_way_out(name)}")
+    if caret and not re.fullmatch("-?[1-9]", power):
+        raise UnitError(f"the power in {word!r} is not a whole number from 1 to 9 or -9 to -1; write it as in 's^2'")
+    factor, dimension = UNITS[name]
+    return factor ** int(power or 1), dimension ** int(power or 1)
+
+
+_OTHERS = (  # a unit, then what else people call it and `did_you_mean` would not find
+    "s sec secs second seconds, ms msecs millisecond milliseconds, us usecs microsecond microseconds, "
+    "ns nsecs nanosecond nanoseconds, h hr hrs hour hours, day d, week w wk, year y yr yrs, B byte bytes, "
+    "request req reqs, message msg msgs, % percent pct, / per"
+)
+
+
+def _misspellings() -> dict[str, str]:
+    words = {unit.casefold(): repr(unit) for unit in UNITS if unit.isascii()}
+    words |= {word: repr(unit) for unit, *others in map(str.split, _OTHERS.split(",")) for word in others}
+    for prefix in ("", "k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti"):
+        words[f"{prefix}b".casefold()] = f"'{prefix}bit' or '{prefix}B'"
+        words[f"{prefix}bps".casefold()] = f"'{prefix}bit/s' or '{prefix}B/s'"
+    for prefix in ("", "k", "M", "G", "T", "P", "E"):
+        words[f"{prefix}flop".casefold()] = f"'{prefix}op'"
+        words |= {f"{prefix}{many}".casefold(): f"'{prefix}op' or '{prefix}op/s'" for many in ("ops", "flops")}
+    words |= {
+        prefix: f"'e{power}', as in '5e{power} op'" for prefix, power in zip("kKMGT", (3, 3, 6, 9, 12), strict=True)
+    }
+    return words | {"m": "'min', 'ms' or 'month'", "KB": "'kB' (1000 B) or 'KiB' (1024 B)"}
+
+
+def _way_out(name: str) -> str:
+    if "(" in name or ")" in name:
+        return "; write s/(B op) without brackets, as 's/B/op'"
+    words = _misspellings()
+    meant = words.get(name) or words.get(name.casefold())
+    return f"; write {meant}" if meant else did_you_mean(name, [unit for unit in UNITS if unit.isascii()])
+
+
+Rung = tuple[str, Fraction]
+_LONG = ("min", "h", "day", "year")
+_TIMES, _BYTES, _OPS = "ns us ms s", "B kB MB GB TB PB EB", "op kop Mop Gop Top Pop Eop"
+
+
+def _ladder(units: str, per: str = "") -> tuple[Rung, ...]:
+    return tuple((unit + per, scale(unit + per)[0]) for unit in units.split())
+
+
+_LADDERS = {
+    "s": _ladder(" ".join((_TIMES, *_LONG))),
+    "B": _ladder(_BYTES),
+    "op": _ladder(_OPS),
+    "op/s": _ladder(_OPS, "/s"),
+    "cycle/s": _ladder("Hz kHz MHz GHz THz"),
+    **{f"s/{base}": _ladder(_TIMES, f"/{base}") for base in BASES if base != "s"},
+    **{f"B/{base}": _ladder(_BYTES, f"/{base}") for base in BASES if base != "B"},
+}
+_KIBIS = _ladder("EiB PiB TiB GiB MiB KiB B")
+
+
+def show(value: float, dimension: Dimension, digits: int = 4) -> str:
+    """Write a quantity in the unit a person would choose, in ASCII; `to_base` reads it back.
+
+    Bytes have a decimal prefix, unless a binary one makes them a shorter whole number.
+
+    Parameters
+    ----------
+    value : in base units
+    dimension : what it counts
+    digits : significant digits; digits before the point are kept below 10^9 [1]
+
+    >>> show(0.001705, Dimension.of("s")), show(0.3, Dimension.of("1/s"))
+    ('1.705 ms', '0.3 /s')
+    >>> show(4096, Dimension.of("B")), show(4120, Dimension.of("B"))
+    ('4 KiB', '4120 B')
+    """
+    if not isfinite(value):
+        return "not finite"
+    unit, factor = _rung([abs(value)], dimension, digits)
+    number = float(Fraction(value) / factor)
+    text = f"{number:.{digits}g}"
+    if "e+" in text and abs(number) < 1e9:
+        text = f"{number:.0f}"
+    return f"{text} {unit.removeprefix('1')}".rstrip()
+
+
+def choose(values: Iterable[float], dimension: Dimension) -> tuple[str, float]:
+    """Choose one unit and its factor for a whole column or axis: by the largest finite size.
+
+    Bytes that are all whole multiples of a binary unit have a binary unit.
+
+    Parameters
+    ----------
+    values : in base units; those that are not finite do not count
+    dimension : what they count
+
+    >>> choose([3e-6, 12e-6], Dimension.of("s"))
+    ('us', 1e-06)
+    >>> choose([4096, 1048576], Dimension.of("B"))
+    ('KiB', 1024.0)
+    """
+    unit, factor = _rung([abs(value) for value in values if isfinite(value)], dimension)
+    return unit, float(factor)
+
+
+def _rung(sizes: list[float], dimension: Dimension, digits: int = 4) -> Rung:
+    ladder = _LADDERS.get(str(dimension), ((str(dimension), Fraction(1)),))
+    largest = float(f"{max(sizes, default=0.0):.{digits - 1}e}")  # 999.99 us is shown as 1 ms
+    if not largest:
+        return next(rung for rung in ladder if rung[1] == 1)
+    if dimension == BYTES and not any(size % 1 for size in sizes) and (whole := _whole([int(size) for size in sizes])):
+        return whole
+    # From minutes on, a unit is taken at twice its size: 90 s and 100 min, but 2 h and 3 day.
+    starts = (float(factor) * (2 if unit in _LONG else 1) for unit, factor in ladder)
+    return [ladder[0], *(rung for rung, start in zip(ladder, starts, strict=True) if start <= largest)][-1]
+
+
+def _whole(counts: list[int]) -> Rung | None:
+    """The largest binary unit that divides all, if its numbers are shorter than decimal ones: 4 KiB, but 128 kB."""
+    common = gcd(*counts)
+    unit, factor = next(rung for rung in _KIBIS if common % rung[1] == 0)
+    multiple = common // factor
+    if multiple < PLAIN_BELOW and len(str(multiple)) < len(str(common).rstrip("0")):
+        return unit, factor
+    return _KIBIS[-1] if max(counts) < PLAIN_BELOW else None
