@@ -1,9 +1,9 @@
 """Units at the edge: text such as ``5 us`` in, floats in base units inside, text out again.
 
 A quantity is a number, an optional space and a unit expression: units joined by a space or ``*``, divided by
-``/``, raised by ``^``: ``0.08 us/B``, ``100 Mbit/s``, ``0.3 /s``, ``2 B*op/s^2``. A space binds closer than
-``/``, as in the text of a `Dimension`: ``s/B op`` is s/(B op). A ``*`` after ``/`` could be read in two ways
-and is refused. A year is 365.25 days, a month a twelfth of it; 8 bit are 1 B; 1 Hz is 1 cycle/s.
+``/``, raised by ``^``: ``0.08 us/B``, ``0.3 /s``, ``2 B*op/s^2``. A space binds closer than ``/``, as in the
+text of a `Dimension`: ``s/B op`` is s/(B op). A ``*`` after ``/`` could be read in two ways and is refused.
+A year is 365.25 days, a month a twelfth of it; 8 bit are 1 B; 1 Hz is 1 cycle/s.
 
 Why this shape: this is the only place where a prefix is spelt. Factors are exact and the product is rounded
 once, so a text has one value wherever it is read. Whatever two people could read differently (``Mb``, ``KB``,
@@ -18,7 +18,6 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from math import gcd, isfinite
-from types import MappingProxyType
 
 from slipstick.errors import UnitError, did_you_mean
 from slipstick.expression.dimension import BASES, BYTES, COUNT, Dimension
@@ -36,27 +35,24 @@ _PREFIXES = {
     **{f"{prefix}i": Fraction(1024**n) for n, prefix in enumerate("KMGTPE", 1)},
     **{prefix: Fraction(1, 1000**n) for n, same in enumerate(("m", _MICRO, "n", "p"), 1) for prefix in same},
 }
-_DAY, _YEAR = 24 * 60 * 60, 24 * 60 * 60 * Fraction("365.25")
-_SPANS = {"min": 60, "h": 60 * 60, "day": _DAY, "week": 7 * _DAY, "month": _YEAR / 12, "year": _YEAR}
-_ROWS: tuple[
-    tuple[str, int | Fraction, str, str], ...
-] = (  # unit, its size in base units, their dimension, the prefixes it takes
-    *((base, 1, base, "") for base in BASES),
-    ("s", 1, "s", " ".join(f"m{_MICRO}np")),
-    ("B", 1, "B", "k M G T P E Ki Mi Gi Ti Pi Ei"),
+_SPANS = {"min": 60, "h": 3600, "day": 86_400, "week": 604_800, "month": 2_629_800, "year": 31_557_600}
+_ROWS = (  # unit, its size in base units, their dimension, the prefixes it takes
+    *((base, Fraction(1), base, "") for base in BASES),
+    ("s", Fraction(1), "s", " ".join(f"m{_MICRO}np")),
+    ("B", Fraction(1), "B", "k M G T P E Ki Mi Gi Ti Pi Ei"),
     ("bit", Fraction(1, 8), "B", "k M G T Ki Mi Gi Ti"),
-    ("Hz", 1, "cycle/s", "k M G T"),
-    ("op", 1, "op", "k M G T P E"),
+    ("Hz", Fraction(1), "cycle/s", "k M G T"),
+    ("op", Fraction(1), "op", "k M G T P E"),
     ("%", Fraction(1, 100), "1", ""),
-    *((span, size, "s", "") for span, size in _SPANS.items()),
+    *((span, Fraction(size), "s", "") for span, size in _SPANS.items()),
+    ("1", Fraction(1), "1", ""),
 )
-_UNITS = {
+UNITS: Mapping[str, tuple[Fraction, Dimension]] = {
     prefix + unit: (factor * size, Dimension.of(dimension))
     for prefix, factor in _PREFIXES.items()
     for unit, size, dimension, prefixes in _ROWS
     if prefix in ("", *prefixes.split())
 }
-UNITS: Mapping[str, tuple[Fraction, Dimension]] = MappingProxyType(_UNITS)
 """Every unit: its spelling, its exact factor to base units and its dimension."""
 
 # The atomic group and possessive repeats keep '017' and '1,000' from matching in part.
@@ -101,15 +97,15 @@ def to_base(text: str, wanted: Dimension) -> float:
     64000000000.0
     >>> to_base("8 MB", Dimension.of("s"))
     Traceback (most recent call last):
-    slipstick.errors.UnitError: '8 MB' is a quantity in B, but one in s is wanted, such as '8 us'
+    slipstick.errors.UnitError: '8 MB' is a quantity in B, but a quantity in s is wanted, such as '8 us'
     """
     number, unit = _split(text)
     if not unit and wanted != COUNT:
         raise UnitError(f"write a number with a unit, such as {_example(number, wanted)}; got {text!r}")
     factor, found = _scaled(text, unit or "1")
     if found != wanted:
-        kinds = f"{text!r} is {_kind('a quantity', found)}, but {_kind('one', wanted)} is wanted"
-        raise UnitError(f"{kinds}, such as {_example(number, wanted)}")
+        way_out = f"but {_kind(wanted)} is wanted, such as {_example(number, wanted)}"
+        raise UnitError(f"{text!r} is {_kind(found)}, {way_out}")
     return _rounded(text, number, factor)
 
 
@@ -127,10 +123,9 @@ def scale(unit: str) -> tuple[Fraction, Dimension]:
 
 
 def _bounded(text: str) -> str:
-    if len(text) <= LONGEST_TEXT:
-        return text
-    excess = f"{text[:40]!r}... has {len(text)} characters, more than {LONGEST_TEXT}"
-    raise UnitError(f"{excess}; write a number and a unit, such as '5 us'")
+    if len(text) > LONGEST_TEXT:
+        raise UnitError(f"{text[:40]!r}... has {len(text)} characters, over {LONGEST_TEXT}; write it as in '5 us'")
+    return text
 
 
 def _split(text: str) -> tuple[str, str]:
@@ -160,13 +155,12 @@ def _rounded(text: str, number: str, factor: Fraction) -> float:
     return value
 
 
-def _kind(what: str, dimension: Dimension) -> str:
-    return "a plain number" if dimension == COUNT else f"{what} in {dimension}"
+def _kind(dimension: Dimension) -> str:
+    return "a plain number" if dimension == COUNT else f"a quantity in {dimension}"
 
 
 def _example(number: str, wanted: Dimension) -> str:
-    usual = {"s": "us", "B": "MB", "s/B": "ns/B", "B/s": "MB/s", "cycle/s": "GHz"}
-    unit = usual.get(str(wanted), str(wanted))
+    unit = {"s": "us", "B": "MB", "s/B": "ns/B", "B/s": "MB/s", "cycle/s": "GHz"}.get(str(wanted), str(wanted))
     return repr(f"{number} {unit.removeprefix('1')}".rstrip())
 
 
@@ -175,17 +169,12 @@ def _read(unit: str) -> tuple[Fraction, Dimension]:
     above, *below = unit.split("/")
     if any("*" in side for side in below):
         raise UnitError("'*' after '/' can be read in two ways; write 's*op/B' or 's/B/op'")
-    one = above.strip() == "1" or (below and not above.strip())
-    factor, dimension = (Fraction(1), COUNT) if one else _product(above)
-    for size, counted in map(_product, below):
-        factor, dimension = factor / size, dimension / counted
-    return factor, dimension
-
-
-def _product(side: str) -> tuple[Fraction, Dimension]:
+    above = "1" if below and not above.strip() else above
     factor, dimension = Fraction(1), COUNT
-    for size, counted in (_term(word) for part in side.split("*") for word in part.split() or [""]):
-        factor, dimension = factor * size, dimension * counted
+    for power, side in [(1, above), *((-1, side) for side in below)]:
+        for word in [word for part in side.split("*") for word in part.split() or [""]]:
+            size, counted = _term(word)
+            factor, dimension = factor * size**power, dimension * counted**power
     return factor, dimension
 
 
@@ -201,10 +190,9 @@ def _term(word: str) -> tuple[Fraction, Dimension]:
     return factor ** int(power or 1), dimension ** int(power or 1)
 
 
-_OTHERS = (  # a unit, then what else people call it and `did_you_mean` would not find
-    "s sec secs second seconds, ms msecs millisecond milliseconds, us usecs microsecond microseconds, "
-    "ns nsecs nanosecond nanoseconds, h hr hrs hour hours, day d, week w wk, year y yr yrs, B byte bytes, "
-    "request req reqs, message msg msgs, % percent pct, / per"
+_OTHERS = (  # a unit, then what else people call it that `did_you_mean` would not find
+    "s sec secs second seconds, ms millisecond milliseconds, us microsecond microseconds, ns nanosecond nanoseconds, "
+    "h hr hrs hour hours, day d, week w wk, year y yr yrs, B byte bytes, request req, message msg, % percent, / per"
 )
 
 
@@ -215,11 +203,8 @@ def _misspellings() -> dict[str, str]:
         words[f"{prefix}b".casefold()] = f"'{prefix}bit' or '{prefix}B'"
         words[f"{prefix}bps".casefold()] = f"'{prefix}bit/s' or '{prefix}B/s'"
     for prefix in ("", "k", "M", "G", "T", "P", "E"):
-        words[f"{prefix}flop".casefold()] = f"'{prefix}op'"
         words |= {f"{prefix}{many}".casefold(): f"'{prefix}op' or '{prefix}op/s'" for many in ("ops", "flops")}
-    words |= {
-        prefix: f"'e{power}', as in '5e{power} op'" for prefix, power in zip("kKMGT", (3, 3, 6, 9, 12), strict=True)
-    }
+    words |= {prefix: f"'e{3 * n}', as in '5e{3 * n} op'" for n, prefix in enumerate("kMGT", 1)}
     return words | {"m": "'min', 'ms' or 'month'", "KB": "'kB' (1000 B) or 'KiB' (1024 B)"}
 
 
@@ -231,13 +216,12 @@ def _way_out(name: str) -> str:
     return f"; write {meant}" if meant else did_you_mean(name, [unit for unit in UNITS if unit.isascii()])
 
 
-Rung = tuple[str, Fraction]
 _LONG = ("min", "h", "day", "year")
 _TIMES, _BYTES, _OPS = "ns us ms s", "B kB MB GB TB PB EB", "op kop Mop Gop Top Pop Eop"
 
 
-def _ladder(units: str, per: str = "") -> tuple[Rung, ...]:
-    return tuple((unit + per, scale(unit + per)[0]) for unit in units.split())
+def _ladder(units: str, per: str = "") -> tuple[tuple[str, Fraction], ...]:
+    return tuple((unit + per, UNITS[unit][0]) for unit in units.split())
 
 
 _LADDERS = {
@@ -273,8 +257,7 @@ def show(value: float, dimension: Dimension, digits: int = 4) -> str:
     unit, factor = _rung([abs(value)], dimension, digits)
     number = float(Fraction(value) / factor)
     text = f"{number:.{digits}g}"
-    if "e+" in text and abs(number) < 1e9:
-        text = f"{number:.0f}"
+    text = f"{number:.0f}" if "e+" in text and abs(number) < 1e9 else text
     return f"{text} {unit.removeprefix('1')}".rstrip()
 
 
@@ -297,23 +280,20 @@ def choose(values: Iterable[float], dimension: Dimension) -> tuple[str, float]:
     return unit, float(factor)
 
 
-def _rung(sizes: list[float], dimension: Dimension, digits: int = 4) -> Rung:
+def _rung(sizes: list[float], dimension: Dimension, digits: int = 4) -> tuple[str, Fraction]:
     ladder = _LADDERS.get(str(dimension), ((str(dimension), Fraction(1)),))
-    largest = float(f"{max(sizes, default=0.0):.{digits - 1}e}")  # 999.99 us is shown as 1 ms
-    if not largest:
-        return next(rung for rung in ladder if rung[1] == 1)
     if dimension == BYTES and not any(size % 1 for size in sizes) and (whole := _whole([int(size) for size in sizes])):
         return whole
+    largest = float(f"{max(sizes, default=0.0):.{digits - 1}e}") or 1.0  # 999.99 us are 1 ms, nothing is 0 s
     # From minutes on, a unit is taken at twice its size: 90 s and 100 min, but 2 h and 3 day.
-    starts = (float(factor) * (2 if unit in _LONG else 1) for unit, factor in ladder)
-    return [ladder[0], *(rung for rung, start in zip(ladder, starts, strict=True) if start <= largest)][-1]
+    fit = [rung for rung in ladder if float(rung[1]) * (2 if rung[0] in _LONG else 1) <= largest]
+    return fit[-1] if fit else ladder[0]
 
 
-def _whole(counts: list[int]) -> Rung | None:
+def _whole(counts: list[int]) -> tuple[str, Fraction] | None:
     """The largest binary unit that divides all, if its numbers are shorter than decimal ones: 4 KiB, but 128 kB."""
     common = gcd(*counts)
     unit, factor = next(rung for rung in _KIBIS if common % rung[1] == 0)
-    multiple = common // factor
-    if multiple < PLAIN_BELOW and len(str(multiple)) < len(str(common).rstrip("0")):
+    if (multiple := common // factor) < PLAIN_BELOW and len(str(multiple)) < len(str(common).rstrip("0")):
         return unit, factor
-    return _KIBIS[-1] if max(counts) < PLAIN_BELOW else None
+    return _KIBIS[-1] if max(counts, default=0) < PLAIN_BELOW else None

@@ -15,6 +15,8 @@ Array = NDArray[np.float64]
 Kernel = Callable[[Sequence[Array], Array], object]
 Adjoint = Callable[[Sequence[Array], Array, Array], Sequence["Array | None"]]
 
+_LARGEST = int(np.finfo(np.float64).max)
+
 
 def _fold(function: np.ufunc) -> Kernel:
     def kernel(args: Sequence[Array], out: Array) -> None:
@@ -36,15 +38,15 @@ def _ceil_log(args: Sequence[Array], out: Array) -> None:
     for radix in np.unique(radices):
         chosen = radices == radix
         result[chosen] = np.searchsorted(_reaches(float(radix)), counts[chosen], side="left")
-    out[...] = result
+    out[...] = np.where(counts < np.inf, result, counts)
 
 
 def _reaches(radix: float) -> Array:
     """List the largest doubles not above radix^k, k = 0, 1, ...: comparing with them is exact."""
-    if radix < 2 or radix != int(radix):
-        raise ModelError(f"the radix of a tree must be a whole number of at least 2, got {radix:g}")
+    if not (radix >= 2 and radix.is_integer()):
+        raise ModelError(f"the radix of ceil_log must be a whole number of at least 2, got {radix:g}")
     reaches, power = [], 1
-    while power < 1 << 1023:
+    while power <= _LARGEST:
         nearest = float(power)
         reaches.append(nearest if int(nearest) <= power else float(np.nextafter(nearest, 0.0)))
         power *= int(radix)
@@ -53,12 +55,15 @@ def _reaches(radix: float) -> Array:
 
 def _power(args: Sequence[Array], out: Array) -> None:
     # Multiplying keeps one point and the same point in a sweep equal to the last bit; np.power does not.
-    base, exponent = args[0], int(args[1].flat[0])
+    out[...] = _whole_power(args[0], int(args[1].flat[0]))
+
+
+def _whole_power(base: Array, exponent: int) -> Array:
     square, result = base, np.ones_like(base)
     for bit in reversed(bin(abs(exponent))[2:]):
         result = result * square if bit == "1" else result
         square = square * square
-    out[...] = result if exponent >= 0 else 1.0 / result
+    return result if exponent >= 0 else 1.0 / result
 
 
 KERNELS: dict[str, Kernel] = {
@@ -96,8 +101,9 @@ def _select_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Arr
 
 
 def _power_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
-    base, exponent = args[0], float(args[1].flat[0])
-    return [bar * exponent * value / base, None]
+    base, exponent = args[0], int(args[1].flat[0])
+    # Not value / base, which has no value where the base is 0.
+    return [bar * exponent * _whole_power(base, exponent - 1) if exponent else np.zeros_like(bar), None]
 
 
 ADJOINT: dict[str, Adjoint] = {

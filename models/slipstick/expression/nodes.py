@@ -158,11 +158,12 @@ def zero(dimension: Dimension) -> Number:
 
 def total(terms: Iterable[Like], dimension: Dimension = COUNT) -> Expr:
     """Add terms of one dimension, in order; no terms give zero of `dimension`."""
-    kept = [term for term in map(as_expr, terms) if not _is_number(term, 0.0)]
+    given = [as_expr(term) for term in terms]
+    kept = [term for term in given if not _is_number(term, 0.0)]
     if not kept:
-        return zero(dimension)
+        return zero(next((term.dimension for term in given if term.dimension != COUNT), dimension))
     if all(isinstance(term, Number) for term in kept):
-        return Number(math.fsum(_value(term) for term in kept), _one_dimension("add", kept))
+        return Number(sum(map(_value, kept)), _one_dimension("add", kept))
     return kept[0] if len(kept) == 1 else Operation("sum", tuple(kept), _one_dimension("add", kept))
 
 
@@ -211,7 +212,7 @@ def ceil_log(operand: Like, radix: Like) -> Expr:
 
 def levels(count: float, radix: float) -> int:
     """Count the levels of a tree of `radix` that reaches `count` leaves, in integer arithmetic."""
-    if radix < 2 or radix != int(radix):
+    if not (radix >= 2 and radix == int(radix)):
         raise ModelError(f"the radix of ceil_log must be a whole number of at least 2, got {radix:g}")
     k, reach = 0, 1
     while reach < count:
@@ -281,7 +282,7 @@ def _rebuilt(node: Expr, made: Mapping[int, Expr], replacements: Mapping[str, Li
             return node
         new = as_expr(replacements[node.name])
         _one_dimension(f"put in the place of {node.name}", [node, new])
-        return new
+        return zero(node.dimension) if _is_number(new, 0.0) else new
     if isinstance(node, Operation):
         inner = tuple(made[id(operand)] for operand in node.operands)
         same = all(new is old for new, old in zip(inner, node.operands, strict=True))

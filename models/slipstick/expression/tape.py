@@ -118,12 +118,16 @@ class Tape:
             return np.broadcast_to(registers[register], (points,))
 
         none = np.zeros(points)
-        booked = [(label, reg) for reg, label in self._booked.items()]
+        booked: dict[str, Array] = {}
+        for register, label in self._booked.items():
+            # One label may stand at several places, such as the idle time of each phase.
+            part = spread(register) * bars.get(register, none)
+            booked[label] = booked[label] + part if label in booked else part
         return Derivatives(
             value=spread(self._outputs[output]),
             by_parameter={name: bars.get(register, none) for register, name in self._inputs.items()},
-            booked={label: spread(reg) * bars.get(reg, none) for label, reg in booked},
-            once={label: spread(reg) for label, reg in booked},
+            booked=booked,
+            once={label: spread(register) for register, label in self._booked.items()},
             inputs={name: spread(register) for register, name in self._inputs.items()},
         )
 
@@ -144,10 +148,14 @@ class Tape:
                     self._booked[register] = node.label
         return self._registers[key]
 
-    def _inputs_as_arrays(self, values: Values) -> dict[int, Array]:
+    def check_names(self, values: Values) -> None:
+        """Refuse names that no parameter has."""
         unknown = [name for name in values if name not in self.parameters]
         if unknown:
             raise ModelError(f"no parameter is named {', '.join(unknown)}; there are {', '.join(self.parameters)}")
+
+    def _inputs_as_arrays(self, values: Values) -> dict[int, Array]:
+        self.check_names(values)
         registers = {register: np.array([number]) for register, number in self._numbers.items()}
         for register, name in self._inputs.items():
             given = values.get(name, self.parameters[name].value)
@@ -157,7 +165,7 @@ class Tape:
         return registers
 
     def _varying(self, base: Mapping[int, Array]) -> set[int]:
-        varying = {register for register, array in base.items() if len(array) > 1}
+        varying = {register for register, array in base.items() if len(array) != 1}
         for each in self._instructions:
             if not varying.isdisjoint(each.args):
                 varying.add(each.out)
@@ -205,6 +213,9 @@ class Tape:
             parts = [bar] if each.operator == "booked" else ADJOINT[each.operator](args, registers[each.out], bar)
             for register, part in zip(each.args, parts, strict=True):
                 if part is not None:
+                    if not np.isfinite(part).all():
+                        # What was not chosen contributes nothing, even where it is infinite.
+                        part = np.where(bar == 0.0, 0.0, part)
                     bars[register] = bars[register] + part if register in bars else part
         return bars
 

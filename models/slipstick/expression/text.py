@@ -44,9 +44,8 @@ def _text(node: Expr) -> tuple[str, int]:
     if node.operator in _INFIX:
         sign, level = _INFIX[node.operator]
         first, *others = node.operands
-        # What follows a minus or a slash must bind tighter, or a - (b - c) would read as a - b - c.
-        inner = level if node.operator in ("sum", "product") else level + 1
-        return sign.join([_within(first, level), *(_within(other, max(inner, level + 1)) for other in others)]), level
+        # What follows must bind tighter: a - (b - c) is not a - b - c, and a + (b + c) may round differently.
+        return sign.join([_within(first, level), *(_within(other, level + 1) for other in others)]), level
     return f"{node.operator}({', '.join(_text(operand)[0] for operand in node.operands)})", _ATOM
 
 

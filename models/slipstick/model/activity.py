@@ -282,7 +282,7 @@ def choose(*options: tuple[Like, Activity]) -> Choice:
 def repeat(count: Like, body: Activity) -> Repeat:
     """Do the same a number of times in a row."""
     times = counted(count, "the count of repeat")
-    _at_least(times, 0, "the count of repeat")
+    at_least(times, 0, "the count of repeat")
     return Repeat(times, body)
 
 
@@ -313,10 +313,14 @@ def pipeline(stages: Sequence[Stage], items: Like, name: str = "pipeline") -> Pi
     """
     made = tuple(stage if isinstance(stage, Stage) else serial(stage) for stage in stages)
     count = counted(items, "the items of a pipeline")
-    _at_least(count, 1, "the items of a pipeline")
+    at_least(count, 1, "the items of a pipeline")
     check_name(name)
     if not made:
         raise ModelError(f"pipeline {name} needs at least one stage")
+    names = [stage.name for stage in made]
+    twice = [each for each in dict.fromkeys(names) if names.count(each) > 1]
+    if twice:
+        raise ModelError(f"the stages of pipeline {name} need names of their own; used twice: {', '.join(twice)}")
     for stage in made:
         if len(stage.bodies) > 1 and count != Number(float(len(stage.bodies))):
             raise ModelError(
@@ -373,7 +377,8 @@ def timed(value: Like, name: str) -> Expr:
         seconds = float(value)
         if not (seconds >= 0 and math.isfinite(seconds)):
             raise ModelError(f"the time of {name} must be at least 0 s, got {seconds!r}")
-        return Parameter(name, TIME, seconds)
+        # processor[1] becomes processor.1: brackets cannot stand in a path.
+        return Parameter(name.replace("[", ".").removesuffix("]"), TIME, seconds)
     return _of_dimension(value, TIME, f"the time of {name}")
 
 
@@ -390,7 +395,8 @@ def _of_dimension(value: Expr, wanted: Dimension, what: str) -> Expr:
     return value
 
 
-def _at_least(value: Expr, least: int, what: str) -> None:
+def at_least(value: Expr, least: int, what: str) -> None:
+    """Refuse a count whose value is known and too small."""
     if isinstance(value, Number | Parameter) and value.value is not None and not value.value >= least:
         raise ModelError(f"{what} must be at least {least}, got {value.value:g}")
 

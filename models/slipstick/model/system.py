@@ -8,7 +8,18 @@ from dataclasses import dataclass, field
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.dimension import COUNT, RATE, TIME
 from slipstick.expression.nodes import Expr, Like, Number, Parameter, as_expr, zero
-from slipstick.model.activity import Activity, Barrier, Hold, Step, check_name, counted, steps, timed
+from slipstick.model.activity import (
+    Activity,
+    Barrier,
+    Hold,
+    Pipeline,
+    Step,
+    at_least,
+    check_name,
+    counted,
+    steps,
+    timed,
+)
 
 __all__ = [
     "DISCIPLINES",
@@ -122,8 +133,8 @@ class Model:
 
     Raises
     ------
-    ModelError : a step, lock or barrier names what is not there or is of another kind; one step
-        name stands for two different steps
+    ModelError : a step, lock or barrier names what is not there or is of another kind; one name
+        stands for two different steps or pipelines
 
     >>> from slipstick.model.activity import delay, service
     >>> closed(delay(9e-3, name="work") >> service("bus", 1e-3), processors=8).useful
@@ -137,12 +148,14 @@ class Model:
 
     def __post_init__(self) -> None:
         check_name(self.name.replace("/", "."))
-        by_name: dict[str, Step] = {}
+        by_name: dict[tuple[str, str], Activity] = {}
         for body in self.bodies:
             for node in steps(body):
                 self._check_uses(node)
-                if isinstance(node, Step) and by_name.setdefault(node.name, node) != node:
-                    raise ModelError(f"two different steps are called {node.name}; give each a name of its own")
+                if isinstance(node, Step | Pipeline):
+                    kind = f"{type(node).__name__.lower()}s"
+                    if by_name.setdefault((kind, node.name), node) != node:
+                        raise ModelError(f"two different {kind} are called {node.name}; give each a name of its own")
 
     @property
     def bodies(self) -> tuple[Activity, ...]:
@@ -210,6 +223,7 @@ def arriving(
     per_second = rate if isinstance(rate, Expr) else Parameter("population.arrivals", RATE, float(rate))
     if per_second.dimension != RATE:
         raise ModelError(f"arrivals must be a [1/s], got [{per_second.dimension}]: {per_second}")
+    at_least(per_second, 0, "the rate of arrivals")
     return Model(name, Arrivals(per_second, cycle), _completed([cycle], resources), useful)
 
 
@@ -223,6 +237,9 @@ def phases(
     made = tuple(Phase(counted(n, "repeat"), counted(p, "processors"), cycle) for n, p, cycle in parts)
     if not made:
         raise ModelError("a program needs at least one phase")
+    for each in made:
+        at_least(each.repeat, 0, "the repeat of a phase")
+        at_least(each.processors, 1, "the processors of a phase")
     return Model(name, Program(made), _completed([part.cycle for part in made], resources), useful)
 
 

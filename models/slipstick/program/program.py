@@ -73,7 +73,7 @@ class Program:
 
         Raises
         ------
-        ModelError : there is no such input
+        ModelError : there is no such input, or its value is not allowed
         """
         known = {each.name: each for each in self.inputs}
         for name in given:
@@ -94,9 +94,13 @@ def _default(each: Input, machine: Machine) -> Given:
 
 
 def _as_given(each: Input, value: Given | float) -> Given:
+    if each.many and not (isinstance(value, tuple) and value):
+        raise ModelError(f"{each.name} must be a list of values, one for each part")
     if isinstance(value, Expr | tuple):
         return value
     if not value >= each.least or (each.most is not None and value > each.most):
         upper = "" if each.most is None else f" and at most {each.most:g}"
         raise ModelError(f"{each.name} must be at least {each.least:g}{upper} [{each.dimension}], got {value:g}")
+    if each.whole and not float(value).is_integer():
+        raise ModelError(f"{each.name} must be a whole number, got {value:g}")
     return Parameter(each.name, each.dimension, float(value))

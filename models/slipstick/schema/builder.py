@@ -38,22 +38,30 @@ def _sharing(what: str) -> str:
 
 
 # What the parser says (libyaml's words and PyYAML's), whether it is said of the place where the thing began,
-# and what we say. `{start}` and `{end}` are the lines of both places, `{sign}` is what stands at the end.
+# and what we say. `{line}` is where it began, `{sign}` and `{end}` are what was met instead.
 _SYNTAX = [
     (r"got '\?'", False, "text with '?' within brackets must be in quotes"),
     (r"unexpected ':'", False, "put a space after ':'"),
-    (r"mapping values are not allowed", False, "':' cannot stand here; quote text with ': ' in it, or indent anew"),
+    (
+        r"mapping values are not allowed",
+        False,
+        "':' cannot stand here; quote text with ': ' in it, or check the indentation",
+    ),
     (r"sequence entries are not allowed", False, "'-' cannot stand here; give each item a line of its own"),
     (r"find expected ':'", True, "this is no 'key: value'; write a ':' and a space after the key"),
     (r"cannot start any token", False, "a value cannot begin with {sign}; put it in quotes"),
     (r"quoted scalar: found unexpected (?:end|document)", True, "the quotes opened here are not closed"),
     (r"invalid Unicode", True, "an escape in these quotes is not a character: a lone surrogate or above U+10FFFF"),
     (r"escape|hexdecimal", True, r"a '\' between double quotes begins an escape; write '\\', or use single quotes"),
-    (r"',' or '[]}]'", True, "the bracket opened here must be closed, or a ',' written, before {sign} in line {end}"),
+    (r"',' or '[]}]'", True, "the bracket opened here must be closed, or a ',' written, before {end}"),
     (r"alias|anchor|a tag", False, _sharing("what begins with '&', '*' or '!'")),
     (r"block scalar", False, "after '|' or '>' the text begins on the next line"),
-    (r"node content", False, "a value is missing before {sign}, or must be in quotes"),
-    (r"block end|expected key|'-' indicator", False, "this does not fit the block begun in line {start}; indent anew"),
+    (r"node content", False, "a value is missing before {end}, or must be in quotes"),
+    (
+        r"block end|expected key|'-' indicator",
+        False,
+        "this does not fit the block begun in line {line}; check the indentation",
+    ),
     (r"", False, "this is not YAML; check indentation, brackets and quotes"),
 ]
 
@@ -149,14 +157,14 @@ class _Builder:
     def report_syntax(self, error: Exception) -> None:
         end = getattr(error, "problem_mark", None)
         start = getattr(error, "context_mark", None) or end
+        places = [self.mark(mark) if mark else self.last for mark in (start, end)]
+        sign = repr(self.text[end.index : end.index + 1]) if end else ""
         said = "invalid Unicode"  # PyYAML without libyaml knows only ValueError for "\\Uffffffff"
         if isinstance(error, yaml.MarkedYAMLError):
-            said = f"{error.context}: {error.problem}"
+            said = f"{error.context}: {error.problem}, got {sign}"
         at_start, message = _syntax(said)
-        places = [self.mark(mark) if mark else self.last for mark in (start, end)]
-        sign = repr(self.text[end.index : end.index + 1]) if end and end.index < len(self.text) else "the end"
-        message = message.format(start=places[0].line, end=places[1].line, sign=sign)
-        self.report(places[0 if at_start else 1], message)
+        met = "the end of the file" if sign == "''" else f"{sign} in line {places[1].line}"
+        self.report(places[0 if at_start else 1], message.format(line=places[0].line, sign=sign, end=met))
 
     def take(self, event: yaml.Event) -> None:
         if len(self.problems) >= MOST_PROBLEMS:
@@ -209,10 +217,7 @@ class _Builder:
 
     def scalar(self, event: yaml.ScalarEvent) -> Scalar:
         plain = event.style in (None, "")  # PyYAML's word for it and libyaml's
-        if plain and self.open and self.open[-1].in_brackets:
-            self.check_in_brackets(event)
-        if event.style == '"':
-            self.check_escapes(event.value)
+        self.check_written(event)
         if self.at_key():
             return Scalar(event.value, event.value, self.last, not plain)
         if len(event.value) > LONGEST_SCALAR:
@@ -225,14 +230,19 @@ class _Builder:
         nowhere = event.value == "" and plain and self.open and self.open[-1].key
         return Scalar(value, event.value, nowhere[1] if nowhere else self.last, not plain)
 
-    def check_in_brackets(self, event: yaml.ScalarEvent) -> None:
-        """Stop where one of the two parsers would: they read these differently."""
-        assert event.start_mark and event.end_mark  # their types allow for events made by hand
-        if "?" in event.value:
-            index = self.text.index("?", event.start_mark.index)
-            self.stop(place(self.text, index, self.file), _syntax("got '?'")[1])
-        if re.match(r":[][{},?]", self.text[event.end_mark.index :][:2]):
-            self.stop(self.mark(event.end_mark), _syntax("unexpected ':'")[1])
+    def check_written(self, event: yaml.ScalarEvent) -> None:
+        """Refuse what one of the two parsers refuses; most of it ends the pass, as it does there."""
+        start: Any = event.start_mark
+        end: Any = event.end_mark
+        if event.style == '"':
+            self.check_escapes(event.value)
+        elif event.style in ("|", ">") and re.match(r"[|>][-+0-9]*#", self.text[start.index : start.index + 4]):
+            self.stop(self.last, _syntax("block scalar")[1])
+        elif not event.style and self.open and self.open[-1].in_brackets:
+            if "?" in event.value:
+                self.stop(place(self.text, self.text.index("?", start.index), self.file), _syntax("got '?'")[1])
+            if re.match(r":[][{},]", self.text[end.index : end.index + 2]):
+                self.stop(self.mark(end), _syntax("unexpected ':'")[1])
 
     def check_escapes(self, value: str) -> None:
         odd = _ODD.search(value.replace("\t", " "))

@@ -102,7 +102,7 @@ def split(path: str) -> tuple[str, ...]:
     """
     parts: list[str] = []
     start = 0
-    while path and (part := _PART.match(path, start)):
+    while path and start <= len(path) and (part := _PART.match(path, start)):
         quoted = part["quoted"]
         parts.append(part["bare"] if quoted is None else re.sub(r"\\(.)", r"\1", quoted, flags=re.DOTALL))
         start = part.end() + 1

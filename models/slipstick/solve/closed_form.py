@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from slipstick.answer import Answer
 from slipstick.errors import NoAnswerError
 from slipstick.expression.dimension import TIME
@@ -12,13 +14,14 @@ from slipstick.expression.nodes import Booked, Expr, maximum, total
 from slipstick.expression.tape import Tape
 from slipstick.model.activity import Barrier, steps
 from slipstick.model.system import Arrivals, Cyclic, Model, Program
-from slipstick.solve.exactness import neglected
+from slipstick.solve.exactness import neglected, sizes
 from slipstick.solve.points import Points
 from slipstick.solve.times import BARRIER, demand, pipelines, stage_times, time
 
 __all__ = ["ClosedForm", "solve"]
 
 IDLE = "idle"
+IDLE_PROCESSORS = "idle:processors"  # no step can have this name
 
 Values = Mapping[str, "Array | float"]
 
@@ -62,7 +65,6 @@ class ClosedForm:
     time : the time of a cycle, or of the whole program, as an expression [s]
     labels : (component, technology class) of each booked part
     stages : time of one item at each serial stage of each pipeline of identical items [s]
-    notes : what the closed form leaves out; none if it is exact
     tape : everything compiled together
     """
 
@@ -71,12 +73,13 @@ class ClosedForm:
         self.time = _whole_time(model)
         self.labels = _labels(model)
         self.stages = _serial_stages(model)
-        self.notes = neglected(model)
         self._population = _population(model)
         self._account = _account_time(model)
-        self._work = self._demands()
+        self._work = _demands(model)
+        self._sizes = sizes(model)
         stage_times = [t for each in self.stages.values() for t in each.values()]
-        self.tape = Tape([self.time, self._account, self._population, *stage_times, *self._work.values()])
+        others = [self._population, *stage_times, *self._work.values(), *self._sizes]
+        self.tape = Tape([self.time, self._account, *others])
         self._time_alone = Tape([self.time])
 
     @property
@@ -86,8 +89,11 @@ class ClosedForm:
 
     def times(self, values: Values) -> Array:
         """Evaluate the time alone: the fast path for large sweeps [s, points]."""
+        self.tape.check_names(values)
         known = self._time_alone.parameters
-        return self._time_alone.run({name: value for name, value in values.items() if name in known})[0]
+        result = self._time_alone.run({name: value for name, value in values.items() if name in known})[0]
+        points = [np.size(value) for value in values.values() if np.size(value) != 1]
+        return np.full(points[0], result) if points and len(result) == 1 else result
 
     def points(self, values: Values) -> Points:
         """Evaluate time, account and derivatives at aligned points."""
@@ -96,21 +102,14 @@ class ClosedForm:
         return Points(
             model=self.model,
             labels=self.labels,
-            notes=self.notes,
             powers={name: each.dimension.time_power for name, each in self.tape.parameters.items()},
             whole=whole,
             split=whole if self._account is self.time else self.tape.differentiate(values, 1),
             population=next(others),
             stages={name: {stage: next(others) for stage in each} for name, each in self.stages.items()},
             work={name: next(others) for name in self._work},
+            left_out=neglected(self.model, {size: next(others) for size in self._sizes}),
         )
-
-    def _demands(self) -> dict[str, Expr]:
-        """Add up the work asked of each station; only of use where nobody ever waits."""
-        if self.notes or not isinstance(self.model.population, Cyclic):
-            return {}
-        used = dict.fromkeys(step.resource for step in self.model.steps if step.resource in self.model.resources)
-        return {name: demand(self.model.population.cycle, name) for name in used if name is not None}
 
 
 def _whole_time(model: Model) -> Expr:
@@ -131,8 +130,16 @@ def _account_time(model: Model) -> Expr:
         parts.append(phase.repeat * (busy * time(phase.cycle, model)))
         if phase.processors != n:
             # The same time again, its steps unlabelled, so that idle processors book nothing else.
-            parts.append(Booked(IDLE, phase.repeat * ((1 - busy) * time(phase.cycle, model, booked=False))))
+            parts.append(Booked(IDLE_PROCESSORS, phase.repeat * ((1 - busy) * time(phase.cycle, model, booked=False))))
     return total(parts, TIME)
+
+
+def _demands(model: Model) -> dict[str, Expr]:
+    """Add up the work that a cycle asks of each station."""
+    if not isinstance(model.population, Cyclic):
+        return {}
+    used = dict.fromkeys(step.resource for step in model.steps if step.resource in model.resources)
+    return {name: demand(model.population.cycle, name) for name in used if name is not None}
 
 
 def _population(model: Model) -> Expr:
@@ -161,4 +168,4 @@ def _labels(model: Model) -> dict[str, tuple[str, str]]:
         for node in steps(body):
             if isinstance(node, Barrier):
                 labels[f"{BARRIER}:{node.name}"] = (BARRIER, "software")
-    return {**labels, IDLE: (IDLE, "application")}
+    return {**labels, IDLE_PROCESSORS: (IDLE, "application")}

@@ -1,59 +1,114 @@
-"""What the closed form leaves out of a model: contention, and the spread of random times."""
+"""What the closed form leaves out of a model: contention, and the spread of random times.
+
+It depends on how many there are, processors or items, so it is said for each point anew.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import reduce
 
-from slipstick.expression.nodes import Expr, Number, Parameter
-from slipstick.expression.tape import Tape
+import numpy as np
+from numpy.typing import NDArray
+
+from slipstick.expression.kernels import Array
+from slipstick.expression.nodes import Expr
 from slipstick.model.activity import Activity, Barrier, Choice, Fork, Hold, Pipeline, Step, children, steps
-from slipstick.model.system import Cyclic, Model, Program, Station, is_processor
+from slipstick.model.system import Cyclic, Model, Program, Station
 
-__all__ = ["neglected"]
+__all__ = ["LeftOut", "neglected", "sizes"]
 
-ONE_BY_ONE = 1.0
+Flags = NDArray[np.bool_]
+Sizes = Mapping[Expr, Array]
 
-
-def neglected(model: Model) -> tuple[str, ...]:
-    """Say what the closed form of a model leaves out; nothing means that it is exact."""
-    notes = [_contention_note(model), _random_note(model), *_shared_stage_notes(model)]
-    return tuple(note for note in notes if note)
+RANDOM = "takes the longest of random times at their means, which is below the mean of the longest"
 
 
-def _contention_note(model: Model) -> str:
-    crowded = [name for name in _resource_names(model) if _asked_at_once(model, name) > _servers(model, name)]
-    crowded += [name for name in _locks(model) if _population(model) > ONE_BY_ONE]
-    return f"leaves out waiting for {', '.join(crowded)}" if crowded else ""
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What is left out at aligned points; an array of length 1 holds for all.
+
+    Parameters
+    ----------
+    crowded : by resource or lock, whether somebody may wait there
+    others : by the text of a note, whether it applies
+    """
+
+    crowded: Mapping[str, Flags]
+    others: Mapping[str, Flags]
+
+    def notes(self, index: int) -> tuple[str, ...]:
+        """Say what is left out at one point; nothing means that the answer is exact."""
+        crowded = [name for name, flags in self.crowded.items() if _at(flags, index)]
+        waiting = [f"leaves out waiting for {', '.join(crowded)}"] if crowded else []
+        return (*waiting, *(note for note, flags in self.others.items() if _at(flags, index)))
+
+    def only(self, index: int) -> LeftOut:
+        """Cut out one point."""
+        point = np.array([index])
+        cut = [
+            {name: flags if len(flags) == 1 else flags[point] for name, flags in each.items()}
+            for each in (self.crowded, self.others)
+        ]
+        return LeftOut(*cut)
+
+    def nothing(self) -> Flags:
+        """Say at which points nothing is left out."""
+        none = np.zeros(1, dtype=bool)
+        return ~reduce(np.logical_or, [*self.crowded.values(), *self.others.values()], none)
 
 
-def _random_note(model: Model) -> str:
-    meets = isinstance(model.population, Program) and _population(model) > ONE_BY_ONE
-    gathered = list(model.bodies) if meets else []
-    for body in model.bodies:
-        gathered += [node for node in steps(body) if isinstance(node, Fork | Pipeline)]
-        if _population(model) > ONE_BY_ONE and any(isinstance(node, Barrier) for node in steps(body)):
-            gathered.append(body)
-    if any(_is_random(node) for node in gathered):
-        return "takes the longest of random times at their means, which is below the mean of the longest"
-    return ""
+def sizes(model: Model) -> tuple[Expr, ...]:
+    """List the counts that decide what is left out: of processors, and of items."""
+    match model.population:
+        case Cyclic(processors):
+            counts = [processors]
+        case Program(phases):
+            counts = [phase.processors for phase in phases]
+        case _:
+            counts = []
+    items = [node.items for body in model.bodies for node in steps(body) if isinstance(node, Pipeline)]
+    return tuple(dict.fromkeys([*counts, *items]))
+
+
+def neglected(model: Model, counts: Sizes) -> LeftOut:
+    """Say what the closed form of a model leaves out.
+
+    Parameters
+    ----------
+    model : the system
+    counts : the values of `sizes` at aligned points [1]
+    """
+    crowded = {name: _asked_at_once(model, name, counts) > _servers(model, name) for name in _queues(model)}
+    return LeftOut(crowded, {RANDOM: _takes_longest_of_random(model, counts), **_shared_stages(model, counts)})
+
+
+def _takes_longest_of_random(model: Model, counts: Sizes) -> Flags:
+    alone = [node for body in model.bodies for node in steps(body) if isinstance(node, Fork | Pipeline)]
+    program = isinstance(model.population, Program)
+    together = [body for body in model.bodies if program or any(isinstance(node, Barrier) for node in steps(body))]
+    several = _population(model, counts) > 1
+    return np.array([any(map(_is_random, alone))]) | (several & any(map(_is_random, together)))
 
 
 def _is_random(activity: Activity) -> bool:
     return any((isinstance(node, Step) and node.scv > 0) or isinstance(node, Choice) for node in steps(activity))
 
 
-def _shared_stage_notes(model: Model) -> list[str]:
+def _shared_stages(model: Model, counts: Sizes) -> dict[str, Flags]:
     """Name the resources that several stages of one pipeline share."""
-    notes = []
+    notes = {}
     for body in model.bodies:
         for node in steps(body):
             if isinstance(node, Pipeline):
                 users = [_used(stage.bodies) for stage in node.stages]
                 shared = [name for name in sorted(set().union(*users)) if sum(name in used for used in users) > 1]
-                if shared and _count(node.items) > ONE_BY_ONE:
-                    notes.append(
+                if shared:
+                    note = (
                         f"takes the stages of {node.name} as separate servers, though several use {', '.join(shared)}"
                     )
+                    notes[note] = counts[node.items] > 1
     return notes
 
 
@@ -66,13 +121,11 @@ def _used(bodies: Iterable[Activity]) -> set[str]:
     }
 
 
-def _resource_names(model: Model) -> list[str]:
-    return list(dict.fromkeys(step.resource for step in model.steps if step.resource is not None))
-
-
-def _locks(model: Model) -> list[str]:
-    held = (node.lock for body in model.bodies for node in steps(body) if isinstance(node, Hold))
-    return list(dict.fromkeys(held))
+def _queues(model: Model) -> list[str]:
+    """List what can be waited for: the resources that steps use, then the locks."""
+    used = [step.resource for step in model.steps if step.resource is not None]
+    held = [node.lock for body in model.bodies for node in steps(body) if isinstance(node, Hold)]
+    return list(dict.fromkeys([*used, *held]))
 
 
 def _servers(model: Model, name: str) -> int:
@@ -80,48 +133,57 @@ def _servers(model: Model, name: str) -> int:
     return resource.servers if isinstance(resource, Station) else 1
 
 
-def _asked_at_once(model: Model, name: str) -> float:
+def _asked_at_once(model: Model, name: str, counts: Sizes) -> Array:
     """Bound from above how many requests a resource can have at one moment."""
-    width = max(_width(body, name) for body in model.bodies)
+    population = _population(model, counts)
+    width = _most(_width(body, name, counts) for body in model.bodies)
     if name == "each-other":
         # Each item or branch asks another processor, but so may every other asker.
-        return width and _population(model)
-    if is_processor(name) and name != "other" and not name.startswith("processor["):
-        asked_by_others = any(_width(body, other) for body in model.bodies for other in ("other", "each-other"))
-        return width + (_population(model) - 1) * asked_by_others
-    return width * _population(model)
+        return population
+    if name == "own":
+        uses = {step.resource for step in model.steps}
+        others = (population - 1) if uses & {"other", "each-other"} else 0.0
+        return width + others
+    return width * population
 
 
-def _width(activity: Activity, name: str) -> float:
+def _width(activity: Activity, name: str, counts: Sizes) -> Array:
     """Count the requests that one asker can have at a resource at one moment."""
     match activity:
         case Step():
-            return float(activity.resource == name)
+            return np.array([float(activity.resource == name)])
+        case Hold(lock, body):
+            return _most([np.array([float(lock == name)]), _width(body, name, counts)])
         case Fork(branches):
-            return sum(_width(branch, name) for branch in branches)
+            return _sum(_width(branch, name, counts) for branch in branches)
         case Pipeline(stages, items):
-            count = _count(items)
-            return sum(
-                max(_width(body, name) for body in stage.bodies) * (count if stage.kind == "parallel" else 1)
-                for stage in stages
-            )
+            each = [(stage.kind, _most(_width(body, name, counts) for body in stage.bodies)) for stage in stages]
+            count = counts[items]
+            at_stages = _sum(width * (count if kind == "parallel" else 1.0) for kind, width in each)
+            # An item is at one stage at a time.
+            return np.minimum(at_stages, count * _most(width for _, width in each))
         case _:
-            return max((_width(child, name) for child in children(activity)), default=0.0)
+            return _most(_width(child, name, counts) for child in children(activity))
 
 
-def _population(model: Model) -> float:
+def _population(model: Model, counts: Sizes) -> Array:
     match model.population:
         case Cyclic(processors):
-            return _count(processors)
+            return counts[processors]
         case Program(phases):
-            return max(_count(phase.processors) for phase in phases)
+            return _most(counts[phase.processors] for phase in phases)
         case _:
             # An open stream may have any number present.
-            return float("inf")
+            return np.array([np.inf])
 
 
-def _count(value: Expr) -> float:
-    """Give a count's base value; one that is computed may be large."""
-    if isinstance(value, Number | Parameter) and value.value is not None:
-        return value.value
-    return float(Tape([value]).run({})[0][0])
+def _most(widths: Iterable[Array]) -> Array:
+    return reduce(np.maximum, widths, np.zeros(1))
+
+
+def _sum(widths: Iterable[Array]) -> Array:
+    return reduce(np.add, widths, np.zeros(1))
+
+
+def _at(flags: Flags, index: int) -> bool:
+    return bool(flags[index] if len(flags) > 1 else flags[0])

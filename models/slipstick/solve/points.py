@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from slipstick.expression.kernels import Array
 from slipstick.expression.tape import Derivatives
 from slipstick.law.account import CYCLE_RATE, EFFICIENCY, PROCESSORS_LOST, SPEEDUP
 from slipstick.model.system import Arrivals, Model
+from slipstick.solve.exactness import LeftOut
 
 __all__ = ["METHOD", "Points"]
 
@@ -29,30 +31,31 @@ class Points:
 
     Parameters
     ----------
-    model, labels, notes : of the `ClosedForm`
+    model, labels : of the `ClosedForm`
     powers : power of time of each parameter's dimension [1]
     whole : the time with its derivatives
     split : the time with its account for one processor
     population : processors, or arrivals a second
     stages : one item's time at each serial stage of each pipeline [s]
-    work : service asked of each station in a cycle [s]; empty where somebody may wait
+    work : service asked of each station in a cycle [s]
+    left_out : what the closed form leaves out
     """
 
     model: Model
     labels: Mapping[str, tuple[str, str]]
-    notes: tuple[str, ...]
     powers: Mapping[str, int]
     whole: Derivatives
     split: Derivatives
     population: Array
     stages: Mapping[str, Mapping[str, Array]]
     work: Mapping[str, Array]
+    left_out: LeftOut
 
     def __len__(self) -> int:
         return len(self.whole.value)
 
     def columns(self) -> dict[str, Array]:
-        """Give every numeric answer as a column, in base units."""
+        """Give every numeric answer as a column, in base units; NaN where there is none."""
         return {
             "time": np.array(self.whole.value),
             **self._rates(),
@@ -77,33 +80,59 @@ class Points:
         given: Mapping[str, float | str] | None = None,
     ) -> Answer:
         """Give the whole answer at one point."""
-        time = float(self.whole.value[index])
+        if len(self) > 1:
+            return self._only(index).answer(0, point, given)
+        time = float(self.whole.value[0])
         if not (math.isfinite(time) and time >= 0):
             why = f"the time of {self.model.name} comes out as {time!r} s: a value is too large, or a divisor is 0"
             return Answer(self.model.name, METHOD, failed=why, point=point or {}, given=given or {})
-        values = self._values(index)
+        values, notes = self._values(), self.left_out.notes(0)
         return Answer(
             model=self.model.name,
             method=METHOD,
             values=values,
-            account=_at(self._account(0), index),
-            technology=_at(self._account(1), index),
-            steps=_at(self.split.booked, index),
-            once=_at(self.split.once, index),
+            account=_floats(self._account(0)),
+            technology=_floats(self._account(1)),
+            steps=_floats(self.split.booked),
+            once=_floats(self.split.once),
             useful=self.model.useful,
-            share={"time": self._shares(index, time)} if time > 0 else {},
-            gradient={"time": _at(self.whole.by_parameter, index)},
-            exact=not self.notes,
-            notes=(*self.notes, AGAINST_ONE) if "speedup" in values else self.notes,
-            limits=self._limits(index),
+            share={"time": self._shares(time)} if time > 0 else {},
+            gradient={"time": _floats(self.whole.by_parameter)},
+            exact=not notes,
+            notes=(*notes, AGAINST_ONE) if "speedup" in values else notes,
+            limits=self._limits(),
             point=point or {},
             given=given or {},
         )
 
-    def _values(self, index: int) -> dict[str, Value]:
-        found = {"time": Value(float(self.whole.value[index]), "s")}
+    def _only(self, index: int) -> Points:
+        """Cut out one point, so that its answer does not compute all the others'."""
+
+        def cut(column: Array) -> Array:
+            return column if len(column) == 1 else column[index : index + 1]
+
+        def cut_all(columns: Mapping[str, Array]) -> dict[str, Array]:
+            return {name: cut(column) for name, column in columns.items()}
+
+        def cut_derivatives(each: Derivatives) -> Derivatives:
+            tables = (each.by_parameter, each.booked, each.once, each.inputs)
+            return Derivatives(cut(each.value), *map(cut_all, tables))
+
+        whole = cut_derivatives(self.whole)
+        return replace(
+            self,
+            whole=whole,
+            split=whole if self.split is self.whole else cut_derivatives(self.split),
+            population=cut(self.population),
+            stages={name: cut_all(each) for name, each in self.stages.items()},
+            work=cut_all(self.work),
+            left_out=self.left_out.only(index),
+        )
+
+    def _values(self) -> dict[str, Value]:
+        found = {"time": Value(float(self.whole.value[0]), "s")}
         for name, column in self._rates().items():
-            value = float(column[index])
+            value = float(column[0])
             if math.isfinite(value):
                 found[name] = Value(value, UNITS.get(name.partition("[")[0], "1"))
         return found
@@ -118,7 +147,7 @@ class Points:
         with np.errstate(all="ignore"):
             rates = {"throughput": CYCLE_RATE.equation(n, time)}
             if useful:
-                rates["efficiency"] = EFFICIENCY.equation(np.sum(useful, axis=0), time)
+                rates["efficiency"] = EFFICIENCY.equation(reduce(np.add, useful), time)
                 rates["speedup"] = SPEEDUP.equation(n, rates["efficiency"])
             for name, booked in account.items():
                 if name not in self.model.useful:
@@ -130,10 +159,11 @@ class Points:
     def _use(self, resource: str, busy: Array) -> dict[str, Array]:
         """Give a station's use where nobody ever waits: its busy servers are all who are there."""
         servers = getattr(self.model.resources[resource], "servers", 1)
+        nobody_waits = self.left_out.nothing()
         return {
-            f"utilization[{resource}]": busy / servers,
-            f"queue_length[{resource}]": busy,
-            f"wait[{resource}]": np.zeros(len(self)),
+            f"utilization[{resource}]": np.where(nobody_waits, busy / servers, np.nan),
+            f"queue_length[{resource}]": np.where(nobody_waits, busy, np.nan),
+            f"wait[{resource}]": np.where(nobody_waits, np.zeros(len(self)), np.nan),
         }
 
     def _account(self, label: int) -> dict[str, Array]:
@@ -144,24 +174,14 @@ class Points:
             sums[key] = sums[key] + booked if key in sums else booked
         return sums
 
-    def _shares(self, index: int, time: float) -> dict[str, float]:
+    def _shares(self, time: float) -> dict[str, float]:
         """Weigh derivatives by the power of time: k theta / T x dT/dtheta."""
-        return {
-            name: power * float(self.whole.inputs[name][index]) * float(self.whole.by_parameter[name][index]) / time
-            for name, power in self.powers.items()
-            if power
-        }
+        inputs, slopes = _floats(self.whole.inputs), _floats(self.whole.by_parameter)
+        return {name: power * inputs[name] * slopes[name] / time for name, power in self.powers.items() if power}
 
-    def _limits(self, index: int) -> tuple[Limit, ...]:
-        return tuple(
-            Limit(
-                name,
-                chosen[index],
-                {stage: float(np.broadcast_to(t, (len(self),))[index]) for stage, t in self.stages[name].items()},
-            )
-            for name, chosen in self.limits().items()
-        )
+    def _limits(self) -> tuple[Limit, ...]:
+        return tuple(Limit(name, chosen[0], _floats(self.stages[name])) for name, chosen in self.limits().items())
 
 
-def _at(columns: Mapping[str, Array], index: int) -> dict[str, float]:
-    return {name: float(column[index]) for name, column in columns.items()}
+def _floats(columns: Mapping[str, Array]) -> dict[str, float]:
+    return {name: float(column[0]) for name, column in columns.items()}

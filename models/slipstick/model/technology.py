@@ -1,0 +1,65 @@
+"""Technologies: what scales a whole class of costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from slipstick.expression.nodes import Expr
+from slipstick.model.activity import Activity, Choice, Fork, Hold, Pipeline, Repeat, Step, Then
+from slipstick.model.system import Model, Population, Program
+
+__all__ = ["scaled"]
+
+
+def scaled(model: Model, factors: Mapping[str, Expr]) -> Model:
+    """Multiply the time of every step by the factor of its technology class.
+
+    Parameters
+    ----------
+    model : the system
+    factors : by class [1]; a class that is left out keeps its times
+
+    >>> from slipstick.expression.nodes import Parameter
+    >>> from slipstick.model.activity import delay
+    >>> from slipstick.model.system import closed
+    >>> model = closed(delay(2.0, name="link", technology="wire"))
+    >>> scaled(model, {"wire": Parameter("technology.wire", value=0.5)}).steps[0].time
+    link * technology.wire
+    """
+    if not factors:
+        return model
+
+    def faster(step: Step) -> Step:
+        return replace(step, time=step.time * factors[step.technology]) if step.technology in factors else step
+
+    return replace(model, population=_population(model.population, faster))
+
+
+def _population(population: Population, change: Callable[[Step], Step]) -> Population:
+    if isinstance(population, Program):
+        phases = tuple(replace(phase, cycle=_mapped(phase.cycle, change)) for phase in population.phases)
+        return Program(phases)
+    return replace(population, cycle=_mapped(population.cycle, change))
+
+
+def _mapped(activity: Activity, change: Callable[[Step], Step]) -> Activity:
+    """Rebuild a tree with each step changed."""
+    match activity:
+        case Step():
+            return change(activity)
+        case Then(parts):
+            return Then(tuple(_mapped(part, change) for part in parts))
+        case Fork(branches):
+            return Fork(tuple(_mapped(branch, change) for branch in branches))
+        case Choice(options):
+            return Choice(tuple((p, _mapped(body, change)) for p, body in options))
+        case Repeat(count, body):
+            return Repeat(count, _mapped(body, change))
+        case Hold(lock, body):
+            return Hold(lock, _mapped(body, change))
+        case Pipeline(stages):
+            mapped = (replace(stage, bodies=tuple(_mapped(body, change) for body in stage.bodies)) for stage in stages)
+            return replace(activity, stages=tuple(mapped))
+        case _:
+            return activity

@@ -1,0 +1,133 @@
+"""Scenes to models: every quantity becomes a parameter under its path."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pydantic import BaseModel
+from slipstick.errors import ModelError, Problem, SpecError
+from slipstick.expression.dimension import Dimension
+from slipstick.expression.nodes import Expr, Parameter
+from slipstick.law import ALL as LAWS
+from slipstick.law import Law
+from slipstick.model.machine import Line, Machine, Network, SizeRange
+from slipstick.model.system import Model
+from slipstick.model.technology import scaled
+from slipstick.program import PROGRAMS, Program
+from slipstick.schema.activity import ActivitySpec, Factors
+from slipstick.schema.bind_activity import ActivityReader
+from slipstick.schema.bind_formula import read_formula
+from slipstick.schema.describe import Entry, entries, parameters_of
+from slipstick.schema.machine import MachineSpec, NetworkSpec
+from slipstick.schema.quantity import Formula, Given
+from slipstick.schema.scene import Scene
+
+__all__ = ["Bound", "bind", "machine_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A scene made ready to solve.
+
+    Parameters
+    ----------
+    name : of the model
+    model : the system, or the law
+    parameters : everything that is a number in the scene, by path
+    entries : what the specs say of each
+    """
+
+    name: str
+    model: Model | Law
+    parameters: Mapping[str, Parameter]
+    entries: Mapping[str, Entry]
+
+
+def bind(scene: Scene) -> Bound:
+    """Check a scene and build its model.
+
+    Raises
+    ------
+    SpecError : everything that is wrong, each at its line
+    """
+    spec = scene.checked()
+    found = {each.path: each for each in entries(spec)}
+    parameters = parameters_of(found)
+    try:
+        model = _build(scene, spec, parameters)
+    except ModelError as error:
+        mark = scene.tree.mark
+        raise SpecError([Problem(mark.file, mark.line, mark.column, "", str(error))]) from None
+    return Bound(scene.name, model, parameters, found)
+
+
+def machine_of(spec: MachineSpec, name: str = "", prefix: str = "machine") -> Machine:
+    """Read a checked machine spec as expressions over its paths."""
+    at = parameters_of({each.path: each for each in entries(spec, prefix)})
+    return Machine(
+        name=name or spec.title,
+        processors=at[f"{prefix}.processors.count"],
+        speed=at[f"{prefix}.processors.speed"],
+        page=at[f"{prefix}.memory.page"],
+        signal=at[f"{prefix}.system.signal"],
+        network=_network(spec.network, at, f"{prefix}.network"),
+    )
+
+
+def _network(spec: NetworkSpec, at: Mapping[str, Parameter], prefix: str) -> Network:
+    ranges = []
+    for name, each in spec.protocol.ranges.items():
+        path = f"{prefix}.protocol.ranges.{name}"
+        total = Line(at[f"{path}.total.fixed"], at[f"{path}.total.per_byte"])
+        ranges.append(SizeRange(name, at[f"{path}.up_to"] if each.up_to else None, total))
+    return Network(
+        name=spec.title,
+        protocol_added=at[f"{prefix}.protocol.added"],
+        ranges=tuple(ranges),
+        wire_per_byte=at[f"{prefix}.wire.per_byte"],
+        wire_added=at[f"{prefix}.wire.added"],
+        adapter=at[f"{prefix}.adapter"],
+        switch=at[f"{prefix}.switch"],
+        switches=at[f"{prefix}.switches"],
+        medium=spec.medium,
+    )
+
+
+def _build(scene: Scene, spec: BaseModel, parameters: Mapping[str, Parameter]) -> Model | Law:
+    if scene.kind == "law":
+        return LAWS[scene.name.removeprefix("law/")]
+    if isinstance(spec, ActivitySpec):
+        model = ActivityReader(scene.name, scene.tree, spec, parameters).model()
+        return scaled(model, _factors(spec.technology, parameters))
+    program = PROGRAMS[scene.name]
+    machine = getattr(spec, "machine")  # noqa: B009  # the form is made at run time
+    assert isinstance(machine, MachineSpec)
+    inputs = _inputs(program, scene, spec, parameters)
+    model = program.on(machine_of(machine), **inputs)
+    return scaled(model, _factors(getattr(spec, "technology"), parameters))  # noqa: B009
+
+
+def _factors(spec: Factors, parameters: Mapping[str, Parameter]) -> dict[str, Expr]:
+    return {name: parameters[f"technology.{name}"] for name in Factors.model_fields if getattr(spec, name) is not None}
+
+
+def _inputs(
+    program: Program, scene: Scene, spec: BaseModel, parameters: Mapping[str, Parameter]
+) -> dict[str, Expr | tuple[Expr, ...]]:
+    """Give each input that is set: a parameter, a list of them, or a formula over the others."""
+    made: dict[str, Expr | tuple[Expr, ...]] = {}
+    formulas: dict[str, tuple[Formula, Dimension]] = {}
+    for each in program.inputs:
+        value = getattr(spec, each.name)
+        if isinstance(value, Formula):
+            formulas[each.name] = (value, each.dimension)
+        elif isinstance(value, Given):
+            made[each.name] = parameters[each.name]
+        elif isinstance(value, list):
+            made[each.name] = tuple(parameters[f"{each.name}.{index}"] for index in range(len(value)))
+    known: dict[str, Expr] = dict(parameters)
+    for name, (formula, dimension) in formulas.items():
+        # In the order of the program's inputs; each may use parameters and the formulas before it.
+        made[name] = known[name] = read_formula(scene.tree, (name,), formula, known, dimension)
+    return made

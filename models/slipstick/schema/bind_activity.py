@@ -1,0 +1,225 @@
+"""Activity files to models: the tree of items becomes the tree of activities."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from slipstick.errors import ModelError, Problem, SpecError
+from slipstick.expression.dimension import COUNT, RATE, TIME, Dimension
+from slipstick.expression.nodes import Expr, Number, Parameter, zero
+from slipstick.model.activity import (
+    Activity,
+    Stage,
+    Step,
+    barrier,
+    choose,
+    fork,
+    hold,
+    parallel,
+    pipeline,
+    repeat,
+    serial,
+    then,
+)
+from slipstick.model.system import (
+    Arrivals,
+    Cyclic,
+    Lock,
+    Meeting,
+    Model,
+    Phase,
+    Population,
+    Program,
+    Resource,
+    Station,
+)
+from slipstick.schema.activity import (
+    ActivitySpec,
+    BarrierSpec,
+    ChooseSpec,
+    DelaySpec,
+    ForkSpec,
+    HoldSpec,
+    LockSpec,
+    MeetingSpec,
+    PhaseSpec,
+    PipelineSpec,
+    RepeatSpec,
+    ServiceSpec,
+    StageSpec,
+    StationSpec,
+)
+from slipstick.schema.bind_formula import read_formula
+from slipstick.schema.nodes import Node, join, value_mark
+from slipstick.schema.quantity import Formula, Given
+
+__all__ = ["ActivityReader"]
+
+Loc = tuple[str | int, ...]
+
+
+class ActivityReader:
+    """Reads one checked activity file.
+
+    Parameters
+    ----------
+    name : of the model
+    tree : where everything is written
+    spec : the checked file
+    parameters : every quantity of the file, by path in numbers (``cycle.0.delay``)
+    """
+
+    def __init__(self, name: str, tree: Node, spec: ActivitySpec, parameters: Mapping[str, Parameter]) -> None:
+        self._name, self._tree, self._spec = name, tree, spec
+        self._parameters = parameters
+        self._known = self._read_parameters()
+        self._taken: Counter[str] = Counter()
+
+    def model(self) -> Model:
+        """Build the model; raises SpecError for formulas and names that do not fit together."""
+        population = self._population()
+        resources = {name: self._resource(name, each) for name, each in self._spec.resources.items()}
+        made = Model(self._name, population, resources, tuple(self._spec.useful))
+        self._check_useful(made)
+        return made
+
+    def _read_parameters(self) -> dict[str, Expr]:
+        """Read the named quantities; a formula may use those before it."""
+        known: dict[str, Expr] = {}
+        for name, value in self._spec.parameters.items():
+            loc = ("parameters", name)
+            known[name] = (
+                read_formula(self._tree, loc, value, known, None)
+                if isinstance(value, Formula)
+                else self._parameters[join(loc)]
+            )
+        return known
+
+    def _check_useful(self, model: Model) -> None:
+        if "useful" not in self._spec.model_fields_set:
+            return
+        components = {step.component for step in model.steps}
+        for index, name in enumerate(self._spec.useful):
+            if name not in components:
+                self._refuse(
+                    ("useful", index), f"no step has the component {name!r}; there are {', '.join(sorted(components))}"
+                )
+
+    def _population(self) -> Population:
+        spec = self._spec
+        if spec.phases is not None:
+            return Program(tuple(self._phase(each, ("phases", index)) for index, each in enumerate(spec.phases)))
+        assert spec.population is not None
+        if spec.population.phases is not None:
+            loc: Loc = ("population", "phases")
+            return Program(tuple(self._phase(each, (*loc, index)) for index, each in enumerate(spec.population.phases)))
+        assert spec.cycle is not None
+        cycle = self._body(spec.cycle, ("cycle",))
+        if spec.population.processors is not None:
+            return Cyclic(self._value(spec.population.processors, ("population", "processors"), COUNT), cycle)
+        return Arrivals(self._value(spec.population.arrivals, ("population", "arrivals"), RATE), cycle)
+
+    def _phase(self, spec: PhaseSpec, loc: Loc) -> Phase:
+        times = self._value(spec.repeat, (*loc, "repeat"), COUNT)
+        processors = self._value(spec.processors, (*loc, "processors"), COUNT)
+        return Phase(times, processors, self._body(spec.cycle, (*loc, "cycle")))
+
+    def _resource(self, name: str, spec: StationSpec | LockSpec | MeetingSpec) -> Resource:
+        match spec:
+            case LockSpec():
+                return Lock(spec.lock)
+            case MeetingSpec():
+                cost = zero(TIME) if spec.cost is None else self._value(spec.cost, ("resources", name, "cost"), TIME)
+                return Meeting(spec.barrier, cost)
+            case StationSpec():
+                return Station(spec.servers, spec.discipline)
+
+    def _body(self, items: Sequence[Any], loc: Loc) -> Activity:
+        return then(*(self._item(each, (*loc, index)) for index, each in enumerate(items)))
+
+    def _item(self, spec: Any, loc: Loc) -> Activity:
+        try:
+            return self._made(spec, loc)
+        except ModelError as error:
+            raise self._problem(loc, str(error)) from None
+
+    def _made(self, spec: Any, loc: Loc) -> Activity:
+        match spec:
+            case DelaySpec():
+                return self._step(spec, self._value(spec.delay, (*loc, "delay"), TIME), None, loc)
+            case ServiceSpec():
+                return self._step(spec, self._value(spec.time, (*loc, "time"), TIME), spec.service, loc)
+            case HoldSpec():
+                return hold(spec.hold, self._body(spec.body, (*loc, "body")))
+            case ForkSpec():
+                return fork(*(self._body(each, (*loc, "fork", index)) for index, each in enumerate(spec.fork)))
+            case ChooseSpec():
+                return choose(*(self._option(each, (*loc, "choose", index)) for index, each in enumerate(spec.choose)))
+            case RepeatSpec():
+                return repeat(self._value(spec.repeat, (*loc, "repeat"), COUNT), self._body(spec.body, (*loc, "body")))
+            case PipelineSpec():
+                return self._pipeline(spec, loc)
+            case BarrierSpec():
+                return barrier(spec.barrier, spec.parties)
+        raise TypeError(type(spec))
+
+    def _option(self, spec: Any, loc: Loc) -> tuple[Expr, Activity]:
+        return self._value(spec.p, (*loc, "p"), COUNT), self._body(spec.do, (*loc, "do"))
+
+    def _step(self, spec: DelaySpec | ServiceSpec, time: Expr, resource: str | None, loc: Loc) -> Step:
+        scv = 0.0 if spec.scv is None else spec.scv.value
+        name = spec.name or self._numbered(resource or "delay")
+        if spec.name is not None and self._taken[spec.name]:
+            raise self._problem((*loc, "name"), f"another step is called {spec.name}; give each a name of its own")
+        self._taken[name] += 1
+        return Step(name, time, resource, spec.component, spec.technology, scv)
+
+    def _numbered(self, name: str) -> str:
+        """Give a step without a name that of its resource, and a number from the second on."""
+        number, candidate = 1, name
+        while self._taken[candidate]:
+            number, candidate = number + 1, f"{name}.{number + 1}"
+        return candidate
+
+    def _pipeline(self, spec: PipelineSpec, loc: Loc) -> Activity:
+        stages = [self._stage(each, (*loc, "stages", index)) for index, each in enumerate(spec.stages)]
+        items = self._value(spec.pipeline, (*loc, "pipeline"), COUNT)
+        uneven = any(len(stage.bodies) > 1 for stage in stages)
+        if uneven and isinstance(items, Parameter) and items.value is not None:
+            # Bodies are counted when the model is built, so their number is not a quantity to vary.
+            items = Number(items.value)
+        return pipeline(stages, items, spec.name or self._numbered_pipeline())
+
+    def _numbered_pipeline(self) -> str:
+        self._taken["pipeline "] += 1
+        count = self._taken["pipeline "]
+        return "pipeline" if count == 1 else f"pipeline.{count}"
+
+    def _stage(self, spec: StageSpec, loc: Loc) -> Stage:
+        for kind, make in (("serial", serial), ("parallel", parallel)):
+            body, each = getattr(spec, kind), getattr(spec, f"{kind}_each")
+            if body is not None:
+                return make(self._body(body, (*loc, kind)), name=spec.name)
+            if each is not None:
+                bodies = (self._body(one, (*loc, f"{kind}_each", index)) for index, one in enumerate(each))
+                return make(*bodies, name=spec.name)
+        raise TypeError(type(spec))
+
+    def _value(self, value: Given | Formula | None, loc: Loc, dimension: Dimension) -> Expr:
+        if isinstance(value, Formula):
+            return read_formula(self._tree, loc, value, self._known, dimension)
+        path = join(loc)
+        if path in self._parameters:
+            return self._parameters[path]
+        # A default that the file does not mention is a plain number.
+        assert value is not None
+        return Number(value.value, dimension)
+
+    def _problem(self, loc: Loc, message: str) -> SpecError:
+        mark = value_mark(self._tree, loc)
+        return SpecError([Problem(mark.file, mark.line, mark.column, join(loc), message)])
+
+    def _refuse(self, loc: Loc, message: str) -> None:
+        raise self._problem(loc, message)

@@ -1,0 +1,66 @@
+"""What a spec says of its values: path, meaning, unit, source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from pydantic import BaseModel
+from slipstick.expression.nodes import Parameter
+from slipstick.schema.quantity import Given
+from slipstick.schema.spec import Described
+
+__all__ = ["Entry", "entries", "parameters_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A value of a spec, with what is known of it."""
+
+    path: str
+    given: Given
+    meaning: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Context:
+    """What holds for values that say nothing themselves, and how source keys are spelt out."""
+
+    source: str = ""
+    spelt_out: Mapping[str, str] = field(default_factory=dict)
+
+    def inside(self, spec: BaseModel) -> _Context:
+        if not isinstance(spec, Described):
+            return self
+        known = {**self.spelt_out, **spec.sources}
+        return _Context(known.get(spec.source, spec.source) or self.source, known)
+
+
+def entries(spec: BaseModel, prefix: str = "") -> Iterator[Entry]:
+    """Yield every quantity of a checked spec, with its path under `prefix`, in the order of the format."""
+    yield from _entries(spec, prefix, "", _Context())
+
+
+def parameters_of(found: dict[str, Entry]) -> dict[str, Parameter]:
+    """Make a parameter of each quantity."""
+    return {path: Parameter(path, each.given.dimension, each.given.value) for path, each in found.items()}
+
+
+def _entries(value: object, path: str, meaning: str, context: _Context) -> Iterator[Entry]:
+    if isinstance(value, Given):
+        yield Entry(path, value, meaning, context.spelt_out.get(value.source, value.source) or context.source)
+    elif isinstance(value, BaseModel):
+        inside = context.inside(value)
+        for name, info in type(value).model_fields.items():
+            yield from _entries(getattr(value, name), _joined(path, name), info.description or meaning, inside)
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _entries(inner, _joined(path, str(key)), meaning, context)
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _entries(inner, _joined(path, str(index)), meaning, context)
+
+
+def _joined(prefix: str, name: str) -> str:
+    return f"{prefix}.{name}" if prefix else name

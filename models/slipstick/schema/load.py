@@ -1,0 +1,145 @@
+"""Files to trees with every reference followed: bases of `extends`, networks named by machines."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from slipstick.errors import Problem, SpecError, UnknownNameError, did_you_mean
+from slipstick.schema.catalogue import FOLDERS, find
+from slipstick.schema.nodes import Mark, Node, Scalar, Table, at, merge, replace
+from slipstick.schema.reader import read_file
+
+__all__ = ["Library", "kind_of", "spec_model"]
+
+
+def spec_model(kind: str) -> type:
+    """Give the pydantic model of a kind of spec; imported when asked for."""
+    from slipstick.schema.activity import ActivitySpec
+    from slipstick.schema.machine import MachineSpec, NetworkSpec
+    from slipstick.schema.study import StudySpec
+    from slipstick.schema.workload import WorkloadSpec
+
+    models: dict[str, type] = {
+        "activity": ActivitySpec,
+        "machine": MachineSpec,
+        "network": NetworkSpec,
+        "study": StudySpec,
+        "workload": WorkloadSpec,
+    }
+    return models[kind]
+
+
+@dataclass
+class Library:
+    """Specs read so far, each file once, with the hash of what was read.
+
+    Attributes
+    ----------
+    hashes : SHA-256 of every file read, by the name it was asked for
+    """
+
+    hashes: dict[str, str] = field(default_factory=dict)
+    _trees: dict[Path, Table] = field(default_factory=dict)
+
+    def load(self, kind: str, reference: str, at_mark: Mark | None = None, _open: tuple[Path, ...] = ()) -> Table:
+        """Read a spec and follow its references.
+
+        Parameters
+        ----------
+        kind : machine, network, workload, activity or study
+        reference : name in the catalogue, or path of a file
+        at_mark : where the reference is written, for problems with it
+
+        Raises
+        ------
+        SpecError : all problems found
+        """
+        beside = Path(at_mark.file).parent if at_mark and at_mark.file.endswith((".yaml", ".yml")) else None
+        try:
+            path = find(kind, reference, beside)
+        except UnknownNameError as error:
+            mark = at_mark or Mark(reference, 1, 1)
+            raise SpecError([Problem(mark.file, mark.line, mark.column, "", str(error))]) from None
+        if path in _open:
+            chain = " extends ".join(each.stem for each in (*_open, path))
+            mark = at_mark or Mark(str(path), 1, 1)
+            raise SpecError([Problem(mark.file, mark.line, mark.column, "extends", f"goes in a circle: {chain}")])
+        return self.resolve(kind, self._read(kind, path), (*_open, path))
+
+    def resolve(self, kind: str, tree: Table, _open: tuple[Path, ...] = ()) -> Table:
+        """Follow the references inside a tree: `extends`, and a machine's network."""
+        based = self._extended(kind, tree, _open)
+        if kind == "machine":
+            network = at(based, ["network"])
+            if isinstance(network, Scalar) and isinstance(network.value, str):
+                based = _table(replace(based, ["network"], self.load("network", network.value, network.mark)))
+            elif isinstance(network, Table):
+                based = _table(replace(based, ["network"], self.resolve("network", network)))
+        return based
+
+    def _read(self, kind: str, path: Path) -> Table:
+        if path not in self._trees:
+            tree = _table(read_file(path))
+            _check_kind(kind, tree)
+            self._trees[path] = tree
+            self.hashes[_shown_path(path)] = hashlib.sha256(path.read_bytes()).hexdigest()
+        return self._trees[path]
+
+    def _extended(self, kind: str, tree: Table, _open: tuple[Path, ...]) -> Table:
+        base = at(tree, ["extends"])
+        if not (isinstance(base, Scalar) and isinstance(base.value, str) and base.value):
+            return tree
+        own = Table({key: entry for key, entry in tree.entries.items() if key != "extends"}, tree.mark)
+        return _table(merge(self.load(kind, base.value, base.mark, _open), own))
+
+
+def kind_of(tree: Table) -> str:
+    """Tell a spec's kind by its first key.
+
+    Raises
+    ------
+    SpecError : the first key is no kind
+    """
+    key, entry = next(iter(tree.entries.items()))
+    if key not in FOLDERS:
+        mark = entry.key_mark
+        kinds = ", ".join(f"'{kind}: 1'" for kind in FOLDERS)
+        raise SpecError(
+            [
+                Problem(
+                    mark.file, mark.line, mark.column, key, f"begin with what it is, one of {kinds}" + _meant_kind(key)
+                )
+            ]
+        )
+    return key
+
+
+def _meant_kind(key: str) -> str:
+    words = did_you_mean(key, list(FOLDERS))
+    return words if "did you mean" in words else ""
+
+
+def _check_kind(kind: str, tree: Table) -> None:
+    found = kind_of(tree)
+    if found != kind:
+        mark = next(iter(tree.entries.values())).key_mark
+        raise SpecError(
+            [Problem(mark.file, mark.line, mark.column, found, f"this is a {found}, but a {kind} is wanted")]
+        )
+
+
+def _table(node: Node) -> Table:
+    assert isinstance(node, Table)
+    return node
+
+
+def _shown_path(path: Path) -> str:
+    """Name a file the same way on every machine."""
+    from slipstick.schema.catalogue import shipped
+
+    try:
+        return "specs/" + path.resolve().relative_to(shipped().resolve()).as_posix()
+    except ValueError:
+        return path.name

@@ -1,0 +1,196 @@
+"""Quantities as spec fields: text with a unit in, floats in base units out, with text and source kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+from slipstick.errors import UnitError, did_you_mean
+from slipstick.expression.dimension import BYTES, COUNT, RATE, TIME, TIME_PER_BYTE, Dimension
+from slipstick.units import parse, show, to_base
+
+__all__ = [
+    "ONE",
+    "AnyQuantity",
+    "Bytes",
+    "Count",
+    "CountFormula",
+    "Factor",
+    "Formula",
+    "Given",
+    "PerByte",
+    "Quantity",
+    "Rate",
+    "Time",
+    "TimeFormula",
+    "Whole",
+]
+
+_KEYS = ("value", "source", "assumed")
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A quantity as a spec gives it.
+
+    Parameters
+    ----------
+    value : in base units
+    dimension : what it counts
+    text : as written
+    source : where the value comes from, if stated beside it
+    assumed : stated to be a guess
+    """
+
+    value: float
+    dimension: Dimension
+    text: str
+    source: str = ""
+    assumed: bool = False
+
+    def __str__(self) -> str:
+        return show(self.value, self.dimension)
+
+
+ONE = Given(1.0, COUNT, "1")
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """Arithmetic on parameters, still as text; it is read once the parameters are known."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """What a field accepts.
+
+    Parameters
+    ----------
+    dimension : wanted; None takes any
+    least, above, most : limits in base units; `above` excludes its own value
+    whole : a count, so a whole number
+    formula : arithmetic on parameters will do as well
+    """
+
+    dimension: Dimension | None
+    least: float | None = 0.0
+    above: float | None = None
+    most: float | None = None
+    whole: bool = False
+    formula: bool = False
+
+    def read(self, written: Any) -> Given | Formula:
+        """Take ``25 us``, a bare count, ``{value: 25 us, source: ...}`` or, where allowed, a formula."""
+        if isinstance(written, Given | Formula):
+            return written
+        if isinstance(written, dict):
+            return self._read_sourced(written)
+        if (
+            self.formula
+            and isinstance(written, str)
+            and written.strip()[:1].isalpha() | written.strip().startswith("(")
+        ):
+            return Formula(written)
+        try:
+            return self._checked(written)
+        except UnitError as error:
+            raise _refused(str(error)) from None
+
+    def _read_sourced(self, written: dict[str, Any]) -> Given:
+        for key in written:
+            if key not in _KEYS:
+                raise _refused(f"a quantity has no key {str(key)!r}{did_you_mean(str(key), _KEYS)}")
+        if "value" not in written:
+            raise _refused("a quantity written as keys needs 'value'")
+        inner = self.read(written["value"])
+        if not isinstance(inner, Given):
+            raise _refused("a quantity with a source is a number with its unit, not a formula")
+        source, assumed = written.get("source", ""), written.get("assumed", False)
+        if not isinstance(source, str) or not isinstance(assumed, bool):
+            raise _refused("'source' is text, and 'assumed' is true or false")
+        return Given(inner.value, inner.dimension, inner.text, source, assumed)
+
+    def _checked(self, written: Any) -> Given:
+        value, dimension = self._value(written)
+        shown = f"{value:g}" if dimension == COUNT else show(value, dimension)
+        if self.least is not None and not value >= self.least:
+            raise _refused(f"must be at least {self._limit(self.least)}, got {shown}")
+        if self.above is not None and not value > self.above:
+            raise _refused(f"must be more than {self._limit(self.above)}, got {shown}")
+        if self.most is not None and not value <= self.most:
+            raise _refused(f"must be at most {self._limit(self.most)}, got {shown}")
+        if self.whole and value != int(value):
+            raise _refused(f"must be a whole number, got {shown}")
+        return Given(value, dimension, str(written))
+
+    def _value(self, written: Any) -> tuple[float, Dimension]:
+        if isinstance(written, str):
+            if self.dimension is None:
+                return parse(written)
+            return to_base(written, self.dimension), self.dimension
+        if isinstance(written, bool) or not isinstance(written, int | float):
+            raise _refused(f"write {self._example()}; got {_kind(written)}")
+        if self.dimension not in (None, COUNT):
+            raise _refused(f"write a number with a unit, such as {self._example()}; got {written!r}")
+        return float(written), COUNT
+
+    def _limit(self, value: float) -> str:
+        dimension = self.dimension or COUNT
+        return f"{value:g}" if dimension == COUNT else show(value, dimension)
+
+    def _example(self) -> str:
+        if self.dimension in (None, COUNT):
+            return "a number" if self.dimension else "a number or a quantity such as '5 us'"
+        return repr(_EXAMPLES.get(str(self.dimension), f"3 {self.dimension}"))
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self.read)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """Describe what an editor may complete and check."""
+        unit = "a plain number" if self.dimension == COUNT else f"a quantity such as {self._example()}"
+        plain: list[JsonSchemaValue] = [{"type": "string", "description": unit}]
+        if self.dimension in (None, COUNT):
+            limits = {"minimum": self.least, "exclusiveMinimum": self.above, "maximum": self.most}
+            number = {"type": "integer" if self.whole else "number"}
+            plain.append({**number, **{key: limit for key, limit in limits.items() if limit is not None}})
+        sourced = {
+            "type": "object",
+            "properties": {
+                "value": {"anyOf": list(plain)},
+                "source": {"type": "string"},
+                "assumed": {"type": "boolean"},
+            },
+            "required": ["value"],
+            "additionalProperties": False,
+        }
+        return {"anyOf": [*plain, sourced]}
+
+
+_EXAMPLES = {"s": "5 us", "B": "4 KiB", "s/B": "0.08 us/B", "1/s": "0.3 /s", "B/s": "100 Mbit/s"}
+
+Time = Annotated[Given, Quantity(TIME)]
+Bytes = Annotated[Given, Quantity(BYTES)]
+PerByte = Annotated[Given, Quantity(TIME_PER_BYTE)]
+Rate = Annotated[Given, Quantity(RATE, least=None, above=0.0)]
+Count = Annotated[Given, Quantity(COUNT)]
+Whole = Annotated[Given, Quantity(COUNT, least=1.0, whole=True)]
+Factor = Annotated[Given, Quantity(COUNT, least=None, above=0.0)]
+AnyQuantity = Annotated[Given | Formula, Quantity(None, least=None, formula=True)]
+TimeFormula = Annotated[Given | Formula, Quantity(TIME, formula=True)]
+CountFormula = Annotated[Given | Formula, Quantity(COUNT, formula=True)]
+
+
+def _refused(why: str) -> PydanticCustomError:
+    return PydanticCustomError("quantity", "{why}", {"why": why})
+
+
+def _kind(written: Any) -> str:
+    if written is None:
+        return "nothing"
+    return {bool: repr(written).lower(), list: "a list"}.get(type(written), repr(written)[:60])

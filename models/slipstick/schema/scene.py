@@ -1,0 +1,172 @@
+"""Scenes: everything a model is solved with, under the paths that a user may set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pydantic import BaseModel
+from slipstick.errors import Problem, SpecError, UnknownNameError
+from slipstick.law import ALL as LAWS
+from slipstick.program import PROGRAMS
+from slipstick.schema.catalogue import names
+from slipstick.schema.load import Library
+from slipstick.schema.nodes import Entry, Mark, Node, Scalar, Table, at, from_plain, replace, split
+from slipstick.schema.validate import validate
+from slipstick.schema.workload import WorkloadSpec, law_scene, program_scene
+
+__all__ = ["REFERENCES", "Scene", "Settings", "model_names", "stage"]
+
+REFERENCES = ("model", "workload", "machine")
+"""Paths that name a whole spec; the rest are values inside."""
+
+Settings = Mapping[str, Node]
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A model's name, what it is checked by, and the tree of everything that can be set.
+
+    Parameters
+    ----------
+    kind : program, activity or law
+    name : of the model
+    tree : the values, each with its place
+    form : the pydantic model that checks them
+    """
+
+    kind: str
+    name: str
+    tree: Table
+    form: type[BaseModel]
+
+    def checked(self) -> BaseModel:
+        """Check the whole tree; raises SpecError with every problem."""
+        return validate(self.form, self.tree)
+
+    def with_value(self, path: str, node: Node, library: Library) -> Scene:
+        """Put a value at a path; checked together with everything else."""
+        return Scene(self.kind, self.name, _put(self.tree, path, node, library), self.form)
+
+
+def stage(settings: Settings, library: Library) -> Scene:
+    """Set a scene: find the model, what it needs, then lay the values over it in order.
+
+    Parameters
+    ----------
+    settings : values by path; model, workload and machine name specs
+    library : what was read so far
+
+    Raises
+    ------
+    SpecError : a name is unknown, a file is wrong, or a path leads nowhere
+    """
+    model = settings.get("model") or _model_of_workload(settings, library)
+    reference = _name(model, "model")
+    values = {path: node for path, node in settings.items() if path not in REFERENCES}
+    if reference.startswith("law/"):
+        return _law_scene(reference, model, values, library)
+    if reference in PROGRAMS:
+        return _program_scene(reference, settings, values, library)
+    if reference.endswith((".yaml", ".yml")) or reference in names("activity"):
+        return _activity_scene(reference, model, values, library)
+    raise _problem(model, "model", str(UnknownNameError("model", reference[:100], model_names())))
+
+
+def model_names() -> list[str]:
+    """List everything that can be solved by name."""
+    return [*PROGRAMS, *names("activity"), *(f"law/{name}" for name in LAWS)]
+
+
+def _program_scene(name: str, settings: Settings, values: Settings, library: Library) -> Scene:
+    mark = settings["model"].mark if "model" in settings else Mark("", 1, 1)
+    if "machine" not in settings:
+        raise _problem(
+            settings.get("model"), "machine", f"{name} runs on a machine; name one of {', '.join(names('machine'))}"
+        )
+    entries = {"machine": Entry(settings["machine"].mark, _machine(settings["machine"], library))}
+    if "workload" in settings:
+        entries.update(_inputs(name, settings["workload"], library))
+    tree = _laid_over(Table(entries, mark), values, library)
+    return Scene("program", name, tree, program_scene(PROGRAMS[name]))
+
+
+def _activity_scene(reference: str, model: Node, values: Settings, library: Library) -> Scene:
+    from slipstick.schema.activity import ActivitySpec
+
+    tree = library.load("activity", reference, model.mark)
+    name = reference.rpartition("/")[2].removesuffix(".yaml").removesuffix(".yml")
+    return Scene("activity", name, _laid_over(tree, values, library), ActivitySpec)
+
+
+def _law_scene(reference: str, model: Node, values: Settings, library: Library) -> Scene:
+    name = reference.removeprefix("law/")
+    if name not in LAWS:
+        raise _problem(model, "model", str(UnknownNameError("law", name[:100], list(LAWS))))
+    return Scene("law", reference, _laid_over(Table({}, model.mark), values, library), law_scene(LAWS[name]))
+
+
+def _machine(node: Node, library: Library) -> Node:
+    if isinstance(node, Table):
+        return library.resolve("machine", node)
+    return library.load("machine", _name(node, "machine"), node.mark)
+
+
+def _inputs(program: str, reference: Node, library: Library) -> dict[str, Entry]:
+    """Take the inputs from a workload of the same program."""
+    spec, tree = _workload(reference, library)
+    if spec.model != program:
+        raise _problem(reference, "workload", f"this workload is for {spec.model}, not for {program}")
+    inputs = at(tree, ["inputs"])
+    return dict(inputs.entries) if isinstance(inputs, Table) else {}
+
+
+def _model_of_workload(settings: Settings, library: Library) -> Node:
+    if "workload" not in settings:
+        place = next(iter(settings.values()), None)
+        raise _problem(place, "model", f"name a model, one of {', '.join(model_names())}, or an activity's file")
+    _, tree = _workload(settings["workload"], library)
+    model = at(tree, ["model"])
+    assert model is not None
+    return model
+
+
+def _workload(reference: Node, library: Library) -> tuple[WorkloadSpec, Table]:
+    tree = library.load("workload", _name(reference, "workload"), reference.mark)
+    return validate(WorkloadSpec, tree), tree
+
+
+def _laid_over(tree: Table, values: Settings, library: Library) -> Table:
+    for path, node in values.items():
+        tree = _put(tree, path, node, library)
+    return tree
+
+
+def _put(tree: Table, path: str, node: Node, library: Library) -> Table:
+    """Replace the value at a path, following a network's name."""
+    parts = split(path)
+    if parts[:1] == ("technology",) and len(parts) == 2 and "technology" not in tree.entries:
+        tree = Table({**tree.entries, "technology": Entry(node.mark, from_plain({}, node.mark))}, tree.mark)
+    try:
+        changed = replace(tree, path, node)
+    except UnknownNameError as error:
+        raise _problem(node, path, str(error)) from None
+    assert isinstance(changed, Table)
+    if path == "machine.network" and isinstance(node, Scalar):
+        machine = at(changed, ["machine"])
+        assert isinstance(machine, Table)
+        resolved = replace(changed, ["machine"], library.resolve("machine", machine))
+        assert isinstance(resolved, Table)
+        return resolved
+    return changed
+
+
+def _name(node: Node, what: str) -> str:
+    if isinstance(node, Scalar) and isinstance(node.value, str) and node.value:
+        return node.value
+    raise _problem(node, what, f"write the name of a {what}, or a file that ends in .yaml")
+
+
+def _problem(node: Node | None, path: str, message: str) -> SpecError:
+    mark = node.mark if node is not None else Mark("command line", 1, 1)
+    return SpecError([Problem(mark.file, mark.line, mark.column, path, message)])

@@ -1,0 +1,34 @@
+"""What all specs share: strict, frozen, every key documented."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+__all__ = ["Name", "Note", "Sources", "Spec"]
+
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", max_length=64)]
+"""A name without spaces, so that it can stand in a path."""
+
+Note = Annotated[str, StringConstraints(max_length=8000)]
+
+Sources = dict[Name, Note]
+"""Short keys for sources, spelt out once."""
+
+
+class Spec(BaseModel):
+    """A part of a spec file: unknown keys, wrong types, NaN and infinity are refused."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True, validate_default=True)
+
+
+class Described(Spec):
+    """What every file may say of itself."""
+
+    title: Note = Field("", description="one line for tables and catalogues")
+    source: Note = Field(
+        "", description="where the values come from, unless one says otherwise; a key of sources, or text"
+    )
+    sources: Sources = Field(default_factory=dict, description="short keys for sources, spelt out")
+    extends: Note = Field("", description="another spec of the same kind whose values hold where this one is silent")

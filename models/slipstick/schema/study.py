@@ -1,0 +1,177 @@
+"""Study specs: a base, named differences, axes, questions, published values, pictures."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, StringConstraints, model_validator
+from pydantic_core import PydanticCustomError
+from slipstick.expression.dimension import COUNT
+from slipstick.schema.quantity import Given, Quantity
+from slipstick.schema.spec import Described, Name, Note, Spec
+
+__all__ = [
+    "AxisSpec",
+    "BarsSpec",
+    "LinesSpec",
+    "MapSpec",
+    "PictureSpec",
+    "RankSpec",
+    "RowSpec",
+    "StudySpec",
+    "SweepSpec",
+    "TableSpec",
+]
+
+Settings = dict[Annotated[str, StringConstraints(max_length=256)], Any]
+"""Values by path; each is checked where it is used, like a written one."""
+
+Column = Annotated[str, StringConstraints(pattern=r"^[a-z_]+(\[[A-Za-z0-9_.:,-]+\])?$", max_length=128)]
+"""A value as answers name it: ``time``, ``account[lock]``, ``step[send.protocol]``."""
+
+Cell = float | int | None
+Fraction = Annotated[Given, Quantity(COUNT, least=None, above=0.0)]
+
+
+class AxisSpec(Spec):
+    """A range of values; exactly one of step, count and factor says how dense."""
+
+    model_config = ConfigDict(populate_by_name=True, validate_by_alias=True)
+
+    first: Any = Field(alias="from", description="first value, with its unit")
+    to: Any = Field(description="last value, with its unit; included where a step meets it")
+    step: Any = Field(None, description="difference between neighbours, with its unit")
+    factor: float | int | None = Field(None, description="ratio of neighbours; 2 doubles", gt=0)
+    count: int | None = Field(None, description="how many values", ge=2, le=1_000_000)
+    spacing: Literal["linear", "geometric"] = Field("linear", description="how count values are spread")
+
+    @model_validator(mode="after")
+    def _one_density(self) -> AxisSpec:
+        if sum(each is not None for each in (self.step, self.factor, self.count)) != 1:
+            raise PydanticCustomError("axis", "a range needs exactly one of step, factor and count")
+        if self.factor == 1:
+            raise PydanticCustomError("axis", "a factor of 1 never arrives; write another")
+        return self
+
+
+class SweepSpec(Spec):
+    """Values varied together."""
+
+    axes: dict[Annotated[str, StringConstraints(max_length=256)], list[Any] | AxisSpec] = Field(
+        description="values by path: a list, or a range with from and to", min_length=1
+    )
+    combine: Literal["grid", "zip"] = Field("grid", description="every combination, or value by value")
+    cases: list[Name] = Field(["base"], description="the cases to start from", min_length=1)
+    where: Note = Field("", description="condition on paths; points that do not meet it are left out")
+
+
+class RankSpec(Spec):
+    """What would help most."""
+
+    cases: list[Name] = Field(["base"], description="the cases to rank for", min_length=1)
+    change: Fraction = Field(Given(0.5, COUNT, "50%"), description="how much less of each quantity, such as 50%")
+    of: list[Note] = Field(default_factory=list, description="paths to rank; all that matter by default")
+    most: int = Field(12, description="how many to show", ge=1, le=1000)
+
+
+class RowSpec(Spec):
+    """One row of a published table, beside what the program computes."""
+
+    row: Note = Field(description="its label")
+    sum: list[Column] = Field(description="values to add up; empty cells where a case has none", min_length=1)
+    printed: list[Cell] = Field(description="as printed, one for each column; null where nothing is")
+    within: list[Cell] | float | int = Field(0.5, description="how far rounding can carry a cell, in the table's unit")
+    measured: bool = Field(False, description="the values are measurements, not predictions")
+    slips: dict[Name, Note] = Field(default_factory=dict, description="by column, where the source contradicts itself")
+
+
+class TableSpec(Spec):
+    """A published table."""
+
+    title: Note = Field(description="its heading")
+    source: Note = Field("", description="where it was published")
+    text: Note = Field("", description="what the reader should know")
+    columns: list[Name] = Field(description="the cases, in order", min_length=1)
+    unit: Note = Field("us", description="unit of all its cells")
+    rows: list[RowSpec] = Field(description="in order", min_length=1)
+
+    @model_validator(mode="after")
+    def _aligned(self) -> TableSpec:
+        for row in self.rows:
+            lengths = {len(row.printed)} | ({len(row.within)} if isinstance(row.within, list) else set())
+            if lengths != {len(self.columns)}:
+                raise PydanticCustomError(
+                    "table",
+                    "row {row} must have one cell for each of the {count} columns",
+                    {"row": row.row, "count": len(self.columns)},
+                )
+        return self
+
+
+class Drawn(Spec):
+    """What every picture says of itself."""
+
+    name: Name = Field(description="name of the file")
+    title: Note = Field(description="heading")
+    text: Note = Field("", description="caption: what to see in it")
+
+
+class BarsSpec(Drawn):
+    """Stacked bars, one for each case."""
+
+    kind: Literal["bars"] = Field(description="stacked bars")
+    cases: list[Name] = Field(description="one bar each", min_length=1)
+    stack: Literal["component", "technology"] | dict[Note, list[Column]] = Field(
+        description="what a bar is made of: components, technology classes, or sums of values by label"
+    )
+    share: bool = Field(False, description="draw shares of the whole instead of times")
+
+
+class LinesSpec(Drawn):
+    """Lines over one axis of a sweep."""
+
+    kind: Literal["lines"] = Field(description="lines over an axis")
+    sweep: Name = Field(description="the sweep to draw")
+    x: Note = Field(description="path of the horizontal axis")
+    y: list[Column] = Field(description="values to draw", min_length=1)
+    series: Note = Field("", description="path of the axis with a line for each value; cases by default")
+    log: Literal["none", "x", "y", "both"] = Field("none", description="logarithmic axes")
+    relative: bool = Field(False, description="draw relative to the first point of each line")
+
+
+class MapSpec(Drawn):
+    """A map over two axes of a sweep."""
+
+    kind: Literal["map"] = Field(description="a map over two axes")
+    sweep: Name = Field(description="the sweep to draw")
+    x: Note = Field(description="path of the horizontal axis")
+    y: Note = Field(description="path of the vertical axis")
+    value: Column = Field(description="value shown as shade; limit[pipeline] shows which stage binds")
+    case: Name = Field("base", description="the case to draw")
+
+
+PictureSpec = Annotated[BarsSpec | LinesSpec | MapSpec, Field(discriminator="kind")]
+
+
+class StudySpec(Described):
+    """One base, many questions."""
+
+    study: Literal[1] = Field(description="version of this format")
+    text: Note = Field("", description="what the study is about, for the head of its report")
+    base: Settings = Field(default_factory=dict, description="model, machine, workload, and values by path")
+    what_if: dict[Name, Settings] = Field(
+        default_factory=dict, description="named differences from the base; use: [names] builds on others"
+    )
+    vary: dict[Annotated[str, StringConstraints(max_length=256)], SweepSpec | AxisSpec | list[Any]] = Field(
+        default_factory=dict, description="sweeps by name, or values by path to vary together"
+    )
+    answer: list[Column] = Field(["time"], description="the values that results.csv holds", min_length=1)
+    rank: RankSpec | None = Field(None, description="what would help most")
+    compare: list[TableSpec] = Field(default_factory=list, description="published or measured tables to hold against")
+    pictures: list[PictureSpec] = Field(default_factory=list, description="what to draw")
+
+    @model_validator(mode="after")
+    def _base_is_taken(self) -> StudySpec:
+        if "base" in self.what_if:
+            raise PydanticCustomError("study", "a difference cannot be called base; that is what it differs from")
+        return self
