@@ -72,13 +72,18 @@ def upright(name: str) -> str:
     return r"\mathrm{" + name.replace("_", r"\_") + "}"
 
 
+def _terms(arg: Any) -> tuple[Any, ...]:
+    """List the terms of a sum within a sum, which on paper needs no parentheses."""
+    return tuple(arg.args) if arg.is_Add else (arg,)
+
+
 def _levels(sympy: Any, args: list[Any]) -> Any:
     return sympy.ceiling(sympy.log(args[0]) / sympy.log(args[1]), evaluate=False)
 
 
 _RULES: dict[str, Callable[[Any, list[Any]], Any]] = {
-    "sum": lambda sympy, args: sympy.Add(*args),
-    "difference": lambda sympy, args: sympy.Add(args[0], sympy.Mul(-1, args[1])),
+    "sum": lambda sympy, args: sympy.Add(*(term for arg in args for term in _terms(arg))),
+    "difference": lambda sympy, args: sympy.Add(*_terms(args[0]), sympy.Mul(-1, args[1])),
     "product": lambda sympy, args: sympy.Mul(*sorted(args, key=lambda arg: not arg.is_Number)),  # 2 a, not a 2
     "quotient": lambda sympy, args: sympy.Mul(args[0], sympy.Pow(args[1], -1)),
     "power": lambda sympy, args: sympy.Pow(*args),

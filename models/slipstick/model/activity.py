@@ -182,8 +182,7 @@ class Stage:
             raise ModelError(f"stage {self.name} has nothing to do; give it an activity")
 
     def __repr__(self) -> str:
-        inside = repr(self.bodies[0]) if len(self.bodies) == 1 else repr(list(self.bodies))
-        return f"{self.kind}({inside}, name={self.name!r})"
+        return f"{self.kind}({', '.join(map(repr, self.bodies))}, name={self.name!r})"
 
 
 @dataclass(frozen=True, slots=True, repr=False)

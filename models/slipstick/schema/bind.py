@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic import BaseModel
 from slipstick.errors import ModelError, Problem, SpecError
@@ -20,6 +20,7 @@ from slipstick.schema.bind_activity import ActivityReader
 from slipstick.schema.bind_formula import read_formula
 from slipstick.schema.describe import Entry, entries, parameters_of
 from slipstick.schema.machine import MachineSpec, NetworkSpec
+from slipstick.schema.nodes import canonical
 from slipstick.schema.quantity import Formula, Given
 from slipstick.schema.scene import Scene
 
@@ -52,7 +53,8 @@ def bind(scene: Scene) -> Bound:
     SpecError : everything that is wrong, each at its line
     """
     spec = scene.checked()
-    found = {each.path: each for each in entries(spec)}
+    named = (replace(each, path=canonical(scene.tree, each.path)) for each in entries(spec))
+    found = {each.path: each for each in named}
     parameters = parameters_of(found)
     try:
         model = _build(scene, spec, parameters)

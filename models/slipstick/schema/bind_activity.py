@@ -52,7 +52,7 @@ from slipstick.schema.activity import (
     StationSpec,
 )
 from slipstick.schema.bind_formula import read_formula
-from slipstick.schema.nodes import Node, join, value_mark
+from slipstick.schema.nodes import Node, canonical, join, value_mark
 from slipstick.schema.quantity import Formula, Given
 
 __all__ = ["ActivityReader"]
@@ -68,7 +68,7 @@ class ActivityReader:
     name : of the model
     tree : where everything is written
     spec : the checked file
-    parameters : every quantity of the file, by path in numbers (``cycle.0.delay``)
+    parameters : every quantity of the file, by path (``cycle.work.delay``)
     """
 
     def __init__(self, name: str, tree: Node, spec: ActivitySpec, parameters: Mapping[str, Parameter]) -> None:
@@ -93,7 +93,7 @@ class ActivityReader:
             known[name] = (
                 read_formula(self._tree, loc, value, known, None)
                 if isinstance(value, Formula)
-                else self._parameters[join(loc)]
+                else self._parameters[canonical(self._tree, loc)]
             )
         return known
 
@@ -210,7 +210,7 @@ class ActivityReader:
     def _value(self, value: Given | Formula | None, loc: Loc, dimension: Dimension) -> Expr:
         if isinstance(value, Formula):
             return read_formula(self._tree, loc, value, self._known, dimension)
-        path = join(loc)
+        path = canonical(self._tree, loc)
         if path in self._parameters:
             return self._parameters[path]
         # A default that the file does not mention is a plain number.

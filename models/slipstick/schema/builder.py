@@ -30,7 +30,7 @@ LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same events either
 
 # Not text: tabs and other control characters, lone surrogates, the line ends and marks only some editors see.
 _ODD = re.compile("[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]+")
-_DIRECTIVE = re.compile(r"(?: *(?:#[^\n]*)?\n)*%")
+_DIRECTIVE = re.compile(r"(?: *(?:#[^\n]*)?\n)*+%")
 
 
 def _sharing(what: str) -> str:
@@ -55,7 +55,7 @@ _SYNTAX = [
     (r"escape|hexdecimal", True, r"a '\' between double quotes begins an escape; write '\\', or use single quotes"),
     (r"',' or '[]}]'", True, "the bracket opened here must be closed, or a ',' written, before {end}"),
     (r"alias|anchor|a tag", False, _sharing("what begins with '&', '*' or '!'")),
-    (r"block scalar", False, "after '|' or '>' the text begins on the next line"),
+    (r"block scalar", True, "after '|' or '>' the text begins on the next line"),
     (r"node content", False, "a value is missing before {end}, or must be in quotes"),
     (
         r"block end|expected key|'-' indicator",
@@ -162,6 +162,8 @@ class _Builder:
         said = "invalid Unicode"  # PyYAML without libyaml knows only ValueError for "\\Uffffffff"
         if isinstance(error, yaml.MarkedYAMLError):
             said = f"{error.context}: {error.problem}, got {sign}"
+        if "node content" in said and sign == "''" and self.open and self.open[-1].in_brackets:
+            said, places[0] = "',' or ']'", self.open[-1].mark  # the bracket is what to mend, not the end
         at_start, message = _syntax(said)
         met = "the end of the file" if sign == "''" else f"{sign} in line {places[1].line}"
         self.report(places[0 if at_start else 1], message.format(line=places[0].line, sign=sign, end=met))
@@ -196,7 +198,7 @@ class _Builder:
         elif event.anchor is not None:
             self.report(self.last, _sharing(f"the anchor {short(f'&{event.anchor}')}"), self.here())
         if tag is not None:
-            written = "!" + tag.removeprefix("tag:yaml.org,2002:").removeprefix("!")
+            written = tag.replace("tag:yaml.org,2002:", "!!")
             self.report(self.last, _sharing(f"the tag {short(written)}"), self.here())
         self.values += not self.at_key()
         if self.values > MOST_VALUES:

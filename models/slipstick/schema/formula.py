@@ -2,15 +2,14 @@
 
 ::
 
-    condition   = chain ("and" chain)*            chain   = sum (relation sum)+
-    sum         = product (("+" | "-") product)*  product = signed (("*" | "/") signed)*
-    signed      = ("+" | "-") signed | power      power   = atom ["**" signed]
-    atom        = number [unit] | name | function "(" sum ("," sum)* ")" | "(" sum ")"
+    condition = chain ("and" chain)*               chain = sum (relation sum)+
+    sum       = product (("+" | "-") product)*     product = signed (("*" | "/") signed)*
+    signed    = ("+" | "-") signed | power         power = atom ["**" signed]
+    atom      = number [unit] | name | function "(" sum ("," sum)* ")" | "(" sum ")"
 
-Why this shape: what somebody wrote is never executed, and whatever it is, the answer is a tree or a
-FormulaError, at once. So there is one function for each line of the grammar and no other way to reach
-a name than `known`; what bounds the work (length, nesting, number and height of operations) is counted
-while reading, because a tree that is too high for others to walk is too high wherever it stops.
+Why this shape: what somebody wrote is never executed, and whatever it is, the answer is a tree or a FormulaError, at
+once. So there is one function for each line of the grammar and no way to a name but `known`; and how much there is of
+anything is counted before a node is made of it: a node that cannot be made writes its operands into the message.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ import operator
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple, NoReturn, TypeVar
+from typing import NamedTuple, TypeVar
 
 from slipstick.errors import FormulaError, ModelError, UnitError, did_you_mean
 from slipstick.expression import nodes
@@ -27,39 +26,45 @@ from slipstick.expression.condition import RELATIONS, Comparison, compare
 from slipstick.expression.dimension import COUNT
 from slipstick.expression.nodes import Expr, Number
 from slipstick.schema.scalars import short
-from slipstick.units import UNITS, parse
+from slipstick.units import parse
 
 __all__ = ["read_condition", "read_expression"]
 
-LONGEST_TEXT = 4096
-DEEPEST_NESTING = 60
-MOST_OPERATIONS = 1000
-HIGHEST_TREE = 150  # others walk trees recursively, at up to three Python frames an operation
-LARGEST_EXPONENT = 64
+# What there may not be too much of: how much, what, and the way out.
+_LENGTH = (4096, "characters", "give parts of it names")
+_OPERATIONS = (1000, "operations", "give parts of it names")
+_NESTING = (60, "levels of brackets, signs and powers", "give the inner part a name")
+# Others walk trees recursively, at up to three Python frames a level.
+_HEIGHT = (150, "operations that wait for each other", "form groups, as in (a * b) * (c * d)")
+# A name may stand for a formula of such names, and thirty of them can double thirty times.
+_SIZE = (20_000, "operations with its names written out", "make the formulas that it names shorter")
+_EXPONENTS = range(-64, 65)
 
 _WORDS = ("and", "or", "not")
-_NAME = r"[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)*"
-_UNIT = rf"[ \t\n]*(?!(?:{'|'.join(_WORDS)})\b)[A-Za-z][A-Za-z0-9_]*"
-# A number is cut out generously: what is wrong with 017 or 1_000 is known to `units`.
-_NUMBER = rf"(?:[0-9]|\.[0-9])[0-9_.]*(?:[eE][+-]?[0-9]+)?(?:{_UNIT})?"
-_SIGN = r"\*\*|[<>=!]=|[-+*/(),<>]"
+_NAME = r"(?>[A-Za-z][A-Za-z0-9_]*+(?:\.[A-Za-z0-9_]++)*+)"
+# A number is cut out generously: what is wrong with 017 or 1_000 is for `units` to say.
+_NUMBER = rf"(?:[0-9]|\.[0-9])[0-9_.]*(?:[eE][+-]?[0-9]+)?(?:[ \t\n]*+(?!(?:{'|'.join(_WORDS)})\b)[A-Za-z]\w*)?"
 _TOKEN = re.compile(
-    rf"[ \t\n]*(?:(?P<number>{_NUMBER})|(?P<name>{_NAME})|(?P<sign>{_SIGN})|(?P<end>\Z)|(?P<stray>.))", re.DOTALL
+    rf"[ \t\n]*+(?:(?P<number>{_NUMBER})|(?P<call>{_NAME}(?=[ \t\n]*+\())|(?P<name>{_NAME})"
+    r"|(?P<bracket>[(),])|(?P<sign>\*\*|[<>=!]=|[-+*/<>])|(?P<end>\Z)|(?P<stray>.))",
+    re.DOTALL,
 )
-_PLAIN = re.compile(r"[\t\n -~]*")
-_HINTS = {"^": "write ** for a power", "=": "write == to compare", "%": "write 50 % as 0.5"}
-_MANY = LONGEST_TEXT
-_FUNCTIONS: dict[str, tuple[Callable[..., Expr], int, int]] = {  # function, fewest and most arguments
-    "max": (nodes.maximum, 1, _MANY),
-    "min": (nodes.minimum, 1, _MANY),
-    "ceil": (nodes.ceil, 1, 1),
-    "floor": (nodes.floor, 1, 1),
-    "log2": (nodes.log2, 1, 1),
-    "sqrt": (nodes.sqrt, 1, 1),
-    "ceil_log": (nodes.ceil_log, 2, 2),
-    "select": (nodes.select, 4, 4),
+_MISPLACED = {
+    ")": "closes nothing; take it away, or write a '(' before it",
+    ",": "stands only between what a function takes; a thousand is 1000",
+    **dict.fromkeys(RELATIONS, "compares; that is for conditions, and not within brackets"),
+    **dict.fromkeys(_WORDS, "cannot stand here; only comparisons are joined, and only with 'and'"),
+    "=": "does not compare; write == in a condition",
+    "^": "is no operator; write ** for a power",
+    "%": "is no operator; write 50 % as 0.5",
 }
-
+_FUNCTIONS: dict[str, tuple[Callable[..., Expr], int]] = {  # and how many operands it takes; 0: any number
+    "max": (nodes.maximum, 0),
+    "min": (nodes.minimum, 0),
+    **{each.__name__: (each, 1) for each in (nodes.ceil, nodes.floor, nodes.log2, nodes.sqrt)},
+    "ceil_log": (nodes.ceil_log, 2),
+    "select": (nodes.select, 4),
+}
 Made = TypeVar("Made")
 
 
@@ -67,15 +72,12 @@ def read_expression(text: str, known: Mapping[str, Expr]) -> Expr:
     """Read arithmetic on known names.
 
     Bytes and plain numbers may be written out; a time may not, because its share could not be told.
+    Raises FormulaError, whose `column` says where, for anything else.
 
     Parameters
     ----------
     text : such as ``ceil(bytes / 4096 B) * per_page``
     known : what the names stand for
-
-    Raises
-    ------
-    FormulaError : it is not arithmetic on known names; its `column` says where [1]
 
     >>> known = {"bytes": nodes.Parameter("bytes"), "parts": nodes.Parameter("parts")}
     >>> read_expression("max(bytes, 20) / (parts - 1)", known)
@@ -86,30 +88,28 @@ def read_expression(text: str, known: Mapping[str, Expr]) -> Expr:
     """
     reader = _Reader(text, known, times=False)
     part = reader.sum(0)
-    reader.finish()
+    reader.close(None)
     return part.expr
 
 
 def read_condition(text: str, known: Mapping[str, Expr]) -> tuple[Comparison, ...]:
     """Read comparisons joined with ``and``, all of which must hold; ``1 <= parts < 8`` is two of them.
 
+    Raises FormulaError, whose `column` says where, for anything else.
+
     Parameters
     ----------
-    text : such as ``bytes <= 4 KiB and parts > 1``; quantities of every dimension may be written out
+    text : such as ``bytes <= 4 KiB and parts > 1``; times, too, may be written out
     known : what the names stand for
 
-    Raises
-    ------
-    FormulaError : it is not such a condition; its `column` says where [1]
-
-    >>> read_condition("1 <= parts < 8", {"parts": nodes.Parameter("parts")})[1].holds({"parts": 8.0}).tolist()
-    [False]
+    >>> [str(each) for each in read_condition("1 <= parts < 8", {"parts": nodes.Parameter("parts")})]
+    ['1 <= parts', 'parts < 8']
     """
     reader = _Reader(text, known, times=True)
     found = reader.chain()
-    while reader.joined():
+    while reader.accept("and"):
         found += reader.chain()
-    reader.finish()
+    reader.close(None)
     return tuple(found)
 
 
@@ -120,223 +120,180 @@ class _Token(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """A tree and how many operations it is high, so that nobody has to walk it to find out."""
+    """A tree, how high it is, and how many nodes its text has."""
 
     expr: Expr
-    height: int
+    height: int = 1
+    size: int = 1
 
 
 class _Reader:
-    """One function for each line of the grammar; `depth` is the nesting they are called in."""
+    """One function for each line of the grammar; `depth` is the nesting it is called in."""
 
     def __init__(self, text: str, known: Mapping[str, Expr], *, times: bool) -> None:
-        _check_characters(text)
         self._tokens = _tokens(text)
         self._here = next(self._tokens)
-        self._known = known
-        self._times = times
+        self._known, self._times = known, times
         self._named: dict[str, _Part] = {}
-        self._operations = 0
-
-    def joined(self) -> bool:
-        return self._accept("and") is not None
-
-    def finish(self) -> None:
-        if self._here.kind != "end":
-            self._refuse_here(None)
 
     def chain(self) -> list[Comparison]:
         found, left = [], self.sum(0)
-        while relation := self._operator(*RELATIONS):
+        while relation := self.accept(*RELATIONS):
             right = self.sum(0)
-            found.append(_made(relation.column, compare, left.expr, relation.text, right.expr))
+            found.append(self._made(relation, compare, left.expr, relation.text, right.expr))
             left = right
-        if not found and (self._here.kind == "end" or self._here.text == "and"):
+        if not found and self._here.text in ("", "and"):
             raise FormulaError("a condition compares two sides, as in 'parts <= 8'", self._here.column)
         return found
 
     def sum(self, depth: int) -> _Part:
         terms = [self._product(depth)]
-        while sign := self._operator("+", "-"):
+        while sign := self.accept("+", "-"):
             right = self._product(depth)
             if sign.text == "-":
                 terms = [self._built(sign, operator.sub, self._added(sign, terms), right)]
                 continue
-            # What does not fit the first term is refused here, where its sign is; a leading zero fits anything.
-            pair = self._built(sign, operator.add, terms[0], right)
-            terms = [right] if pair.expr is right.expr else [*terms, right]
+            if right.expr.dimension != terms[0].expr.dimension:  # refused here, where its sign is; a zero goes with all
+                self._built(sign, operator.add, terms[0], right)
+            terms.append(right)
         return self._added(self._here, terms)
-
-    def _added(self, sign: _Token, terms: list[_Part]) -> _Part:
-        # One sum of many terms, not a tower of pairs: the value is the same and the tree stays low.
-        return terms[0] if len(terms) == 1 else self._built(sign, lambda *each: nodes.total(each), *terms)
 
     def _product(self, depth: int) -> _Part:
         left = self._signed(depth)
-        while sign := self._operator("*", "/"):
+        while sign := self.accept("*", "/"):
             left = self._built(sign, operator.mul if sign.text == "*" else operator.truediv, left, self._signed(depth))
         return left
 
     def _signed(self, depth: int) -> _Part:
-        sign = self._operator("+", "-")
+        sign = self.accept("+", "-")
         if not sign:
             return self._power(depth)
-        operand = self._signed(_deeper(depth, sign))
+        operand = self._signed(_limit(_NESTING, depth + 1, sign))
         return operand if sign.text == "+" else self._built(sign, operator.neg, operand)
 
     def _power(self, depth: int) -> _Part:
         base = self._atom(depth)
-        sign = self._operator("**")
+        sign = self.accept("**")
         if not sign:
             return base
-        column = self._here.column
-        exponent = _whole(self._signed(_deeper(depth, sign)).expr, column)
-        return self._built(sign, lambda expr: expr**exponent, base)
+        start = self._here
+        power = self._signed(_limit(_NESTING, depth + 1, sign)).expr
+        # A power with a parameter in it would have no dimension.
+        if not (isinstance(power, Number) and power.dimension == COUNT and power.value in _EXPONENTS):
+            wanted = f"a whole number from {_EXPONENTS[0]} to {_EXPONENTS[-1]}, written out"
+            raise FormulaError(f"an exponent must be {wanted}; got {short(repr(power))}", start.column)
+        return self._built(sign, lambda expr: expr ** int(power.value), base)
 
     def _atom(self, depth: int) -> _Part:
         token = self._next()
         if token.kind == "number":
             return self._number(token)
-        if token.kind == "name":
-            calls = self._here.text == "(" and (token.text in _FUNCTIONS or token.text not in self._known)
-            return self._call(token, depth) if calls else self._name(token)
+        if token.kind == "name" or (token.kind == "call" and token.text not in _FUNCTIONS):
+            return self._name(token)
+        if token.kind == "call":
+            return self._call(token, depth)
         if token.text != "(":
             got = short(token.text) if token.text else "the end"
             raise FormulaError(f"a number, a name or '(' is wanted here, got {got}", token.column)
-        inner = self.sum(_deeper(depth, token))
-        self._close(token)
+        inner = self.sum(_limit(_NESTING, depth + 1, token))
+        self.close(token)
         return inner
 
     def _call(self, name: _Token, depth: int) -> _Part:
-        if name.text not in _FUNCTIONS:
-            raise FormulaError(f"there is no function {short(name.text)}{_near(name.text, _FUNCTIONS)}", name.column)
-        opened, inner = self._next(), _deeper(depth, name)
+        opened, inner = self._next(), _limit(_NESTING, depth + 1, name)
         parts = [self.sum(inner)] if self._here.text != ")" else []
-        while parts and self._accept(","):
+        while parts and self.accept(","):
             parts.append(self.sum(inner))
-        self._close(opened)
-        self._count(name)
-        function, fewest, most = _FUNCTIONS[name.text]
-        if not fewest <= len(parts) <= most:
-            wanted = "at least 1" if most == _MANY else fewest
-            raise FormulaError(f"{name.text} takes {wanted} between its brackets, got {len(parts)}", name.column)
+        self.close(opened)
+        function, most = _FUNCTIONS[name.text]
+        if len(parts) != (most or max(1, len(parts))):
+            wanted = f"{most or 'at least 1'} operand{'s' * (most > 1)}"
+            raise FormulaError(f"{name.text} takes {wanted}, got {len(parts)}", name.column)
         return self._built(name, function, *parts)
 
     def _name(self, name: _Token) -> _Part:
         if name.text not in self._named:
             expr = self._known.get(name.text)
             if expr is None:
-                raise FormulaError(f"there is no name {short(name.text)}{_near(name.text, self._known)}", name.column)
-            self._named[name.text] = _Part(expr, _height(expr))
+                what, among = ("function", _FUNCTIONS) if name.kind == "call" else ("name", self._known)
+                near = did_you_mean(name.text, [each for each in among if re.fullmatch(_NAME, each)])
+                raise FormulaError(f"there is no {what} {short(name.text)}{near}", name.column)
+            self._named[name.text] = _checked(name, _measured(expr))
         return self._named[name.text]
 
     def _number(self, token: _Token) -> _Part:
-        try:
-            value, dimension = parse(token.text)
-        except UnitError as error:
-            word = re.search(rf"{_NAME}\Z", token.text)
-            if word and word[0] in self._known and word[0] not in UNITS:
-                self._refuse(_Token("name", word[0], token.column + word.start()), None)
-            raise FormulaError(str(error), token.column) from None
+        value, dimension = self._made(token, parse, token.text)
         if dimension.time_power and not self._times:
-            reason = "a time must be a named parameter, so that its share can be told; give it a name"
-            raise FormulaError(f"{short(token.text)} is written out, but {reason}", token.column)
-        return _Part(Number(value, dimension), 0)
+            why = "make it a named parameter, so that its share can be told"
+            raise FormulaError(f"{short(token.text)} holds time; {why}", token.column)
+        return _Part(Number(value, dimension))
 
-    def _close(self, opened: _Token) -> None:
-        if not self._accept(")"):
-            self._refuse_here(opened)
+    def close(self, opened: _Token | None) -> None:
+        if self.accept(")" if opened else ""):
+            return
+        token = self._here
+        if opened and token.kind == "end":
+            raise FormulaError(f"the '(' at column {opened.column} is not closed; write a ')'", token.column)
+        strange = "is no part of arithmetic" if token.kind == "stray" else "has no operator before it"
+        reason = _MISPLACED.get(token.text, f"{strange}; operators are + - * / **")
+        raise FormulaError(f"{short(token.text)} {reason}", token.column)
 
-    def _refuse_here(self, opened: _Token | None) -> NoReturn:
-        self._refuse(self._here, opened)
-
-    def _refuse(self, token: _Token, opened: _Token | None) -> NoReturn:
-        """Say why something complete may not be followed by this."""
-        text = token.text
-        if token.kind == "end":
-            assert opened is not None
-            message = f"the '(' at column {opened.column} is not closed; write a ')'"
-        elif text == ")":
-            message = "this ')' closes nothing; take it away, or write a '(' before it"
-        elif text == ",":
-            message = "a comma stands only between what a function takes; write 1000 for a thousand, 1.5 for 3 / 2"
-        elif text in RELATIONS:
-            message = f"{text!r} compares; that is for conditions, and not within brackets"
-        elif text in _WORDS:
-            message = f"{text!r} cannot stand here; only comparisons are joined, and only with 'and'"
-        else:
-            message = f"an operator is missing before {short(text)}; write one of + - * / **"
-        raise FormulaError(message, token.column)
-
-    def _built(self, sign: _Token, make: Callable[..., Expr], *parts: _Part) -> _Part:
-        height = 1 + max(part.height for part in parts)
-        if height > HIGHEST_TREE:
-            way_out = "give parts of it names, or set brackets"
-            raise FormulaError(f"more than {HIGHEST_TREE} operations wait for each other; {way_out}", sign.column)
-        return _Part(_made(sign.column, make, *(part.expr for part in parts)), height)
-
-    def _operator(self, *signs: str) -> _Token | None:
-        sign = self._accept(*signs)
-        if sign:
-            self._count(sign)
-        return sign
-
-    def _count(self, sign: _Token) -> None:
-        self._operations += 1
-        if self._operations > MOST_OPERATIONS:
-            raise FormulaError(f"there are over {MOST_OPERATIONS} operations; give parts of it names", sign.column)
-
-    def _accept(self, *signs: str) -> _Token | None:
-        return self._next() if self._here.text in signs else None
+    def accept(self, *texts: str) -> _Token | None:
+        return self._next() if self._here.text in texts else None
 
     def _next(self) -> _Token:
         token = self._here
-        self._here = next(self._tokens, token)
+        self._here = next(self._tokens, token)  # the end is followed by itself
         return token
 
+    def _added(self, sign: _Token, terms: list[_Part]) -> _Part:
+        # One sum of many terms, not a tower of pairs: the value is the same and the tree stays low.
+        return terms[0] if len(terms) == 1 else self._built(sign, lambda *each: nodes.total(each), *terms)
 
-def _check_characters(text: str) -> None:
-    if len(text) > LONGEST_TEXT:
-        raise FormulaError(f"this has {len(text)} characters, over {LONGEST_TEXT}; give parts of it names", 1)
-    plain = _PLAIN.match(text)
-    assert plain is not None
-    if (end := plain.end()) < len(text):
-        name = f"U+{ord(text[end]):04X} {unicodedata.name(text[end], 'without a name')}"
-        raise FormulaError(f"the character {name} is not allowed; write plain ASCII, such as * / - <=", end + 1)
+    def _built(self, sign: _Token, make: Callable[..., Expr], *parts: _Part) -> _Part:
+        above = _checked(sign, _above(parts[0].expr, *parts))
+        return above._replace(expr=self._made(sign, make, *(each.expr for each in parts)))
+
+    def _made(self, sign: _Token, make: Callable[..., Made], *args: object) -> Made:
+        try:
+            return make(*args)
+        except (ModelError, UnitError) as error:
+            raise FormulaError(str(error), sign.column) from None
 
 
 def _tokens(text: str) -> Iterator[_Token]:
+    _limit(_LENGTH, len(text), _Token("", "", _LENGTH[0] + 1))
+    if strange := re.search(r"[^\t\n -~]", text):
+        name = f"U+{ord(strange[0]):04X} {unicodedata.name(strange[0], 'without a name')}"
+        raise FormulaError(f"the character {name} cannot stand here; write ASCII, such as * / - <=", strange.start() + 1)
+    operations = 0
     for match in _TOKEN.finditer(text):
-        kind = match.lastgroup or "end"
+        kind = match.lastgroup or ""
         token = _Token(kind, match[kind], match.start(kind) + 1)
-        if kind == "stray":
-            hint = _HINTS.get(token.text, "write numbers, names, + - * / ** ( ) and functions")
-            raise FormulaError(f"{token.text!r} is no part of arithmetic; {hint}", token.column)
+        operations += kind in ("call", "sign")
+        _limit(_OPERATIONS, operations, token)
         yield token
 
 
-def _deeper(depth: int, token: _Token) -> int:
-    if depth >= DEEPEST_NESTING:
-        raise FormulaError(f"this is nested more than {DEEPEST_NESTING} deep; give parts of it names", token.column)
-    return depth + 1
+def _limit(limit: tuple[int, str, str], number: int, token: _Token) -> int:
+    most, what, way_out = limit
+    if number > most:
+        raise FormulaError(f"this has over {most} {what}; {way_out}", token.column)
+    return number
 
 
-def _whole(exponent: Expr, column: int) -> int:
-    """Insist on a constant: a power with a parameter in it would have no dimension."""
-    plain = isinstance(exponent, Number) and exponent.dimension == COUNT
-    if not (plain and exponent.value.is_integer() and abs(exponent.value) <= LARGEST_EXPONENT):
-        wanted = f"a whole number from -{LARGEST_EXPONENT} to {LARGEST_EXPONENT}"
-        raise FormulaError(f"an exponent must be {wanted}, written out; got {short(repr(exponent))}", column)
-    return int(exponent.value)
+def _checked(sign: _Token, part: _Part) -> _Part:
+    _limit(_HEIGHT, part.height, sign)
+    _limit(_SIZE, part.size, sign)
+    return part
 
 
-def _made(column: int, make: Callable[..., Made], *args: object) -> Made:
-    """Build, and give what is wrong with it a place in the text."""
-    try:
-        return make(*args)
-    except (ModelError, UnitError) as error:
-        raise FormulaError(str(error), column) from None
+def _measured(expr: Expr) -> _Part:
+    made: dict[int, _Part] = {}
+    for node in nodes.walk(expr):
+        made[id(node)] = _above(node, *(made[id(each)] for each in nodes.operands(node)))
+    return made[id(expr)]
 
 
-def _near(name: str, known: Iterable[str]) -> str:
-    return did_you_mean(name, [each for each in known if re.fullmatch(_NAME, each)])
+def _above(expr: Expr, *parts: _Part) -> _Part:
+    return _Part(expr, 1 + max((each.height for each in parts), default=0), 1 + sum(each.size for each in parts))

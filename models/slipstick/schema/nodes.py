@@ -5,9 +5,8 @@ between: ``stations.cpu.demand``. An item of a listing goes by its 0-based numbe
 its ``name`` where no other item has the same (``cycle.work.time``). A key with a dot is put in double
 quotes: ``ssd."disk.demand"``.
 
-Why this shape: one tree holds values from files, their bases and the command line, and what is wrong
-with one must be reported where it was written. So each node carries its mark, file included, and
-trees are never changed: `replace` and `merge` give new ones.
+Why this shape: one tree holds values from files, their bases and the command line, and each is reported
+where it was written. So a node carries its mark, file included; `replace` and `merge` give new trees.
 """
 
 from __future__ import annotations
@@ -29,6 +28,7 @@ __all__ = [
     "Scalar",
     "Table",
     "at",
+    "canonical",
     "from_plain",
     "join",
     "key_mark",
@@ -167,11 +167,30 @@ def at(node: Node, path: Path) -> Node | None:
     return node
 
 
+def canonical(node: Node, path: Path) -> str:
+    """Write a path the one way it is reported: items by name where the name is theirs alone.
+
+    Parts that lead nowhere stay as they are.
+
+    >>> canonical(from_plain({"cycle": [{"name": "work", "delay": "9 ms"}]}, Mark("here", 1, 1)), "cycle.0.delay")
+    'cycle.work.delay'
+    """
+    written: list[str | int] = []
+    for part in _parts(path):
+        if isinstance(node, Listing) and (index := _index(node, str(part))) is not None:
+            written.append(_names(node)[index])
+        else:
+            written.append(part)
+        child = _child(node, part)
+        node = child.node if child else Scalar(None, "", node.mark, quoted=False)
+    return join(written)
+
+
 def key_mark(node: Node, path: Path) -> Mark:
     """Say where the key stands that a path ends in; of an item, where it begins.
 
-    Parts that lead nowhere are passed over: a path beyond what exists gives the key around it, and
-    one with a word too many (pydantic puts the tags of unions into its paths) still arrives.
+    Parts that lead nowhere are passed over: beyond what exists the key around it is given, and a path
+    with a word too many (pydantic puts the tags of unions into its paths) still arrives.
 
     >>> tree = Table({"cpu": Entry(Mark("f", 1, 1), from_plain({}, Mark("f", 1, 6)))}, Mark("f", 1, 1))
     >>> key_mark(tree, "cpu.demand").column, value_mark(tree, "cpu.demand").column

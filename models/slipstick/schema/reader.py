@@ -29,7 +29,8 @@ def read_file(path: Path | str) -> Node:
 
     Raises SpecError with all problems found; a file that is not there is one, too.
     """
-    start = Mark(str(path), 1, 1)
+    name = str(path)
+    start = Mark(name if name.isprintable() else ascii(name), 1, 1)
     return read_text(_decoded(_content(path, start), start), start.file)
 
 
@@ -89,8 +90,11 @@ def _decoded(data: bytes, start: Mark) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        mark = place(data[: error.start].decode("utf-8"), error.start, start.file)
-        _refuse(mark, f"byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8 text")
+        before = data[: error.start].decode("utf-8")
+        _refuse(
+            place(before, len(before), start.file),
+            f"byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8 text",
+        )
 
 
 def _refuse(mark: Mark, message: str) -> NoReturn:

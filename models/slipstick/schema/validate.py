@@ -58,7 +58,7 @@ def _words(model: type[BaseModel], node: Node, each: Any) -> str:
     if kind == "literal_error":
         return f"write {context['expected']}; got {_shown(each['input'])}" + _suggestion(each["input"], context)
     if kind == "item":
-        return each["msg"] + _item_suggestion(node, loc)
+        return str(each["msg"]) + _item_suggestion(node, loc)
     if kind in _WORDS:
         return f"{_WORDS[kind](context)}; got {_shown(each['input'])}"
     return str(each["msg"])

@@ -68,6 +68,8 @@ class ClosedForm:
     tape : everything compiled together
     """
 
+    quantity = "time"
+
     def __init__(self, model: Model) -> None:
         self.model = model
         self.time = _whole_time(model)

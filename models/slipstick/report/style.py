@@ -1,0 +1,136 @@
+"""The look of pictures: told apart in colour, in grey and in black and white."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from slipstick.report.words import need
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["FILLS", "STROKES", "axis_title", "ink_on", "look", "sheet", "title_of"]
+
+FILLS = (  # light enough for hatches in black; neighbours differ in grey
+    ("#4477aa", ""),
+    ("#ffee99", "///"),
+    ("#ee8866", "..."),
+    ("#d9f0fa", "\\\\\\"),
+    ("#66bb99", "xxx"),
+    ("#f4f4f4", "---"),
+    ("#bb8fc0", "++"),
+    ("#ffd9d0", "|||"),
+    ("#8899aa", "oo"),
+    ("#eef5b0", "\\\\"),
+    ("#cc9944", "//"),
+    ("#ffffff", ".."),
+)
+"""Colour and hatch of each part of a bar, in order."""
+
+STROKES = (  # colour, marker, dashes
+    ("#000000", "o", "-"),
+    ("#0072b2", "s", "--"),
+    ("#d55e00", "^", "-."),
+    ("#009e73", "D", ":"),
+    ("#882255", "v", "-"),
+    ("#888888", "X", "--"),
+    ("#b8860b", "P", "-."),
+    ("#3b5fc0", "<", ":"),
+    ("#117733", ">", "-"),
+    ("#cc79a7", "h", "--"),
+    ("#555555", "*", "-."),
+    ("#56b4e9", "p", ":"),
+)
+"""Colour, marker and dashes of each line, in order."""
+
+_LOOK = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": "#444444",
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "axes.labelsize": 10,
+    "axes.linewidth": 0.8,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlesize": 10,
+    "figure.constrained_layout.h_pad": 0.08,
+    "figure.constrained_layout.w_pad": 0.08,
+    "font.family": ["DejaVu Sans", "sans-serif"],
+    "font.size": 9,
+    "grid.color": "#d4d4d4",
+    "grid.linewidth": 0.6,
+    "hatch.linewidth": 0.6,
+    "legend.fontsize": 9,
+    "legend.frameon": False,
+    "legend.handleheight": 1.4,
+    "legend.handlelength": 2.8,
+    "legend.title_fontsize": 9,
+    "lines.linewidth": 1.5,
+    "lines.markersize": 5,
+    "savefig.dpi": 150,
+    "svg.fonttype": "none",  # text stays text: to be searched, read aloud and compared
+    "svg.hashsalt": "slipstick",  # without it, every file has identifiers of its own
+    "xtick.labelsize": 9,
+    "ytick.labelsize": 9,
+}
+
+_LETTER = 0.078  # width of a letter at the size of titles [inch]
+_DARK = 0.45
+
+
+@contextmanager
+def look() -> Iterator[None]:
+    """Draw with our settings, whatever the user's own are, and leave those as they were.
+
+    Raises
+    ------
+    MissingExtraError : matplotlib is not installed
+    """
+    need("matplotlib", "drawing pictures")
+    import matplotlib.style
+
+    settings: list[Any] = ["default", _LOOK]
+    with matplotlib.style.context(settings):
+        yield
+
+
+def sheet(width: float, height: float) -> Figure:
+    """Take an empty figure, which no global list keeps; sizes in inches."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def title_of(figure: Figure, text: str) -> None:
+    """Write a heading over the figure, folded to its width."""
+    lines = textwrap.wrap(_literal(text), max(20, int(figure.get_figwidth() / _LETTER) - 2))
+    figure.suptitle("\n".join(lines), x=0.02, ha="left", fontsize=11, fontweight="bold")
+
+
+def axis_title(name: str, unit: str) -> str:
+    """Name an axis and its unit.
+
+    >>> axis_title("machine.network.adapter", "us")
+    'machine.network.adapter [us]'
+    """
+    return f"{_literal(name)} [{unit}]"
+
+
+def ink_on(axes: Axes, colour: Any) -> str:
+    """Choose black or white for text on a colour."""
+    from matplotlib.colors import to_rgb
+
+    red, green, blue = to_rgb(colour)
+    return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < _DARK else "black"
+
+
+def _literal(text: str) -> str:
+    r"""Keep matplotlib from reading mathematics between dollar signs."""
+    return text.replace("$", r"\$")

@@ -1,0 +1,71 @@
+"""Values of answers and sweeps by the names that studies use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from slipstick.answer import Answer
+from slipstick.results import Results, Sweep
+
+__all__ = ["limit_of", "limits_in", "split_name", "sweep_called", "unit_of", "value_of"]
+
+_TABLES: dict[str, Callable[[Answer], Mapping[str, float]]] = {
+    "account": lambda answer: answer.account,
+    "technology": lambda answer: answer.technology,
+    "step": lambda answer: answer.steps,
+    "once": lambda answer: answer.once,
+}
+
+
+def split_name(name: str) -> tuple[str, str]:
+    """Part a name from what stands in its brackets.
+
+    >>> split_name("account[lock]"), split_name("time")
+    (('account', 'lock'), ('time', ''))
+    """
+    kind, _, inside = name.partition("[")
+    return kind, inside.removesuffix("]")
+
+
+def value_of(answer: Answer, name: str) -> float | None:
+    """Find a value in its base unit; None where the answer has none.
+
+    >>> value_of(Answer("m", "closed-form", account={"lock": 2.0}), "account[lock]")
+    2.0
+    """
+    if name in answer.values:
+        return answer.values[name].value
+    kind, inside = split_name(name)
+    return _TABLES[kind](answer).get(inside) if kind in _TABLES else None
+
+
+def unit_of(results: Results, name: str) -> str:
+    """Find the base unit of a value: as the sweeps or the cases have it."""
+    for sweep in results.sweeps:
+        if name in sweep.units:
+            return sweep.units[name]
+    for answer in results.cases.values():
+        if name in answer.values:
+            return answer.values[name].unit
+    return "s" if split_name(name)[0] in _TABLES else "1"
+
+
+def limit_of(answer: Answer, pipeline: str) -> str | None:
+    """Name the stage that limits a pipeline."""
+    return next((each.stage for each in answer.limits if each.pipeline == pipeline), None)
+
+
+def limits_in(results: Results) -> list[str]:
+    """List every pipeline with a limiting stage, in the order of cases and sweeps."""
+    in_cases = (each.pipeline for answer in results.cases.values() for each in answer.limits)
+    in_sweeps = (pipeline for sweep in results.sweeps for pipeline in sweep.limits)
+    return _each_once([*in_cases, *in_sweeps])
+
+
+def sweep_called(results: Results, name: str) -> Sweep:
+    """Find a sweep by its name."""
+    return next(sweep for sweep in results.sweeps if sweep.name == name)
+
+
+def _each_once(names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(names))

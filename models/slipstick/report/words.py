@@ -1,0 +1,255 @@
+"""How numbers, names and tables are worded, in Markdown and in the terminal."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
+
+from slipstick.errors import MissingExtraError
+from slipstick.expression.dimension import Dimension
+from slipstick.units import choose, show
+
+__all__ = [
+    "WIDTH",
+    "Notes",
+    "ascii_only",
+    "code",
+    "column",
+    "counted",
+    "escape",
+    "fraction",
+    "markdown_table",
+    "need",
+    "percent",
+    "plain_table",
+    "prose",
+    "quantity",
+    "short_path",
+    "wrapped",
+]
+
+WIDTH = 100
+"""Columns of a terminal that text has to fit."""
+
+NOTHING = "-"
+_LONGEST_LABEL = 44
+_NARROWEST = 8  # a column of text is not wrapped below this
+
+# What Markdown, and the mathematics that some viewers add to it, would take as a sign.
+_MARKS = re.compile(r"[\\`*|~$]|\](?=[(\[])|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
+_PLAIN = str.maketrans({"µ": "u", "μ": "u", "·": "*", "×": "x", "–": "-", "—": "-", "−": "-", "≤": "<=", "≥": ">="})
+
+
+def quantity(value: float | None, unit: str, digits: int = 4) -> str:
+    """Write a number in the unit a person would choose; nothing is a dash.
+
+    Parameters
+    ----------
+    value : in base units
+    unit : the base unit
+    digits : significant digits [1]
+
+    >>> quantity(0.001705, "s"), quantity(3.0, "1"), quantity(None, "s")
+    ('1.705 ms', '3', '-')
+    """
+    return NOTHING if value is None else show(value, Dimension.of(unit), digits)
+
+
+def percent(part: float | None, digits: int = 3, signed: bool = False) -> str:
+    """Write a fraction in percent.
+
+    >>> percent(0.51234), percent(0.02, signed=True), percent(1.0)
+    ('51.2 %', '+2 %', '100 %')
+    """
+    if part is None or part != part:
+        return NOTHING
+    return f"{100 * part:{'+' if signed else ''}.{digits}g} %"
+
+
+def fraction(value: float | None) -> str:
+    """Write a ratio without a unit, such as an elasticity."""
+    return NOTHING if value is None else f"{value:.3g}"
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """Write a count with its noun.
+
+    >>> counted(1, "cell"), counted(3, "cell"), counted(2, "miss", "misses")
+    ('1 cell', '3 cells', '2 misses')
+    """
+    return f"{number} {one}" if number == 1 else f"{number} {many or one + 's'}"
+
+
+def column(values: Sequence[float | None], unit: str, digits: int = 4) -> tuple[str, list[str]]:
+    """Write a column in one unit: the unit, and a text for each value.
+
+    >>> column([0.001, 0.0125, None], "s")
+    ('ms', ['1', '12.5', '-'])
+    """
+    chosen, factor = choose([value for value in values if value is not None], Dimension.of(unit))
+    return chosen, [_number(value, factor, digits) for value in values]
+
+
+def _number(value: float | None, factor: float, digits: int) -> str:
+    if value is None or value != value:
+        return NOTHING
+    text = f"{value / factor:.{digits}g}"
+    return f"{value / factor:.0f}" if "e+" in text and abs(value / factor) < 1e9 else text
+
+
+def short_path(path: str, longest: int = _LONGEST_LABEL) -> str:
+    """Leave out the first parts of a path that is too long for a label.
+
+    >>> short_path("machine.network.adapter")
+    'machine.network.adapter'
+    >>> short_path("machine.network.protocol.ranges.small.total.per_byte")
+    'network.protocol.ranges.small.total.per_byte'
+    """
+    while len(path) > longest and "." in path:
+        path = path.partition(".")[2]
+    return path if len(path) <= longest else path[: longest - 3] + "..."
+
+
+def escape(text: str) -> str:
+    r"""Write a name or a note on one line so that Markdown shows it as it is.
+
+    >>> escape("a|b <i> `x` step_1")
+    'a\\|b &lt;i> \\`x\\` step_1'
+    """
+    return _MARKS.sub(r"\\\g<0>", " ".join(text.split())).replace("<", "&lt;")
+
+
+def prose(text: str) -> str:
+    """Give an author's paragraphs as Markdown, in which no HTML works."""
+    return text.strip().replace("<", "&lt;")
+
+
+def code(text: str) -> str:
+    """Write a path or a command as code, also inside a table.
+
+    >>> code("machine.network.adapter")
+    '`machine.network.adapter`'
+    """
+    plain = " ".join(text.split()).replace("|", r"\|")
+    longest = max((len(run) for run in re.findall("`+", plain)), default=0)
+    fence = "`" * (longest + 1)
+    return f"{fence} {plain} {fence}" if longest else f"`{plain}`"
+
+
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int] = ()) -> str:
+    """Lay out a table in Markdown; its texts are escaped already.
+
+    Parameters
+    ----------
+    head : titles of the columns
+    rows : texts
+    right : indices of the columns of numbers [1]
+    """
+    from tabulate import tabulate
+
+    sides = _sides(len(head), right)
+    lines = tabulate(list(rows), head, tablefmt="github", disable_numparse=True, colalign=sides).splitlines()
+    # The alignment row is written here: which of its spellings tabulate writes depends on its version.
+    widths = [len(cell) for cell in lines[1].strip("|").split("|")]
+    rule = ["-" * (width - 1) + (":" if side == "right" else "-") for width, side in zip(widths, sides, strict=True)]
+    return "\n".join([lines[0], f"|{'|'.join(rule)}|", *lines[2:]])
+
+
+def plain_table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], right: Iterable[int] = (), width: int = WIDTH
+) -> str:
+    """Lay out a table for the terminal; columns of text are wrapped until it fits.
+
+    Parameters
+    ----------
+    head : titles of the columns
+    rows : texts
+    right : indices of the columns of numbers [1]
+    width : columns of the terminal [1]
+    """
+    from tabulate import tabulate
+
+    right = set(right)
+    widths = [max(len(cell) for cell in each) for each in zip(head, *rows, strict=True)]
+    room = width - 2 * (len(head) - 1)
+    while sum(widths) > room:
+        widest = max((index for index in range(len(head)) if index not in right), key=lambda index: widths[index])
+        if widths[widest] <= _NARROWEST:
+            break
+        widths[widest] = max(_NARROWEST, widths[widest] - (sum(widths) - room))
+    folded = [[_folded(cell, size) for cell, size in zip(row, widths, strict=True)] for row in rows]
+    text = tabulate(folded, head, tablefmt="simple", disable_numparse=True, colalign=_sides(len(head), right))
+    return "\n".join(line.rstrip() for line in text.splitlines())
+
+
+def _folded(cell: str, width: int) -> str:
+    """Break a text that is too wide: between words, else behind the dots of a path."""
+    words = [f"{part}." for part in cell.split(".")] if " " not in cell else []
+    if not words:
+        return "\n".join(textwrap.wrap(cell, width, break_on_hyphens=False)) if len(cell) > width else cell
+    lines, line = [], ""
+    for word in [*words[:-1], words[-1][:-1]]:
+        if line and len(line) + len(word) > width:
+            lines.append(line)
+            line = ""
+        line += word
+    pieces = [each[at : at + width] for each in [*lines, line] for at in range(0, len(each), width)]
+    return "\n".join(pieces)
+
+
+def _sides(count: int, right: Iterable[int]) -> list[str]:
+    numbers = set(right)
+    return ["right" if index in numbers else "left" for index in range(count)]
+
+
+def ascii_only(text: str) -> str:
+    """Write a text with the signs that every terminal has.
+
+    >>> ascii_only("5 µs, naïve, 3·d")
+    '5 us, naive, 3*d'
+    """
+    plain = unicodedata.normalize("NFKD", text.translate(_PLAIN))
+    kept = "".join(sign for sign in plain if not unicodedata.combining(sign))
+    return kept.encode("ascii", "replace").decode("ascii")
+
+
+def wrapped(text: str, indent: str = "", width: int = WIDTH) -> str:
+    """Fold a text to the width of a terminal; further lines are indented."""
+    return textwrap.fill(text, width, subsequent_indent=indent, break_on_hyphens=False)
+
+
+class Notes:
+    """Footnotes: each text once, numbered in the order of their first use.
+
+    >>> notes = Notes()
+    >>> notes.number("a"), notes.number("b"), notes.number("a")
+    (1, 2, 1)
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def number(self, text: str) -> int:
+        """Give a text its number."""
+        return self._numbers.setdefault(text, len(self._numbers) + 1)
+
+    @property
+    def listed(self) -> Mapping[int, str]:
+        """Every text by its number."""
+        return {number: text for text, number in self._numbers.items()}
+
+
+def need(library: str, purpose: str) -> None:
+    """Insist on an optional library.
+
+    Raises
+    ------
+    MissingExtraError : it is not installed
+    """
+    try:
+        import_module(library)
+    except ImportError:
+        raise MissingExtraError(library, purpose, "report") from None

@@ -1,0 +1,178 @@
+"""What a study found: answers by case, sweeps as columns, rankings, comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slipstick.answer import Answer
+
+__all__ = ["Axis", "Cell", "Comparison", "Ranked", "Ranking", "Results", "Row", "Sweep"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """What was varied: a path, its base unit, and its values in order (names have no unit)."""
+
+    path: str
+    unit: str
+    values: tuple[float | str, ...]
+
+    @property
+    def named(self) -> bool:
+        """Say whether the values are names rather than numbers."""
+        return any(isinstance(value, str) for value in self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """Points of one sweep as aligned columns.
+
+    Parameters
+    ----------
+    name : of the sweep
+    axes : what was varied, in order
+    cases : case of each point
+    points : value of each axis at each point, in base units or as names
+    columns : answers at each point, in base units; NaN where there is none
+    units : base unit of each column
+    limits : limiting stage of each pipeline at each point
+    failed : why a point has no answer, by its index
+    idle : paths that were varied without any effect
+    answers : the whole answer of each point, where asked for
+    """
+
+    name: str
+    axes: tuple[Axis, ...]
+    cases: Sequence[str]
+    points: Mapping[str, Sequence[float | str] | Array]
+    columns: Mapping[str, Array]
+    units: Mapping[str, str]
+    limits: Mapping[str, Sequence[str]]
+    failed: Mapping[int, str] = field(default_factory=dict)
+    idle: tuple[str, ...] = ()
+    answers: Sequence[Answer] = ()
+
+    def __len__(self) -> int:
+        return len(self.cases)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """One quantity in a ranking.
+
+    Parameters
+    ----------
+    path, meaning, unit : what it is
+    value : in base units
+    share : what one percent less of it buys, in percent of the time; None for counts, sizes and ratios
+    elasticity : relative change of the time for a relative change of the quantity
+    effect : 1 - time after / time before, for the stated change; None where the changed value is not allowed
+    more : the change is that much more of the quantity, for less of it would not help
+    """
+
+    path: str
+    meaning: str
+    unit: str
+    value: float
+    share: float | None
+    elasticity: float
+    effect: float | None
+    more: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """What would help most in one case.
+
+    Parameters
+    ----------
+    case : the case
+    change : how much less of each quantity, or more where less would not help [1]
+    rows : the quantities that matter, best first
+    idle : quantities that change nothing here
+    """
+
+    case: str
+    change: float
+    rows: tuple[Ranked, ...]
+    idle: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A computed value beside a published one, in the table's unit."""
+
+    case: str
+    computed: float | None
+    printed: float | None
+    within: float
+    slip: str = ""
+
+    @property
+    def difference(self) -> float | None:
+        """Computed minus printed."""
+        return None if self.computed is None or self.printed is None else self.computed - self.printed
+
+    @property
+    def agrees(self) -> bool:
+        """Say whether the difference is within what rounding allows; nothing printed agrees with anything."""
+        # A hair more than the allowance, for decimal fractions have no exact double.
+        return self.difference is None or abs(self.difference) <= self.within * (1 + 1e-9)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a comparison."""
+
+    label: str
+    cells: tuple[Cell, ...]
+    measured: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A published table beside what the program computes."""
+
+    title: str
+    source: str
+    text: str
+    unit: str
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Everything that a study found.
+
+    Parameters
+    ----------
+    name, title, text, source : of the study
+    cases : answer of each case, in order
+    settings : what each case differs in from the base, as written
+    sweeps, rankings, comparisons : by question
+    hashes : SHA-256 of every file that was read
+    resolved : the specs with every reference followed and every default filled in, as plain data, by case
+    versions : of slipstick and the libraries that computed
+    notes : what the reader should know
+    """
+
+    name: str
+    title: str
+    text: str
+    source: str
+    cases: Mapping[str, Answer]
+    settings: Mapping[str, Mapping[str, str]]
+    sweeps: tuple[Sweep, ...]
+    rankings: tuple[Ranking, ...]
+    comparisons: tuple[Comparison, ...]
+    hashes: Mapping[str, str]
+    resolved: Mapping[str, object]
+    versions: Mapping[str, str]
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,90 @@
+"""Comparisons: published tables beside what the program computes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from slipstick.answer import Answer
+from slipstick.errors import Problem, SpecError, did_you_mean
+from slipstick.results import Cell, Comparison, Row
+from slipstick.schema.nodes import Node, value_mark
+from slipstick.schema.study import RowSpec, TableSpec
+from slipstick.units import scale
+
+__all__ = ["compared", "value_of"]
+
+
+def compared(spec: TableSpec, node: Node, answers: Mapping[str, Answer]) -> Comparison:
+    """Fill in a published table.
+
+    Parameters
+    ----------
+    spec, node : the table, checked, and where it is written
+    answers : of every case
+
+    Raises
+    ------
+    SpecError : a column names no case, or a row names a value that no case has
+    """
+    for index, case in enumerate(spec.columns):
+        if case not in answers:
+            hint = did_you_mean(case, list(answers))
+            raise _problem(node, ["columns", index], f"there is no case {case!r}{hint}")
+    factor = float(scale(spec.unit)[0])
+    rows = tuple(_row(row, index, spec, node, answers, factor) for index, row in enumerate(spec.rows))
+    return Comparison(spec.title, spec.source, spec.text, spec.unit, tuple(spec.columns), rows)
+
+
+def value_of(answer: Answer, name: str) -> float | None:
+    """Give a value of an answer by the name that columns have, in base units."""
+    kind, _, rest = name.partition("[")
+    key = rest.removesuffix("]")
+    books: dict[str, Mapping[str, float]] = {
+        "account": answer.account,
+        "technology": answer.technology,
+        "step": answer.steps,
+        "once": answer.once,
+    }
+    if kind in books and rest:
+        return books[kind].get(key)
+    return answer.values[name].value if name in answer.values else None
+
+
+def _row(spec: RowSpec, index: int, table: TableSpec, node: Node, answers: Mapping[str, Answer], factor: float) -> Row:
+    for number, name in enumerate(spec.sum):
+        if all(value_of(answers[case], name) is None for case in table.columns):
+            known = sorted({key for case in table.columns for key in _names(answers[case])})
+            raise _problem(
+                node, ["rows", index, "sum", number], f"no case has the value {name}{did_you_mean(name, known)}"
+            )
+    within = spec.within if isinstance(spec.within, list) else [spec.within] * len(table.columns)
+    cells = tuple(
+        Cell(
+            case,
+            _computed(spec, answers[case], factor),
+            _number(printed),
+            float(allowed or 0),
+            spec.slips.get(case, ""),
+        )
+        for case, printed, allowed in zip(table.columns, spec.printed, within, strict=True)
+    )
+    return Row(spec.row, cells, spec.measured)
+
+
+def _computed(spec: RowSpec, answer: Answer, factor: float) -> float | None:
+    found = [value for name in spec.sum if (value := value_of(answer, name)) is not None]
+    return sum(found) / factor if found else None
+
+
+def _names(answer: Answer) -> list[str]:
+    books = {"account": answer.account, "technology": answer.technology, "step": answer.steps, "once": answer.once}
+    return [*answer.values, *(f"{kind}[{key}]" for kind, book in books.items() for key in book)]
+
+
+def _number(cell: float | None) -> float | None:
+    return None if cell is None else float(cell)
+
+
+def _problem(node: Node, path: list[str | int], message: str) -> SpecError:
+    mark = value_mark(node, path)
+    return SpecError([Problem(mark.file, mark.line, mark.column, ".".join(map(str, path)), message)])

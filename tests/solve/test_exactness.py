@@ -1,0 +1,94 @@
+"""An answer is called exact only where nobody can wait and nothing random is compared."""
+
+from __future__ import annotations
+
+import pytest
+from slipstick.expression.nodes import Parameter
+from slipstick.model.activity import (
+    Activity,
+    barrier,
+    choose,
+    delay,
+    fork,
+    hold,
+    parallel,
+    pipeline,
+    repeat,
+    serial,
+    service,
+)
+from slipstick.model.system import Model, Station, arriving, closed, phases
+from slipstick.solve.closed_form import solve
+from slipstick.solve.points import AGAINST_ONE
+
+WORK = delay(9.0, name="work")
+RANDOM = delay(9.0, name="random", scv=1.0)
+BUS, CPU = service("bus", 1.0), service("cpu", 2.0)
+OWN, OTHER, EACH = (service(name, 1.0, name=f"at-{name}") for name in ("own", "other", "each-other"))
+LONGEST = "takes the longest of random times at their means, which is below the mean of the longest"
+
+
+def waiting(*names: str) -> str:
+    return f"leaves out waiting for {', '.join(names)}"
+
+
+def separate(*names: str) -> str:
+    return f"takes the stages of pipeline as separate servers, though several use {', '.join(names)}"
+
+
+def line(items: float, *stages: Activity) -> Activity:
+    return pipeline([serial(stage, name=f"stage{index}") for index, stage in enumerate(stages)], items)
+
+
+CASES: list[tuple[str, Model, tuple[str, ...]]] = [
+    ("delays only", closed(WORK, 8), ()),
+    ("random delays in a row", closed(RANDOM >> RANDOM, 8), ()),
+    ("one asker", closed(WORK >> BUS, 1), ()),
+    ("two askers, one server", closed(WORK >> BUS, 2), (waiting("bus"),)),
+    ("two askers, two servers", closed(WORK >> BUS, 2, resources={"bus": Station(2)}), ()),
+    ("three askers, two servers", closed(WORK >> BUS, 3, resources={"bus": Station(2)}), (waiting("bus"),)),
+    ("one lock, one holder", closed(hold("door", WORK), 1), ()),
+    ("one lock, two holders", closed(hold("door", WORK), 2), (waiting("door"),)),
+    ("branches of one processor at one lock", closed(fork(hold("door", WORK), hold("door", WORK >> WORK))),
+     (waiting("door"),)),
+    ("branches at one server", closed(fork(BUS, WORK >> BUS)), (waiting("bus"),)),
+    ("branches at different servers", closed(fork(BUS, CPU)), ()),
+    ("branches of random length", closed(fork(WORK, RANDOM)), (LONGEST,)),
+    ("a random choice in a branch", closed(fork(WORK, choose((0.5, WORK), (0.5, BUS)))), (LONGEST,)),
+    ("a random choice in a row", closed(choose((0.5, WORK), (0.5, BUS))), ()),
+    ("own processor, nobody asks", closed(OWN, 8), ()),
+    ("own processor, others ask", closed(OWN >> OTHER, 8), (waiting("own", "other"),)),
+    ("others at random", closed(OTHER, 8), (waiting("other"),)),
+    ("each other of one asker", closed(pipeline([parallel(EACH)], 7)), ()),
+    ("each other of many askers", closed(pipeline([parallel(EACH)], 7), 2), (waiting("each-other"),)),
+    ("one named processor, many askers", closed(service("processor[0]", 1.0), 2), (waiting("processor[0]"),)),
+    ("parallel items at one server", closed(pipeline([parallel(BUS)], 3)), (waiting("bus"),)),
+    ("serial items at one server", closed(line(3, BUS)), ()),
+    ("stages at one server", closed(line(3, BUS, WORK >> BUS)), (waiting("bus"), separate("bus"))),
+    ("stages at one server, one item", closed(line(1, BUS, WORK >> BUS)), ()),
+    ("random stages", closed(line(3, RANDOM)), (LONGEST,)),
+    ("a barrier of constant times", closed(WORK >> barrier("meet"), 8), ()),
+    ("a barrier of random times", closed(RANDOM >> barrier("meet"), 8), (LONGEST,)),
+    ("a barrier for oneself", closed(RANDOM >> barrier("meet"), 1), ()),
+    ("phases of constant times", phases((1, 1, WORK), (3, 8, WORK)), ()),
+    ("phases of random times", phases((1, 1, WORK), (3, 8, RANDOM)), (LONGEST,)),
+    ("phases of one processor", phases((3, 1, RANDOM)), ()),
+    ("phases with a shared server", phases((1, 1, WORK), (3, 8, BUS)), (waiting("bus"),)),
+    ("arrivals that only wait", arriving(WORK, 1.0), ()),
+    ("arrivals at a server", arriving(repeat(2, BUS), 1.0), (waiting("bus"),)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("model", "notes"), [each[1:] for each in CASES], ids=[each[0] for each in CASES])
+def test_exact_or_a_note_says_why_not(model: Model, notes: tuple[str, ...]) -> None:
+    answer = solve(model)
+    assert tuple(note for note in answer.notes if note != AGAINST_ONE) == notes
+    assert answer.exact == (not notes)
+
+
+def test_the_note_is_of_the_point_not_of_the_model() -> None:
+    """A model built for one processor or one item and asked about eight leaves out their waiting."""
+    model = closed(WORK >> BUS, 1)
+    assert [solve(model, {"population.processors": n}).exact for n in (1.0, 8.0)] == [True, False]
+    line_of_n = closed(pipeline([parallel(BUS)], Parameter("items", value=1.0)))
+    assert [solve(line_of_n, {"items": n}).exact for n in (1.0, 8.0)] == [True, False]
