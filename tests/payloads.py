@@ -23,9 +23,11 @@ PAYLOADS: tuple[str, ...] = (
     "1 + __import__('os').system('touch {marker}')",
     "max(1, __import__('os').system('touch {marker}'))",
     # attribute walks
-    "().__class__.__base__.__subclasses__()[0].__init__('{marker}')",
     "[c for c in ().__class__.__base__.__subclasses__() if c.__name__ == 'Popen'][0](['touch', '{marker}'])",
-    "(1).__class__.__mro__[1].__subclasses__().pop('{marker}')",
+    (
+        "[c for c in (1).__class__.__mro__[1].__subclasses__() if '_wrap_close' in repr(c)]"
+        "[0].__init__.__globals__['system']('touch {marker}')"
+    ),
     "parts.__class__.__init__.__globals__['__builtins__']['open']('{marker}', 'w')",
     "parts.func.__globals__['open']('{marker}', 'w')",
     # an undefined function of a string: what sympify reads again with every name it has

@@ -1,1 +1,105 @@
-"""slipstick: a performance-model calculator for parallel systems."""
+"""slipstick: a performance-model calculator for parallel systems.
+
+Describe a machine, a workload and a question; slipstick says where the processors go, why, and what would
+help most.
+
+>>> from slipstick import closed, delay, hold, service, solve
+>>> cycle = delay(9e-3, name="work") >> hold("door", service("bus", 1e-3, name="update", component="lock"))
+>>> answer = solve(closed(cycle, processors=8))
+>>> answer["efficiency"], answer.account
+(0.9, {'busy': 0.009, 'lock': 0.001})
+
+Why this shape: data flows one way, model -> solve -> answer -> report, and every package says in its first
+line what it is. `expression` lies below `law` and `model`, which both speak it; `answer` and `results` are
+what `solve` and `study` hand to `report`, which cannot compute. The names below are the front door; they are
+imported when first used, so that the command line starts at once.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from slipstick.answer import Answer
+    from slipstick.expression.nodes import Parameter
+    from slipstick.law import ALL as LAWS
+    from slipstick.model.activity import (
+        barrier,
+        choose,
+        delay,
+        fork,
+        hold,
+        parallel,
+        pipeline,
+        repeat,
+        serial,
+        service,
+        then,
+    )
+    from slipstick.model.system import Lock, Meeting, Model, Station, arriving, closed, phases
+    from slipstick.program import PROGRAMS
+    from slipstick.schema.front import load
+    from slipstick.solve.closed_form import solve
+    from slipstick.study.front import study
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "LAWS",
+    "PROGRAMS",
+    "Answer",
+    "Lock",
+    "Meeting",
+    "Model",
+    "Parameter",
+    "Station",
+    "arriving",
+    "barrier",
+    "choose",
+    "closed",
+    "delay",
+    "fork",
+    "hold",
+    "load",
+    "parallel",
+    "phases",
+    "pipeline",
+    "repeat",
+    "serial",
+    "service",
+    "solve",
+    "study",
+    "then",
+]
+
+_ACTIVITY = (
+    "barrier",
+    "choose",
+    "delay",
+    "fork",
+    "hold",
+    "parallel",
+    "pipeline",
+    "repeat",
+    "serial",
+    "service",
+    "then",
+)
+_SYSTEM = ("Lock", "Meeting", "Model", "Station", "arriving", "closed", "phases")
+_HOME = {
+    **dict.fromkeys(_ACTIVITY, "slipstick.model.activity"),
+    **dict.fromkeys(_SYSTEM, "slipstick.model.system"),
+    "Answer": "slipstick.answer",
+    "PROGRAMS": "slipstick.program",
+    "Parameter": "slipstick.expression.nodes",
+    "load": "slipstick.schema.front",
+    "solve": "slipstick.solve.closed_form",
+    "study": "slipstick.study.front",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "LAWS":
+        return import_module("slipstick.law").ALL
+    if name not in _HOME:
+        raise AttributeError(f"module 'slipstick' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)

@@ -49,6 +49,11 @@ class Problem:
     path: str
     message: str
 
+    @property
+    def place(self) -> tuple[str, int, int]:
+        """File, line and column."""
+        return self.file, self.line, self.column
+
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}:{self.column}"
         return f"{place}: {self.path}: {self.message}" if self.path else f"{place}: {self.message}"

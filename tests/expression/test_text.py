@@ -141,3 +141,20 @@ def test_a_letter_that_sympy_reads_otherwise_is_a_name() -> None:
     for name in ("E", "I", "S", "N", "O", "Q", "beta", "lambda", "pi"):
         assert to_sympy(Parameter(name) + 1).free_symbols == {sympy.Symbol(name, positive=True)}
         assert to_sympy(Number(1.0)) == 1
+
+
+def test_a_part_in_many_places_does_not_make_a_text_of_a_million_pages() -> None:
+    """Sixty lines that each use the line before twice: text, hash and evaluation stay small."""
+    expr: Expr = A
+    for _ in range(60):
+        expr = expr + expr
+    assert text(expr) == "... + ..."
+    assert len({expr, expr}) == 1
+    assert Tape([expr]).run({})[0].tolist() == [2.0**61]
+
+
+def test_depth_does_not_matter_to_text() -> None:
+    expr: Expr = A
+    for _ in range(3000):
+        expr = expr + B
+    assert text(expr) == "a" + " + b" * 3000

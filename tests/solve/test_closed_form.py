@@ -262,12 +262,12 @@ def test_a_step_may_be_called_idle() -> None:
     assert solve(phases((1, 1, pause), (1, 2, A))).account == {"pause": 1.0, "idle": 1.0, "a": 1.0}
 
 
-def test_a_share_is_the_cost_of_the_whole_quantity_in_the_first_place_only() -> None:
+def test_only_quantities_with_a_unit_of_time_have_a_share() -> None:
     """work / speed: all of the time is the work's, none the speed's, which has no unit of time."""
     speed = Parameter("speed", COUNT, 2.0)
     answer = solve(closed(delay(Parameter("load", TIME, 6.0) / speed, name="work")))
     assert answer.share == {"time": {"load": 1.0}}
-    assert answer.gradient == {"time": {"load": 0.5, "speed": -1.5}}
+    assert answer.gradient == {"time": {"load": 0.5, "speed": -1.5, "population.processors": 0.0}}
 
 
 def test_an_answer_says_who_it_is() -> None:

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from slipstick.errors import ModelError
-from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Expr, Like, as_expr
-from slipstick.expression.tape import Tape
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from slipstick.expression.kernels import Array
 
 __all__ = ["RELATIONS", "Comparison", "compare"]
 
-# NaN fails every one of them, as a condition should.
-RELATIONS: dict[str, Callable[[Array, Array], NDArray[np.bool_]]] = {
-    "<=": np.less_equal,
-    ">=": np.greater_equal,
-    "<": np.less,
-    ">": np.greater,
-    "==": np.equal,
-    "!=": lambda a, b: (a < b) | (a > b),
-}
+RELATIONS = {"<=": "less_equal", ">=": "greater_equal", "<": "less", ">": "greater", "==": "equal", "!=": "not_equal"}
+"""Relations, and what NumPy calls them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +38,15 @@ class Comparison:
 
     def holds(self, values: Mapping[str, Array | float]) -> NDArray[np.bool_]:
         """Say at which points the condition holds; names it does not use are passed over [points]."""
+        import numpy as np
+
+        from slipstick.expression.tape import Tape
+
         tape = Tape([self.left, self.right])
         left, right = tape.run({name: value for name, value in values.items() if name in tape.parameters})
-        return RELATIONS[self.relation](left, right)
+        # NaN fails every condition, also the one of being different.
+        held: NDArray[np.bool_] = getattr(np, RELATIONS[self.relation])(left, right)
+        return held & ~(np.isnan(left) | np.isnan(right))
 
 
 def compare(left: Like, relation: str, right: Like) -> Comparison:

@@ -130,6 +130,14 @@ class Operation(Expr):
     operator: str
     operands: tuple[Expr, ...]
     dimension: Dimension
+    hashed: int = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # Kept, because a tree that is used twice at each of 40 levels has a million million leaves.
+        object.__setattr__(self, "hashed", hash((self.operator, self.operands)))
+
+    def __hash__(self) -> int:
+        return self.hashed
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from slipstick.expression.nodes import Booked, Expr, Number, Operation, Parameter
+from slipstick.expression.nodes import Booked, Expr, Number, Operation, Parameter, walk
 
 __all__ = ["number_text", "text"]
+
+_LONGEST = 20_000
+
+Made = dict[int, tuple[str, int]]
 
 _SUM, _PRODUCT, _SIGN, _POWER, _ATOM = 1, 2, 3, 4, 5
 _INFIX = {
@@ -16,13 +20,18 @@ _INFIX = {
 
 
 def text(expr: Expr) -> str:
-    """Write an expression with as few parentheses as its meaning allows.
+    """Write an expression with as few parentheses as its meaning allows; parts too long to read are dots.
 
     >>> x = Parameter("x", value=2.0)
     >>> text((x + 1) / x ** 2)
     '(x + 1) / x ** 2'
     """
-    return _text(expr)[0]
+    made: Made = {}
+    for node in walk(expr):
+        words, binding = _text(node, made)
+        # Parts that stand in several places would otherwise double the length at each level.
+        made[id(node)] = (words, binding) if len(words) <= _LONGEST else ("...", _ATOM)
+    return made[id(expr)][0]
 
 
 def number_text(value: float) -> str:
@@ -30,25 +39,25 @@ def number_text(value: float) -> str:
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
 
 
-def _text(node: Expr) -> tuple[str, int]:
-    """Give the text and how tightly it binds."""
+def _text(node: Expr, made: Made) -> tuple[str, int]:
+    """Give the text and how tightly it binds, from those of the operands."""
     if isinstance(node, Number):
         return number_text(node.value), _ATOM if node.value >= 0 else _SIGN
     if isinstance(node, Parameter):
         return node.name, _ATOM
     if isinstance(node, Booked):
-        return _text(node.inner)
+        return made[id(node.inner)]
     assert isinstance(node, Operation)
+    inner = [made[id(operand)] for operand in node.operands]
     if node.operator == "power":
-        return f"{_within(node.operands[0], _ATOM)} ** {_within(node.operands[1], _ATOM)}", _POWER
+        return " ** ".join(_within(each, _ATOM) for each in inner), _POWER
     if node.operator in _INFIX:
         sign, level = _INFIX[node.operator]
-        first, *others = node.operands
         # What follows must bind tighter: a - (b - c) is not a - b - c, and a + (b + c) may round differently.
-        return sign.join([_within(first, level), *(_within(other, level + 1) for other in others)]), level
-    return f"{node.operator}({', '.join(_text(operand)[0] for operand in node.operands)})", _ATOM
+        return sign.join([_within(inner[0], level), *(_within(each, level + 1) for each in inner[1:])]), level
+    return f"{node.operator}({', '.join(words for words, _ in inner)})", _ATOM
 
 
-def _within(node: Expr, level: int) -> str:
-    words, binding = _text(node)
+def _within(part: tuple[str, int], level: int) -> str:
+    words, binding = part
     return words if binding >= level else f"({words})"

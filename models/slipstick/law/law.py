@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.condition import Comparison
 from slipstick.expression.dimension import Dimension
-from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Expr, Parameter, substitute
-from slipstick.expression.tape import Tape
+
+if TYPE_CHECKING:
+    from slipstick.expression.kernels import Array
 
 __all__ = ["Law", "Row", "Symbol"]
 
@@ -110,6 +109,10 @@ class Law:
         self._check_names(values)
         if any(isinstance(value, Expr) for value in values.values()):
             return substitute(self.right, values)
+        import numpy as np
+
+        from slipstick.expression.tape import Tape
+
         self._check_conditions(values)
         result = Tape([self.right]).run(values)[0]
         return float(result[0]) if all(np.ndim(value) == 0 for value in values.values()) else result
@@ -139,5 +142,6 @@ class Law:
     def _check_conditions(self, values: Mapping[str, Array | float]) -> None:
         for condition in self.conditions:
             if not condition.holds(values).all():
-                shown = ", ".join(f"{name} = {value:g}" for name, value in values.items() if np.ndim(value) == 0)
+                numbers = {name: value for name, value in values.items() if isinstance(value, float | int)}
+                shown = ", ".join(f"{name} = {value:g}" for name, value in numbers.items())
                 raise ModelError(f"law {self.name} holds for {condition}; got {shown or 'an array outside that'}")

@@ -9,15 +9,17 @@ import numpy as np
 
 from slipstick.answer import Answer
 from slipstick.expression.dimension import Dimension
+from slipstick.report.scales import tilt
 from slipstick.report.style import FILLS, axis_title, sheet, title_of
 from slipstick.report.values import unit_of, value_of
 from slipstick.report.words import quantity
-from slipstick.results import Results
+from slipstick.results import Array, Results
 from slipstick.units import choose
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
     from slipstick.schema.study import BarsSpec
 
 __all__ = ["draw_bars", "stacks"]
@@ -49,17 +51,16 @@ def draw_bars(results: Results, spec: BarsSpec) -> Figure:
     _totals(axes, heights.sum(axis=0) / factor, [quantity(float(each), unit) for each in totals])
     axes.set_ylabel(axis_title(f"share of {_what(spec)}" if spec.share else _what(spec), shown))
     axes.set_xlabel("case")
-    axes.set_xticks(range(len(spec.cases)), spec.cases, **(_TILTED if tilted else {}))
+    axes.set_xticks(range(len(spec.cases)), spec.cases)
+    if tilted:
+        tilt(axes)
     axes.set_xlim(-0.6, len(spec.cases) - 0.4)
     handles, labels = axes.get_legend_handles_labels()
     if labels:
         # The legend reads from the top down, as the bar does.
-        figure.legend(handles[::-1], labels[::-1], loc="outside right upper", title=_kind(spec))
+        figure.legend(handles[::-1], labels[::-1], loc="outside right upper", alignment="left", title=_kind(spec))
     title_of(figure, spec.title)
     return figure
-
-
-_TILTED = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}
 
 
 def stacks(results: Results, spec: BarsSpec) -> dict[str, dict[str, float]]:
@@ -97,11 +98,11 @@ def _kind(spec: BarsSpec) -> str:
     return "part"
 
 
-def _shares(table: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    return np.divide(table, totals, out=np.zeros_like(table), where=totals > 0)
+def _shares(table: Array, totals: Array) -> Array:
+    return np.asarray(np.divide(table, totals, out=np.zeros_like(table), where=totals > 0))
 
 
-def _stack(axes: Axes, heights: np.ndarray, labels: list[str]) -> None:
+def _stack(axes: Axes, heights: Array, labels: list[str]) -> None:
     below = np.zeros(heights.shape[1])
     for index, (label, each) in enumerate(zip(labels, heights, strict=True)):
         colour, hatch = FILLS[index % len(FILLS)]
@@ -119,10 +120,8 @@ def _stack(axes: Axes, heights: np.ndarray, labels: list[str]) -> None:
         below = below + each
 
 
-def _totals(axes: Axes, tops: np.ndarray, words: list[str]) -> None:
+def _totals(axes: Axes, tops: Array, words: list[str]) -> None:
     highest = max(tops.max(initial=0.0), 1e-12)
     axes.set_ylim(0, 1.1 * highest)
     for index, (top, text) in enumerate(zip(tops, words, strict=True)):
-        axes.annotate(
-            text, (index, top), (0, 3), textcoords="offset points", ha="center", va="bottom", fontsize=8.5
-        )
+        axes.annotate(text, (index, top), (0, 3), textcoords="offset points", ha="center", va="bottom", fontsize=8.5)

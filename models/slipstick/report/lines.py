@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from slipstick.expression.dimension import Dimension
+from slipstick.expression.dimension import COUNT, Dimension
+from slipstick.report.scales import logarithmic, names_along, plain_ticks
 from slipstick.report.style import STROKES, axis_title, sheet, title_of
-from slipstick.report.values import sweep_called
+from slipstick.report.values import axis_of, sweep_called
 from slipstick.report.words import quantity, short_path
 from slipstick.results import Array, Axis, Results, Sweep
 from slipstick.units import choose
@@ -18,27 +19,29 @@ from slipstick.units import choose
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
     from slipstick.schema.study import LinesSpec
 
 __all__ = ["Line", "draw_lines", "lines_of"]
 
 _MOST_MARKERS = 16
-_MOST_TICKS = 9
-_MOST_IN_COLUMN = 18
+_MOST_IN_COLUMN = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line: its label and its points, in base units or as places of names.
+    """One line.
 
     Parameters
     ----------
     value : what is drawn, such as ``time``
+    unit : its base unit; empty for relative lines
     label : what tells it from the others
-    x, y : coordinates, ordered along x
+    x, y : coordinates in base units, or as places of names; ordered along x
     """
 
     value: str
+    unit: str
     label: str
     x: Array
     y: Array
@@ -56,24 +59,157 @@ def draw_lines(results: Results, spec: LinesSpec) -> Figure:
     """
     sweep = sweep_called(results, spec.sweep)
     lines = lines_of(sweep, spec)
-    units = list(dict.fromkeys(_unit(sweep, spec, name) for name in spec.y))
-    legend_columns = 1 + (len(lines) - 1) // _MOST_IN_COLUMN
-    figure = sheet(6.4 + 1.6 * legend_columns, 0.9 + 3.4 * len(units))
+    labels = list(dict.fromkeys(line.label for line in lines))
+    units = list(dict.fromkeys(line.unit for line in lines)) or [""]
+    columns = 1 + (len(labels) - 1) // _MOST_IN_COLUMN
+    title = short_path(spec.series, 30) if spec.series else "case"
+    longest = max(map(len, [*labels, title]))
+    figure = sheet(6.0 + min(0.7 + 0.07 * longest, 4.0) * max(1, columns), 1.0 + 3.2 * len(units))
     panels = figure.subplots(len(units), 1, sharex=True, squeeze=False)[:, 0]
+    x_axis = _Across.of(axis_of(sweep, spec.x), spec)
     for unit, axes in zip(units, panels, strict=True):
-        names = [name for name in spec.y if _unit(sweep, spec, name) == unit]
-        _panel(axes, [(at, line) for at, line in enumerate(lines) if line.value in names], unit, spec)
-        axes.set_ylabel(_y_title(names, lines, unit, spec))
-    _x_axis(panels[-1], _axis(sweep, spec.x), lines, spec)
-    handles = {line.label: handle for axes in panels for line, handle in zip(lines, [], strict=False)}
-    for axes in panels:
-        handles.update(zip(*axes.get_legend_handles_labels()[::-1], strict=True))
-    figure.legend(
-        list(handles.values()),
-        list(handles),
-        loc="outside right upper",
-        title=short_path(spec.series) if spec.series else "case",
-        ncols=legend_columns,
-    )
+        _panel(axes, x_axis, [line for line in lines if line.unit == unit], labels, spec)
+    x_axis.write_on(panels[-1])
+    found = [axes.get_legend_handles_labels() for axes in panels]
+    handles = {label: handle for each in found for handle, label in zip(*each, strict=True)}
+    if handles:
+        figure.legend(
+            list(handles.values()),
+            list(handles),
+            loc="outside right upper",
+            alignment="left",
+            title=title,
+            ncols=columns,
+        )
     title_of(figure, spec.title)
     return figure
+
+
+@dataclass(frozen=True, slots=True)
+class _Across:
+    """The horizontal axis: its unit, the factor to it, and whether it is logarithmic."""
+
+    axis: Axis
+    unit: str
+    factor: float
+    log: bool
+
+    @staticmethod
+    def of(axis: Axis, spec: LinesSpec) -> _Across:
+        if axis.named:
+            return _Across(axis, "", 1.0, False)
+        numbers = [float(value) for value in axis.values]
+        log = spec.log in ("x", "both") and any(number > 0 for number in numbers)
+        return _Across(axis, *choose(numbers, Dimension.of(axis.unit)), log)
+
+    def places(self, x: Array) -> Array:
+        return np.where(x > 0, x / self.factor, np.nan) if self.log else x / self.factor
+
+    def write_on(self, axes: Axes) -> None:
+        if self.axis.named:
+            names_along(axes, [str(value) for value in self.axis.values])
+            axes.set_xlabel(short_path(self.axis.path))
+            return
+        places = np.array([float(value) for value in self.axis.values]) / self.factor
+        if self.log:
+            logarithmic(axes.xaxis, places)
+        else:
+            plain_ticks(axes.xaxis, places)
+        axes.set_xlabel(axis_title(short_path(self.axis.path), self.unit))
+
+
+def lines_of(sweep: Sweep, spec: LinesSpec) -> list[Line]:
+    """Sort the points of a sweep into lines.
+
+    Parameters
+    ----------
+    sweep : its points
+    spec : what to draw
+    """
+    x, lines = _places(sweep, spec.x), []
+    groups = _groups(sweep, spec)
+    for name in spec.y:
+        unit = "" if spec.relative else sweep.units[name]
+        alone = sum(sweep.units[other] == sweep.units[name] for other in spec.y) == 1
+        alone = alone and not (spec.relative and len(spec.y) > 1)
+        for label, points in groups.items():
+            ordered = points[np.argsort(x[points], kind="stable")]
+            y = np.asarray(sweep.columns[name])[ordered]
+            y = _relative(y) if spec.relative else y
+            lines.append(Line(name, unit, label if alone else f"{name}, {label}", x[ordered], y))
+    return lines
+
+
+def _groups(sweep: Sweep, spec: LinesSpec) -> dict[str, Array]:
+    """Give the indices of each line's points by its label: whatever varies besides x tells lines apart."""
+    tags: list[list[str]] = []
+    for axis in sorted(sweep.axes, key=lambda axis: axis.path != spec.series):
+        if axis.path == spec.series or (axis.path != spec.x and len(axis.values) > 1):
+            tags.append(_tags(sweep, axis, named=axis.path != spec.series))
+    if not spec.series or len(set(sweep.cases)) > 1:
+        tags.insert(0 if not spec.series else 1, list(sweep.cases))
+    groups: dict[str, list[int]] = {}
+    for index, each in enumerate(zip(*tags, strict=True)):
+        groups.setdefault(", ".join(each), []).append(index)
+    return {label: np.array(indices) for label, indices in groups.items()}
+
+
+def _tags(sweep: Sweep, axis: Axis, named: bool) -> list[str]:
+    words = {value: value if isinstance(value, str) else quantity(float(value), axis.unit) for value in axis.values}
+    lead = f"{axis.path.rpartition('.')[2]} " if named else ""
+    column = sweep.points[axis.path]
+    values = column.tolist() if isinstance(column, np.ndarray) else column
+    return [lead + (words.get(value) or quantity(float(value), axis.unit)) for value in values]
+
+
+def _places(sweep: Sweep, path: str) -> Array:
+    axis, column = axis_of(sweep, path), sweep.points[path]
+    if axis.named:
+        place = {value: float(index) for index, value in enumerate(axis.values)}
+        return np.array([place[value] for value in column])
+    return np.asarray(column, dtype=float)
+
+
+def _relative(y: Array) -> Array:
+    known = y[np.isfinite(y)]
+    if not len(known) or known[0] == 0:
+        return np.full_like(y, np.nan)
+    return np.asarray(y / known[0])
+
+
+def _panel(axes: Axes, across: _Across, lines: Sequence[Line], labels: Sequence[str], spec: LinesSpec) -> None:
+    """Draw the lines of one unit."""
+    dimension = Dimension.of(lines[0].unit or "1") if lines else COUNT
+    values = np.concatenate([line.y for line in lines]) if lines else np.zeros(0)
+    known = values[np.isfinite(values)]
+    unit, factor = choose(known.tolist(), dimension)
+    log = spec.log in ("y", "both") and bool(np.any(known > 0))
+    for line in lines:
+        y = np.where(line.y > 0, line.y, np.nan) if log else line.y
+        _draw(axes, across.places(line.x), y / factor, line.label, labels.index(line.label))
+    names = list(dict.fromkeys(line.value for line in lines))
+    what = ", ".join(names) if len(names) < 3 else "value"
+    axes.set_ylabel(axis_title(f"{what} / first of its line" if spec.relative else what, unit))
+    if not len(known):
+        axes.text(0.5, 0.5, "no point has a value", transform=axes.transAxes, ha="center", va="center")
+    elif log:
+        logarithmic(axes.yaxis, known / factor)
+    elif 0 <= known.min() < 0.6 * known.max():
+        # From nothing upwards, unless all values lie far above it and their differences would be lost.
+        axes.set_ylim(bottom=0)
+
+
+def _draw(axes: Axes, x: Array, y: Array, label: str, index: int) -> None:
+    colour, marker, dashes = STROKES[index % len(STROKES)]
+    # On long lines, markers are spread out and shifted, so that lines that lie on each other can be told apart.
+    every = -(-len(y) // _MOST_MARKERS) or 1
+    axes.plot(
+        x,
+        y,
+        color=colour,
+        marker=marker,
+        linestyle=dashes,
+        markevery=(index % every, every),
+        markerfacecolor="white" if index % 2 else colour,
+        label=label,
+    )

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from slipstick.report.words import need
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = ["FILLS", "STROKES", "axis_title", "ink_on", "look", "sheet", "title_of"]
@@ -18,16 +17,16 @@ __all__ = ["FILLS", "STROKES", "axis_title", "ink_on", "look", "sheet", "title_o
 FILLS = (  # light enough for hatches in black; neighbours differ in grey
     ("#4477aa", ""),
     ("#ffee99", "///"),
-    ("#ee8866", "..."),
+    ("#ee8866", ""),
     ("#d9f0fa", "\\\\\\"),
     ("#66bb99", "xxx"),
-    ("#f4f4f4", "---"),
+    ("#f4f4f4", ""),
     ("#bb8fc0", "++"),
     ("#ffd9d0", "|||"),
-    ("#8899aa", "oo"),
-    ("#eef5b0", "\\\\"),
+    ("#7a8a99", ""),
+    ("#eef5b0", "--"),
     ("#cc9944", "//"),
-    ("#ffffff", ".."),
+    ("#ffffff", "\\\\"),
 )
 """Colour and hatch of each part of a bar, in order."""
 
@@ -72,6 +71,7 @@ _LOOK = {
     "lines.linewidth": 1.5,
     "lines.markersize": 5,
     "savefig.dpi": 150,
+    "text.parse_math": False,  # a dollar sign in a name is a dollar sign
     "svg.fonttype": "none",  # text stays text: to be searched, read aloud and compared
     "svg.hashsalt": "slipstick",  # without it, every file has identifiers of its own
     "xtick.labelsize": 9,
@@ -110,7 +110,7 @@ def sheet(width: float, height: float) -> Figure:
 
 def title_of(figure: Figure, text: str) -> None:
     """Write a heading over the figure, folded to its width."""
-    lines = textwrap.wrap(_literal(text), max(20, int(figure.get_figwidth() / _LETTER) - 2))
+    lines = textwrap.wrap(text, max(20, int(figure.get_figwidth() / _LETTER) - 2))
     figure.suptitle("\n".join(lines), x=0.02, ha="left", fontsize=11, fontweight="bold")
 
 
@@ -120,17 +120,12 @@ def axis_title(name: str, unit: str) -> str:
     >>> axis_title("machine.network.adapter", "us")
     'machine.network.adapter [us]'
     """
-    return f"{_literal(name)} [{unit}]"
+    return f"{name} [{unit}]"
 
 
-def ink_on(axes: Axes, colour: Any) -> str:
+def ink_on(colour: Any) -> str:
     """Choose black or white for text on a colour."""
     from matplotlib.colors import to_rgb
 
     red, green, blue = to_rgb(colour)
     return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < _DARK else "black"
-
-
-def _literal(text: str) -> str:
-    r"""Keep matplotlib from reading mathematics between dollar signs."""
-    return text.replace("$", r"\$")

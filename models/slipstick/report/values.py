@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from slipstick.answer import Answer
-from slipstick.results import Results, Sweep
+from slipstick.results import Axis, Results, Sweep
 
-__all__ = ["limit_of", "limits_in", "split_name", "sweep_called", "unit_of", "value_of"]
+__all__ = ["axis_of", "limit_of", "limits_in", "split_name", "sweep_called", "unit_of", "value_of"]
 
 _TABLES: dict[str, Callable[[Answer], Mapping[str, float]]] = {
     "account": lambda answer: answer.account,
@@ -65,6 +65,11 @@ def limits_in(results: Results) -> list[str]:
 def sweep_called(results: Results, name: str) -> Sweep:
     """Find a sweep by its name."""
     return next(sweep for sweep in results.sweeps if sweep.name == name)
+
+
+def axis_of(sweep: Sweep, path: str) -> Axis:
+    """Find the axis that varies a path."""
+    return next(axis for axis in sweep.axes if axis.path == path)
 
 
 def _each_once(names: Iterable[str]) -> list[str]:

@@ -7,6 +7,7 @@ import textwrap
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
+from math import isnan
 
 from slipstick.errors import MissingExtraError
 from slipstick.expression.dimension import Dimension
@@ -64,7 +65,7 @@ def percent(part: float | None, digits: int = 3, signed: bool = False) -> str:
     >>> percent(0.51234), percent(0.02, signed=True), percent(1.0)
     ('51.2 %', '+2 %', '100 %')
     """
-    if part is None or part != part:
+    if part is None or isnan(part):
         return NOTHING
     return f"{100 * part:{'+' if signed else ''}.{digits}g} %"
 
@@ -94,7 +95,7 @@ def column(values: Sequence[float | None], unit: str, digits: int = 4) -> tuple[
 
 
 def _number(value: float | None, factor: float, digits: int) -> str:
-    if value is None or value != value:
+    if value is None or isnan(value):
         return NOTHING
     text = f"{value / factor:.{digits}g}"
     return f"{value / factor:.0f}" if "e+" in text and abs(value / factor) < 1e9 else text

@@ -34,7 +34,7 @@ __all__ = ["read_condition", "read_expression"]
 _LENGTH = (4096, "characters", "give parts of it names")
 _OPERATIONS = (1000, "operations", "give parts of it names")
 _NESTING = (60, "levels of brackets, signs and powers", "give the inner part a name")
-# Others walk trees recursively, at up to three Python frames a level.
+# Hashing, comparing, pickling and SymPy go down a tree by recursion.
 _HEIGHT = (150, "operations that wait for each other", "form groups, as in (a * b) * (c * d)")
 # A name may stand for a formula of such names, and thirty of them can double thirty times.
 _SIZE = (20_000, "operations with its names written out", "make the formulas that it names shorter")
@@ -265,7 +265,7 @@ def _tokens(text: str) -> Iterator[_Token]:
     _limit(_LENGTH, len(text), _Token("", "", _LENGTH[0] + 1))
     if strange := re.search(r"[^\t\n -~]", text):
         name = f"U+{ord(strange[0]):04X} {unicodedata.name(strange[0], 'without a name')}"
-        raise FormulaError(f"the character {name} cannot stand here; write ASCII, such as * / - <=", strange.start() + 1)
+        raise FormulaError(f"the character {name} cannot stand here; write ASCII: * / - <=", strange.start() + 1)
     operations = 0
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup or ""

@@ -4,31 +4,34 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
+
+from pydantic import BaseModel
 
 from slipstick.errors import Problem, SpecError, UnknownNameError, did_you_mean
 from slipstick.schema.catalogue import FOLDERS, find
 from slipstick.schema.nodes import Mark, Node, Scalar, Table, at, merge, replace
 from slipstick.schema.reader import read_file
+from slipstick.schema.validate import problems_of
 
 __all__ = ["Library", "kind_of", "spec_model"]
 
 
-def spec_model(kind: str) -> type:
-    """Give the pydantic model of a kind of spec; imported when asked for."""
-    from slipstick.schema.activity import ActivitySpec
-    from slipstick.schema.machine import MachineSpec, NetworkSpec
-    from slipstick.schema.study import StudySpec
-    from slipstick.schema.workload import WorkloadSpec
+_MODELS = {
+    "activity": ("slipstick.schema.activity", "ActivitySpec"),
+    "machine": ("slipstick.schema.machine", "MachineSpec"),
+    "network": ("slipstick.schema.machine", "NetworkSpec"),
+    "study": ("slipstick.schema.study", "StudySpec"),
+    "workload": ("slipstick.schema.workload", "WorkloadSpec"),
+}
 
-    models: dict[str, type] = {
-        "activity": ActivitySpec,
-        "machine": MachineSpec,
-        "network": NetworkSpec,
-        "study": StudySpec,
-        "workload": WorkloadSpec,
-    }
-    return models[kind]
+
+def spec_model(kind: str) -> type[BaseModel]:
+    """Give the pydantic model of a kind of spec; its module is imported only now, to check a file quickly."""
+    module, name = _MODELS[kind]
+    model: type[BaseModel] = getattr(import_module(module), name)
+    return model
 
 
 @dataclass
@@ -66,7 +69,20 @@ class Library:
             chain = " extends ".join(each.stem for each in (*_open, path))
             mark = at_mark or Mark(str(path), 1, 1)
             raise SpecError([Problem(mark.file, mark.line, mark.column, "extends", f"goes in a circle: {chain}")])
-        return self.resolve(kind, self._read(kind, path), (*_open, path))
+        tree = self._read(path)
+        _check_kind(kind, tree)
+        return self._resolved(kind, tree, (*_open, path))
+
+    def open(self, path: Path) -> tuple[str, Table]:
+        """Read any spec file and tell its kind by its first key.
+
+        Raises
+        ------
+        SpecError : all problems found
+        """
+        tree = self._read(path)
+        kind = kind_of(tree)
+        return kind, self._resolved(kind, tree, (path,))
 
     def resolve(self, kind: str, tree: Table, _open: tuple[Path, ...] = ()) -> Table:
         """Follow the references inside a tree: `extends`, and a machine's network."""
@@ -79,10 +95,20 @@ class Library:
                 based = _table(replace(based, ["network"], self.resolve("network", network)))
         return based
 
-    def _read(self, kind: str, path: Path) -> Table:
+    def _resolved(self, kind: str, tree: Table, _open: tuple[Path, ...]) -> Table:
+        """Follow references; where one fails, tell what else is wrong with the file as well."""
+        try:
+            return self.resolve(kind, tree, _open)
+        except SpecError as error:
+            if "extends" in tree.entries:
+                raise
+            told = {(each.file, each.line, each.column) for each in error.problems}
+            others = [each for each in problems_of(spec_model(kind), tree) if each.place not in told]
+            raise SpecError([*error.problems, *others]) from None
+
+    def _read(self, path: Path) -> Table:
         if path not in self._trees:
             tree = _table(read_file(path))
-            _check_kind(kind, tree)
             self._trees[path] = tree
             self.hashes[_shown_path(path)] = hashlib.sha256(path.read_bytes()).hexdigest()
         return self._trees[path]

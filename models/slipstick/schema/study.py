@@ -78,7 +78,8 @@ class RowSpec(Spec):
     """One row of a published table, beside what the program computes."""
 
     row: Note = Field(description="its label")
-    sum: list[Column] = Field(description="values to add up; empty cells where a case has none", min_length=1)
+    sum: list[Column] = Field(default_factory=list, description="computed values to add up")
+    plus: list[Cell] = Field(default_factory=list, description="measured values to add, one for each column")
     printed: list[Cell] = Field(description="as printed, one for each column; null where nothing is")
     within: list[Cell] | float | int = Field(0.5, description="how far rounding can carry a cell, in the table's unit")
     measured: bool = Field(False, description="the values are measurements, not predictions")
@@ -98,13 +99,20 @@ class TableSpec(Spec):
     @model_validator(mode="after")
     def _aligned(self) -> TableSpec:
         for row in self.rows:
-            lengths = {len(row.printed)} | ({len(row.within)} if isinstance(row.within, list) else set())
+            lists = [
+                row.printed,
+                *([row.plus] if row.plus else []),
+                *([row.within] if isinstance(row.within, list) else []),
+            ]
+            lengths = {len(each) for each in lists}
             if lengths != {len(self.columns)}:
                 raise PydanticCustomError(
                     "table",
                     "row {row} must have one cell for each of the {count} columns",
                     {"row": row.row, "count": len(self.columns)},
                 )
+            if not (row.sum or row.plus):
+                raise PydanticCustomError("table", "row {row} needs something to add up: sum or plus", {"row": row.row})
         return self
 
 

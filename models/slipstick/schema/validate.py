@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, Tag, ValidationError
+
 from slipstick.errors import Problem, SpecError, did_you_mean
 from slipstick.schema.nodes import Node, Table, at, join, key_mark, plain, value_mark
 
-__all__ = ["problem", "validate"]
+__all__ = ["problem", "problems_of", "validate"]
 
 Model = TypeVar("Model", bound=BaseModel)
 Loc = tuple[str | int, ...]
@@ -27,6 +28,15 @@ def validate(model: type[Model], node: Node) -> Model:
         return model.model_validate(plain(node))
     except ValidationError as error:
         raise SpecError(_problems(model, node, error)) from None
+
+
+def problems_of(model: type[BaseModel], node: Node) -> list[Problem]:
+    """List what is wrong with a tree; nothing if it is a spec of that model."""
+    try:
+        validate(model, node)
+    except SpecError as error:
+        return list(error.problems)
+    return []
 
 
 def problem(node: Node, loc: Loc, message: str, key: bool = False) -> Problem:

@@ -84,7 +84,8 @@ class Points:
             return self._only(index).answer(0, point, given)
         time = float(self.whole.value[0])
         if not (math.isfinite(time) and time >= 0):
-            why = f"the time of {self.model.name} comes out as {time!r} s: a value is too large, or a divisor is 0"
+            cause = "a time cannot be negative" if time < 0 else "a value is too large, or a divisor is 0"
+            why = f"the time of {self.model.name} comes out as {time!r} s: {cause}"
             return Answer(self.model.name, METHOD, failed=why, point=point or {}, given=given or {})
         values, notes = self._values(), self.left_out.notes(0)
         return Answer(

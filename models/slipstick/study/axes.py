@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from slipstick.errors import Problem, SpecError, UnitError
 from slipstick.expression.dimension import COUNT, Dimension
 from slipstick.expression.text import number_text
@@ -65,6 +63,8 @@ def _spread(spec: AxisSpec, first: float, last: float, node: Node) -> Any:
 
 
 def _counted(spec: AxisSpec, first: float, last: float, node: Node) -> Any:
+    import numpy as np
+
     assert spec.count is not None
     if spec.spacing == "geometric":
         _need_positive(first, last, node)

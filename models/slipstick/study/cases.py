@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from slipstick.errors import Problem, SpecError, did_you_mean
-from slipstick.schema.nodes import Node, Scalar, Table, at, key_mark, plain
-from slipstick.schema.scene import Settings
+from typing import Any
 
-__all__ = ["BASE", "case_settings", "shown"]
+from slipstick.errors import Problem, SpecError, did_you_mean
+from slipstick.schema.nodes import Entry, Node, Scalar, Table, at, key_mark, plain
+from slipstick.schema.scene import Settings
+from slipstick.schema.study import StudySpec, SweepSpec
+
+__all__ = ["BASE", "case_settings", "shown", "sweeps_of"]
 
 BASE = "base"
 USE = "use"
+PLAIN_SWEEP = "vary"
 
 
 def case_settings(study: Table) -> dict[str, Settings]:
@@ -36,6 +40,30 @@ def case_settings(study: Table) -> dict[str, Settings]:
 def shown(settings: Settings, base: Settings) -> dict[str, str]:
     """Give what a case sets differently from the base, as text."""
     return {path: _text(node) for path, node in settings.items() if path not in base or base[path] is not node}
+
+
+def sweeps_of(spec: StudySpec, tree: Table) -> list[tuple[str, SweepSpec, Node]]:
+    """List the sweeps: those with a name, and one of all the axes written plainly."""
+    sweeps: list[tuple[str, SweepSpec, Node]] = []
+    axes: dict[str, Any] = {}
+    for name, each in spec.vary.items():
+        if isinstance(each, SweepSpec):
+            sweeps.append((name, each, _node(tree, ["vary", name])))
+        else:
+            axes[name] = each
+    if axes:
+        written = _node(tree, ["vary"])
+        assert isinstance(written, Table)
+        kept = Table({path: written.entries[path] for path in axes}, written.mark)
+        node = Table({"axes": Entry(written.mark, kept)}, written.mark)
+        sweeps.append((PLAIN_SWEEP, SweepSpec(axes=axes), node))
+    return sweeps
+
+
+def _node(tree: Node, path: list[str | int]) -> Node:
+    found = at(tree, path)
+    assert found is not None
+    return found
 
 
 def _text(node: Node) -> str:

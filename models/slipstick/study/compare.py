@@ -58,22 +58,25 @@ def _row(spec: RowSpec, index: int, table: TableSpec, node: Node, answers: Mappi
                 node, ["rows", index, "sum", number], f"no case has the value {name}{did_you_mean(name, known)}"
             )
     within = spec.within if isinstance(spec.within, list) else [spec.within] * len(table.columns)
+    plus = spec.plus or [None] * len(table.columns)
     cells = tuple(
         Cell(
             case,
-            _computed(spec, answers[case], factor),
+            _computed(spec, answers[case], factor, more),
             _number(printed),
             float(allowed or 0),
             spec.slips.get(case, ""),
         )
-        for case, printed, allowed in zip(table.columns, spec.printed, within, strict=True)
+        for case, printed, allowed, more in zip(table.columns, spec.printed, within, plus, strict=True)
     )
     return Row(spec.row, cells, spec.measured)
 
 
-def _computed(spec: RowSpec, answer: Answer, factor: float) -> float | None:
-    found = [value for name in spec.sum if (value := value_of(answer, name)) is not None]
-    return sum(found) / factor if found else None
+def _computed(spec: RowSpec, answer: Answer, factor: float, measured: float | int | None) -> float | None:
+    found = [value / factor for name in spec.sum if (value := value_of(answer, name)) is not None]
+    if measured is not None:
+        found.append(float(measured))
+    return sum(found) if found else None
 
 
 def _names(answer: Answer) -> list[str]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -14,50 +14,63 @@ from slipstick.errors import SpecError
 from slipstick.results import Ranking, Results, Sweep
 from slipstick.schema.bind import Bound, bind
 from slipstick.schema.load import Library
-from slipstick.schema.nodes import Entry, Node, Scalar, Table, at, plain
+from slipstick.schema.nodes import Node, Scalar, Table, at, plain
 from slipstick.schema.scene import Scene, Settings, stage
-from slipstick.schema.study import StudySpec, SweepSpec
+from slipstick.schema.study import StudySpec
 from slipstick.schema.validate import problem, validate
 from slipstick.solve.closed_form import ClosedForm
 from slipstick.solve.forms import form_of
 from slipstick.solve.limits import with_takeovers
-from slipstick.study.cases import BASE, case_settings, shown
+from slipstick.study.cases import BASE, case_settings, shown, sweeps_of
 from slipstick.study.compare import compared
-from slipstick.study.plan import planned
+from slipstick.study.plan import Plan, planned
 from slipstick.study.rank import ranked
-from slipstick.study.sweep import carried_out
+from slipstick.study.sweep import Progress, carried_out
 
-__all__ = ["MOST_ANSWERS", "answer_scene", "run"]
+__all__ = ["MOST_ANSWERS", "Prepared", "answer_scene", "prepare", "run"]
 
 MOST_ANSWERS = 10_000
 """Up to so many points `run` keeps whole answers for."""
 
-PLAIN_SWEEP = "vary"
 
-Progress = Callable[[int, int], object]
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A study with everything read, checked and built, ready to solve.
+
+    Parameters
+    ----------
+    name : of the study
+    spec, tree : the study, checked and as written
+    cases : settings of each case
+    plans : points of each sweep
+    library : every file that was read
+    """
+
+    name: str
+    spec: StudySpec
+    tree: Table
+    cases: Mapping[str, Settings]
+    plans: Mapping[str, Plan]
+    library: Library
+
+    @property
+    def hashes(self) -> dict[str, str]:
+        """SHA-256 of every file read, by name."""
+        return dict(sorted(self.library.hashes.items()))
+
+    @property
+    def points(self) -> int:
+        """How many points there are to solve, cases included."""
+        return len(self.cases) + sum(len(plan.cases) for plan in self.plans.values())
 
 
-def run(
-    reference: str,
-    *,
-    overrides: Mapping[str, Node] | None = None,
-    jobs: int = 1,
-    whole: bool = False,
-    progress: Progress = lambda done, total: None,
-) -> tuple[StudySpec, Results]:
-    """Run a study.
+def prepare(reference: str, overrides: Settings | None = None) -> Prepared:
+    """Read a study, check all its values and build all its models.
 
     Parameters
     ----------
     reference : its name in the catalogue, or its file
     overrides : values by path that hold in every case
-    jobs : groups of points solved side by side; the results do not depend on it
-    whole : keep the whole answer of every point
-    progress : told how many points are done, of how many
-
-    Returns
-    -------
-    the checked study, and what it found
 
     Raises
     ------
@@ -67,37 +80,49 @@ def run(
     tree = library.load("study", reference)
     spec = validate(StudySpec, tree)
     cases = {name: {**settings, **(overrides or {})} for name, settings in case_settings(tree).items()}
-    plans = {name: planned(each, node, cases, library) for name, each, node in _sweeps(spec, tree)}
-    total = len(cases) + sum(len(plan.cases) for plan in plans.values())
-    done = 0
+    plans = {name: planned(each, node, cases, library) for name, each, node in sweeps_of(spec, tree)}
+    return Prepared(Path(reference).stem, spec, tree, cases, plans, library)
 
-    def step(points: int) -> None:
-        nonlocal done
-        done += points
-        progress(done, total)
 
+def run(study: Prepared, *, jobs: int = 1, whole: bool = False, progress: Progress = lambda points: None) -> Results:
+    """Answer all questions of a study.
+
+    Parameters
+    ----------
+    study : as `prepare` gives it
+    jobs : groups of points solved side by side; the results do not depend on it
+    whole : keep the whole answer of every point, if there are no more than `MOST_ANSWERS`
+    progress : told how many more points are done
+
+    Raises
+    ------
+    SpecError : a question names what is not there
+    """
+    spec, tree, cases = study.spec, study.tree, study.cases
+    base = cases.get(BASE, {})
     answers: dict[str, Answer] = {}
     resolved: dict[str, object] = {}
     for name, settings in cases.items():
-        answers[name], resolved[name] = _answered(settings, cases.get(BASE, {}), library)
-        step(1)
-    whole = whole and total <= MOST_ANSWERS
-    sweeps = [
-        carried_out(name, plan, spec.answer, jobs=jobs, whole=whole, progress=step) for name, plan in plans.items()
-    ]
-    rankings = _rankings(spec, tree, cases, answers, library)
-    tables = [compared(each, _node(tree, ["compare", index]), answers) for index, each in enumerate(spec.compare)]
-    return spec, Results(
-        name=Path(reference).stem,
-        title=spec.title or Path(reference).stem,
+        answers[name], resolved[name] = _answered(settings, base, study.library)
+        progress(1)
+    whole = whole and study.points <= MOST_ANSWERS
+    sweeps = tuple(
+        carried_out(name, plan, spec.answer, jobs=jobs, whole=whole, progress=progress)
+        for name, plan in study.plans.items()
+    )
+    return Results(
+        name=study.name,
+        title=spec.title or study.name,
         text=spec.text,
         source=spec.sources.get(spec.source, spec.source),
         cases=answers,
-        settings={name: shown(settings, cases.get(BASE, {})) for name, settings in cases.items()},
-        sweeps=tuple(sweeps),
-        rankings=tuple(rankings),
-        comparisons=tuple(tables),
-        hashes=dict(sorted(library.hashes.items())),
+        settings={name: shown(settings, base) for name, settings in cases.items()},
+        sweeps=sweeps,
+        rankings=_rankings(study, answers),
+        comparisons=tuple(
+            compared(each, _node(tree, ["compare", index]), answers) for index, each in enumerate(spec.compare)
+        ),
+        hashes=study.hashes,
         resolved=resolved,
         versions=_versions(),
         notes=_notes(sweeps),
@@ -137,34 +162,15 @@ def _given(settings: Settings) -> dict[str, float | str]:
     return {path: node.text if isinstance(node, Scalar) else str(plain(node)) for path, node in settings.items()}
 
 
-def _sweeps(spec: StudySpec, tree: Table) -> list[tuple[str, SweepSpec, Node]]:
-    """List the sweeps: those with a name, and one of all the axes written plainly."""
-    sweeps: list[tuple[str, SweepSpec, Node]] = []
-    axes: dict[str, Any] = {}
-    for name, each in spec.vary.items():
-        if isinstance(each, SweepSpec):
-            sweeps.append((name, each, _node(tree, ["vary", name])))
-        else:
-            axes[name] = each
-    if axes:
-        written = _node(tree, ["vary"])
-        assert isinstance(written, Table)
-        kept = Table({path: written.entries[path] for path in axes}, written.mark)
-        node = Table({"axes": Entry(written.mark, kept)}, written.mark)
-        sweeps.append((PLAIN_SWEEP, SweepSpec(axes=axes), node))
-    return sweeps
-
-
-def _rankings(
-    spec: StudySpec, tree: Table, cases: Mapping[str, Settings], answers: Mapping[str, Answer], library: Library
-) -> list[Ranking]:
-    if spec.rank is None:
-        return []
-    for index, case in enumerate(spec.rank.cases):
+def _rankings(study: Prepared, answers: Mapping[str, Answer]) -> tuple[Ranking, ...]:
+    spec, cases = study.spec.rank, study.cases
+    if spec is None:
+        return ()
+    for index, case in enumerate(spec.cases):
         if case not in cases:
             message = f"there is no case {case!r}; known: {', '.join(cases)}"
-            raise SpecError([problem(tree, ("rank", "cases", index), message)])
-    return [ranked(case, spec.rank, cases[case], library, answers[case]) for case in spec.rank.cases]
+            raise SpecError([problem(study.tree, ("rank", "cases", index), message)])
+    return tuple(ranked(case, spec, cases[case], study.library, answers[case]) for case in spec.cases)
 
 
 def _node(tree: Node, path: list[str | int]) -> Node:
@@ -173,7 +179,7 @@ def _node(tree: Node, path: list[str | int]) -> Node:
     return found
 
 
-def _notes(sweeps: list[Sweep]) -> tuple[str, ...]:
+def _notes(sweeps: Sequence[Sweep]) -> tuple[str, ...]:
     return tuple(f"sweep {sweep.name}: {path} has no effect" for sweep in sweeps for path in sweep.idle)
 
 

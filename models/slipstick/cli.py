@@ -1,0 +1,365 @@
+"""The command line: results on standard output, progress and notes on standard error.
+
+Heavy libraries are imported inside the commands that use them, so that help and `check` start at once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from slipstick.errors import NoAnswerError, Problem, SlipstickError, SpecError
+
+if TYPE_CHECKING:
+    from slipstick.answer import Answer
+    from slipstick.schema.nodes import Node
+
+__all__ = ["main"]
+
+DONE, NO_ANSWER, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
+HERE = "command line"
+METHODS = ("closed-form",)
+
+_json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+_set_option = click.option(
+    "--set", "changes", multiple=True, metavar="PATH=VALUE", help="Set a value by its path; may be given several times."
+)
+_machine_option = click.option("--machine", metavar="M", help="Machine: a name in the catalogue, or a file.")
+_workload_option = click.option("--workload", metavar="W", help="Workload: a name in the catalogue, or a file.")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="slipstick", prog_name="slipstick")
+def cli() -> None:
+    """Where the processors go: performance models of parallel systems.
+
+    \b
+    Examples:
+      slipstick list
+      slipstick run dvsm-operations
+      slipstick solve dvsm/diff-request --machine rs6000-43p-fast-ethernet --set parts=3 --set 'reply=4120 B'
+      slipstick solve my-activity.yaml --set population.processors=16 --json
+      slipstick explain dvsm/lock
+    """
+
+
+@cli.command()
+@click.argument("study")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder to write. [reports/<study>/]")
+@click.option("--jobs", type=click.IntRange(1, 256), default=1, help="Groups of points to solve side by side. [1]")
+@click.option("--resume", is_flag=True, help="Leave a folder alone that already holds these results.")
+@_set_option
+@_json_option
+def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence[str], as_json: bool) -> int:
+    """Run STUDY, a name in the catalogue or a file, and write its report.
+
+    \b
+    Examples:
+      slipstick run dvsm-what-if
+      slipstick run my-study.yaml --out /tmp/report --json
+    """
+    from slipstick.report.write import is_current, write
+    from slipstick.study.run import MOST_ANSWERS, prepare
+    from slipstick.study.run import run as run_study
+
+    folder, command = out or Path("reports") / Path(study).stem, _command(study, changes)
+    prepared = prepare(study, _nodes(changes))
+    if resume and not as_json and is_current(folder, prepared.hashes, command):
+        click.echo(f"{folder / 'report.md'} is up to date")
+        return DONE
+    with _Progress(prepared.points) as progress:
+        results = run_study(prepared, jobs=jobs, whole=as_json, progress=progress)
+    write(results, prepared.spec, folder, command)
+    failed = any(answer.failed for answer in results.cases.values()) or any(sweep.failed for sweep in results.sweeps)
+    if as_json:
+        answers = [*results.cases.values(), *(answer for sweep in results.sweeps for answer in sweep.answers)]
+        few = prepared.points <= MOST_ANSWERS
+        _print_json({"answers": list(map(_as_json, answers))} if few else {"results": str(folder / "results.csv")})
+    else:
+        _print_cases(results.cases)
+        click.echo(f"\nThe report is in {folder / 'report.md'}, the numbers in {folder / 'results.csv'}.")
+    return NO_ANSWER if failed else DONE
+
+
+@cli.command()
+@click.argument("model")
+@_machine_option
+@_workload_option
+@_set_option
+@click.option("--with", "methods", metavar="METHOD,...", default="closed-form", help="Methods. [closed-form]")
+@_json_option
+def solve(
+    model: str, machine: str | None, workload: str | None, changes: Sequence[str], methods: str, as_json: bool
+) -> int:
+    """Answer for MODEL: a program, an activity, a law, or the file of an activity.
+
+    \b
+    Examples:
+      slipstick solve dvsm/page-fault --machine rs6000-43p-atm
+      slipstick solve lock-and-bus --set population.processors=32
+      slipstick solve law/flow-line --set items=3 --set 'once=10 us' --set 'longest=3 us'
+    """
+    from slipstick.report.answer_text import answer_text
+    from slipstick.schema.load import Library
+    from slipstick.study.run import answer_scene
+
+    _check_methods(methods)
+    settings = {**_references(model, machine, workload), **_nodes(changes)}
+    answer, bound, _ = answer_scene(settings, Library(), given=[change.partition("=")[0] for change in changes])
+    if as_json:
+        _print_json({"answers": [_as_json(answer)]})
+    elif answer.failed:
+        raise NoAnswerError(answer.failed)
+    else:
+        click.echo(answer_text(answer, bound.entries))
+    return NO_ANSWER if answer.failed else DONE
+
+
+@cli.command()
+@click.argument("model")
+@_machine_option
+@_workload_option
+@_set_option
+@click.option("--latex", is_flag=True, help="Print the equations as LaTeX.")
+def explain(model: str, machine: str | None, workload: str | None, changes: Sequence[str], latex: bool) -> int:
+    """Print MODEL's equations with symbols, units and sources.
+
+    \b
+    Examples:
+      slipstick explain dvsm/diff-request
+      slipstick explain law/wire-time --latex
+    """
+    from slipstick.program import PROGRAMS
+    from slipstick.report.explain import explain_latex, explain_text
+    from slipstick.study.explain import explained
+
+    if model in PROGRAMS and machine is None:
+        from slipstick.schema.catalogue import names
+
+        machine = names("machine")[0]
+        click.echo(f"with the numbers of {machine}; choose another with --machine", err=True)
+    subject = explained({**_references(model, machine, workload), **_nodes(changes)})
+    click.echo(explain_latex(subject) if latex else explain_text(subject))
+    return DONE
+
+
+@cli.command("list")
+@click.argument("kind", required=False)
+def list_(kind: str | None) -> int:
+    """List the catalogue, or one KIND of it: machine, network, workload, activity, study, program, law."""
+    from slipstick.report.catalogue import catalogue_text
+    from slipstick.study.catalogue import listed
+
+    click.echo(catalogue_text(listed(kind)))
+    return DONE
+
+
+@cli.command()
+@click.argument("name", metavar="KIND/NAME")
+def show(name: str) -> int:
+    """Show a spec: every value with its path, unit and source.
+
+    \b
+    Examples:
+      slipstick show machine/rs6000-43p-atm
+      slipstick show network/infiniband-hdr
+    """
+    from slipstick.report.catalogue import spec_text
+    from slipstick.study.catalogue import shown
+
+    click.echo(spec_text(shown(name)))
+    return DONE
+
+
+@cli.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@_json_option
+def check(files: Sequence[Path], as_json: bool) -> int:
+    """Check spec FILES and everything they name, without solving anything."""
+    from slipstick.study.check import check_file
+
+    problems: list[Problem] = []
+    for path in files:
+        try:
+            kind = check_file(path)
+        except SpecError as error:
+            problems += error.problems
+        else:
+            if not as_json:
+                click.echo(f"{path}: a valid {kind}")
+    if problems:
+        raise SpecError(problems)
+    if as_json:
+        _print_json({"answers": []})
+    return DONE
+
+
+@cli.command()
+@click.argument("kind")
+def schema(kind: str) -> int:
+    """Print the JSON Schema of a KIND of spec, for editors: machine, network, workload, activity, study."""
+    from slipstick.schema.editor import editor_schema
+
+    click.echo(json.dumps(editor_schema(kind), indent=2))
+    return DONE
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and give its exit status: 0 done, 1 no answer, 2 wrong input, 130 interrupted."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    if hasattr(sys.stdout, "reconfigure"):
+        # A terminal that knows ASCII only still gets every word.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        status = cli.main(arguments, prog_name="slipstick", standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        return _refused([Problem(HERE, 1, 1, "", error.format_message())], arguments, error)
+    except SpecError as error:
+        return _refused(error.problems, arguments, error)
+    except NoAnswerError as error:
+        click.echo(f"no answer: {error}", err=True)
+        return NO_ANSWER
+    except SlipstickError as error:
+        return _refused([Problem(HERE, 1, 1, "", str(error))], arguments, error)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted; nothing half-written is left", err=True)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; keep the interpreter from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    return status if isinstance(status, int) else DONE
+
+
+class _Progress:
+    """A bar on standard error for whatever takes over a second; silent where tqdm is not installed."""
+
+    def __init__(self, total: int) -> None:
+        self._total, self._bar = total, None
+
+    def __enter__(self) -> Any:
+        try:
+            from tqdm import tqdm
+        except ImportError:
+            return lambda points: None
+        self._bar = tqdm(total=self._total, delay=1, file=sys.stderr, unit="point", leave=False)
+        return self._bar.update
+
+    def __exit__(self, *exception: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+
+def _references(model: str, machine: str | None, workload: str | None) -> dict[str, Node]:
+    given = {"model": model, "machine": machine, "workload": workload}
+    return {key: _text_node(value, f"--{key}") for key, value in given.items() if value is not None}
+
+
+def _text_node(text: str, place: str) -> Node:
+    from slipstick.schema.nodes import Mark, Scalar
+
+    return Scalar(text, text, Mark(place, 1, 1), quoted=True)
+
+
+def _nodes(changes: Sequence[str]) -> dict[str, Node]:
+    """Read ``path=value`` by the rules of a spec."""
+    from slipstick.schema.reader import read_value
+
+    nodes = {}
+    for change in changes:
+        path, equals, value = change.partition("=")
+        if not (path and equals):
+            raise SpecError([Problem(f"--set {change}", 1, 1, "", "write PATH=VALUE, such as parts=3")])
+        nodes[path.strip()] = read_value(value.strip(), f"--set {path.strip()}")
+    return nodes
+
+
+def _check_methods(methods: str) -> None:
+    from slipstick.errors import UnknownNameError
+
+    for method in methods.split(","):
+        if method not in METHODS:
+            raise UnknownNameError("method", method, METHODS)
+
+
+def _command(study: str, changes: Sequence[str]) -> str:
+    import shlex
+
+    return shlex.join(["slipstick", "run", study, *(word for change in changes for word in ("--set", change))])
+
+
+def _refused(problems: Sequence[Problem], arguments: Sequence[str], error: Exception) -> int:
+    if "--json" in arguments:
+        keys = ("file", "line", "column", "path", "message")
+        click.echo(json.dumps({"problems": [{key: getattr(each, key) for key in keys} for each in problems]}))
+    else:
+        click.echo(f"error: {error.format_message() if isinstance(error, click.ClickException) else error}", err=True)
+    return WRONG_INPUT
+
+
+def _print_json(document: dict[str, Any]) -> None:
+    from slipstick import __version__
+
+    click.echo(json.dumps({"slipstick": __version__, **document, "problems": []}, allow_nan=False))
+
+
+def _as_json(answer: Answer) -> dict[str, Any]:
+    """Lay an answer out as the JSON contract has it."""
+    values = {
+        name: {"value": each.value, "unit": each.unit, "low": each.low, "high": each.high}
+        for name, each in answer.values.items()
+    }
+    return {
+        "model": answer.model,
+        "method": answer.method,
+        "point": dict(answer.point),
+        "given": dict(answer.given),
+        "values": values,
+        "account": dict(answer.account),
+        "technology": dict(answer.technology),
+        "steps": dict(answer.steps),
+        "useful": list(answer.useful),
+        "share": {name: dict(each) for name, each in answer.share.items()},
+        "gradient": {name: dict(each) for name, each in answer.gradient.items()},
+        "exact": answer.exact,
+        "failed": answer.failed,
+        "notes": list(answer.notes),
+        "limits": [
+            {
+                "pipeline": limit.pipeline,
+                "stage": limit.stage,
+                "stages": dict(limit.stages),
+                "takeovers": [
+                    {"path": each.path, "value": each.value, "unit": each.unit, "stage": each.stage}
+                    for each in limit.takeovers
+                ],
+            }
+            for limit in answer.limits
+        ],
+    }
+
+
+def _print_cases(cases: dict[str, Answer] | Any) -> None:
+    from slipstick.report.words import plain_table, quantity
+
+    rows = [
+        [
+            name,
+            answer.model,
+            answer.failed
+            or quantity(next(iter(answer.values.values())).value, next(iter(answer.values.values())).unit),
+        ]
+        for name, answer in cases.items()
+    ]
+    click.echo(plain_table(["case", "model", "answer"], rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

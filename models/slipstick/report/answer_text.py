@@ -1,0 +1,152 @@
+"""Answers for the terminal: plain text, the most important first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from slipstick.answer import Answer, Limit, Value
+from slipstick.report.words import ascii_only, percent, plain_table, quantity, wrapped
+
+if TYPE_CHECKING:
+    from slipstick.schema.describe import Entry
+
+__all__ = ["answer_text", "answers_text"]
+
+_FIRST = ("time", "throughput", "speedup", "efficiency", "processors_lost")
+_MOST_SHARES = 10
+_INDENT = "  "
+
+Entries = Mapping[str, "Entry"]
+
+
+def answers_text(answers: Sequence[Answer], entries: Entries | None = None) -> str:
+    """Write several answers, one below the other.
+
+    Parameters
+    ----------
+    answers : in order
+    entries : what the specs say of each path, if known
+    """
+    return ("\n" + "=" * 72 + "\n\n").join(answer_text(answer, entries) for answer in answers)
+
+
+def answer_text(answer: Answer, entries: Entries | None = None) -> str:
+    """Write one answer in ASCII, at most 100 columns wide.
+
+    Parameters
+    ----------
+    answer : of one method, at one point
+    entries : what the specs say of each path, if known
+
+    >>> print(answer_text(Answer("demo", "closed-form", values={"time": Value(0.0017, "s")}, exact=True)), end="")
+    demo by closed-form: exact
+    <BLANKLINE>
+    value    amount
+    -------  --------
+    time       1.7 ms
+    """
+    parts = [_heading(answer)]
+    if answer.failed is None:
+        parts += [
+            _values(answer),
+            _booked("component", answer.account),
+            _booked("technology class", answer.technology),
+            _steps(answer),
+            _shares(answer, entries or {}),
+            _limits(answer),
+        ]
+    parts.append(_notes(answer))
+    return ascii_only("\n\n".join(part for part in parts if part) + "\n")
+
+
+def _heading(answer: Answer) -> str:
+    if answer.failed is not None:
+        line = f"{answer.model} by {answer.method}: no answer: {answer.failed}"
+    elif answer.exact:
+        line = f"{answer.model} by {answer.method}: exact"
+    else:
+        line = f"{answer.model} by {answer.method}: not exact; the notes say what is left out"
+    where = [*_settings("at", answer.point), *_settings("with", answer.given)]
+    return "\n".join([wrapped(line, _INDENT), *where])
+
+
+def _settings(lead: str, settings: Mapping[str, float | str]) -> list[str]:
+    words = [f"{path} = {value if isinstance(value, str) else f'{value:g}'}" for path, value in settings.items()]
+    return [wrapped(f"{lead} {', '.join(words)}", _INDENT)] if words else []
+
+
+def _values(answer: Answer) -> str:
+    names = sorted(answer.values, key=_importance)
+    ranges = any(answer.values[name].low is not None for name in names)
+    rows = [[name, _amount(answer.values[name]), *([_range(answer.values[name])] if ranges else [])] for name in names]
+    head = ["value", "amount", *(["between"] if ranges else [])]
+    return plain_table(head, rows, [1]) if rows else ""
+
+
+def _importance(name: str) -> int:
+    kind = name.partition("[")[0]
+    return _FIRST.index(kind) if kind in _FIRST else len(_FIRST)
+
+
+def _amount(value: Value) -> str:
+    return quantity(value.value, value.unit)
+
+
+def _range(value: Value) -> str:
+    if value.low is None and value.high is None:
+        return ""
+    return f"{quantity(value.low, value.unit)} and {quantity(value.high, value.unit)}"
+
+
+def _booked(title: str, account: Mapping[str, float]) -> str:
+    """Write seconds and percent by label; one label alone says nothing that the time does not."""
+    whole = sum(account.values())
+    rows = [[label, quantity(part, "s"), _part(part, whole)] for label, part in account.items() if part]
+    return plain_table([title, "time", "part"], rows, [1, 2]) if len(rows) > 1 else ""
+
+
+def _part(part: float, whole: float) -> str:
+    return percent(part / whole if whole > 0 else None)
+
+
+def _steps(answer: Answer) -> str:
+    whole = sum(answer.steps.values())
+    rows = [
+        [step, quantity(answer.once.get(step), "s"), quantity(seconds, "s"), _part(seconds, whole)]
+        for step, seconds in answer.steps.items()
+    ]
+    return plain_table(["step", "once", "in all", "part"], rows, [1, 2, 3]) if len(rows) > 1 else ""
+
+
+def _shares(answer: Answer, entries: Entries) -> str:
+    shares = answer.share.get("time", {})
+    ranked = sorted((each for each in shares.items() if each[1]), key=lambda each: -abs(each[1]))
+    rows = [[path, percent(share), *_known(entries.get(path))] for path, share in ranked[:_MOST_SHARES]]
+    if not rows:
+        return ""
+    if any(path in entries for path, _ in ranked):
+        text = plain_table(["what one percent less buys", "share", "now", "meaning"], rows, [1, 2])
+    else:
+        text = plain_table(["what one percent less buys", "share"], [row[:2] for row in rows], [1])
+    hidden = len(ranked) - len(rows)
+    return f"{text}\nand {hidden} more" if hidden > 0 else text
+
+
+def _known(entry: Entry | None) -> list[str]:
+    return ["", ""] if entry is None else [str(entry.given), entry.meaning]
+
+
+def _limits(answer: Answer) -> str:
+    return "\n".join(line for limit in answer.limits for line in _limit(limit))
+
+
+def _limit(limit: Limit) -> list[str]:
+    stages = ", ".join(f"{stage} {quantity(seconds, 's')}" for stage, seconds in limit.stages.items())
+    first = wrapped(f"{limit.pipeline} is limited by {limit.stage} (one item: {stages})", _INDENT)
+    others = [f"{_INDENT}{to.stage} from {to.path} = {quantity(to.value, to.unit)}" for to in limit.takeovers]
+    return [first, *(wrapped(line, 2 * _INDENT) for line in others)]
+
+
+def _notes(answer: Answer) -> str:
+    return "\n".join(wrapped(f"note: {note}", _INDENT) for note in answer.notes)

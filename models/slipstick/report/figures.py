@@ -1,0 +1,58 @@
+"""Pictures of results: drawn without any global state, saved with the same bytes each time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slipstick.report.style import look
+from slipstick.results import Results
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from slipstick.schema.study import PictureSpec
+
+__all__ = ["draw", "save"]
+
+
+def draw(results: Results, spec: PictureSpec) -> Figure:
+    """Draw one picture.
+
+    Parameters
+    ----------
+    results : of a study
+    spec : what to draw: bars, lines or a map
+
+    Raises
+    ------
+    MissingExtraError : matplotlib is not installed
+    """
+    from slipstick.report.bars import draw_bars
+    from slipstick.report.lines import draw_lines
+    from slipstick.report.maps import draw_map
+
+    with look():
+        match spec.kind:
+            case "bars":
+                return draw_bars(results, spec)
+            case "lines":
+                return draw_lines(results, spec)
+            case "map":
+                return draw_map(results, spec)
+
+
+def save(results: Results, spec: PictureSpec, folder: Path) -> list[Path]:
+    """Draw a picture and save it as PNG and SVG, named as the spec says.
+
+    Parameters
+    ----------
+    results, spec : as for `draw`
+    folder : where to
+    """
+    figure = draw(results, spec)
+    paths = [folder / f"{spec.name}.png", folder / f"{spec.name}.svg"]
+    with look():
+        figure.savefig(paths[0], metadata={"Software": None})
+        figure.savefig(paths[1], metadata={"Date": None, "Creator": None})
+    return paths

@@ -1,0 +1,166 @@
+"""The page of a study, in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from slipstick.answer import Answer
+from slipstick.report.compare import comparison_section
+from slipstick.report.points import sweep_section
+from slipstick.report.values import unit_of, value_of
+from slipstick.report.words import NOTHING, Notes, code, escape, fraction, markdown_table, percent, prose, quantity
+from slipstick.results import Ranking, Results
+
+if TYPE_CHECKING:
+    from slipstick.schema.study import StudySpec
+
+__all__ = ["page"]
+
+_MOST_SETTINGS = 4
+_ELSEWHERE = "Every point is in [results.csv](results.csv), every input in [inputs.yaml](inputs.yaml)."
+_READING = (
+    "Share: one percent less of the quantity saves this much of one percent of the time; the shares of all quantities "
+    "add up to 100 %. Elasticity: relative change of the time for a relative change of the quantity."
+)
+
+
+def page(results: Results, study: StudySpec, pictures: Mapping[str, Sequence[str]], command: str) -> str:
+    """Write report.md: everything in words and tables, pictures by name, and how to repeat it.
+
+    Parameters
+    ----------
+    results : of a study
+    study : what was asked
+    pictures : names of the files of each picture, by the picture's name
+    command : what was typed
+    """
+    sections = [
+        _head(results, command),
+        _cases(results, study.answer),
+        comparison_section(results.comparisons),
+        _limits(results),
+        *map(_ranking, results.rankings),
+        sweep_section(results, study.answer),
+        _pictures(study, pictures),
+        _notes(results),
+        _inputs(results),
+    ]
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _head(results: Results, command: str) -> str:
+    parts = [
+        f"# {escape(results.title or results.name)}",
+        prose(results.text),
+        f"Source: {escape(results.source)}" if results.source else "",
+        f"Repeat with {code(command)}. {_ELSEWHERE}",
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _cases(results: Results, answer: Sequence[str]) -> str:
+    names = [name for name in dict.fromkeys(answer) if "[" not in name] or list(answer[:1])
+    notes = Notes()
+    rows = [_case(results, case, names, notes) for case in results.cases]
+    head = ["case", "model", "differs from the base in", *map(escape, names), "method", "exact", "notes"]
+    listed = [f"{number}. {escape(text)}" for number, text in notes.listed.items()]
+    table = markdown_table(head, rows, range(3, 3 + len(names)))
+    return "\n\n".join(part for part in ("## Cases", table, "\n".join(listed)) if part)
+
+
+def _case(results: Results, case: str, names: Sequence[str], notes: Notes) -> list[str]:
+    answer = results.cases[case]
+    values = [quantity(value_of(answer, name), unit_of(results, name)) for name in names]
+    said = [f"no answer: {answer.failed}"] if answer.failed else answer.notes
+    numbers = ", ".join(str(notes.number(note)) for note in said)
+    exact = NOTHING if answer.failed else "yes" if answer.exact else "no"
+    return [escape(case), code(answer.model), _settings(results, case), *values, escape(answer.method), exact, numbers]
+
+
+def _settings(results: Results, case: str) -> str:
+    settings = results.settings.get(case, {})
+    shown = [f"{code(path)} {escape(text)}" for path, text in list(settings.items())[:_MOST_SETTINGS]]
+    more = len(settings) - len(shown)
+    return ", ".join([*shown, *([f"and {more} more"] if more else [])])
+
+
+def _limits(results: Results) -> str:
+    limiting = [row for case, answer in results.cases.items() for row in _limit_rows(case, answer)]
+    if not limiting:
+        return ""
+    table = markdown_table(["case", "pipeline", "limiting stage", "one item at each serial stage"], limiting)
+    others = [row for case, answer in results.cases.items() for row in _takeover_rows(case, answer)]
+    head = ["case", "pipeline", "parameter", "at", "limiting stage then"]
+    takeovers = markdown_table(head, others, [3]) if others else ""
+    title = "Where another stage takes over, each parameter changed alone:" if others else ""
+    return "\n\n".join(part for part in ("## What limits", table, title, takeovers) if part)
+
+
+def _limit_rows(case: str, answer: Answer) -> list[list[str]]:
+    return [
+        [
+            escape(case),
+            escape(each.pipeline),
+            escape(each.stage),
+            ", ".join(f"{escape(stage)} {quantity(seconds, 's')}" for stage, seconds in each.stages.items()),
+        ]
+        for each in answer.limits
+    ]
+
+
+def _takeover_rows(case: str, answer: Answer) -> list[list[str]]:
+    return [
+        [escape(case), escape(each.pipeline), code(to.path), quantity(to.value, to.unit), escape(to.stage)]
+        for each in answer.limits
+        for to in each.takeovers
+    ]
+
+
+def _ranking(ranking: Ranking) -> str:
+    change = percent(ranking.change)
+    head = ["parameter", "meaning", "value", "share", "elasticity", f"time saved by {change} less"]
+    rows = [
+        [
+            code(each.path),
+            escape(each.meaning),
+            quantity(each.value, each.unit),
+            percent(each.share),
+            fraction(each.elasticity),
+            percent(each.effect),
+        ]
+        for each in ranking.rows
+    ]
+    parts = [
+        f"## What would help most: {escape(ranking.case)}",
+        _READING,
+        markdown_table(head, rows, [2, 3, 4, 5]) if rows else "",
+        f"Without effect here: {', '.join(map(code, ranking.idle))}." if ranking.idle else "",
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _pictures(study: StudySpec, pictures: Mapping[str, Sequence[str]]) -> str:
+    parts = ["## Pictures"]
+    for spec in study.pictures:
+        files = pictures.get(spec.name, ())
+        shown = [f"![{escape(spec.title)}]({file})" for file in files if file.endswith(".png")]
+        others = [f"[{file}]({file})" for file in files if not file.endswith(".png")]
+        caption = " ".join([f"{escape(spec.title)}.", prose(spec.text), *others])
+        parts += [*shown, " ".join(caption.split())]
+    return "\n\n".join(parts) if study.pictures else ""
+
+
+def _notes(results: Results) -> str:
+    lines = [f"- {escape(note)}" for note in results.notes]
+    return "\n".join(["## Notes", "", *lines]) if lines else ""
+
+
+def _inputs(results: Results) -> str:
+    hashes = [[code(name), code(digest)] for name, digest in results.hashes.items()]
+    versions = [[escape(name), escape(version)] for name, version in results.versions.items()]
+    tables = [
+        markdown_table(["file", "SHA-256"], hashes) if hashes else "",
+        markdown_table(["program", "version"], versions) if versions else "",
+    ]
+    return "\n\n".join(["## Inputs", *(table for table in tables if table)])

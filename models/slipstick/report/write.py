@@ -1,0 +1,122 @@
+"""A report's folder: made beside its place, then moved in file by file."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from slipstick.report.page import page
+from slipstick.report.table import write_csv
+from slipstick.results import Results
+
+if TYPE_CHECKING:
+    from slipstick.schema.study import StudySpec
+
+__all__ = ["INPUTS", "PAGE", "TABLE", "write"]
+
+PAGE, TABLE, INPUTS = "report.md", "results.csv", "inputs.yaml"
+_PICTURES = (".png", ".svg")
+
+
+def write(results: Results, study: StudySpec, folder: Path, command: str) -> list[Path]:
+    """Write report.md, results.csv, inputs.yaml and the pictures; whole, or nothing at all.
+
+    Pictures that an earlier run listed in its inputs.yaml and this one does not draw are removed.
+
+    Parameters
+    ----------
+    results : of a study
+    study : what was asked
+    folder : where to; it is made if it is not there
+    command : what was typed, to be repeated
+
+    Raises
+    ------
+    MissingExtraError : polars or matplotlib is not installed; nothing has been written then
+    """
+    target = folder.resolve()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    # Beside its place, for a move is only at once within one file system.
+    work = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    try:
+        names = _fill(work, results, study, command)
+        target.mkdir(exist_ok=True)
+        for stale in _stale(target, names):
+            (target / stale).unlink(missing_ok=True)
+        for name in names:
+            os.replace(work / name, target / name)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return [folder / name for name in names]
+
+
+def _fill(work: Path, results: Results, study: StudySpec, command: str) -> list[str]:
+    """Write everything into a folder of its own; the inputs come last, for they list the others."""
+    pictures = _draw(results, study, work)
+    drawn = [name for files in pictures.values() for name in files]
+    write_csv(results, study.answer, work / TABLE)
+    _write_text(work / PAGE, page(results, study, pictures, command))
+    names = [PAGE, TABLE, *drawn, INPUTS]
+    _write_text(work / INPUTS, _inputs_text(results, names, command))
+    return names
+
+
+def _draw(results: Results, study: StudySpec, work: Path) -> dict[str, list[str]]:
+    if not study.pictures:
+        return {}
+    from slipstick.report.figures import save
+
+    return {spec.name: [path.name for path in save(results, spec, work)] for spec in study.pictures}
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_bytes(text.encode())
+
+
+def _inputs_text(results: Results, names: Sequence[str], command: str) -> str:
+    import yaml
+
+    class Dumper(yaml.SafeDumper):
+        def ignore_aliases(self, data: Any) -> bool:
+            return True  # our own reader refuses aliases
+
+    document = {
+        "command": command,
+        "versions": results.versions,
+        "hashes": results.hashes,
+        "files": names,
+        "settings": results.settings,
+        "resolved": results.resolved,
+    }
+    return str(yaml.dump(_plain(document), Dumper=Dumper, sort_keys=False, width=120))
+
+
+def _plain(value: object) -> object:
+    """Turn mappings, sequences and NumPy's numbers into what YAML knows."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, Sequence):
+        return [_plain(inner) for inner in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _stale(target: Path, names: Sequence[str]) -> list[str]:
+    """List the pictures of an earlier run that are not drawn any more."""
+    import yaml
+
+    try:
+        earlier = yaml.safe_load((target / INPUTS).read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError):
+        return []
+    listed = earlier.get("files", []) if isinstance(earlier, dict) else []
+    # The file may have been edited: only pictures, and only in this folder.
+    ours = [name for name in listed if isinstance(name, str) and Path(name).name == name and name.endswith(_PICTURES)]
+    return [name for name in ours if name not in names]

@@ -1,0 +1,147 @@
+"""What there is: specs, programs and laws, by kind and name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from slipstick.errors import SpecError, UnknownNameError
+from slipstick.law import ALL as LAWS
+from slipstick.program import PROGRAMS
+from slipstick.schema.bind import bind
+from slipstick.schema.catalogue import FOLDERS, find, names
+from slipstick.schema.describe import Entry, entries
+from slipstick.schema.load import Library, spec_model
+from slipstick.schema.nodes import Mark, Scalar, at, plain
+from slipstick.schema.quantity import Given
+from slipstick.schema.scene import stage
+from slipstick.schema.validate import validate
+
+__all__ = ["KINDS", "Listed", "Shown", "listed", "shown"]
+
+KINDS = (*FOLDERS, "program", "law")
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A line of the catalogue."""
+
+    kind: str
+    name: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Everything the catalogue knows of one thing.
+
+    Parameters
+    ----------
+    kind, name, title, source : what it is
+    entries : its quantities, with meaning and source
+    text : what else there is to read: an equation, or the file as it stands
+    """
+
+    kind: str
+    name: str
+    title: str
+    source: str
+    entries: Mapping[str, Entry]
+    text: str = ""
+
+
+def listed(kind: str | None = None) -> list[Listed]:
+    """List the catalogue, or one kind of it.
+
+    Raises
+    ------
+    UnknownNameError : there is no such kind
+
+    >>> [each.name for each in listed("network")]
+    ['25gbe-tcp', 'atm-oc3', 'fast-ethernet', 'infiniband-hdr']
+    """
+    if kind is not None and kind.rstrip("s") not in KINDS and kind not in KINDS:
+        raise UnknownNameError("kind", kind, KINDS)
+    wanted = KINDS if kind is None else (kind if kind in KINDS else kind.rstrip("s"),)
+    return [line for each in wanted for line in _lines(each)]
+
+
+def shown(name: str) -> Shown:
+    """Look one thing up, as ``kind/name``.
+
+    Raises
+    ------
+    UnknownNameError : there is no such kind or name
+    SpecError : its file is wrong
+    """
+    kind, _, rest = name.partition("/")
+    if name in PROGRAMS or kind == "program":
+        return _program(name if name in PROGRAMS else rest)
+    if kind == "law":
+        return _law(rest)
+    if kind not in FOLDERS:
+        raise UnknownNameError("kind", kind, KINDS)
+    tree = Library().load(kind, rest)
+    spec = validate(spec_model(kind), tree)
+    source = getattr(spec, "source", "")
+    found = _workload_entries(rest) if kind == "workload" else {each.path: each for each in entries(spec)}
+    text = find(kind, rest).read_text() if kind in ("activity", "study") else ""
+    return Shown(kind, rest, getattr(spec, "title", ""), getattr(spec, "sources", {}).get(source, source), found, text)
+
+
+def _lines(kind: str) -> Iterator[Listed]:
+    if kind == "program":
+        yield from (Listed(kind, program.name, program.title) for program in PROGRAMS.values())
+    elif kind == "law":
+        yield from (Listed(kind, law.name, law.title) for law in LAWS.values())
+    else:
+        yield from (Listed(kind, name, _title(kind, name)) for name in names(kind))
+
+
+def _title(kind: str, name: str) -> str:
+    """Read a title; a broken file of the user's own is listed as such, not hidden."""
+    try:
+        node = at(Library().load(kind, name), ["title"])
+    except SpecError as error:
+        return f"(cannot be read: {error.problems[0]})"
+    return str(plain(node)) if node is not None else ""
+
+
+def _program(name: str) -> Shown:
+    if name not in PROGRAMS:
+        raise UnknownNameError("program", name, list(PROGRAMS))
+    program = PROGRAMS[name]
+    found = {}
+    for each in program.inputs:
+        default = each.default if isinstance(each.default, float) else 0.0
+        text = each.default if isinstance(each.default, str) else ("not given" if each.default is None else "")
+        found[each.name] = Entry(each.name, Given(default, each.dimension, text), each.meaning, "default")
+    return Shown("program", name, program.title, program.source, found)
+
+
+def _law(name: str) -> Shown:
+    if name not in LAWS:
+        raise UnknownNameError("law", name, list(LAWS))
+    law = LAWS[name]
+    lines = [law.text, *(f"holds for {condition}" for condition in law.conditions)]
+    lines += [f"{each.name} [{each.dimension}]: {each.meaning}" for each in (law.gives, *law.symbols)]
+    return Shown("law", name, law.title, law.source, {}, "\n".join([*lines, law.note] if law.note else lines))
+
+
+def _workload_entries(name: str) -> dict[str, Entry]:
+    """Read a workload's inputs as its program does, on any machine."""
+    mark = Mark(name, 1, 1)
+    scene = stage(
+        {
+            "workload": Scalar(name, name, mark, quoted=True),
+            "machine": Scalar(names("machine")[0], "", mark, quoted=True),
+        },
+        Library(),
+    )
+    source = at(Library().load("workload", name), ["source"])
+    words = str(plain(source)) if source is not None else ""
+    return {
+        path: Entry(path, each.given, each.meaning, each.source or words)
+        for path, each in bind(scene).entries.items()
+        if not path.startswith(("machine.", "technology."))
+    }

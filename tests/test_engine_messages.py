@@ -1,0 +1,309 @@
+"""The whole text of every error that the engine raises.
+
+The table is complete: the last test compares the lines that its rows reach with the `raise` statements in
+the source.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import slipstick
+from slipstick.errors import ModelError, NoAnswerError, SlipstickError, UnitError
+from slipstick.expression.condition import compare
+from slipstick.expression.dimension import BYTES, COUNT, TIME, Dimension
+from slipstick.expression.nodes import (
+    Number,
+    Parameter,
+    ceil,
+    ceil_log,
+    log2,
+    maximum,
+    parameters,
+    select,
+    sqrt,
+    substitute,
+)
+from slipstick.expression.tape import Tape
+from slipstick.law import ALL
+from slipstick.law.law import Law, Row, Symbol
+from slipstick.model.activity import (
+    Activity,
+    Stage,
+    Step,
+    barrier,
+    choose,
+    delay,
+    fork,
+    hold,
+    pipeline,
+    repeat,
+    serial,
+    service,
+)
+from slipstick.model.system import Lock, Meeting, Model, Station, arriving, closed, phases
+from slipstick.program import PROGRAMS
+from slipstick.solve.closed_form import ClosedForm, solve
+from tests.paper import machine
+
+PACKAGES = ("expression", "law", "model", "solve", "program")
+T, B, N = Parameter("t", TIME, 2.0), Parameter("b", BYTES, 4.0), Parameter("n", COUNT, 3.0)
+NAMELESS = Parameter("x", COUNT)
+A, C = delay(1.0, name="a"), delay(2.0, name="c")
+FLOW = ALL["flow-line"]
+DIFFS = PROGRAMS["dvsm/diff-request"]
+FE = machine("fast-ethernet")
+NAMING = "write letters, digits, _ - and dots"
+
+
+class Case(NamedTuple):
+    """One refusal: what is done, which error, its whole text."""
+
+    does: Callable[[], Any]
+    error: type[SlipstickError]
+    text: str
+
+
+def bad(does: Callable[[], Any], text: str, error: type[SlipstickError] = ModelError) -> Case:
+    return Case(does, error, text)
+
+
+EXPRESSION = [
+    bad(
+        lambda: Dimension.of("ms"),
+        "'ms' is not a dimension; write base units as in 's/B': s, B, op, request, page, message, cycle",
+        UnitError,
+    ),
+    bad(lambda: Number(math.nan), "a number in an expression must be finite, got nan"),
+    bad(lambda: N + math.inf, "a number in an expression must be finite, got inf"),
+    bad(lambda: maximum(1e308, 2) * 10, "a number in an expression must be finite, got inf"),
+    bad(lambda: Number(1e308) + 1e308, "a number in an expression must be finite, got inf"),
+    bad(lambda: Parameter("two words"), f"'two words' cannot name a parameter: {NAMING}"),
+    bad(lambda: Parameter("1st"), f"'1st' cannot name a parameter: {NAMING}"),
+    bad(lambda: Parameter("x" * 300), f"{'x' * 60!r} cannot name a parameter: {NAMING}"),
+    bad(lambda: Parameter("x", value=math.nan), "parameter x must be finite, got nan"),
+    bad(lambda: ceil_log(8, 1), "the radix of ceil_log must be a whole number of at least 2, got 1"),
+    bad(lambda: ceil_log(8, 2.5), "the radix of ceil_log must be a whole number of at least 2, got 2.5"),
+    bad(
+        lambda: Tape([ceil_log(8, N)]).run({"n": 2.5}),
+        "the radix of ceil_log must be a whole number of at least 2, got 2.5",
+    ),
+    bad(
+        lambda: Tape([ceil_log(8, N)]).run({"n": math.nan}),
+        "the radix of ceil_log must be a whole number of at least 2, got nan",
+    ),
+    bad(
+        lambda: parameters(N, Parameter("n", COUNT, 4.0)),
+        "parameter n stands for two values, 3.0 and 4.0; give each a name of its own",
+    ),
+    bad(lambda: T + B, "cannot add [s] and [B]: t and b"),
+    bad(lambda: B - T, "cannot subtract [B] and [s]: b and t"),
+    bad(lambda: T + 1, "cannot add [s] and [1]: t and 1"),
+    bad(lambda: maximum(T, B), "cannot compare [s] and [B]: t and b"),
+    bad(lambda: select(N, 1, T, B), "cannot choose between [s] and [B]: t and b"),
+    bad(lambda: substitute(T, {"t": B}), "cannot put in the place of t [s] and [B]: t and b"),
+    bad(lambda: compare(T, "<", 3), "cannot subtract [s] and [1]: t and 3"),
+    bad(
+        lambda: B + maximum(*(T * n for n in range(2, 20))),
+        "cannot add [B] and [s]: b and max(t * 2, t * 3, t * 4, t * 5, t * 6, t * 7, t * 8, t * ...",
+    ),
+    bad(lambda: sqrt(T), "sqrt takes a plain number, got [s]: t"),
+    bad(lambda: ceil_log(B, 2), "ceil_log takes a plain number, got [B]: b"),
+    bad(lambda: T / 0, "division by zero: t / 0"),
+    bad(lambda: N**0.5, "an exponent must be a whole number from -64 to 64, got 0.5"),  # type: ignore[operator]
+    bad(lambda: N**65, "an exponent must be a whole number from -64 to 64, got 65"),
+    bad(lambda: Number(0.0) ** -1, "0 ** -1 is not a finite number"),
+    bad(lambda: Number(1e300) ** 2, "1e+300 ** 2 is not a finite number"),
+    bad(lambda: maximum(), "max needs at least one operand"),
+    bad(lambda: sqrt(-1), "sqrt has no value at -1"),
+    bad(lambda: log2(0), "log2 has no value at 0"),
+    bad(lambda: compare(N, "=", 3), "there is no relation '='; write one of <= >= < > == !="),
+    bad(lambda: Tape([T * N]).run({"m": 1.0, "k": 2.0}), "no parameter is named m, k; there are t, n"),
+    bad(lambda: Tape([NAMELESS]).run({}), "parameter x has no value"),
+    bad(
+        lambda: Tape([T * N]).run({"t": np.ones(2), "n": np.ones(3)}),
+        "varied parameters must have equally many points, got [2, 3]",
+    ),
+]
+
+LAWS = [
+    bad(lambda: law_that_gives(BYTES), "law made gives a [s], not a [B]"),
+    bad(lambda: FLOW(onc=1, longest=1, items=1), "law flow-line has no symbol 'onc'; did you mean 'once'?"),
+    bad(
+        lambda: FLOW(once=1.0),
+        "law flow-line needs longest [s]: one item at the longest serial stage; "
+        "items [1]: items, all ready at the start",
+    ),
+    bad(
+        lambda: FLOW(once=3.0, longest=1.0, items=0.5),
+        "law flow-line holds for items >= 1; got once = 3, longest = 1, items = 0.5",
+    ),
+    bad(
+        lambda: FLOW(once=np.ones(2), longest=np.array([1, 2]), items=np.ones(2)),
+        "law flow-line holds for once >= longest; got an array outside that",
+    ),
+]
+
+ACTIVITIES = [
+    bad(lambda: delay(1.0, name="two words"), f"'two words' cannot be a name: {NAMING}, starting with a letter"),
+    bad(lambda: delay(1.0, name=""), f"'' cannot be a name: {NAMING}, starting with a letter"),
+    bad(lambda: hold("1", A), f"'1' cannot be a name: {NAMING}, starting with a letter"),
+    bad(lambda: hold("x" * 70, A), f"{'x' * 64!r} cannot be a name: {NAMING}, starting with a letter"),
+    bad(
+        lambda: delay(1.0, name="a", technology="adaptor"),
+        "step a: there is no technology class 'adaptor'; did you mean 'adapter'?",
+    ),
+    bad(lambda: delay(1.0, name="a", scv=-1.0), "step a: scv must be at least 0, got -1.0"),
+    bad(lambda: Step("a", T, scv=math.nan), "step a: scv must be at least 0, got nan"),
+    bad(lambda: delay(-1.0), "the time of delay must be at least 0 s, got -1.0"),
+    bad(lambda: service("bus", math.nan), "the time of bus must be at least 0 s, got nan"),
+    bad(lambda: service("bus", math.inf), "the time of bus must be at least 0 s, got inf"),
+    bad(lambda: delay(B, name="a"), "the time of a must be a [s], got [B]: b"),
+    bad(lambda: fork(), "fork needs at least one branch"),
+    bad(lambda: choose((1.5, A)), "a probability of choose must lie between 0 and 1, got 1.5"),
+    bad(lambda: choose((0.5, A), (0.4, C)), "the probabilities of choose must add up to 1, got 0.9"),
+    bad(lambda: choose((T, A)), "a probability must be a [1], got [s]: t"),
+    bad(lambda: choose(), "the probabilities of choose must add up to 1, got 0"),
+    bad(lambda: repeat(-1, A), "the count of repeat must be at least 0, got -1"),
+    bad(lambda: repeat(T, A), "the count of repeat must be a [1], got [s]: t"),
+    bad(lambda: pipeline([A], 0), "the items of a pipeline must be at least 1, got 0"),
+    bad(lambda: pipeline([], 3, name="line"), "pipeline line needs at least one stage"),
+    bad(lambda: Stage("serial", (), "empty"), "stage empty has nothing to do; give it an activity"),
+    bad(
+        lambda: pipeline([serial(A, C, name="each")], 3),
+        "stage each has 2 bodies, one for each item, but the pipeline has 3 items",
+    ),
+    bad(
+        lambda: pipeline([serial(A, C, name="each")], N),
+        "stage each has 2 bodies, one for each item, but the pipeline has n items",
+    ),
+    bad(
+        lambda: pipeline([A, C, A], 2, name="line"),
+        "the stages of pipeline line need names of their own; used twice: a",
+    ),
+    bad(lambda: barrier("meet", parties=0), "barrier meet: parties must be at least 1, got 0"),
+]
+
+SYSTEMS = [
+    bad(lambda: Station(servers=0), "a station needs at least 1 server, got 0"),
+    bad(lambda: Station(discipline="lifo"), "there is no discipline 'lifo'; known: fcfs, ps"),
+    bad(lambda: Lock("spin"), "there is no lock 'spin'; known: fifo"),
+    bad(lambda: Meeting("centre"), "there is no barrier 'centre'; did you mean 'central'?"),
+    bad(
+        lambda: Model("m", closed(service("bus", 1.0)).population, {"bos": Station()}),
+        "bus needs a station called 'bus', which is not there; did you mean 'bos'?",
+    ),
+    bad(
+        lambda: closed(service("bus", 1.0), resources={"bus": Lock()}),
+        "bus needs a station, but 'bus' is a lock",
+    ),
+    bad(
+        lambda: closed(hold("bus", A), resources={"bus": Station()}),
+        "hold needs a lock, but 'bus' is a station",
+    ),
+    bad(
+        lambda: closed(barrier("bus"), resources={"bus": Station()}),
+        "barrier needs a barrier, but 'bus' is a station",
+    ),
+    bad(
+        lambda: closed(A >> delay(2.0, name="a")),
+        "two different steps are called a; give each a name of its own",
+    ),
+    bad(
+        lambda: closed(pipeline([A], 2) >> pipeline([C], 2)),
+        "two different pipelines are called pipeline; give each a name of its own",
+    ),
+    bad(lambda: closed(A, name="two words"), f"'two words' cannot be a name: {NAMING}, starting with a letter"),
+    bad(lambda: closed(A, 0), "a population needs at least 1 processor, got 0"),
+    bad(lambda: closed(A, T), "processors must be a [1], got [s]: t"),
+    bad(lambda: arriving(A, T), "arrivals must be a [1/s], got [s]: t"),
+    bad(lambda: arriving(A, -0.5), "the rate of arrivals must be at least 0, got -0.5"),
+    bad(lambda: arriving(A, math.nan), "parameter population.arrivals must be finite, got nan"),
+    bad(lambda: phases(), "a program needs at least one phase"),
+    bad(lambda: phases((-1, 2, A)), "the repeat of a phase must be at least 0, got -1"),
+    bad(lambda: phases((1, 0, A)), "the processors of a phase must be at least 1, got 0"),
+    bad(lambda: phases((T, 1, A)), "repeat must be a [1], got [s]: t"),
+]
+
+SOLVING = [
+    bad(lambda: solve(closed(Strange())), "an activity cannot be a Strange"),
+    bad(lambda: solve(closed(A), {"b": 1.0}), "no parameter is named b; there are a, population.processors"),
+    bad(
+        lambda: ClosedForm(closed(A)).times({"b": 1.0}),
+        "no parameter is named b; there are a, population.processors",
+    ),
+    bad(
+        lambda: solve(closed(A, name="slow"), {"a": math.inf}),
+        "the time of slow comes out as inf s: a value is too large, or a divisor is 0",
+        NoAnswerError,
+    ),
+    bad(
+        lambda: solve(closed(A), {"a": -1.0}),
+        "the time of model comes out as -1.0 s: a time cannot be negative",
+        NoAnswerError,
+    ),
+]
+
+PROGRAM = [
+    bad(lambda: DIFFS.on(FE, part=3), "dvsm/diff-request has no input 'part'; did you mean 'parts'?"),
+    bad(lambda: DIFFS.on(FE, parts=0), "parts must be at least 1 [1], got 0"),
+    bad(lambda: DIFFS.on(FE, compute=-1e-6), "compute must be at least 0 [s], got -1e-06"),
+    bad(lambda: DIFFS.on(FE, compute=math.nan), "compute must be at least 0 [s], got nan"),
+    bad(lambda: DIFFS.on(FE, parts=2.5), "parts must be a whole number, got 2.5"),
+    bad(lambda: DIFFS.on(FE, parts=math.inf), "parts must be a whole number, got inf"),
+    bad(lambda: DIFFS.on(FE, replies=20.0), "replies must be a list of values, one for each part"),
+    bad(lambda: DIFFS.on(FE, replies=()), "replies must be a list of values, one for each part"),
+    bad(lambda: DIFFS.on(FE, request=(B, B)), "request must be one value, not a list of 2"),
+]
+
+ALL_CASES = [*EXPRESSION, *LAWS, *ACTIVITIES, *SYSTEMS, *SOLVING, *PROGRAM]
+
+
+class Strange(Activity):
+    """An activity that nobody knows."""
+
+
+def law_that_gives(dimension: Dimension) -> Law:
+    time = Symbol("t", TIME, "a time", "t")
+    gives = Symbol("y", dimension, "something", "y")
+    return Law("made", "Made up", gives, (time,), lambda t: t, "nobody", (Row({"t": 1.0}, 1.0, 0.0, "nobody"),))
+
+
+@pytest.mark.parametrize("case", ALL_CASES, ids=[each.text[:70] for each in ALL_CASES])
+def test_the_whole_text(case: Case) -> None:
+    with pytest.raises(SlipstickError) as caught:
+        case.does()
+    assert type(caught.value) is case.error
+    assert str(caught.value) == case.text
+
+
+def raised_at(case: Case) -> tuple[str, int]:
+    """Give the file and line where a case's error is raised."""
+    try:
+        case.does()
+    except SlipstickError as error:
+        frame = error.__traceback__
+        assert frame is not None
+        while frame.tb_next is not None:
+            frame = frame.tb_next
+        return frame.tb_frame.f_code.co_filename, frame.tb_lineno
+    raise AssertionError(case.text)
+
+
+def test_every_raise_of_the_engine_has_its_text_in_the_table() -> None:
+    reached = {raised_at(case) for case in ALL_CASES}
+    root, forgotten = Path(slipstick.__file__).parent, []
+    for path in sorted(path for package in PACKAGES for path in (root / package).glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            ours = isinstance(node, ast.Raise) and not ast.unparse(node).startswith("raise TypeError")
+            if ours and not any(
+                name == str(path) and node.lineno <= line <= (node.end_lineno or node.lineno) for name, line in reached
+            ):
+                forgotten.append(f"{path.relative_to(root)}:{node.lineno}: {ast.unparse(node)[:80]}")
+    assert forgotten == []
