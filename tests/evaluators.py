@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+
 from slipstick.expression.nodes import Booked, Expr, Number, Operation, Parameter
 from slipstick.model.activity import Activity, Barrier, Choice, Fork, Hold, Pipeline, Repeat, Step, Then
 from slipstick.model.system import Meeting, Model
@@ -146,8 +147,8 @@ def plain_time(activity: Activity, model: Model, values: Mapping[str, float]) ->
             return max(inside(branch) for branch in branches)
         case Choice(options):
             return sum(value(p, values) * inside(body) for p, body in options)
-        case Repeat(count, body):
-            return value(count, values) * inside(body)
+        case Repeat(often, body):
+            return value(often, values) * inside(body)
         case Hold(_, body):
             return inside(body)
         case Barrier(name):
@@ -155,7 +156,7 @@ def plain_time(activity: Activity, model: Model, values: Mapping[str, float]) ->
             assert isinstance(meeting, Meeting)
             return value(meeting.cost, values)
         case Pipeline(stages, items):
-            count = round(value(items, values))
-            times = [[inside(stage.bodies[item % len(stage.bodies)]) for stage in stages] for item in range(count)]
+            each = range(round(value(items, values)))
+            times = [[inside(stage.bodies[item % len(stage.bodies)]) for stage in stages] for item in each]
             return flow_line([stage.kind for stage in stages], times)
     raise AssertionError(activity)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+
 from slipstick.expression.dimension import BYTES, COUNT, TIME, TIME_PER_BYTE, Dimension
 from slipstick.expression.nodes import Expr, Parameter
 from slipstick.model.machine import Line, Machine, Network, SizeRange

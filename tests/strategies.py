@@ -10,9 +10,11 @@ from collections.abc import Iterator, Mapping
 
 from hypothesis import settings
 from hypothesis import strategies as st
+
 from slipstick.expression.dimension import BYTES, COUNT, RATE, TIME, TIME_PER_BYTE, Dimension
 from slipstick.expression.nodes import (
     Expr,
+    Like,
     Number,
     Parameter,
     ceil,
@@ -169,7 +171,8 @@ def _activity(draw: st.DrawFn, numbers: Iterator[int], depth: int) -> Activity:
             p = draw(st.sampled_from([0.0, 0.25, 0.5, 1.0]))
             return choose((p, inner()), (1 - p, inner()))
         case "repeat":
-            return repeat(draw(st.sampled_from([0, 1, 3, PARAMETERS[COUNT][0]])), inner())
+            counts: list[Like] = [0, 1, 3, PARAMETERS[COUNT][0]]
+            return repeat(draw(st.sampled_from(counts)), inner())
         case "hold":
             return hold("door", inner())
         case "pipeline":
@@ -189,8 +192,8 @@ def _pipeline(draw: st.DrawFn, numbers: Iterator[int], depth: int) -> Activity:
         many = items if uneven and draw(st.booleans()) else 1
         bodies = [draw(_activity(numbers, depth - 1)) for _ in range(many)]
         stages.append(draw(st.sampled_from([serial, parallel]))(*bodies, name=f"stage{index}"))
-    count = items if uneven else draw(st.sampled_from([items, PARAMETERS[COUNT][0]]))
-    return pipeline(stages, count, name=f"line{next(numbers)}")
+    counts: list[Like] = [items] if uneven else [items, PARAMETERS[COUNT][0]]
+    return pipeline(stages, draw(st.sampled_from(counts)), name=f"line{next(numbers)}")
 
 
 @st.composite

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +64,7 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
       slipstick run dvsm-what-if
       slipstick run my-study.yaml --out /tmp/report --json
     """
+    from slipstick.report.document import answer_document
     from slipstick.report.write import is_current, write
     from slipstick.study.run import MOST_ANSWERS, prepare
     from slipstick.study.run import run as run_study
@@ -80,7 +81,9 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
     if as_json:
         answers = [*results.cases.values(), *(answer for sweep in results.sweeps for answer in sweep.answers)]
         few = prepared.points <= MOST_ANSWERS
-        _print_json({"answers": list(map(_as_json, answers))} if few else {"results": str(folder / "results.csv")})
+        _print_json(
+            {"answers": list(map(answer_document, answers))} if few else {"results": str(folder / "results.csv")}
+        )
     else:
         _print_cases(results.cases)
         click.echo(f"\nThe report is in {folder / 'report.md'}, the numbers in {folder / 'results.csv'}.")
@@ -106,14 +109,15 @@ def solve(
       slipstick solve law/flow-line --set items=3 --set 'once=10 us' --set 'longest=3 us'
     """
     from slipstick.report.answer_text import answer_text
+    from slipstick.report.document import answer_document
     from slipstick.schema.load import Library
     from slipstick.study.run import answer_scene
 
     _check_methods(methods)
     settings = {**_references(model, machine, workload), **_nodes(changes)}
-    answer, bound, _ = answer_scene(settings, Library(), given=[change.partition("=")[0] for change in changes])
+    answer, bound, _ = answer_scene(settings, Library())
     if as_json:
-        _print_json({"answers": [_as_json(answer)]})
+        _print_json({"answers": [answer_document(answer)]})
     elif answer.failed:
         raise NoAnswerError(answer.failed)
     else:
@@ -144,8 +148,9 @@ def explain(model: str, machine: str | None, workload: str | None, changes: Sequ
 
         machine = names("machine")[0]
         click.echo(f"with the numbers of {machine}; choose another with --machine", err=True)
-    subject = explained({**_references(model, machine, workload), **_nodes(changes)})
-    click.echo(explain_latex(subject) if latex else explain_text(subject))
+    found = explained({**_references(model, machine, workload), **_nodes(changes)})
+    words = explain_latex if latex else explain_text
+    click.echo(words(found.name, found.title, found.source, found.subject, found.entries, found.structure), nl=False)
     return DONE
 
 
@@ -242,7 +247,8 @@ class _Progress:
     """A bar on standard error for whatever takes over a second; silent where tqdm is not installed."""
 
     def __init__(self, total: int) -> None:
-        self._total, self._bar = total, None
+        self._total = total
+        self._bar: Any = None
 
     def __enter__(self) -> Any:
         try:
@@ -310,54 +316,13 @@ def _print_json(document: dict[str, Any]) -> None:
     click.echo(json.dumps({"slipstick": __version__, **document, "problems": []}, allow_nan=False))
 
 
-def _as_json(answer: Answer) -> dict[str, Any]:
-    """Lay an answer out as the JSON contract has it."""
-    values = {
-        name: {"value": each.value, "unit": each.unit, "low": each.low, "high": each.high}
-        for name, each in answer.values.items()
-    }
-    return {
-        "model": answer.model,
-        "method": answer.method,
-        "point": dict(answer.point),
-        "given": dict(answer.given),
-        "values": values,
-        "account": dict(answer.account),
-        "technology": dict(answer.technology),
-        "steps": dict(answer.steps),
-        "useful": list(answer.useful),
-        "share": {name: dict(each) for name, each in answer.share.items()},
-        "gradient": {name: dict(each) for name, each in answer.gradient.items()},
-        "exact": answer.exact,
-        "failed": answer.failed,
-        "notes": list(answer.notes),
-        "limits": [
-            {
-                "pipeline": limit.pipeline,
-                "stage": limit.stage,
-                "stages": dict(limit.stages),
-                "takeovers": [
-                    {"path": each.path, "value": each.value, "unit": each.unit, "stage": each.stage}
-                    for each in limit.takeovers
-                ],
-            }
-            for limit in answer.limits
-        ],
-    }
-
-
-def _print_cases(cases: dict[str, Answer] | Any) -> None:
+def _print_cases(cases: Mapping[str, Answer]) -> None:
     from slipstick.report.words import plain_table, quantity
 
-    rows = [
-        [
-            name,
-            answer.model,
-            answer.failed
-            or quantity(next(iter(answer.values.values())).value, next(iter(answer.values.values())).unit),
-        ]
-        for name, answer in cases.items()
-    ]
+    rows = []
+    for name, answer in cases.items():
+        first = next(iter(answer.values.values()), None)
+        rows.append([name, answer.model, quantity(first.value, first.unit) if first else f"failed: {answer.failed}"])
     click.echo(plain_table(["case", "model", "answer"], rows))
 
 

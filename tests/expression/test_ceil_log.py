@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from slipstick.expression.nodes import Number, Parameter, ceil_log, log2
 from slipstick.expression.tape import Tape
 from tests.strategies import quick

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from slipstick.expression.dimension import BASES, BYTES, COUNT, RATE, TIME, TIME_PER_BYTE, Dimension
 from tests.strategies import quick
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from slipstick.expression.dimension import COUNT, TIME
 from slipstick.expression.nodes import (
     Booked,

@@ -8,6 +8,7 @@ import pytest
 import sympy
 from hypothesis import given
 from hypothesis import strategies as st
+
 from slipstick.expression.dimension import COUNT, TIME
 from slipstick.expression.nodes import (
     Booked,
@@ -148,7 +149,7 @@ def test_a_part_in_many_places_does_not_make_a_text_of_a_million_pages() -> None
     expr: Expr = A
     for _ in range(60):
         expr = expr + expr
-    assert text(expr) == "... + ..."
+    assert text(expr) == "..."
     assert len({expr, expr}) == 1
     assert Tape([expr]).run({})[0].tolist() == [2.0**61]
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy
+
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import Expr, Parameter
 from slipstick.expression.symbolic import to_sympy

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from slipstick.expression.dimension import BYTES
 from slipstick.expression.nodes import Parameter
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model
 from slipstick.program import PROGRAMS
-from slipstick.solve.closed_form import solve
+from slipstick.solve.closed_form import ClosedForm, solve
 from tests.paper import NETWORKS, PAPER, US, diff_request, lock, machine, page_fault
 from tests.strategies import machines, microseconds, quick
 
-ALL = {
+ALL: dict[str, Callable[[str], Model]] = {
     "page-fault": page_fault,
     "diff-request": lambda network: diff_request(4, network, "III"),
     "lock": lambda network: lock(network, 3),
@@ -34,8 +35,6 @@ def moved(model: Model, change: Mapping[str, float]) -> dict[str, float]:
 
 
 def value(model: Model, name: str) -> float:
-    from slipstick.solve.closed_form import ClosedForm
-
     found = ClosedForm(model).tape.parameters[name].value
     assert found is not None
     return found

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from slipstick.answer import Answer
 from slipstick.solve.closed_form import solve
 from tests.paper import NETWORKS, PAPER, US, diff_request, lock, page_fault
@@ -181,7 +182,8 @@ def test_fast_ethernet_locks_fit_a_smaller_offset() -> None:
 
     def protocol(parties: int, added: float) -> int:
         sizes = [24] * (parties - 1) + [4]
-        return round(sum(2 * (fixed + per_byte * (size + added)) for size in sizes))
+        whole: float = sum(2 * (fixed + per_byte * (size + added)) for size in sizes)
+        return round(whole)
 
     printed = {parties: PAPER["table_6"]["fast-ethernet"][parties]["protocol"] for parties in (2, 3)}
     fits = [added for added in range(60) if all(protocol(parties, added) == printed[parties] for parties in (2, 3))]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from slipstick.answer import Answer
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.dimension import COUNT, TIME
@@ -300,7 +301,7 @@ def test_columns_hold_what_answers_hold() -> None:
     columns = swept.columns()
     for index in range(3):
         answer = swept.answer(index)
-        assert {name for name in answer.values} == {
+        assert set(answer.values) == {
             name
             for name, column in columns.items()
             if math.isfinite(column[index]) and name.partition("[")[0] not in ("account", "technology", "step", "once")
@@ -322,14 +323,14 @@ def test_a_point_without_an_answer_does_not_spoil_the_others() -> None:
     swept = ClosedForm(model).points({"speed": np.array([2.0, 0.0])})
     assert swept.answer(0)["time"] == 0.5
     assert swept.answer(1).failed == ("the time of model comes out as inf s: a value is too large, or a divisor is 0")
-    with pytest.raises(NoAnswerError, match="^the time of model comes out as inf s"):
+    with pytest.raises(NoAnswerError, match=r"^the time of model comes out as inf s"):
         solve(model, {"speed": 0.0})
 
 
 def test_the_fast_path_refuses_misspelt_names_and_gives_every_point() -> None:
     form = ClosedForm(closed(A, 3))
     assert form.times({"population.processors": np.array([1.0, 2.0])}).tolist() == [1.0, 1.0]
-    with pytest.raises(ModelError, match="^no parameter is named population.processor; "):
+    with pytest.raises(ModelError, match=r"^no parameter is named population.processor; "):
         form.times({"population.processor": 3.0})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from slipstick.expression.nodes import Parameter
 from slipstick.model.activity import (
     Activity,

@@ -19,9 +19,14 @@ _LARGEST = int(np.finfo(np.float64).max)
 
 
 def _fold(function: np.ufunc) -> Kernel:
+    """Combine operands from left to right; as long as they hold for all points, one number does."""
+
     def kernel(args: Sequence[Array], out: Array) -> None:
-        function(args[0], args[1], out=out)
-        for arg in args[2:]:
+        first, *rest = args
+        while len(rest) > 1 and len(first) == len(rest[0]) == 1:
+            first = function(first, rest.pop(0))
+        function(first, rest[0], out=out)
+        for arg in rest[1:]:
             function(out, arg, out=out)
 
     return kernel
@@ -29,7 +34,9 @@ def _fold(function: np.ufunc) -> Kernel:
 
 def _select(args: Sequence[Array], out: Array) -> None:
     x, limit, below, above = args
-    out[...] = np.where(x <= limit, below, above)
+    chosen = x <= limit
+    np.copyto(out, above)
+    np.copyto(out, below, where=chosen)
 
 
 def _ceil_log(args: Sequence[Array], out: Array) -> None:

@@ -77,6 +77,14 @@ def _terms(arg: Any) -> tuple[Any, ...]:
     return tuple(arg.args) if arg.is_Add else (arg,)
 
 
+def _ranges(sympy: Any, args: list[Any]) -> Any:
+    # Piecewise itself would solve a condition with another range in it, which may never end.
+    x, limit, below, above = args
+    first, other = (below, sympy.Le(x, limit, evaluate=False)), (above, sympy.true)
+    pairs = (sympy.Basic.__new__(sympy.functions.elementary.piecewise.ExprCondPair, *each) for each in (first, other))
+    return sympy.Basic.__new__(sympy.Piecewise, *pairs)
+
+
 def _levels(sympy: Any, args: list[Any]) -> Any:
     return sympy.ceiling(sympy.log(args[0]) / sympy.log(args[1]), evaluate=False)
 
@@ -94,5 +102,5 @@ _RULES: dict[str, Callable[[Any, list[Any]], Any]] = {
     "log2": lambda sympy, args: sympy.log(args[0]) / sympy.log(2),
     "sqrt": lambda sympy, args: sympy.sqrt(args[0]),
     "ceil_log": _levels,
-    "select": lambda sympy, args: sympy.Piecewise((args[2], args[0] <= args[1]), (args[3], True), evaluate=False),
+    "select": _ranges,
 }

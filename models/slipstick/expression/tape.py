@@ -18,8 +18,8 @@ from slipstick.expression.nodes import Booked, Expr, Number, Operation, Paramete
 
 __all__ = ["CHUNK", "Derivatives", "Tape"]
 
-CHUNK = 8192
-"""Points a chunk: 64 KiB a buffer, a handful of buffers in a second-level cache."""
+CHUNK = 16_384
+"""Points a chunk: 128 KiB a buffer, so a handful of buffers fit a second-level cache; see benchmarks/closed_form.py."""
 
 Values = Mapping[str, "Array | float"]
 
@@ -183,25 +183,29 @@ class Tape:
             registers[each.out] = out
 
     def _run_chunks(self, registers: dict[int, Array], varying: set[int], points: int) -> list[Array]:
-        results = [np.empty(points) for _ in self._outputs]
         steps = [each for each in self._instructions if each.out in varying]
-        slot, count = _slots(steps, set(self._outputs))
+        sources = [_owner(register, steps) for register in self._outputs]
+        slot, count = _slots(steps, set(sources))
         buffers = [np.empty(min(CHUNK, points)) for _ in range(count)]
+        # An output is computed where it is to stay, which saves a copy of every chunk.
+        finals = {register: np.empty(points) for register in sources if register in slot}
         inputs = [register for register in self._inputs if register in varying]
+        steps = [each for each in steps if each.operator != "booked"]
+        reads = {each.out: [_owner(arg, self._instructions) for arg in each.args] for each in steps}
+        local = dict(registers)
         for start in range(0, points, CHUNK):
             stop = min(start + CHUNK, points)
-            local = dict(registers)
-            local.update((register, registers[register][start:stop]) for register in inputs)
+            for register in inputs:
+                local[register] = registers[register][start:stop]
             for each in steps:
-                args = [local[arg] for arg in each.args]
-                if each.operator == "booked":
-                    local[each.out] = args[0]
-                    continue
-                local[each.out] = out = buffers[slot[each.out]][: stop - start]
-                KERNELS[each.operator](args, out)
-            for result, register in zip(results, self._outputs, strict=True):
-                result[start:stop] = local[register]
-        return results
+                whole = finals.get(each.out)
+                out = buffers[slot[each.out]][: stop - start] if whole is None else whole[start:stop]
+                KERNELS[each.operator]([local[arg] for arg in reads[each.out]], out)
+                local[each.out] = out
+        return [
+            finals[source] if source in finals else np.array(np.broadcast_to(registers[source], (points,)))
+            for source in sources
+        ]
 
     def _adjoints(self, registers: Mapping[int, Array], output: int, points: int) -> dict[int, Array]:
         bars: dict[int, Array] = {output: np.ones(points)}
@@ -241,6 +245,14 @@ def _points(registers: Mapping[int, Array]) -> int:
     return lengths[0] if lengths else 1
 
 
+def _owner(register: int, instructions: Sequence[Instruction]) -> int:
+    """Look through labels to the register that holds the value."""
+    alias = {each.out: each.args[0] for each in instructions if each.operator == "booked"}
+    while register in alias:
+        register = alias[register]
+    return register
+
+
 def _slots(steps: Sequence[Instruction], kept: set[int]) -> tuple[dict[int, int], int]:
     """Assign buffers so that a result's buffer is reused once nobody reads the result any more."""
     alias = {each.out: each.args[0] for each in steps if each.operator == "booked"}
@@ -250,7 +262,7 @@ def _slots(steps: Sequence[Instruction], kept: set[int]) -> tuple[dict[int, int]
             register = alias[register]
         return register
 
-    last_read = {owner(register): len(steps) for register in kept}
+    last_read = dict.fromkeys(kept, len(steps))
     for index, each in enumerate(steps):
         for arg in map(owner, each.args):
             last_read[arg] = max(last_read.get(arg, 0), index)

@@ -301,7 +301,7 @@ def parallel(*bodies: Activity, name: str | None = None) -> Stage:
     return Stage("parallel", bodies, _stage_name(name, bodies))
 
 
-def pipeline(stages: Sequence[Stage], items: Like, name: str = "pipeline") -> Pipeline:
+def pipeline(stages: Sequence[Stage | Activity], items: Like, name: str = "pipeline") -> Pipeline:
     """Pass items, all ready at the start, through stages.
 
     Parameters

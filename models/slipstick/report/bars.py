@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from slipstick.answer import Answer
 from slipstick.expression.dimension import Dimension
+from slipstick.model.activity import TECHNOLOGIES
 from slipstick.report.scales import tilt
 from slipstick.report.style import FILLS, axis_title, sheet, title_of
 from slipstick.report.values import unit_of, value_of
@@ -37,19 +38,22 @@ def draw_bars(results: Results, spec: BarsSpec) -> Figure:
     spec : what to draw
     """
     parts, unit = stacks(results, spec), _unit(results, spec)
-    table = np.array([[parts[case].get(label, 0.0) for case in spec.cases] for label in _labels(parts)])
-    table = table.reshape(len(_labels(parts)), len(spec.cases))
+    fills = _fills(results, spec)
+    labels = [label for label in fills if any(bar.get(label) for bar in parts.values())]
+    table = np.array([[parts[case].get(label, 0.0) for case in spec.cases] for label in labels])
+    table = table.reshape(len(labels), len(spec.cases))
     totals = table.sum(axis=0)
     place = max(0.85, min(1.5, 9.0 / len(spec.cases)))
     longest = max(map(len, spec.cases)) * _UPRIGHT_LABEL
     tilted = longest > place
     figure = sheet(max(4.6, 3.0 + place * len(spec.cases)), 4.2 + (0.6 * min(longest, 3.0) if tilted else 0.0))
     axes = figure.subplots()
+    what = "time" if unit == "s" else "sum"
     shown, factor = ("%", 0.01) if spec.share else choose(totals.tolist(), Dimension.of(unit))
     heights = _shares(table, totals) if spec.share else table
-    _stack(axes, heights / factor, _labels(parts))
+    _stack(axes, heights / factor, {label: fills[label] for label in labels})
     _totals(axes, heights.sum(axis=0) / factor, [quantity(float(each), unit) for each in totals])
-    axes.set_ylabel(axis_title(f"share of {_what(spec)}" if spec.share else _what(spec), shown))
+    axes.set_ylabel(axis_title(f"share of the {what}" if spec.share else what, shown))
     axes.set_xlabel("case")
     axes.set_xticks(range(len(spec.cases)), spec.cases)
     if tilted:
@@ -77,19 +81,21 @@ def _parts(answer: Answer, spec: BarsSpec) -> dict[str, float]:
     return {label: sum(each for each in values if each is not None) for label, values in found.items()}
 
 
-def _labels(parts: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """List what any bar has some of, in the order of first appearance."""
-    return list(dict.fromkeys(label for bar in parts.values() for label, part in bar.items() if part))
+def _fills(results: Results, spec: BarsSpec) -> dict[str, int]:
+    """Give each label its place in the bars and its fill: the same in all pictures of a report."""
+    if spec.stack == "technology":
+        names: Iterable[str] = TECHNOLOGIES
+    elif spec.stack == "component":
+        names = (name for answer in results.cases.values() for name in answer.account)
+    else:
+        names = spec.stack
+    return {name: index for index, name in enumerate(dict.fromkeys(names))}
 
 
 def _unit(results: Results, spec: BarsSpec) -> str:
     if isinstance(spec.stack, str):
         return "s"
     return unit_of(results, next(name for names in spec.stack.values() for name in names))
-
-
-def _what(spec: BarsSpec) -> str:
-    return "time of a cycle" if isinstance(spec.stack, str) else "sum"
 
 
 def _kind(spec: BarsSpec) -> str:
@@ -102,10 +108,10 @@ def _shares(table: Array, totals: Array) -> Array:
     return np.asarray(np.divide(table, totals, out=np.zeros_like(table), where=totals > 0))
 
 
-def _stack(axes: Axes, heights: Array, labels: list[str]) -> None:
+def _stack(axes: Axes, heights: Array, fills: Mapping[str, int]) -> None:
     below = np.zeros(heights.shape[1])
-    for index, (label, each) in enumerate(zip(labels, heights, strict=True)):
-        colour, hatch = FILLS[index % len(FILLS)]
+    for (label, fill), each in zip(fills.items(), heights, strict=True):
+        colour, hatch = FILLS[fill % len(FILLS)]
         axes.bar(
             np.arange(len(each)),
             each,
@@ -115,7 +121,7 @@ def _stack(axes: Axes, heights: Array, labels: list[str]) -> None:
             hatch=hatch,
             edgecolor="black",
             linewidth=0.6,
-            label=label if not label.startswith("_") else f" {label}",
+            label=label,
         )
         below = below + each
 

@@ -88,7 +88,7 @@ def _side_by_side(table: Comparison, marked: list[list[str]]) -> str:
     rows = [
         [
             escape(row.label),
-            *(text for cell, mark in zip(row.cells, marks, strict=True) for text in (*_pair(cell), mark)),
+            *(text for cell, mark in zip(row.cells, marks, strict=True) for text in (*_pair(cell, row.measured), mark)),
         ]
         for row, marks in zip(table.rows, marked, strict=True)
     ]
@@ -99,20 +99,22 @@ def _below_each_other(table: Comparison, marked: list[list[str]]) -> str:
     head = ["row", f"[{table.unit}]", *map(escape, table.columns)]
     rows = []
     for row, marks in zip(table.rows, marked, strict=True):
-        computed, printed = zip(*map(_pair, row.cells), strict=True)
+        computed, printed = zip(*(_pair(cell, row.measured) for cell in row.cells), strict=True)
         rows.append([escape(row.label), "computed", *computed])
         rows.append(["", "measured" if row.measured else "printed", *printed])
         rows.append(["", "error" if row.measured else "difference", *marks])
     return markdown_table(head, rows, range(2, len(head)))
 
 
-def _pair(cell: Cell) -> tuple[str, str]:
-    computed = NOTHING if cell.computed is None else f"{cell.computed:.{_decimals(cell)}f}"
+def _pair(cell: Cell, measured: bool = False) -> tuple[str, str]:
+    computed = NOTHING if cell.computed is None else f"{cell.computed:.{_decimals(cell, measured)}f}"
     return computed, NOTHING if cell.printed is None else f"{cell.printed:.10g}"
 
 
-def _decimals(cell: Cell) -> int:
-    """Give one digit more than the printed ones, by the rounding that is allowed for."""
+def _decimals(cell: Cell, measured: bool = False) -> int:
+    """Give one digit more than the printed ones, by the rounding that is allowed for; a measurement has one."""
+    if measured:
+        return 1
     return max(0, 1 - math.floor(math.log10(2 * cell.within) + 1e-9)) if cell.within > 0 else 4
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.expression.dimension import Dimension
-from slipstick.report.scales import tilt
+from slipstick.report.scales import logarithmic, tilt
 from slipstick.report.style import axis_title, ink_on, sheet, title_of
 from slipstick.report.values import axis_of, split_name, sweep_called
 from slipstick.report.words import quantity, short_path
@@ -30,8 +30,9 @@ _MOST_WRITTEN = 14  # a map with more cells along a side has no text in them
 _MOST_TICKS = 12
 _SHADES = "cividis"  # its grey values rise steadily
 _CATEGORIES = ("#ffffff", "#9fc5e8", "#f6d78b", "#6f9f7f", "#e8a090", "#b9b9b9", "#7a6f9f", "#dff0d8")
-_MOST_SHAPES = 1600
+_MOST_SHAPES = 600
 _MOST_LETTERS = 60
+_WIDE = 30  # values further apart than this have shades by their logarithm
 
 
 def draw_map(results: Results, spec: MapSpec) -> Figure:
@@ -101,11 +102,14 @@ def _shades(axes: Axes, sweep: Sweep, spec: MapSpec, at: Indices) -> None:
     values = np.where(at >= 0, column[at], np.nan)
     unit, factor = choose(values[np.isfinite(values)].tolist(), Dimension.of(sweep.units[spec.value]))
     shown = np.ma.masked_invalid(values / factor)
-    image = axes.pcolormesh(shown, cmap=_SHADES, **_cells(at))
+    wide = bool(shown.count()) and shown.min() > 0 and shown.max() > _WIDE * shown.min()
+    image = axes.pcolormesh(shown, cmap=_SHADES, norm="log" if wide else None, **_cells(at))
     if not shown.count():
         image.set_clim(0, 1)
         axes.text(0.5, 0.5, "no point has a value", transform=axes.transAxes, ha="center", backgroundcolor="white")
-    axes.figure.colorbar(image, ax=axes, label=axis_title(spec.value, unit), pad=0.02)
+    bar = axes.figure.colorbar(image, ax=axes, label=axis_title(spec.value, unit), pad=0.02)
+    if wide:
+        logarithmic(bar.ax.yaxis, values[np.isfinite(values)] / factor)
     if max(at.shape) <= _MOST_WRITTEN:
         for (row, place), value in np.ndenumerate(values / factor):
             if np.isfinite(value):
@@ -160,6 +164,16 @@ def _borders(axes: Axes, places: Indices) -> None:
     axes.add_collection(LineCollection([*upright, *level], colors="black", linewidths=1.4))
 
 
+def _spacing(count: int) -> int:
+    """Say every how many cells there is a tick; a spacing that ends on the last cell is likely to meet round values.
+
+    >>> _spacing(12), _spacing(33), _spacing(100)
+    (1, 4, 9)
+    """
+    least = -(-count // _MOST_TICKS)
+    return next((every for every in range(least, 2 * least + 1) if (count - 1) % every == 0), least)
+
+
 def _ticks(axes: Axes, axis: Axis, side: str) -> str:
     """Write the values of an axis at their cells, all or every so many; give the title of the axis."""
     if axis.named:
@@ -167,7 +181,7 @@ def _ticks(axes: Axes, axis: Axis, side: str) -> str:
     else:
         unit, factor = choose([float(value) for value in axis.values], Dimension.of(axis.unit))
         title, words = axis_title(short_path(axis.path), unit), [f"{float(v) / factor:.4g}" for v in axis.values]
-    every = -(-len(words) // _MOST_TICKS)
+    every = _spacing(len(words))
     places = np.arange(0, len(words), every) + 0.5
     if side == "y":
         axes.set_yticks(places, words[::every])

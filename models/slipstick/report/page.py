@@ -40,7 +40,7 @@ def page(results: Results, study: StudySpec, pictures: Mapping[str, Sequence[str
         _cases(results, study.answer),
         comparison_section(results.comparisons),
         _limits(results),
-        *map(_ranking, results.rankings),
+        _rankings(results),
         sweep_section(results, study.answer),
         _pictures(study, pictures),
         _notes(results),
@@ -79,7 +79,8 @@ def _case(results: Results, case: str, names: Sequence[str], notes: Notes) -> li
 
 
 def _settings(results: Results, case: str) -> str:
-    settings = results.settings.get(case, {})
+    # The model has a column of its own.
+    settings = {path: text for path, text in results.settings.get(case, {}).items() if path != "model"}
     shown = [f"{code(path)} {escape(text)}" for path, text in list(settings.items())[:_MOST_SETTINGS]]
     more = len(settings) - len(shown)
     return ", ".join([*shown, *([f"and {more} more"] if more else [])])
@@ -117,6 +118,12 @@ def _takeover_rows(case: str, answer: Answer) -> list[list[str]]:
     ]
 
 
+def _rankings(results: Results) -> str:
+    if not results.rankings:
+        return ""
+    return "\n\n".join(["## What would help most", _READING, *map(_ranking, results.rankings)])
+
+
 def _ranking(ranking: Ranking) -> str:
     change = percent(ranking.change)
     head = ["parameter", "meaning", "value", "share", "elasticity", f"time saved by {change} less"]
@@ -132,8 +139,7 @@ def _ranking(ranking: Ranking) -> str:
         for each in ranking.rows
     ]
     parts = [
-        f"## What would help most: {escape(ranking.case)}",
-        _READING,
+        f"### Case {escape(ranking.case)}",
         markdown_table(head, rows, [2, 3, 4, 5]) if rows else "",
         f"Without effect here: {', '.join(map(code, ranking.idle))}." if ranking.idle else "",
     ]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import groupby
+from math import prod
 
 import numpy as np
 
@@ -16,6 +18,7 @@ __all__ = ["sweep_section", "sweep_text"]
 MOST_POINTS = 40
 _MOST_COLUMNS = 8
 _MOST_CHANGES = 12
+_MOST_GROUPS = 12
 
 
 def sweep_section(results: Results, answer: Sequence[str]) -> str:
@@ -76,57 +79,93 @@ def _every_point(sweep: Sweep, names: Sequence[str]) -> str:
     for pipeline, stages in sweep.limits.items():
         head.append(f"limit[{escape(pipeline)}]")
         columns.append([escape(stage) or NOTHING for stage in stages])
-    numbers = range(1, 1 + len(sweep.axes) + len(names))
+    varied = [1 + index for index, axis in enumerate(sweep.axes) if not axis.named]
+    numbers = [*varied, *range(1 + len(sweep.axes), 1 + len(sweep.axes) + len(names))]
     return markdown_table(head, zip(*columns, strict=True), numbers)
 
 
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Points of one case and, while there are few of them, of one place on all axes but the last.
+
+    Parameters
+    ----------
+    tags : the case and the places
+    axes : what varies within
+    indices : of the points [1]
+    """
+
+    tags: tuple[str, ...]
+    axes: tuple[Axis, ...]
+    indices: tuple[int, ...]
+
+
+def _groups(sweep: Sweep) -> list[_Group]:
+    several = prod(len(axis.values) for axis in sweep.axes[:-1])
+    # Where values are varied side by side, every place has one point only.
+    fixed = sweep.axes[:-1] if several <= min(_MOST_GROUPS, len(sweep) // (2 * len(set(sweep.cases)))) else ()
+    found: dict[tuple[str, ...], list[int]] = {}
+    for index, case in enumerate(sweep.cases):
+        places = (_axis_value(axis, sweep.points[axis.path][index]) for axis in fixed)
+        found.setdefault((case, *places), []).append(index)
+    return [_Group(tags, sweep.axes[len(fixed) :], tuple(indices)) for tags, indices in found.items()]
+
+
 def _extremes(sweep: Sweep, names: Sequence[str]) -> str:
-    """Give the first and the last point of each case, and where each value is least and greatest."""
-    rows = []
-    for case in dict.fromkeys(sweep.cases):
-        places = np.flatnonzero(np.array([each == case for each in sweep.cases]))
+    """Give the first and the last point of each group, and where each value is least and greatest."""
+    rows, groups = [], _groups(sweep)
+    for group in groups:
         for name in names:
-            values = sweep.columns[name][places]
-            known = places[np.isfinite(values)]
-            found = sweep.columns[name][known]
-            spots = [known[0], known[-1], known[found.argmin()], known[found.argmax()]] if len(known) else []
-            texts = [f"{_value(sweep, name, spot)} at {_point(sweep, spot)}" for spot in spots] or [NOTHING] * 4
-            rows.append([escape(case), escape(name), *texts])
-    return markdown_table(["case", "value", "first", "last", "least", "greatest"], rows)
+            values = sweep.columns[name][list(group.indices)]
+            known = np.flatnonzero(np.isfinite(values))
+            spots = (
+                [known[0], known[-1], known[values[known].argmin()], known[values[known].argmax()]]
+                if len(known)
+                else []
+            )
+            texts = [_value_at(sweep, group, name, group.indices[spot]) for spot in spots]
+            rows.append([*map(escape, group.tags), escape(name), *(texts or [NOTHING] * 4)])
+    fixed = sweep.axes[: len(sweep.axes) - len(groups[0].axes)]
+    head = ["case", *(code(axis.path) for axis in fixed), "value", "first", "last", "least", "greatest"]
+    return markdown_table(head, rows)
 
 
 def _known(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def _value(sweep: Sweep, name: str, index: int) -> str:
-    return quantity(float(sweep.columns[name][index]), sweep.units[name])
+def _value_at(sweep: Sweep, group: _Group, name: str, index: int) -> str:
+    return f"{quantity(float(sweep.columns[name][index]), sweep.units[name])} at {_point(sweep, group.axes, index)}"
 
 
-def _point(sweep: Sweep, index: int) -> str:
-    return "(" + ", ".join(escape(_axis_value(axis, sweep.points[axis.path][index])) for axis in sweep.axes) + ")"
+def _point(sweep: Sweep, axes: Sequence[Axis], index: int) -> str:
+    words = [escape(_axis_value(axis, sweep.points[axis.path][index])) for axis in axes]
+    return words[0] if len(words) == 1 else f"({', '.join(words)})"
 
 
 def _stages(sweep: Sweep) -> str:
-    """Say which stage limits each pipeline: along a single axis in order, else by number of points."""
+    """Say which stage limits each pipeline: in order along the last axis, or by number of points."""
     lines = []
     for pipeline, stages in sweep.limits.items():
-        for case in dict.fromkeys(sweep.cases):
-            places = [index for index, each in enumerate(sweep.cases) if each == case and stages[index]]
-            runs = _runs(sweep, stages, places) if len(sweep.axes) == 1 else []
+        for group in _groups(sweep):
+            places = [index for index in group.indices if stages[index]]
+            runs = _runs(sweep, stages, places) if len(group.axes) == 1 else []
             words = "; then ".join(runs) if 0 < len(runs) <= _MOST_CHANGES else _counts(stages, places)
             if words:
-                lines.append(f"- {escape(case)}, limiting stage of {escape(pipeline)}: {words}")
+                lines.append(f"- {escape(', '.join(group.tags))}: {words}")
+        if lines:
+            along = f", along {code(sweep.axes[-1].path)}"
+            lines.insert(
+                0, f"Limiting stage of {escape(pipeline)}{along if len(_groups(sweep)[0].axes) == 1 else ''}:\n"
+            )
     return "\n".join(lines)
 
 
 def _runs(sweep: Sweep, stages: Sequence[str], places: Sequence[int]) -> list[str]:
-    found = []
+    found, axis = [], sweep.axes[-1]
     for stage, run in groupby(places, key=lambda index: stages[index]):
-        inside = list(run)
-        first, last = (
-            escape(_axis_value(sweep.axes[0], sweep.points[sweep.axes[0].path][at])) for at in (inside[0], inside[-1])
-        )
+        inside = [sweep.points[axis.path][index] for index in run]
+        first, last = (escape(_axis_value(axis, value)) for value in (inside[0], inside[-1]))
         found.append(f"{escape(stage)} at {first}" if len(inside) == 1 else f"{escape(stage)} from {first} to {last}")
     return found
 
@@ -146,5 +185,5 @@ def _failures(sweep: Sweep) -> str:
     index, why = next(iter(sweep.failed.items()))
     return (
         f"{counted(len(sweep.failed), 'point has', 'points have')} no answer; the first, "
-        f"{escape(sweep.cases[index])} at {_point(sweep, index)}: {escape(why)}"
+        f"{escape(sweep.cases[index])} at {_point(sweep, sweep.axes, index)}: {escape(why)}"
     )

@@ -14,6 +14,7 @@ from slipstick.expression.dimension import Dimension
 from slipstick.units import choose, show
 
 __all__ = [
+    "NOTHING",
     "WIDTH",
     "Notes",
     "ascii_only",
@@ -36,6 +37,8 @@ WIDTH = 100
 """Columns of a terminal that text has to fit."""
 
 NOTHING = "-"
+"""What stands where there is no value."""
+
 _LONGEST_LABEL = 44
 _NARROWEST = 8  # a column of text is not wrapped below this
 

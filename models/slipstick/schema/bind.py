@@ -61,7 +61,17 @@ def bind(scene: Scene) -> Bound:
     except ModelError as error:
         mark = scene.tree.mark
         raise SpecError([Problem(mark.file, mark.line, mark.column, "", str(error))]) from None
-    return Bound(scene.name, model, parameters, found)
+    return Bound(scene.name, model, parameters, {**found, **_defaults(scene, found)})
+
+
+def _defaults(scene: Scene, found: Mapping[str, Entry]) -> dict[str, Entry]:
+    """Describe the inputs of a program that nobody set and that have a number of their own."""
+    inputs = PROGRAMS[scene.name].inputs if scene.kind == "program" else ()
+    return {
+        each.name: Entry(each.name, Given(each.default, each.dimension, ""), each.meaning, "default of the program")
+        for each in inputs
+        if isinstance(each.default, float) and each.name not in found and each.name not in scene.tree.entries
+    }
 
 
 def machine_of(spec: MachineSpec, name: str = "", prefix: str = "machine") -> Machine:

@@ -72,7 +72,7 @@ def _row(spec: RowSpec, index: int, table: TableSpec, node: Node, answers: Mappi
     return Row(spec.row, cells, spec.measured)
 
 
-def _computed(spec: RowSpec, answer: Answer, factor: float, measured: float | int | None) -> float | None:
+def _computed(spec: RowSpec, answer: Answer, factor: float, measured: float | None) -> float | None:
     found = [value / factor for name in spec.sum if (value := value_of(answer, name)) is not None]
     if measured is not None:
         found.append(float(measured))

@@ -139,7 +139,7 @@ def answer_scene(settings: Settings, library: Library) -> tuple[Answer, Bound, S
     scene = stage(settings, library)
     bound = bind(scene)
     form = form_of(bound.model, bound.parameters)
-    answer = form.points({}).answer(0, given=_given(settings))
+    answer = form.points({}).answer(0, given=_given(settings, bound))
     if isinstance(form, ClosedForm) and answer.limits:
         answer = replace(answer, limits=with_takeovers(form, answer.limits, {}))
     return answer, bound, scene
@@ -158,8 +158,15 @@ def _without_words(value: Any) -> Any:
     return {key: _without_words(each) for key, each in value.items() if key not in ("title", "source", "sources")}
 
 
-def _given(settings: Settings) -> dict[str, float | str]:
-    return {path: node.text if isinstance(node, Scalar) else str(plain(node)) for path, node in settings.items()}
+def _given(settings: Settings, bound: Bound) -> dict[str, float | str]:
+    """Give what was set beside the model's own name: numbers in base units, all else as written."""
+    given: dict[str, float | str] = {}
+    for path, node in settings.items():
+        if path in bound.entries:
+            given[path] = bound.entries[path].given.value
+        elif path != "model":
+            given[path] = node.text if isinstance(node, Scalar) else str(plain(node))
+    return given
 
 
 def _rankings(study: Prepared, answers: Mapping[str, Answer]) -> tuple[Ranking, ...]:

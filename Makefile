@@ -1,0 +1,41 @@
+# Two commands for a fresh machine: `make demo` and `make test`. Python 3.11 or newer is all they need.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+STUDY  ?= dvsm-operations
+
+.PHONY: demo test report format bench clean
+
+demo: $(VENV)/.demo ## set up and run the shipped study
+	$(BIN)/slipstick run $(STUDY)
+
+test: $(VENV)/.test ## set up and run everything that CI runs
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/pytest -q -n auto
+
+report: $(VENV)/.demo ## rebuild every committed report
+	for study in specs/studies/*.yaml; do $(BIN)/slipstick run $$(basename $$study .yaml) || exit 1; done
+
+format: $(VENV)/.test ## put the code in its usual form
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.test ## measurements; see benchmarks/README.md
+	for program in benchmarks/*.py; do $(BIN)/python $$program || exit 1; done
+
+clean: ## forget the environment
+	rm -rf $(VENV)
+
+# One step for each stage of the environment, done again when the lists of libraries change.
+$(VENV)/.demo: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "slipstick needs Python 3.11 or newer; name one with PYTHON=...")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[report]'
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.demo
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test]'
+	@touch $@

@@ -1,0 +1,72 @@
+"""What there is to explain of a model or a law: its equations, its symbols, where they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from slipstick.expression.nodes import Expr
+from slipstick.law import Law
+from slipstick.model.system import Model
+from slipstick.program import PROGRAMS
+from slipstick.schema.bind import bind
+from slipstick.schema.describe import Entry
+from slipstick.schema.load import Library
+from slipstick.schema.nodes import at, plain
+from slipstick.schema.scene import Settings, stage
+from slipstick.solve.closed_form import ClosedForm
+
+__all__ = ["Subject", "explained"]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Something to explain.
+
+    Parameters
+    ----------
+    name, title, source : what it is, and who says so
+    subject : the model, or the law
+    entries : what the specs say of each quantity
+    structure : the time of a model, its steps labelled
+    """
+
+    name: str
+    title: str
+    source: str
+    subject: Model | Law
+    entries: Mapping[str, Entry]
+    structure: Expr | None
+
+
+def explained(settings: Settings) -> Subject:
+    """Gather what there is to explain.
+
+    Raises
+    ------
+    SpecError : something is wrong with the settings
+    """
+    name = str(plain(settings["model"]))
+    if name.startswith("law/"):
+        # A law is explained by its symbols; they need no values.
+        law = stage({"model": settings["model"]}, Library()).name.removeprefix("law/")
+        return _law(law)
+    scene = stage(settings, Library())
+    bound = bind(scene)
+    assert isinstance(bound.model, Model)
+    program = PROGRAMS.get(scene.name)
+    title = program.title if program else _word(scene.tree, "title")
+    source = program.source if program else _word(scene.tree, "source")
+    return Subject(scene.name, title, source, bound.model, bound.entries, ClosedForm(bound.model).time)
+
+
+def _law(name: str) -> Subject:
+    from slipstick.law import ALL as LAWS
+
+    law = LAWS[name]
+    return Subject(f"law/{name}", law.title, law.source, law, {}, None)
+
+
+def _word(tree: object, key: str) -> str:
+    found = at(tree, [key])  # type: ignore[arg-type]
+    return str(plain(found)) if found is not None else ""
