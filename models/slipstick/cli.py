@@ -66,12 +66,12 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
     """
     from slipstick.report.document import answer_document
     from slipstick.report.write import is_current, write
-    from slipstick.study.run import MOST_ANSWERS, prepare
+    from slipstick.study.run import MOST_ANSWERS, prepare, versions
     from slipstick.study.run import run as run_study
 
     folder, command = out or Path("reports") / Path(study).stem, _command(study, changes)
     prepared = prepare(study, _nodes(changes))
-    if resume and not as_json and is_current(folder, prepared.hashes, command):
+    if resume and not as_json and is_current(folder, prepared.hashes, versions(), command):
         click.echo(f"{folder / 'report.md'} is up to date")
         return DONE
     with _Progress(prepared.points) as progress:
@@ -233,14 +233,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return NO_ANSWER
     except SlipstickError as error:
         return _refused([Problem(HERE, 1, 1, "", str(error))], arguments, error)
+    except OSError as error:
+        return _cannot_write(error)
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted; nothing half-written is left", err=True)
         return INTERRUPTED
-    except BrokenPipeError:
+    return status if isinstance(status, int) else DONE
+
+
+def _cannot_write(error: OSError) -> int:
+    if isinstance(error, BrokenPipeError):
         # Whoever read our output has seen enough; keep the interpreter from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
-    return status if isinstance(status, int) else DONE
+    click.echo(
+        f"error: {error.filename or 'output'}: {error.strerror or error}; choose another place with --out", err=True
+    )
+    return WRONG_INPUT
 
 
 class _Progress:

@@ -53,7 +53,7 @@ class Row:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Law:
     """One closed form.
 

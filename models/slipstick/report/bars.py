@@ -12,7 +12,7 @@ from slipstick.expression.dimension import Dimension
 from slipstick.model.activity import TECHNOLOGIES
 from slipstick.report.scales import tilt
 from slipstick.report.style import FILLS, axis_title, sheet, title_of
-from slipstick.report.values import unit_of, value_of
+from slipstick.report.values import case_called, unit_of, value_of
 from slipstick.report.words import quantity
 from slipstick.results import Array, Results
 from slipstick.units import choose
@@ -69,7 +69,7 @@ def draw_bars(results: Results, spec: BarsSpec) -> Figure:
 
 def stacks(results: Results, spec: BarsSpec) -> dict[str, dict[str, float]]:
     """Give the parts of each bar by label, in base units."""
-    return {case: _parts(results.cases[case], spec) for case in spec.cases}
+    return {case: _parts(case_called(results, case), spec) for case in spec.cases}
 
 
 def _parts(answer: Answer, spec: BarsSpec) -> dict[str, float]:

@@ -67,7 +67,7 @@ def _summary(comparisons: Sequence[Comparison]) -> str:
     found = [verdict(cell) for row in rows for cell in row.cells]
     compared = [each for each in found if each in ("agrees", "slip", "miss")]
     text = (
-        f"{counted(len(compared), 'printed cell is', 'printed cells are')} compared: {compared.count('agrees')} agree within rounding, "
+        f"{counted(len(compared), 'printed cell is', 'printed cells are')} compared: {counted(compared.count('agrees'), 'agrees', 'agree')} within rounding, "
         f"{counted(compared.count('slip'), 'is a slip', 'are slips')} of the source, "
         f"{counted(compared.count('miss'), 'is a miss', 'are misses')}."
     )
@@ -75,10 +75,8 @@ def _summary(comparisons: Sequence[Comparison]) -> str:
         text += f" {counted(lost, 'printed cell')} without a computed value."
     measured = [cell for each in comparisons for row in each.rows if row.measured for cell in row.cells]
     if errors := _errors(measured):
-        text += (
-            f" {counted(len(errors), 'measured value is', 'measured values are')} held against: mean absolute error "
-            f"{percent(fmean(map(abs, errors)))}."
-        )
+        mean = percent(fmean(map(abs, errors)))
+        text += f" Against {counted(len(errors), 'measured value')} the mean absolute error is {mean}."
     return text
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from slipstick.expression.dimension import COUNT, Dimension
 from slipstick.report.scales import logarithmic, names_along, plain_ticks
 from slipstick.report.style import STROKES, axis_title, sheet, title_of
-from slipstick.report.values import axis_of, sweep_called
+from slipstick.report.values import axis_of, column_of, sweep_called
 from slipstick.report.words import quantity, short_path
 from slipstick.results import Array, Axis, Results, Sweep
 from slipstick.units import choose
@@ -129,12 +129,13 @@ def lines_of(sweep: Sweep, spec: LinesSpec) -> list[Line]:
     x, lines = _places(sweep, spec.x), []
     groups = _groups(sweep, spec)
     for name in spec.y:
+        column = np.asarray(column_of(sweep, name))
         unit = "" if spec.relative else sweep.units[name]
         alone = sum(sweep.units[other] == sweep.units[name] for other in spec.y) == 1
         alone = alone and not (spec.relative and len(spec.y) > 1)
         for label, points in groups.items():
             ordered = points[np.argsort(x[points], kind="stable")]
-            y = np.asarray(sweep.columns[name])[ordered]
+            y = column[ordered]
             y = _relative(y) if spec.relative else y
             lines.append(Line(name, unit, label if alone else f"{name}, {label}", x[ordered], y))
     return lines
@@ -143,6 +144,8 @@ def lines_of(sweep: Sweep, spec: LinesSpec) -> list[Line]:
 def _groups(sweep: Sweep, spec: LinesSpec) -> dict[str, Array]:
     """Give the indices of each line's points by its label: whatever varies besides x tells lines apart."""
     tags: list[list[str]] = []
+    if spec.series:
+        axis_of(sweep, spec.series)
     for axis in sorted(sweep.axes, key=lambda axis: axis.path != spec.series):
         if axis.path == spec.series or (axis.path != spec.x and len(axis.values) > 1):
             tags.append(_tags(sweep, axis, named=axis.path != spec.series))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from slipstick.expression.dimension import Dimension
 from slipstick.report.scales import logarithmic, tilt
 from slipstick.report.style import axis_title, ink_on, sheet, title_of
-from slipstick.report.values import axis_of, split_name, sweep_called
+from slipstick.report.values import axis_of, case_called, column_of, split_name, stages_of, sweep_called
 from slipstick.report.words import quantity, short_path
 from slipstick.results import Axis, Results, Sweep
 from slipstick.units import choose
@@ -46,6 +46,7 @@ def draw_map(results: Results, spec: MapSpec) -> Figure:
     spec : what to draw
     """
     sweep = sweep_called(results, spec.sweep)
+    case_called(results, spec.case)
     x, y = axis_of(sweep, spec.x), axis_of(sweep, spec.y)
     at = grid_of(sweep, spec)
     wide = max(3.2, min(8.0, 0.62 * len(x.values)))
@@ -98,7 +99,7 @@ def _cut(sweep: Sweep, spec: MapSpec) -> str:
 
 
 def _shades(axes: Axes, sweep: Sweep, spec: MapSpec, at: Indices) -> None:
-    column = np.asarray(sweep.columns[spec.value], dtype=float)
+    column = np.asarray(column_of(sweep, spec.value), dtype=float)
     values = np.where(at >= 0, column[at], np.nan)
     unit, factor = choose(values[np.isfinite(values)].tolist(), Dimension.of(sweep.units[spec.value]))
     shown = np.ma.masked_invalid(values / factor)
@@ -122,7 +123,7 @@ def _categories(axes: Axes, sweep: Sweep, spec: MapSpec, at: Indices) -> None:
     from matplotlib.patches import Patch
 
     pipeline = split_name(spec.value)[1]
-    stages = sweep.limits[pipeline]
+    stages = stages_of(sweep, pipeline)
     names = list(dict.fromkeys(stages[index] for index in at.ravel().tolist() if index >= 0 and stages[index]))
     order = {name: index for index, name in enumerate(names)}
     places = np.array([[order.get(stages[index], -1) if index >= 0 else -1 for index in row] for row in at.tolist()])
@@ -130,10 +131,9 @@ def _categories(axes: Axes, sweep: Sweep, spec: MapSpec, at: Indices) -> None:
     shown = np.ma.masked_less(places, 0)
     axes.pcolormesh(shown, cmap=ListedColormap(colours), vmin=-0.5, vmax=len(colours) - 0.5, **_cells(at))
     letters = [string.ascii_uppercase[index % 26] for index in range(len(names))]
-    if max(at.shape) <= 2 * _MOST_WRITTEN:
-        for (row, place), category in np.ndenumerate(places):
-            if category >= 0:
-                _write(axes, place, row, letters[category], colours[category])
+    for row, place in _lettered(places, len(names)):
+        category = places[row, place]
+        _write(axes, place, row, letters[category], colours[category])
     _borders(axes, places)
     handles = [Patch(facecolor=colour, edgecolor="black", linewidth=0.6) for colour in colours]
     labels = [f"{letter}  {name}" for letter, name in zip(letters, names, strict=True)]
@@ -144,6 +144,14 @@ def _categories(axes: Axes, sweep: Sweep, spec: MapSpec, at: Indices) -> None:
         alignment="left",
         title=f"limiting stage\nof {pipeline}",
     )
+
+
+def _lettered(places: Indices, count: int) -> list[tuple[int, int]]:
+    """Choose the cells that have a letter: all of few; of many, the one nearest to the middle of each category."""
+    cells = [np.argwhere(places == category) for category in range(count)]
+    if max(places.shape) > 2 * _MOST_WRITTEN:
+        cells = [each[[np.square(each - each.mean(axis=0)).sum(axis=1).argmin()]] for each in cells]
+    return [(int(row), int(place)) for each in cells for row, place in each]
 
 
 def _cells(at: Indices) -> dict[str, Any]:

@@ -80,7 +80,7 @@ def _sweep_columns(results: Results, sweep: Sweep, names: Iterable[str]) -> dict
     height = len(sweep)
     axes = {_axis_head(axis): sweep.points[axis.path] for axis in sweep.axes}
     values = {_head(results, name): sweep.columns[name] for name in names if name in sweep.columns}
-    limits = {f"limit[{name}]": list(stages) for name, stages in sweep.limits.items()}
+    limits = {f"limit[{name}]": [stage or None for stage in stages] for name, stages in sweep.limits.items()}
     failed = {"failed": [sweep.failed.get(index) for index in range(height)]} if sweep.failed else {}
     return {"sweep": [sweep.name] * height, "case": list(sweep.cases), **axes, **values, **limits, **failed}
 

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from slipstick.answer import Answer
-from slipstick.results import Axis, Results, Sweep
+from slipstick.errors import UnknownNameError
+from slipstick.results import Array, Axis, Results, Sweep
 
-__all__ = ["axis_of", "limit_of", "limits_in", "split_name", "sweep_called", "unit_of", "value_of"]
+__all__ = [
+    "axis_of",
+    "case_called",
+    "column_of",
+    "limit_of",
+    "limits_in",
+    "split_name",
+    "stages_of",
+    "sweep_called",
+    "unit_of",
+    "value_of",
+]
+
+T = TypeVar("T")
 
 _TABLES: dict[str, Callable[[Answer], Mapping[str, float]]] = {
     "account": lambda answer: answer.account,
@@ -62,14 +77,35 @@ def limits_in(results: Results) -> list[str]:
     return _each_once([*in_cases, *in_sweeps])
 
 
+def case_called(results: Results, name: str) -> Answer:
+    """Find a case by its name; raises UnknownNameError."""
+    return _known("case", name, results.cases)
+
+
 def sweep_called(results: Results, name: str) -> Sweep:
-    """Find a sweep by its name."""
-    return next(sweep for sweep in results.sweeps if sweep.name == name)
+    """Find a sweep by its name; raises UnknownNameError."""
+    return _known("sweep", name, {sweep.name: sweep for sweep in results.sweeps})
 
 
 def axis_of(sweep: Sweep, path: str) -> Axis:
-    """Find the axis that varies a path."""
-    return next(axis for axis in sweep.axes if axis.path == path)
+    """Find the axis that varies a path; raises UnknownNameError."""
+    return _known(f"axis of sweep {sweep.name}", path, {axis.path: axis for axis in sweep.axes})
+
+
+def column_of(sweep: Sweep, name: str) -> Array:
+    """Find the values of a sweep by their name; raises UnknownNameError."""
+    return _known(f"value in sweep {sweep.name}", name, sweep.columns)
+
+
+def stages_of(sweep: Sweep, pipeline: str) -> Sequence[str]:
+    """Find the limiting stage of a pipeline at each point of a sweep; raises UnknownNameError."""
+    return _known(f"limit in sweep {sweep.name}", pipeline, sweep.limits)
+
+
+def _known(kind: str, name: str, known: Mapping[str, T]) -> T:
+    if name not in known:
+        raise UnknownNameError(kind, name, list(known))
+    return known[name]
 
 
 def _each_once(names: Iterable[str]) -> list[str]:

@@ -177,7 +177,8 @@ def plain_table(
     from tabulate import tabulate
 
     right = set(right)
-    widths = [max(len(cell) for cell in each) for each in zip(head, *rows, strict=True)]
+    # tabulate gives a title two blanks more than it needs.
+    widths = [max(len(title) + 2, *map(len, cells)) for title, *cells in zip(head, *rows, strict=True)]
     room = width - 2 * (len(head) - 1)
     while sum(widths) > room:
         widest = max((index for index in range(len(head)) if index not in right), key=lambda index: widths[index])

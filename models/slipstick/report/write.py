@@ -18,7 +18,7 @@ from slipstick.results import Results
 if TYPE_CHECKING:
     from slipstick.schema.study import StudySpec
 
-__all__ = ["INPUTS", "PAGE", "TABLE", "write"]
+__all__ = ["INPUTS", "PAGE", "TABLE", "is_current", "write"]
 
 PAGE, TABLE, INPUTS = "report.md", "results.csv", "inputs.yaml"
 _PICTURES = (".png", ".svg")
@@ -108,15 +108,35 @@ def _plain(value: object) -> object:
     return value.item() if isinstance(value, np.generic) else value
 
 
+def is_current(folder: Path, hashes: Mapping[str, str], versions: Mapping[str, str], command: str) -> bool:
+    """Say whether a folder holds, whole, what the same command on the same files would write."""
+    earlier = _earlier(folder)
+    same = (earlier.get("hashes"), earlier.get("versions"), earlier.get("command")) == (
+        dict(hashes),
+        dict(versions),
+        command,
+    )
+    return same and all((folder / name).is_file() for name in _files(earlier))
+
+
 def _stale(target: Path, names: Sequence[str]) -> list[str]:
     """List the pictures of an earlier run that are not drawn any more."""
+    # The file may have been edited: only pictures, and only in this folder.
+    ours = [name for name in _files(_earlier(target)) if Path(name).name == name and name.endswith(_PICTURES)]
+    return [name for name in ours if name not in names]
+
+
+def _earlier(folder: Path) -> Mapping[str, Any]:
+    """Read what an earlier run said of itself; nothing if it cannot be read."""
     import yaml
 
     try:
-        earlier = yaml.safe_load((target / INPUTS).read_text(encoding="utf-8"))
+        earlier = yaml.safe_load((folder / INPUTS).read_text(encoding="utf-8"))
     except (OSError, ValueError, yaml.YAMLError):
-        return []
-    listed = earlier.get("files", []) if isinstance(earlier, dict) else []
-    # The file may have been edited: only pictures, and only in this folder.
-    ours = [name for name in listed if isinstance(name, str) and Path(name).name == name and name.endswith(_PICTURES)]
-    return [name for name in ours if name not in names]
+        return {}
+    return earlier if isinstance(earlier, dict) else {}
+
+
+def _files(earlier: Mapping[str, Any]) -> list[str]:
+    files = earlier.get("files")
+    return [name for name in files if isinstance(name, str)] if isinstance(files, list) else []

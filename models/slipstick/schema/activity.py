@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Discriminator, Field, StringConstraints, Tag, model_validator
 from pydantic_core import PydanticCustomError
+
 from slipstick.expression.dimension import COUNT, RATE
 from slipstick.schema.quantity import (
     ONE,
@@ -18,12 +19,20 @@ from slipstick.schema.quantity import (
     Quantity,
     TimeFormula,
 )
-from slipstick.schema.spec import Described, Name, Spec
+from slipstick.schema.spec import SPELT, Described, Name, Spec
 
 __all__ = ["ActivitySpec", "Factors", "Item", "PhaseSpec"]
 
 Technology = Literal["application", "software", "system", "protocol", "signal", "adapter", "switch", "wire", "memory"]
-ResourceName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]*(\[[0-9]+\])?$", max_length=64)]
+_LABEL = r"^[A-Za-z][A-Za-z0-9_]*([.-][A-Za-z0-9_]+)*(\[[0-9]+\])?$"
+_WORD = r"^[A-Za-z][A-Za-z0-9_]*$"
+SPELT[_LABEL] = "write a name: letters, digits and _, with single - and . between them, starting with a letter"
+SPELT[_WORD] = "write a name that can stand in arithmetic: letters, digits and _, starting with a letter"
+
+Label = Annotated[str, StringConstraints(pattern=_LABEL, max_length=64)]
+"""A resource, one processor of them included, or a component of the account."""
+
+Word = Annotated[str, StringConstraints(pattern=_WORD, max_length=64)]
 
 Probability = Annotated[Given | Formula, Quantity(COUNT, most=1.0, formula=True)]
 Items = Annotated[Given | Formula, Quantity(COUNT, least=1.0, formula=True)]
@@ -33,9 +42,9 @@ ArrivalRate = Annotated[Given | Formula, Quantity(RATE, least=None, above=0.0, f
 class StepSpec(Spec):
     """What every leaf says of itself."""
 
-    name: ResourceName | None = Field(None, description="what tables call the step; the resource's name by default")
+    name: Name | None = Field(None, description="what tables call the step; the resource's name by default")
     scv: Count | None = Field(None, description="squared coefficient of variation of the time; 0, constant, by default")
-    component: ResourceName = Field("busy", description="what the account books the time to")
+    component: Label = Field("busy", description="what the account books the time to")
     technology: Technology = Field("application", description="technology class: what a what-if scales the time with")
 
 
@@ -48,7 +57,7 @@ class DelaySpec(StepSpec):
 class ServiceSpec(StepSpec):
     """Time spent at a resource."""
 
-    service: ResourceName = Field(description="the resource, or a processor: own, other, each-other, processor[i]")
+    service: Label = Field(description="the resource, or a processor: own, other, each-other, processor[i]")
     time: TimeFormula = Field(description="mean service time")
 
 
@@ -210,11 +219,11 @@ class ActivitySpec(Described):
     """A model written as a file."""
 
     activity: Literal[1] = Field(description="version of this format")
-    parameters: dict[Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.]*$", max_length=256)], AnyQuantity] = Field(
+    parameters: dict[Word, AnyQuantity] = Field(
         default_factory=dict, description="named quantities, or arithmetic on earlier ones, for use in times and counts"
     )
     population: PopulationSpec | None = Field(None, description="who goes through the cycle")
-    useful: list[ResourceName] = Field(["busy"], description="the components that count as useful work")
+    useful: list[Label] = Field(["busy"], description="the components that count as useful work")
     resources: dict[Name, ResourceSpec] = Field(
         default_factory=dict, description="stations, locks and barriers by name"
     )

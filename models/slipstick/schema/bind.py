@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from pydantic import BaseModel
+
 from slipstick.errors import ModelError, Problem, SpecError
 from slipstick.expression.dimension import Dimension
 from slipstick.expression.nodes import Expr, Parameter
@@ -20,9 +21,11 @@ from slipstick.schema.bind_activity import ActivityReader
 from slipstick.schema.bind_formula import read_formula
 from slipstick.schema.describe import Entry, entries, parameters_of
 from slipstick.schema.machine import MachineSpec, NetworkSpec
-from slipstick.schema.nodes import canonical
+from slipstick.schema.nodes import canonical, split
 from slipstick.schema.quantity import Formula, Given
+from slipstick.schema.scalars import short
 from slipstick.schema.scene import Scene
+from slipstick.schema.validate import problem
 
 __all__ = ["Bound", "bind", "machine_of"]
 
@@ -55,13 +58,27 @@ def bind(scene: Scene) -> Bound:
     spec = scene.checked()
     named = (replace(each, path=canonical(scene.tree, each.path)) for each in entries(spec))
     found = {each.path: each for each in named}
-    parameters = parameters_of(found)
+    parameters = _parameters(scene, found)
     try:
         model = _build(scene, spec, parameters)
     except ModelError as error:
         mark = scene.tree.mark
         raise SpecError([Problem(mark.file, mark.line, mark.column, "", str(error))]) from None
     return Bound(scene.name, model, parameters, {**found, **_defaults(scene, found)})
+
+
+def _parameters(scene: Scene, found: Mapping[str, Entry]) -> dict[str, Parameter]:
+    """Make a parameter of each quantity; one that is nested too deep for a name is refused where it stands."""
+    problems = []
+    for path, each in found.items():
+        try:
+            parameters_of({path: each})
+        except ModelError:
+            why = f"the path {short(path)} is too long; use shorter names, or nest less"
+            problems.append(problem(scene.tree, split(path), why))
+    if problems:
+        raise SpecError(problems)
+    return parameters_of(found)
 
 
 def _defaults(scene: Scene, found: Mapping[str, Entry]) -> dict[str, Entry]:
@@ -139,7 +156,13 @@ def _inputs(
         elif isinstance(value, list):
             made[each.name] = tuple(parameters[f"{each.name}.{index}"] for index in range(len(value)))
     known: dict[str, Expr] = dict(parameters)
+    problems: list[Problem] = []
     for name, (formula, dimension) in formulas.items():
         # In the order of the program's inputs; each may use parameters and the formulas before it.
-        made[name] = known[name] = read_formula(scene.tree, (name,), formula, known, dimension)
+        try:
+            made[name] = known[name] = read_formula(scene.tree, (name,), formula, known, dimension)
+        except SpecError as error:
+            problems += error.problems
+    if problems:
+        raise SpecError(problems)
     return made

@@ -11,6 +11,8 @@ from slipstick.expression.dimension import COUNT, RATE, TIME, Dimension
 from slipstick.expression.nodes import Expr, Number, Parameter, zero
 from slipstick.model.activity import (
     Activity,
+    Barrier,
+    Hold,
     Stage,
     Step,
     barrier,
@@ -52,8 +54,9 @@ from slipstick.schema.activity import (
     StationSpec,
 )
 from slipstick.schema.bind_formula import read_formula
-from slipstick.schema.nodes import Node, canonical, join, value_mark
+from slipstick.schema.nodes import Node, canonical
 from slipstick.schema.quantity import Formula, Given
+from slipstick.schema.validate import problem
 
 __all__ = ["ActivityReader"]
 
@@ -74,15 +77,20 @@ class ActivityReader:
     def __init__(self, name: str, tree: Node, spec: ActivitySpec, parameters: Mapping[str, Parameter]) -> None:
         self._name, self._tree, self._spec = name, tree, spec
         self._parameters = parameters
+        self._problems: list[Problem] = []
         self._known = self._read_parameters()
+        self._resources = {name: self._resource(name, each) for name, each in spec.resources.items()}
         self._taken: Counter[str] = Counter()
 
     def model(self) -> Model:
-        """Build the model; raises SpecError for formulas and names that do not fit together."""
+        """Build the model; raises SpecError with every formula and name that does not fit."""
         population = self._population()
-        resources = {name: self._resource(name, each) for name, each in self._spec.resources.items()}
-        made = Model(self._name, population, resources, tuple(self._spec.useful))
+        if self._problems:
+            raise SpecError(self._problems)
+        made = Model(self._name, population, self._resources, tuple(self._spec.useful))
         self._check_useful(made)
+        if self._problems:
+            raise SpecError(self._problems)
         return made
 
     def _read_parameters(self) -> dict[str, Expr]:
@@ -90,11 +98,13 @@ class ActivityReader:
         known: dict[str, Expr] = {}
         for name, value in self._spec.parameters.items():
             loc = ("parameters", name)
-            known[name] = (
-                read_formula(self._tree, loc, value, known, None)
-                if isinstance(value, Formula)
-                else self._parameters[canonical(self._tree, loc)]
-            )
+            if not isinstance(value, Formula):
+                known[name] = self._parameters[canonical(self._tree, loc)]
+                continue
+            try:
+                known[name] = read_formula(self._tree, loc, value, known, None)
+            except SpecError as error:
+                self._problems += error.problems
         return known
 
     def _check_useful(self, model: Model) -> None:
@@ -103,9 +113,8 @@ class ActivityReader:
         components = {step.component for step in model.steps}
         for index, name in enumerate(self._spec.useful):
             if name not in components:
-                self._refuse(
-                    ("useful", index), f"no step has the component {name!r}; there are {', '.join(sorted(components))}"
-                )
+                there = f"there are {', '.join(sorted(components))}" if components else "there are no steps"
+                self._refuse(("useful", index), f"no step has the component {name!r}; {there}")
 
     def _population(self) -> Population:
         spec = self._spec
@@ -140,10 +149,29 @@ class ActivityReader:
         return then(*(self._item(each, (*loc, index)) for index, each in enumerate(items)))
 
     def _item(self, spec: Any, loc: Loc) -> Activity:
+        """Build an item; in the place of one that is wrong stands nothing, so that the rest is read as well."""
         try:
-            return self._made(spec, loc)
+            made = self._made(spec, loc)
         except ModelError as error:
-            raise self._problem(loc, str(error)) from None
+            self._refuse(loc, str(error))
+            return then()
+        self._check_use(made, loc)
+        return made
+
+    def _check_use(self, made: Activity, loc: Loc) -> None:
+        """Refuse a resource that is not there, or of another kind, where it is named."""
+        named: dict[type[Activity], tuple[str, Activity]] = {
+            Step: ("service", made),
+            Barrier: ("barrier", made),
+            Hold: ("hold", hold(made.lock, then()) if isinstance(made, Hold) else made),
+        }
+        if type(made) not in named:
+            return
+        key, alone = named[type(made)]
+        try:
+            Model(self._name, Cyclic(Number(1.0), alone), self._resources)
+        except ModelError as error:
+            self._refuse((*loc, key), str(error))
 
     def _made(self, spec: Any, loc: Loc) -> Activity:
         match spec:
@@ -172,14 +200,14 @@ class ActivityReader:
         scv = 0.0 if spec.scv is None else spec.scv.value
         name = spec.name or self._numbered(resource or "delay")
         if spec.name is not None and self._taken[spec.name]:
-            raise self._problem((*loc, "name"), f"another step is called {spec.name}; give each a name of its own")
+            self._refuse((*loc, "name"), f"another step is called {spec.name}; give each a name of its own")
         self._taken[name] += 1
         return Step(name, time, resource, spec.component, spec.technology, scv)
 
-    def _numbered(self, name: str) -> str:
+    def _numbered(self, name: str, mark: str = "") -> str:
         """Give a step without a name that of its resource, and a number from the second on."""
         number, candidate = 1, name
-        while self._taken[candidate]:
+        while self._taken[f"{mark}{candidate}"]:
             number, candidate = number + 1, f"{name}.{number + 1}"
         return candidate
 
@@ -190,12 +218,12 @@ class ActivityReader:
         if uneven and isinstance(items, Parameter) and items.value is not None:
             # Bodies are counted when the model is built, so their number is not a quantity to vary.
             items = Number(items.value)
-        return pipeline(stages, items, spec.name or self._numbered_pipeline())
-
-    def _numbered_pipeline(self) -> str:
-        self._taken["pipeline "] += 1
-        count = self._taken["pipeline "]
-        return "pipeline" if count == 1 else f"pipeline.{count}"
+        # A space keeps the names of pipelines apart from those of steps.
+        name = spec.name or self._numbered("pipeline", " ")
+        if self._taken[f" {name}"]:
+            self._refuse((*loc, "name"), f"another pipeline is called {name}; give each a name of its own")
+        self._taken[f" {name}"] += 1
+        return pipeline(stages, items, name)
 
     def _stage(self, spec: StageSpec, loc: Loc) -> Stage:
         for kind, make in (("serial", serial), ("parallel", parallel)):
@@ -209,7 +237,11 @@ class ActivityReader:
 
     def _value(self, value: Given | Formula | None, loc: Loc, dimension: Dimension) -> Expr:
         if isinstance(value, Formula):
-            return read_formula(self._tree, loc, value, self._known, dimension)
+            try:
+                return read_formula(self._tree, loc, value, self._known, dimension)
+            except SpecError as error:
+                self._problems += error.problems
+                return Number(1.0, dimension)
         path = canonical(self._tree, loc)
         if path in self._parameters:
             return self._parameters[path]
@@ -217,9 +249,5 @@ class ActivityReader:
         assert value is not None
         return Number(value.value, dimension)
 
-    def _problem(self, loc: Loc, message: str) -> SpecError:
-        mark = value_mark(self._tree, loc)
-        return SpecError([Problem(mark.file, mark.line, mark.column, join(loc), message)])
-
     def _refuse(self, loc: Loc, message: str) -> None:
-        raise self._problem(loc, message)
+        self._problems.append(problem(self._tree, loc, message))

@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Any, NoReturn
 
 import yaml
+
 from slipstick.errors import Problem, SpecError
 from slipstick.schema.nodes import Entry, Listing, Mark, Node, Scalar, Table, join
 from slipstick.schema.scalars import NULLS, meaning, short

@@ -18,6 +18,8 @@ FOLDERS = {
 }
 """Folder of each kind of spec, in the shipped catalogue and in a folder ``specs`` of the user's."""
 
+LONGEST_NAME = 100
+
 
 @cache
 def shipped() -> Path:
@@ -51,8 +53,8 @@ def find(kind: str, reference: str, beside: Path | None = None) -> Path:
         return path if beside is None or path.is_absolute() else beside / path
     for folder in _folders(kind):
         path = folder / f"{reference}.yaml"
-        # A name is looked up, never followed out of the folder.
-        if "/" not in reference and path.is_file():
+        # A name is looked up, never followed out of the folder; what is longer than a name can be is none.
+        if "/" not in reference and len(reference) <= LONGEST_NAME and path.is_file():
             return path
     raise UnknownNameError(kind, reference[:100], names(kind))
 

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pydantic import BaseModel
+
 from slipstick.expression.nodes import Parameter
+from slipstick.schema.nodes import join
 from slipstick.schema.quantity import Given
 from slipstick.schema.spec import Described
 
@@ -42,7 +44,7 @@ def entries(spec: BaseModel, prefix: str = "") -> Iterator[Entry]:
     yield from _entries(spec, prefix, "", _Context())
 
 
-def parameters_of(found: dict[str, Entry]) -> dict[str, Parameter]:
+def parameters_of(found: Mapping[str, Entry]) -> dict[str, Parameter]:
     """Make a parameter of each quantity."""
     return {path: Parameter(path, each.given.dimension, each.given.value) for path, each in found.items()}
 
@@ -63,4 +65,4 @@ def _entries(value: object, path: str, meaning: str, context: _Context) -> Itera
 
 
 def _joined(prefix: str, name: str) -> str:
-    return f"{prefix}.{name}" if prefix else name
+    return f"{prefix}.{join([name])}" if prefix else join([name])

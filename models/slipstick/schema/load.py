@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -13,10 +14,12 @@ from slipstick.errors import Problem, SpecError, UnknownNameError, did_you_mean
 from slipstick.schema.catalogue import FOLDERS, find
 from slipstick.schema.nodes import Mark, Node, Scalar, Table, at, merge, replace
 from slipstick.schema.reader import read_file
+from slipstick.schema.scalars import short
 from slipstick.schema.validate import problems_of
 
 __all__ = ["Library", "kind_of", "spec_model"]
 
+MOST_EXTENDED = 32
 
 _MODELS = {
     "activity": ("slipstick.schema.activity", "ActivitySpec"),
@@ -46,29 +49,32 @@ class Library:
     hashes: dict[str, str] = field(default_factory=dict)
     _trees: dict[Path, Table] = field(default_factory=dict)
 
-    def load(self, kind: str, reference: str, at_mark: Mark | None = None, _open: tuple[Path, ...] = ()) -> Table:
+    def load(
+        self, kind: str, reference: str, at_mark: Mark | None = None, at_path: str = "", _open: tuple[Path, ...] = ()
+    ) -> Table:
         """Read a spec and follow its references.
 
         Parameters
         ----------
         kind : machine, network, workload, activity or study
         reference : name in the catalogue, or path of a file
-        at_mark : where the reference is written, for problems with it
+        at_mark, at_path : where the reference is written, for problems with it
 
         Raises
         ------
         SpecError : all problems found
         """
         beside = Path(at_mark.file).parent if at_mark and at_mark.file.endswith((".yaml", ".yml")) else None
+        mark = at_mark or Mark(reference, 1, 1)
         try:
             path = find(kind, reference, beside)
         except UnknownNameError as error:
-            mark = at_mark or Mark(reference, 1, 1)
-            raise SpecError([Problem(mark.file, mark.line, mark.column, "", str(error))]) from None
-        if path in _open:
-            chain = " extends ".join(each.stem for each in (*_open, path))
-            mark = at_mark or Mark(str(path), 1, 1)
-            raise SpecError([Problem(mark.file, mark.line, mark.column, "extends", f"goes in a circle: {chain}")])
+            raise SpecError([Problem(mark.file, mark.line, mark.column, at_path, str(error))]) from None
+        why = _endless(path, _open)
+        if beside is not None and not os.path.lexists(path):
+            why = f"there is no file {short(str(path))}; check its name"
+        if why:
+            raise SpecError([Problem(mark.file, mark.line, mark.column, at_path, why)])
         tree = self._read(path)
         _check_kind(kind, tree)
         return self._resolved(kind, tree, (*_open, path))
@@ -90,7 +96,9 @@ class Library:
         if kind == "machine":
             network = at(based, ["network"])
             if isinstance(network, Scalar) and isinstance(network.value, str):
-                based = _table(replace(based, ["network"], self.load("network", network.value, network.mark)))
+                based = _table(
+                    replace(based, ["network"], self.load("network", network.value, network.mark, "network"))
+                )
             elif isinstance(network, Table):
                 based = _table(replace(based, ["network"], self.resolve("network", network)))
         return based
@@ -100,10 +108,9 @@ class Library:
         try:
             return self.resolve(kind, tree, _open)
         except SpecError as error:
-            if "extends" in tree.entries:
-                raise
-            told = {(each.file, each.line, each.column) for each in error.problems}
-            others = [each for each in problems_of(spec_model(kind), tree) if each.place not in told]
+            told = {each.place for each in error.problems}
+            found = problems_of(spec_model(kind), tree, partial="extends" in tree.entries)
+            others = [each for each in found if each.place not in told]
             raise SpecError([*error.problems, *others]) from None
 
     def _read(self, path: Path) -> Table:
@@ -118,7 +125,14 @@ class Library:
         if not (isinstance(base, Scalar) and isinstance(base.value, str) and base.value):
             return tree
         own = Table({key: entry for key, entry in tree.entries.items() if key != "extends"}, tree.mark)
-        return _table(merge(self.load(kind, base.value, base.mark, _open), own))
+        return _table(merge(self.load(kind, base.value, base.mark, "extends", _open), own))
+
+
+def _endless(path: Path, open_: tuple[Path, ...]) -> str:
+    """Say why a chain of `extends` is not followed any further; nothing if it is."""
+    if os.path.abspath(path) in map(os.path.abspath, open_):
+        return "goes in a circle: " + " extends ".join(each.stem for each in (*open_, path))
+    return f"extends more than {MOST_EXTENDED} others, one after the other" if len(open_) > MOST_EXTENDED else ""
 
 
 def kind_of(tree: Table) -> str:
@@ -128,9 +142,8 @@ def kind_of(tree: Table) -> str:
     ------
     SpecError : the first key is no kind
     """
-    key, entry = next(iter(tree.entries.items()))
+    key, mark = next(((key, entry.key_mark) for key, entry in tree.entries.items()), ("", tree.mark))
     if key not in FOLDERS:
-        mark = entry.key_mark
         kinds = ", ".join(f"'{kind}: 1'" for kind in FOLDERS)
         raise SpecError(
             [

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
 from slipstick.errors import UnitError, did_you_mean
 from slipstick.expression.dimension import BYTES, COUNT, RATE, TIME, TIME_PER_BYTE, Dimension
 from slipstick.units import parse, show, to_base
@@ -30,6 +32,7 @@ __all__ = [
 ]
 
 _KEYS = ("value", "source", "assumed")
+_OPERATORS = re.compile(r"[(*+]|\A\s*-|\s-\s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,29 +93,28 @@ class Quantity:
             return written
         if isinstance(written, dict):
             return self._read_sourced(written)
-        if (
-            self.formula
-            and isinstance(written, str)
-            and written.strip()[:1].isalpha() | written.strip().startswith("(")
-        ):
+        if self.formula and isinstance(written, str) and written.strip()[:1].isalpha():
             return Formula(written)
         try:
             return self._checked(written)
         except UnitError as error:
+            if self.formula and _OPERATORS.search(written):
+                return Formula(written)
             raise _refused(str(error)) from None
 
     def _read_sourced(self, written: dict[str, Any]) -> Given:
         for key in written:
             if key not in _KEYS:
-                raise _refused(f"a quantity has no key {str(key)!r}{did_you_mean(str(key), _KEYS)}")
+                raise _refused(f"a quantity has no key {str(key)!r}{did_you_mean(str(key), _KEYS)}", key, key=True)
         if "value" not in written:
             raise _refused("a quantity written as keys needs 'value'")
-        inner = self.read(written["value"])
-        if not isinstance(inner, Given):
-            raise _refused("a quantity with a source is a number with its unit, not a formula")
+        inner = replace(self, formula=False).read(written["value"])
         source, assumed = written.get("source", ""), written.get("assumed", False)
-        if not isinstance(source, str) or not isinstance(assumed, bool):
-            raise _refused("'source' is text, and 'assumed' is true or false")
+        if not isinstance(source, str):
+            raise _refused(f"'source' is text; got {_kind(source)}", "source")
+        if not isinstance(assumed, bool):
+            raise _refused(f"'assumed' is true or false; got {_kind(assumed)}", "assumed")
+        assert isinstance(inner, Given)
         return Given(inner.value, inner.dimension, inner.text, source, assumed)
 
     def _checked(self, written: Any) -> Given:
@@ -186,8 +188,9 @@ TimeFormula = Annotated[Given | Formula, Quantity(TIME, formula=True)]
 CountFormula = Annotated[Given | Formula, Quantity(COUNT, formula=True)]
 
 
-def _refused(why: str) -> PydanticCustomError:
-    return PydanticCustomError("quantity", "{why}", {"why": why})
+def _refused(why: str, *at: str, key: bool = False) -> PydanticCustomError:
+    """Refuse a quantity, or the value or key at a place inside it."""
+    return PydanticCustomError("quantity", "{why}", {"why": why, "at": at, "key": key})
 
 
 def _kind(written: Any) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pydantic import BaseModel
+
 from slipstick.errors import Problem, SpecError, UnknownNameError
 from slipstick.law import ALL as LAWS
 from slipstick.program import PROGRAMS
@@ -94,7 +95,7 @@ def _program_scene(name: str, settings: Settings, values: Settings, library: Lib
 def _activity_scene(reference: str, model: Node, values: Settings, library: Library) -> Scene:
     from slipstick.schema.activity import ActivitySpec
 
-    tree = library.load("activity", reference, model.mark)
+    tree = library.load("activity", reference, model.mark, "model")
     name = reference.rpartition("/")[2].removesuffix(".yaml").removesuffix(".yml")
     return Scene("activity", name, _laid_over(tree, values, library), ActivitySpec)
 
@@ -109,7 +110,7 @@ def _law_scene(reference: str, model: Node, values: Settings, library: Library) 
 def _machine(node: Node, library: Library) -> Node:
     if isinstance(node, Table):
         return library.resolve("machine", node)
-    return library.load("machine", _name(node, "machine"), node.mark)
+    return library.load("machine", _name(node, "machine"), node.mark, "machine")
 
 
 def _inputs(program: str, reference: Node, library: Library) -> dict[str, Entry]:
@@ -132,12 +133,13 @@ def _model_of_workload(settings: Settings, library: Library) -> Node:
 
 
 def _workload(reference: Node, library: Library) -> tuple[WorkloadSpec, Table]:
-    tree = library.load("workload", _name(reference, "workload"), reference.mark)
+    tree = library.load("workload", _name(reference, "workload"), reference.mark, "workload")
     return validate(WorkloadSpec, tree), tree
 
 
 def _laid_over(tree: Table, values: Settings, library: Library) -> Table:
-    for path, node in values.items():
+    # The whole before its parts, in whatever order they come: a network, then its adapter.
+    for path, node in sorted(values.items(), key=lambda item: len(split(item[0]))):
         tree = _put(tree, path, node, library)
     return tree
 

@@ -6,9 +6,14 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-__all__ = ["Name", "Note", "Sources", "Spec"]
+__all__ = ["SPELT", "Described", "Name", "Note", "Sources", "Spec"]
 
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", max_length=64)]
+_NAME = r"^[A-Za-z][A-Za-z0-9_]*(-[A-Za-z0-9_]+)*$"
+
+SPELT = {_NAME: "write a name: letters, digits and _, with a single - between them, starting with a letter"}
+"""What may be written, in words, by the pattern that it must match."""
+
+Name = Annotated[str, StringConstraints(pattern=_NAME, max_length=64)]
 """A name without spaces, so that it can stand in a path."""
 
 Note = Annotated[str, StringConstraints(max_length=8000)]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, StringConstraints, model_validator
+from pydantic import Discriminator, Field, StringConstraints, Tag, model_validator
 from pydantic_core import PydanticCustomError
+
 from slipstick.expression.dimension import COUNT
 from slipstick.schema.quantity import Given, Quantity
-from slipstick.schema.spec import Described, Name, Note, Spec
+from slipstick.schema.spec import SPELT, Described, Name, Note, Spec
 
 __all__ = [
     "AxisSpec",
@@ -26,22 +27,23 @@ __all__ = [
 Settings = dict[Annotated[str, StringConstraints(max_length=256)], Any]
 """Values by path; each is checked where it is used, like a written one."""
 
-Column = Annotated[str, StringConstraints(pattern=r"^[a-z_]+(\[[A-Za-z0-9_.:,-]+\])?$", max_length=128)]
+_COLUMN = r"^[a-z_]+(\[[A-Za-z0-9_.:,-]+\])?$"
+SPELT[_COLUMN] = "write a value as answers name it, such as time or account[lock]"
+
+Column = Annotated[str, StringConstraints(pattern=_COLUMN, max_length=128)]
 """A value as answers name it: ``time``, ``account[lock]``, ``step[send.protocol]``."""
 
-Cell = float | int | None
+Cell = float | None
 Fraction = Annotated[Given, Quantity(COUNT, least=None, above=0.0)]
 
 
 class AxisSpec(Spec):
     """A range of values; exactly one of step, count and factor says how dense."""
 
-    model_config = ConfigDict(populate_by_name=True, validate_by_alias=True)
-
     first: Any = Field(alias="from", description="first value, with its unit")
     to: Any = Field(description="last value, with its unit; included where a step meets it")
     step: Any = Field(None, description="difference between neighbours, with its unit")
-    factor: float | int | None = Field(None, description="ratio of neighbours; 2 doubles", gt=0)
+    factor: float | None = Field(None, description="ratio of neighbours; 2 doubles", gt=0)
     count: int | None = Field(None, description="how many values", ge=2, le=1_000_000)
     spacing: Literal["linear", "geometric"] = Field("linear", description="how count values are spread")
 
@@ -54,15 +56,52 @@ class AxisSpec(Spec):
         return self
 
 
+_RANGE = ("from", "to", "step", "factor", "count", "spacing")
+
+
+def _axis_kind(value: Any) -> str | None:
+    if isinstance(value, list):
+        return "list"
+    return "range" if isinstance(value, dict | AxisSpec) else None
+
+
+def _vary_kind(value: Any) -> str | None:
+    """Tell a sweep with a name from values by path: a range has none of a sweep's keys."""
+    if isinstance(value, dict) and not any(key in value for key in _RANGE):
+        return "sweep"
+    return "sweep" if isinstance(value, SweepSpec) else _axis_kind(value)
+
+
+Axis = Annotated[
+    Annotated[list[Any], Tag("list")] | Annotated[AxisSpec, Tag("range")],
+    Discriminator(
+        _axis_kind,
+        custom_error_type="axis",
+        custom_error_message="write a list of values, or a range: from, to, and one of step, factor and count",
+    ),
+]
+
+
 class SweepSpec(Spec):
     """Values varied together."""
 
-    axes: dict[Annotated[str, StringConstraints(max_length=256)], list[Any] | AxisSpec] = Field(
+    axes: dict[Annotated[str, StringConstraints(max_length=256)], Axis] = Field(
         description="values by path: a list, or a range with from and to", min_length=1
     )
     combine: Literal["grid", "zip"] = Field("grid", description="every combination, or value by value")
     cases: list[Name] = Field(["base"], description="the cases to start from", min_length=1)
     where: Note = Field("", description="condition on paths; points that do not meet it are left out")
+
+
+Varied = Annotated[
+    Annotated[SweepSpec, Tag("sweep")] | Annotated[list[Any], Tag("list")] | Annotated[AxisSpec, Tag("range")],
+    Discriminator(
+        _vary_kind,
+        custom_error_type="axis",
+        custom_error_message="write a sweep with axes, a list of values, or a range: from, to, and one of step, "
+        "factor and count",
+    ),
+]
 
 
 class RankSpec(Spec):
@@ -81,7 +120,10 @@ class RowSpec(Spec):
     sum: list[Column] = Field(default_factory=list, description="computed values to add up")
     plus: list[Cell] = Field(default_factory=list, description="measured values to add, one for each column")
     printed: list[Cell] = Field(description="as printed, one for each column; null where nothing is")
-    within: list[Cell] | float | int = Field(0.5, description="how far rounding can carry a cell, in the table's unit")
+    within: Annotated[
+        Annotated[list[Cell], Tag("list")] | Annotated[float, Tag("number")],
+        Discriminator(lambda value: "list" if isinstance(value, list) else "number"),
+    ] = Field(0.5, description="how far rounding can carry a cell, in the table's unit; one for all or one for each")
     measured: bool = Field(False, description="the values are measurements, not predictions")
     slips: dict[Name, Note] = Field(default_factory=dict, description="by column, where the source contradicts itself")
 
@@ -98,7 +140,8 @@ class TableSpec(Spec):
 
     @model_validator(mode="after")
     def _aligned(self) -> TableSpec:
-        for row in self.rows:
+        for index, row in enumerate(self.rows):
+            place = ("rows", index)
             lists = [
                 row.printed,
                 *([row.plus] if row.plus else []),
@@ -109,10 +152,12 @@ class TableSpec(Spec):
                 raise PydanticCustomError(
                     "table",
                     "row {row} must have one cell for each of the {count} columns",
-                    {"row": row.row, "count": len(self.columns)},
+                    {"row": row.row, "count": len(self.columns), "at": place},
                 )
             if not (row.sum or row.plus):
-                raise PydanticCustomError("table", "row {row} needs something to add up: sum or plus", {"row": row.row})
+                raise PydanticCustomError(
+                    "table", "row {row} needs something to add up: sum or plus", {"row": row.row, "at": place}
+                )
         return self
 
 
@@ -129,9 +174,10 @@ class BarsSpec(Drawn):
 
     kind: Literal["bars"] = Field(description="stacked bars")
     cases: list[Name] = Field(description="one bar each", min_length=1)
-    stack: Literal["component", "technology"] | dict[Note, list[Column]] = Field(
-        description="what a bar is made of: components, technology classes, or sums of values by label"
-    )
+    stack: Annotated[
+        Annotated[Literal["component", "technology"], Tag("labels")] | Annotated[dict[Note, list[Column]], Tag("sums")],
+        Discriminator(lambda value: "sums" if isinstance(value, dict) else "labels"),
+    ] = Field(description="what a bar is made of: components, technology classes, or sums of values by label")
     share: bool = Field(False, description="draw shares of the whole instead of times")
 
 
@@ -170,7 +216,7 @@ class StudySpec(Described):
     what_if: dict[Name, Settings] = Field(
         default_factory=dict, description="named differences from the base; use: [names] builds on others"
     )
-    vary: dict[Annotated[str, StringConstraints(max_length=256)], SweepSpec | AxisSpec | list[Any]] = Field(
+    vary: dict[Annotated[str, StringConstraints(max_length=256)], Varied] = Field(
         default_factory=dict, description="sweeps by name, or values by path to vary together"
     )
     answer: list[Column] = Field(["time"], description="the values that results.csv holds", min_length=1)
@@ -181,5 +227,7 @@ class StudySpec(Described):
     @model_validator(mode="after")
     def _base_is_taken(self) -> StudySpec:
         if "base" in self.what_if:
-            raise PydanticCustomError("study", "a difference cannot be called base; that is what it differs from")
+            raise PydanticCustomError(
+                "study", "a difference cannot be called base; that is what it differs from", {"at": ("what_if", "base")}
+            )
         return self

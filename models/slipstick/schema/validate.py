@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Sequence
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, Tag, ValidationError
 
 from slipstick.errors import Problem, SpecError, did_you_mean
 from slipstick.schema.nodes import Node, Table, at, join, key_mark, plain, value_mark
+from slipstick.schema.spec import SPELT
 
 __all__ = ["problem", "problems_of", "validate"]
 
@@ -30,23 +31,29 @@ def validate(model: type[Model], node: Node) -> Model:
         raise SpecError(_problems(model, node, error)) from None
 
 
-def problems_of(model: type[BaseModel], node: Node) -> list[Problem]:
-    """List what is wrong with a tree; nothing if it is a spec of that model."""
+def problems_of(model: type[BaseModel], node: Node, partial: bool = False) -> list[Problem]:
+    """List what is wrong with a tree; nothing if it is a spec of that model.
+
+    Parameters
+    ----------
+    model, node : as for `validate`
+    partial : the tree leaves to another what it does not say, so that nothing is missing
+    """
     try:
-        validate(model, node)
-    except SpecError as error:
-        return list(error.problems)
+        model.model_validate(plain(node))
+    except ValidationError as error:
+        return _problems(model, node, error, partial)
     return []
 
 
 def problem(node: Node, loc: Loc, message: str, key: bool = False) -> Problem:
     """Report a message at the value, or the key, that a location leads to."""
     mark = key_mark(node, loc) if key else value_mark(node, loc)
-    return Problem(mark.file, mark.line, mark.column, join(_written(node, loc)), message)
+    return Problem(mark.file, mark.line, mark.column, join(loc), message)
 
 
-def _problems(model: type[BaseModel], node: Node, error: ValidationError) -> list[Problem]:
-    details = error.errors(include_url=False, include_input=True)
+def _problems(model: type[BaseModel], node: Node, error: ValidationError, partial: bool = False) -> list[Problem]:
+    details = [each for each in error.errors(include_url=False, include_input=True) if not (partial and _whole(each))]
     mistyped = {near for each in details if each["type"] == "extra_forbidden" for near in _meant(model, each["loc"])}
     found = []
     for each in details:
@@ -54,11 +61,21 @@ def _problems(model: type[BaseModel], node: Node, error: ValidationError) -> lis
         if kind == "missing" and (loc[:-1], loc[-1]) in mistyped:
             # The key is there, misspelt; one problem is enough.
             continue
-        found.append(problem(node, loc, _words(model, node, each), key=kind == "extra_forbidden"))
+        context = each.get("ctx", {})
+        written = (*_written(model, loc), *context.get("at", ()))
+        if kind in ("union_tag_invalid", "union_tag_not_found"):
+            written = (*written, context["discriminator"].strip("'"))
+        at_key = kind == "extra_forbidden" or loc[-1:] == (KEY,) or context.get("key", False)
+        found.append(problem(node, written, _words(model, node, each, written), key=at_key))
     return found
 
 
-def _words(model: type[BaseModel], node: Node, each: Any) -> str:
+def _whole(each: Any) -> bool:
+    """Say whether an error is about a spec as a whole: keys missing, or at odds with one another."""
+    return each["type"] == "missing" or each["type"] in _RULES
+
+
+def _words(model: type[BaseModel], node: Node, each: Any, written: Loc) -> str:
     kind, loc, context = each["type"], each["loc"], each.get("ctx", {})
     if kind == "extra_forbidden":
         return f"unknown key{did_you_mean(str(loc[-1]), _keys(model, loc[:-1]))}"
@@ -67,16 +84,29 @@ def _words(model: type[BaseModel], node: Node, each: Any) -> str:
         return f"key {str(loc[-1])!r} is missing" + (f": {about}" if about else "")
     if kind == "literal_error":
         return f"write {context['expected']}; got {_shown(each['input'])}" + _suggestion(each["input"], context)
+    if kind == "union_tag_not_found":
+        return f"key {written[-1]!r} is missing"
+    if kind == "union_tag_invalid":
+        context = {"expected": " or ".join(context["expected_tags"].rsplit(", ", 1))}
+        tag = each["input"][written[-1]]
+        return f"write {context['expected']}; got {_shown(tag)}" + _suggestion(tag, context)
     if kind == "item":
-        return str(each["msg"]) + _item_suggestion(node, loc)
+        return str(each["msg"]) + _item_suggestion(node, written)
+    if kind == "string_pattern_mismatch":
+        return f"{SPELT[context['pattern']]}; got {_shown(each['input'])}"
     if kind in _WORDS:
         return f"{_WORDS[kind](context)}; got {_shown(each['input'])}"
     return str(each["msg"])
 
 
+KEY = "[key]"
+"""What pydantic ends a location with that leads to a key."""
+
+_RULES = ("axis", "population", "ranges", "stage", "study", "table")
+"""The types of error that our specs raise about several keys together."""
+
 _WORDS: dict[str, Callable[[dict[str, Any]], str]] = {
     "string_type": lambda _: "write text, in quotes if it looks like a number",
-    "string_pattern_mismatch": lambda _: "write a name: letters, digits, _ and -, starting with a letter",
     "string_too_long": lambda c: f"at most {c['max_length']} characters",
     "int_type": lambda _: "write a whole number",
     "int_from_float": lambda _: "write a whole number",
@@ -98,7 +128,7 @@ def _suggestion(written: Any, context: dict[str, Any]) -> str:
 
 
 def _item_suggestion(node: Node, loc: Loc) -> str:
-    here = at(node, _written(node, loc))
+    here = at(node, loc)
     keys = list(here.entries) if isinstance(here, Table) else []
     for key in keys:
         words = did_you_mean(key, ("delay", "service", "hold", "fork", "choose", "repeat", "pipeline", "barrier"))
@@ -122,29 +152,26 @@ def _meant(model: type[BaseModel], loc: Loc) -> list[tuple[Loc, str]]:
     return [(loc[:-1], key) for key in _keys(model, loc[:-1]) if words == f"; did you mean {key!r}?"]
 
 
-def _written(node: Node, loc: Loc) -> list[str | int]:
-    """Drop from a location what is not in the file: the tags of unions."""
+def _written(model: type[BaseModel], loc: Loc) -> Loc:
+    """Drop from a location what is not in the file: the tags of unions, and the mark of a key."""
     kept: list[str | int] = []
-    for index, part in enumerate(loc):
-        if at(node, [*kept, part]) is not None or index == len(loc) - 1:
-            if index == len(loc) - 1 and kept and at(node, [*kept, part]) is None and _is_tag(node, kept, part):
-                continue
+    here: Any = model
+    for part in loc:
+        here, is_tag = _step(_bare(here), part)
+        if not is_tag:
             kept.append(part)
-    return kept
-
-
-def _is_tag(node: Node, kept: Sequence[str | int], part: str | int) -> bool:
-    here = at(node, kept)
-    return not isinstance(here, Table) or part in ("station", "lock", "barrier")
+    return tuple(kept)
 
 
 def _keys(model: type[BaseModel], loc: Loc) -> list[str]:
-    return list(_model_at(model, loc).model_fields) if _model_at(model, loc) else []
+    """List the keys of the model at a location, as files spell them."""
+    found = _model_at(model, loc)
+    return [field.alias or name for name, field in found.model_fields.items()] if found else []
 
 
 def _description(model: type[BaseModel], loc: Loc) -> str:
     parent = _model_at(model, loc[:-1])
-    field = parent.model_fields.get(str(loc[-1])) if parent else None
+    field = _field(parent, loc[-1]) if parent else None
     return (field.description or "") if field else ""
 
 
@@ -152,22 +179,30 @@ def _model_at(model: type[BaseModel], loc: Loc) -> Any:
     """Follow a location through the annotations to the model that holds it."""
     here: Any = model
     for part in loc:
-        here = _step(_bare(here), part)
+        here, _ = _step(_bare(here), part)
         if here is None:
             return None
     here = _bare(here)
     return here if isinstance(here, type) and issubclass(here, BaseModel) else None
 
 
-def _step(here: Any, part: str | int) -> Any:
+def _step(here: Any, part: str | int) -> tuple[Any, bool]:
+    """Go one part of a location on: what is there, and whether the part is the tag of a union."""
+    if part == KEY:
+        return here, True
     if isinstance(here, type) and issubclass(here, BaseModel):
-        field = here.model_fields.get(str(part))
-        return field.annotation if field else None
-    arguments = get_args(here)
+        field = _field(here, part)
+        return (field.annotation if field else None), False
     if get_origin(here) in (Union, types.UnionType):
-        tagged = [option for option in arguments if part in _tags(option)]
-        return tagged[0] if tagged else _step(_bare(_first_model(arguments)), part)
-    return arguments[-1] if arguments else None
+        tagged = [option for option in get_args(here) if part in _tags(option)]
+        return (tagged[0], True) if tagged else (None, False)
+    arguments = get_args(here)
+    return (arguments[-1] if arguments else None), False
+
+
+def _field(model: type[BaseModel], key: str | int) -> Any:
+    found = (field for name, field in model.model_fields.items() if (field.alias or name) == key)
+    return next(found, None)
 
 
 def _bare(annotation: Any) -> Any:
@@ -181,9 +216,10 @@ def _bare(annotation: Any) -> Any:
     return annotation
 
 
-def _first_model(options: Sequence[Any]) -> Any:
-    return next((option for option in options if option is not type(None)), None)
-
-
 def _tags(option: Any) -> list[str]:
-    return [each.tag for each in getattr(option, "__metadata__", ()) if isinstance(each, Tag)]
+    """List what pydantic calls an option of a union: its tag, or the value of the key that tells it."""
+    tags = [each.tag for each in getattr(option, "__metadata__", ()) if isinstance(each, Tag)]
+    fields = getattr(option, "model_fields", {}).values()
+    return tags or [
+        tag for field in fields if get_origin(field.annotation) is Literal for tag in get_args(field.annotation)
+    ]

@@ -6,6 +6,7 @@ from functools import cache
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, create_model
+
 from slipstick.law import Law
 from slipstick.program import Input, Program
 from slipstick.schema.activity import Factors

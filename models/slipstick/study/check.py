@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from slipstick.errors import Problem, SpecError
 from slipstick.schema.catalogue import names
 from slipstick.schema.load import Library, spec_model
-from slipstick.schema.nodes import Mark, Node, Scalar, Table, at
+from slipstick.schema.nodes import Mark, Scalar, Table
 from slipstick.schema.validate import validate
 
 if TYPE_CHECKING:
     from slipstick.schema.scene import Scene, Settings
-    from slipstick.schema.study import StudySpec, SweepSpec
+    from slipstick.schema.study import StudySpec
+    from slipstick.study.cases import Asked
 
 __all__ = ["check_file"]
 
@@ -59,31 +63,61 @@ def _scene(kind: str, path: Path, library: Library) -> Scene:
 
 
 def _check_study(spec: StudySpec, tree: Table, library: Library) -> None:
-    """Check every case, and every value of every sweep in its place; of a range, its ends."""
+    """Check every case, every name, and the values of every sweep in their place."""
     from slipstick.schema.bind import bind
     from slipstick.schema.scene import stage
     from slipstick.study.cases import case_settings, sweeps_of
+    from slipstick.study.names import check_names
 
-    cases = case_settings(tree)
-    for settings in cases.values():
-        bind(stage(settings, library))
-    for _, sweep, node in sweeps_of(spec, tree):
-        for case in sweep.cases:
-            if case in cases:
-                _check_axes(sweep, node, cases[case], library)
+    cases, asked = case_settings(tree), sweeps_of(spec, tree)
+    problems: list[Problem] = []
+    with _kept(problems):
+        check_names(spec, tree, cases, asked, library)
+    sound = []
+    for name, settings in cases.items():
+        with _kept(problems):
+            bind(stage(settings, library))
+            sound.append(name)
+    for each in asked:
+        for case in each.spec.cases:
+            if case in sound:
+                with _kept(problems):
+                    _check_sweep(each, cases[case], library)
+    if problems:
+        raise SpecError(problems)
 
 
-def _check_axes(sweep: SweepSpec, node: Node, settings: Settings, library: Library) -> None:
+def _check_sweep(asked: Asked, settings: Settings, library: Library) -> None:
+    from slipstick.errors import FormulaError
+    from slipstick.schema.bind import bind
+    from slipstick.schema.formula import read_condition
     from slipstick.schema.scene import REFERENCES, stage
-    from slipstick.schema.study import AxisSpec
-    from slipstick.study.axes import axis_nodes
+    from slipstick.study.axes import to_check
 
-    for path, axis in sweep.axes.items():
-        written = at(node, ["axes", path])
-        assert written is not None
-        nodes = axis_nodes(axis, written)
-        for each in (nodes[0], nodes[-1]) if isinstance(axis, AxisSpec) else nodes:
-            if path in REFERENCES:
-                stage({**settings, path: each}, library)
-            else:
-                stage(settings, library).with_value(path, each, library).checked()
+    scene, axes = stage(settings, library), asked.axes()
+    problems: list[Problem] = []
+    asked.check_lengths({path: len(nodes) for path, nodes in axes.items()})
+    for path, nodes in axes.items():
+        for each in map(nodes.__getitem__, to_check(nodes)):
+            with _kept(problems):
+                if path in REFERENCES:
+                    stage({**settings, path: each}, library).checked()
+                else:
+                    scene.with_value(path, each, library).checked()
+    if problems:
+        raise SpecError(problems)
+    bound = bind(stage({**settings, **{path: nodes[0] for path, nodes in axes.items()}}, library))
+    if asked.spec.where:
+        try:
+            read_condition(asked.spec.where, bound.parameters)
+        except FormulaError as error:
+            raise asked.problem(str(error), "where") from None
+
+
+@contextmanager
+def _kept(problems: list[Problem]) -> Iterator[None]:
+    """Keep what is found wrong, so that the rest is checked as well."""
+    try:
+        yield
+    except SpecError as error:
+        problems += error.problems

@@ -11,7 +11,7 @@ from slipstick.schema.nodes import Node, value_mark
 from slipstick.schema.study import RowSpec, TableSpec
 from slipstick.units import scale
 
-__all__ = ["compared", "value_of"]
+__all__ = ["compared", "names_in", "value_of"]
 
 
 def compared(spec: TableSpec, node: Node, answers: Mapping[str, Answer]) -> Comparison:
@@ -53,10 +53,11 @@ def value_of(answer: Answer, name: str) -> float | None:
 def _row(spec: RowSpec, index: int, table: TableSpec, node: Node, answers: Mapping[str, Answer], factor: float) -> Row:
     for number, name in enumerate(spec.sum):
         if all(value_of(answers[case], name) is None for case in table.columns):
-            known = sorted({key for case in table.columns for key in _names(answers[case])})
-            raise _problem(
-                node, ["rows", index, "sum", number], f"no case has the value {name}{did_you_mean(name, known)}"
-            )
+            known = sorted({key for case in table.columns for key in names_in(answers[case])})
+            if not any(answers[case].failed for case in table.columns):
+                raise _problem(
+                    node, ["rows", index, "sum", number], f"no case has the value {name}{did_you_mean(name, known)}"
+                )
     within = spec.within if isinstance(spec.within, list) else [spec.within] * len(table.columns)
     plus = spec.plus or [None] * len(table.columns)
     cells = tuple(
@@ -79,9 +80,11 @@ def _computed(spec: RowSpec, answer: Answer, factor: float, measured: float | No
     return sum(found) if found else None
 
 
-def _names(answer: Answer) -> list[str]:
+def names_in(answer: Answer) -> list[str]:
+    """List the names of everything that an answer has a value for."""
     books = {"account": answer.account, "technology": answer.technology, "step": answer.steps, "once": answer.once}
-    return [*answer.values, *(f"{kind}[{key}]" for kind, book in books.items() for key in book)]
+    named = [f"{kind}[{key}]" for kind, book in books.items() for key in book]
+    return [*answer.values, *named, *(f"limit[{each.pipeline}]" for each in answer.limits)]
 
 
 def _number(cell: float | None) -> float | None:

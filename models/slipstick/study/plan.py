@@ -14,18 +14,14 @@ from slipstick.schema.bind import Bound, bind
 from slipstick.schema.describe import entries
 from slipstick.schema.formula import read_condition
 from slipstick.schema.load import Library
-from slipstick.schema.nodes import Node, Scalar, at, canonical, join, value_mark
+from slipstick.schema.nodes import Node, Scalar, canonical, plain
 from slipstick.schema.quantity import Given
 from slipstick.schema.scene import REFERENCES, Scene, Settings, stage
-from slipstick.schema.study import SweepSpec
 from slipstick.solve.forms import Form, form_of
-from slipstick.study.axes import axis_nodes
+from slipstick.study.axes import CHECK_ALL, numbers_of, to_check
+from slipstick.study.cases import Asked
 
 __all__ = ["Group", "Plan", "planned"]
-
-MOST_POINTS = 20_000_000
-CHECK_ALL = 500
-"""Up to so many values of an axis are checked one by one; of more, the ends and the first odd one."""
 
 Array = NDArray[np.float64]
 
@@ -81,12 +77,12 @@ class _Axis:
         return Axis(self.path, self.unit, tuple(values))
 
 
-def planned(spec: SweepSpec, node: Node, cases: Mapping[str, Settings], library: Library) -> Plan:
+def planned(asked: Asked, cases: Mapping[str, Settings], library: Library) -> Plan:
     """Lay out a sweep: check every value, build every model that is needed.
 
     Parameters
     ----------
-    spec, node : the sweep, checked, and where it is written
+    asked : the sweep
     cases : settings of every case of the study
     library : what was read so far
 
@@ -98,89 +94,65 @@ def planned(spec: SweepSpec, node: Node, cases: Mapping[str, Settings], library:
     names: list[str] = []
     indices: list[NDArray[np.intp]] = []
     groups: list[Group] = []
-    for case in spec.cases:
-        if case not in cases:
-            raise _problem(node, "cases", f"there is no case {case!r}; known: {', '.join(cases)}")
-        axes = _axes(spec, node, cases[case], library)
-        index = _combined(spec, axes, node)
-        made, kept = _groups(case, spec, node, axes, index, cases[case], library, len(names))
+    for case in asked.spec.cases:
+        axes = _axes(asked, cases[case], library)
+        index = _combined(asked, axes)
+        made, kept = _groups(case, asked, axes, index, cases[case], library, len(names))
         groups += made
         indices.append(index[:, kept])
         names += [case] * len(kept)
     index = np.concatenate(indices, axis=1)
     points = {axis.path: _column(axis, index[number]) for number, axis in enumerate(axes)}
-    return Plan(tuple(axis.result() for axis in axes), points, tuple(names), tuple(groups), spec.combine == "zip")
+    return Plan(tuple(axis.result() for axis in axes), points, tuple(names), tuple(groups), asked.spec.combine == "zip")
 
 
-def _axes(spec: SweepSpec, node: Node, settings: Settings, library: Library) -> list[_Axis]:
+def _axes(asked: Asked, settings: Settings, library: Library) -> list[_Axis]:
     base = stage(settings, library)
-    axes = []
-    for path, each in spec.axes.items():
-        written = at(node, ["axes", path])
-        assert written is not None
-        nodes = axis_nodes(each, written)
-        if path in REFERENCES:
-            axes.append(_Axis(path, nodes, None, ""))
-        else:
-            axes.append(_checked_axis(canonical(base.tree, path), nodes, base, library))
-    return axes
+    return [
+        _Axis(path, nodes, None, "") if path in REFERENCES else _checked_axis(path, nodes, base, library)
+        for path, nodes in asked.axes().items()
+    ]
 
 
 def _checked_axis(path: str, nodes: Sequence[Node], base: Scene, library: Library) -> _Axis:
     """Check values in their place, like written ones, and read them as numbers if they are."""
-    sample = _sample(nodes)
-    given = {index: _given(path, nodes[index], base, library) for index in sample}
-    if any(each is None for each in given.values()):
+    sample = to_check(nodes)
+    problems: list[Problem] = []
+    given: list[Given | None] = []
+    for index in sample:
+        try:
+            given.append(_given(path, nodes[index], base, library))
+        except SpecError as error:
+            problems += error.problems
+    if problems:
+        raise SpecError(problems)
+    found = [each for each in given if each is not None]
+    path = canonical(base.tree, path)
+    if len(found) < len(sample):
         return _Axis(path, nodes, None, "")
-    unit = str(next(each.dimension for each in given.values() if each is not None))
-    if len(sample) == len(nodes):
-        return _Axis(path, nodes, np.array([each.value for each in given.values() if each is not None]), unit)
-    # The ends hold, so what lies between them does; long ranges are written in base units by `axes`.
-    return _Axis(path, nodes, np.array([_number(node) for node in nodes]), unit)
-
-
-def _sample(nodes: Sequence[Node]) -> list[int]:
-    """Choose the values to check: all of a few, the ends and the first that is not whole of many."""
-    if len(nodes) <= CHECK_ALL:
-        return list(range(len(nodes)))
-    numbers = [_number(node) for node in nodes]
-    odd = next((index for index, number in enumerate(numbers) if number != int(number)), 0)
-    extremes = {0, len(nodes) - 1, int(np.argmin(numbers)), int(np.argmax(numbers)), odd}
-    return sorted(extremes)
-
-
-def _number(node: Node) -> float:
-    from slipstick.units import parse
-
-    assert isinstance(node, Scalar)
-    return parse(node.text)[0]
+    numbers = [each.value for each in found] if len(sample) == len(nodes) else numbers_of(nodes)
+    return _Axis(path, nodes, np.array(numbers), str(found[0].dimension))
 
 
 def _given(path: str, node: Node, base: Scene, library: Library) -> Given | None:
     """Read a value where it would stand; None for what is not a number, such as a name."""
-    spec = base.with_value(path, node, library).checked()
-    return next((each.given for each in entries(spec) if canonical(base.tree, each.path) == path), None)
+    scene = base.with_value(path, node, library)
+    wanted = canonical(scene.tree, path)
+    return next((each.given for each in entries(scene.checked()) if canonical(scene.tree, each.path) == wanted), None)
 
 
-def _combined(spec: SweepSpec, axes: Sequence[_Axis], node: Node) -> NDArray[np.intp]:
+def _combined(asked: Asked, axes: Sequence[_Axis]) -> NDArray[np.intp]:
     """Number the value of each axis at each point: all combinations, or value by value."""
-    lengths = [len(axis.nodes) for axis in axes]
-    if spec.combine == "zip":
-        if len(set(lengths)) > 1:
-            counts = ", ".join(f"{axis.path} has {length}" for axis, length in zip(axes, lengths, strict=True))
-            raise _problem(node, "axes", f"zipped axes need equally many values: {counts}")
-        return np.tile(np.arange(lengths[0]), (len(axes), 1))
-    if np.prod(np.array(lengths, dtype=float)) > MOST_POINTS:
-        raise _problem(
-            node, "axes", f"{np.prod(np.array(lengths, dtype=float)):,.0f} points; at most {MOST_POINTS:,} fit"
-        )
-    return np.indices(lengths).reshape(len(axes), -1)
+    lengths = {axis.path: len(axis.nodes) for axis in axes}
+    asked.check_lengths(lengths)
+    if asked.spec.combine == "zip":
+        return np.tile(np.arange(len(axes[0].nodes)), (len(axes), 1))
+    return np.indices(tuple(lengths.values())).reshape(len(axes), -1)
 
 
 def _groups(
     case: str,
-    spec: SweepSpec,
-    node: Node,
+    asked: Asked,
     axes: Sequence[_Axis],
     index: NDArray[np.intp],
     settings: Settings,
@@ -199,7 +171,7 @@ def _groups(
         values = {
             axis.path: axis.numbers[index[number, rows]] for number, axis in enumerate(axes) if axis.numbers is not None
         }
-        chosen = _where(spec, node, bound, values, len(rows))
+        chosen = _where(asked, bound, values, len(rows))
         rows = rows[chosen]
         read = {path: each[chosen] for path, each in values.items() if path in form.parameters and path not in changes}
         made.append(Group(case, bound, form, read, rows))
@@ -216,11 +188,15 @@ def _groups(
 def _rebuilt(axes: Sequence[_Axis], settings: Settings, first: Settings, library: Library) -> list[int]:
     """Choose the axes whose every value needs a model of its own: names, and numbers that shape the model."""
     _, form = _built(settings, first, library)
-    return [
-        number
-        for number, axis in enumerate(axes)
-        if axis.numbers is None or (axis.path not in form.parameters and len(axis.nodes) <= CHECK_ALL)
-    ]
+    fixed = []
+    for number, axis in enumerate(axes):
+        if axis.numbers is None or (axis.path not in form.parameters and len(axis.nodes) <= CHECK_ALL):
+            fixed.append(number)
+        elif axis.path not in form.parameters:
+            # Too many to build a model for each, so none may shape it: the extremes must be possible, too.
+            for index in to_check(axis.nodes):
+                _built(settings, {**first, axis.path: axis.nodes[index]}, library)
+    return fixed
 
 
 def _built(settings: Settings, changes: Mapping[str, Node], library: Library) -> tuple[Bound, Form]:
@@ -235,14 +211,14 @@ def _rows_by(index: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
         yield np.flatnonzero(inverse.reshape(-1) == number)
 
 
-def _where(spec: SweepSpec, node: Node, bound: Bound, values: Mapping[str, Array], count: int) -> NDArray[np.bool_]:
+def _where(asked: Asked, bound: Bound, values: Mapping[str, Array], count: int) -> NDArray[np.bool_]:
     held = np.ones(count, dtype=bool)
-    if spec.where:
+    if asked.spec.where:
         try:
-            for condition in read_condition(spec.where, bound.parameters):
+            for condition in read_condition(asked.spec.where, bound.parameters):
                 held &= condition.holds(values)
         except FormulaError as error:
-            raise _problem(node, "where", str(error)) from None
+            raise asked.problem(str(error), "where") from None
     return held
 
 
@@ -254,9 +230,4 @@ def _column(axis: _Axis, index: NDArray[np.intp]) -> Sequence[float | str] | Arr
 
 
 def _text(node: Node) -> str:
-    return node.text if isinstance(node, Scalar) else str(node)
-
-
-def _problem(node: Node, path: str, message: str) -> SpecError:
-    mark = value_mark(node, [path])
-    return SpecError([Problem(mark.file, mark.line, mark.column, join([path]), message)])
+    return node.text if isinstance(node, Scalar) else str(plain(node))

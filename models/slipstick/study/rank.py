@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from slipstick.answer import Answer
-from slipstick.errors import SpecError
+from slipstick.errors import SpecError, did_you_mean
 from slipstick.expression.dimension import COUNT
 from slipstick.results import Ranked, Ranking
 from slipstick.schema.bind import Bound, bind
 from slipstick.schema.load import Library
-from slipstick.schema.nodes import Mark, Scalar, canonical
+from slipstick.schema.nodes import Mark, Node, Scalar, canonical
 from slipstick.schema.scene import Scene, Settings, stage
 from slipstick.schema.study import RankSpec
+from slipstick.schema.validate import problem
 from slipstick.solve.forms import form_of
 
 __all__ = ["ranked"]
 
 
-def ranked(case: str, spec: RankSpec, settings: Settings, library: Library, answer: Answer) -> Ranking:
+def ranked(case: str, spec: RankSpec, tree: Node, settings: Settings, library: Library, answer: Answer) -> Ranking:
     """Rank the quantities of one case by what the stated change of each does to the time.
 
     The effect is computed anew, with the changed value checked like a written one; share and elasticity come
@@ -27,19 +29,38 @@ def ranked(case: str, spec: RankSpec, settings: Settings, library: Library, answ
     Parameters
     ----------
     case : its name
-    spec : the change, and what to rank
+    spec, tree : the change, and what to rank, checked and in the study
     settings : of the case
     library : what was read so far
-    answer : of the case, with its gradient
+    answer : of the case, with its gradient; without one there is nothing to rank
+
+    Raises
+    ------
+    SpecError : the case has no such quantity
     """
     scene = stage(settings, library)
     bound = bind(scene)
+    _check_paths(case, spec, tree, scene, bound)
+    if answer.failed:
+        return Ranking(case, spec.change.value, (), ())
     question = _Question(scene, bound, library, answer, form_of(bound.model, bound.parameters).quantity)
     wanted = [canonical(scene.tree, path) for path in spec.of] or list(bound.parameters)
     rows = [question.row(path, spec.change.value) for path in wanted]
     matter = sorted((row for row in rows if _matters(row)), key=lambda row: -abs(_weight(row, spec.change.value)))
     idle = tuple(row.path for row in rows if not _matters(row))
     return Ranking(case, spec.change.value, tuple(matter[: spec.most]), idle)
+
+
+def _check_paths(case: str, spec: RankSpec, tree: Node, scene: Scene, bound: Bound) -> None:
+    problems = [
+        problem(
+            tree, ("rank", "of", index), f"{case} has no quantity {path!r}{did_you_mean(path, list(bound.entries))}"
+        )
+        for index, path in enumerate(spec.of)
+        if canonical(scene.tree, path) not in bound.entries
+    ]
+    if problems:
+        raise SpecError(problems)
 
 
 def _matters(row: Ranked) -> bool:
@@ -97,4 +118,4 @@ class _Question:
         except SpecError:
             return None
         after = float(form_of(changed.model, changed.parameters).times({})[0])
-        return 1.0 - after / self._base
+        return 1.0 - after / self._base if math.isfinite(after) else None

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from slipstick.answer import Answer
-from slipstick.errors import SpecError
+from slipstick.errors import SpecError, did_you_mean
 from slipstick.results import Ranking, Results, Sweep
 from slipstick.schema.bind import Bound, bind
 from slipstick.schema.load import Library
@@ -22,12 +22,13 @@ from slipstick.solve.closed_form import ClosedForm
 from slipstick.solve.forms import form_of
 from slipstick.solve.limits import with_takeovers
 from slipstick.study.cases import BASE, case_settings, shown, sweeps_of
-from slipstick.study.compare import compared
+from slipstick.study.compare import compared, names_in
+from slipstick.study.names import check_names
 from slipstick.study.plan import Plan, planned
 from slipstick.study.rank import ranked
 from slipstick.study.sweep import Progress, carried_out
 
-__all__ = ["MOST_ANSWERS", "Prepared", "answer_scene", "prepare", "run"]
+__all__ = ["MOST_ANSWERS", "Prepared", "answer_scene", "prepare", "run", "versions"]
 
 MOST_ANSWERS = 10_000
 """Up to so many points `run` keeps whole answers for."""
@@ -80,7 +81,9 @@ def prepare(reference: str, overrides: Settings | None = None) -> Prepared:
     tree = library.load("study", reference)
     spec = validate(StudySpec, tree)
     cases = {name: {**settings, **(overrides or {})} for name, settings in case_settings(tree).items()}
-    plans = {name: planned(each, node, cases, library) for name, each, node in sweeps_of(spec, tree)}
+    asked = sweeps_of(spec, tree)
+    check_names(spec, tree, cases, asked, library)
+    plans = {each.name: planned(each, cases, library) for each in asked}
     return Prepared(Path(reference).stem, spec, tree, cases, plans, library)
 
 
@@ -110,6 +113,7 @@ def run(study: Prepared, *, jobs: int = 1, whole: bool = False, progress: Progre
         carried_out(name, plan, spec.answer, jobs=jobs, whole=whole, progress=progress)
         for name, plan in study.plans.items()
     )
+    _check_columns(study, answers, sweeps)
     return Results(
         name=study.name,
         title=spec.title or study.name,
@@ -124,7 +128,7 @@ def run(study: Prepared, *, jobs: int = 1, whole: bool = False, progress: Progre
         ),
         hashes=study.hashes,
         resolved=resolved,
-        versions=_versions(),
+        versions=versions(),
         notes=_notes(sweeps),
     )
 
@@ -173,11 +177,21 @@ def _rankings(study: Prepared, answers: Mapping[str, Answer]) -> tuple[Ranking, 
     spec, cases = study.spec.rank, study.cases
     if spec is None:
         return ()
-    for index, case in enumerate(spec.cases):
-        if case not in cases:
-            message = f"there is no case {case!r}; known: {', '.join(cases)}"
-            raise SpecError([problem(study.tree, ("rank", "cases", index), message)])
-    return tuple(ranked(case, spec, cases[case], study.library, answers[case]) for case in spec.cases)
+    return tuple(ranked(case, spec, study.tree, cases[case], study.library, answers[case]) for case in spec.cases)
+
+
+def _check_columns(study: Prepared, answers: Mapping[str, Answer], sweeps: Sequence[Sweep]) -> None:
+    """Refuse values that were asked for and that no point has."""
+    known = dict.fromkeys(name for sweep in sweeps for name in (*sweep.columns, *(f"limit[{p}]" for p in sweep.limits)))
+    known |= dict.fromkeys(name for answer in answers.values() for name in names_in(answer))
+    solved = any(not answer.failed for answer in answers.values())
+    problems = [
+        problem(study.tree, ("answer", index), f"no answer has the value {name}{did_you_mean(name, list(known))}")
+        for index, name in enumerate(study.spec.answer)
+        if name not in known and solved
+    ]
+    if problems:
+        raise SpecError(problems)
 
 
 def _node(tree: Node, path: list[str | int]) -> Node:
@@ -190,5 +204,6 @@ def _notes(sweeps: Sequence[Sweep]) -> tuple[str, ...]:
     return tuple(f"sweep {sweep.name}: {path} has no effect" for sweep in sweeps for path in sweep.idle)
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Give the versions of what computes: Python, slipstick and the numerical libraries."""
     return {"python": platform.python_version(), **{name: version(name) for name in ("slipstick", "numpy", "scipy")}}

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from slipstick.answer import Answer
 from slipstick.results import Sweep
+from slipstick.solve.closed_form import ClosedForm
 from slipstick.solve.forms import Solved
 from slipstick.solve.points import UNITS
 from slipstick.study.plan import Group, Plan
@@ -19,6 +20,9 @@ __all__ = ["Progress", "carried_out"]
 
 BLOCK = 32_768
 """Points whose accounts and derivatives are held in memory at a time."""
+
+MOST_WORDS = 1000
+"""Of so many points without an answer it is said why."""
 
 Array = NDArray[np.float64]
 Progress = Callable[[int], object]
@@ -101,6 +105,9 @@ def _assembled(name: str, plan: Plan, answer: Sequence[str], pieces: Sequence[_F
             for row, stage in zip(piece.rows, names, strict=True):
                 column_of_names[row] = stage
         answers.update(zip(piece.rows.tolist(), piece.answers, strict=False))
+    failed = _failures(plan, columns)
+    for column in columns.values():
+        column[list(failed)] = np.nan
     return Sweep(
         name=name,
         axes=plan.axes,
@@ -109,20 +116,28 @@ def _assembled(name: str, plan: Plan, answer: Sequence[str], pieces: Sequence[_F
         columns=columns,
         units={key: UNITS.get(key.partition("[")[0], "1") for key in columns},
         limits=limits,
-        failed=_failures(plan, pieces, columns),
+        failed=failed,
         idle=_idle(plan, columns),
         answers=[answers[row] for row in sorted(answers)],
     )
 
 
-def _failures(plan: Plan, pieces: Sequence[_Found], columns: Mapping[str, Array]) -> dict[int, str]:
-    """Say why a point has no answer: its first quantity is not finite, or negative."""
+def _failures(plan: Plan, columns: Mapping[str, Array]) -> dict[int, str]:
+    """Say why a point has no answer, in the words of the point solved alone."""
     failed: dict[int, str] = {}
     for group in plan.groups:
         value = columns[group.form.quantity][group.rows]
-        for row in group.rows[~np.isfinite(value)]:
-            failed[int(row)] = f"{group.form.quantity} is not finite: a value is too large, or a divisor is 0"
-    return failed
+        wrong = ~np.isfinite(value)
+        if isinstance(group.form, ClosedForm):
+            wrong |= value < 0
+        for number in np.flatnonzero(wrong):
+            failed[int(group.rows[number])] = _why(group, int(number)) if len(failed) < MOST_WORDS else "no answer"
+    return dict(sorted(failed.items()))
+
+
+def _why(group: Group, number: int) -> str:
+    alone = {path: each[number : number + 1] for path, each in group.values.items()}
+    return group.form.points(alone).answer(0).failed or "no answer"
 
 
 def _idle(plan: Plan, columns: Mapping[str, Array]) -> tuple[str, ...]:
@@ -141,7 +156,8 @@ def _matters(path: str, plan: Plan, columns: Mapping[str, Array]) -> bool:
     same = np.diff(group.reshape(-1)[order]) == 0
     for column in columns.values():
         sorted_ = column[order]
-        if np.any(same & (sorted_[1:] != sorted_[:-1]) & np.isfinite(sorted_[1:]) & np.isfinite(sorted_[:-1])):
+        neither = np.isnan(sorted_[1:]) & np.isnan(sorted_[:-1])
+        if np.any(same & (sorted_[1:] != sorted_[:-1]) & ~neither):
             return True
     return False
 

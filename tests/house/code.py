@@ -1,0 +1,30 @@
+"""The package as text and as syntax trees, for the tests that watch it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import slipstick
+
+PACKAGE = Path(slipstick.__file__).parent
+ROOT = PACKAGE.parent.parent
+
+
+def modules() -> list[Path]:
+    """List the package's modules."""
+    return sorted(path for path in PACKAGE.rglob("*.py") if "_specs" not in path.parts)
+
+
+def name_of(path: Path) -> str:
+    """Give a module's dotted name."""
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Yield every function of a module, methods included."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node

@@ -1,0 +1,42 @@
+"""Every shipped spec is valid, and every report is what its study gives today."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from slipstick.report.write import write
+from slipstick.study.check import check_file
+from slipstick.study.run import prepare, run
+from tests.house.code import ROOT
+
+SPECS = sorted((ROOT / "specs").rglob("*.yaml"))
+STUDIES = sorted(path.stem for path in (ROOT / "specs" / "studies").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
+def test_a_shipped_spec_is_valid(path: Path) -> None:
+    assert check_file(path) == {"activities": "activity", "studies": "study"}.get(
+        path.parent.name, path.parent.name.removesuffix("s")
+    )
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_a_report_is_current(study: str, tmp_path: Path) -> None:
+    prepared = prepare(study)
+    written = write(run(prepared), prepared.spec, tmp_path / study, f"slipstick run {study}")
+    kept = ROOT / "reports" / study
+    assert sorted(path.name for path in written) == sorted(path.name for path in kept.iterdir())
+    assert (tmp_path / study / "report.md").read_text() == (kept / "report.md").read_text()
+    assert (tmp_path / study / "results.csv").read_bytes() == (kept / "results.csv").read_bytes()
+    assert _inputs(tmp_path / study) == _inputs(kept)
+
+
+def _inputs(folder: Path) -> dict[str, object]:
+    """Read a report's inputs without the versions, which are those of the machine at hand."""
+    inputs = yaml.safe_load((folder / "inputs.yaml").read_text())
+    assert isinstance(inputs, dict)
+    del inputs["versions"]
+    return inputs
