@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick import PROGRAMS, load
+from slipstick.method.closed_form import ClosedForm
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model
-from slipstick.solve.closed_form import ClosedForm
 
 Array = NDArray[np.float64]
 

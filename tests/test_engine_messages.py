@@ -33,6 +33,7 @@ from slipstick.expression.nodes import (
 from slipstick.expression.tape import Tape
 from slipstick.law import ALL
 from slipstick.law.law import Law, Row, Symbol
+from slipstick.method.closed_form import ClosedForm, solve
 from slipstick.model.activity import (
     Activity,
     Stage,
@@ -49,7 +50,6 @@ from slipstick.model.activity import (
 )
 from slipstick.model.system import Lock, Meeting, Model, Station, arriving, closed, phases
 from slipstick.program import PROGRAMS
-from slipstick.solve.closed_form import ClosedForm, solve
 from tests.paper import machine
 
 PACKAGES = ("expression", "law", "model", "solve", "program")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+
 from slipstick.errors import UnitError
 from slipstick.expression.dimension import BASES, BYTES, COUNT, RATE, TIME, TIME_PER_BYTE, Dimension
 from slipstick.units import UNITS, choose, parse, scale, show, to_base

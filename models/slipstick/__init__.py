@@ -9,10 +9,11 @@ help most.
 >>> answer["efficiency"], answer.account
 (0.9, {'busy': 0.009, 'lock': 0.001})
 
-Why this shape: data flows one way, model -> solve -> answer -> report, and every package says in its first
+Why this shape: data flows one way, model -> method -> answer -> report, and every package says in its first
 line what it is. `expression` lies below `law` and `model`, which both speak it; `answer` and `results` are
-what `solve` and `study` hand to `report`, which cannot compute. The names below are the front door; they are
-imported when first used, so that the command line starts at once.
+what `method` and `study` hand to `report`, which cannot compute. Methods live in `method`, so that `solve` can
+be the verb. The names below are the front door; they are imported when first used, so that the command line
+starts at once.
 """
 
 from importlib import import_module
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from slipstick.answer import Answer
     from slipstick.expression.nodes import Parameter
     from slipstick.law import ALL as LAWS
+    from slipstick.method.closed_form import solve
     from slipstick.model.activity import (
         barrier,
         choose,
@@ -38,8 +40,7 @@ if TYPE_CHECKING:
     from slipstick.model.system import Lock, Meeting, Model, Station, arriving, closed, phases
     from slipstick.program import PROGRAMS
     from slipstick.schema.front import load
-    from slipstick.solve.closed_form import solve
-    from slipstick.study.front import study
+    from slipstick.study.front import run
 
 __version__ = "0.1.0"
 
@@ -64,10 +65,10 @@ __all__ = [
     "phases",
     "pipeline",
     "repeat",
+    "run",
     "serial",
     "service",
     "solve",
-    "study",
     "then",
 ]
 
@@ -92,8 +93,8 @@ _HOME = {
     "PROGRAMS": "slipstick.program",
     "Parameter": "slipstick.expression.nodes",
     "load": "slipstick.schema.front",
-    "solve": "slipstick.solve.closed_form",
-    "study": "slipstick.study.front",
+    "solve": "slipstick.method.closed_form",
+    "run": "slipstick.study.front",
 }
 
 

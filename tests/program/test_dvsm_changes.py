@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from slipstick.expression.dimension import BYTES
 from slipstick.expression.nodes import Parameter
+from slipstick.method.closed_form import ClosedForm, solve
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model
 from slipstick.program import PROGRAMS
-from slipstick.solve.closed_form import ClosedForm, solve
 from tests.paper import NETWORKS, PAPER, US, diff_request, lock, machine, page_fault
 from tests.strategies import machines, microseconds, quick
 

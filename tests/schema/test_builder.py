@@ -6,6 +6,7 @@ import time
 from itertools import pairwise
 
 import pytest
+
 from slipstick.errors import SpecError
 from slipstick.schema.builder import MOST_PROBLEMS
 from slipstick.schema.reader import read_text

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from slipstick.errors import ModelError, UnknownNameError
 from slipstick.schema.nodes import (
     Entry,

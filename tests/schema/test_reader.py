@@ -12,6 +12,7 @@ import pytest
 import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
+
 from slipstick.errors import SpecError
 from slipstick.schema import builder
 from slipstick.schema.nodes import Mark, Node, Table, key_mark, plain, value_mark

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from slipstick.schema.nodes import Scalar, at
 from slipstick.schema.reader import read_text
 

@@ -1,6 +1,6 @@
 """WHAT A SYSTEM IS: activities, the resources they use, the population that repeats them.
 
-Why this shape: a model is data. Nothing here computes an answer; each method in `solve` walks the
+Why this shape: a model is data. Nothing here computes an answer; each method in `method` walks the
 same frozen tree. Times are expressions over named parameters, so one tree serves numbers, closed
 forms and simulation.
 """

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from slipstick.expression.nodes import Expr
 from slipstick.law import Law
+from slipstick.method.closed_form import ClosedForm
 from slipstick.model.system import Model
 from slipstick.program import PROGRAMS
 from slipstick.schema.bind import bind
@@ -14,7 +15,6 @@ from slipstick.schema.describe import Entry
 from slipstick.schema.load import Library
 from slipstick.schema.nodes import at, plain
 from slipstick.schema.scene import Settings, stage
-from slipstick.solve.closed_form import ClosedForm
 
 __all__ = ["Subject", "explained"]
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from slipstick.results import Results
-from slipstick.study.run import prepare, run
+from slipstick.study.run import prepare
+from slipstick.study.run import run as run_prepared
 
-__all__ = ["study"]
+__all__ = ["run"]
 
 
-def study(reference: str) -> Results:
+def run(reference: str) -> Results:
     """Run a study of the catalogue, or of a file, and give what it found.
 
     Parameters
@@ -19,4 +20,4 @@ def study(reference: str) -> Results:
     ------
     SpecError : the study, or anything it names, is wrong
     """
-    return run(prepare(reference))
+    return run_prepared(prepare(reference))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.errors import FormulaError, Problem, SpecError
+from slipstick.method.forms import Form, form_of
 from slipstick.results import Axis
 from slipstick.schema.bind import Bound, bind
 from slipstick.schema.describe import entries
@@ -17,7 +18,6 @@ from slipstick.schema.load import Library
 from slipstick.schema.nodes import Node, Scalar, canonical, plain
 from slipstick.schema.quantity import Given
 from slipstick.schema.scene import REFERENCES, Scene, Settings, stage
-from slipstick.solve.forms import Form, form_of
 from slipstick.study.axes import CHECK_ALL, numbers_of, to_check
 from slipstick.study.cases import Asked
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from slipstick.answer import Answer
 from slipstick.errors import SpecError, did_you_mean
 from slipstick.expression.dimension import COUNT
+from slipstick.method.forms import form_of
 from slipstick.results import Ranked, Ranking
 from slipstick.schema.bind import Bound, bind
 from slipstick.schema.load import Library
@@ -15,7 +16,6 @@ from slipstick.schema.nodes import Mark, Node, Scalar, canonical
 from slipstick.schema.scene import Scene, Settings, stage
 from slipstick.schema.study import RankSpec
 from slipstick.schema.validate import problem
-from slipstick.solve.forms import form_of
 
 __all__ = ["ranked"]
 

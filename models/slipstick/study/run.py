@@ -11,6 +11,9 @@ from typing import Any
 
 from slipstick.answer import Answer
 from slipstick.errors import SpecError, did_you_mean
+from slipstick.method.closed_form import ClosedForm
+from slipstick.method.forms import form_of
+from slipstick.method.limits import with_takeovers
 from slipstick.results import Ranking, Results, Sweep
 from slipstick.schema.bind import Bound, bind
 from slipstick.schema.load import Library
@@ -18,9 +21,6 @@ from slipstick.schema.nodes import Node, Scalar, Table, at, plain
 from slipstick.schema.scene import Scene, Settings, stage
 from slipstick.schema.study import StudySpec
 from slipstick.schema.validate import problem, validate
-from slipstick.solve.closed_form import ClosedForm
-from slipstick.solve.forms import form_of
-from slipstick.solve.limits import with_takeovers
 from slipstick.study.cases import BASE, case_settings, shown, sweeps_of
 from slipstick.study.compare import compared, names_in
 from slipstick.study.names import check_names

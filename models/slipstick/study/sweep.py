@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.answer import Answer
+from slipstick.method.closed_form import ClosedForm
+from slipstick.method.forms import Solved
+from slipstick.method.points import UNITS
 from slipstick.results import Sweep
-from slipstick.solve.closed_form import ClosedForm
-from slipstick.solve.forms import Solved
-from slipstick.solve.points import UNITS
 from slipstick.study.plan import Group, Plan
 
 __all__ = ["Progress", "carried_out"]

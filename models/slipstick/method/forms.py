@@ -16,9 +16,9 @@ from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Parameter, substitute
 from slipstick.expression.tape import Derivatives, Tape
 from slipstick.law import Law
+from slipstick.method.closed_form import ClosedForm
+from slipstick.method.points import METHOD
 from slipstick.model.system import Model
-from slipstick.solve.closed_form import ClosedForm
-from slipstick.solve.points import METHOD
 
 __all__ = ["Form", "LawForm", "Solved", "form_of"]
 

@@ -15,6 +15,7 @@ from slipstick.answer import Answer
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.dimension import COUNT, TIME
 from slipstick.expression.nodes import Parameter, maximum
+from slipstick.method.closed_form import ClosedForm, solve
 from slipstick.model.activity import (
     Activity,
     barrier,
@@ -30,7 +31,6 @@ from slipstick.model.activity import (
     then,
 )
 from slipstick.model.system import Cyclic, Meeting, Model, Program, Station, arriving, closed, phases
-from slipstick.solve.closed_form import ClosedForm, solve
 from tests.evaluators import plain_time
 from tests.evaluators import value as plain_value
 from tests.strategies import ALL_PARAMETERS, RESOURCES, activities, models, parameter_values, quick

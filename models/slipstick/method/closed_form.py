@@ -12,11 +12,11 @@ from slipstick.expression.dimension import TIME
 from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Booked, Expr, maximum, total
 from slipstick.expression.tape import Tape
+from slipstick.method.exactness import neglected, sizes
+from slipstick.method.points import Points
+from slipstick.method.times import BARRIER, demand, pipelines, stage_times, time
 from slipstick.model.activity import Barrier, steps
 from slipstick.model.system import Arrivals, Cyclic, Model, Program
-from slipstick.solve.exactness import neglected, sizes
-from slipstick.solve.points import Points
-from slipstick.solve.times import BARRIER, demand, pipelines, stage_times, time
 
 __all__ = ["ClosedForm", "solve"]
 

@@ -13,8 +13,8 @@ from slipstick.answer import Answer, Limit, Value
 from slipstick.expression.kernels import Array
 from slipstick.expression.tape import Derivatives
 from slipstick.law.account import CYCLE_RATE, EFFICIENCY, PROCESSORS_LOST, SPEEDUP
+from slipstick.method.exactness import LeftOut
 from slipstick.model.system import Arrivals, Model
-from slipstick.solve.exactness import LeftOut
 
 __all__ = ["METHOD", "Points"]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from slipstick.expression.nodes import Parameter
+from slipstick.method.closed_form import solve
+from slipstick.method.points import AGAINST_ONE
 from slipstick.model.activity import (
     Activity,
     barrier,
@@ -19,8 +21,6 @@ from slipstick.model.activity import (
     service,
 )
 from slipstick.model.system import Model, Station, arriving, closed, phases
-from slipstick.solve.closed_form import solve
-from slipstick.solve.points import AGAINST_ONE
 
 WORK = delay(9.0, name="work")
 RANDOM = delay(9.0, name="random", scv=1.0)
