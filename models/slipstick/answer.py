@@ -20,9 +20,10 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Takeover:
-    """At `value` of the parameter `path` another stage becomes the longest."""
+    """At `value` of the parameter `path`, which is `now`, another stage becomes the longest."""
 
     path: str
+    now: float
     value: float
     unit: str
     stage: str
@@ -36,7 +37,7 @@ class Limit:
     ----------
     pipeline, stage : their names
     stages : time of one item at each serial stage [s]
-    takeovers : nearest change of the limiting stage along each parameter
+    takeovers : nearest change of the limiting stage along each parameter, the smallest change first
     """
 
     pipeline: str

@@ -128,11 +128,12 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of a comparison."""
+    """A row of a comparison: predictions, measurements to hold them against, or inputs of the model."""
 
     label: str
     cells: tuple[Cell, ...]
     measured: bool = False
+    input: bool = False
 
 
 @dataclass(frozen=True, slots=True)

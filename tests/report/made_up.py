@@ -25,7 +25,11 @@ BASE = Answer(
     once={"send": 400 * US, "wire": 505 * US},
     share={"time": {"send_call": 0.7, ADAPTER: 0.3}},
     notes=("leaves out waiting for own",),
-    limits=(Limit("diffs", "sends", {"sends": 146 * US, "wire": 12 * US}, (Takeover(ADAPTER, 40 * US, "s", "wire"),)),),
+    limits=(
+        Limit(
+            "diffs", "sends", {"sends": 146 * US, "wire": 12 * US}, (Takeover(ADAPTER, 25 * US, 40 * US, "s", "wire"),)
+        ),
+    ),
 )
 FASTER = Answer("dvsm/diff-request", "closed-form", values={"time": Value(853 * US, "s")}, exact=True)
 BROKEN = Answer("dvsm/diff-request", "closed-form", failed="the time comes out as inf s")

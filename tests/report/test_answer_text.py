@@ -41,7 +41,7 @@ send_call                        70 %  42 us  extra system time of one send
 machine.network.adapter          30 %
 
 diffs is limited by sends (one item: sends 146 us, wire 12 us)
-  wire from machine.network.adapter = 40 us
+  machine.network.adapter, 25 us now: wire from 40 us on
 
 note: leaves out waiting for own
 """
@@ -95,7 +95,7 @@ def test_everything_fits_the_terminal_in_ascii() -> None:
         once={"s" * 64: 1.0},
         share={"time": {path: 0.6, "b": 0.4}},
         notes=("naïve " * 60,),
-        limits=(Limit("p" * 60, "s", {"s" * 60: 1.0, "t" * 60: 0.5}, (Takeover(path, 1.0, "s", "t"),)),),
+        limits=(Limit("p" * 60, "s", {"s" * 60: 1.0, "t" * 60: 0.5}, (Takeover(path, 2.0, 1.0, "s", "t"),)),),
         point={path[:200]: 0.25, "b": "name"},
         given={"c": 1e-6},
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -44,7 +45,7 @@ def _takeovers(form: ClosedForm, limit: Limit, values: Mapping[str, float]) -> t
         value = here.get(parameter.name, parameter.value)
         if value:
             found += _along(tape, list(stages), parameter, float(value), here)
-    return tuple(found)
+    return tuple(sorted(found, key=lambda each: abs(math.log(each.value / each.now))))
 
 
 def _along(
@@ -65,7 +66,8 @@ def _along(
         if changed.size and np.isfinite(times).all():
             index = int(changed[0])
             where = _crossing(at, int(binding[0]), int(binding[index]), float(grid[index - 1]), float(grid[index]))
-            found.append(Takeover(parameter.name, where, str(parameter.dimension), names[int(binding[index])]))
+            other = names[int(binding[index])]
+            found.append(Takeover(parameter.name, value, where, str(parameter.dimension), other))
     return found
 
 

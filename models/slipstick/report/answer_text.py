@@ -144,7 +144,10 @@ def _limits(answer: Answer) -> str:
 def _limit(limit: Limit) -> list[str]:
     stages = ", ".join(f"{stage} {quantity(seconds, 's')}" for stage, seconds in limit.stages.items())
     first = wrapped(f"{limit.pipeline} is limited by {limit.stage} (one item: {stages})", _INDENT)
-    others = [f"{_INDENT}{to.stage} from {to.path} = {quantity(to.value, to.unit)}" for to in limit.takeovers]
+    others = [
+        f"{_INDENT}{to.path}, {quantity(to.now, to.unit)} now: {to.stage} from {quantity(to.value, to.unit)} on"
+        for to in limit.takeovers
+    ]
     return [first, *(wrapped(line, 2 * _INDENT) for line in others)]
 
 

@@ -63,7 +63,7 @@ def comparison(table: Comparison) -> str:
 
 
 def _summary(comparisons: Sequence[Comparison]) -> str:
-    rows = [row for each in comparisons for row in each.rows if not row.measured]
+    rows = [row for each in comparisons for row in each.rows if not (row.measured or row.input)]
     found = [verdict(cell) for row in rows for cell in row.cells]
     compared = [each for each in found if each in ("agrees", "slip", "miss")]
     text = (
@@ -86,7 +86,7 @@ def _side_by_side(table: Comparison, marked: list[list[str]]) -> str:
     rows = [
         [
             escape(row.label),
-            *(text for cell, mark in zip(row.cells, marks, strict=True) for text in (*_pair(cell, row.measured), mark)),
+            *(text for cell, mark in zip(row.cells, marks, strict=True) for text in _triple(row, cell, mark)),
         ]
         for row, marks in zip(table.rows, marked, strict=True)
     ]
@@ -97,6 +97,9 @@ def _below_each_other(table: Comparison, marked: list[list[str]]) -> str:
     head = ["row", f"[{table.unit}]", *map(escape, table.columns)]
     rows = []
     for row, marks in zip(table.rows, marked, strict=True):
+        if row.input and not any(cell.slip for cell in row.cells):
+            rows.append([escape(row.label), "input", *(_pair(cell)[1] for cell in row.cells)])
+            continue
         computed, printed = zip(*(_pair(cell, row.measured) for cell in row.cells), strict=True)
         rows.append([escape(row.label), "computed", *computed])
         rows.append(["", "measured" if row.measured else "printed", *printed])
@@ -107,6 +110,11 @@ def _below_each_other(table: Comparison, marked: list[list[str]]) -> str:
 def _pair(cell: Cell, measured: bool = False) -> tuple[str, str]:
     computed = NOTHING if cell.computed is None else f"{cell.computed:.{_decimals(cell, measured)}f}"
     return computed, NOTHING if cell.printed is None else f"{cell.printed:.10g}"
+
+
+def _triple(row: Row, cell: Cell, mark: str) -> tuple[str, str, str]:
+    computed, printed = _pair(cell, row.measured)
+    return (NOTHING, printed, "input") if row.input and not cell.slip else (computed, printed, mark)
 
 
 def _decimals(cell: Cell, measured: bool = False) -> int:

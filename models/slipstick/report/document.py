@@ -36,7 +36,7 @@ def answer_document(answer: Answer) -> dict[str, Any]:
                 "stage": limit.stage,
                 "stages": dict(limit.stages),
                 "takeovers": [
-                    {"path": each.path, "value": each.value, "unit": each.unit, "stage": each.stage}
+                    {"path": each.path, "now": each.now, "value": each.value, "unit": each.unit, "stage": each.stage}
                     for each in limit.takeovers
                 ],
             }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from slipstick.answer import Answer
+from slipstick.answer import Answer, Takeover
 from slipstick.report.compare import comparison_section
 from slipstick.report.points import sweep_section
 from slipstick.report.values import unit_of, value_of
@@ -21,7 +21,14 @@ _MOST_SETTINGS = 4
 _ELSEWHERE = "Every point is in [results.csv](results.csv), every input in [inputs.yaml](inputs.yaml)."
 _READING = (
     "Share: one percent less of the quantity saves this much of one percent of the time; the shares of all quantities "
-    "add up to 100 %. Elasticity: relative change of the time for a relative change of the quantity."
+    "add up to 100 %. Elasticity: relative change of the time for a relative change of the quantity. Time saved: solved "
+    "anew with the quantity changed, where the change is allowed."
+)
+
+_NEAREST = 4
+_TAKEOVERS = (
+    f"Where another stage takes over, each parameter changed alone: the {_NEAREST} smallest changes. "
+    "`slipstick solve --json` gives all."
 )
 
 
@@ -92,10 +99,8 @@ def _limits(results: Results) -> str:
         return ""
     table = markdown_table(["case", "pipeline", "limiting stage", "one item at each serial stage"], limiting)
     others = [row for case, answer in results.cases.items() for row in _takeover_rows(case, answer)]
-    head = ["case", "pipeline", "parameter", "at", "limiting stage then"]
-    takeovers = markdown_table(head, others, [3]) if others else ""
-    title = "Where another stage takes over, each parameter changed alone:" if others else ""
-    return "\n\n".join(part for part in ("## What limits", table, title, takeovers) if part)
+    takeovers = markdown_table(["case", "pipeline", "nearest takeovers"], others) if others else ""
+    return "\n\n".join(part for part in ("## What limits", table, _TAKEOVERS if others else "", takeovers) if part)
 
 
 def _limit_rows(case: str, answer: Answer) -> list[list[str]]:
@@ -112,10 +117,14 @@ def _limit_rows(case: str, answer: Answer) -> list[list[str]]:
 
 def _takeover_rows(case: str, answer: Answer) -> list[list[str]]:
     return [
-        [escape(case), escape(each.pipeline), code(to.path), quantity(to.value, to.unit), escape(to.stage)]
+        [escape(case), escape(each.pipeline), "; ".join(map(_takeover, each.takeovers[:_NEAREST]))]
         for each in answer.limits
-        for to in each.takeovers
+        if each.takeovers
     ]
+
+
+def _takeover(to: Takeover) -> str:
+    return f"{code(to.path)} from {quantity(to.now, to.unit)} to {quantity(to.value, to.unit)}: {escape(to.stage)}"
 
 
 def _rankings(results: Results) -> str:
@@ -125,8 +134,7 @@ def _rankings(results: Results) -> str:
 
 
 def _ranking(ranking: Ranking) -> str:
-    change = percent(ranking.change)
-    head = ["parameter", "meaning", "value", "share", "elasticity", f"time saved by {change} less"]
+    head = ["parameter", "meaning", "value", "share", "elasticity", "change", "time saved"]
     rows = [
         [
             code(each.path),
@@ -134,13 +142,14 @@ def _ranking(ranking: Ranking) -> str:
             quantity(each.value, each.unit),
             percent(each.share),
             fraction(each.elasticity),
+            f"{percent(ranking.change)} {'more' if each.more else 'less'}",
             percent(each.effect),
         ]
         for each in ranking.rows
     ]
     parts = [
         f"### Case {escape(ranking.case)}",
-        markdown_table(head, rows, [2, 3, 4, 5]) if rows else "",
+        markdown_table(head, rows, [2, 3, 4, 6]) if rows else "",
         f"Without effect here: {', '.join(map(code, ranking.idle))}." if ranking.idle else "",
     ]
     return "\n\n".join(part for part in parts if part)

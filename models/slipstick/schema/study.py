@@ -125,6 +125,7 @@ class RowSpec(Spec):
         Discriminator(lambda value: "list" if isinstance(value, list) else "number"),
     ] = Field(0.5, description="how far rounding can carry a cell, in the table's unit; one for all or one for each")
     measured: bool = Field(False, description="the values are measurements, not predictions")
+    input: bool = Field(False, description="the values were given to the model, so agreement says nothing")
     slips: dict[Name, Note] = Field(default_factory=dict, description="by column, where the source contradicts itself")
 
 

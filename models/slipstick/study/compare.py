@@ -70,7 +70,7 @@ def _row(spec: RowSpec, index: int, table: TableSpec, node: Node, answers: Mappi
         )
         for case, printed, allowed, more in zip(table.columns, spec.printed, within, plus, strict=True)
     )
-    return Row(spec.row, cells, spec.measured)
+    return Row(spec.row, cells, spec.measured, spec.input)
 
 
 def _computed(spec: RowSpec, answer: Answer, factor: float, measured: float | None) -> float | None:
