@@ -34,7 +34,21 @@ TOKENS = (
     *("{from: 1, to: 9, step: 0}", "{from: 1, to: 1e9, step: 1}", "{from: -1e308, to: 1e308, count: 3}"),
     *("{from: 1 us, to: 2 B, count: 3}", "{from: 1, to: 1000000, count: 1000000}", "[1, us, 3 s, {value: 2}]"),
     *("{value: 3 us, source: me}", "{value: 3 us, sorce: me}", "{value: }", "{value: [1]}", "x.yaml", "../x.yaml", "/"),
-    *("extends: ", "use: [", "axes: ", "base", "time", "limit[diffs]", "true", "True", "1", "2", "x" * 300, "a.b", "a b"),
+    *(
+        "extends: ",
+        "use: [",
+        "axes: ",
+        "base",
+        "time",
+        "limit[diffs]",
+        "true",
+        "True",
+        "1",
+        "2",
+        "x" * 300,
+        "a.b",
+        "a b",
+    ),
 )
 
 
@@ -65,10 +79,10 @@ def checked(text: str, path: Path) -> Outcome:
     except SpecError as error:
         lines = frozenset(each.line for each in error.problems if each.file == str(path))
         last = len(re.split("\r\n|[\n\r\x85]", text)) + 1
-        placed = all(1 <= each.line and 1 <= each.column and Path(each.file).is_file() for each in error.problems)
+        placed = all(min(each.line, each.column) >= 1 and Path(each.file).is_file() for each in error.problems)
         placed = placed and bool(error.problems) and all(line <= last for line in lines)
         return Outcome("refused" if placed else "without a line", lines, str(error), perf_counter() - start)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  # a traceback is what is looked for
         return Outcome("traceback", frozenset(), f"{type(error).__name__}: {error}", perf_counter() - start)
     return Outcome("valid", frozenset(), "", perf_counter() - start)
 
@@ -287,7 +301,10 @@ def _is_number(spot: _Spot) -> bool:
 
 
 def _is_quantity(spot: _Spot) -> bool:
-    return bool(_is_number(spot) and spot.scalar and _QUANTITY.fullmatch(spot.scalar.text))
+    # A parameter may be a quantity of any kind; what is wrong with it shows where it is used.
+    return bool(
+        _is_number(spot) and spot.scalar and _QUANTITY.fullmatch(spot.scalar.text) and spot.parent != "parameters"
+    )
 
 
 def _is_reference(spot: _Spot) -> bool:
@@ -301,18 +318,18 @@ def _is_value(spot: _Spot) -> bool:
 
 FAULTS: dict[str, tuple[Callable[[_Spot], bool], Callable[[str, _Spot, random.Random], _Made]]] = {
     "misspelt key": (_is_key, _misspelt),
-    "unknown key": (lambda spot: isinstance(spot.path[-1], str), _inserted),
+    "unknown key": (lambda spot: isinstance(spot.path[-1], str) and spot.parent != "parameters", _inserted),
     "duplicate key": (lambda spot: isinstance(spot.path[-1], str), _doubled),
     "missing unit": (_is_quantity, _valued(lambda old, _: old.split()[0])),
     "wrong unit": (_is_quantity, _valued(_other_unit)),
     "no such unit": (_is_quantity, _valued(lambda old, _: old + "x")),
     "text for a number": (_is_number, _valued(lambda old, chance: chance.choice(("some text", "many", "3 three us")))),
-    "negative": (_is_quantity, _valued(lambda old, _: f"-{old}")),
+    "negative": (_is_quantity, _valued(lambda old, _: f"-{old}" if re.search("[1-9]", old) else None)),
     "not in the list": (lambda spot: spot.key in _LISTED, _valued(_mistyped)),
     "wrong name": (_is_reference, _valued(_mistyped)),
-    "wrong type": (_is_value, _valued(lambda _, chance: chance.choice(("[1, 2]", "{a: 1}", "[]", "{}")))),
+    "wrong type": (_is_value, _valued(lambda _, chance: chance.choice(("[1, [2]]", "{a: 1}", "[]")))),
     "not finite": (_is_value, _valued(lambda _, chance: chance.choice((".nan", ".inf", "-.Inf", "1e400")))),
-    "leading zero": (_is_number, _valued(lambda old, _: f"0{old}" if old[0] != "." else None)),
+    "leading zero": (_is_number, _valued(lambda old, _: f"0{old}" if old.isdigit() else None)),
     "anchor": (_is_value, _valued(lambda old, _: f"&a {old}")),
 }
 """Kinds of fault: where one can be planted, and how; the planter gives the line and the text, or nothing."""

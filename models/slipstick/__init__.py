@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     )
     from slipstick.model.system import Lock, Meeting, Model, Station, arriving, closed, phases
     from slipstick.program import PROGRAMS
+    from slipstick.schema.dump import dump
     from slipstick.schema.front import load
     from slipstick.study.front import run
 
@@ -58,6 +59,7 @@ __all__ = [
     "choose",
     "closed",
     "delay",
+    "dump",
     "fork",
     "hold",
     "load",
@@ -76,6 +78,7 @@ _ACTIVITY = (
     "barrier",
     "choose",
     "delay",
+    "dump",
     "fork",
     "hold",
     "parallel",
@@ -92,6 +95,7 @@ _HOME = {
     "Answer": "slipstick.answer",
     "PROGRAMS": "slipstick.program",
     "Parameter": "slipstick.expression.nodes",
+    "dump": "slipstick.schema.dump",
     "load": "slipstick.schema.front",
     "solve": "slipstick.method.closed_form",
     "run": "slipstick.study.front",

@@ -64,6 +64,7 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
       slipstick run dvsm-what-if
       slipstick run my-study.yaml --out /tmp/report --json
     """
+    from slipstick.report.compare import summary
     from slipstick.report.document import answer_document
     from slipstick.report.write import is_current, write
     from slipstick.study.run import MOST_ANSWERS, prepare, versions
@@ -86,6 +87,8 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
         )
     else:
         _print_cases(results.cases)
+        if results.comparisons:
+            click.echo(f"\n{summary(results.comparisons)}")
         click.echo(f"\nThe report is in {folder / 'report.md'}, the numbers in {folder / 'results.csv'}.")
     return NO_ANSWER if failed else DONE
 

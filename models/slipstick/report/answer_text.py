@@ -46,7 +46,7 @@ def answer_text(answer: Answer, entries: Entries | None = None) -> str:
     -------  --------
     time       1.7 ms
     """
-    parts = [_heading(answer)]
+    parts = [_heading(answer, entries or {})]
     if answer.failed is None:
         parts += [
             _values(answer),
@@ -60,20 +60,26 @@ def answer_text(answer: Answer, entries: Entries | None = None) -> str:
     return ascii_only("\n\n".join(part for part in parts if part) + "\n")
 
 
-def _heading(answer: Answer) -> str:
+def _heading(answer: Answer, entries: Entries) -> str:
     if answer.failed is not None:
         line = f"{answer.model} by {answer.method}: no answer: {answer.failed}"
     elif answer.exact:
         line = f"{answer.model} by {answer.method}: exact"
     else:
         line = f"{answer.model} by {answer.method}: not exact; the notes say what is left out"
-    where = [*_settings("at", answer.point), *_settings("with", answer.given)]
+    where = [*_settings("at", answer.point, entries), *_settings("with", answer.given, entries)]
     return "\n".join([wrapped(line, _INDENT), *where])
 
 
-def _settings(lead: str, settings: Mapping[str, float | str]) -> list[str]:
-    words = [f"{path} = {value if isinstance(value, str) else f'{value:g}'}" for path, value in settings.items()]
+def _settings(lead: str, settings: Mapping[str, float | str], entries: Entries) -> list[str]:
+    words = [f"{path} = {_setting(value, entries.get(path))}" for path, value in settings.items()]
     return [wrapped(f"{lead} {', '.join(words)}", _INDENT)] if words else []
+
+
+def _setting(value: float | str, entry: Entry | None) -> str:
+    if isinstance(value, str):
+        return value
+    return f"{value:g}" if entry is None else quantity(value, str(entry.given.dimension))
 
 
 def _values(answer: Answer) -> str:

@@ -9,7 +9,7 @@ from statistics import fmean
 from slipstick.report.words import NOTHING, Notes, counted, escape, markdown_table, percent, prose
 from slipstick.results import Cell, Comparison, Row
 
-__all__ = ["comparison", "comparison_section", "verdict"]
+__all__ = ["comparison", "comparison_section", "summary", "verdict"]
 
 _MOST_SIDE_BY_SIDE = 3  # with more columns, computed, printed and difference stand below each other
 
@@ -23,7 +23,7 @@ def comparison_section(comparisons: Sequence[Comparison]) -> str:
     """
     if not comparisons:
         return ""
-    return "\n\n".join(["## Comparisons", _summary(comparisons), *map(comparison, comparisons)])
+    return "\n\n".join(["## Comparisons", summary(comparisons), *map(comparison, comparisons)])
 
 
 def verdict(cell: Cell) -> str:
@@ -62,7 +62,8 @@ def comparison(table: Comparison) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _summary(comparisons: Sequence[Comparison]) -> str:
+def summary(comparisons: Sequence[Comparison]) -> str:
+    """Count how the computed cells of tables stand to the printed and the measured ones; inputs do not count."""
     rows = [row for each in comparisons for row in each.rows if not (row.measured or row.input)]
     found = [verdict(cell) for row in rows for cell in row.cells]
     compared = [each for each in found if each in ("agrees", "slip", "miss")]

@@ -19,7 +19,7 @@ from slipstick.schema.quantity import (
     Quantity,
     TimeFormula,
 )
-from slipstick.schema.spec import SPELT, Described, Name, Spec
+from slipstick.schema.spec import ITEMS, SPELT, Described, Name, Spec
 
 __all__ = ["ActivitySpec", "Factors", "Item", "PhaseSpec"]
 
@@ -127,14 +127,13 @@ class BarrierSpec(Spec):
 
 
 STAGE_KINDS = ("serial", "parallel", "serial_each", "parallel_each")
-ITEM_KINDS = ("delay", "service", "hold", "fork", "choose", "repeat", "pipeline", "barrier")
 
 
 def _item_kind(value: Any) -> str | None:
     """Tell an item by the one key that only its kind has."""
     if isinstance(value, dict):
-        return next((kind for kind in ITEM_KINDS if kind in value), None)
-    return next((kind for kind in ITEM_KINDS if kind in getattr(value, "model_fields_set", ())), None)
+        return next((kind for kind in ITEMS if kind in value), None)
+    return next((kind for kind in ITEMS if kind in getattr(value, "model_fields_set", ())), None)
 
 
 Item = Annotated[
@@ -149,7 +148,7 @@ Item = Annotated[
     Discriminator(
         _item_kind,
         custom_error_type="item",
-        custom_error_message="an item of an activity has one of the keys " + ", ".join(ITEM_KINDS),
+        custom_error_message="an item of an activity has one of the keys " + ", ".join(ITEMS),
     ),
 ]
 

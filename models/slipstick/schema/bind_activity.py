@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -78,9 +79,11 @@ class ActivityReader:
         self._name, self._tree, self._spec = name, tree, spec
         self._parameters = parameters
         self._problems: list[Problem] = []
+        self._unread: list[str] = []
         self._known = self._read_parameters()
         self._resources = {name: self._resource(name, each) for name, each in spec.resources.items()}
         self._taken: Counter[str] = Counter()
+        self._steps: dict[str, Step] = {}
 
     def model(self) -> Model:
         """Build the model; raises SpecError with every formula and name that does not fit."""
@@ -104,6 +107,7 @@ class ActivityReader:
             try:
                 known[name] = read_formula(self._tree, loc, value, known, None)
             except SpecError as error:
+                self._unread.append(name)
                 self._problems += error.problems
         return known
 
@@ -199,10 +203,11 @@ class ActivityReader:
     def _step(self, spec: DelaySpec | ServiceSpec, time: Expr, resource: str | None, loc: Loc) -> Step:
         scv = 0.0 if spec.scv is None else spec.scv.value
         name = spec.name or self._numbered(resource or "delay")
-        if spec.name is not None and self._taken[spec.name]:
-            self._refuse((*loc, "name"), f"another step is called {spec.name}; give each a name of its own")
+        step = Step(name, time, resource, spec.component, spec.technology, scv)
+        if self._steps.setdefault(name, step) != step:
+            self._refuse((*loc, "name"), f"another step is called {name}; give each a name of its own")
         self._taken[name] += 1
-        return Step(name, time, resource, spec.component, spec.technology, scv)
+        return step
 
     def _numbered(self, name: str, mark: str = "") -> str:
         """Give a step without a name that of its resource, and a number from the second on."""
@@ -240,7 +245,9 @@ class ActivityReader:
             try:
                 return read_formula(self._tree, loc, value, self._known, dimension)
             except SpecError as error:
-                self._problems += error.problems
+                # What a parameter is that could not be read, nobody knows; one problem is enough.
+                if not set(re.findall(r"\w+", value.text)).intersection(self._unread):
+                    self._problems += error.problems
                 return Number(1.0, dimension)
         path = canonical(self._tree, loc)
         if path in self._parameters:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from slipstick.errors import ModelError, UnknownNameError
@@ -62,10 +62,17 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Values in order."""
+    """Values in order, and what each goes by: its name where no other has it, else its number."""
 
     items: tuple[Node, ...]
     mark: Mark
+    names: tuple[str, ...] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        named = [_name(item) for item in self.items]
+        uses = Counter(named)
+        by = (name if name and uses[name] == 1 else str(index) for index, name in enumerate(named))
+        object.__setattr__(self, "names", tuple(by))
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +185,7 @@ def canonical(node: Node, path: Path) -> str:
     written: list[str | int] = []
     for part in _parts(path):
         if isinstance(node, Listing) and (index := _index(node, str(part))) is not None:
-            written.append(_names(node)[index])
+            written.append(node.names[index])
         else:
             written.append(part)
         child = _child(node, part)
@@ -299,8 +306,7 @@ def _child(node: Node, part: str | int) -> Entry | None:
 def _index(listing: Listing, part: str) -> int | None:
     if _NUMBER.fullmatch(part):
         return int(part) if int(part) < len(listing.items) else None
-    named = [index for index, item in enumerate(listing.items) if _name(item) == part]
-    return named[0] if len(named) == 1 else None
+    return listing.names.index(part) if part in listing.names else None
 
 
 def _name(item: Node) -> str | None:
@@ -312,8 +318,6 @@ def _name(item: Node) -> str | None:
 
 def _names(node: Node) -> list[str]:
     """List what the children of a node go by."""
-    if not isinstance(node, Listing):
-        return list(node.entries) if isinstance(node, Table) else []
-    names = [_name(item) for item in node.items]
-    uses = Counter(names)
-    return [name if name and uses[name] == 1 else str(index) for index, name in enumerate(names)]
+    if isinstance(node, Listing):
+        return list(node.names)
+    return list(node.entries) if isinstance(node, Table) else []

@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 _KEYS = ("value", "source", "assumed")
-_OPERATORS = re.compile(r"[(*+]|\A\s*-|\s-\s")
+_OPERATORS = re.compile(r"[(*+]|\A\s*-|\s[-/]\s|\A[0-9.]+\s*/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +119,15 @@ class Quantity:
 
     def _checked(self, written: Any) -> Given:
         value, dimension = self._value(written)
-        shown = f"{value:g}" if dimension == COUNT else show(value, dimension)
-        if self.least is not None and not value >= self.least:
-            raise _refused(f"must be at least {self._limit(self.least)}, got {shown}")
+        shown = _number(value, dimension)
+        # Of any dimension, times and rates still cannot be negative; differences of plain numbers can.
+        least = 0.0 if self.dimension is None and dimension.time_power else self.least
+        if least is not None and not value >= least:
+            raise _refused(f"must be at least {_number(least, dimension)}, got {shown}")
         if self.above is not None and not value > self.above:
-            raise _refused(f"must be more than {self._limit(self.above)}, got {shown}")
+            raise _refused(f"must be more than {_number(self.above, dimension)}, got {shown}")
         if self.most is not None and not value <= self.most:
-            raise _refused(f"must be at most {self._limit(self.most)}, got {shown}")
+            raise _refused(f"must be at most {_number(self.most, dimension)}, got {shown}")
         if self.whole and value != int(value):
             raise _refused(f"must be a whole number, got {shown}")
         return Given(value, dimension, str(written))
@@ -140,10 +142,6 @@ class Quantity:
         if self.dimension not in (None, COUNT):
             raise _refused(f"write a number with a unit, such as {self._example()}; got {written!r}")
         return float(written), COUNT
-
-    def _limit(self, value: float) -> str:
-        dimension = self.dimension or COUNT
-        return f"{value:g}" if dimension == COUNT else show(value, dimension)
 
     def _example(self) -> str:
         if self.dimension in (None, COUNT):
@@ -191,6 +189,10 @@ CountFormula = Annotated[Given | Formula, Quantity(COUNT, formula=True)]
 def _refused(why: str, *at: str, key: bool = False) -> PydanticCustomError:
     """Refuse a quantity, or the value or key at a place inside it."""
     return PydanticCustomError("quantity", "{why}", {"why": why, "at": at, "key": key})
+
+
+def _number(value: float, dimension: Dimension) -> str:
+    return f"{value:g}" if dimension == COUNT else show(value, dimension)
 
 
 def _kind(written: Any) -> str:

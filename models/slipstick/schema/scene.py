@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from slipstick.errors import Problem, SpecError, UnknownNameError
+from slipstick.errors import Problem, SpecError, UnknownNameError, did_you_mean
 from slipstick.law import ALL as LAWS
 from slipstick.program import PROGRAMS
 from slipstick.schema.catalogue import names
@@ -82,6 +82,7 @@ def model_names() -> list[str]:
 def _program_scene(name: str, settings: Settings, values: Settings, library: Library) -> Scene:
     mark = settings["model"].mark if "model" in settings else Mark("", 1, 1)
     if "machine" not in settings:
+        _refuse_mistyped("machine", settings)
         raise _problem(
             settings.get("model"), "machine", f"{name} runs on a machine; name one of {', '.join(names('machine'))}"
         )
@@ -122,8 +123,17 @@ def _inputs(program: str, reference: Node, library: Library) -> dict[str, Entry]
     return dict(inputs.entries) if isinstance(inputs, Table) else {}
 
 
+def _refuse_mistyped(key: str, settings: Settings) -> None:
+    """Refuse a path that was probably meant to be the key that is missing."""
+    for path, node in settings.items():
+        words = did_you_mean(path, [key])
+        if path not in REFERENCES and "did you mean" in words:
+            raise _problem(node, path, f"unknown key{words}")
+
+
 def _model_of_workload(settings: Settings, library: Library) -> Node:
     if "workload" not in settings:
+        _refuse_mistyped("model", settings)
         place = next(iter(settings.values()), None)
         raise _problem(place, "model", f"name a model, one of {', '.join(model_names())}, or an activity's file")
     _, tree = _workload(settings["workload"], library)

@@ -6,12 +6,15 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-__all__ = ["SPELT", "Described", "Name", "Note", "Sources", "Spec"]
+__all__ = ["ITEMS", "SPELT", "Described", "Name", "Note", "Sources", "Spec"]
 
 _NAME = r"^[A-Za-z][A-Za-z0-9_]*(-[A-Za-z0-9_]+)*$"
 
 SPELT = {_NAME: "write a name: letters, digits and _, with a single - between them, starting with a letter"}
 """What may be written, in words, by the pattern that it must match."""
+
+ITEMS = ("delay", "service", "hold", "fork", "choose", "repeat", "pipeline", "barrier")
+"""The keys that tell what an item of an activity is."""
 
 Name = Annotated[str, StringConstraints(pattern=_NAME, max_length=64)]
 """A name without spaces, so that it can stand in a path."""

@@ -142,22 +142,19 @@ class TableSpec(Spec):
     @model_validator(mode="after")
     def _aligned(self) -> TableSpec:
         for index, row in enumerate(self.rows):
-            place = ("rows", index)
-            lists = [
-                row.printed,
-                *([row.plus] if row.plus else []),
-                *([row.within] if isinstance(row.within, list) else []),
-            ]
-            lengths = {len(each) for each in lists}
-            if lengths != {len(self.columns)}:
-                raise PydanticCustomError(
-                    "table",
-                    "row {row} must have one cell for each of the {count} columns",
-                    {"row": row.row, "count": len(self.columns), "at": place},
-                )
+            for key in ("printed", "plus", "within"):
+                cells = getattr(row, key)
+                if isinstance(cells, list) and len(cells) != len(self.columns) and (cells or key != "plus"):
+                    raise PydanticCustomError(
+                        "table",
+                        "one cell for each of the {count} columns is needed, got {cells}",
+                        {"count": len(self.columns), "cells": len(cells), "at": ("rows", index, key)},
+                    )
             if not (row.sum or row.plus):
                 raise PydanticCustomError(
-                    "table", "row {row} needs something to add up: sum or plus", {"row": row.row, "at": place}
+                    "table",
+                    "row {row} needs something to add up: sum or plus",
+                    {"row": row.row, "at": ("rows", index)},
                 )
         return self
 

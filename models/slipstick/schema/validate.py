@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, Tag, ValidationError
 
 from slipstick.errors import Problem, SpecError, did_you_mean
 from slipstick.schema.nodes import Node, Table, at, join, key_mark, plain, value_mark
-from slipstick.schema.spec import SPELT
+from slipstick.schema.spec import ITEMS, SPELT
 
 __all__ = ["problem", "problems_of", "validate"]
 
@@ -55,19 +55,39 @@ def problem(node: Node, loc: Loc, message: str, key: bool = False) -> Problem:
 def _problems(model: type[BaseModel], node: Node, error: ValidationError, partial: bool = False) -> list[Problem]:
     details = [each for each in error.errors(include_url=False, include_input=True) if not (partial and _whole(each))]
     mistyped = {near for each in details if each["type"] == "extra_forbidden" for near in _meant(model, each["loc"])}
+    mistyped |= {(each["loc"][:-1], "extends") for each in details if each["loc"][-1:] == ("extends",)}
     found = []
     for each in details:
-        kind, loc = each["type"], each["loc"]
-        if kind == "missing" and (loc[:-1], loc[-1]) in mistyped:
+        loc: Loc = each["loc"]
+        if each["type"] == "missing" and mistyped & {(loc[:-1], loc[-1]), (loc[:-1], "extends")}:
             # The key is there, misspelt; one problem is enough.
             continue
-        context = each.get("ctx", {})
-        written = (*_written(model, loc), *context.get("at", ()))
-        if kind in ("union_tag_invalid", "union_tag_not_found"):
-            written = (*written, context["discriminator"].strip("'"))
-        at_key = kind == "extra_forbidden" or loc[-1:] == (KEY,) or context.get("key", False)
-        found.append(problem(node, written, _words(model, node, each, written), key=at_key))
+        written, at_key = _place(model, node, each)
+        found.append(problem(node, written, _words(model, each, written), key=at_key))
     return found
+
+
+def _place(model: type[BaseModel], node: Node, each: Any) -> tuple[Loc, bool]:
+    """Say where an error is, as the file has it, and whether it is about the key."""
+    kind, context = each["type"], each.get("ctx", {})
+    written = (*_written(model, each["loc"]), *context.get("at", ()))
+    if kind == "union_tag_invalid":
+        return (*written, _telling(context)), False
+    if kind in ("item", "union_tag_not_found"):
+        near = _nearest_key(at(node, written), ITEMS if kind == "item" else (_telling(context),))
+        return (*written, *near), bool(near)
+    return written, kind == "extra_forbidden" or each["loc"][-1:] == (KEY,) or context.get("key", False)
+
+
+def _nearest_key(here: Node | None, wanted: Sequence[str]) -> list[str]:
+    """Find the key that was meant to be one of those that tell what a table is."""
+    keys = here.entries if isinstance(here, Table) else ()
+    return [key for key in keys if key not in ("name", "do") and "did you mean" in did_you_mean(key, wanted)][:1]
+
+
+def _telling(context: dict[str, Any]) -> str:
+    """Give the key whose value tells which of several a table is."""
+    return str(context["discriminator"]).strip("'")
 
 
 def _whole(each: Any) -> bool:
@@ -75,7 +95,7 @@ def _whole(each: Any) -> bool:
     return each["type"] == "missing" or each["type"] in _RULES
 
 
-def _words(model: type[BaseModel], node: Node, each: Any, written: Loc) -> str:
+def _words(model: type[BaseModel], each: Any, written: Loc) -> str:
     kind, loc, context = each["type"], each["loc"], each.get("ctx", {})
     if kind == "extra_forbidden":
         return f"unknown key{did_you_mean(str(loc[-1]), _keys(model, loc[:-1]))}"
@@ -85,13 +105,15 @@ def _words(model: type[BaseModel], node: Node, each: Any, written: Loc) -> str:
     if kind == "literal_error":
         return f"write {context['expected']}; got {_shown(each['input'])}" + _suggestion(each["input"], context)
     if kind == "union_tag_not_found":
-        return f"key {written[-1]!r} is missing"
+        key = _telling(context)
+        return f"key {key!r} is missing" + (did_you_mean(str(written[-1]), [key]) if written[-1] != key else "")
     if kind == "union_tag_invalid":
         context = {"expected": " or ".join(context["expected_tags"].rsplit(", ", 1))}
         tag = each["input"][written[-1]]
         return f"write {context['expected']}; got {_shown(tag)}" + _suggestion(tag, context)
     if kind == "item":
-        return str(each["msg"]) + _item_suggestion(node, written)
+        near = did_you_mean(str(written[-1]), ITEMS)
+        return str(each["msg"]) + (f"; {written[-1]!r} is none of them{near}" if "did you mean" in near else "")
     if kind == "string_pattern_mismatch":
         return f"{SPELT[context['pattern']]}; got {_shown(each['input'])}"
     if kind in _WORDS:
@@ -110,12 +132,14 @@ _WORDS: dict[str, Callable[[dict[str, Any]], str]] = {
     "string_too_long": lambda c: f"at most {c['max_length']} characters",
     "int_type": lambda _: "write a whole number",
     "int_from_float": lambda _: "write a whole number",
+    "float_type": lambda _: "write a number",
     "bool_type": lambda _: "write true or false",
     "list_type": lambda _: "write a list",
     "dict_type": lambda _: "write keys and values",
     "model_type": lambda _: "write keys and values",
     "model_attributes_type": lambda _: "write keys and values",
     "too_short": lambda c: f"at least {c['min_length']} needed",
+    "greater_than": lambda c: f"more than {c['gt']}",
     "greater_than_equal": lambda c: f"at least {c['ge']}",
     "less_than_equal": lambda c: f"at most {c['le']}",
 }
@@ -125,16 +149,6 @@ def _suggestion(written: Any, context: dict[str, Any]) -> str:
     options = [option.strip("'") for option in context["expected"].replace(" or ", ", ").split(", ")]
     words = did_you_mean(written, options) if isinstance(written, str) else ""
     return words if "did you mean" in words else ""
-
-
-def _item_suggestion(node: Node, loc: Loc) -> str:
-    here = at(node, loc)
-    keys = list(here.entries) if isinstance(here, Table) else []
-    for key in keys:
-        words = did_you_mean(key, ("delay", "service", "hold", "fork", "choose", "repeat", "pipeline", "barrier"))
-        if "did you mean" in words:
-            return f"; {key!r} is none of them{words}"
-    return ""
 
 
 def _shown(written: Any) -> str:

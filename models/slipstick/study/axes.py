@@ -18,7 +18,7 @@ __all__ = ["CHECK_ALL", "MOST_VALUES", "axis_nodes", "numbers_of", "to_check"]
 
 MOST_VALUES = 1_000_000
 CHECK_ALL = 500
-"""Up to so many values of an axis are checked one by one; of more quantities, the extremes and the first odd one."""
+"""Of a list of up to so many quantities each is checked; of more, and of a range, a few that speak for all."""
 
 Path = tuple[str | int, ...]
 
@@ -82,7 +82,7 @@ def to_check(nodes: Sequence[Node]) -> list[int]:
     What a quantity may be is an interval, or its whole numbers; so if the extremes hold, and the first value
     that is not whole, all of them do. Of names, each is checked.
     """
-    numbers = numbers_of(nodes) if len(nodes) > CHECK_ALL else None
+    numbers = numbers_of(nodes) if isinstance(nodes, _Range) or len(nodes) > CHECK_ALL else None
     if numbers is None:
         return list(range(len(nodes)))
     odd = next((index for index, number in enumerate(numbers) if number != math.floor(number)), 0)
@@ -102,8 +102,7 @@ class _Reader:
         last, other = self._end(self.spec.to, "to")
         if unit != other:
             raise self._problem("to", f"from is a [{unit}], but to is a [{other}]")
-        if not math.isfinite(last - first):
-            raise self._problem("", "the range is too wide for a double")
+        self._check_width(last - first)
         return _Range(self._numbers(first, last, unit), unit, self.node.mark)
 
     def _numbers(self, first: float, last: float, unit: Dimension) -> list[float]:
@@ -132,10 +131,13 @@ class _Reader:
     def _ratio(self, first: float, last: float) -> float:
         if not (first > 0 and last > 0):
             raise self._problem("", "a geometric range needs positive ends")
-        ratio = last / first
-        if not 0 < ratio < math.inf:
+        self._check_width(last / first)
+        self._check_width(first / last)
+        return last / first
+
+    def _check_width(self, width: float) -> None:
+        if not math.isfinite(width):
             raise self._problem("", "the range is too wide for a double")
-        return ratio
 
     def _steps(self, steps: float) -> int:
         """Count whole steps, the last one included if rounding is all that misses it."""

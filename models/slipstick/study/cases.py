@@ -80,7 +80,8 @@ def case_settings(study: Table) -> dict[str, Settings]:
     base = _settings(at(study, [BASE]))
     changes = at(study, ["what_if"])
     differences = changes.entries if isinstance(changes, Table) else {}
-    cases: dict[str, Settings] = {BASE: base} if base.keys() & {"model", "workload"} else {}
+    alone = base.keys() & {"model", "workload"} or (base and not differences)
+    cases: dict[str, Settings] = {BASE: base} if alone else {}
     made: dict[str, _Difference] = {}
     problems: list[Problem] = []
     for name in differences:

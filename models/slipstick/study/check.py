@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from slipstick.errors import Problem, SpecError
 from slipstick.schema.catalogue import names
 from slipstick.schema.load import Library, spec_model
-from slipstick.schema.nodes import Mark, Scalar, Table
+from slipstick.schema.nodes import Mark, Scalar, Table, canonical
 from slipstick.schema.validate import validate
 
 if TYPE_CHECKING:
@@ -67,27 +67,31 @@ def _check_study(spec: StudySpec, tree: Table, library: Library) -> None:
     from slipstick.schema.bind import bind
     from slipstick.schema.scene import stage
     from slipstick.study.cases import case_settings, sweeps_of
-    from slipstick.study.names import check_names
+    from slipstick.study.names import check_axes, check_names
 
     cases, asked = case_settings(tree), sweeps_of(spec, tree)
     problems: list[Problem] = []
     with _kept(problems):
-        check_names(spec, tree, cases, asked, library)
+        check_names(spec, tree, cases, asked)
     sound = []
     for name, settings in cases.items():
         with _kept(problems):
             bind(stage(settings, library))
             sound.append(name)
+    axes: dict[str, list[str]] = {}
     for each in asked:
         for case in each.spec.cases:
             if case in sound:
                 with _kept(problems):
-                    _check_sweep(each, cases[case], library)
+                    axes[each.name] = _check_sweep(each, cases[case], library)
+    with _kept(problems):
+        check_axes(spec, tree, axes)
     if problems:
         raise SpecError(problems)
 
 
-def _check_sweep(asked: Asked, settings: Settings, library: Library) -> None:
+def _check_sweep(asked: Asked, settings: Settings, library: Library) -> list[str]:
+    """Check one sweep from one case, and give the paths of its axes as results call them."""
     from slipstick.errors import FormulaError
     from slipstick.schema.bind import bind
     from slipstick.schema.formula import read_condition
@@ -112,6 +116,7 @@ def _check_sweep(asked: Asked, settings: Settings, library: Library) -> None:
             read_condition(asked.spec.where, bound.parameters)
         except FormulaError as error:
             raise asked.problem(str(error), "where") from None
+    return [canonical(scene.tree, path) for path in axes]
 
 
 @contextmanager

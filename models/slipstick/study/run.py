@@ -23,7 +23,7 @@ from slipstick.schema.study import StudySpec
 from slipstick.schema.validate import problem, validate
 from slipstick.study.cases import BASE, case_settings, shown, sweeps_of
 from slipstick.study.compare import compared, names_in
-from slipstick.study.names import check_names
+from slipstick.study.names import check_axes, check_names
 from slipstick.study.plan import Plan, planned
 from slipstick.study.rank import ranked
 from slipstick.study.sweep import Progress, carried_out
@@ -82,8 +82,9 @@ def prepare(reference: str, overrides: Settings | None = None) -> Prepared:
     spec = validate(StudySpec, tree)
     cases = {name: {**settings, **(overrides or {})} for name, settings in case_settings(tree).items()}
     asked = sweeps_of(spec, tree)
-    check_names(spec, tree, cases, asked, library)
+    check_names(spec, tree, cases, asked)
     plans = {each.name: planned(each, cases, library) for each in asked}
+    check_axes(spec, tree, {name: [axis.path for axis in plan.axes] for name, plan in plans.items()})
     return Prepared(Path(reference).stem, spec, tree, cases, plans, library)
 
 
