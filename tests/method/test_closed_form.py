@@ -360,3 +360,9 @@ def test_gradients_are_differences(name: str) -> None:
     assert up is not None
     assert down is not None
     assert solve(model).gradient["time"][name] == pytest.approx((up - down) / (2 * step), rel=1e-6, abs=1e-7)
+
+
+def test_idling_is_no_step_that_is_executed() -> None:
+    answer = solve(phases((1, 1, A), (1, 2, B)))
+    assert answer.once == {"a": 1.0, "b": 2.0}
+    assert answer.steps == {"a": 0.5, "idle:processors": 0.5, "b": 2.0}

@@ -10,13 +10,13 @@ from slipstick.answer import Answer
 from slipstick.errors import NoAnswerError
 from slipstick.expression.dimension import TIME
 from slipstick.expression.kernels import Array
-from slipstick.expression.nodes import Booked, Expr, maximum, total
+from slipstick.expression.nodes import Booked, Expr, total
 from slipstick.expression.tape import Tape
 from slipstick.method.exactness import neglected, sizes
 from slipstick.method.points import Points
-from slipstick.method.times import BARRIER, demand, pipelines, stage_times, time
+from slipstick.method.times import BARRIER, demand, pipelines, population, stage_times, time
 from slipstick.model.activity import Barrier, steps
-from slipstick.model.system import Arrivals, Cyclic, Model, Program
+from slipstick.model.system import Cyclic, Model, Program
 
 __all__ = ["ClosedForm", "solve"]
 
@@ -75,7 +75,7 @@ class ClosedForm:
         self.time = _whole_time(model)
         self.labels = _labels(model)
         self.stages = _serial_stages(model)
-        self._population = _population(model)
+        self._population = population(model)
         self._account = _account_time(model)
         self._work = _demands(model)
         self._sizes = sizes(model)
@@ -125,7 +125,7 @@ def _account_time(model: Model) -> Expr:
     """Give the same time, its parts weighed by the share of processors that do them; the rest are idle."""
     if not isinstance(model.population, Program):
         return _whole_time(model)
-    n = _population(model)
+    n = population(model)
     parts: list[Expr] = []
     for phase in model.population.phases:
         busy = phase.processors / n
@@ -142,16 +142,6 @@ def _demands(model: Model) -> dict[str, Expr]:
         return {}
     used = dict.fromkeys(step.resource for step in model.steps if step.resource in model.resources)
     return {name: demand(model.population.cycle, name) for name in used if name is not None}
-
-
-def _population(model: Model) -> Expr:
-    match model.population:
-        case Cyclic(processors):
-            return processors
-        case Arrivals(rate):
-            return rate
-        case Program(phases):
-            return maximum(*dict.fromkeys(phase.processors for phase in phases))
 
 
 def _serial_stages(model: Model) -> dict[str, dict[str, Expr]]:

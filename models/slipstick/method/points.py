@@ -62,7 +62,7 @@ class Points:
             **{f"account[{name}]": each for name, each in self._account(0).items()},
             **{f"technology[{name}]": each for name, each in self._account(1).items()},
             **{f"step[{name}]": each for name, each in self.split.booked.items()},
-            **{f"once[{name}]": each for name, each in self.split.once.items()},
+            **{f"once[{name}]": each for name, each in self.whole.once.items()},
         }
 
     def limits(self) -> dict[str, list[str]]:
@@ -95,7 +95,7 @@ class Points:
             account=_floats(self._account(0)),
             technology=_floats(self._account(1)),
             steps=_floats(self.split.booked),
-            once=_floats(self.split.once),
+            once=_floats(self.whole.once),
             useful=self.model.useful,
             share={"time": self._shares(time)} if time > 0 else {},
             gradient={"time": _floats(self.whole.by_parameter)},

@@ -22,9 +22,9 @@ from slipstick.model.activity import (
     children,
     steps,
 )
-from slipstick.model.system import Meeting, Model
+from slipstick.model.system import Arrivals, Cyclic, Meeting, Model, Program
 
-__all__ = ["BARRIER", "demand", "pipelines", "stage_times", "time"]
+__all__ = ["BARRIER", "demand", "pipelines", "population", "stage_times", "time"]
 
 BARRIER = "barrier"
 
@@ -71,6 +71,17 @@ def pipelines(model: Model) -> Iterator[Pipeline]:
     """Yield every pipeline of a model, in the order written."""
     for body in model.bodies:
         yield from (node for node in steps(body) if isinstance(node, Pipeline))
+
+
+def population(model: Model) -> Expr:
+    """Give how many processors there are [1], or the rate of arrivals [1/s]."""
+    match model.population:
+        case Cyclic(processors):
+            return processors
+        case Arrivals(rate):
+            return rate
+        case Program(phases):
+            return maximum(*dict.fromkeys(phase.processors for phase in phases))
 
 
 def demand(activity: Activity, resource: str) -> Expr:

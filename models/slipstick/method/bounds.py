@@ -1,0 +1,153 @@
+"""Bounds that enclose every method's answer: work and span, and the saturation of each resource."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from slipstick.answer import Answer, Value
+from slipstick.expression.dimension import TIME
+from slipstick.expression.kernels import Array
+from slipstick.expression.nodes import Expr, maximum, total
+from slipstick.expression.tape import Tape
+from slipstick.method.times import demand, population, time
+from slipstick.model.activity import Activity, Barrier, Choice, Fork, Hold, Pipeline, Repeat, Step, children, steps
+from slipstick.model.system import Arrivals, Cyclic, Model, Program, Station, is_processor
+
+__all__ = ["METHOD", "bounds"]
+
+METHOD = "bounds"
+
+LOW_SPAN = "no less than one pass with nobody in the way (a maximum of random times has at least the mean of each)"
+LOW_FULL = "no less than what the busiest resource takes for the work of all processors: {binding}"
+HIGH_ALL = "no more than every processor waiting at each visit for all others, which holds in product form"
+NO_HIGH = "no upper bound: it holds in product form only, for steps of scv 1 with one mean at each fcfs station"
+OPEN_ONLY = "of an open stream only the least time is known"
+
+
+def bounds(model: Model, values: Mapping[str, float] | None = None) -> Answer:
+    """Enclose time and throughput of a model.
+
+    For N processors that repeat a cycle of span T_0 and ask D_r seconds of resource r with c_r servers::
+
+        max(T_0, max_r N D_r / c_r)  <=  T  <=  T_0 + (N - 1) sum_r D_r
+
+    A lock is a resource of one server that is asked for as long as it is held; the processors themselves are
+    N servers. Phases are bounded one by one.
+
+    Parameters
+    ----------
+    model : the system
+    values : parameters that differ from the model's own, in base units
+
+    Source: Denning and Buzen, ACM Computing Surveys 10(3), 1978 (asymptotic bounds); Brent, J. ACM 21(2), 1974
+    (work and span).
+
+    >>> from slipstick.model.activity import delay, service
+    >>> from slipstick.model.system import closed
+    >>> answer = bounds(closed(delay(9.0, name="think") >> service("bus", 1.0, scv=1.0), processors=20))
+    >>> answer.values["time"].low, answer.values["time"].high
+    (20.0, 29.0)
+    """
+    lows = _lows(model)
+    high = _high(model)
+    outputs = [*lows.values(), *([high] if high is not None else []), population(model)]
+    tape = Tape(outputs)
+    known = {name: value for name, value in (values or {}).items() if name in tape.parameters}
+    numbers: list[Array] = tape.run(known)
+    at = {name: float(number[0]) for name, number in zip(lows, numbers, strict=False)}
+    binding = max(at, key=lambda name: at[name])
+    top = None if high is None else float(numbers[len(lows)][0])
+    return Answer(
+        model=model.name,
+        method=METHOD,
+        values=_values(model, at[binding], top, float(numbers[-1][0])),
+        useful=model.useful,
+        notes=_notes(model, binding, high is not None),
+    )
+
+
+def _values(model: Model, low: float, high: float | None, size: float) -> dict[str, Value]:
+    found = {"time": Value(None, "s", low, high)}
+    if not isinstance(model.population, Arrivals):
+        least = None if high is None or high == 0 else size / high
+        most = size / low if low > 0 else None
+        found["throughput"] = Value(None, "1/s", least, most)
+    return {name: each for name, each in found.items() if all(map(_finite, (each.low, each.high)))}
+
+
+def _finite(number: float | None) -> bool:
+    return number is None or math.isfinite(number)
+
+
+def _notes(model: Model, binding: str, closed: bool) -> tuple[str, ...]:
+    notes = [LOW_SPAN if binding == "span" else LOW_FULL.format(binding=binding)]
+    if isinstance(model.population, Arrivals):
+        return (*notes, OPEN_ONLY)
+    return (*notes, HIGH_ALL if closed else NO_HIGH)
+
+
+def _lows(model: Model) -> dict[str, Expr]:
+    """Give the lower bounds on the time, by what binds."""
+    match model.population:
+        case Cyclic(processors, cycle):
+            return _lows_of(model, cycle, processors)
+        case Arrivals(_, cycle):
+            return {"span": time(cycle, model, booked=False)}
+        case Program(phases):
+            parts = [each.repeat * maximum(*_lows_of(model, each.cycle, each.processors).values()) for each in phases]
+            return {"span": total(parts, TIME)}
+
+
+def _lows_of(model: Model, cycle: Activity, processors: Expr) -> dict[str, Expr]:
+    found = {"span": time(cycle, model, booked=False)}
+    used = dict.fromkeys(node.resource for node in steps(cycle) if isinstance(node, Step) and node.resource)
+    for name in used:
+        resource = model.resources.get(name)
+        if isinstance(resource, Station):
+            found[name] = processors * demand(cycle, name) / resource.servers
+    for lock in dict.fromkeys(node.lock for node in steps(cycle) if isinstance(node, Hold)):
+        found[lock] = processors * _held(cycle, lock, model)
+    own = [demand(cycle, name) for name in used if is_processor(name) and not name.startswith("processor[")]
+    return {**found, "processors": total(own, TIME)} if own else found
+
+
+def _held(activity: Activity, lock: str, model: Model) -> Expr:
+    """Give how long one pass holds a lock, at least [s]."""
+    match activity:
+        case Hold(name, body) if name == lock:
+            return time(body, model, booked=False)
+        case Choice(options):
+            return total((p * _held(body, lock, model) for p, body in options), TIME)
+        case Repeat(count, body):
+            return count * _held(body, lock, model)
+        case Pipeline(stages, items):
+            once = total((_held(stage.bodies[0], lock, model) for stage in stages if len(stage.bodies) == 1), TIME)
+            each = (_held(body, lock, model) for stage in stages if len(stage.bodies) > 1 for body in stage.bodies)
+            return total([items * once, *each], TIME)
+        case _:
+            return total((_held(child, lock, model) for child in children(activity)), TIME)
+
+
+def _high(model: Model) -> Expr | None:
+    """Give the upper bound, where its conditions hold."""
+    if not isinstance(model.population, Cyclic) or not _plain(model):
+        return None
+    cycle, processors = model.population.cycle, model.population.processors
+    work = total((demand(cycle, name) for name in model.resources), TIME)
+    return time(cycle, model, booked=False) + (processors - 1) * work
+
+
+def _plain(model: Model) -> bool:
+    """Say whether a model has only steps, choices and repeats, and is of product form wherever there is a queue."""
+    used = [step.resource for step in model.steps]
+    for node in steps(model.bodies[0]):
+        if isinstance(node, Fork | Hold | Pipeline | Barrier):
+            return False
+        if isinstance(node, Step) and node.resource is not None:
+            station = model.resources.get(node.resource)
+            if not isinstance(station, Station) or node.scv != 1.0:
+                return False
+            if station.discipline == "fcfs" and used.count(node.resource) > 1:
+                return False
+    return True

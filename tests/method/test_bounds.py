@@ -1,0 +1,126 @@
+"""Bounds enclose what they say they enclose."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+from slipstick import arriving, barrier, choose, closed, delay, fork, hold, phases, repeat, service, solve
+from slipstick.method.bounds import bounds
+from slipstick.model.system import Model, Station
+from tests.strategies import models
+
+EXPONENTIAL_BUS = delay(9.0, name="think") >> service("bus", 1.0, scv=1.0)
+
+
+def mva(population: int, think: float, demands: list[float]) -> float:
+    """Give the cycle time of a closed network of single servers by the exact recursion, written here."""
+    queue = [0.0] * len(demands)
+    cycle = think
+    for n in range(1, population + 1):
+        residence = [d * (1 + q) for d, q in zip(demands, queue, strict=True)]
+        cycle = think + sum(residence)
+        queue = [n / cycle * r for r in residence]
+    return cycle
+
+
+@pytest.mark.parametrize("processors", [1, 2, 5, 10, 50, 200])
+def test_the_exact_answer_of_a_product_form_network_lies_between(processors: int) -> None:
+    cycle = delay(9.0, name="think") >> service("bus", 1.0, scv=1.0) >> service("disk", 0.4, scv=1.0)
+    answer = bounds(closed(cycle, processors=processors)).values["time"]
+    exact = mva(processors, 9.0, [1.0, 0.4])
+    assert answer.value is None
+    assert answer.low is not None
+    assert answer.high is not None
+    assert answer.low <= exact * (1 + 1e-12)
+    assert exact <= answer.high * (1 + 1e-12)
+
+
+@settings(deadline=None, derandomize=True, max_examples=150)
+@given(model=models())
+def test_the_closed_form_is_never_below_the_lower_bound_of_one_processor(model: Model) -> None:
+    low = bounds(model).values["time"].low
+    assert low is not None
+    time = solve(model)["time"]
+    assert time is not None
+    # Adding processors only adds work for the busiest resource; nobody is faster than one alone.
+    assert low >= time * (1 - 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("model", "low", "high", "notes"),
+    [
+        (
+            closed(EXPONENTIAL_BUS, processors=20),
+            20.0,
+            29.0,
+            (
+                "no less than what the busiest resource takes for the work of all processors: bus",
+                "no more than every processor waiting at each visit for all others, which holds in product form",
+            ),
+        ),
+        (
+            closed(delay(9.0, name="think") >> hold("door", service("bus", 1.0)), processors=20),
+            20.0,
+            None,
+            (
+                "no less than what the busiest resource takes for the work of all processors: bus",
+                "no upper bound: it holds in product form only, for steps of scv 1 with one mean at each fcfs station",
+            ),
+        ),
+        (
+            closed(delay(9.0, name="think") >> hold("door", delay(2.0, name="inside")), processors=20),
+            40.0,
+            None,
+            (
+                "no less than what the busiest resource takes for the work of all processors: door",
+                "no upper bound: it holds in product form only, for steps of scv 1 with one mean at each fcfs station",
+            ),
+        ),
+        (
+            arriving(EXPONENTIAL_BUS, rate=0.5),
+            10.0,
+            None,
+            (
+                "no less than one pass with nobody in the way (a maximum of random times has at least the mean of each)",
+                "of an open stream only the least time is known",
+            ),
+        ),
+    ],
+    ids=["bus", "bus under a lock", "lock", "open"],
+)
+def test_bounds_and_their_conditions(model: Model, low: float, high: float | None, notes: tuple[str, ...]) -> None:
+    answer = bounds(model)
+    assert (answer.values["time"].low, answer.values["time"].high) == (low, high)
+    assert answer.notes == notes
+
+
+def test_throughput_is_bounded_by_the_same_two() -> None:
+    throughput = bounds(closed(EXPONENTIAL_BUS, processors=20)).values["throughput"]
+    assert throughput.low == pytest.approx(20 / 29)
+    assert throughput.high == 1.0
+
+
+def test_more_servers_and_what_is_held_in_branches_count() -> None:
+    held = fork(hold("door", delay(2.0, name="a")), hold("door", delay(1.0, name="b")))
+    assert bounds(closed(held, processors=4)).values["time"].low == 12.0
+    twice = repeat(2, choose((0.5, hold("door", delay(2.0, name="a"))), (0.5, delay(0.0, name="b"))))
+    assert bounds(closed(twice, processors=4)).values["time"].low == 8.0
+    three = closed(service("disks", 3.0), processors=6, resources={"disks": Station(servers=3)})
+    assert bounds(three).values["time"].low == 6.0
+
+
+def test_phases_are_bounded_one_by_one() -> None:
+    program = phases((10, 4, service("bus", 1.0)), (1, 1, delay(2.0, name="alone") >> barrier("end")))
+    assert bounds(program).values["time"].low == 42.0
+
+
+def test_processors_are_resources_too() -> None:
+    cycle = service("own", 1.0, name="mine") >> service("other", 5.0, name="theirs") >> delay(0.5, name="wire")
+    assert bounds(closed(cycle, processors=8)).values["time"].low == 6.5
+    spread = fork(service("own", 2.0, name="mine"), service("other", 5.0, name="theirs"))
+    assert bounds(closed(spread, processors=8)).values["time"].low == 7.0
+
+
+def test_a_changed_parameter_moves_the_bound() -> None:
+    assert bounds(closed(EXPONENTIAL_BUS, processors=20), {"bus": 2.0}).values["time"].low == 40.0
