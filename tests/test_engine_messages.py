@@ -52,7 +52,10 @@ from slipstick.model.system import Lock, Meeting, Model, Station, arriving, clos
 from slipstick.program import PROGRAMS
 from tests.paper import machine
 
-PACKAGES = ("expression", "law", "model", "solve", "program")
+SOURCES = (
+    *(f"{package}/*.py" for package in ("expression", "law", "model", "program")),
+    *(f"method/{name}.py" for name in ("closed_form", "exactness", "forms", "limits", "points", "times")),
+)
 T, B, N = Parameter("t", TIME, 2.0), Parameter("b", BYTES, 4.0), Parameter("n", COUNT, 3.0)
 NAMELESS = Parameter("x", COUNT)
 A, C = delay(1.0, name="a"), delay(2.0, name="c")
@@ -251,6 +254,10 @@ SOLVING = [
 ]
 
 PROGRAM = [
+    bad(
+        lambda: delay(Number(3.0, TIME) + Parameter("a", TIME, 1.0), name="work"),
+        "the time of work holds a constant of 3 s; make it a parameter, so that its share can be told",
+    ),
     bad(lambda: DIFFS.on(FE, part=3), "dvsm/diff-request has no input 'part'; did you mean 'parts'?"),
     bad(lambda: DIFFS.on(FE, parts=0), "parts must be at least 1 [1], got 0"),
     bad(lambda: DIFFS.on(FE, compute=-1e-6), "compute must be at least 0 [s], got -1e-06"),
@@ -299,7 +306,9 @@ def raised_at(case: Case) -> tuple[str, int]:
 def test_every_raise_of_the_engine_has_its_text_in_the_table() -> None:
     reached = {raised_at(case) for case in ALL_CASES}
     root, forgotten = Path(slipstick.__file__).parent, []
-    for path in sorted(path for package in PACKAGES for path in (root / package).glob("*.py")):
+    found = {pattern: sorted(root.glob(pattern)) for pattern in SOURCES}
+    assert all(found.values()), "a module has moved"
+    for path in (path for paths in found.values() for path in paths):
         raises = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Raise)]
         lines = {line for name, line in reached if name == str(path)}
         for node in raises:

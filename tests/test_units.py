@@ -315,10 +315,10 @@ def test_refuses_a_missing_unit_in_a_scale() -> None:
 @pytest.mark.parametrize(
     ("text", "wanted", "message"),
     [
-        ("5", "s", "write a number with a unit, such as '5 us'; got '5'"),
-        ("0", "B", "write a number with a unit, such as '0 MB'; got '0'"),
-        ("12", "1/s", "write a number with a unit, such as '12 /s'; got '12'"),
-        ("2", "op/cycle", "write a number with a unit, such as '2 op/cycle'; got '2'"),
+        ("5", "s", "'5' lacks its unit; write it, such as '5 us'"),
+        ("0", "B", "'0' lacks its unit; write it, such as '0 MB'"),
+        ("12", "1/s", "'12' lacks its unit; write it, such as '12 /s'"),
+        ("2", "op/cycle", "'2' lacks its unit; write it, such as '2 op/cycle'"),
         ("8 MB", "s", "'8 MB' is a quantity in B, but a quantity in s is wanted, such as '8 us'"),
         ("8 MB", "1", "'8 MB' is a quantity in B, but a plain number is wanted, such as '8'"),
         ("5 %", "s/B", "'5 %' is a plain number, but a quantity in s/B is wanted, such as '5 ns/B'"),

@@ -67,6 +67,8 @@ class Answer:
     limits : the limiting stage of each pipeline
     point : coordinates on the axes of a study
     given : what was set beside the files
+    seed : key of the random streams of a simulation
+    converged : whether a simulation reached the wished precision; None of other methods
     """
 
     model: str
@@ -85,6 +87,8 @@ class Answer:
     limits: tuple[Limit, ...] = ()
     point: Mapping[str, float | str] = field(default_factory=dict)
     given: Mapping[str, float | str] = field(default_factory=dict)
+    seed: int | None = None
+    converged: bool | None = None
 
     def __getitem__(self, name: str) -> float | None:
         """Give a value by name, in its base unit."""

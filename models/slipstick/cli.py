@@ -221,6 +221,9 @@ def schema(kind: str) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and give its exit status: 0 done, 1 no answer, 2 wrong input, 130 interrupted."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
+    if sys.stdout is None:
+        # Whoever started us closed standard output; there is nobody to tell.
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # open as long as the program runs
     if hasattr(sys.stdout, "reconfigure"):
         # A terminal that knows ASCII only still gets every word.
         sys.stdout.reconfigure(errors="backslashreplace")

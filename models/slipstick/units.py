@@ -101,7 +101,7 @@ def to_base(text: str, wanted: Dimension) -> float:
     """
     number, unit = _split(text)
     if not unit and wanted != COUNT:
-        raise UnitError(f"write a number with a unit, such as {_example(number, wanted)}; got {text!r}")
+        raise UnitError(f"{text!r} lacks its unit; write it, such as {_example(number, wanted)}")
     factor, found = _scaled(text, unit or "1")
     if found != wanted:
         way_out = f"but {_kind(wanted)} is wanted, such as {_example(number, wanted)}"

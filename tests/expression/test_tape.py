@@ -180,3 +180,8 @@ def test_numbers_that_are_none_travel_as_none() -> None:
     tape = Tape([X + 1, maximum(X, Y), minimum(Y, X), ceil(X), ceil_log(X, 2), X**2, sqrt(X)])
     assert [math.isnan(float(each[0])) for each in tape.run({"x": math.nan})] == [True] * 7
     assert [float(each[0]) for each in Tape([X + 1, ceil_log(X, 2)]).run({"x": math.inf})] == [math.inf, math.inf]
+
+
+def test_labels_of_other_outputs_are_left_out() -> None:
+    found = Tape([Booked("a", X) + Booked("a", X), Booked("b", X * 3)]).differentiate({})
+    assert list(found.booked) == list(found.once) == ["a"]

@@ -3,34 +3,33 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections import Counter
 from pathlib import Path
 
 from tests.house.code import ROOT, modules, name_of
 
-RAISERS = re.compile(r"(Error|[Pp]roblem|refused?|report|stop|Answer)$")
 SHORTEST = 12
 """Fragments of fewer characters say too little to be looked for."""
 
 
-def fragments(path: Path) -> list[str]:
-    """List the longest fixed fragment of each message that a module raises or reports."""
+def templates(path: Path) -> list[list[str]]:
+    """List the messages that a module raises, each as its fixed parts."""
     found = []
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
-            found += [_longest(each) for each in ast.walk(node.exc) if isinstance(each, ast.JoinedStr)]
+            inside = [each for each in ast.walk(node.exc) if isinstance(each, ast.JoinedStr)]
+            parts = {id(part) for each in inside for part in ast.walk(each) if part is not each}
+            found += [_fixed(each) for each in inside if id(each) not in parts]
             found += [
-                each.value
+                [each.value]
                 for each in ast.walk(node.exc)
-                if isinstance(each, ast.Constant) and isinstance(each.value, str) and " " in each.value.strip()
+                if isinstance(each, ast.Constant) and isinstance(each.value, str) and id(each) not in parts
             ]
-    return [each.strip() for each in found if len(each.strip()) >= SHORTEST]
+    return [each for each in found if len(max(each, key=len).strip()) >= SHORTEST and " " in max(each, key=len)]
 
 
-def _longest(text: ast.JoinedStr) -> str:
-    parts = [str(each.value) for each in text.values if isinstance(each, ast.Constant)]
-    return max(parts, key=len, default="")
+def _fixed(text: ast.JoinedStr) -> list[str]:
+    return [str(each.value) for each in text.values if isinstance(each, ast.Constant)] or [""]
 
 
 def corpus() -> str:
@@ -46,10 +45,10 @@ def corpus() -> str:
 
 def test_every_message_is_compared_in_some_test() -> None:
     tests = corpus()
-    silent = {f"{name_of(path)}: {each}" for path in modules() for each in fragments(path) if each not in tests}
-    assert silent == set()
+    longest = {(path, max(each, key=len).strip()) for path in modules() for each in templates(path)}
+    assert sorted(f"{name_of(path)}: {words}" for path, words in longest if words not in tests) == []
 
 
 def test_a_message_stands_at_one_place_only() -> None:
-    counts = Counter(each for path in modules() for each in dict.fromkeys(fragments(path)))
-    assert {each: count for each, count in counts.items() if count > 1} == {}
+    counts = Counter("...".join(each) for path in modules() for each in templates(path))
+    assert {words: count for words, count in counts.items() if count > 1} == {}

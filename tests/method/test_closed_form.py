@@ -145,11 +145,12 @@ def test_one_point_and_the_same_point_in_a_sweep_give_the_same_answer(drawn: tup
 
 
 def test_many_useful_components_add_up_alike_at_one_point_and_at_many() -> None:
-    """Summing one column of ten in pairs would round otherwise than summing ten columns."""
-    parts = [delay(0.1 * 1.1**index, name=f"s{index}", component=f"c{index}") for index in range(10)]
-    model = closed(then(*parts), useful=tuple(f"c{index}" for index in range(10)))
-    swept = ClosedForm(model).points({"s3": np.array([0.2, 0.3])})
-    assert [swept.answer(index)["efficiency"] for index in (0, 1)] == swept.columns()["efficiency"].tolist()
+    """Summing one column of 64 in pairs would round otherwise than adding 64 columns to each other."""
+    times = np.random.default_rng(1).uniform(0.0, 1.0, (8, 64))
+    parts = [delay(1.0, name=f"s{index}", component=f"c{index}") for index in range(64)]
+    model = closed(then(*parts), useful=tuple(f"c{index}" for index in range(64)))
+    swept = ClosedForm(model).points({f"s{index}": times[:, index] for index in range(64)})
+    assert [swept.answer(index)["efficiency"] for index in range(8)] == swept.columns()["efficiency"].tolist()
 
 
 @quick

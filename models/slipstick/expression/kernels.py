@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from slipstick.errors import ModelError
+from slipstick.expression.levels import check_radix
 
 __all__ = ["ADJOINT", "KERNELS", "Array"]
 
@@ -50,8 +50,7 @@ def _ceil_log(args: Sequence[Array], out: Array) -> None:
 
 def _reaches(radix: float) -> Array:
     """List the largest doubles not above radix^k, k = 0, 1, ...: comparing with them is exact."""
-    if not (radix >= 2 and radix.is_integer()):
-        raise ModelError(f"the radix of ceil_log must be a whole number of at least 2, got {radix:g}")
+    check_radix(radix)
     reaches, power = [], 1
     while power <= _LARGEST:
         nearest = float(power)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from slipstick.errors import ModelError
 from slipstick.expression.dimension import COUNT, Dimension
+from slipstick.expression.levels import levels
 
 __all__ = [
     "Booked",
@@ -154,9 +155,7 @@ class Booked(Expr):
 
 def as_expr(value: Like) -> Expr:
     """Take an expression as it is and a plain number as a constant."""
-    if isinstance(value, Expr):
-        return value
-    return Number(float(value))
+    return value if isinstance(value, Expr) else Number(float(value))
 
 
 def zero(dimension: Dimension) -> Number:
@@ -216,16 +215,6 @@ def ceil_log(operand: Like, radix: Like) -> Expr:
     if isinstance(count, Number) and isinstance(base, Number):
         return Number(float(levels(count.value, base.value)))
     return Operation("ceil_log", (count, base), COUNT)
-
-
-def levels(count: float, radix: float) -> int:
-    """Count the levels of a tree of `radix` that reaches `count` leaves, in integer arithmetic."""
-    if not (radix >= 2 and radix == int(radix)):
-        raise ModelError(f"the radix of ceil_log must be a whole number of at least 2, got {radix:g}")
-    k, reach = 0, 1
-    while reach < count:
-        k, reach = k + 1, reach * int(radix)
-    return k
 
 
 def select(operand: Like, limit: Like, below: Like, above: Like) -> Expr:

@@ -41,7 +41,7 @@ class Derivatives:
     ----------
     value : the output [points]
     by_parameter : derivative by each parameter [points]
-    booked : value x derivative of each labelled part: what it contributes to the output [points]
+    booked : value x derivative of each labelled part of the output: what it contributes [points]
     once : value of each labelled part [points]
     inputs : the parameters' own values [points]
     """
@@ -119,15 +119,16 @@ class Tape:
 
         none = np.zeros(points)
         booked: dict[str, Array] = {}
-        for register, label in self._booked.items():
+        labels = {register: label for register, label in self._booked.items() if register in bars}
+        for register, label in labels.items():
             # One label may stand at several places, such as the idle time of each phase.
-            part = spread(register) * bars.get(register, none)
+            part = spread(register) * bars[register]
             booked[label] = booked[label] + part if label in booked else part
         return Derivatives(
             value=spread(self._outputs[output]),
             by_parameter={name: bars.get(register, none) for register, name in self._inputs.items()},
             booked=booked,
-            once={label: spread(register) for register, label in self._booked.items()},
+            once={label: spread(register) for register, label in labels.items()},
             inputs={name: spread(register) for register, name in self._inputs.items()},
         )
 
@@ -184,14 +185,15 @@ class Tape:
 
     def _run_chunks(self, registers: dict[int, Array], varying: set[int], points: int) -> list[Array]:
         steps = [each for each in self._instructions if each.out in varying]
-        sources = [_owner(register, steps) for register in self._outputs]
-        slot, count = _slots(steps, set(sources))
+        owner = _owners(self._instructions)
+        sources = [owner.get(register, register) for register in self._outputs]
+        slot, count = _slots(steps, owner)
         buffers = [np.empty(min(CHUNK, points)) for _ in range(count)]
         # An output is computed where it is to stay, which saves a copy of every chunk.
         finals = {register: np.empty(points) for register in sources if register in slot}
         inputs = [register for register in self._inputs if register in varying]
         steps = [each for each in steps if each.operator != "booked"]
-        reads = {each.out: [_owner(arg, self._instructions) for arg in each.args] for each in steps}
+        reads = {each.out: [owner.get(arg, arg) for arg in each.args] for each in steps}
         local = dict(registers)
         for start in range(0, points, CHUNK):
             stop = min(start + CHUNK, points)
@@ -245,27 +247,18 @@ def _points(registers: Mapping[int, Array]) -> int:
     return lengths[0] if lengths else 1
 
 
-def _owner(register: int, instructions: Sequence[Instruction]) -> int:
-    """Look through labels to the register that holds the value."""
-    alias = {each.out: each.args[0] for each in instructions if each.operator == "booked"}
-    while register in alias:
-        register = alias[register]
-    return register
+def _owners(instructions: Sequence[Instruction]) -> dict[int, int]:
+    """Tell for each label the register that holds its value."""
+    owner: dict[int, int] = {}
+    for each in instructions:
+        if each.operator == "booked":
+            owner[each.out] = owner.get(each.args[0], each.args[0])
+    return owner
 
 
-def _slots(steps: Sequence[Instruction], kept: set[int]) -> tuple[dict[int, int], int]:
+def _slots(steps: Sequence[Instruction], owner: Mapping[int, int]) -> tuple[dict[int, int], int]:
     """Assign buffers so that a result's buffer is reused once nobody reads the result any more."""
-    alias = {each.out: each.args[0] for each in steps if each.operator == "booked"}
-
-    def owner(register: int) -> int:
-        while register in alias:
-            register = alias[register]
-        return register
-
-    last_read = dict.fromkeys(kept, len(steps))
-    for index, each in enumerate(steps):
-        for arg in map(owner, each.args):
-            last_read[arg] = max(last_read.get(arg, 0), index)
+    last_read = {owner.get(arg, arg): index for index, each in enumerate(steps) for arg in each.args}
     slot: dict[int, int] = {}
     free: list[int] = []
     count = 0
@@ -276,6 +269,6 @@ def _slots(steps: Sequence[Instruction], kept: set[int]) -> tuple[dict[int, int]
             slot[each.out] = free.pop()
         else:
             slot[each.out], count = count, count + 1
-        done = {arg for arg in map(owner, each.args) if arg in slot and last_read[arg] == index}
-        free.extend(slot[arg] for arg in sorted(done))
+        args = {owner.get(arg, arg) for arg in each.args}
+        free.extend(slot[arg] for arg in sorted(args) if arg in slot and last_read[arg] == index)
     return slot, count

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from slipstick.expression.dimension import COUNT
 from slipstick.expression.nodes import Booked, Expr, Number, Operation, Parameter, walk
 
 __all__ = ["number_text", "text"]
@@ -42,7 +43,9 @@ def number_text(value: float) -> str:
 def _text(node: Expr, made: Made) -> tuple[str, int]:
     """Give the text and how tightly it binds, from those of the operands."""
     if isinstance(node, Number):
-        return number_text(node.value), _ATOM if node.value >= 0 else _SIGN
+        # A bare zero goes with any dimension; other constants are written as a spec writes them.
+        unit = "" if node.dimension == COUNT or node.value == 0 else f" {node.dimension}"
+        return number_text(node.value) + unit, _ATOM if node.value >= 0 else _SIGN
     if isinstance(node, Parameter):
         return node.name, _ATOM
     if isinstance(node, Booked):

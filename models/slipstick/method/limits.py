@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -19,13 +19,14 @@ __all__ = ["with_takeovers"]
 SPAN = 1e4
 """A takeover is looked for from 1/SPAN to SPAN times the parameter's value."""
 STEPS = 161
+ROUNDS = 7
 
 
 def with_takeovers(form: ClosedForm, limits: tuple[Limit, ...], values: Mapping[str, float]) -> tuple[Limit, ...]:
     """Add to each limit the nearest value of each parameter, below and above, at which another stage binds.
 
-    The stages are evaluated on a geometric grid around each parameter's value, and the change nearest to
-    it is narrowed by root finding. A parameter of value 0 has no grid and is passed over.
+    The stages are evaluated on a geometric grid from each parameter's value on, and the step on which the
+    binding stage first changes is divided again and again. A parameter of value 0 has no grid and is passed over.
 
     Parameters
     ----------
@@ -59,31 +60,32 @@ def _along(
 
     found = []
     for ratio in (1 / SPAN, SPAN):
-        grid = value * np.geomspace(1.0, ratio, STEPS)
-        times = at(grid)
-        binding = np.argmax(times, axis=0)
-        changed = np.flatnonzero(binding != binding[0])
-        if changed.size and np.isfinite(times).all():
-            index = int(changed[0])
-            where = _crossing(at, int(binding[0]), int(binding[index]), float(grid[index - 1]), float(grid[index]))
-            other = names[int(binding[index])]
-            found.append(Takeover(parameter.name, value, where, str(parameter.dimension), other))
+        change = _change(at, value, value * ratio)
+        if change is not None:
+            where, stage = change
+            found.append(Takeover(parameter.name, value, where, str(parameter.dimension), names[stage]))
     return found
 
 
-def _crossing(at: object, one: int, other: int, near: float, far: float) -> float:
-    """Narrow down where two stages take equally long."""
-    from scipy.optimize import brentq
+def _change(at: Callable[[Array], Array], near: float, far: float) -> tuple[float, int] | None:
+    """Narrow down where the binding stage first changes on the way, and which one binds then; None if never.
 
-    assert callable(at)
-
-    def gap(x: float) -> float:
-        times = at(np.array([x, x]))
-        return float(times[one][0] - times[other][0])
-
-    if gap(near) == 0.0:
-        return near
-    if gap(near) * gap(far) > 0:
-        # A third stage binds in between on this step; the step itself is as near as can be said.
-        return far
-    return float(brentq(gap, min(near, far), max(near, far), xtol=1e-15 * abs(far), rtol=1e-12))
+    Each round divides the step on which it changes into as many steps again, so a third stage that binds in
+    between is found as well.
+    """
+    binds = 0
+    for _ in range(ROUNDS):
+        grid = np.geomspace(near, far, STEPS)
+        times = at(grid)
+        binding = np.argmax(times, axis=0)
+        changed = np.flatnonzero(binding != binding[0])
+        if not changed.size or not np.isfinite(times).all():
+            return None
+        index = int(changed[0])
+        near, far, binds = float(grid[index - 1]), float(grid[index]), int(binding[index])
+        if np.nextafter(near, far) == far:
+            break
+    before, after = at(np.array([near, far])).T
+    # At a tie the other stage binds as soon as the value moves.
+    tied = before[int(np.argmax(before))] == before[binds]
+    return (near if tied else far), int(np.argmax(after))

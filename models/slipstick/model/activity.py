@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from slipstick.errors import ModelError, did_you_mean
-from slipstick.expression.dimension import COUNT, TIME, Dimension
-from slipstick.expression.nodes import Expr, Like, Number, Parameter, as_expr, total
+from slipstick.expression.nodes import Expr, Like, Number, Parameter
+from slipstick.model.quantities import at_least, check_name, counted, timed
 
 __all__ = [
-    "NAME",
     "TECHNOLOGIES",
     "Activity",
     "Barrier",
@@ -52,9 +50,6 @@ TECHNOLOGIES = (
 )
 """Technology classes: what a what-if scales. `software` is run-time software such as a DVSM's, `system`
 the operating system's part (system calls), `protocol` the network protocol's."""
-
-NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*(\[[0-9]+\])?")
-"""What names a step, a resource or a component: no spaces, so that it can stand in a path."""
 
 
 class Activity:
@@ -361,43 +356,6 @@ def steps(activity: Activity) -> Iterator[Activity]:
         node = stack.pop()
         yield node
         stack.extend(reversed(children(node)))
-
-
-def check_name(name: str) -> None:
-    """Insist on a name without spaces that can stand in a path."""
-    if len(name) > 64 or not NAME.fullmatch(name):
-        raise ModelError(f"{name[:64]!r} cannot be a name: write letters, digits, _ - and dots, starting with a letter")
-
-
-def timed(value: Like, name: str) -> Expr:
-    """Take a time: an expression as it is, a number as a parameter of the given name."""
-    if not isinstance(value, Expr):
-        check_name(name)
-        seconds = float(value)
-        if not (seconds >= 0 and math.isfinite(seconds)):
-            raise ModelError(f"the time of {name} must be at least 0 s, got {seconds!r}")
-        # processor[1] becomes processor.1: brackets cannot stand in a path.
-        return Parameter(name.replace("[", ".").removesuffix("]"), TIME, seconds)
-    return _of_dimension(value, TIME, f"the time of {name}")
-
-
-def counted(value: Like, what: str) -> Expr:
-    """Take a plain number or an expression for one."""
-    return _of_dimension(as_expr(value), COUNT, what)
-
-
-def _of_dimension(value: Expr, wanted: Dimension, what: str) -> Expr:
-    if value == Number(0.0):
-        return total((), wanted)
-    if value.dimension != wanted:
-        raise ModelError(f"{what} must be a [{wanted}], got [{value.dimension}]: {value}")
-    return value
-
-
-def at_least(value: Expr, least: int, what: str) -> None:
-    """Refuse a count whose value is known and too small."""
-    if isinstance(value, Number | Parameter) and value.value is not None and not value.value >= least:
-        raise ModelError(f"{what} must be at least {least}, got {value.value:g}")
 
 
 def _stage_name(name: str | None, bodies: Iterable[Activity]) -> str:

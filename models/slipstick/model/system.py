@@ -8,18 +8,8 @@ from dataclasses import dataclass, field
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.dimension import COUNT, RATE, TIME
 from slipstick.expression.nodes import Expr, Like, Number, Parameter, as_expr, zero
-from slipstick.model.activity import (
-    Activity,
-    Barrier,
-    Hold,
-    Pipeline,
-    Step,
-    at_least,
-    check_name,
-    counted,
-    steps,
-    timed,
-)
+from slipstick.model.activity import Activity, Barrier, Hold, Pipeline, Step, steps
+from slipstick.model.quantities import at_least, check_name, counted, timed
 
 __all__ = [
     "DISCIPLINES",

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from slipstick.expression.nodes import Expr
 from slipstick.model.activity import Activity, Choice, Fork, Hold, Pipeline, Repeat, Step, Then
-from slipstick.model.system import Model, Population, Program
+from slipstick.model.system import Meeting, Model, Population, Program
 
 __all__ = ["scaled"]
 
 
 def scaled(model: Model, factors: Mapping[str, Expr]) -> Model:
-    """Multiply the time of every step by the factor of its technology class.
+    """Multiply the time of every step, and the cost of every barrier, by the factor of its technology class.
 
     Parameters
     ----------
@@ -33,7 +33,12 @@ def scaled(model: Model, factors: Mapping[str, Expr]) -> Model:
     def faster(step: Step) -> Step:
         return replace(step, time=step.time * factors[step.technology]) if step.technology in factors else step
 
-    return replace(model, population=_population(model.population, faster))
+    resources = dict(model.resources)
+    if "software" in factors:
+        # What a barrier costs is run-time software, as the account books it.
+        meetings = {name: each for name, each in resources.items() if isinstance(each, Meeting)}
+        resources.update((name, replace(each, cost=each.cost * factors["software"])) for name, each in meetings.items())
+    return replace(model, population=_population(model.population, faster), resources=resources)
 
 
 def _population(population: Population, change: Callable[[Step], Step]) -> Population:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, StringConstraints, Tag, model_validator
-from pydantic_core import PydanticCustomError
 
 from slipstick.expression.dimension import COUNT, RATE
 from slipstick.schema.quantity import (
@@ -19,7 +18,7 @@ from slipstick.schema.quantity import (
     Quantity,
     TimeFormula,
 )
-from slipstick.schema.spec import ITEMS, SPELT, Described, Name, Spec
+from slipstick.schema.spec import ITEMS, SPELT, Described, Name, Spec, broken_rule
 
 __all__ = ["ActivitySpec", "Factors", "Item", "PhaseSpec"]
 
@@ -107,7 +106,7 @@ class StageSpec(Spec):
     def _one_kind(self) -> StageSpec:
         kinds = [kind for kind in STAGE_KINDS if getattr(self, kind) is not None]
         if len(kinds) != 1:
-            raise PydanticCustomError("stage", "a stage is exactly one of {kinds}", {"kinds": ", ".join(STAGE_KINDS)})
+            raise broken_rule(f"a stage is exactly one of {', '.join(STAGE_KINDS)}")
         return self
 
 
@@ -237,12 +236,10 @@ class ActivitySpec(Described):
         population = self.population
         told = [self.phases] if population is None else [population.processors, population.arrivals, population.phases]
         if sum(each is not None for each in told) != 1 or (population is not None and self.phases is not None):
-            raise PydanticCustomError(
-                "population", "say who runs: population with processors, arrivals or phases, or phases alone"
-            )
+            raise broken_rule("say who runs: population with processors, arrivals or phases, or phases alone")
         program = self.phases is not None or (population is not None and population.phases is not None)
         if program == (self.cycle is not None):
-            raise PydanticCustomError("population", "a cycle goes with processors or arrivals; phases bring their own")
+            raise broken_rule("a cycle goes with processors or arrivals; phases bring their own")
         return self
 
 

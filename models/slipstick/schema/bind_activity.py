@@ -83,6 +83,7 @@ class ActivityReader:
         self._known = self._read_parameters()
         self._resources = {name: self._resource(name, each) for name, each in spec.resources.items()}
         self._taken: Counter[str] = Counter()
+        self._numbers: Counter[str] = Counter()
         self._steps: dict[str, Step] = {}
 
     def model(self) -> Model:
@@ -104,12 +105,23 @@ class ActivityReader:
             if not isinstance(value, Formula):
                 known[name] = self._parameters[canonical(self._tree, loc)]
                 continue
-            try:
-                known[name] = read_formula(self._tree, loc, value, known, None)
-            except SpecError as error:
+            made = self._formula(value, loc, known, None)
+            if made is None:
                 self._unread.append(name)
-                self._problems += error.problems
+            else:
+                known[name] = made
         return known
+
+    def _formula(
+        self, formula: Formula, loc: Loc, known: Mapping[str, Expr], dimension: Dimension | None
+    ) -> Expr | None:
+        try:
+            return read_formula(self._tree, loc, formula, known, dimension)
+        except SpecError as error:
+            # What a parameter is that could not be read, nobody knows; one problem is enough.
+            if not set(re.findall(r"\w+", formula.text)).intersection(self._unread):
+                self._problems += error.problems
+            return None
 
     def _check_useful(self, model: Model) -> None:
         if "useful" not in self._spec.model_fields_set:
@@ -211,9 +223,10 @@ class ActivityReader:
 
     def _numbered(self, name: str, mark: str = "") -> str:
         """Give a step without a name that of its resource, and a number from the second on."""
-        number, candidate = 1, name
+        candidate = name
         while self._taken[f"{mark}{candidate}"]:
-            number, candidate = number + 1, f"{name}.{number + 1}"
+            self._numbers[name] += 1
+            candidate = f"{name}.{1 + self._numbers[name]}"
         return candidate
 
     def _pipeline(self, spec: PipelineSpec, loc: Loc) -> Activity:
@@ -242,13 +255,8 @@ class ActivityReader:
 
     def _value(self, value: Given | Formula | None, loc: Loc, dimension: Dimension) -> Expr:
         if isinstance(value, Formula):
-            try:
-                return read_formula(self._tree, loc, value, self._known, dimension)
-            except SpecError as error:
-                # What a parameter is that could not be read, nobody knows; one problem is enough.
-                if not set(re.findall(r"\w+", value.text)).intersection(self._unread):
-                    self._problems += error.problems
-                return Number(1.0, dimension)
+            made = self._formula(value, loc, self._known, dimension)
+            return Number(1.0, dimension) if made is None else made
         path = canonical(self._tree, loc)
         if path in self._parameters:
             return self._parameters[path]

@@ -32,5 +32,18 @@ def editor_schema(kind: str) -> dict[str, Any]:
             each.pop("required", None)
     needed = schema.pop("required", [])
     schema["anyOf"] = [{"required": ["extends"]}, {"required": needed}]
+    _close(schema)
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     return schema
+
+
+def _close(schema: Any) -> None:
+    """Refuse keys that do not match the pattern of a name."""
+    if isinstance(schema, dict):
+        if "patternProperties" in schema:
+            schema["additionalProperties"] = False
+        for each in schema.values():
+            _close(each)
+    elif isinstance(schema, list):
+        for each in schema:
+            _close(each)

@@ -72,7 +72,7 @@ class Library:
             raise SpecError([Problem(mark.file, mark.line, mark.column, at_path, str(error))]) from None
         why = _endless(path, _open)
         if beside is not None and not os.path.lexists(path):
-            why = f"there is no file {short(str(path))}; check its name"
+            why = f"there is no file {short(reference)}; check its name"
         if why:
             raise SpecError([Problem(mark.file, mark.line, mark.column, at_path, why)])
         tree = self._read(path)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
 
 from slipstick.schema.quantity import ONE, Bytes, Count, Factor, PerByte, Time, Whole
-from slipstick.schema.spec import Described, Name, Spec
+from slipstick.schema.spec import Described, Name, Spec, broken_rule
 
 __all__ = ["MachineSpec", "NetworkSpec"]
 
@@ -40,19 +39,12 @@ class ProtocolSpec(Spec):
     def _ascending(self) -> ProtocolSpec:
         *firsts, last = self.ranges.items()
         if last[1].up_to is not None:
-            raise PydanticCustomError(
-                "ranges",
-                "the last range, {name}, must have no up_to",
-                {"name": last[0], "at": ("ranges", last[0], "up_to")},
-            )
+            raise broken_rule(f"the last range, {last[0]}, must have no up_to", "ranges", last[0], "up_to")
         before = -1.0
         for name, each in firsts:
             if each.up_to is None or not each.up_to.value > before:
-                raise PydanticCustomError(
-                    "ranges",
-                    "range {name} needs an up_to above that of the range before it",
-                    {"name": name, "at": ("ranges", name, "up_to")},
-                )
+                why = f"range {name} needs an up_to above that of the range before it"
+                raise broken_rule(why, "ranges", name, "up_to")
             before = each.up_to.value
         return self
 

@@ -119,17 +119,19 @@ class Quantity:
 
     def _checked(self, written: Any) -> Given:
         value, dimension = self._value(written)
-        shown = _number(value, dimension)
         # Of any dimension, times and rates still cannot be negative; differences of plain numbers can.
         least = 0.0 if self.dimension is None and dimension.time_power else self.least
+        wanted = ""
         if least is not None and not value >= least:
-            raise _refused(f"must be at least {_number(least, dimension)}, got {shown}")
-        if self.above is not None and not value > self.above:
-            raise _refused(f"must be more than {_number(self.above, dimension)}, got {shown}")
-        if self.most is not None and not value <= self.most:
-            raise _refused(f"must be at most {_number(self.most, dimension)}, got {shown}")
-        if self.whole and value != int(value):
-            raise _refused(f"must be a whole number, got {shown}")
+            wanted = f"at least {_number(least, dimension)}"
+        elif self.above is not None and not value > self.above:
+            wanted = f"more than {_number(self.above, dimension)}"
+        elif self.most is not None and not value <= self.most:
+            wanted = f"at most {_number(self.most, dimension)}"
+        elif self.whole and value != int(value):
+            wanted = "a whole number"
+        if wanted:
+            raise _refused(f"must be {wanted}, got {_number(value, dimension)}")
         return Given(value, dimension, str(written))
 
     def _value(self, written: Any) -> tuple[float, Dimension]:

@@ -155,8 +155,10 @@ def _laid_over(tree: Table, values: Settings, library: Library) -> Table:
 
 
 def _put(tree: Table, path: str, node: Node, library: Library) -> Table:
-    """Replace the value at a path, following a network's name."""
+    """Replace the value at a path, following a network's name or base."""
     parts = split(path)
+    if not parts:
+        raise _problem(node, path, "a value needs a path, such as machine.network.adapter")
     if parts[:1] == ("technology",) and len(parts) == 2 and "technology" not in tree.entries:
         tree = Table({**tree.entries, "technology": Entry(node.mark, from_plain({}, node.mark))}, tree.mark)
     try:
@@ -164,7 +166,7 @@ def _put(tree: Table, path: str, node: Node, library: Library) -> Table:
     except UnknownNameError as error:
         raise _problem(node, path, str(error)) from None
     assert isinstance(changed, Table)
-    if path == "machine.network" and isinstance(node, Scalar):
+    if path == "machine.network" and isinstance(node, Scalar | Table):
         machine = at(changed, ["machine"])
         assert isinstance(machine, Table)
         resolved = replace(changed, ["machine"], library.resolve("machine", machine))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic_core import PydanticCustomError
 
-__all__ = ["ITEMS", "SPELT", "Described", "Name", "Note", "Sources", "Spec"]
+__all__ = ["ITEMS", "RULE", "SPELT", "Described", "Name", "Note", "Sources", "Spec", "broken_rule"]
 
 _NAME = r"^[A-Za-z][A-Za-z0-9_]*(-[A-Za-z0-9_]+)*$"
 
@@ -40,3 +41,12 @@ class Described(Spec):
     )
     sources: Sources = Field(default_factory=dict, description="short keys for sources, spelt out")
     extends: Note = Field("", description="another spec of the same kind whose values hold where this one is silent")
+
+
+RULE = "rule"
+"""The type of error about several keys together, as pydantic has types of errors."""
+
+
+def broken_rule(why: str, *at: str | int) -> PydanticCustomError:
+    """Refuse keys that are at odds with one another, at a place inside what they are keys of."""
+    return PydanticCustomError(RULE, "{why}", {"why": why, "at": at})

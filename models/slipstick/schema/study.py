@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, StringConstraints, Tag, model_validator
-from pydantic_core import PydanticCustomError
 
 from slipstick.expression.dimension import COUNT
 from slipstick.schema.quantity import Given, Quantity
-from slipstick.schema.spec import SPELT, Described, Name, Note, Spec
+from slipstick.schema.spec import SPELT, Described, Name, Note, Spec, broken_rule
 
 __all__ = [
     "AxisSpec",
@@ -50,9 +49,9 @@ class AxisSpec(Spec):
     @model_validator(mode="after")
     def _one_density(self) -> AxisSpec:
         if sum(each is not None for each in (self.step, self.factor, self.count)) != 1:
-            raise PydanticCustomError("axis", "a range needs exactly one of step, factor and count")
+            raise broken_rule("a range needs exactly one of step, factor and count")
         if self.factor == 1:
-            raise PydanticCustomError("axis", "a factor of 1 never arrives; write another")
+            raise broken_rule("a factor of 1 never arrives; write another")
         return self
 
 
@@ -145,17 +144,10 @@ class TableSpec(Spec):
             for key in ("printed", "plus", "within"):
                 cells = getattr(row, key)
                 if isinstance(cells, list) and len(cells) != len(self.columns) and (cells or key != "plus"):
-                    raise PydanticCustomError(
-                        "table",
-                        "one cell for each of the {count} columns is needed, got {cells}",
-                        {"count": len(self.columns), "cells": len(cells), "at": ("rows", index, key)},
-                    )
+                    why = f"one cell for each of the {len(self.columns)} columns is needed, got {len(cells)}"
+                    raise broken_rule(why, "rows", index, key)
             if not (row.sum or row.plus):
-                raise PydanticCustomError(
-                    "table",
-                    "row {row} needs something to add up: sum or plus",
-                    {"row": row.row, "at": ("rows", index)},
-                )
+                raise broken_rule(f"row {row.row} needs something to add up: sum or plus", "rows", index)
         return self
 
 
@@ -225,7 +217,6 @@ class StudySpec(Described):
     @model_validator(mode="after")
     def _base_is_taken(self) -> StudySpec:
         if "base" in self.what_if:
-            raise PydanticCustomError(
-                "study", "a difference cannot be called base; that is what it differs from", {"at": ("what_if", "base")}
-            )
+            why = "a difference cannot be called base; that is what it differs from"
+            raise broken_rule(why, "what_if", "base")
         return self

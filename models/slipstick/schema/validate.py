@@ -10,7 +10,7 @@ from pydantic import BaseModel, Tag, ValidationError
 
 from slipstick.errors import Problem, SpecError, did_you_mean
 from slipstick.schema.nodes import Node, Table, at, join, key_mark, plain, value_mark
-from slipstick.schema.spec import ITEMS, SPELT
+from slipstick.schema.spec import ITEMS, RULE, SPELT
 
 __all__ = ["problem", "problems_of", "validate"]
 
@@ -92,7 +92,7 @@ def _telling(context: dict[str, Any]) -> str:
 
 def _whole(each: Any) -> bool:
     """Say whether an error is about a spec as a whole: keys missing, or at odds with one another."""
-    return each["type"] == "missing" or each["type"] in _RULES
+    return each["type"] in ("missing", RULE)
 
 
 def _words(model: type[BaseModel], each: Any, written: Loc) -> str:
@@ -106,7 +106,8 @@ def _words(model: type[BaseModel], each: Any, written: Loc) -> str:
         return f"write {context['expected']}; got {_shown(each['input'])}" + _suggestion(each["input"], context)
     if kind == "union_tag_not_found":
         key = _telling(context)
-        return f"key {key!r} is missing" + (did_you_mean(str(written[-1]), [key]) if written[-1] != key else "")
+        near = did_you_mean(str(written[-1]), [key])
+        return f"key {key!r} is missing" + (near if "did you mean" in near else "")
     if kind == "union_tag_invalid":
         context = {"expected": " or ".join(context["expected_tags"].rsplit(", ", 1))}
         tag = each["input"][written[-1]]
@@ -124,9 +125,6 @@ def _words(model: type[BaseModel], each: Any, written: Loc) -> str:
 KEY = "[key]"
 """What pydantic ends a location with that leads to a key."""
 
-_RULES = ("axis", "population", "ranges", "stage", "study", "table")
-"""The types of error that our specs raise about several keys together."""
-
 _WORDS: dict[str, Callable[[dict[str, Any]], str]] = {
     "string_type": lambda _: "write text, in quotes if it looks like a number",
     "string_too_long": lambda c: f"at most {c['max_length']} characters",
@@ -139,7 +137,7 @@ _WORDS: dict[str, Callable[[dict[str, Any]], str]] = {
     "model_type": lambda _: "write keys and values",
     "model_attributes_type": lambda _: "write keys and values",
     "too_short": lambda c: f"at least {c['min_length']} needed",
-    "greater_than": lambda c: f"more than {c['gt']}",
+    "greater_than": lambda c: f"more than {c['gt']:g}",
     "greater_than_equal": lambda c: f"at least {c['ge']}",
     "less_than_equal": lambda c: f"at most {c['le']}",
 }

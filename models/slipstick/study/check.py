@@ -96,16 +96,19 @@ def _check_sweep(asked: Asked, settings: Settings, library: Library) -> list[str
     from slipstick.schema.bind import bind
     from slipstick.schema.formula import read_condition
     from slipstick.schema.scene import REFERENCES, stage
-    from slipstick.study.axes import to_check
+    from slipstick.study.axes import numbers_of, to_check
 
     scene, axes = stage(settings, library), asked.axes()
     problems: list[Problem] = []
     asked.check_lengths({path: len(nodes) for path, nodes in axes.items()})
     for path, nodes in axes.items():
+        numbers = numbers_of(nodes)
         for each in map(nodes.__getitem__, to_check(nodes)):
             with _kept(problems):
                 if path in REFERENCES:
-                    stage({**settings, path: each}, library).checked()
+                    bind(stage({**settings, path: each}, library))
+                elif numbers is None:  # names and formulas are understood only when the model is built
+                    bind(scene.with_value(path, each, library))
                 else:
                     scene.with_value(path, each, library).checked()
     if problems:

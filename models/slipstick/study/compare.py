@@ -5,33 +5,34 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from slipstick.answer import Answer
-from slipstick.errors import Problem, SpecError, did_you_mean
+from slipstick.errors import SpecError, did_you_mean
 from slipstick.results import Cell, Comparison, Row
-from slipstick.schema.nodes import Node, value_mark
+from slipstick.schema.nodes import Node
 from slipstick.schema.study import RowSpec, TableSpec
+from slipstick.schema.validate import problem
 from slipstick.units import scale
 
 __all__ = ["compared", "names_in", "value_of"]
 
 
-def compared(spec: TableSpec, node: Node, answers: Mapping[str, Answer]) -> Comparison:
+def compared(spec: TableSpec, tree: Node, index: int, answers: Mapping[str, Answer]) -> Comparison:
     """Fill in a published table.
 
     Parameters
     ----------
-    spec, node : the table, checked, and where it is written
+    spec : the table, checked
+    tree, index : the study, and which of its tables it is
     answers : of every case
 
     Raises
     ------
-    SpecError : a column names no case, or a row names a value that no case has
+    SpecError : a row names a value that no case has
     """
-    for index, case in enumerate(spec.columns):
-        if case not in answers:
-            hint = did_you_mean(case, list(answers))
-            raise _problem(node, ["columns", index], f"there is no case {case!r}{hint}")
     factor = float(scale(spec.unit)[0])
-    rows = tuple(_row(row, index, spec, node, answers, factor) for index, row in enumerate(spec.rows))
+    rows = tuple(
+        _row(row, ("compare", index, "rows", number), spec, tree, answers, factor)
+        for number, row in enumerate(spec.rows)
+    )
     return Comparison(spec.title, spec.source, spec.text, spec.unit, tuple(spec.columns), rows)
 
 
@@ -50,14 +51,20 @@ def value_of(answer: Answer, name: str) -> float | None:
     return answer.values[name].value if name in answer.values else None
 
 
-def _row(spec: RowSpec, index: int, table: TableSpec, node: Node, answers: Mapping[str, Answer], factor: float) -> Row:
+def _row(
+    spec: RowSpec,
+    path: tuple[str | int, ...],
+    table: TableSpec,
+    tree: Node,
+    answers: Mapping[str, Answer],
+    factor: float,
+) -> Row:
     for number, name in enumerate(spec.sum):
-        if all(value_of(answers[case], name) is None for case in table.columns):
-            known = sorted({key for case in table.columns for key in names_in(answers[case])})
-            if not any(answers[case].failed for case in table.columns):
-                raise _problem(
-                    node, ["rows", index, "sum", number], f"no case has the value {name}{did_you_mean(name, known)}"
-                )
+        if any(answers[case].failed or value_of(answers[case], name) is not None for case in table.columns):
+            continue
+        known = sorted({key for case in table.columns for key in names_in(answers[case])})
+        message = f"no case has the value {name}{did_you_mean(name, known)}"
+        raise SpecError([problem(tree, (*path, "sum", number), message)])
     within = spec.within if isinstance(spec.within, list) else [spec.within] * len(table.columns)
     plus = spec.plus or [None] * len(table.columns)
     cells = tuple(
@@ -89,8 +96,3 @@ def names_in(answer: Answer) -> list[str]:
 
 def _number(cell: float | None) -> float | None:
     return None if cell is None else float(cell)
-
-
-def _problem(node: Node, path: list[str | int], message: str) -> SpecError:
-    mark = value_mark(node, path)
-    return SpecError([Problem(mark.file, mark.line, mark.column, ".".join(map(str, path)), message)])

@@ -17,7 +17,7 @@ from slipstick.method.limits import with_takeovers
 from slipstick.results import Ranking, Results, Sweep
 from slipstick.schema.bind import Bound, bind
 from slipstick.schema.load import Library
-from slipstick.schema.nodes import Node, Scalar, Table, at, plain
+from slipstick.schema.nodes import Scalar, Table, canonical, plain
 from slipstick.schema.scene import Scene, Settings, stage
 from slipstick.schema.study import StudySpec
 from slipstick.schema.validate import problem, validate
@@ -124,9 +124,7 @@ def run(study: Prepared, *, jobs: int = 1, whole: bool = False, progress: Progre
         settings={name: shown(settings, base) for name, settings in cases.items()},
         sweeps=sweeps,
         rankings=_rankings(study, answers),
-        comparisons=tuple(
-            compared(each, _node(tree, ["compare", index]), answers) for index, each in enumerate(spec.compare)
-        ),
+        comparisons=tuple(compared(each, tree, index, answers) for index, each in enumerate(spec.compare)),
         hashes=study.hashes,
         resolved=resolved,
         versions=versions(),
@@ -134,8 +132,14 @@ def run(study: Prepared, *, jobs: int = 1, whole: bool = False, progress: Progre
     )
 
 
-def answer_scene(settings: Settings, library: Library) -> tuple[Answer, Bound, Scene]:
+def answer_scene(settings: Settings, library: Library, base: Settings | None = None) -> tuple[Answer, Bound, Scene]:
     """Answer for one set of settings, limits and takeovers included.
+
+    Parameters
+    ----------
+    settings : values by path
+    library : what was read so far
+    base : settings that the answer need not mention
 
     Raises
     ------
@@ -144,16 +148,16 @@ def answer_scene(settings: Settings, library: Library) -> tuple[Answer, Bound, S
     scene = stage(settings, library)
     bound = bind(scene)
     form = form_of(bound.model, bound.parameters)
-    answer = form.points({}).answer(0, given=_given(settings, bound))
+    changed = {path: node for path, node in settings.items() if (base or {}).get(path) is not node}
+    answer = form.points({}).answer(0, given=_given(changed, scene, bound))
     if isinstance(form, ClosedForm) and answer.limits:
         answer = replace(answer, limits=with_takeovers(form, answer.limits, {}))
     return answer, bound, scene
 
 
 def _answered(settings: Settings, base: Settings, library: Library) -> tuple[Answer, object]:
-    answer, bound, scene = answer_scene(settings, library)
-    given = {path: text for path, text in answer.given.items() if path not in base or base[path] is not settings[path]}
-    return replace(answer, given=given), {"model": bound.name, **_without_words(plain(scene.tree))}
+    answer, bound, scene = answer_scene(settings, library, base)
+    return answer, {"model": bound.name, **_without_words(plain(scene.tree))}
 
 
 def _without_words(value: Any) -> Any:
@@ -163,12 +167,12 @@ def _without_words(value: Any) -> Any:
     return {key: _without_words(each) for key, each in value.items() if key not in ("title", "source", "sources")}
 
 
-def _given(settings: Settings, bound: Bound) -> dict[str, float | str]:
+def _given(settings: Settings, scene: Scene, bound: Bound) -> dict[str, float | str]:
     """Give what was set beside the model's own name: numbers in base units, all else as written."""
     given: dict[str, float | str] = {}
     for path, node in settings.items():
-        if path in bound.entries:
-            given[path] = bound.entries[path].given.value
+        if (name := canonical(scene.tree, path)) in bound.entries:
+            given[name] = bound.entries[name].given.value
         elif path != "model":
             given[path] = node.text if isinstance(node, Scalar) else str(plain(node))
     return given
@@ -193,12 +197,6 @@ def _check_columns(study: Prepared, answers: Mapping[str, Answer], sweeps: Seque
     ]
     if problems:
         raise SpecError(problems)
-
-
-def _node(tree: Node, path: list[str | int]) -> Node:
-    found = at(tree, path)
-    assert found is not None
-    return found
 
 
 def _notes(sweeps: Sequence[Sweep]) -> tuple[str, ...]:

@@ -1,0 +1,39 @@
+"""A technology scales its class of costs, wherever they stand, and no other."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slipstick.expression.nodes import Parameter
+from slipstick.method.closed_form import ClosedForm, solve
+from slipstick.model.activity import TECHNOLOGIES
+from slipstick.model.system import Model
+from slipstick.model.technology import scaled
+from tests.strategies import models, quick
+
+
+@quick
+@given(models(), st.sampled_from(TECHNOLOGIES))
+def test_one_class_is_scaled_step_by_step(model: Model, technology: str) -> None:
+    """One execution of each step takes three times as long if it is of the class; barriers are software."""
+    factor = Parameter("factor", value=3.0)
+    before, after = solve(model).once, solve(scaled(model, {technology: factor})).once
+    labels = ClosedForm(model).labels
+    assert after == pytest.approx({n: s * (3 if labels[n][1] == technology else 1) for n, s in before.items()})
+
+
+@quick
+@given(models())
+def test_all_classes_scaled_alike_scale_the_account(model: Model) -> None:
+    factors = {technology: Parameter("factor", value=0.5) for technology in TECHNOLOGIES}
+    before, after = solve(model), solve(scaled(model, factors))
+    assert after["time"] == pytest.approx(0.5 * (before["time"] or 0.0))
+    assert after.account == pytest.approx({name: 0.5 * seconds for name, seconds in before.account.items()})
+
+
+@quick
+@given(models())
+def test_no_factors_change_nothing(model: Model) -> None:
+    assert scaled(model, {}) is model

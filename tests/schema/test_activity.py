@@ -1,0 +1,302 @@
+"""Activity files: every construct as a file and in Python, and what does not fit together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from slipstick.expression.dimension import COUNT, RATE, TIME
+from slipstick.expression.nodes import Expr, Number, Parameter
+from slipstick.method.closed_form import solve
+from slipstick.model.activity import (
+    Activity,
+    barrier,
+    choose,
+    delay,
+    fork,
+    hold,
+    parallel,
+    pipeline,
+    repeat,
+    serial,
+    service,
+)
+from slipstick.model.system import Arrivals, Cyclic, Lock, Meeting, Model, Program, Station
+from tests.specs import DESIGN, activity, bound, refused, valid
+
+RESOURCES = "resources: {bus: {}, door: {lock: fifo}, meet: {barrier: tree, cost: 5 us}}"
+HEAD = f"population: {{processors: 2}}\n{RESOURCES}"
+
+
+def model(folder: Path, text: str, **given: str) -> Model:
+    found = bound(folder, text, **given).model
+    assert isinstance(found, Model)
+    return found
+
+
+def cycle(folder: Path, *items: str) -> Activity:
+    population = model(folder, activity(*items, head=HEAD)).population
+    assert isinstance(population, Cyclic)
+    return population.cycle
+
+
+def time(path: str, seconds: float) -> Expr:
+    return Parameter(path, TIME, seconds)
+
+
+def count(path: str, number: float) -> Expr:
+    return Parameter(path, COUNT, number)
+
+
+A, B = "{name: a, delay: 1 s}", "{name: b, delay: 2 s}"
+
+
+def a(path: str) -> Activity:
+    return delay(time(f"{path}.a.delay", 1.0), name="a")
+
+
+def b(path: str) -> Activity:
+    return delay(time(f"{path}.b.delay", 2.0), name="b")
+
+
+@pytest.mark.parametrize(
+    ("items", "made"),
+    [
+        ([A], a("cycle")),
+        ([A, B], a("cycle") >> b("cycle")),
+        (
+            ["{name: a, delay: 1 s, scv: 2, component: think, technology: wire}"],
+            delay(time("cycle.a.delay", 1.0), name="a", scv=2.0, component="think", technology="wire"),
+        ),
+        (["{service: bus, time: 1 s}"], service("bus", time("cycle.0.time", 1.0))),
+        (["{name: x, service: own, time: 1 s}"], service("own", time("cycle.x.time", 1.0), name="x")),
+        ([f"{{hold: door, body: [{A}]}}"], hold("door", a("cycle.0.body"))),
+        ([f"{{fork: [[{A}], [{B}]]}}"], fork(a("cycle.0.fork.0"), b("cycle.0.fork.1"))),
+        (
+            [f"{{choose: [{{p: 0.25, do: [{A}]}}, {{p: 0.75, do: [{B}]}}]}}"],
+            choose(
+                (count("cycle.0.choose.0.p", 0.25), a("cycle.0.choose.0.do")),
+                (count("cycle.0.choose.1.p", 0.75), b("cycle.0.choose.1.do")),
+            ),
+        ),
+        ([f"{{repeat: 3, body: [{A}]}}"], repeat(count("cycle.0.repeat", 3.0), a("cycle.0.body"))),
+        (
+            [f"{{pipeline: 7, name: line, stages: [{{serial: [{A}], name: s}}, {{parallel: [{B}]}}]}}"],
+            pipeline(
+                [serial(a("cycle.line.stages.s.serial"), name="s"), parallel(b("cycle.line.stages.1.parallel"))],
+                count("cycle.line.pipeline", 7.0),
+                name="line",
+            ),
+        ),
+        (["{barrier: meet}"], barrier("meet")),
+        (["{barrier: meet, parties: 4}"], barrier("meet", parties=4)),
+    ],
+)
+def test_a_construct_is_that_of_python(tmp_path: Path, items: list[str], made: Activity) -> None:
+    assert cycle(tmp_path, *items) == made
+
+
+def test_uneven_pipelines_have_a_body_for_each_item(tmp_path: Path) -> None:
+    text = f"{{pipeline: 2, stages: [{{serial_each: [[{A}], [{B}]]}}, {{parallel_each: [[{{delay: 3 s}}], [{{delay: 4 s}}]]}}]}}"
+    stages = "cycle.0.stages"
+    assert cycle(tmp_path, text) == pipeline(
+        [
+            serial(a(f"{stages}.0.serial_each.0"), b(f"{stages}.0.serial_each.1")),
+            parallel(
+                delay(time(f"{stages}.1.parallel_each.0.0.delay", 3.0)),
+                delay(time(f"{stages}.1.parallel_each.1.0.delay", 4.0), name="delay.2"),
+            ),
+        ],
+        2,
+    )
+
+
+def test_the_activity_of_the_design_is_read(tmp_path: Path) -> None:
+    assert valid(tmp_path, DESIGN) == "activity"
+    made = model(tmp_path, DESIGN)
+    assert made.resources == {
+        "bus": Station(),
+        "door": Lock(),
+        "meet": Meeting("central", time("resources.meet.cost", 5e-6)),
+    }
+    answer = solve(made)
+    # 9 + 1 + max(1, 2 + 1) + 0.3 x 10 + 3 x 0.5 + (2 + 4 + 6 x 2) ms + 5 us
+    assert answer["time"] == pytest.approx(35.505e-3, rel=1e-12)
+    assert answer.account["lock"] == pytest.approx(1e-3)
+
+
+def test_all_kinds_of_population(tmp_path: Path) -> None:
+    item = "{name: a, delay: 1 s}"
+    assert model(tmp_path, activity(item)).population == Cyclic(count("population.processors", 2.0), a("cycle"))
+    arriving = model(tmp_path, activity(item, head="population: {arrivals: 0.3 /s}")).population
+    assert arriving == Arrivals(Parameter("population.arrivals", RATE, 0.3), a("cycle"))
+    phase = (
+        "[{repeat: 4, processors: 8, cycle: [{name: a, delay: 1 s}]}, {processors: 2, cycle: [{name: b, delay: 2 s}]}]"
+    )
+    at_root = model(tmp_path, f"activity: 1\nphases: {phase}\n")
+    inside = model(tmp_path, f"activity: 1\npopulation: {{phases: {phase}}}\n")
+    assert isinstance(at_root.population, Program)
+    assert [str(each.processors) for each in at_root.population.phases] == [
+        "phases.0.processors",
+        "phases.1.processors",
+    ]
+    assert str(at_root.population.phases[1].repeat) == "phases.1.repeat"
+    assert solve(at_root).account == solve(inside).account
+    assert solve(at_root)["time"] == solve(inside)["time"] == 4 * 1.0 + 2.0
+
+
+def test_parameters_may_stand_in_times_and_counts(tmp_path: Path) -> None:
+    head = (
+        "parameters: {unit: 2 ms, parts: 4, twice: 2 * unit, rate: 0.5 /s}\npopulation: {processors: 2 * parts}\n"
+        + RESOURCES
+    )
+    text = activity(
+        "{delay: twice}",
+        "{name: x, service: bus, time: 'max(unit, twice) / 2'}",
+        "{repeat: parts - 1, body: [{name: y, delay: (unit + twice) * 2}]}",
+        "{choose: [{p: 1 / parts, do: [{name: z, delay: 1 / rate}]}, {p: 1 - 1 / parts, do: []}]}",
+        head=head,
+    )
+    answer = solve(model(tmp_path, text))
+    assert answer["time"] == pytest.approx(4e-3 + 2e-3 + 3 * 12e-3 + 0.25 * 2.0, rel=1e-12)
+    assert answer.share["time"]["parameters.unit"] > 0
+    assert "parameters.twice" not in answer.share["time"]
+    changed = solve(model(tmp_path, text, parameters__unit="4 ms"))
+    assert changed["time"] == pytest.approx(2 * 42e-3 + 0.5, rel=1e-12)
+
+
+def test_a_technology_scales_a_class_of_steps(tmp_path: Path) -> None:
+    text = activity("{name: a, delay: 1 s, technology: wire}", B) + "technology: {wire: 0.5}\n"
+    assert solve(model(tmp_path, text))["time"] == 2.5
+
+
+def test_defaults_are_those_of_the_format(tmp_path: Path) -> None:
+    made = model(tmp_path, activity("{delay: 1 s}", "{service: own, time: 1 s}", "{delay: 1 s}"))
+    assert [(each.name, each.component, each.technology, each.scv) for each in made.steps] == [
+        ("delay", "busy", "application", 0.0),
+        ("own", "busy", "application", 0.0),
+        ("delay.2", "busy", "application", 0.0),
+    ]
+    assert made.useful == ("busy",)
+    assert model(tmp_path, activity("{delay: 1 s}", head=HEAD)).resources["bus"] == Station(1, "fcfs")
+    meeting = model(
+        tmp_path, activity("{barrier: m}", head="population: {processors: 2}\nresources: {m: {barrier: tree}}")
+    )
+    assert meeting.resources["m"] == Meeting("tree", Number(0.0, TIME))
+
+
+def test_a_path_goes_by_name_or_by_number(tmp_path: Path) -> None:
+    text = activity("{name: work, delay: 9 ms}", "{name: twice, delay: 1 ms}", "{delay: 2 ms}")
+    for path in ("cycle__work__delay", "cycle__0__delay"):
+        found = bound(tmp_path, text, **{path: "5 ms"})
+        assert found.parameters["cycle.work.delay"].value == 5e-3
+        assert list(found.parameters) == [
+            "population.processors",
+            "cycle.work.delay",
+            "cycle.twice.delay",
+            "cycle.2.delay",
+        ]
+
+
+def test_a_step_may_be_done_twice_if_it_is_the_same(tmp_path: Path) -> None:
+    head = "parameters: {t: 1 s}\npopulation: {processors: 2}"
+    text = activity("{name: a, delay: t}", "{name: a, delay: t}", head=head)
+    assert solve(model(tmp_path, text)).account == {"busy": 2.0}
+
+
+UNREAD = [
+    (["{delay: wrok}"], "", ["6:13: cycle.0.delay: there is no name 'wrok'; did you mean 'work'?"]),
+    (["{delay: 2 * parts}"], "", ["6:13: cycle.0.delay: 2 * parts gives a [1], but a [s] is wanted"]),
+    (["{repeat: work, body: [{delay: work}]}"], "", ["6:14: cycle.0.repeat: work gives a [s], but a [1] is wanted"]),
+    (["{delay: work +}"], "", ["6:13: cycle.0.delay: a number, a name or '(' is wanted here, got the end"]),
+    (
+        ["{delay: (3 us + work)}"],
+        "",
+        ["6:13: cycle.0.delay: '3 us' holds time; make it a named parameter, so that its share can be told"],
+    ),
+    (
+        ["{delay: 3 us + work}"],
+        "",
+        ["6:13: cycle.0.delay: '3 us' holds time; make it a named parameter, so that its share can be told"],
+    ),
+    (
+        ["{name: a, delay: work}", "{name: a, delay: 2 * work}"],
+        "",
+        ["7:12: cycle.1.name: another step is called a; give each a name of its own"],
+    ),
+    (
+        [
+            "{pipeline: 2, name: p, stages: [{serial: [{delay: work}]}]}",
+            "{pipeline: 3, name: p, stages: [{serial: [{delay: work}]}]}",
+        ],
+        "",
+        ["7:25: cycle.1.name: another pipeline is called p; give each a name of its own"],
+    ),
+    (
+        ["{pipeline: 3, stages: [{serial_each: [[{delay: work}], [{delay: work}]]}]}"],
+        "",
+        ["6:5: cycle.0: stage delay has 2 bodies, one for each item, but the pipeline has 3 items"],
+    ),
+    (
+        ["{pipeline: 2, name: p, stages: [{serial: [{delay: work}], name: s}, {serial: [{delay: work}], name: s}]}"],
+        "",
+        ["6:5: cycle.0: the stages of pipeline p need names of their own; used twice: s"],
+    ),
+    (
+        ["{choose: [{p: 0.5, do: []}, {p: 0.4, do: []}]}"],
+        "",
+        ["6:5: cycle.0: the probabilities of choose must add up to 1, got 0.9"],
+    ),
+    (
+        ["{service: bos, time: work}"],
+        "",
+        ["6:15: cycle.0.service: bos needs a station called 'bos', which is not there; did you mean 'bus'?"],
+    ),
+    (["{service: door, time: work}"], "", ["6:15: cycle.0.service: door needs a station, but 'door' is a lock"]),
+    (["{hold: bus, body: [{delay: work}]}"], "", ["6:12: cycle.0.hold: hold needs a lock, but 'bus' is a station"]),
+    (
+        ["{repeat: 2, body: [{barrier: met}]}"],
+        "",
+        [
+            "6:34: cycle.0.body.0.barrier: barrier needs a barrier called 'met', which is not there; did you mean 'meet'?"
+        ],
+    ),
+    (
+        ["{name: a, delay: work}"],
+        "useful: [bussy]",
+        ["7:10: useful.0: no step has the component 'bussy'; there are busy"],
+    ),
+    (["{barrier: meet}"], "useful: [busy]", ["7:10: useful.0: no step has the component 'busy'; there are no steps"]),
+]
+
+
+@pytest.mark.parametrize(("items", "tail", "problems"), UNREAD, ids=[each[2][0][:60] for each in UNREAD])
+def test_what_does_not_fit_is_refused_where_it_stands(
+    tmp_path: Path, items: list[str], tail: str, problems: list[str]
+) -> None:
+    text = activity(*items, head=f"parameters: {{work: 1 ms, parts: 3}}\n{HEAD}") + tail
+    assert refused(tmp_path, text) == [f"x.yaml:{each}" for each in problems]
+
+
+def test_all_that_does_not_fit_comes_at_once(tmp_path: Path) -> None:
+    head = "parameters: {work: 1 ms, odd: 2 * wrok, more: odd + 1}\npopulation: {processors: parts}\nresources: {door: {lock: fifo}}"
+    text = activity("{delay: odd}", "{hold: dor, body: [{delay: q}]}", "{service: bus, time: work * work}", head=head)
+    assert refused(tmp_path, text) == [
+        "x.yaml:2:31: parameters.odd: there is no name 'wrok'; did you mean 'work'?",
+        "x.yaml:3:26: population.processors: there is no name 'parts'; known: work",
+        "x.yaml:7:12: cycle.1.hold: hold needs a lock called 'dor', which is not there; did you mean 'door'?",
+        "x.yaml:7:32: cycle.1.body.0.delay: there is no name 'q'; known: work",
+        "x.yaml:8:15: cycle.2.service: bus needs a station called 'bus', which is not there; known: door, own, other, each-other",
+        "x.yaml:8:26: cycle.2.time: work * work gives a [s^2], but a [s] is wanted",
+    ]
+
+
+def test_what_is_nested_too_deep_for_a_path_is_refused_where_it_stands(tmp_path: Path) -> None:
+    item = "{name: a, delay: 1 s}"
+    for number in range(5):
+        item = f"{{pipeline: 2, name: {'p' * 60}{number}, stages: [{{serial: [{item}]}}]}}"
+    problems = refused(tmp_path, activity(item))
+    path = "cycle." + "p" * 54
+    assert problems[0].endswith(f": the path '{path[:56]}... is too long; use shorter names, or nest less")
+    assert all(each.startswith("x.yaml:4:") for each in problems)

@@ -1,0 +1,62 @@
+"""What a spec says of its values: path, meaning, unit, and where they come from."""
+
+from __future__ import annotations
+
+import pytest
+
+from slipstick.errors import UnknownNameError
+from slipstick.model.machine import Machine
+from slipstick.schema.bind import bind, machine_of
+from slipstick.schema.describe import entries
+from slipstick.schema.front import load
+from slipstick.schema.load import Library
+from slipstick.schema.machine import MachineSpec
+from slipstick.schema.scene import stage
+from slipstick.schema.validate import validate
+from tests.specs import settings
+
+PBS = "Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, section on the platform"
+
+
+def spec(name: str) -> MachineSpec:
+    return validate(MachineSpec, Library().load("machine", name))
+
+
+def test_a_value_goes_by_its_path_and_the_words_of_its_key() -> None:
+    found = {each.path: each for each in entries(spec("rs6000-43p-atm"))}
+    assert list(found)[:4] == ["processors.count", "processors.speed", "memory.page", "system.signal"]
+    assert found["memory.page"].meaning == "size of a page"
+    assert (found["memory.page"].given.value, found["memory.page"].given.text) == (4096.0, "4096 B")
+
+
+def test_a_value_has_its_own_source_or_that_of_its_file_spelt_out() -> None:
+    found = {each.path: each.source for each in entries(spec("rs6000-43p-atm"))}
+    assert found["memory.page"] == PBS
+    assert found["processors.speed"] == "by definition, costs were measured on this machine"
+    assert found["network.adapter"].startswith("Parsons, Brorsson, Sevcik, Predicting the performance")
+    assert found["network.protocol.added"].startswith("worked out from the printed cells")
+
+
+def test_a_prefix_stands_before_every_path() -> None:
+    plain = [each.path for each in entries(spec("rs6000-43p-atm"))]
+    assert [each.path for each in entries(spec("rs6000-43p-atm"), "machine")] == [f"machine.{path}" for path in plain]
+
+
+def test_an_input_that_nobody_set_is_the_default_of_its_program() -> None:
+    found = bind(stage(settings(model="dvsm/lock", machine="rs6000-43p-atm", parties="3"), Library()))
+    assert found.entries["call"].source == "default of the program"
+    assert found.entries["parties"].source == ""
+    assert "call" not in found.parameters
+
+
+def test_a_machine_loaded_in_python_is_the_one_of_a_scene() -> None:
+    machine = load("machine/rs6000-43p-atm")
+    assert isinstance(machine, Machine)
+    assert machine == machine_of(spec("rs6000-43p-atm"), "rs6000-43p-atm")
+    assert str(machine.network.adapter) == "machine.network.adapter"
+
+
+def test_only_machines_and_activities_are_loaded() -> None:
+    with pytest.raises(UnknownNameError) as caught:
+        load("machin/x")
+    assert str(caught.value) == "there is no kind to load 'machin'; did you mean 'machine'?"

@@ -1,0 +1,173 @@
+"""Files that name one another: bases, networks, circles, and where their problems are told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from slipstick.errors import SpecError
+from slipstick.schema.catalogue import find, names
+from slipstick.schema.load import MOST_EXTENDED, Library
+from slipstick.schema.machine import MachineSpec
+from slipstick.schema.nodes import at, plain, value_mark
+from slipstick.schema.validate import validate
+from tests.specs import MACHINE, NETWORK, line, refused, valid
+
+
+def machine(folder: Path, text: str) -> MachineSpec:
+    path = folder / "machine.yaml"
+    path.write_text(text)
+    return validate(MachineSpec, Library().load("machine", str(path)))
+
+
+def test_a_machine_names_its_network_or_has_it_in_place(tmp_path: Path) -> None:
+    by_name = machine(tmp_path, MACHINE)
+    assert by_name.network.title.startswith("ATM")
+    inside = "network:\n" + "".join(f"  {each}\n" for each in NETWORK.splitlines()[1:])
+    assert machine(tmp_path, line(MACHINE, 5, inside)).network.adapter.text == "25 us"
+    (tmp_path / "other.yaml").write_text(NETWORK)
+    assert machine(tmp_path, line(MACHINE, 5, "network: other.yaml")).network.adapter.text == "25 us"
+    changed = machine(tmp_path, line(MACHINE, 5, "network: {extends: atm-oc3, adapter: 5 us}")).network
+    assert (changed.adapter.text, changed.switch.text) == ("5 us", by_name.network.switch.text)
+
+
+def test_a_base_holds_where_its_extension_is_silent(tmp_path: Path) -> None:
+    (tmp_path / "base.yaml").write_text(MACHINE)
+    (tmp_path / "middle.yaml").write_text("machine: 1\nextends: base.yaml\nmemory: {page: 8 KiB}\n")
+    spec = machine(tmp_path, "machine: 1\nextends: middle.yaml\nprocessors: {speed: 2}\nnetwork: {adapter: 1 us}\n")
+    assert (spec.processors.count.value, spec.processors.speed.value) == (8.0, 2.0)
+    assert (spec.memory.page.text, spec.system.signal.text) == ("8 KiB", "40 us")
+    assert (spec.network.adapter.text, spec.network.wire.per_byte.text) == ("1 us", "0.05926 us/B")
+
+
+def test_a_list_and_a_named_network_are_replaced_whole(tmp_path: Path) -> None:
+    (tmp_path / "base.yaml").write_text(line(MACHINE, 5, "network: {extends: atm-oc3, adapter: 1 us}"))
+    spec = machine(tmp_path, "machine: 1\nextends: base.yaml\nnetwork: fast-ethernet\n")
+    assert (spec.network.medium, spec.network.adapter.text) == ("shared", "25 us")
+
+
+def test_a_value_is_told_in_the_file_that_wrote_it(tmp_path: Path) -> None:
+    (tmp_path / "base.yaml").write_text(line(MACHINE, 4, "system: {signal: 40}"))
+    problems = refused(tmp_path, "machine: 1\nextends: base.yaml\nmemory: {page: 4 us}\n")
+    assert problems == [
+        "base.yaml:4:18: system.signal: write a number with a unit, such as '5 us'; got 40",
+        "x.yaml:3:16: memory.page: '4 us' is a quantity in s, but a quantity in B is wanted, such as '4 MB'",
+    ]
+
+
+def test_places_of_both_files_are_kept(tmp_path: Path) -> None:
+    (tmp_path / "base.yaml").write_text(MACHINE)
+    (tmp_path / "x.yaml").write_text("machine: 1\nextends: base.yaml\nprocessors: {speed: 2}\n")
+    _, tree = Library().open(tmp_path / "x.yaml")
+    places = {path: value_mark(tree, path) for path in ("processors.count", "processors.speed", "network.adapter")}
+    assert {path: (Path(mark.file).name, mark.line) for path, mark in places.items()} == {
+        "processors.count": ("base.yaml", 2),
+        "processors.speed": ("x.yaml", 3),
+        "network.adapter": ("atm-oc3.yaml", 16),
+    }
+
+
+CIRCLE = "extends: goes in a circle:"
+
+
+def test_circles_are_refused(tmp_path: Path) -> None:
+    assert refused(tmp_path, "machine: 1\nextends: x.yaml\n") == [f"x.yaml:2:10: {CIRCLE} x extends x"]
+    (tmp_path / "b.yaml").write_text("machine: 1\nextends: c.yaml\n")
+    (tmp_path / "c.yaml").write_text("machine: 1\nextends: b.yaml\n")
+    (problem,) = refused(tmp_path, "machine: 1\nextends: b.yaml\n")
+    assert problem == f"c.yaml:2:10: {CIRCLE} x extends b extends c extends b"
+
+
+def test_a_circle_is_seen_through_detours(tmp_path: Path) -> None:
+    folder = tmp_path / "d"
+    folder.mkdir()
+    assert refused(folder, "machine: 1\nextends: ../d/x.yaml\n") == [f"x.yaml:2:10: {CIRCLE} x extends x"]
+
+
+def test_a_chain_without_end_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "here").symlink_to(".")
+    for number in range(60):
+        (tmp_path / f"m{number}.yaml").write_text(f"machine: 1\nextends: here/m{number + 1}.yaml\n")
+    with pytest.raises(SpecError) as caught:
+        Library().open(tmp_path / "m0.yaml")
+    assert caught.value.problems[0].message == f"extends more than {MOST_EXTENDED} others, one after the other"
+
+
+def test_a_broken_reference_hides_nothing_else(tmp_path: Path) -> None:
+    text = line(line(MACHINE, 2, "processors: {cuont: 8}"), 5, "network: atm-oc4")
+    assert refused(tmp_path, text) == [
+        "x.yaml:2:14: processors.cuont: unknown key; did you mean 'count'?",
+        "x.yaml:5:10: network: there is no network 'atm-oc4'; did you mean 'atm-oc3'?",
+    ]
+    text = "machine: 1\nextends: nowhere\nnetwork: atm-oc3\nmemory: {page: 5}\nprocesors: {}\n"
+    assert refused(tmp_path, text) == [
+        "x.yaml:2:10: extends: there is no machine 'nowhere'; known: rs6000-43p-atm, rs6000-43p-fast-ethernet",
+        "x.yaml:4:16: memory.page: write a number with a unit, such as '4 KiB'; got 5",
+        "x.yaml:5:1: procesors: unknown key; did you mean 'processors'?",
+    ]
+
+
+def test_problems_of_a_named_network_are_told_with_those_of_the_machine(tmp_path: Path) -> None:
+    (tmp_path / "net.yaml").write_text(line(NETWORK, 8, "adapter: 25"))
+    text = line(line(MACHINE, 3, "memory: {page: 4}"), 5, "network: net.yaml")
+    assert refused(tmp_path, text) == [
+        "net.yaml:8:10: network.adapter: write a number with a unit, such as '5 us'; got 25",
+        "x.yaml:3:16: memory.page: write a number with a unit, such as '4 KiB'; got 4",
+    ]
+
+
+def test_a_reference_to_another_kind_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "net.yaml").write_text(NETWORK)
+    assert refused(tmp_path, "machine: 1\nextends: net.yaml\n") == [
+        "net.yaml:1:1: network: this is a network, but a machine is wanted"
+    ]
+
+
+@pytest.mark.parametrize("text", ["{}", "wrong: 1", "1: 1", "Machine: 1"])
+def test_a_file_begins_with_what_it_is(tmp_path: Path, text: str) -> None:
+    (problem,) = refused(tmp_path, text)
+    kinds = "'machine: 1', 'network: 1', 'workload: 1', 'activity: 1', 'study: 1'"
+    assert f"begin with what it is, one of {kinds}" in problem
+    assert problem.startswith("x.yaml:1:1: ")
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "../networks/atm-oc3", "a/b", ".", "..", "", "\x00", "~", "x\n"])
+def test_a_name_is_looked_up_and_never_followed(tmp_path: Path, name: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        Library().load("machine", name)
+    assert str(caught.value).count(f"there is no machine {name[:100]!r}") == 1
+
+
+def test_an_own_folder_of_specs_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "specs" / "networks"
+    folder.mkdir(parents=True)
+    (folder / "atm-oc3.yaml").write_text(NETWORK)
+    (folder / "mine.yaml").write_text(NETWORK)
+    monkeypatch.chdir(tmp_path)
+    assert "mine" in names("network")
+    assert "fast-ethernet" in names("network")
+    assert names("network") == sorted(names("network"))
+    assert find("network", "atm-oc3") == Path("specs/networks/atm-oc3.yaml")
+    assert valid(tmp_path, MACHINE) == "machine"
+
+
+def test_each_file_is_read_once_and_its_hash_kept(tmp_path: Path) -> None:
+    library = Library()
+    library.load("machine", "rs6000-43p-atm")
+    library.load("machine", "rs6000-43p-atm")
+    assert list(library.hashes) == [
+        "specs/machines/rs6000-43p-atm.yaml",
+        "specs/machines/rs6000-43p-fast-ethernet.yaml",
+        "specs/networks/fast-ethernet.yaml",
+        "specs/networks/atm-oc3.yaml",
+    ]
+    assert all(len(each) == 64 for each in library.hashes.values())
+
+
+def test_what_extends_leaves_no_trace(tmp_path: Path) -> None:
+    (tmp_path / "base.yaml").write_text(MACHINE)
+    (tmp_path / "x.yaml").write_text("machine: 1\nextends: base.yaml\n")
+    _, tree = Library().open(tmp_path / "x.yaml")
+    assert at(tree, "extends") is None
+    assert plain(tree) == plain(Library().open(tmp_path / "base.yaml")[1])

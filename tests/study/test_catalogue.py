@@ -1,0 +1,71 @@
+"""The catalogue: what there is, and what is known of each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from slipstick.errors import SpecError, UnknownNameError
+from slipstick.law import ALL as LAWS
+from slipstick.program import PROGRAMS
+from slipstick.schema.catalogue import FOLDERS, names
+from slipstick.study.catalogue import KINDS, listed, shown
+from tests.specs import DESIGN
+
+
+def test_everything_is_listed_with_its_title() -> None:
+    lines = listed()
+    assert list(dict.fromkeys(each.kind for each in lines)) == list(KINDS)
+    assert [each.name for each in lines if each.kind == "program"] == list(PROGRAMS)
+    assert [each.name for each in lines if each.kind == "law"] == list(LAWS)
+    for kind in FOLDERS:
+        assert [each.name for each in listed(kind)] == names(kind)
+    assert all(each.title for each in lines)
+    assert listed("studies") == listed("study") if "studies" in KINDS else listed("machines") == listed("machine")
+
+
+def test_a_broken_file_of_ones_own_is_listed_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "specs" / "activities"
+    folder.mkdir(parents=True)
+    (folder / "mine.yaml").write_text(f"title: x\n{DESIGN}")
+    (folder / "good.yaml").write_text(f"{DESIGN}title: A good one\n")
+    monkeypatch.chdir(tmp_path)
+    titles = {each.name: each.title for each in listed("activity")}
+    assert titles["good"] == "A good one"
+    assert titles["mine"].startswith("(cannot be read: specs/activities/mine.yaml:1:1: title: begin with what it is")
+
+
+@pytest.mark.parametrize("each", listed(), ids=lambda each: f"{each.kind}/{each.name}")
+def test_whatever_is_listed_can_be_shown(each: object) -> None:
+    kind, name = getattr(each, "kind"), getattr(each, "name")  # noqa: B009
+    found = shown(f"{kind}/{name}")
+    assert (found.kind, found.name, found.title) == (kind, name, getattr(each, "title"))  # noqa: B009
+    assert found.entries or found.text
+    assert all(entry.meaning for entry in found.entries.values())
+    if kind in ("machine", "network", "workload"):
+        assert all(entry.source for entry in found.entries.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "message"),
+    [
+        (
+            "x",
+            UnknownNameError,
+            "there is no kind 'x'; known: machine, network, workload, activity, study, program, law",
+        ),
+        ("machin/x", UnknownNameError, "there is no kind 'machin'; did you mean 'machine'?"),
+        ("law/x", UnknownNameError, "there is no law 'x'; known: "),
+        ("program/x", UnknownNameError, "there is no program 'x'; known: dvsm/message, "),
+        (
+            "network/x",
+            SpecError,
+            "x:1:1: there is no network 'x'; known: 25gbe-tcp, atm-oc3, fast-ethernet, infiniband-hdr",
+        ),
+    ],
+)
+def test_what_is_not_there_is_named(name: str, error: type[Exception], message: str) -> None:
+    with pytest.raises(error) as caught:
+        shown(name)
+    assert str(caught.value).startswith(message)
