@@ -375,7 +375,7 @@ def character(name: str) -> str:
         ("n ** parts", 6, f"{EXPONENT} 'parts'"),
         ("n ** 0.5", 6, f"{EXPONENT} '0.5'"),
         ("n ** 65", 6, f"{EXPONENT} '65'"),
-        ("n ** (2 B)", 6, f"{EXPONENT} '2'"),
+        ("n ** (2 B)", 6, f"{EXPONENT} '2 B'"),
         ("9**9**9**9", 7, f"{EXPONENT} '387420489'"),
         ("2**(2**40)", 4, f"{EXPONENT} '1099511627776'"),
         ("3 ms", 1, f"'3 ms' {SHARE}"),

@@ -46,7 +46,8 @@ def _takeovers(form: ClosedForm, limit: Limit, values: Mapping[str, float]) -> t
         value = here.get(parameter.name, parameter.value)
         if value:
             found += _along(tape, list(stages), parameter, float(value), here)
-    return tuple(sorted(found, key=lambda each: abs(math.log(each.value / each.now))))
+    # Equal changes stay in the order of the formula; they differ in the last digits only.
+    return tuple(sorted(found, key=lambda each: round(abs(math.log(each.value / each.now)), 6)))
 
 
 def _along(

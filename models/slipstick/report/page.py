@@ -172,10 +172,7 @@ def _notes(results: Results) -> str:
 
 
 def _inputs(results: Results) -> str:
+    """List the files by hash; the versions of what computed stand in inputs.yaml, for they change no number."""
     hashes = [[code(name), code(digest)] for name, digest in results.hashes.items()]
-    versions = [[escape(name), escape(version)] for name, version in results.versions.items()]
-    tables = [
-        markdown_table(["file", "SHA-256"], hashes) if hashes else "",
-        markdown_table(["program", "version"], versions) if versions else "",
-    ]
-    return "\n\n".join(["## Inputs", *(table for table in tables if table)])
+    table = markdown_table(["file", "SHA-256"], hashes) if hashes else ""
+    return "\n\n".join(part for part in ("## Inputs", table) if part)

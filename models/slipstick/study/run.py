@@ -205,4 +205,4 @@ def _notes(sweeps: Sequence[Sweep]) -> tuple[str, ...]:
 
 def versions() -> dict[str, str]:
     """Give the versions of what computes: Python, slipstick and the numerical libraries."""
-    return {"python": platform.python_version(), **{name: version(name) for name in ("slipstick", "numpy", "scipy")}}
+    return {"python": platform.python_version(), **{name: version(name) for name in ("slipstick", "numpy")}}
