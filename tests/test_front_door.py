@@ -1,0 +1,68 @@
+"""What `import slipstick` offers, and how it says no."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import slipstick
+from slipstick.errors import ModelError, UnknownNameError
+from slipstick.model.activity import Activity
+from slipstick.schema.dump import activity_data
+
+
+class Strange(Activity):
+    """An activity that nobody knows."""
+
+
+def test_a_name_that_is_not_there_is_said_like_any_other() -> None:
+    with pytest.raises(AttributeError) as caught:
+        slipstick.solver  # noqa: B018
+    assert str(caught.value) == "module 'slipstick' has no attribute 'solver'"
+
+
+def test_solve_and_run_are_functions_whatever_was_imported_first() -> None:
+    code = "import slipstick.method.closed_form, slipstick.study.run; from slipstick import run, solve; print(callable(run), callable(solve))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True True\n"
+
+
+def test_importing_the_package_imports_no_library() -> None:
+    code = "import sys, slipstick; print(sorted({'numpy', 'sympy', 'pydantic', 'yaml', 'click'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_a_study_runs_in_one_call() -> None:
+    results = slipstick.run("dvsm-operations")
+    assert results.cases["fault-atm"]["time"] == pytest.approx(2258e-6, abs=2.5e-6)
+
+
+def test_only_machines_and_activities_load() -> None:
+    with pytest.raises(UnknownNameError) as caught:
+        slipstick.load("network/atm-oc3")
+    assert str(caught.value) == "there is no kind to load 'network'; known: machine, activity"
+
+
+@pytest.mark.parametrize("name", ["a b", "1x", "", "x" * 300, "a..b"])
+def test_a_parameter_needs_a_name_that_can_stand_in_a_path(name: str) -> None:
+    with pytest.raises(ModelError) as caught:
+        slipstick.Parameter(name)
+    assert str(caught.value) == f"{name[:60]!r} cannot name a parameter: write letters, digits, _ - and dots"
+
+
+@pytest.mark.parametrize("name", ["a b", "1x", "x" * 70])
+def test_a_step_needs_a_name_that_can_stand_in_a_path(name: str) -> None:
+    with pytest.raises(ModelError) as caught:
+        slipstick.delay(1.0, name=name)
+    assert str(caught.value) == (
+        f"{name[:64]!r} cannot be a name: write letters, digits, _ - and dots, starting with a letter"
+    )
+
+
+def test_an_activity_of_no_known_kind_is_not_written() -> None:
+    with pytest.raises(ModelError) as caught:
+        activity_data(slipstick.closed(Strange()))
+    assert str(caught.value) == "a Strange cannot be written to a file"
