@@ -3,7 +3,7 @@
 Every shipped spec is changed at random, sign by sign, line by line and word by word, and checked as ``slipstick check``
 does; then single faults of 14 kinds are planted at known lines, and each must be named there and nowhere else.
 
-Run ``python benchmarks/specs.py`` for the figures of a release, 100,000 mutated and 2,500 planted (4 minutes on two
+Run ``python benchmarks/specs.py`` for the figures of a release, 100,000 mutated and 2,500 planted (6 minutes on two
 processors); the exit status is 1 if a promise does not hold.
 """
 
