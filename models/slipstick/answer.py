@@ -93,3 +93,23 @@ class Answer:
     def __getitem__(self, name: str) -> float | None:
         """Give a value by name, in its base unit."""
         return self.values[name].value
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of everything that `find` gives a number for."""
+        return (*self.values, *(f"{kind}[{key}]" for kind, book in self._books.items() for key in book))
+
+    def find(self, name: str) -> float | None:
+        """Find a number by the name that columns have, in its base unit; None where there is none.
+
+        >>> Answer("m", "closed-form", account={"lock": 2.0}).find("account[lock]")
+        2.0
+        """
+        if name in self.values:
+            return self.values[name].value
+        kind, _, inside = name.partition("[")
+        return self._books[kind].get(inside.removesuffix("]")) if kind in self._books else None
+
+    @property
+    def _books(self) -> dict[str, Mapping[str, float]]:
+        return {"account": self.account, "technology": self.technology, "step": self.steps, "once": self.once}

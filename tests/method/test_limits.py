@@ -54,8 +54,8 @@ def test_takeovers_start_from_the_values_that_were_set() -> None:
 def test_nearest_comes_first() -> None:
     model = closed(pipeline([serial(delay(s, name=n)) for n, s in (("a", 8.0), ("b", 4.0), ("c", 7.0))], 2))
     (limit,) = with_takeovers(ClosedForm(model), solve(model).limits, {})
-    assert [(each.path, each.stage) for each in limit.takeovers] == [("c", "c"), ("a", "c"), ("b", "b")]
-    assert [each.value for each in limit.takeovers] == pytest.approx([8.0, 7.0, 8.0])
+    assert [(each.path, each.stage) for each in limit.takeovers] == [("a", "c"), ("c", "c"), ("b", "b")]
+    assert [each.value for each in limit.takeovers] == pytest.approx([7.0, 8.0, 8.0])
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])

@@ -137,4 +137,4 @@ def test_a_study_tells_where_everything_comes_from(tmp_path: Path) -> None:
         "population": {"processors": 2},
         "cycle": [{"name": "work", "delay": "4 ms"}, {"name": "update", "delay": "2 ms", "component": "lock"}],
     }
-    assert set(found.versions) == {"python", "slipstick", "numpy", "scipy"}
+    assert set(found.versions) == {"python", "slipstick", "numpy"}

@@ -31,7 +31,7 @@ def ranking(folder: Path, *lines: str, base: str = BASE) -> Ranking:
 
 
 def time(**changes: str) -> float:
-    answer, _, _ = answer_scene(settings(**{**GIVEN, **changes}), Library())
+    (answer,), _ = answer_scene(settings(**{**GIVEN, **changes}), Library())
     value = answer["time"]
     assert value is not None
     return value

@@ -29,7 +29,8 @@ def sweep(folder: Path, *lines: str, base: str = DIFFS, **how: bool | int) -> Sw
 
 
 def alone(given: dict[str, Node]) -> Answer:
-    return answer_scene(given, Library())[0]
+    (answer,), _ = answer_scene(given, Library())
+    return answer
 
 
 def points(found: Sweep) -> list[tuple[object, ...]]:

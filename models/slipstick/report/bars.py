@@ -12,7 +12,7 @@ from slipstick.expression.dimension import Dimension
 from slipstick.model.activity import TECHNOLOGIES
 from slipstick.report.scales import tilt
 from slipstick.report.style import FILLS, axis_title, sheet, title_of
-from slipstick.report.values import case_called, unit_of, value_of
+from slipstick.report.values import case_called, unit_of
 from slipstick.report.words import quantity
 from slipstick.results import Array, Results
 from slipstick.units import choose
@@ -77,7 +77,7 @@ def _parts(answer: Answer, spec: BarsSpec) -> dict[str, float]:
         return dict(answer.account)
     if spec.stack == "technology":
         return dict(answer.technology)
-    found = {label: [value_of(answer, name) for name in names] for label, names in spec.stack.items()}
+    found = {label: [answer.find(name) for name in names] for label, names in spec.stack.items()}
     return {label: sum(each for each in values if each is not None) for label, values in found.items()}
 
 

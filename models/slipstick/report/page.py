@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from slipstick.answer import Answer, Takeover
 from slipstick.report.compare import comparison_section
 from slipstick.report.points import sweep_section
-from slipstick.report.values import unit_of, value_of
+from slipstick.report.values import unit_of
 from slipstick.report.words import NOTHING, Notes, code, escape, fraction, markdown_table, percent, prose, quantity
 from slipstick.results import Ranking, Results
 
@@ -78,7 +78,7 @@ def _cases(results: Results, answer: Sequence[str]) -> str:
 
 def _case(results: Results, case: str, names: Sequence[str], notes: Notes) -> list[str]:
     answer = results.cases[case]
-    values = [quantity(value_of(answer, name), unit_of(results, name)) for name in names]
+    values = [quantity(answer.find(name), unit_of(results, name)) for name in names]
     said = [f"no answer: {answer.failed}"] if answer.failed else answer.notes
     numbers = ", ".join(str(notes.number(note)) for note in said)
     exact = NOTHING if answer.failed else "yes" if answer.exact else "no"

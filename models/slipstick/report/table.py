@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slipstick.report.values import limit_of, limits_in, split_name, unit_of, value_of
+from slipstick.report.values import limit_of, limits_in, split_name, unit_of
 from slipstick.report.words import need
 from slipstick.results import Axis, Results, Sweep
 
@@ -71,7 +71,7 @@ def _part(columns: dict[str, Any], schema: dict[str, Any]) -> pl.DataFrame:
 
 def _case_columns(results: Results, names: Iterable[str]) -> dict[str, Any]:
     answers = list(results.cases.values())
-    values = {_head(results, name): [value_of(each, name) for each in answers] for name in names}
+    values = {_head(results, name): [each.find(name) for each in answers] for name in names}
     limits = {f"limit[{name}]": [limit_of(each, name) for each in answers] for name in limits_in(results)}
     return {"case": list(results.cases), **values, **limits, "failed": [each.failed for each in answers]}
 

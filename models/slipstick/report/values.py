@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from slipstick.answer import Answer
@@ -19,17 +19,11 @@ __all__ = [
     "stages_of",
     "sweep_called",
     "unit_of",
-    "value_of",
 ]
 
 T = TypeVar("T")
 
-_TABLES: dict[str, Callable[[Answer], Mapping[str, float]]] = {
-    "account": lambda answer: answer.account,
-    "technology": lambda answer: answer.technology,
-    "step": lambda answer: answer.steps,
-    "once": lambda answer: answer.once,
-}
+_SECONDS = ("account", "technology", "step", "once")
 
 
 def split_name(name: str) -> tuple[str, str]:
@@ -42,18 +36,6 @@ def split_name(name: str) -> tuple[str, str]:
     return kind, inside.removesuffix("]")
 
 
-def value_of(answer: Answer, name: str) -> float | None:
-    """Find a value in its base unit; None where the answer has none.
-
-    >>> value_of(Answer("m", "closed-form", account={"lock": 2.0}), "account[lock]")
-    2.0
-    """
-    if name in answer.values:
-        return answer.values[name].value
-    kind, inside = split_name(name)
-    return _TABLES[kind](answer).get(inside) if kind in _TABLES else None
-
-
 def unit_of(results: Results, name: str) -> str:
     """Find the base unit of a value: as the sweeps or the cases have it."""
     for sweep in results.sweeps:
@@ -62,7 +44,7 @@ def unit_of(results: Results, name: str) -> str:
     for answer in results.cases.values():
         if name in answer.values:
             return answer.values[name].unit
-    return "s" if split_name(name)[0] in _TABLES else "1"
+    return "s" if split_name(name)[0] in _SECONDS else "1"
 
 
 def limit_of(answer: Answer, pipeline: str) -> str | None:

@@ -58,7 +58,9 @@ def _entries(value: object, path: str, meaning: str, context: _Context) -> Itera
             yield from _entries(getattr(value, name), _joined(path, name), info.description or meaning, inside)
     elif isinstance(value, dict):
         for key, inner in value.items():
-            yield from _entries(inner, _joined(path, str(key)), meaning, context)
+            # What a table says of itself says nothing of a quantity that its author named.
+            named = "a parameter of the file" if isinstance(inner, Given) else meaning
+            yield from _entries(inner, _joined(path, str(key)), named, context)
     elif isinstance(value, list):
         for index, inner in enumerate(value):
             yield from _entries(inner, _joined(path, str(index)), meaning, context)

@@ -12,7 +12,7 @@ from slipstick.schema.study import RowSpec, TableSpec
 from slipstick.schema.validate import problem
 from slipstick.units import scale
 
-__all__ = ["compared", "names_in", "value_of"]
+__all__ = ["compared", "names_in"]
 
 
 def compared(spec: TableSpec, tree: Node, index: int, answers: Mapping[str, Answer]) -> Comparison:
@@ -36,21 +36,6 @@ def compared(spec: TableSpec, tree: Node, index: int, answers: Mapping[str, Answ
     return Comparison(spec.title, spec.source, spec.text, spec.unit, tuple(spec.columns), rows)
 
 
-def value_of(answer: Answer, name: str) -> float | None:
-    """Give a value of an answer by the name that columns have, in base units."""
-    kind, _, rest = name.partition("[")
-    key = rest.removesuffix("]")
-    books: dict[str, Mapping[str, float]] = {
-        "account": answer.account,
-        "technology": answer.technology,
-        "step": answer.steps,
-        "once": answer.once,
-    }
-    if kind in books and rest:
-        return books[kind].get(key)
-    return answer.values[name].value if name in answer.values else None
-
-
 def _row(
     spec: RowSpec,
     path: tuple[str | int, ...],
@@ -60,7 +45,7 @@ def _row(
     factor: float,
 ) -> Row:
     for number, name in enumerate(spec.sum):
-        if any(answers[case].failed or value_of(answers[case], name) is not None for case in table.columns):
+        if any(answers[case].failed or answers[case].find(name) is not None for case in table.columns):
             continue
         known = sorted({key for case in table.columns for key in names_in(answers[case])})
         message = f"no case has the value {name}{did_you_mean(name, known)}"
@@ -81,7 +66,7 @@ def _row(
 
 
 def _computed(spec: RowSpec, answer: Answer, factor: float, measured: float | None) -> float | None:
-    found = [value / factor for name in spec.sum if (value := value_of(answer, name)) is not None]
+    found = [value / factor for name in spec.sum if (value := answer.find(name)) is not None]
     if measured is not None:
         found.append(float(measured))
     return sum(found) if found else None
@@ -89,9 +74,7 @@ def _computed(spec: RowSpec, answer: Answer, factor: float, measured: float | No
 
 def names_in(answer: Answer) -> list[str]:
     """List the names of everything that an answer has a value for."""
-    books = {"account": answer.account, "technology": answer.technology, "step": answer.steps, "once": answer.once}
-    named = [f"{kind}[{key}]" for kind, book in books.items() for key in book]
-    return [*answer.values, *named, *(f"limit[{each.pipeline}]" for each in answer.limits)]
+    return [*answer.names, *(f"limit[{each.pipeline}]" for each in answer.limits)]
 
 
 def _number(cell: float | None) -> float | None:

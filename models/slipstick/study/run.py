@@ -11,9 +11,7 @@ from typing import Any
 
 from slipstick.answer import Answer
 from slipstick.errors import SpecError, did_you_mean
-from slipstick.method.closed_form import ClosedForm
-from slipstick.method.forms import form_of
-from slipstick.method.limits import with_takeovers
+from slipstick.method.methods import METHODS, answered
 from slipstick.results import Ranking, Results, Sweep
 from slipstick.schema.bind import Bound, bind
 from slipstick.schema.load import Library
@@ -132,31 +130,35 @@ def run(study: Prepared, *, jobs: int = 1, whole: bool = False, progress: Progre
     )
 
 
-def answer_scene(settings: Settings, library: Library, base: Settings | None = None) -> tuple[Answer, Bound, Scene]:
-    """Answer for one set of settings, limits and takeovers included.
+def answer_scene(
+    settings: Settings, library: Library, methods: Sequence[str] = METHODS[:1]
+) -> tuple[tuple[Answer, ...], Bound]:
+    """Answer for one set of settings by one or several methods; the closed form with limits and takeovers.
 
     Parameters
     ----------
     settings : values by path
     library : what was read so far
-    base : settings that the answer need not mention
+    methods : by name, each gives one answer
 
     Raises
     ------
-    SpecError : something is wrong with them
+    SpecError : something is wrong with the settings
+    UnknownNameError : there is no such method
     """
     scene = stage(settings, library)
     bound = bind(scene)
-    form = form_of(bound.model, bound.parameters)
-    changed = {path: node for path, node in settings.items() if (base or {}).get(path) is not node}
-    answer = form.points({}).answer(0, given=_given(changed, scene, bound))
-    if isinstance(form, ClosedForm) and answer.limits:
-        answer = replace(answer, limits=with_takeovers(form, answer.limits, {}))
-    return answer, bound, scene
+    given = _given(settings, scene, bound)
+    answers = (answered(bound.model, bound.parameters, method) for method in methods)
+    return tuple(replace(answer, given=given) for answer in answers), bound
 
 
 def _answered(settings: Settings, base: Settings, library: Library) -> tuple[Answer, object]:
-    answer, bound, scene = answer_scene(settings, library, base)
+    """Answer for a case, and lay out what it was solved with."""
+    scene = stage(settings, library)
+    bound = bind(scene)
+    changed = {path: node for path, node in settings.items() if base.get(path) is not node}
+    answer = replace(answered(bound.model, bound.parameters), given=_given(changed, scene, bound))
     return answer, {"model": bound.name, **_without_words(plain(scene.tree))}
 
 
