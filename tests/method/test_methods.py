@@ -1,0 +1,35 @@
+"""Methods go by name and answer the same question."""
+
+from __future__ import annotations
+
+import pytest
+
+from slipstick import LAWS, closed, delay, service, solve
+from slipstick.errors import ModelError, UnknownNameError
+from slipstick.method.methods import METHODS, answered
+
+BUS = closed(delay(9.0, name="think") >> service("bus", 1.0, scv=1.0), processors=20)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_answers_for_a_model_and_says_its_name(method: str) -> None:
+    answer = answered(BUS, {}, method)
+    assert (answer.model, answer.method) == ("model", method)
+    assert answer.values["time"].unit == "s"
+    assert answer.notes
+
+
+def test_the_closed_form_is_the_default() -> None:
+    assert answered(BUS, {}).values == solve(BUS).values
+
+
+def test_a_method_that_is_not_there_is_refused() -> None:
+    with pytest.raises(UnknownNameError) as caught:
+        answered(BUS, {}, "bound")
+    assert str(caught.value) == "there is no method 'bound'; did you mean 'bounds'?"
+
+
+def test_a_law_has_a_closed_form_only() -> None:
+    with pytest.raises(ModelError) as caught:
+        answered(LAWS["flow-line"], {}, "bounds")
+    assert str(caught.value) == "law flow-line is a closed form; the method bounds answers for models"
