@@ -29,6 +29,7 @@ from slipstick.expression.nodes import (
 )
 from slipstick.model.activity import (
     Activity,
+    Hold,
     Stage,
     Step,
     barrier,
@@ -41,6 +42,7 @@ from slipstick.model.activity import (
     repeat,
     serial,
     service,
+    steps,
     then,
 )
 from slipstick.model.machine import Line, Machine, Network, SizeRange
@@ -174,7 +176,9 @@ def _activity(draw: st.DrawFn, numbers: Iterator[int], depth: int) -> Activity:
             counts: list[Like] = [0, 1, 3, PARAMETERS[COUNT][0]]
             return repeat(draw(st.sampled_from(counts)), inner())
         case "hold":
-            return hold("door", inner())
+            body = inner()
+            # Who holds a lock cannot ask for it again.
+            return body if any(isinstance(node, Hold) for node in steps(body)) else hold("door", body)
         case "pipeline":
             # A name of its own for each: a model refuses two different pipelines of one name.
             return draw(_pipeline(numbers, depth))

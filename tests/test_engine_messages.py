@@ -255,6 +255,26 @@ SOLVING = [
 
 PROGRAM = [
     bad(
+        lambda: delay("9 ms", name="work"),  # type: ignore[arg-type]
+        "the time of work is a number of seconds here, such as 9e-3; in a file, write it with its unit; got '9 ms'",
+    ),
+    bad(
+        lambda: solve(delay(1.0, name="work")),  # type: ignore[arg-type]
+        "solve takes a model, not a Step; wrap an activity with closed(...), or load one by name",
+    ),
+    bad(
+        lambda: DIFFS.on("rs6000-43p-atm"),  # type: ignore[arg-type]
+        "dvsm/diff-request runs on a machine, as load('machine/...') gives it; got 'rs6000-43p-atm'",
+    ),
+    bad(
+        lambda: closed(hold("door", delay(1.0, name="a") >> hold("door", delay(1.0, name="b")))),
+        "door is asked for by who holds it already, and would be waited for for ever",
+    ),
+    bad(
+        lambda: closed(barrier("meet", parties=9), processors=4),
+        "barrier meet waits for 9 processors, but there are 4; nobody would go on",
+    ),
+    bad(
         lambda: delay(Number(3.0, TIME) + Parameter("a", TIME, 1.0), name="work"),
         "the time of work holds a constant of 3 s; make it a parameter, so that its share can be told",
     ),

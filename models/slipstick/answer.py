@@ -110,6 +110,12 @@ class Answer:
         kind, _, inside = name.partition("[")
         return self._books[kind].get(inside.removesuffix("]")) if kind in self._books else None
 
+    def unit(self, name: str) -> str:
+        """Give the base unit of a number by its name; empty where there is none."""
+        if name in self.values:
+            return self.values[name].unit
+        return "s" if self.find(name) is not None else ""
+
     @property
     def _books(self) -> dict[str, Mapping[str, float]]:
         return {"account": self.account, "technology": self.technology, "step": self.steps, "once": self.once}

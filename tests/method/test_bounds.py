@@ -118,6 +118,8 @@ def test_phases_are_bounded_one_by_one() -> None:
 def test_processors_are_resources_too() -> None:
     cycle = service("own", 1.0, name="mine") >> service("other", 5.0, name="theirs") >> delay(0.5, name="wire")
     assert bounds(closed(cycle, processors=8)).values["time"].low == 6.5
+    alone = bounds(closed(cycle, processors=1)).values["time"]
+    assert alone.low == 6.5  # one pass; what others do, they do outside
     spread = fork(service("own", 2.0, name="mine"), service("other", 5.0, name="theirs"))
     assert bounds(closed(spread, processors=8)).values["time"].low == 7.0
 

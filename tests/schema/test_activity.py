@@ -90,7 +90,7 @@ def b(path: str) -> Activity:
             ),
         ),
         (["{barrier: meet}"], barrier("meet")),
-        (["{barrier: meet, parties: 4}"], barrier("meet", parties=4)),
+        (["{barrier: meet, parties: 1}"], barrier("meet", parties=1)),
     ],
 )
 def test_a_construct_is_that_of_python(tmp_path: Path, items: list[str], made: Activity) -> None:

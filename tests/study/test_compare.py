@@ -138,3 +138,9 @@ def test_a_study_tells_where_everything_comes_from(tmp_path: Path) -> None:
         "cycle": [{"name": "work", "delay": "4 ms"}, {"name": "update", "delay": "2 ms", "component": "lock"}],
     }
     assert set(found.versions) == {"python", "slipstick", "numpy"}
+
+
+def test_a_time_cannot_stand_in_a_table_of_bytes(tmp_path: Path) -> None:
+    table = "compare: [{title: t, columns: [base, fast], unit: B, rows: [{row: r, sum: [time], printed: [1, 2]}]}]"
+    (message,) = problems(tmp_path, table)
+    assert message.endswith("compare.0.rows.0.sum.0: time is a [s], but the table's unit is B")

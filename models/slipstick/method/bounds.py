@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from slipstick.answer import Answer, Value
 from slipstick.expression.dimension import TIME
 from slipstick.expression.kernels import Array
-from slipstick.expression.nodes import Expr, maximum, total
+from slipstick.expression.nodes import Expr, maximum, select, total
 from slipstick.expression.tape import Tape
 from slipstick.method.times import demand, population, time
 from slipstick.model.activity import Activity, Barrier, Choice, Fork, Hold, Pipeline, Repeat, Step, children, steps
@@ -108,8 +108,12 @@ def _lows_of(model: Model, cycle: Activity, processors: Expr) -> dict[str, Expr]
             found[name] = processors * demand(cycle, name) / resource.servers
     for lock in dict.fromkeys(node.lock for node in steps(cycle) if isinstance(node, Hold)):
         found[lock] = processors * _held(cycle, lock, model)
-    own = [demand(cycle, name) for name in used if is_processor(name) and not name.startswith("processor[")]
-    return {**found, "processors": total(own, TIME)} if own else found
+    asked = [name for name in used if is_processor(name) and not name.startswith("processor[")]
+    if not asked:
+        return found
+    # What is asked of others falls on the members themselves, but of one alone on processors outside.
+    everything = total((demand(cycle, name) for name in asked), TIME)
+    return {**found, "processors": select(processors, 1, demand(cycle, "own"), everything)}
 
 
 def _held(activity: Activity, lock: str, model: Model) -> Expr:

@@ -16,7 +16,7 @@ from slipstick.method.exactness import neglected, sizes
 from slipstick.method.points import Points
 from slipstick.method.times import BARRIER, demand, pipelines, population, stage_times, time
 from slipstick.model.activity import Barrier, steps
-from slipstick.model.system import Cyclic, Model, Program
+from slipstick.model.system import Cyclic, Model, Program, need_model
 
 __all__ = ["ClosedForm", "solve"]
 
@@ -47,6 +47,7 @@ def solve(model: Model, values: Values | None = None) -> Answer:
     >>> answer.share["time"]
     {'work': 0.75, 'bus': 0.25}
     """
+    need_model(model, "solve")
     answer = ClosedForm(model).points(values or {}).answer(0)
     if answer.failed:
         raise NoAnswerError(answer.failed)

@@ -45,6 +45,16 @@ def answered(model: Model | Law, parameters: Mapping[str, Parameter], method: st
         return bounds(model)
     form = form_of(model, parameters)
     answer = form.points({}).answer(0)
-    if isinstance(form, ClosedForm) and answer.limits:
-        return replace(answer, limits=with_takeovers(form, answer.limits, {}))
-    return answer
+    if not isinstance(form, ClosedForm) or answer.failed:
+        return answer
+    limits = with_takeovers(form, answer.limits, {}) if answer.limits else ()
+    return replace(answer, limits=limits, notes=(*_saturation(form.model, answer), *answer.notes))
+
+
+def _saturation(model: Model, answer: Answer) -> tuple[str, ...]:
+    """Warn where a resource cannot do what the closed form asks of it, and say by how much."""
+    time, least = answer["time"] or 0.0, bounds(model).values.get("time")
+    if least is None or least.low is None or least.low <= time * (1 + 1e-9):
+        return ()
+    times = f"{least.low / time:.3g} times" if time else "more than"
+    return (f"waiting is not to be left out: a cycle takes at least {least.low:.4g} s, {times} what is answered here",)

@@ -25,6 +25,10 @@ def timed(value: Like, name: str) -> Expr:
     """Take a time: an expression as it is, a number as a parameter of the given name."""
     if not isinstance(value, Expr):
         check_name(name)
+        if isinstance(value, str):
+            raise ModelError(
+                f"the time of {name} is a number of seconds here, such as 9e-3; in a file, write it with its unit; got {value!r}"
+            )
         seconds = float(value)
         if not (seconds >= 0 and math.isfinite(seconds)):
             raise ModelError(f"the time of {name} must be at least 0 s, got {seconds!r}")

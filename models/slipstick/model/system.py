@@ -160,13 +160,26 @@ class Model:
         found = (node for body in self.bodies for node in steps(body) if isinstance(node, Step))
         return tuple(dict.fromkeys(found))
 
+    def _check_lock(self, node: Hold) -> None:
+        if any(isinstance(inner, Hold) and inner.lock == node.lock for inner in steps(node.body)):
+            raise ModelError(f"{node.lock} is asked for by who holds it already, and would be waited for for ever")
+
+    def _check_parties(self, node: Barrier) -> None:
+        size = self.population.processors if isinstance(self.population, Cyclic) else None
+        if isinstance(size, Number | Parameter) and size.value is not None and (node.parties or 0) > size.value:
+            raise ModelError(
+                f"barrier {node.name} waits for {node.parties} processors, but there are {size.value:g}; nobody would go on"
+            )
+
     def _check_uses(self, node: Activity) -> None:
         if isinstance(node, Step) and node.resource is not None and not is_processor(node.resource):
             self._check_use(node.name, node.resource, Station, "a station")
         elif isinstance(node, Hold):
             self._check_use("hold", node.lock, Lock, "a lock")
+            self._check_lock(node)
         elif isinstance(node, Barrier):
             self._check_use("barrier", node.name, Meeting, "a barrier")
+            self._check_parties(node)
 
     def _check_use(self, user: str, name: str, kind: type[Resource], what: str) -> None:
         if name not in self.resources:
@@ -179,6 +192,13 @@ class Model:
 def is_processor(resource: str) -> bool:
     """Say whether a resource name means a member of the population."""
     return resource in PROCESSORS or (resource.startswith("processor[") and resource.endswith("]"))
+
+
+def need_model(value: object, what: str) -> None:
+    """Insist on a model; an activity alone does not say who does it."""
+    if not isinstance(value, Model):
+        kind = type(value).__name__
+        raise ModelError(f"{what} takes a model, not a {kind}; wrap an activity with closed(...), or load one by name")
 
 
 def closed(

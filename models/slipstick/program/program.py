@@ -75,6 +75,8 @@ class Program:
         ------
         ModelError : there is no such input, or its value is not allowed
         """
+        if not isinstance(machine, Machine):
+            raise ModelError(f"{self.name} runs on a machine, as load('machine/...') gives it; got {machine!r}")
         known = {each.name: each for each in self.inputs}
         for name in given:
             if name not in known:

@@ -34,7 +34,7 @@ Label = Annotated[str, StringConstraints(pattern=_LABEL, max_length=64)]
 Word = Annotated[str, StringConstraints(pattern=_WORD, max_length=64)]
 
 Probability = Annotated[Given | Formula, Quantity(COUNT, most=1.0, formula=True)]
-Items = Annotated[Given | Formula, Quantity(COUNT, least=1.0, formula=True)]
+Items = Annotated[Given | Formula, Quantity(COUNT, least=1.0, whole=True, formula=True)]
 ArrivalRate = Annotated[Given | Formula, Quantity(RATE, least=None, above=0.0, formula=True)]
 
 

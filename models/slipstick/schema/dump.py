@@ -21,7 +21,7 @@ from slipstick.model.activity import (
     Step,
     Then,
 )
-from slipstick.model.system import Arrivals, Cyclic, Lock, Meeting, Model, Phase, Resource, Station
+from slipstick.model.system import Arrivals, Cyclic, Lock, Meeting, Model, Phase, Resource, Station, need_model
 
 __all__ = ["activity_data", "dump"]
 
@@ -47,6 +47,7 @@ def activity_data(model: Model) -> dict[str, Any]:
     >>> activity_data(closed(delay(2.0, name="work")))["cycle"]
     [{'name': 'work', 'delay': 'work'}]
     """
+    need_model(model, "dump")
     return _Writer(model).data()
 
 

@@ -35,7 +35,7 @@ def load(reference: str) -> Machine | Model:
     if kind == "machine":
         return machine_of(validate(MachineSpec, library.load("machine", name)), name)
     if kind == "activity":
-        model = bind(stage({"model": Scalar(name, name, Mark(reference, 1, 1), quoted=True)}, library)).model
+        model = bind(stage({"model": Scalar(name, name, Mark("load", 1, 1), quoted=True)}, library)).model
         assert isinstance(model, Model)
         return model
     raise UnknownNameError("kind to load", kind, ("machine", "activity"))

@@ -66,11 +66,11 @@ def stage(settings: Settings, library: Library) -> Scene:
     reference = _name(model, "model")
     values = {path: node for path, node in settings.items() if path not in REFERENCES}
     if reference.startswith("law/"):
-        return _law_scene(reference, model, values, library)
+        return _law_scene(reference, model, settings, values, library)
     if reference in PROGRAMS:
         return _program_scene(reference, settings, values, library)
     if reference.endswith((".yaml", ".yml")) or reference in names("activity"):
-        return _activity_scene(reference, model, values, library)
+        return _activity_scene(reference, model, settings, values, library)
     raise _problem(model, "model", str(UnknownNameError("model", reference[:100], model_names())))
 
 
@@ -93,15 +93,25 @@ def _program_scene(name: str, settings: Settings, values: Settings, library: Lib
     return Scene("program", name, tree, program_scene(PROGRAMS[name]))
 
 
-def _activity_scene(reference: str, model: Node, values: Settings, library: Library) -> Scene:
+def _activity_scene(reference: str, model: Node, settings: Settings, values: Settings, library: Library) -> Scene:
     from slipstick.schema.activity import ActivitySpec
 
+    _refuse_machine("an activity", settings)
     tree = library.load("activity", reference, model.mark, "model")
     name = reference.rpartition("/")[2].removesuffix(".yaml").removesuffix(".yml")
     return Scene("activity", name, _laid_over(tree, values, library), ActivitySpec)
 
 
-def _law_scene(reference: str, model: Node, values: Settings, library: Library) -> Scene:
+def _refuse_machine(what: str, settings: Settings) -> None:
+    for path in ("machine", "workload"):
+        if path in settings:
+            raise _problem(
+                settings[path], path, f"{what} runs on no {path}; leave it out, or name a program to run on it"
+            )
+
+
+def _law_scene(reference: str, model: Node, settings: Settings, values: Settings, library: Library) -> Scene:
+    _refuse_machine("a law", settings)
     name = reference.removeprefix("law/")
     if name not in LAWS:
         raise _problem(model, "model", str(UnknownNameError("law", name[:100], list(LAWS))))

@@ -33,7 +33,7 @@ Column = Annotated[str, StringConstraints(pattern=_COLUMN, max_length=128)]
 """A value as answers name it: ``time``, ``account[lock]``, ``step[send.protocol]``."""
 
 Cell = float | None
-Fraction = Annotated[Given, Quantity(COUNT, least=None, above=0.0)]
+Fraction = Annotated[Given, Quantity(COUNT, least=None, above=0.0, most=1.0)]
 
 
 class AxisSpec(Spec):

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 from pydantic import BaseModel, Tag, ValidationError
 
 from slipstick.errors import Problem, SpecError, did_you_mean
-from slipstick.schema.nodes import Node, Table, at, join, key_mark, plain, value_mark
+from slipstick.schema.nodes import Node, Table, at, join, key_mark, leaves, plain, value_mark
 from slipstick.schema.spec import ITEMS, RULE, SPELT
 
 __all__ = ["problem", "problems_of", "validate"]
@@ -63,7 +63,7 @@ def _problems(model: type[BaseModel], node: Node, error: ValidationError, partia
             # The key is there, misspelt; one problem is enough.
             continue
         written, at_key = _place(model, node, each)
-        found.append(problem(node, written, _words(model, each, written), key=at_key))
+        found.append(problem(node, written, _words(model, node, each, written), key=at_key))
     return found
 
 
@@ -95,9 +95,13 @@ def _whole(each: Any) -> bool:
     return each["type"] in ("missing", RULE)
 
 
-def _words(model: type[BaseModel], each: Any, written: Loc) -> str:
+def _words(model: type[BaseModel], node: Node, each: Any, written: Loc) -> str:
     kind, loc, context = each["type"], each["loc"], each.get("ctx", {})
     if kind == "extra_forbidden":
+        inside = [path for path, _ in leaves(node) if path.rpartition(".")[2] == str(loc[-1])]
+        if len(loc) == 1 and len(inside) == 2:
+            # One is the stray key itself; the other is where its author may have meant it to go.
+            return f"unknown key; did you mean {next(path for path in inside if '.' in path)!r}?"
         return f"unknown key{did_you_mean(str(loc[-1]), _keys(model, loc[:-1]))}"
     if kind == "missing":
         about = _description(model, loc)

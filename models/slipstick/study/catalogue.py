@@ -81,6 +81,8 @@ def shown(name: str) -> Shown:
         return _law(rest)
     if kind not in FOLDERS:
         raise UnknownNameError("kind", kind, KINDS)
+    if not rest:
+        raise UnknownNameError("entry of that name; write KIND/NAME:", kind, [f"{kind}/{each}" for each in names(kind)])
     tree = Library().load(kind, rest)
     spec = validate(spec_model(kind), tree)
     source = getattr(spec, "source", "")

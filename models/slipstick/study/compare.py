@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from slipstick.answer import Answer
 from slipstick.errors import SpecError, did_you_mean
+from slipstick.expression.dimension import Dimension
 from slipstick.results import Cell, Comparison, Row
 from slipstick.schema.nodes import Node
 from slipstick.schema.study import RowSpec, TableSpec
@@ -50,6 +51,11 @@ def _row(
         known = sorted({key for case in table.columns for key in names_in(answers[case])})
         message = f"no case has the value {name}{did_you_mean(name, known)}"
         raise SpecError([problem(tree, (*path, "sum", number), message)])
+    for number, name in enumerate(spec.sum):
+        unit = next(filter(None, (answers[case].unit(name) for case in table.columns)), "1")
+        if Dimension.of(unit) != scale(table.unit)[1]:
+            message = f"{name} is a [{unit}], but the table's unit is {table.unit}"
+            raise SpecError([problem(tree, (*path, "sum", number), message)])
     within = spec.within if isinstance(spec.within, list) else [spec.within] * len(table.columns)
     plus = spec.plus or [None] * len(table.columns)
     cells = tuple(

@@ -1,0 +1,43 @@
+"""What a model cannot take is refused, not passed over."""
+
+from __future__ import annotations
+
+import pytest
+
+from slipstick.errors import SpecError, UnknownNameError
+from slipstick.schema.load import Library
+from slipstick.study.catalogue import shown
+from slipstick.study.run import answer_scene
+from tests.specs import settings
+
+
+@pytest.mark.parametrize("path", ["machine", "workload"])
+@pytest.mark.parametrize(("model", "what"), [("lock-and-bus", "an activity"), ("law/flow-line", "a law")])
+def test_an_activity_or_a_law_takes_no_machine(model: str, what: str, path: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        answer_scene(settings(model=model, **{path: "nosuch"}), Library())
+    (problem,) = caught.value.problems
+    assert problem.path == path
+    assert problem.message == f"{what} runs on no {path}; leave it out, or name a program to run on it"
+
+
+def test_a_key_at_the_wrong_place_is_shown_the_right_one() -> None:
+    with pytest.raises(SpecError) as caught:
+        answer_scene(settings(model="lock-and-bus", critical="2 ms"), Library())
+    (problem,) = caught.value.problems
+    assert problem.message == "unknown key; did you mean 'parameters.critical'?"
+
+
+def test_a_kind_alone_is_not_enough_to_show() -> None:
+    with pytest.raises(UnknownNameError) as caught:
+        shown("activity")
+    assert str(caught.value) == (
+        "there is no entry of that name; write KIND/NAME: 'activity'; known: activity/lock-and-bus"
+    )
+
+
+def test_saturation_is_said_with_its_size() -> None:
+    (answer,), _ = answer_scene(settings(model="lock-and-bus", **{"population.processors": "32"}), Library())
+    assert answer.notes[0] == (
+        "waiting is not to be left out: a cycle takes at least 0.032 s, 3.2 times what is answered here"
+    )
