@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from slipstick.errors import UnknownNameError
@@ -45,8 +47,18 @@ def test_a_prefix_stands_before_every_path() -> None:
 def test_an_input_that_nobody_set_is_the_default_of_its_program() -> None:
     found = bind(stage(settings(model="dvsm/lock", machine="rs6000-43p-atm", parties="3"), Library()))
     assert found.entries["call"].source == "default of the program"
-    assert found.entries["parties"].source == ""
+    assert found.entries["parties"].source == "set on the command line"
     assert "call" not in found.parameters
+
+
+def test_an_inherited_value_keeps_the_source_of_its_own_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("machine: 1\nextends: rs6000-43p-fast-ethernet\nsource: measured by me\nnetwork: {adapter: 3 us}\n")
+    found = bind(stage(settings(model="dvsm/lock", machine=str(path)), Library())).entries
+    assert found["machine.network.adapter"].source == "measured by me"
+    assert found["machine.system.signal"].source == PBS
+    assert found["machine.network.switch"].source.endswith("IBM Systems Journal 36(4), 1997, Table 2")
+    assert found["machine.network.switches"].source == "default of the format"
 
 
 def test_a_machine_loaded_in_python_is_the_one_of_a_scene() -> None:

@@ -19,7 +19,7 @@ from slipstick.program import PROGRAMS, Program
 from slipstick.schema.activity import ActivitySpec, Factors
 from slipstick.schema.bind_activity import ActivityReader
 from slipstick.schema.bind_formula import read_formula
-from slipstick.schema.describe import Entry, entries, parameters_of
+from slipstick.schema.describe import Entry, entries, parameters_of, with_sources
 from slipstick.schema.machine import MachineSpec, NetworkSpec
 from slipstick.schema.nodes import canonical, split
 from slipstick.schema.quantity import Formula, Given
@@ -56,7 +56,10 @@ def bind(scene: Scene) -> Bound:
     SpecError : everything that is wrong, each at its line
     """
     spec = scene.checked()
-    named = (replace(each, path=canonical(scene.tree, each.path)) for each in entries(spec))
+    named = (
+        replace(each, path=canonical(scene.tree, each.path))
+        for each in with_sources(entries(spec), scene.tree, scene.sources)
+    )
     found = {each.path: each for each in named}
     parameters = _parameters(scene, found)
     try:

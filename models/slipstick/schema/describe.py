@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from pydantic import BaseModel
 
 from slipstick.expression.nodes import Parameter
-from slipstick.schema.nodes import join
+from slipstick.schema.nodes import Node, at, join, value_mark
 from slipstick.schema.quantity import Given
 from slipstick.schema.spec import Described
 
-__all__ = ["Entry", "entries", "parameters_of"]
+__all__ = ["Entry", "entries", "parameters_of", "with_sources"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,27 @@ class _Context:
 def entries(spec: BaseModel, prefix: str = "") -> Iterator[Entry]:
     """Yield every quantity of a checked spec, with its path under `prefix`, in the order of the format."""
     yield from _entries(spec, prefix, "", _Context())
+
+
+def with_sources(found: Iterable[Entry], tree: Node, sources: Mapping[str, str]) -> Iterator[Entry]:
+    """Let each value that names no source have that of the file it is written in, not of one that extends it.
+
+    Parameters
+    ----------
+    found : as `entries` gives them
+    tree : where everything is written
+    sources : what each file says of itself
+    """
+    for each in found:
+        file = value_mark(tree, each.path).file
+        if each.given.source:
+            yield each
+        elif at(tree, each.path) is None:
+            yield replace(each, source="default of the format")
+        elif file.startswith("--set"):
+            yield replace(each, source="set on the command line")
+        else:
+            yield replace(each, source=sources.get(file, each.source))
 
 
 def parameters_of(found: Mapping[str, Entry]) -> dict[str, Parameter]:

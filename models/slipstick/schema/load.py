@@ -44,9 +44,11 @@ class Library:
     Attributes
     ----------
     hashes : SHA-256 of every file read, by the name it was asked for
+    sources : what each file says of the origin of its values, by the file's name in marks
     """
 
     hashes: dict[str, str] = field(default_factory=dict)
+    sources: dict[str, str] = field(default_factory=dict)
     _trees: dict[Path, Table] = field(default_factory=dict)
 
     def load(
@@ -120,6 +122,7 @@ class Library:
         if path not in self._trees:
             tree = _table(read_file(path))
             self._trees[path] = tree
+            self.sources[tree.mark.file] = _own_source(tree)
             self.hashes[_shown_path(path)] = hashlib.sha256(path.read_bytes()).hexdigest()
         return self._trees[path]
 
@@ -129,6 +132,14 @@ class Library:
             return tree
         own = Table({key: entry for key, entry in tree.entries.items() if key != "extends"}, tree.mark)
         return _table(merge(self.load(kind, base.value, base.mark, "extends", _open), own))
+
+
+def _own_source(tree: Table) -> str:
+    """Give what a file says of the origin of its values, its key spelt out."""
+    source = at(tree, ["source"])
+    word = source.text if isinstance(source, Scalar) else ""
+    spelt = at(tree, ["sources", word]) if word else None
+    return spelt.text if isinstance(spelt, Scalar) else word
 
 
 def _endless(path: Path, open_: tuple[Path, ...]) -> str:

@@ -34,12 +34,14 @@ class Scene:
     name : of the model
     tree : the values, each with its place
     form : the pydantic model that checks them
+    sources : what each file says of the origin of its values
     """
 
     kind: str
     name: str
     tree: Table
     form: type[BaseModel]
+    sources: Mapping[str, str]
 
     def checked(self) -> BaseModel:
         """Check the whole tree; raises SpecError with every problem."""
@@ -47,7 +49,7 @@ class Scene:
 
     def with_value(self, path: str, node: Node, library: Library) -> Scene:
         """Put a value at a path; checked together with everything else."""
-        return Scene(self.kind, self.name, _put(self.tree, path, node, library), self.form)
+        return Scene(self.kind, self.name, _put(self.tree, path, node, library), self.form, self.sources)
 
 
 def stage(settings: Settings, library: Library) -> Scene:
@@ -90,7 +92,7 @@ def _program_scene(name: str, settings: Settings, values: Settings, library: Lib
     if "workload" in settings:
         entries.update(_inputs(name, settings["workload"], library))
     tree = _laid_over(Table(entries, mark), values, library)
-    return Scene("program", name, tree, program_scene(PROGRAMS[name]))
+    return Scene("program", name, tree, program_scene(PROGRAMS[name]), library.sources)
 
 
 def _activity_scene(reference: str, model: Node, settings: Settings, values: Settings, library: Library) -> Scene:
@@ -99,7 +101,7 @@ def _activity_scene(reference: str, model: Node, settings: Settings, values: Set
     _refuse_machine("an activity", settings)
     tree = library.load("activity", reference, model.mark, "model")
     name = reference.rpartition("/")[2].removesuffix(".yaml").removesuffix(".yml")
-    return Scene("activity", name, _laid_over(tree, values, library), ActivitySpec)
+    return Scene("activity", name, _laid_over(tree, values, library), ActivitySpec, library.sources)
 
 
 def _refuse_machine(what: str, settings: Settings) -> None:
@@ -115,7 +117,9 @@ def _law_scene(reference: str, model: Node, settings: Settings, values: Settings
     name = reference.removeprefix("law/")
     if name not in LAWS:
         raise _problem(model, "model", str(UnknownNameError("law", name[:100], list(LAWS))))
-    return Scene("law", reference, _laid_over(Table({}, model.mark), values, library), law_scene(LAWS[name]))
+    return Scene(
+        "law", reference, _laid_over(Table({}, model.mark), values, library), law_scene(LAWS[name]), library.sources
+    )
 
 
 def _machine(node: Node, library: Library) -> Node:

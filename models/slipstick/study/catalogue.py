@@ -10,7 +10,7 @@ from slipstick.law import ALL as LAWS
 from slipstick.program import PROGRAMS
 from slipstick.schema.bind import bind
 from slipstick.schema.catalogue import FOLDERS, find, names
-from slipstick.schema.describe import Entry, entries
+from slipstick.schema.describe import Entry, entries, with_sources
 from slipstick.schema.load import Library, spec_model
 from slipstick.schema.nodes import Mark, Scalar, at, plain
 from slipstick.schema.quantity import Given
@@ -83,10 +83,15 @@ def shown(name: str) -> Shown:
         raise UnknownNameError("kind", kind, KINDS)
     if not rest:
         raise UnknownNameError("entry of that name; write KIND/NAME:", kind, [f"{kind}/{each}" for each in names(kind)])
-    tree = Library().load(kind, rest)
+    library = Library()
+    tree = library.load(kind, rest)
     spec = validate(spec_model(kind), tree)
     source = getattr(spec, "source", "")
-    found = _workload_entries(rest) if kind == "workload" else {each.path: each for each in entries(spec)}
+    found = (
+        _workload_entries(rest)
+        if kind == "workload"
+        else {each.path: each for each in with_sources(entries(spec), tree, library.sources)}
+    )
     text = find(kind, rest).read_text() if kind in ("activity", "study") else ""
     return Shown(kind, rest, getattr(spec, "title", ""), getattr(spec, "sources", {}).get(source, source), found, text)
 
