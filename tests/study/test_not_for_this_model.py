@@ -32,7 +32,7 @@ def test_a_kind_alone_is_not_enough_to_show() -> None:
     with pytest.raises(UnknownNameError) as caught:
         shown("activity")
     assert str(caught.value) == (
-        "there is no entry of that name; write KIND/NAME: 'activity'; known: activity/lock-and-bus, activity/tour"
+        "there is no entry of that name; write KIND/NAME: 'activity'; did you mean 'activity/tour'?"
     )
 
 
