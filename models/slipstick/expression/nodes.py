@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import reduce
 
 from slipstick.errors import ModelError
 from slipstick.expression.dimension import COUNT, Dimension
@@ -35,7 +36,6 @@ __all__ = [
 ]
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*([.-][A-Za-z0-9_]+)*")
-_LONGEST_NAME = 256
 
 
 class Expr:
@@ -118,7 +118,7 @@ class Parameter(Expr):
     value: float | None = None
 
     def __post_init__(self) -> None:
-        if len(self.name) > _LONGEST_NAME or not _NAME.fullmatch(self.name):
+        if len(self.name) > 256 or not _NAME.fullmatch(self.name):
             raise ModelError(f"{self.name[:60]!r} cannot name a parameter: write letters, digits, _ - and dots")
         if self.value is not None and not math.isfinite(self.value):
             raise ModelError(f"parameter {self.name} must be finite, got {self.value!r}")
@@ -170,7 +170,8 @@ def total(terms: Iterable[Like], dimension: Dimension = COUNT) -> Expr:
     if not kept:
         return zero(next((term.dimension for term in given if term.dimension != COUNT), dimension))
     if all(isinstance(term, Number) for term in kept):
-        return Number(sum(map(_value, kept)), _one_dimension("add", kept))
+        # One after the other, as the tape does; the built-in sum compensates in some versions of Python.
+        return Number(reduce(float.__add__, map(_value, kept)), _one_dimension("add", kept))
     return kept[0] if len(kept) == 1 else Operation("sum", tuple(kept), _one_dimension("add", kept))
 
 

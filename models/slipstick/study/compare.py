@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from slipstick.answer import Answer
@@ -75,7 +76,7 @@ def _computed(spec: RowSpec, answer: Answer, factor: float, measured: float | No
     found = [value / factor for name in spec.sum if (value := answer.find(name)) is not None]
     if measured is not None:
         found.append(float(measured))
-    return sum(found) if found else None
+    return math.fsum(found) if found else None
 
 
 def names_in(answer: Answer) -> list[str]:
