@@ -179,7 +179,15 @@ def _check_kind(kind: str, tree: Table) -> None:
     if found != kind:
         mark = next(iter(tree.entries.values())).key_mark
         raise SpecError(
-            [Problem(mark.file, mark.line, mark.column, found, f"this is a {found}, but a {kind} is wanted")]
+            [
+                Problem(
+                    mark.file,
+                    mark.line,
+                    mark.column,
+                    found,
+                    f"here a spec of kind {kind} is wanted, and this is of kind {found}",
+                )
+            ]
         )
 
 
