@@ -48,7 +48,7 @@ from slipstick.model.activity import (
     serial,
     service,
 )
-from slipstick.model.system import Lock, Meeting, Model, Station, arriving, closed, phases
+from slipstick.model.system import Lock, Meeting, Model, Station, arriving, closed, grouped, phases
 from slipstick.program import PROGRAMS
 from tests.paper import machine
 
@@ -197,6 +197,7 @@ SYSTEMS = [
     bad(lambda: Station(servers=0), "a station needs at least 1 server, got 0"),
     bad(lambda: Station(discipline="lifo"), "there is no discipline 'lifo'; known: fcfs, ps"),
     bad(lambda: Lock("spin"), "there is no lock 'spin'; known: fifo"),
+    bad(lambda: grouped({}), "groups of processors are needed, at least one"),
     bad(lambda: Meeting("centre"), "there is no barrier 'centre'; did you mean 'central'?"),
     bad(
         lambda: Model("m", closed(service("bus", 1.0)).population, {"bos": Station()}),

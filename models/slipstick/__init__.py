@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         service,
         then,
     )
-    from slipstick.model.system import Lock, Meeting, Model, Station, arriving, closed, phases
+    from slipstick.model.system import Lock, Meeting, Model, Station, arriving, closed, grouped, phases
     from slipstick.program import PROGRAMS
     from slipstick.schema.dump import dump
     from slipstick.schema.front import load
@@ -61,6 +61,7 @@ __all__ = [
     "delay",
     "dump",
     "fork",
+    "grouped",
     "hold",
     "load",
     "parallel",
@@ -88,7 +89,7 @@ _ACTIVITY = (
     "service",
     "then",
 )
-_SYSTEM = ("Lock", "Meeting", "Model", "Station", "arriving", "closed", "phases")
+_SYSTEM = ("Lock", "Meeting", "Model", "Station", "arriving", "closed", "grouped", "phases")
 _HOME = {
     **dict.fromkeys(_ACTIVITY, "slipstick.model.activity"),
     **dict.fromkeys(_SYSTEM, "slipstick.model.system"),
