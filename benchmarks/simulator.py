@@ -243,7 +243,7 @@ def compare(title: str, plan: Plan, simpy: Callable[[int], tuple[float, float]],
 
 def memory() -> None:
     """Show that memory does not grow with the number of events."""
-    from slipstick.sim.estimate.result import Effort
+    from slipstick.sim.effort import Effort
     from slipstick.sim.run import simulate
 
     print("\nmemory, M/M/1")

@@ -13,9 +13,10 @@ from slipstick.answer import Answer
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.method import closed_form, simulation
 from slipstick.method.flatten import flatten
+from slipstick.method.trial import Trial
 from slipstick.model.activity import barrier, delay, fork, hold, pipeline, repeat, service, then
 from slipstick.model.system import Model, Station, arriving, closed, phases
-from slipstick.sim.estimate.result import Effort
+from slipstick.sim.effort import Effort
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.plan import Op
 from tests.sim_strategies import RESOURCES, busy_models, calm_models, few, many
@@ -24,7 +25,7 @@ SHORT = Effort(cycles=200)
 
 
 def plain(model: Model, effort: Effort | None = None, seed: int = 1) -> Answer:
-    return simulation.solve(model, seed=seed, effort=effort, kernel="plain")
+    return simulation.solve(model, None, Trial(seed, effort or Effort(), kernel="plain"))
 
 
 @many
@@ -60,7 +61,7 @@ def test_all_times_twice_as_long_take_twice_as_long(model: Model) -> None:
 
 
 def plain_with(model: Model, values: dict[str, float]) -> Answer:
-    return simulation.solve(model, values, seed=1, effort=SHORT, kernel="plain")
+    return simulation.solve(model, values, Trial(1, SHORT, kernel="plain"))
 
 
 def little(model: Model, seed: int) -> None:
@@ -147,7 +148,7 @@ def test_processors_are_interchangeable() -> None:
 def test_a_lock_with_think_time_as_in_the_design() -> None:
     """Work 9, critical section 1, ten processors: about 75 % work, 8 % critical section, 17 % wait."""
     cycle = delay(9.0, name="work", scv=1.0) >> hold("door", delay(1.0, name="inside", component="critical", scv=1.0))
-    answer = simulation.solve(closed(cycle, 10), seed=1, shares=2, effort=Effort(cycles=200_000))
+    answer = simulation.solve(closed(cycle, 10), None, Trial(1, Effort(cycles=200_000), shares=2))
     time = answer["time"] or 0.0
     assert {name: each / time for name, each in answer.account.items()} == pytest.approx(
         {"busy": 0.75, "critical": 0.083, "lock:door": 0.17}, abs=0.02

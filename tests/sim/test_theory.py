@@ -12,8 +12,9 @@ from collections.abc import Callable
 import pytest
 
 from slipstick.sim.compiled.jit import AVAILABLE
+from slipstick.sim.effort import Effort
 from slipstick.sim.estimate.intervals import Estimate
-from slipstick.sim.estimate.result import Effort, Result
+from slipstick.sim.estimate.result import Result
 from slipstick.sim.estimate.rows import Layout
 from slipstick.sim.plan.build import Builder
 from slipstick.sim.plan.distributions import Distribution, from_scv

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from slipstick.errors import ModelError, NoAnswerError
@@ -23,17 +23,22 @@ from slipstick.model.activity import (
     Then,
     steps,
 )
-from slipstick.model.system import Arrivals, Cyclic, Lock, Meeting, Model, Program, Station
+from slipstick.model.system import Arrivals, Cyclic, Group, Groups, Lock, Meeting, Model, Program, Station
 from slipstick.sim.plan.build import Builder
 from slipstick.sim.plan.distributions import Distribution, from_scv
 from slipstick.sim.plan.forms import BarrierForm, LockForm
 from slipstick.sim.plan.plan import Plan, Where
 
-__all__ = ["IDLE", "OWN", "Numbers", "flatten"]
+__all__ = ["ALL", "IDLE", "OWN", "Flat", "expressions", "flatten"]
 
 IDLE, OWN = "idle", "own"
 
+ALL = "all"
+"""The class of a population that is one."""
+
 Numbers = Mapping[Expr, float]
+Parties = Mapping[str, int]
+"""How many meet at each barrier that does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,20 +81,39 @@ def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
     numbers = _numbers(model, values or {})
     writer = _Writer(model, numbers)
     match model.population:
-        case Cyclic(processors):
-            count = _whole(numbers[processors], "the population")
-            writer.begin(count)
-            writer.write(model.population.cycle, count)
-            writer.builder.closed("all", count, 0)
-            return Flat(writer.builder.plan(), float(count), writer.once, writer.chances)
+        case Cyclic(processors, cycle):
+            return _groups((Group(ALL, processors, cycle),), writer, numbers)
+        case Groups(groups):
+            return _groups(groups, writer, numbers)
         case Arrivals(rate):
             _check_load(model, numbers[rate], values or {})
             writer.begin(0)
-            writer.write(model.population.cycle, 0)
-            writer.builder.open("all", Distribution("exponential", 1 / numbers[rate]), 0)
+            writer.write(model.population.cycle, {})
+            writer.builder.open(ALL, Distribution("exponential", 1 / numbers[rate]), 0)
             return Flat(writer.builder.plan(), numbers[rate], writer.once, writer.chances)
         case Program():
             return _program(model.population, writer, numbers)
+
+
+def _groups(groups: Sequence[Group], writer: _Writer, numbers: Numbers) -> Flat:
+    """Write the cycle of each group of processors; one without members is left out."""
+    sizes = [_whole(numbers[group.processors], "the population", least=int(group is groups[0])) for group in groups]
+    writer.begin(sum(sizes))
+    for group, size in zip(groups, sizes, strict=True):
+        at = writer.builder.here
+        if size:
+            writer.write(group.cycle, _meeting(groups, sizes))
+            writer.builder.closed(group.name, size, at)
+    return Flat(writer.builder.plan(), float(sizes[0]), writer.once, writer.chances)
+
+
+def _meeting(groups: Sequence[Group], sizes: Sequence[int]) -> Parties:
+    """Count for each barrier all members whose cycle comes to it."""
+    found: dict[str, int] = {}
+    for group, size in zip(groups, sizes, strict=True):
+        for name in {node.name for node in steps(group.cycle) if isinstance(node, Barrier)}:
+            found[name] = found.get(name, 0) + size
+    return found
 
 
 def _program(population: Program, writer: _Writer, numbers: Numbers) -> Flat:
@@ -108,7 +132,7 @@ def _program(population: Program, writer: _Writer, numbers: Numbers) -> Flat:
                 writer.phase(index, phase.repeat, phase.cycle, size)
             writer.builder.meet(f"end-of-phase-{index + 1}", count, IDLE)
         writer.builder.finish()
-    writer.builder.once("all", starts)
+    writer.builder.once(ALL, starts)
     return Flat(writer.builder.plan(), float(count), writer.once, writer.chances)
 
 
@@ -144,10 +168,11 @@ class _Writer:
     def phase(self, index: int, repeat: Expr, cycle: Activity, parties: int) -> None:
         """Write one phase of a program."""
         count = self._count(repeat, f"the repeat of phase {index + 1}")
-        self.builder.repeat(count, lambda: self.write(cycle, parties), f"phase-{index + 1}:repeat")
+        everybody = dict.fromkeys(self.model.resources, parties)
+        self.builder.repeat(count, lambda: self.write(cycle, everybody), f"phase-{index + 1}:repeat")
 
-    def write(self, activity: Activity, parties: int) -> None:
-        """Write an activity; a barrier is for `parties` if it does not say."""
+    def write(self, activity: Activity, parties: Parties) -> None:
+        """Write an activity; a barrier is for its `parties` if it does not say."""
 
         def later(body: Activity) -> Callable[[], None]:
             return lambda: self.write(body, parties)
@@ -170,7 +195,7 @@ class _Writer:
             case Hold(lock, body):
                 self.builder.hold(lock, later(body))
             case Barrier(name, given):
-                self._barrier(name, parties if given is None else given)
+                self._barrier(name, parties.get(name, 0) if given is None else given)
             case Pipeline(stages, items, name):
                 many = self._count(items, f"the items of {name}")
                 line = [(stage.kind == "serial", [later(body) for body in stage.bodies]) for stage in stages]
@@ -247,6 +272,8 @@ def expressions(model: Model) -> Iterator[Expr]:
     match model.population:
         case Cyclic(processors):
             yield processors
+        case Groups(groups):
+            yield from (group.processors for group in groups)
         case Arrivals(rate):
             yield rate
         case Program(phases):
@@ -271,9 +298,9 @@ def _numbers(model: Model, values: Mapping[str, float]) -> dict[Expr, float]:
     return {expr: float(column[0]) for expr, column in zip(found, Tape(found).run(values), strict=True)}
 
 
-def _whole(value: float, what: str) -> int:
-    if not (value >= 1 and value == round(value) and value <= 1e6):
-        raise ModelError(f"a simulation needs {what} to be a whole number from 1 to 1000000, got {value:g}")
+def _whole(value: float, what: str, least: int = 1) -> int:
+    if not (least <= value <= 1e6 and value == round(value)):
+        raise ModelError(f"a simulation needs {what} to be a whole number from {least} to 1000000, got {value:g}")
     return int(value)
 
 

@@ -10,43 +10,33 @@ import numpy as np
 from slipstick.answer import Answer, Value
 from slipstick.method.closed_form import ClosedForm
 from slipstick.method.flatten import IDLE, Flat, flatten
+from slipstick.method.names import SIMULATION
 from slipstick.method.points import AGAINST_ONE, UNITS
 from slipstick.method.times import BARRIER
-from slipstick.model.system import Arrivals, Model
+from slipstick.method.trial import Trial
+from slipstick.model.system import Arrivals, Groups, Model
 from slipstick.sim.estimate.intervals import Estimate, t_quantile
-from slipstick.sim.estimate.result import Effort, Result
+from slipstick.sim.estimate.result import Result
 from slipstick.sim.estimate.rows import Layout
 from slipstick.sim.plan.streams import Array
 from slipstick.sim.run import simulate
 
-__all__ = ["METHOD", "solve"]
+__all__ = ["solve"]
 
-METHOD = "simulation"
 QUANTILES = (0.5, 0.95, 0.99)
 
 STEP = 0.02
 """Relative step of the differences that shares are read from."""
 
 
-def solve(
-    model: Model,
-    values: Mapping[str, float] | None = None,
-    *,
-    seed: int = 0,
-    effort: Effort | None = None,
-    kernel: str = "auto",
-    shares: int = 0,
-) -> Answer:
+def solve(model: Model, values: Mapping[str, float] | None = None, trial: Trial | None = None) -> Answer:
     """Answer for a model at one point, by simulation; every value with its 95 % interval.
 
     Parameters
     ----------
     model : the system
     values : parameters that differ from the model's own, in base units
-    seed : key of all random streams
-    effort : precision wished, 2 % by default, and budget
-    kernel : plain, compiled or auto, which take different time and give the same
-    shares : of how many parameters, the largest first, shares are wanted; each costs two more runs
+    trial : seed, precision wished (2 % by default) and budget
 
     Raises
     ------
@@ -59,10 +49,11 @@ def solve(
     >>> answer["time"], answer["throughput"], answer.account
     (12.0, 0.33, {'busy': 9.0, 'wait': 3.0})
     """
+    asked = trial or Trial()
     flat = flatten(model, values)
-    result = simulate(flat.plan, seed, effort, kernel)
+    result = simulate(flat.plan, asked.seed, asked.effort, asked.kernel)
     answer = _answer(model, flat, result)
-    return _with_shares(answer, model, values or {}, result, kernel, shares) if shares else answer
+    return _with_shares(answer, model, values or {}, result, asked) if asked.shares else answer
 
 
 def _answer(model: Model, flat: Flat, result: Result) -> Answer:
@@ -72,7 +63,7 @@ def _answer(model: Model, flat: Flat, result: Result) -> Answer:
     time = result.mean_time()
     return Answer(
         model=model.name,
-        method=METHOD,
+        method=SIMULATION,
         values={name: _value(name, each) for name, each in values.items()},
         account=booked.by(booked.component),
         technology=booked.by(booked.technology),
@@ -136,6 +127,12 @@ def _times(model: Model, flat: Flat, result: Result) -> dict[str, Estimate]:
         n = flat.population
         low, high = (None if end is None or end <= 0 else n / end for end in (time.high, time.low))
         found["throughput"] = Estimate(n / time.mean, low, high)
+    if isinstance(model.population, Groups):
+        for index, members in enumerate(result.plan.members):
+            found[f"time[{members.name}]"] = result.mean_time(index)
+            found[f"throughput[{members.name}]"] = result.ratio(
+                result.column(layout.cycles[index]), result.column(layout.time)
+            )
     found.update({f"time_quantile[{p:g}]": result.time_quantile(p) for p in QUANTILES})
     return found
 
@@ -206,13 +203,11 @@ def _notes(result: Result) -> tuple[str, ...]:
 NOT_TRUSTED = "not converged: the run is too short, or drifts, so no interval can be trusted"
 
 
-def _with_shares(
-    answer: Answer, model: Model, values: Mapping[str, float], base: Result, kernel: str, count: int
-) -> Answer:
+def _with_shares(answer: Answer, model: Model, values: Mapping[str, float], base: Result, trial: Trial) -> Answer:
     """Add shares of the time, by differences of runs with the same random numbers."""
     form = ClosedForm(model)
     without = form.points(values).answer(0)
-    ranked = sorted(without.share.get("time", {}).items(), key=lambda item: -abs(item[1]))[:count]
+    ranked = sorted(without.share.get("time", {}).items(), key=lambda item: -abs(item[1]))[: trial.shares]
     powers = {name: each.dimension.time_power for name, each in form.tape.parameters.items()}
     effort = replace(base.effort, cycles=base.cycles)
     shares, gradient, found = {}, {}, dict(answer.values)
@@ -221,7 +216,7 @@ def _with_shares(
         if not theta:
             continue
         up, down = (
-            simulate(flatten(model, {**values, name: theta * (1 + side)}).plan, base.seed, effort, kernel)
+            simulate(flatten(model, {**values, name: theta * (1 + side)}).plan, trial.seed, effort, trial.kernel)
             for side in (STEP, -STEP)
         )
         elasticity = _difference(up, down, base)

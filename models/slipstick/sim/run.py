@@ -11,10 +11,11 @@ import numpy as np
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.sim.compiled.jit import AVAILABLE
 from slipstick.sim.deadlock import deadlock, lock_cycle
+from slipstick.sim.effort import Effort
 from slipstick.sim.estimate.intervals import BATCHES, correlated, grouped, ratio, warm_up
 from slipstick.sim.estimate.quantiles import Quantiles
 from slipstick.sim.estimate.record import AnyKernel, Record
-from slipstick.sim.estimate.result import FEWEST, Effort, Result, sure
+from slipstick.sim.estimate.result import FEWEST, Result, sure
 from slipstick.sim.estimate.rows import Layout, chunk
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.plan import Plan

@@ -11,7 +11,7 @@ from typing import Any
 
 from slipstick.answer import Answer
 from slipstick.errors import SpecError, did_you_mean
-from slipstick.method.methods import METHODS, answered
+from slipstick.method.methods import answered
 from slipstick.results import Ranking, Results, Sweep
 from slipstick.schema.bind import Bound, bind
 from slipstick.schema.load import Library
@@ -131,7 +131,7 @@ def run(study: Prepared, *, jobs: int = 1, whole: bool = False, progress: Progre
 
 
 def answer_scene(
-    settings: Settings, library: Library, methods: Sequence[str] = METHODS[:1]
+    settings: Settings, library: Library, methods: Sequence[str | None] = (None,)
 ) -> tuple[tuple[Answer, ...], Bound]:
     """Answer for one set of settings by one or several methods; the closed form with limits and takeovers.
 
@@ -139,7 +139,7 @@ def answer_scene(
     ----------
     settings : values by path
     library : what was read so far
-    methods : by name, each gives one answer
+    methods : by name, each gives one answer; None is what the settings say, or the default
 
     Raises
     ------
@@ -149,7 +149,9 @@ def answer_scene(
     scene = stage(settings, library)
     bound = bind(scene)
     given = _given(settings, scene, bound)
-    answers = (answered(bound.model, bound.parameters, method) for method in methods)
+    answers = (
+        answered(bound.model, bound.parameters, method or bound.how.method, bound.how.trial) for method in methods
+    )
     return tuple(replace(answer, given=given) for answer in answers), bound
 
 
@@ -158,7 +160,9 @@ def _answered(settings: Settings, base: Settings, library: Library) -> tuple[Ans
     scene = stage(settings, library)
     bound = bind(scene)
     changed = {path: node for path, node in settings.items() if base.get(path) is not node}
-    answer = replace(answered(bound.model, bound.parameters), given=_given(changed, scene, bound))
+    answer = replace(
+        answered(bound.model, bound.parameters, bound.how.method, bound.how.trial), given=_given(changed, scene, bound)
+    )
     return answer, {"model": bound.name, **_without_words(plain(scene.tree))}
 
 
