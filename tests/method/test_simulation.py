@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from slipstick.answer import Answer
 from slipstick.errors import ModelError, NoAnswerError
+from slipstick.expression.dimension import COUNT
+from slipstick.expression.nodes import Parameter
 from slipstick.method import closed_form, simulation
 from slipstick.method.flatten import flatten
 from slipstick.method.trial import Trial
@@ -245,9 +247,9 @@ REFUSED = [
         "nobody arrives at model: the rate of arrivals is 0/s",
     ),
     (
-        lambda: closed(delay(0.0)),
+        lambda: closed(repeat(Parameter("n", COUNT, -1.0), delay(1.0))),
         NoAnswerError,
-        "no time has passed after 2015232 events, at 0 s: there is nothing to estimate",
+        "the count of repeat comes out as -1, which cannot be counted",
     ),
 ]
 
@@ -282,6 +284,6 @@ def test_an_interrupt_gives_what_there_is(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(Kernel, "run", interrupted)
     answer = plain(closed(delay(1.0, scv=1.0)), Effort(precision=1e-6))
-    assert answer.notes[0] == "unfinished: it was interrupted, after 49120 cycles"
+    assert answer.notes[0] == "unfinished: it was interrupted, after 49120 cycles; 480 of them dropped as warm-up"
     assert answer.converged is False
     assert answer["time"] == pytest.approx(1.0, rel=0.1)
