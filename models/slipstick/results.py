@@ -8,9 +8,20 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from slipstick.answer import Answer
+from slipstick.answer import Answer, Value
 
-__all__ = ["Axis", "Cell", "Comparison", "Ranked", "Ranking", "Results", "Row", "Sweep"]
+__all__ = [
+    "Agreement",
+    "Axis",
+    "Cell",
+    "Comparison",
+    "Ranked",
+    "Ranking",
+    "Results",
+    "Row",
+    "SideBySide",
+    "Sweep",
+]
 
 Array = NDArray[np.float64]
 
@@ -149,6 +160,37 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
+class SideBySide:
+    """One value by several methods; None where a method does not have it."""
+
+    name: str
+    unit: str
+    values: tuple[Value | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """What several methods say of one model.
+
+    Parameters
+    ----------
+    case : what was solved
+    methods : in order
+    rows : the values that at least two of them have
+    verdicts : how each method stands to the most trusted, in words
+    findings : where methods contradict each other by more than they promise
+    failed : why a method has no answer, by method
+    """
+
+    case: str
+    methods: tuple[str, ...]
+    rows: tuple[SideBySide, ...]
+    verdicts: tuple[str, ...]
+    findings: tuple[str, ...] = ()
+    failed: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Results:
     """Everything that a study found.
 
@@ -157,7 +199,7 @@ class Results:
     name, title, text, source : of the study
     cases : answer of each case, in order
     settings : what each case differs in from the base, as written
-    sweeps, rankings, comparisons : by question
+    sweeps, rankings, comparisons, agreements : by question
     hashes : SHA-256 of every file that was read
     resolved : the specs with every reference followed and every default filled in, as plain data, by case
     versions : of slipstick and the libraries that computed
@@ -177,3 +219,4 @@ class Results:
     resolved: Mapping[str, object]
     versions: Mapping[str, str]
     notes: tuple[str, ...] = ()
+    agreements: tuple[Agreement, ...] = ()

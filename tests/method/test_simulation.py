@@ -247,7 +247,7 @@ REFUSED = [
         "nobody arrives at model: the rate of arrivals is 0/s",
     ),
     (
-        lambda: closed(repeat(Parameter("n", COUNT, -1.0), delay(1.0))),
+        lambda: closed(repeat(Parameter("n", COUNT, 3.0) - 4.0, delay(1.0))),
         NoAnswerError,
         "the count of repeat comes out as -1, which cannot be counted",
     ),

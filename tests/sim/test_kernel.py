@@ -6,7 +6,7 @@ import pytest
 
 from slipstick.sim.plan.build import Builder
 from slipstick.sim.plan.forms import BarrierForm, LockForm
-from slipstick.sim.plan.plan import Where
+from slipstick.sim.plan.plan import Op, Where
 from tests.sim.stories import Story, constant, story
 
 
@@ -135,7 +135,7 @@ def test_nobody_passes_a_barrier_before_the_last_has_come(kind: str, members: in
     for member in range(members):
         starts.append(builder.here)
         builder.delay(constant(float(member)), "before", stream=f"before{member}")
-        builder.emit(5, 0)  # jump, filled in below
+        builder.emit(Op.JUMP, 0)  # to where they meet, once that is known
     meet = builder.here
     builder.barrier("meet", members, members, BarrierForm(kind, "memory", constant(0.125), radix=2))
     builder.delay(constant(1.0), "after")

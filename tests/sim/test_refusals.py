@@ -18,34 +18,34 @@ from slipstick.sim.run import simulate
 from tests.sim.stories import constant
 
 
-def two_stations() -> object:
+def two_stations() -> None:
     builder = Builder()
     builder.station("bus")
-    return builder.station("bus")
+    builder.station("bus")
 
 
-def two_quantities() -> object:
+def two_quantities() -> None:
     builder = Builder()
     builder.delay(constant(1.0), "work")
-    return builder.delay(constant(2.0), "work")
+    builder.delay(constant(2.0), "work")
 
 
-def at_once() -> object:
+def at_once() -> None:
     builder = Builder()
     builder.delay(constant(1.0))
-    return builder.open("jobs", constant(0.0), at=0)
+    builder.open("jobs", constant(0.0), at=0)
 
 
-def part_of_a_tree() -> object:
+def part_of_a_tree() -> None:
     builder = Builder()
     builder.station("bus")
-    return builder.barrier("meet", 2, 4, BarrierForm("tree", word="bus", access=constant(1.0)))
+    builder.barrier("meet", 2, 4, BarrierForm("tree", word="bus", access=constant(1.0)))
 
 
-def too_late() -> object:
+def too_late() -> None:
     system = System()
     system.run()
-    return system.station("disk")
+    system.station("disk")
 
 
 def yields(request: object) -> object:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from slipstick.errors import Problem, SpecError, UnitError, did_you_mean
+from slipstick.errors import Problem, SpecError, UnitError, UnknownNameError, did_you_mean
+from slipstick.method.names import METHODS
 from slipstick.schema.nodes import Node
 from slipstick.schema.study import BarsSpec, LinesSpec, MapSpec, StudySpec
 from slipstick.schema.validate import problem
@@ -34,6 +35,7 @@ def check_names(spec: StudySpec, tree: Node, cases: Collection[str], sweeps: Seq
             scale(table.unit)
         except UnitError as error:
             found.append(problem(tree, ("compare", index, "unit"), str(error)))
+    found += _methods(spec, tree)
     if found:
         raise SpecError(found)
 
@@ -64,6 +66,13 @@ def check_axes(spec: StudySpec, tree: Node, axes: Mapping[str, Sequence[str]]) -
         raise SpecError(found)
 
 
+def _methods(spec: StudySpec, tree: Node) -> Iterator[Problem]:
+    for index, method in enumerate(spec.agree.methods if spec.agree else ()):
+        if method not in METHODS:
+            words = str(UnknownNameError("method", method, METHODS))
+            yield problem(tree, ("agree", "methods", index), words)
+
+
 def _cases(spec: StudySpec, tree: Node, cases: Sequence[str], sweeps: Sequence[Asked]) -> Iterator[Problem]:
     for path, case in _cases_named(spec, sweeps):
         if case not in cases:
@@ -73,6 +82,8 @@ def _cases(spec: StudySpec, tree: Node, cases: Sequence[str], sweeps: Sequence[A
 def _cases_named(spec: StudySpec, sweeps: Sequence[Asked]) -> Iterator[tuple[Path, str]]:
     for asked in sweeps:
         yield from ((asked.place("cases", index), case) for index, case in enumerate(asked.spec.cases))
+    if spec.agree:
+        yield from ((("agree", "cases", index), case) for index, case in enumerate(spec.agree.cases))
     if spec.rank:
         yield from ((("rank", "cases", index), case) for index, case in enumerate(spec.rank.cases))
     for number, table in enumerate(spec.compare):
