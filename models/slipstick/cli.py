@@ -102,6 +102,11 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
 )
 @click.option("--seed", type=click.IntRange(0), help="Key of the random streams of a simulation. [0]")
 @click.option("--precision", metavar="PART", help="Half-width of a simulation's interval, such as 1%. [2%]")
+@click.option(
+    "--timeline",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write who did what when: .json for trace viewers, .png or .svg to look at.",
+)
 @_json_option
 def solve(
     model: str,
@@ -111,6 +116,7 @@ def solve(
     methods: str | None,
     seed: int | None,
     precision: str | None,
+    timeline: Path | None,
     as_json: bool,
 ) -> int:
     """Answer for MODEL: a program, an activity, a law, or the file of an activity.
@@ -123,14 +129,17 @@ def solve(
     """
     from slipstick.report.answer_text import answers_text
     from slipstick.report.document import answer_document
+    from slipstick.report.write import write_timeline
     from slipstick.schema.load import Library
-    from slipstick.study.run import answer_scene, side_by_side
+    from slipstick.study.run import answer_scene, side_by_side, timeline_of
 
     simulation = {"simulation.seed": seed, "simulation.precision": precision}
     changes = [*changes, *(f"{path}={value}" for path, value in simulation.items() if value is not None)]
     settings = {**_references(model, machine, workload), **_nodes(changes)}
     names = [name.strip() for name in methods.split(",")] if methods else [None]
     answers, bound = answer_scene(settings, Library(), names)
+    if timeline is not None:
+        write_timeline(timeline_of(bound), timeline, bound.name)
     failed = [answer.failed for answer in answers if answer.failed]
     if as_json:
         _print_json({"answers": list(map(answer_document, answers))})

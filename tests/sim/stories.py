@@ -21,7 +21,7 @@ def story(builder: Builder) -> Story:
     told: Story = []
     plan = builder.plan()
 
-    def log(member: int, _: int, label: int, start: float, end: float) -> None:
+    def log(member: int, _: int, label: int, start: float, end: float, cause: int | None) -> None:
         if end > start:
             told.append((member, plan.labels[label], start, end))
 

@@ -22,6 +22,7 @@ __all__ = [
     "StudySpec",
     "SweepSpec",
     "TableSpec",
+    "TimelineSpec",
 ]
 
 Settings = dict[Annotated[str, StringConstraints(max_length=256)], Any]
@@ -202,7 +203,15 @@ class MapSpec(Drawn):
     case: Name = Field("base", description="the case to draw")
 
 
-PictureSpec = Annotated[BarsSpec | LinesSpec | MapSpec, Field(discriminator="kind")]
+class TimelineSpec(Drawn):
+    """Who did what when, at the beginning of a simulation of a case."""
+
+    kind: Literal["timeline"] = Field(description="the beginning of a simulation, processor by processor")
+    case: Name = Field("base", description="the case to draw")
+    cycles: int = Field(3, description="cycles of each processor to draw, on average", ge=1, le=1000)
+
+
+PictureSpec = Annotated[BarsSpec | LinesSpec | MapSpec | TimelineSpec, Field(discriminator="kind")]
 
 
 class StudySpec(Described):

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from slipstick.errors import Problem, SpecError, UnitError, UnknownNameError, did_you_mean
 from slipstick.method.names import METHODS
 from slipstick.schema.nodes import Node
-from slipstick.schema.study import BarsSpec, LinesSpec, MapSpec, StudySpec
+from slipstick.schema.study import BarsSpec, LinesSpec, MapSpec, StudySpec, TimelineSpec
 from slipstick.schema.validate import problem
 from slipstick.study.cases import Asked
 from slipstick.units import scale
@@ -54,7 +54,7 @@ def check_axes(spec: StudySpec, tree: Node, axes: Mapping[str, Sequence[str]]) -
     """
     found = []
     for index, picture in enumerate(spec.pictures):
-        if isinstance(picture, BarsSpec) or picture.sweep not in axes:
+        if isinstance(picture, BarsSpec | TimelineSpec) or picture.sweep not in axes:
             continue
         there = axes[picture.sweep]
         for key in ("x", "series") if isinstance(picture, LinesSpec) else ("x", "y"):
@@ -93,7 +93,7 @@ def _cases_named(spec: StudySpec, sweeps: Sequence[Asked]) -> Iterator[tuple[Pat
     for number, picture in enumerate(spec.pictures):
         if isinstance(picture, BarsSpec):
             yield from ((("pictures", number, "cases", index), case) for index, case in enumerate(picture.cases))
-        elif isinstance(picture, MapSpec):
+        elif isinstance(picture, MapSpec | TimelineSpec):
             yield ("pictures", number, "case"), picture.case
 
 
@@ -103,6 +103,6 @@ def _pictures(spec: StudySpec, tree: Node, sweeps: Sequence[str]) -> Iterator[Pr
         if picture.name in taken:
             yield problem(tree, ("pictures", index, "name"), f"another picture is called {picture.name}")
         taken.add(picture.name)
-        if not isinstance(picture, BarsSpec) and picture.sweep not in sweeps:
+        if not isinstance(picture, BarsSpec | TimelineSpec) and picture.sweep not in sweeps:
             message = f"there is no sweep {picture.sweep!r}{did_you_mean(picture.sweep, sweeps)}"
             yield problem(tree, ("pictures", index, "sweep"), message)

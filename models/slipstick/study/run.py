@@ -13,12 +13,14 @@ from slipstick.answer import Answer
 from slipstick.errors import SpecError, did_you_mean
 from slipstick.method.agree import agreement
 from slipstick.method.methods import answered
-from slipstick.results import Agreement, Ranking, Results, Sweep
+from slipstick.method.timeline import timeline
+from slipstick.model.system import Model, need_model
+from slipstick.results import Agreement, Ranking, Results, Sweep, Timeline
 from slipstick.schema.bind import Bound, bind
 from slipstick.schema.load import Library
 from slipstick.schema.nodes import Scalar, Table, canonical, plain
 from slipstick.schema.scene import Scene, Settings, stage
-from slipstick.schema.study import StudySpec
+from slipstick.schema.study import StudySpec, TimelineSpec
 from slipstick.schema.validate import problem, validate
 from slipstick.study.cases import BASE, case_settings, shown, sweeps_of
 from slipstick.study.compare import compared, names_in
@@ -27,7 +29,7 @@ from slipstick.study.plan import Plan, planned
 from slipstick.study.rank import ranked
 from slipstick.study.sweep import Progress, carried_out
 
-__all__ = ["MOST_ANSWERS", "Prepared", "answer_scene", "prepare", "run", "side_by_side", "versions"]
+__all__ = ["MOST_ANSWERS", "Prepared", "answer_scene", "prepare", "run", "side_by_side", "timeline_of", "versions"]
 
 MOST_ANSWERS = 10_000
 """Up to so many points `run` keeps whole answers for."""
@@ -133,6 +135,7 @@ def run(study: Prepared, *, jobs: int = 1, whole: bool = False, progress: Progre
         versions=versions(),
         notes=_notes(sweeps),
         agreements=agreements,
+        timelines=_timelines(study),
     )
 
 
@@ -217,6 +220,27 @@ def _agreements(study: Prepared, answers: Mapping[str, Answer], progress: Progre
             progress(1)
         found.append(agreement(case, [by_method[method] for method in spec.methods]))
     return tuple(found)
+
+
+def _timelines(study: Prepared) -> dict[str, Timeline]:
+    found = {}
+    for spec in study.spec.pictures:
+        if isinstance(spec, TimelineSpec):
+            bound = bind(stage(study.cases[spec.case], study.library))
+            found[spec.name] = timeline_of(bound, spec.cycles)
+    return found
+
+
+def timeline_of(bound: Bound, cycles: int = 3) -> Timeline:
+    """Follow every processor of what was bound through its first cycles.
+
+    Raises
+    ------
+    ModelError : it is a law, or it cannot be simulated
+    """
+    need_model(bound.model, "a timeline")
+    assert isinstance(bound.model, Model)
+    return timeline(bound.model, None, bound.how.trial.seed, cycles)
 
 
 def _stop_if_interrupted(answer: Answer) -> None:
