@@ -75,7 +75,7 @@ def test_the_results_do_not_depend_on_the_number_of_workers(folder: Path) -> Non
 
 def test_a_ranking_by_simulation_has_shares_by_differences(folder: Path) -> None:
     ranking = ran().rankings[0]
-    assert {row.path for row in ranking.rows} == {"cycle.0.delay", "cycle.1.time"}
+    assert {row.path for row in ranking.rows} == {"cycle.work.delay", "cycle.ask.time"}
     assert sum(row.share or 0.0 for row in ranking.rows) == pytest.approx(1.0, abs=0.1)
     assert all((row.effect or 0.0) > 0 for row in ranking.rows)
 
