@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from slipstick.errors import SpecError
-from slipstick.method.closed_form import solve
+from slipstick.method.methods import solve
 from slipstick.model.system import Model
 from slipstick.schema.bind import Bound, bind
 from slipstick.schema.load import Library

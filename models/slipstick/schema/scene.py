@@ -177,7 +177,11 @@ def _model_of_workload(settings: Settings, library: Library) -> Node:
     if "workload" not in settings:
         _refuse_mistyped("model", settings)
         place = next(iter(settings.values()), None)
-        raise _problem(place, "model", f"name a model, one of {', '.join(model_names())}, or the file of an activity or a queueing network")
+        raise _problem(
+            place,
+            "model",
+            f"name a model, one of {', '.join(model_names())}, or the file of an activity or a queueing network",
+        )
     _, tree = _workload(settings["workload"], library)
     model = at(tree, ["model"])
     assert model is not None
