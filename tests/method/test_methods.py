@@ -26,13 +26,13 @@ def test_the_closed_form_is_the_default() -> None:
 def test_a_method_that_is_not_there_is_refused() -> None:
     with pytest.raises(UnknownNameError) as caught:
         answered(BUS, {}, "bound")
-    assert str(caught.value) == "there is no method for model 'bound'; did you mean 'bounds'?"
+    assert str(caught.value) == "there is no method 'bound'; did you mean 'bounds'?"
 
 
 def test_a_law_has_a_closed_form_only() -> None:
     with pytest.raises(UnknownNameError) as caught:
         answered(LAWS["flow-line"], {}, "bounds")
-    assert str(caught.value) == "there is no method for flow-line 'bounds'; known: closed-form"
+    assert str(caught.value) == "there is no method 'bounds'; known: closed-form"
 
 
 def test_what_answers_at_one_point_only_is_no_sweep() -> None:

@@ -171,5 +171,5 @@ def _method(model: Subject, name: str) -> Method:
     known = methods_for(_KINDS[type(model)])
     found = next((each for each in known if each.name == name), None) if name else known[0]
     if found is None:
-        raise UnknownNameError(f"method for {model.name}", name[:100], [each.name for each in known])
+        raise UnknownNameError("method", name[:100], [each.name for each in known])
     return found

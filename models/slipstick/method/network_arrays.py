@@ -218,20 +218,16 @@ class Compiled:
         if len(self.chains) == len(self.classes):
             return service, visits, scv
         shape = (len(service), len(self.chains), len(self.stations))
-        total, work, square = (np.zeros(shape, service.dtype) for _ in range(3))
-        for r, c in enumerate(chain_of):
-            total[:, c] += visits[:, r]
-            work[:, c] += visits[:, r] * service[:, r]
-            square[:, c] += visits[:, r] * service[:, r] ** 2 * (1 + scv[:, r])
-        mean = np.divide(work, total, out=np.zeros_like(work), where=total.real > 0)
-        second = np.divide(square, total, out=np.zeros_like(work), where=total.real > 0)
-        spread = np.divide(second, mean**2, out=np.full_like(work, 2.0), where=mean.real > 0) - 1
-        # Of one class alone the mixture is that class; subtraction would leave a rounding error.
-        for r, c in enumerate(chain_of):
-            alone = (chain_of == c).sum() == 1
-            same = alone | (visits[:, r] == total[:, c])
-            spread[:, c] = np.where(same, scv[:, r], spread[:, c])
-            mean[:, c] = np.where(same & (total[:, c].real > 0), service[:, r], mean[:, c])
+        total, mean, spread = (np.zeros(shape, service.dtype) for _ in range(3))
+        for c in range(len(self.chains)):
+            members = np.flatnonzero(chain_of == c)
+            v, s, each = visits[:, members], service[:, members], scv[:, members]
+            total[:, c] = v.sum(axis=1)
+            part = np.divide(v, total[:, c, None], out=np.zeros_like(v), where=total[:, c, None] != 0)
+            mean[:, c] = (part * s).sum(axis=1)
+            second = (part * s**2 * (1 + each)).sum(axis=1)
+            mixed = np.divide(second, mean[:, c] ** 2, out=np.full_like(second, 2.0), where=mean[:, c] != 0) - 1
+            spread[:, c] = np.where(_one_value(s, v) & _one_value(each, v), each.max(axis=1), mixed)
         return mean, total, spread
 
     def _network(self, columns: Columns, points: int, service: Array, visits: Array, scv: Array) -> Network:
@@ -271,3 +267,12 @@ class Compiled:
     @staticmethod
     def _rank(chain: Chain, priority: Mapping[str, int]) -> int:
         return next((priority[label] for label in chain.classes if label in priority), 0)
+
+
+def _one_value(values: Array, visits: Array) -> NDArray[np.bool_]:
+    """Say where all classes that visit a station have one value there [points, stations]."""
+    there = visits.real != 0
+    high = np.max(values.real, axis=1, where=there, initial=0.0)
+    low = np.min(values.real, axis=1, where=there, initial=np.inf)
+    same: NDArray[np.bool_] = high <= low
+    return same

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from slipstick.errors import FaultyError, ModelError, did_you_mean
 from slipstick.expression.dimension import COUNT, RATE, TIME, Dimension
-from slipstick.expression.nodes import Expr, Like, Number, Parameter, as_expr, zero
+from slipstick.expression.nodes import Expr, Like, Number, Parameter, zero
 from slipstick.model.quantities import check_name
 
 __all__ = [
@@ -296,11 +296,11 @@ def _amount(value: Like, dimension: Dimension, what: str) -> Expr:
         if value.dimension != dimension:
             raise ModelError(f"{what} is a [{dimension}], but {value} is a [{value.dimension}]")
         return value
-    number = as_expr(value)
-    assert isinstance(number, Number)
-    if not number.value >= 0:
-        raise ModelError(f"{what} cannot be negative, got {number.value:g}")
-    return Number(number.value, dimension)
+    if isinstance(value, str):
+        raise ModelError(f"{what} is a number in base units here; in a file, write it with its unit; got {value!r}")
+    if not value >= 0:
+        raise ModelError(f"{what} cannot be negative, got {value:g}")
+    return Number(float(value), dimension)
 
 
 def _named(value: Expr, path: str) -> Expr:
@@ -322,4 +322,4 @@ def _named_station(station: Queue, path: str) -> Queue:
         for key in _BY_CLASS
     }
     rates = tuple(_named(each, f"{path}.rates.{index}") for index, each in enumerate(station.rates))
-    return replace(station, **by_class, rates=rates)
+    return replace(station, **by_class, rates=rates)  # type: ignore[arg-type]

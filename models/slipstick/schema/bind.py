@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
@@ -11,7 +12,6 @@ from slipstick.errors import ModelError, Problem, SpecError
 from slipstick.expression.dimension import Dimension
 from slipstick.expression.nodes import Expr, Parameter
 from slipstick.law import ALL as LAWS
-from slipstick.method.forms import Subject
 from slipstick.model.machine import Line, Machine, Network, SizeRange
 from slipstick.model.technology import scaled
 from slipstick.program import PROGRAMS, Program
@@ -27,6 +27,10 @@ from slipstick.schema.queueing import QueueingNetworkSpec
 from slipstick.schema.scalars import short
 from slipstick.schema.scene import Scene
 from slipstick.schema.validate import problem
+
+if TYPE_CHECKING:
+    # Checking a file needs no numerical library.
+    from slipstick.method.forms import Subject
 
 __all__ = ["Bound", "bind", "machine_of"]
 
