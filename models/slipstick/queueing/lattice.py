@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from slipstick.errors import NoAnswerError
 from slipstick.queueing.network import Array
-from slipstick.queueing.series import ClosedAnswer, terms
+from slipstick.queueing.series import ClosedAnswer, Speeds, terms
 
 __all__ = ["MOST_STATES", "check_size", "solve_lattice"]
 
@@ -44,14 +45,15 @@ def check_size(population: Array) -> None:
 
 
 def solve_lattice(
-    demand: Array, speeds: list[Array], delay: Array, population: Array, marginals: bool = False
+    demand: Array, last: Array, several: Speeds, delay: Array, population: Array, marginals: bool = False
 ) -> ClosedAnswer:
     """Solve a closed network of several classes.
 
     Parameters
     ----------
     demand : (P, R, K) [s]
-    speeds : for each station its speed with 1, 2, 3 ... present, (P or 1, m)
+    last : speed of each station with very many present, (P or 1, K)
+    several : where the speed depends on the number present, its values for 1, 2, 3 ..., (P or 1, m)
     delay : (P, R) [s]
     population : customers of each class, the same at all points, (R,)
 
@@ -62,16 +64,17 @@ def solve_lattice(
     check_size(population)
     order = np.argsort(-population, kind="stable")
     size = prod(int(each) + 1 for each in population[order][1:])
-    several = any(each.shape[1] > 1 for each in speeds)
-    each = size * (int(population.sum()) + 1 if several else 2 * len(population) * max(1, len(speeds)))
-    block = max(1, MOST_NUMBERS // each)
+    block = max(1, MOST_NUMBERS // (size * (int(population.sum()) + 1 if several or marginals else 2 * demand[0].size)))
     parts = []
     for start in range(0, len(demand), block):
-        part = slice(start, start + block)
-        some = [one if len(one) == 1 else one[part] for one in speeds]
-        parts.append(_solve_block(demand[part][:, order], some, delay[part][:, order], population[order]))
+        few = slice(start, start + block)
+        some = {k: one if len(one) == 1 else one[few] for k, one in several.items()}
+        pace = demand[few] / (last if len(last) == 1 else last[few])[:, None]
+        parts.append(_solve_block(demand[few][:, order], pace[:, order], some, delay[few][:, order], population[order]))
     back = np.argsort(order, kind="stable")
-    shown = [None if one[0] is None else np.concatenate(one) for one in zip(*(x.probability for x in parts))]
+    shown = [
+        None if one[0] is None else np.concatenate(one) for one in zip(*(x.probability for x in parts), strict=True)
+    ]
     return ClosedAnswer(
         throughput=np.concatenate([one.throughput for one in parts])[:, back],
         queue=np.concatenate([one.queue for one in parts])[:, back],
@@ -80,41 +83,29 @@ def solve_lattice(
     )
 
 
-def _solve_block(demand: Array, speeds: list[Array], delay: Array, population: Array) -> ClosedAnswer:
-    scale = _scale(demand, speeds, delay, population)
-    load = demand * scale[:, :, None]
-    grid = _Grid(population)
-    single = np.array([each.shape[1] == 1 for each in speeds], dtype=bool)
-    pace = _paces(load, speeds)
+def _solve_block(demand: Array, pace: Array, several: Speeds, delay: Array, population: Array) -> ClosedAnswer:
+    scale = _scale(demand.real, pace.real, delay.real, population)
+    load, pace, grid = demand * scale[:, :, None], pace * scale[:, :, None], _Grid(population)
+    shown: list[Array | None] = [None] * demand.shape[2]
     with np.errstate(all="ignore"):
         start = grid.thinking(scale * delay)
-        if single.all():
-            total, less, queues = _singles_only(grid, start, pace)
-            queue, shown = queues / total[:, None, None], [None] * len(speeds)
+        if several:
+            total, less, queue, shown = _with_several(grid, start, load, pace, several)
         else:
-            total, less, queue, shown = _with_several(grid, start, load, pace, speeds, single)
+            total, less, queue = _singles_only(grid, start, pace)
+            queue = queue / total[:, None, None]
         throughput = scale * less / total[:, None]
     least = np.minimum(total.real, less.real.min(axis=1))
     sound = np.isfinite(total) & np.isfinite(less).all(axis=1) & (least > 1e-270)
-    return ClosedAnswer(throughput, queue, list(shown), sound)
+    return ClosedAnswer(throughput, queue, shown, sound)
 
 
-def _paces(load: Array, speeds: list[Array]) -> Array:
-    if not speeds:
-        return load
-    last = [np.broadcast_to(each[:, -1], len(load)) for each in speeds]
-    paces: Array = load / np.stack(last, axis=1)[:, None]
-    return paces
-
-
-def _scale(demand: Array, speeds: list[Array], delay: Array, population: Array) -> Array:
+def _scale(demand: Array, pace: Array, delay: Array, population: Array) -> Array:
     """Guess the throughputs (P, R) [1/s]: each class behind its share of all others, no station above its limit."""
-    last = [np.broadcast_to(each[:, -1].real, len(demand)) for each in speeds]
-    queueing = demand.real / np.stack(last, axis=1)[:, None] if speeds else demand.real
-    away = delay.real + (demand.real - queueing).sum(axis=2)
+    away = delay + (demand - pace).sum(axis=2)
     crowd = 1 + (population.sum() - 1) / max(1, demand.shape[2])
-    guess = population / np.maximum(away + queueing.sum(axis=2) * crowd, 1e-300)
-    busiest = (queueing * guess[:, :, None]).sum(axis=1).max(axis=1, initial=0.0, keepdims=True)
+    guess = population / np.maximum(away + pace.sum(axis=2) * crowd, 1e-300)
+    busiest = (pace * guess[:, :, None]).sum(axis=1).max(axis=1, initial=0.0, keepdims=True)
     scale: Array = guess / np.maximum(busiest, 1.0)
     return scale
 
@@ -133,7 +124,22 @@ class _Grid:
         last = tuple(self.population[1:])
         self.corner = last
         # One customer fewer of each class: in the plane before the last.
-        self.before = [last] + [tuple(n - (i == r) for i, n in enumerate(last)) for r in range(rest)]
+        self.before: list[tuple[int, ...]] = [last] + [
+            tuple(n - (i == r) for i, n in enumerate(last)) for r in range(rest)
+        ]
+
+    @staticmethod
+    def place(at: tuple[int, ...]) -> Any:
+        """Index one place of a plane at all points."""
+        return (slice(None), *at)
+
+    def ends(self, planes: Array) -> tuple[Array, Array]:
+        """Pick the values at N and at N - e_r from planes (P, S, n_2.., n_R, ...): (P, ...) and (P, R, ...)."""
+        return planes[:, -1][self.place(self.corner)], self.less(planes[:, -2])
+
+    def less(self, plane: Array) -> Array:
+        """Pick the values at N - e_r from the last plane but one, (P, R, ...)."""
+        return np.stack([plane[self.place(each)] for each in self.before], axis=1)
 
     def thinking(self, away: Array) -> Array:
         """Give the planes of those who think or are at a delay, (P, S, n_2.., n_R)."""
@@ -141,7 +147,7 @@ class _Grid:
         own = [terms(away[:, r], np.arange(1.0, n + 1)[None], n + 1) for r, n in enumerate(self.population)]
         rest = np.ones((points,) + (1,) * len(self.shape), dtype=away.dtype)
         for r, each in enumerate(own[1:]):
-            rest = rest * each.reshape((points,) + tuple(-1 if i == r else 1 for i in range(len(self.shape))))
+            rest = rest * each.reshape(points, *(-1 if i == r else 1 for i in range(len(self.shape))))
         others = sum(np.indices(self.shape)) if self.shape else np.zeros(())
         first = np.arange(self.planes).reshape((-1,) + (1,) * len(self.shape)) - others
         inside = (first >= 0) & (first <= self.population[0])
@@ -162,21 +168,22 @@ class _Grid:
 
         `steps` is (P or 1, R J, J): the M_r below each other. `start` enters every one of the J columns.
         """
-        points, classes = len(start), len(self.population)
+        points, columns = len(start), len(self.population) * width
         kind = np.result_type(start, steps)
         plane = np.zeros((points, *self.shape, width), dtype=kind)
-        sources = np.zeros((points, *self.shape, classes, width), dtype=kind)
-        flat, flat_sources = plane.reshape(points, -1, width), sources.reshape(points, -1, classes * width)
-        alive = [bool(each) for each in start.any(axis=tuple(i for i in range(start.ndim) if i != 1))]
+        # What a plane is made of: itself one customer of each class back, and what starts there.
+        sources = np.zeros((points, *self.shape, columns + 1), dtype=kind)
+        steps = np.concatenate([steps, np.ones((len(steps), 1, width))], axis=1)
         whole = slice(None)
         for s in range(self.planes):
-            if s:
-                sources[..., 0, :] = plane
-                for r, (to, of) in enumerate(zip(self.to, self.of, strict=True)):
-                    sources[(whole, *to, r + 1, whole)] = plane[(whole, *of, whole)]
-                np.matmul(flat_sources, steps, out=flat)
-            if alive[s]:
-                plane += start[:, s, ..., None]
+            # Places in the first of the plane's axes that lead from the origin to the corner.
+            low, high = max(0, s - self.planes + self.shape[0]), min(self.shape[0], s + 1)
+            sources[..., :width] = plane
+            for r, (to, of) in enumerate(zip(self.to, self.of, strict=True)):
+                sources[(whole, *to, slice((r + 1) * width, (r + 2) * width))] = plane[(whole, *of, whole)]
+            sources[..., columns] = start[:, s]
+            made = np.matmul(sources[:, low:high].reshape(points, -1, columns + 1), steps)
+            plane[:, low:high] = made.reshape(points, high - low, *self.shape[1:], width)
             yield plane
 
 
@@ -199,7 +206,7 @@ def _singles_only(grid: _Grid, start: Array, pace: Array) -> tuple[Array, Array,
     """Give G(N), G(N - e_r) and G(N) times the queues, of single servers and delays."""
     points, classes, stations = pace.shape
     if stations == 0:
-        return (*_ends(grid, [start[:, -2], start[:, -1]]), np.zeros_like(pace))
+        return (*grid.ends(start), np.zeros_like(pace))
     # Beside each station's product with those before it, the whole product with that station once more.
     twice = np.zeros((points, classes, 2 * stations, 2 * stations), dtype=pace.dtype)
     twice[:, :, :stations, :stations] = pace[:, :, :, None] * np.triu(np.ones((stations, stations)))
@@ -208,55 +215,44 @@ def _singles_only(grid: _Grid, start: Array, pace: Array) -> tuple[Array, Array,
     planes = grid.sweep(start, twice.reshape(points, -1, 2 * stations), 2 * stations)
     for _ in range(grid.planes - 2):
         next(planes)
-    before = next(planes).copy()
-    total, less = _ends(grid, [before[..., stations - 1], next(planes)[..., stations - 1]])
-    more = np.stack([before[(slice(None), *place)][:, stations:] for place in grid.before], axis=1)
-    return total, less, pace * more
-
-
-def _ends(grid: _Grid, planes: list[Array]) -> tuple[Array, Array]:
-    """Pick G(N) (P,) and G(N - e_r) (P, R) from the last two planes."""
-    total = planes[1][(slice(None), *grid.corner)]
-    return total, np.stack([planes[0][(slice(None), *place)] for place in grid.before], axis=1)
+    before = grid.less(next(planes))
+    total = next(planes)[grid.place(grid.corner)][:, stations - 1]
+    return total, before[..., stations - 1], pace * before[..., stations:]
 
 
 def _with_several(
-    grid: _Grid, start: Array, load: Array, pace: Array, speeds: list[Array], single: Array
+    grid: _Grid, start: Array, load: Array, pace: Array, several: Speeds
 ) -> tuple[Array, Array, Array, list[Array | None]]:
     """Give G(N), G(N - e_r), the queues and the probabilities, where some station has several speeds."""
-    points, classes, stations = load.shape
-    base = start
-    if single.any():
-        steps = _cascade(pace[:, :, single])
-        width = steps.shape[2]
-        base = np.stack([plane[..., -1].copy() for plane in grid.sweep(start, steps, width)], axis=1)
-    several = [int(k) for k in np.flatnonzero(~single)]
-    queue = np.zeros((points, classes, stations), dtype=np.result_type(load, base))
+    stations = load.shape[2]
+    base, singles = start, [k for k in range(stations) if k not in several]
+    if singles:
+        planes = grid.sweep(start, _cascade(pace[:, :, singles]), len(singles))
+        base = np.stack([plane[..., -1].copy() for plane in planes], axis=1)
+    queue = np.zeros(load.shape, dtype=np.result_type(load, base))
     shown: list[Array | None] = [None] * stations
-    for k in several:
+    for k, speed in several.items():
         others = base
         for other in several:
             if other != k:
-                others = _serve(grid, others, load[:, :, other], pace[:, :, other], speeds[other])
-        corner, less = _levels(grid, others, load[:, :, k], speeds[k])
+                others = _serve(grid, others, load[:, :, other], pace[:, :, other], several[other])
+        corner, less = _levels(grid, others, load[:, :, k], speed)
         total, before = corner.sum(axis=1), less.sum(axis=2)
         shown[k] = corner / total[:, None]
-        crowd = np.arange(1.0, grid.planes) / _extended(speeds[k], grid.planes - 1)
+        crowd = np.arange(1.0, grid.planes) / _extended(speed, grid.planes - 1)
         queue[:, :, k] = load[:, :, k] * (less[:, :, :-1] * crowd[:, None]).sum(axis=2) / total[:, None]
-    if single.any():
-        whole = _serve(grid, others, load[:, :, k], pace[:, :, k], speeds[k])
-        steps = _duplicates(pace[:, :, single])
-        planes = grid.sweep(whole, steps, steps.shape[2])
-        for place, plane in enumerate(planes):
-            if place == grid.planes - 2:
-                more = np.stack([plane[(slice(None), *where)] for where in grid.before], axis=1)
-                queue[:, :, single] = pace[:, :, single] * more / total[:, None, None]
+    if singles:
+        whole = _serve(grid, others, load[:, :, k], pace[:, :, k], several[k])
+        planes = grid.sweep(whole, _duplicates(pace[:, :, singles]), len(singles))
+        for _ in range(grid.planes - 2):
+            next(planes)
+        queue[:, :, singles] = pace[:, :, singles] * grid.less(next(planes)) / total[:, None, None]
     return total, before, queue, shown
 
 
 def _extended(speed: Array, length: int) -> Array:
-    known = speed[:, :length]
-    return np.concatenate([known, np.repeat(speed[:, -1:], length - known.shape[1], axis=1)], axis=1)
+    extended: Array = speed[:, np.minimum(np.arange(length), speed.shape[1] - 1)]
+    return extended
 
 
 def _serve(grid: _Grid, planes: Array, load: Array, pace: Array, speed: Array) -> Array:
@@ -271,7 +267,8 @@ def _serve(grid: _Grid, planes: Array, load: Array, pace: Array, speed: Array) -
         return served
     level = grid.shifted(level, load) / speed[:, last - 1][wide]
     rest = [plane[..., 0].copy() for plane in grid.sweep(level, _duplicates(pace[:, :, None]), 1)]
-    return served + np.stack(rest, axis=1)
+    product: Array = served + np.stack(rest, axis=1)
+    return product
 
 
 def _levels(grid: _Grid, others: Array, load: Array, speed: Array) -> tuple[Array, Array]:
@@ -280,7 +277,7 @@ def _levels(grid: _Grid, others: Array, load: Array, speed: Array) -> tuple[Arra
     pace = _extended(speed, grid.planes)
     level, corner, less = others, [], []
     for n in range(grid.planes):
-        total, before = _ends(grid, [level[:, -2], level[:, -1]])
+        total, before = grid.ends(level)
         corner.append(total)
         less.append(before)
         level = grid.shifted(level, load) / pace[:, n][wide]

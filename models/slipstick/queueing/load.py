@@ -23,8 +23,9 @@ class Closed:
     demand : (P, R, K) [s]
     delay : think time and demand at the delays (P, R) [s]
     population : (P, R)
-    speeds : for each of the stations its speed with 1, 2, 3 ... closed customers, (P or 1, m)
-    empty : for each, P(no open customer | no closed customer), (P or 1,)
+    last : speed of each of the stations with very many closed customers, (P or 1, K)
+    several : where the speed depends on their number, by place in K: with 1, 2, 3 ... of them, (P or 1, m)
+    empty : P(no open customer | no closed customer) at stations that open classes use, by place in K, (P,)
     """
 
     classes: Array
@@ -32,8 +33,9 @@ class Closed:
     demand: Array
     delay: Array
     population: Array
-    speeds: tuple[Array, ...]
-    empty: tuple[Array, ...]
+    last: Array
+    several: dict[int, Array]
+    empty: dict[int, Array]
 
 
 def speeds(network: Network, station: int) -> Array:
@@ -45,12 +47,14 @@ def speeds(network: Network, station: int) -> Array:
 
 
 def open_load(network: Network) -> Array:
-    """Add up what the open classes ask of every station, in seconds of service a second, (P, K).
+    """Add up what the open classes ask of every station, in seconds of service a second, (P or 1, K).
 
     Raises
     ------
     NoAnswerError : it is more than the station can serve
     """
+    if network.closed.all():
+        return np.zeros((1, len(network.stations)))
     arrivals = np.where(network.closed, 0.0, network.arrivals)
     load: Array = (arrivals[:, :, None] * network.demand).sum(axis=1)
     for station in np.flatnonzero(~network.delays):
@@ -118,16 +122,31 @@ def closed_part(network: Network) -> Closed:
     """
     load = open_load(network)
     queueing, classes = np.flatnonzero(~network.delays), np.flatnonzero(network.closed)
-    demand = network.demand[:, classes]
-    left = [_what_is_left(speeds(network, int(k)), load[:, k]) for k in queueing]
+    demand = network.demand[:, classes] if len(classes) < len(network.classes) else network.demand
+    last, several, empty = np.ones((len(load), len(queueing)), dtype=load.dtype), dict[int, Array](), dict[int, Array]()
+    single = network.single[queueing]
+    if not network.closed.all():
+        last[:, single] -= load[:, queueing[single]]
+    for place, station in enumerate(queueing.tolist()):
+        if single[place]:
+            continue
+        left, nobody = _what_is_left(speeds(network, station), load[:, station])
+        last = last * np.ones((len(left), 1), dtype=left.dtype)
+        last[:, place] = left[:, -1]
+        empty[place] = nobody
+        if left.shape[1] > 1:
+            several[place] = left
+    whole = len(queueing) == demand.shape[2]
+    away = network.think[:, classes]
     return Closed(
         classes=classes,
         queueing=queueing,
-        demand=demand[:, :, queueing],
-        delay=network.think[:, classes] + demand[:, :, network.delays].sum(axis=2),
+        demand=demand if whole else demand[:, :, queueing],
+        delay=away if whole else away + demand[:, :, network.delays].sum(axis=2),
         population=network.population[:, classes],
-        speeds=tuple(each for each, _ in left),
-        empty=tuple(each for _, each in left),
+        last=last,
+        several=several,
+        empty=empty,
     )
 
 
@@ -161,7 +180,7 @@ def _log_sums(speed: Array, load: Array) -> Array:
 
 
 def _log_choose(n: Array | int, k: Array | int) -> Array:
-    table = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1.0, np.max(n) + 1)))])
+    table = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1.0, max(np.max(n, initial=0), np.max(k)) + 1)))])
     chosen: Array = table[n] - table[k] - table[np.subtract(n, k)]
     return chosen
 
@@ -194,21 +213,22 @@ def settle(
     probability : for each of those stations, P(n closed customers) or None
     idle : for stations with rates, P(no closed customer), (P,)
     """
-    shape, demand = network.service.shape, network.demand
+    shape, demand, delays = network.service.shape, network.demand, network.delays
     kind = np.result_type(throughput, queue, demand, network.arrivals, network.think)
-    flow, present = network.arrivals.astype(kind), np.zeros(shape, dtype=kind)
+    opened = ~network.closed
+    flow = np.where(opened, network.arrivals, 0).astype(kind)
     flow[:, closed.classes] = throughput
-    present[np.ix_(range(shape[0]), closed.classes, closed.queueing)] = queue
-    opened = np.flatnonzero(~network.closed)
-    present[np.ix_(range(shape[0]), opened, closed.queueing)] = (
-        flow[:, opened, None] * demand[:, opened][:, :, closed.queueing] * ahead[:, None]
-    )
-    present[:, :, network.delays] = flow[:, :, None] * demand[:, :, network.delays]
-    residence = np.divide(present, flow[:, :, None], out=np.zeros_like(present), where=flow[:, :, None] != 0)
-    residence[np.ix_(range(shape[0]), opened, closed.queueing)] = (
-        demand[:, opened][:, :, closed.queueing] * ahead[:, None]
-    )
-    residence[:, opened] = np.where(network.delays, demand[:, opened], residence[:, opened])
+    present, residence = np.zeros(shape, dtype=kind), np.zeros(shape, dtype=kind)
+    crowded = np.zeros((*shape[:2], len(closed.queueing)), dtype=kind)
+    crowded[:, closed.classes] = queue
+    present[:, :, closed.queueing] = crowded
+    present[:, :, delays] = flow[:, :, None] * demand[:, :, delays]
+    np.divide(present, flow[:, :, None], out=residence, where=flow[:, :, None] != 0)
+    if opened.any():
+        factor = np.ones((shape[0], 1, shape[2]), dtype=kind)
+        factor[:, 0, closed.queueing] = ahead
+        residence[:, opened] = demand[:, opened] * factor
+        present[:, opened] = flow[:, opened, None] * residence[:, opened]
     shown: list[Array | None] = [None] * shape[2]
     for place, station in enumerate(closed.queueing):
         shown[station] = probability[place]
@@ -226,10 +246,10 @@ def settle(
 
 def _utilization(network: Network, closed: Closed, flow: Array, idle: dict[int, Array]) -> Array:
     work: Array = flow[:, :, None] * network.demand
-    busy = np.where(network.delays, work, work / network.servers)
-    for place, station in enumerate(closed.queueing):
-        if network.rates[station] is not None:
-            total = work[:, :, station].sum(axis=1, keepdims=True)
-            share = np.divide(work[:, :, station], total, out=np.zeros_like(work[:, :, station]), where=total != 0)
-            busy[:, :, station] = share * (1 - idle[place] * closed.empty[place])[:, None]
+    busy = work / np.where(network.delays, 1, network.servers)
+    for place, empty in idle.items():
+        here = work[:, :, closed.queueing[place]]
+        total = here.sum(axis=1, keepdims=True)
+        share = np.divide(here, total, out=np.zeros_like(here), where=total != 0)
+        busy[:, :, closed.queueing[place]] = share * (1 - empty * closed.empty[place])[:, None]
     return busy

@@ -17,7 +17,10 @@ from scipy.linalg import blas
 
 from slipstick.queueing.network import Array
 
-__all__ = ["ClosedAnswer", "solve_series"]
+__all__ = ["ClosedAnswer", "Speeds", "solve_series", "terms"]
+
+Speeds = dict[int, Array]
+"""Of stations whose speed depends on the number present, with 1, 2, 3 ... of them; the last holds for more."""
 
 MOST_NUMBERS = 4_000_000
 """Points are taken in blocks, so that no array is larger."""
@@ -42,7 +45,7 @@ class ClosedAnswer:
 
 
 def solve_series(
-    demand: Array, speeds: list[Array], delay: Array, population: Array, marginals: bool = False
+    demand: Array, last: Array, several: Speeds, delay: Array, population: Array, marginals: bool = False
 ) -> ClosedAnswer:
     """Solve a closed network of one class.
 
@@ -51,39 +54,38 @@ def solve_series(
     Parameters
     ----------
     demand : (P, K) [s]
-    speeds : for each station its speed with 1, 2, 3 ... present, (P or 1, m)
+    last : speed of each station with very many present, (P or 1, K)
+    several : where the speed depends on the number present, its values for 1, 2, 3 ..., (P or 1, m)
     delay : (P,) [s]
     population : (P,)
     marginals : whether to give the probabilities of single servers too; the others' are known in any case
     """
     points, stations = demand.shape
-    rows, point_of = _distinct(demand, speeds, delay, population)
     length = int(population.max(initial=0)) + 1
     block = max(1, MOST_NUMBERS // (length * max(1, stations)))
-    if points <= block:
-        return _solve_block(demand, speeds, delay, population, marginals, rows, point_of)
     parts = []
     for start in range(0, points, block):
-        part = slice(start, start + block)
-        some = [each if len(each) == 1 else each[part] for each in speeds]
-        few = _distinct(demand[part], some, delay[part], population[part])
-        parts.append(_solve_block(demand[part], some, delay[part], population[part], marginals, *few))
-    return _join(parts, length)
+        few = slice(start, start + block)
+        some = {k: each if len(each) == 1 else each[few] for k, each in several.items()}
+        parts.append(
+            _solve_block(
+                demand[few], last if len(last) == 1 else last[few], some, delay[few], population[few], marginals
+            )
+        )
+    return parts[0] if len(parts) == 1 else _join(parts, length)
 
 
-def _distinct(demand: Array, speeds: list[Array], delay: Array, population: Array) -> tuple[Array, Array]:
+def _distinct(demand: Array, last: Array, several: Speeds, delay: Array, population: Array) -> tuple[Array, Array]:
     """Find the points that differ in more than the population, and for each point which of these it is."""
     points = np.arange(len(demand))
     if len(points) == 1 or (population == population[0]).all():
         return points, points
-    varied = [each for each in speeds if len(each) > 1]
-    keys = np.ascontiguousarray(np.concatenate([demand, delay[:, None], *varied], axis=1))
-    _, first, inverse = np.unique(
-        keys.view(np.dtype((np.void, keys.dtype.itemsize * keys.shape[1])))[:, 0],
-        return_index=True,
-        return_inverse=True,
-    )
-    return first, inverse
+    varied = [each for each in (last, *several.values()) if len(each) > 1]
+    keys = np.concatenate([demand, delay[:, None], *varied], axis=1)
+    # Rows compared as bytes: one sort instead of one for each column.
+    whole = keys.view(np.dtype((np.void, keys.dtype.itemsize * keys.shape[1])))[:, 0]
+    _, rows, row_of = np.unique(whole, return_index=True, return_inverse=True)
+    return rows, row_of
 
 
 def _join(parts: list[ClosedAnswer], length: int) -> ClosedAnswer:
@@ -98,22 +100,19 @@ def _join(parts: list[ClosedAnswer], length: int) -> ClosedAnswer:
 
 
 def _solve_block(
-    demand: Array,
-    speeds: list[Array],
-    delay: Array,
-    population: Array,
-    marginals: bool,
-    rows: Array,
-    row_of: Array,
+    demand: Array, last: Array, several: Speeds, delay: Array, population: Array, marginals: bool
 ) -> ClosedAnswer:
-    length = int(population.max(initial=0)) + 1
+    rows, row_of = _distinct(demand, last, several, delay, population)
+    if len(rows) < len(demand):
+        several = {k: each if len(each) == 1 else each[rows] for k, each in several.items()}
+        last = last if len(last) == 1 else last[rows]
+        demand, delay = demand[rows], delay[rows]
     most = np.zeros(len(rows), dtype=np.int64)
     np.maximum.at(most, row_of, population)
-    speed = [each if len(each) == 1 else each[rows] for each in speeds]
-    scale = _scale(demand[rows], speed, delay[rows], most)
-    load = [scale * demand[rows, k] for k in range(demand.shape[1])]
+    pace = demand / last
+    scale = _scale(demand.real, pace.real, delay.real, most)
     with np.errstate(all="ignore"):
-        series = _Series(load, speed, scale * delay[rows], length)
+        series = _Series(scale * demand.T, scale * pace.T, several, scale * delay, int(most.max(initial=0)) + 1)
         total = series.total
         here, before = total[row_of, population], total[row_of, population - (population > 0)]
         throughput = np.where(population > 0, scale[row_of] * before / here, 0.0)
@@ -123,43 +122,45 @@ def _solve_block(
     return ClosedAnswer(throughput[:, None], queue[:, None], shown, sound)
 
 
-def _scale(demand: Array, speeds: list[Array], delay: Array, population: Array) -> Array:
+def _scale(demand: Array, pace: Array, delay: Array, population: Array) -> Array:
     """Guess the throughput, so that scaled demands are about the load and the series neither grows nor dies [1/s].
 
-    The upper balanced job bound, with a station of several servers as a faster one and a delay.
+    The upper balanced job bound, with a station of several speeds as one of its last speed and a delay.
     """
-    last = np.stack([np.broadcast_to(each[:, -1].real, len(demand)) for each in speeds], axis=1) if speeds else 1.0
-    queueing = demand.real / last
-    total, slowest = queueing.sum(axis=1), queueing.max(axis=1, initial=0.0)
-    away = delay.real + demand.real.sum(axis=1) - total
+    total, slowest = pace.sum(axis=1), pace.max(axis=1, initial=0.0)
+    away = delay + demand.sum(axis=1) - total
     mean = total / max(1, demand.shape[1])
-    crowd = np.where(total > 0, (population - 1) * mean * total / np.maximum(total + away, 1e-300), 0.0)
-    return 1 / np.maximum(np.maximum(slowest, (away + total + crowd) / np.maximum(population, 1)), 1e-300)
+    crowd = (population - 1) * mean * total / np.maximum(total + away, 1e-300)
+    slowest = np.maximum(slowest, (away + total + crowd) / np.maximum(population, 1))
+    scale: Array = 1 / np.maximum(slowest, 1e-300)
+    return scale
 
 
 class _Series:
-    """The normalizing constants of a block of points, (P, N + 1)."""
+    """The normalizing constants of a block of points, (P, N + 1), with loads and paces (K, P)."""
 
-    def __init__(self, load: list[Array], speeds: list[Array], away: Array, length: int) -> None:
-        self.load, self.speeds, self.length = load, speeds, length
-        self.single = [each.shape[1] == 1 for each in speeds]
-        several = [k for k, single in enumerate(self.single) if not single]
+    def __init__(self, load: Array, pace: Array, several: Speeds, away: Array, length: int) -> None:
+        self.load, self.pace, self.several, self.length = load, pace, several, length
+        kind = np.result_type(load, pace, away, *several.values())
         if away.any():
-            self.start = terms(away, np.arange(1.0, length)[None], length)
+            self.start = terms(away, np.arange(1.0, max(2, length))[None], length).astype(kind)
         else:
-            self.start = np.zeros((len(away), length), dtype=np.result_type(away, *load))
+            self.start = np.zeros((len(away), length), dtype=kind)
             self.start[:, 0] = 1
-        base = self._add(self.start, [k for k, single in enumerate(self.single) if single])
+        self.singles = [k for k in range(len(load)) if k not in several]
+        base = self._add(self.start, self.singles)
         # What a station of several speeds holds follows from the product of all others.
         self.without = {k: self._add(base, [other for other in several if other != k]) for k in several}
-        self.total = self._add(self.without[several[0]], several[:1]) if several else base
+        self.total = base
+        for k in list(several)[:1]:
+            self.total = self._add(self.without[k], [k])
 
     def _add(self, series: Array, stations: list[int]) -> Array:
         for k in stations:
-            if self.single[k]:
-                series = geometric(series, self.load[k] / self.speeds[k][:, 0])
+            if k in self.several:
+                series = serve(series, self.load[k], self.pace[k], self.several[k])
             else:
-                series = serve(series, self.load[k], self.speeds[k])
+                series = geometric(series, self.pace[k])
         return series
 
     def stations(self, row: Array, population: Array, marginals: bool) -> tuple[Array, list[Array | None]]:
@@ -167,41 +168,39 @@ class _Series:
         queue = np.zeros((len(row), len(self.load)), dtype=self.total.dtype)
         shown: list[Array | None] = [None] * len(self.load)
         here = self.total[row, population]
-        singles = np.flatnonzero(self.single)
-        if singles.size:
-            queue[:, singles] = self._single_queues(singles, row, population) / here[:, None]
+        if self.singles:
+            queue[:, self.singles] = self._single_queues(row, population) / here[:, None]
         for k, others in self.without.items():
-            shown[k] = self._marginal(k, others, row, population) / here[:, None]
-            queue[:, k] = shown[k] @ np.arange(self.length)
-        for k in singles if marginals else ():
+            shown[k] = chance = self._marginal(k, others, row, population) / here[:, None]
+            queue[:, k] = chance @ np.arange(self.length)
+        for k in self.singles if marginals else ():
             others = self._add(self.start, [other for other in range(len(self.load)) if other != k])
-            shown[k] = self._marginal(int(k), others, row, population) / here[:, None]
+            shown[k] = self._marginal(k, others, row, population) / here[:, None]
         return queue, shown
 
-    def _single_queues(self, singles: Array, row: Array, population: Array) -> Array:
+    def _single_queues(self, row: Array, population: Array) -> Array:
         """Sum d^j G(N - j) over j >= 1: by powers where each row is asked for once, else by the recurrence."""
-        pace = np.stack([self.load[k] / self.speeds[k][:, 0] for k in singles], axis=1)
+        pace = self.pace[self.singles].T
         if len(row) == len(self.total) and (row == np.arange(len(row))).all():
-            powers = np.empty((*pace.shape, self.length - 1), dtype=self.total.dtype)
-            powers[...] = pace[:, :, None]
-            np.multiply.accumulate(powers, axis=2, out=powers)
-            back = self._backwards(self.total, row, population)[:, 1:, None]
-            return (powers @ back)[:, :, 0]
+            back = self._backwards(self.total, row, population)
+            back[:, 0] = 0
+            return polynomial(back, pace)
         columns = []
-        for k in range(len(singles)):
-            column = geometric(self.total, pace[:, k])[row, population - (population > 0)]
-            columns.append(np.where(population > 0, pace[row, k] * column, 0.0))
+        for each in pace.T:
+            column = geometric(self.total, each)[row, population - (population > 0)]
+            columns.append(np.where(population > 0, each[row] * column, 0.0))
         return np.stack(columns, axis=1)
 
     def _backwards(self, series: Array, row: Array, population: Array) -> Array:
         """Give series(N - j) for j = 0, 1, ... and zero beyond, (P, N + 1)."""
         if (population == self.length - 1).all():
-            return series[row, ::-1]
+            return series[row, ::-1].copy()
         index = population[:, None] - np.arange(self.length)
         return np.where(index >= 0, series[row[:, None], np.maximum(index, 0)], 0.0)
 
     def _marginal(self, k: int, others: Array, row: Array, population: Array) -> Array:
-        own = terms(self.load[k], self.speeds[k], self.length)
+        speed = self.several.get(k, np.ones((1, 1)))
+        own = terms(self.load[k] if k in self.several else self.pace[k], speed, self.length)
         return own[row] * self._backwards(others, row, population)
 
 
@@ -221,6 +220,27 @@ def terms(load: Array, speed: Array, length: int) -> Array:
     return scaled
 
 
+def polynomial(coefficients: Array, at: Array) -> Array:
+    """Give sum of c(n) x^n for n = 0..L-1, with c (P, L) and several x for each, (P, K).
+
+    Two tables of about sqrt(L) powers instead of one of L.
+    """
+    points, length = coefficients.shape
+    low = int(np.ceil(np.sqrt(length)))
+    high = -(-length // low)
+    square = np.zeros((points, high * low), dtype=coefficients.dtype)
+    square[:, :length] = coefficients
+    powers = np.ones((*at.shape, low + 1), dtype=coefficients.dtype)
+    powers[..., 1:] = at[..., None]
+    np.multiply.accumulate(powers, axis=2, out=powers)
+    steps = np.ones((*at.shape, high), dtype=coefficients.dtype)
+    steps[..., 1:] = powers[..., low:]
+    np.multiply.accumulate(steps, axis=2, out=steps)
+    inner = powers[..., :low] @ square.reshape(points, high, low).transpose(0, 2, 1)
+    total: Array = (inner * steps).sum(axis=2)
+    return total
+
+
 def geometric(series: Array, pace: Array) -> Array:
     """Run y(n) = x(n) + pace y(n - 1) along each row, all rows in one triangular solve."""
     points, length = series.shape
@@ -234,7 +254,7 @@ def geometric(series: Array, pace: Array) -> Array:
     return solved
 
 
-def serve(series: Array, load: Array, speed: Array) -> Array:
+def serve(series: Array, load: Array, pace: Array, speed: Array) -> Array:
     """Add a station of several speeds to a product of others."""
     length, last = series.shape[1], speed.shape[1] - 1
     own = terms(load, speed, length)
@@ -249,4 +269,4 @@ def serve(series: Array, load: Array, speed: Array) -> Array:
         return served
     rest = np.zeros(series.shape, dtype=served.dtype)
     rest[:, last:] = own[:, last, None] * series[:, : length - last]
-    return served + geometric(rest, load / speed[:, -1])
+    return served + geometric(rest, pace)
