@@ -102,7 +102,9 @@ REFUSED = [
     ),
     (
         {"machine": "rs6000-43p-atm"},
-        [f"--set machine:1:1: model: name a model, one of {', '.join(model_names())}, or the file of an activity or a queueing network"],
+        [
+            f"--set machine:1:1: model: name a model, one of {', '.join(model_names())}, or the file of an activity or a queueing network"
+        ],
     ),
     (
         {"model": "dvsm/lock", "machine": "rs6000-43p-atn"},

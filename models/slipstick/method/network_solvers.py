@@ -32,7 +32,13 @@ def _exact_mva(network: Network) -> Solution:
     return exact(network, marginals=few)
 
 
-SOLVERS: dict[str, Solver] = {"exact-mva": _exact_mva}
+def _convolution(network: Network) -> Solution:
+    from slipstick.queueing.convolution import convolution
+
+    return convolution(network)
+
+
+SOLVERS: dict[str, Solver] = {"exact-mva": _exact_mva, "convolution": _convolution}
 """Who takes arrays to a solution, by the name of the method."""
 
 

@@ -39,7 +39,7 @@ class MembersSpec(Spec):
     """Who is in a class or a chain: a closed population, or arrivals."""
 
     population: Population | None = Field(None, description="how many customers go round for ever")
-    think_time: TimeFormula | None = Field(None, description="time away from all stations in each cycle; 0 by default")
+    think_time: TimeFormula | None = Field(None, description="time away from all stations in each cycle")
     arrivals: Arrivals | None = Field(None, description="rate of customers who come, go through once and leave")
 
     @model_validator(mode="after")
@@ -64,19 +64,17 @@ class QueueSpec(Spec):
         "infinite servers, or the smaller rank first, who is served staying or making way",
     )
     servers: Whole = Field(ONE, description="how many serve at the same time")
-    demand: dict[Name, TimeFormula] = Field(default_factory=dict, description="service in a whole cycle, by class")
+    demand: dict[Name, TimeFormula] = Field(default_factory=dict, description="service in a whole cycle")
     service: dict[Name, TimeFormula] = Field(
-        default_factory=dict, description="mean service time of a visit, by class; in the place of a demand"
+        default_factory=dict, description="mean service time of a visit; in the place of a demand"
     )
-    visits: dict[Name, CountFormula] = Field(
-        default_factory=dict, description="visits in a cycle, by class; 1 by default"
-    )
+    visits: dict[Name, CountFormula] = Field(default_factory=dict, description="visits in a cycle; 1 by default")
     rates: list[Speed] | None = Field(
         None, description="speed with 1, 2, 3 ... customers present; the last holds for more", min_length=1
     )
     scv: dict[Name, CountFormula] = Field(
         default_factory=dict,
-        description="squared coefficient of variation of the service time, by class; 1, exponential, by default",
+        description="squared coefficient of variation of the service time; 1, exponential, by default",
     )
     capacity: Whole | None = Field(None, description="most customers present; who arrives then is lost")
     priority: dict[Name, int] = Field(default_factory=dict, description="rank by class; the smaller goes first")
