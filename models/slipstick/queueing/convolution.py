@@ -110,7 +110,7 @@ def _terms(load: Array, speed: Array, box: tuple[int, ...]) -> Array:
 
 def _unit(like: Array) -> Array:
     unit = np.full(like.shape, -np.inf)
-    unit[(slice(None), *(0,) * (like.ndim - 1))] = 0
+    unit.reshape(len(like), -1)[:, 0] = 0
     return unit
 
 

@@ -95,7 +95,7 @@ def check_product_form(network: Network) -> None:
                     f"{name} is first come first served and its service time differs between classes, "
                     f"so there is no product form; {_WAYS}"
                 )
-            if (here & (network.scv[:, :, station] != 1) & (service != 0)).any():
+            if (here & (network.scv[:, :, station].real != 1) & (service != 0)).any():
                 raise ModelError(
                     f"{name} is first come first served and its scv is not 1, so there is no product form; {_WAYS}"
                 )
