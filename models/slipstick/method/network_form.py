@@ -111,7 +111,7 @@ class NetworkPoints:
         piece = self._outcome.pieces[0]
         compiled, network = self._form.compiled, self._arrays.network
         columns = {key: float(each[0].real) for key, each in self.columns().items()}
-        columns |= constants(compiled, network) | quantiles(compiled, network)
+        columns |= constants(network) | quantiles(compiled, network)
         return Answer(
             model=name,
             method=piece.solver,

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.method.network_arrays import Arrays
 from slipstick.method.network_values import Found
+from slipstick.queueing.checks import checked
 from slipstick.queueing.network import Network, Solution
 
-__all__ = ["BEST", "SOLVERS", "Outcome", "Piece", "outcome"]
+__all__ = ["BEST", "SOLVERS", "Outcome", "Piece", "outcome", "outside"]
 
 BEST = "best"
 
@@ -81,10 +82,15 @@ def outcome(arrays: Arrays, solver: str) -> Outcome:
     arrays : the network at aligned points
     solver : one of `SOLVERS`, or `BEST`
     """
-    wrong = {**_saturated(arrays), **arrays.wrong}
+    wrong = outside(arrays)
     open_points = np.array([each for each in range(arrays.network.points) if each not in wrong], dtype=np.intp)
     pieces = tuple(_pieces(arrays, open_points, solver, wrong)) if len(open_points) else ()
     return Outcome(_joined(arrays.network, pieces), pieces, dict(sorted(wrong.items())))
+
+
+def outside(arrays: Arrays) -> dict[int, str]:
+    """Say which points nobody can solve, and why: a number that is none, or a station that is saturated."""
+    return {**_saturated(arrays), **arrays.wrong}
 
 
 def _pieces(arrays: Arrays, points: NDArray[np.intp], solver: str, wrong: dict[int, str]) -> Iterator[Piece]:
@@ -92,7 +98,7 @@ def _pieces(arrays: Arrays, points: NDArray[np.intp], solver: str, wrong: dict[i
     network = arrays.network if len(points) == arrays.network.points else arrays.network.select(points)
     try:
         chosen = _best(network) if solver == BEST else solver
-        solution = SOLVERS[chosen](network)
+        solution = checked(network, SOLVERS[chosen](network))
     except (NoAnswerError, ModelError) as error:
         if len(points) == 1:
             wrong[int(points[0])] = str(error)
