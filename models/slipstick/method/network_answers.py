@@ -30,7 +30,8 @@ def account(compiled: Compiled, arrays: Arrays, columns: Mapping[str, float]) ->
     compiled, arrays : the network at one point
     columns : its measures
     """
-    if len(compiled.chains) != 1:
+    nobody = arrays.network.closed.all() and not arrays.network.population.any()
+    if len(compiled.chains) != 1 or nobody:
         return {}
     found = {THINK: float(arrays.network.think[0, 0].real)} if arrays.network.think[0, 0] else {}
     for k, (name, station) in enumerate(compiled.model.stations.items()):
@@ -133,8 +134,14 @@ def _waiting(servers: int, load: float) -> float:
     return lost / (1 - load / servers * (1 - lost))
 
 
-def notes_of(solution: Solution) -> tuple[str, ...]:
-    """Say which variant solved, when it stopped, and how far it usually is off."""
+def notes_of(compiled: Compiled, solution: Solution) -> tuple[str, ...]:
+    """Say which variant solved, when it stopped, how far it usually is off, and what was read into the network."""
     steps = f"; {solution.rule}, {solution.iterations} iterations" if solution.rule else ""
     error = f"; usual error: {solution.usual_error}" if solution.usual_error else ""
-    return (f"{solution.method}{steps}{error}", *solution.notes)
+    assumed = [
+        f"{name} is first come first served: the demands of several classes there are taken as visits of one service "
+        "time; give service and visits to say otherwise"
+        for name, station in compiled.model.stations.items()
+        if station.discipline == "fcfs" and len(station.demand) > 1
+    ]
+    return (f"{solution.method}{steps}{error}", *solution.notes, *assumed)

@@ -120,7 +120,7 @@ class NetworkPoints:
             share=Later(lambda: self._shares(columns)),
             gradient=Later(lambda: self._slopes),
             exact=piece.solution.exact,
-            notes=notes_of(piece.solution),
+            notes=notes_of(compiled, piece.solution),
             point=point,
             given=given,
         )

@@ -42,6 +42,9 @@ def _convolution(network: Network) -> Solution:
 SOLVERS: dict[str, Solver] = {"exact-mva": _exact_mva, "convolution": _convolution}
 """Who takes arrays to a solution, by the name of the method."""
 
+TAKES_CAPACITY = ("markov-chain",)
+"""Who knows what happens at a station that is full."""
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:
@@ -98,7 +101,11 @@ def _pieces(arrays: Arrays, points: NDArray[np.intp], solver: str, wrong: dict[i
     network = arrays.network if len(points) == arrays.network.points else arrays.network.select(points)
     try:
         chosen = _best(network) if solver == BEST else solver
-        solution = checked(network, SOLVERS[chosen](network))
+        if arrays.capacity.any() and chosen not in TAKES_CAPACITY:
+            full = network.stations[int(np.flatnonzero(arrays.capacity)[0])]
+            raise ModelError(f"{full} has a capacity, which the method {chosen} does not take; ask for markov-chain")
+        with np.errstate(all="ignore"):
+            solution = checked(network, SOLVERS[chosen](network))
     except (NoAnswerError, ModelError) as error:
         if len(points) == 1:
             wrong[int(points[0])] = str(error)
@@ -139,8 +146,9 @@ def _joined(network: Network, pieces: tuple[Piece, ...]) -> Found:
         whole = pieces[0].solution
         return Found(whole.throughput, whole.residence, whole.queue, whole.utilization, whole.probability)
     points, kinds, count = network.service.shape
+    kind = np.result_type(float, *(each.solution.throughput for each in pieces))
     made: dict[str, Array] = {
-        name: np.full((points, kinds) if name == "throughput" else (points, kinds, count), np.nan)
+        name: np.full((points, kinds) if name == "throughput" else (points, kinds, count), np.nan, kind)
         for name in ("throughput", "residence", "queue", "utilization")
     }
     for each in pieces:

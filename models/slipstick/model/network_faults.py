@@ -40,8 +40,9 @@ class _Inspection:
         yield from self._classes()
         for name in self._network.stations:
             yield from self._station(name)
-        yield from self._chains()
-        yield from self._routes()
+        chains = list(self._chains())
+        yield from chains
+        yield from self._routes(not chains)
 
     def _classes(self) -> Iterator[Fault]:
         stations = self._network.stations.values()
@@ -128,8 +129,8 @@ class _Inspection:
     def _no_station(self, name: str) -> str:
         return f"there is no station {name!r}{did_you_mean(name, list(self._network.stations))}"
 
-    def _routes(self) -> Iterator[Fault]:
-        sound = True
+    def _routes(self, sound: bool) -> Iterator[Fault]:
+        """Look at each way, and at all of them together only if every name is `sound`."""
         seen: set[tuple[Place, Place | None]] = set()
         for index, route in enumerate(self._network.routing):
             for fault in self._route(route, index):
