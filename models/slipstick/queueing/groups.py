@@ -11,7 +11,7 @@ from slipstick.queueing.load import Closed, closed_part, settle
 from slipstick.queueing.network import Array, Network, Solution
 from slipstick.queueing.series import ClosedAnswer, Speeds
 
-__all__ = ["Solver", "solve_closed", "solve_with"]
+__all__ = ["Solver", "check_some_time", "solve_closed", "solve_with"]
 
 Solver = Callable[[Array, Array, Speeds, Array, Array], ClosedAnswer]
 """From demand (P, R, K), last speeds, speeds, delay (P, R) and population (P, R): of one vector, or of one class."""
@@ -25,7 +25,7 @@ def solve_with(network: Network, solver: Solver, method: str, one_class_together
     NoAnswerError : a station is saturated, or a cycle takes no time
     """
     closed = closed_part(network)
-    check_some_time(network, closed)
+    check_some_time(network, closed.delay + closed.demand.sum(axis=2), closed.classes)
     answer = solve_closed(closed, solver, one_class_together)
     for name, each in (("throughput", answer.throughput), ("queue", answer.queue)):
         if not np.isfinite(each).all():
@@ -34,17 +34,21 @@ def solve_with(network: Network, solver: Solver, method: str, one_class_together
     return settle(network, closed, answer.throughput, answer.queue, met, answer.probability, idle, method)
 
 
-def check_some_time(network: Network, closed: Closed) -> None:
-    """Refuse a closed class whose cycle takes no time: its throughput has no limit.
+def check_some_time(network: Network, cycle: Array, classes: Array) -> None:
+    """Refuse closed classes whose cycle takes no time: their throughput has no limit.
+
+    Parameters
+    ----------
+    cycle : think time and demands of the closed classes (P, R)
+    classes : which of the network's they are
 
     Raises
     ------
     NoAnswerError : naming the class
     """
-    cycle = closed.delay + closed.demand.sum(axis=2)
-    wrong = (cycle == 0) & (closed.population > 0)
+    wrong = (cycle == 0) & (network.population[:, classes] > 0)
     if wrong.any():
-        name = network.classes[closed.classes[np.argwhere(wrong)[0][1]]]
+        name = network.classes[classes[np.argwhere(wrong)[0][1]]]
         raise NoAnswerError(f"a cycle of {name} takes no time: all its demands and its think time are 0")
 
 
