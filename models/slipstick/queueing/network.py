@@ -202,10 +202,12 @@ def _shape(cubes: list[Array], squares: list[Array], named: int | None) -> tuple
 
 
 def _broadcast(values: Array, shape: tuple[int, ...], name: str) -> Array:
+    full = np.empty(shape, dtype=values.dtype)
     try:
-        return np.ascontiguousarray(np.broadcast_to(values, shape))
+        full[...] = values
     except ValueError:
         raise ModelError(f"{name} has the shape {values.shape}, which does not fit {shape}") from None
+    return full
 
 
 def _whole(values: Array, name: str, names: tuple[str, ...]) -> NDArray[np.int64]:
@@ -252,8 +254,8 @@ def _check(built: Network) -> None:
 
 
 def _check_sign(built: Network, name: str, values: Array) -> None:
-    wrong = ~np.isfinite(values) | (values.real < 0)
-    if wrong.any():
+    if not (values.real.min(initial=0.0) >= 0 and values.real.max(initial=0.0) < np.inf):
+        wrong = ~np.isfinite(values) | (values.real < 0)
         place = np.argwhere(wrong)[0]
         where = built.classes[place[1]] + (f" at {built.stations[place[2]]}" if values.ndim == 3 else "")
         raise ModelError(f"{where}: {name} is {values[tuple(place)].real:g}; give a finite number that is not negative")
