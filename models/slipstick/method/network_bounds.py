@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import numpy as np
+
 from slipstick.answer import Answer, Value
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.method.network_arrays import Arrays, Compiled
@@ -45,7 +47,8 @@ def network_bounds(model: QueueingNetwork) -> tuple[Answer, ...]:
     found, missing = [], []
     for kind, bounds in KINDS.items():
         try:
-            low, high = bounds(arrays.network)
+            with np.errstate(all="ignore"):
+                low, high = bounds(arrays.network)
         except (ModelError, NoAnswerError) as error:
             missing.append(f"no {kind} bounds: {error}")
         else:

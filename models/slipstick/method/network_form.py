@@ -110,7 +110,7 @@ class NetworkPoints:
             return Answer(name, self._form.method, failed=self._outcome.wrong[0], point=point, given=given)
         piece = self._outcome.pieces[0]
         compiled, network = self._form.compiled, self._arrays.network
-        columns = {key: float(each[0].real) for key, each in self.columns().items()}
+        columns = {key: float(each[0].real) for key, each in self.columns().items() if not self._beyond(key)}
         columns |= constants(network) | quantiles(compiled, network)
         return Answer(
             model=name,
@@ -124,6 +124,13 @@ class NetworkPoints:
             point=point,
             given=given,
         )
+
+    def _beyond(self, name: str) -> bool:
+        """Say whether a probability is of more customers than there are: neighbours may have more."""
+        kind, _, inside = name.partition("[")
+        network = self._arrays.network
+        most = int(network.population.sum()) if network.closed.all() else None
+        return kind == "probability" and most is not None and int(inside.rpartition(",")[2].rstrip("]")) > most
 
     def _measures(self) -> Measures:
         return Measures(self._form.compiled, self._arrays, self._outcome.found)
