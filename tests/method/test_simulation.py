@@ -13,8 +13,9 @@ from slipstick.answer import Answer
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.dimension import COUNT, TIME
 from slipstick.expression.nodes import Parameter
-from slipstick.method import closed_form, simulation
+from slipstick.method import simulation
 from slipstick.method.flatten import flatten
+from slipstick.method.methods import solve
 from slipstick.method.trial import Trial
 from slipstick.model.activity import (
     Activity,
@@ -45,7 +46,7 @@ def plain(model: Model, effort: Effort | None = None, seed: int = 1) -> Answer:
 @many
 @given(calm_models())
 def test_without_contention_or_chance_it_is_the_closed_form(model: Model) -> None:
-    exact, seen = closed_form.solve(model), plain(model)
+    exact, seen = solve(model), plain(model)
     assert exact["time"] == pytest.approx(seen["time"], rel=1e-12)
     assert seen.account == pytest.approx({name: each for name, each in exact.account.items() if each}, rel=1e-9)
     assert seen.technology == pytest.approx({name: each for name, each in exact.technology.items() if each}, rel=1e-9)
@@ -177,7 +178,7 @@ def test_where_stages_share_a_resource_it_is_taken_at_its_word() -> None:
     first, second = service("bus", 1.0, name="first"), service("bus", 1.0, name="second")
     answer = plain(phases((1, 1, pipeline([first, second], 3)), name="both"))
     assert answer["time"] == 6.0
-    assert closed_form.solve(phases((1, 1, pipeline([first, second], 3))))["time"] == 4.0
+    assert solve(phases((1, 1, pipeline([first, second], 3))))["time"] == 4.0
 
 
 def test_processors_serve_each_other_one_request_at_a_time() -> None:
@@ -328,4 +329,4 @@ def test_a_cycle_that_never_ends_is_not_waited_for() -> None:
 def test_one_alone_asks_processors_outside_each_item_another() -> None:
     """As the closed form has it: nobody is in the way of anybody there."""
     model = closed(pipeline([parallel(service("each-other", 2.0, name="ask"))], 3) >> service("other", 1.0, name="one"))
-    assert plain(model)["time"] == closed_form.solve(model)["time"] == 3.0
+    assert plain(model)["time"] == solve(model)["time"] == 3.0

@@ -13,7 +13,7 @@ from slipstick.expression.kernels import Array
 from slipstick.expression.tape import Tape
 from slipstick.method.flatten import expressions
 from slipstick.method.names import SIMULATION
-from slipstick.method.simulation import solve
+from slipstick.method.simulation import solve, value_unit
 from slipstick.method.trial import Trial
 from slipstick.model.system import Model
 
@@ -44,6 +44,11 @@ class SimulationForm:
     def parameters(self) -> tuple[str, ...]:
         """Names of everything that can be varied."""
         return self._names
+
+    def unit(self, column: str) -> str:
+        """Give the base unit of a column; the ends of intervals have those of their values."""
+        inside = column.removeprefix("low[").removeprefix("high[")
+        return value_unit(inside if inside == column else inside[:-1])
 
     def times(self, values: Values) -> Array:
         """Give the mean times alone [s]; NaN where there is none."""

@@ -11,7 +11,7 @@ from slipstick.answer import Answer, Value
 from slipstick.method.closed_form import ClosedForm
 from slipstick.method.flatten import IDLE, Flat, flatten
 from slipstick.method.names import SIMULATION
-from slipstick.method.points import AGAINST_ONE, UNITS
+from slipstick.method.points import AGAINST_ONE, unit_of
 from slipstick.method.times import BARRIER
 from slipstick.method.trial import Trial
 from slipstick.model.system import Arrivals, Groups, Model
@@ -21,7 +21,7 @@ from slipstick.sim.estimate.rows import Layout
 from slipstick.sim.plan.streams import Array
 from slipstick.sim.run import simulate
 
-__all__ = ["solve"]
+__all__ = ["solve", "value_unit"]
 
 QUANTILES = (0.5, 0.95, 0.99)
 
@@ -176,8 +176,13 @@ def _resources(result: Result) -> dict[str, Estimate]:
     return found
 
 
+def value_unit(name: str) -> str:
+    """Give the base unit of a value, its quantiles and groups included."""
+    return "s" if name.startswith("time") else unit_of(name)
+
+
 def _value(name: str, estimate: Estimate) -> Value:
-    unit = UNITS.get(name.partition("[")[0], "s" if name.startswith("time") else "1")
+    unit = value_unit(name)
     if estimate.half_width <= ROUNDING * abs(estimate.mean):
         return Value(estimate.mean, unit, estimate.mean, estimate.mean)
     # A wait or a use cannot be below nothing, however wide its interval.

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from dataclasses import replace as replace_in
+from dataclasses import dataclass, field, replace
 
 from pydantic import BaseModel
 
 from slipstick.errors import Problem, SpecError, UnknownNameError, did_you_mean
 from slipstick.law import ALL as LAWS
+from slipstick.method.names import ACTIVITY, NAMES
 from slipstick.program import PROGRAMS
 from slipstick.schema.catalogue import names
-from slipstick.schema.how import How, how, says_how
-from slipstick.schema.load import Library
-from slipstick.schema.nodes import Entry, Mark, Node, Scalar, Table, at, from_plain, replace, split
+from slipstick.schema.how import METHOD, How, how, says_how
+from slipstick.schema.load import Library, spec_model
+from slipstick.schema.nodes import Entry, Mark, Node, Scalar, Table, at, from_plain, split
+from slipstick.schema.nodes import replace as replaced
 from slipstick.schema.validate import validate
 from slipstick.schema.workload import WorkloadSpec, law_scene, program_scene
 
-__all__ = ["REFERENCES", "Scene", "Settings", "model_names", "stage"]
+__all__ = ["FILES", "REFERENCES", "Scene", "Settings", "model_names", "stage"]
 
 REFERENCES = ("model", "workload", "machine")
 """Paths that name a whole spec; the rest are values inside."""
+
+FILES = {"activity": "an activity", "queueing-network": "a queueing network"}
+"""Kinds of model that are files, in words."""
 
 Settings = Mapping[str, Node]
 
@@ -32,7 +36,7 @@ class Scene:
 
     Parameters
     ----------
-    kind : program, activity or law
+    kind : program, law, or one of `FILES`
     name : of the model
     tree : the values, each with its place
     form : the pydantic model that checks them
@@ -53,7 +57,7 @@ class Scene:
 
     def with_value(self, path: str, node: Node, library: Library) -> Scene:
         """Put a value at a path; checked together with everything else."""
-        return replace_in(self, tree=_put(self.tree, path, node, library))
+        return replace(self, tree=_put(self.tree, path, node, library))
 
 
 def stage(settings: Settings, library: Library) -> Scene:
@@ -68,9 +72,10 @@ def stage(settings: Settings, library: Library) -> Scene:
     ------
     SpecError : a name is unknown, a file is wrong, or a path leads nowhere
     """
-    wanted = how(settings)
-    settings = {path: node for path, node in settings.items() if not says_how(path)}
-    return replace_in(_what(settings, library), how=wanted)
+    what = {path: node for path, node in settings.items() if not says_how(path)}
+    scene = replace(_what(what, library), how=how(settings))
+    _check_method(scene, settings)
+    return scene
 
 
 def _what(settings: Settings, library: Library) -> Scene:
@@ -82,14 +87,14 @@ def _what(settings: Settings, library: Library) -> Scene:
         return _law_scene(reference, model, settings, values, library)
     if reference in PROGRAMS:
         return _program_scene(reference, settings, values, library)
-    if reference.endswith((".yaml", ".yml")) or reference in names("activity"):
-        return _activity_scene(reference, model, settings, values, library)
+    if kind := _kind_of_file(reference, model, library):
+        return _file_scene(kind, reference, model, settings, values, library)
     raise _problem(model, "model", str(UnknownNameError("model", reference[:100], model_names())))
 
 
 def model_names() -> list[str]:
     """List everything that can be solved by name."""
-    return [*PROGRAMS, *names("activity"), *(f"law/{name}" for name in LAWS)]
+    return [*PROGRAMS, *(name for kind in FILES for name in names(kind)), *(f"law/{name}" for name in LAWS)]
 
 
 def _program_scene(name: str, settings: Settings, values: Settings, library: Library) -> Scene:
@@ -106,13 +111,29 @@ def _program_scene(name: str, settings: Settings, values: Settings, library: Lib
     return Scene("program", name, tree, program_scene(PROGRAMS[name]), library.sources)
 
 
-def _activity_scene(reference: str, model: Node, settings: Settings, values: Settings, library: Library) -> Scene:
-    from slipstick.schema.activity import ActivitySpec
+def _kind_of_file(reference: str, model: Node, library: Library) -> str:
+    """Tell what kind of model a file is, or the file of a name; nothing if there is none of that name."""
+    if not reference.endswith((".yaml", ".yml")):
+        return next((kind for kind in FILES if reference in names(kind)), "")
+    kind = library.kind(reference, model.mark)
+    return kind if kind in FILES else "activity"
 
-    _refuse_machine("an activity", settings)
-    tree = library.load("activity", reference, model.mark, "model")
+
+def _file_scene(
+    kind: str, reference: str, model: Node, settings: Settings, values: Settings, library: Library
+) -> Scene:
+    _refuse_machine(FILES[kind], settings)
+    tree = library.load(kind, reference, model.mark, "model")
     name = reference.rpartition("/")[2].removesuffix(".yaml").removesuffix(".yml")
-    return Scene("activity", name, _laid_over(tree, values, library), ActivitySpec, library.sources)
+    return Scene(kind, name, _laid_over(tree, values, library), spec_model(kind), library.sources)
+
+
+def _check_method(scene: Scene, settings: Settings) -> None:
+    """Refuse a method that does not answer for such a model."""
+    known = NAMES.get(scene.kind, NAMES[ACTIVITY])
+    if scene.how.method is not None and scene.how.method not in known:
+        words = UnknownNameError(f"method for {scene.name}", scene.how.method, known)
+        raise _problem(settings[METHOD], METHOD, str(words))
 
 
 def _refuse_machine(what: str, settings: Settings) -> None:
@@ -160,7 +181,11 @@ def _model_of_workload(settings: Settings, library: Library) -> Node:
     if "workload" not in settings:
         _refuse_mistyped("model", settings)
         place = next(iter(settings.values()), None)
-        raise _problem(place, "model", f"name a model, one of {', '.join(model_names())}, or an activity's file")
+        raise _problem(
+            place,
+            "model",
+            f"name a model, one of {', '.join(model_names())}, or the file of an activity or a queueing network",
+        )
     _, tree = _workload(settings["workload"], library)
     model = at(tree, ["model"])
     assert model is not None
@@ -187,14 +212,14 @@ def _put(tree: Table, path: str, node: Node, library: Library) -> Table:
     if parts[:1] == ("technology",) and len(parts) == 2 and "technology" not in tree.entries:
         tree = Table({**tree.entries, "technology": Entry(node.mark, from_plain({}, node.mark))}, tree.mark)
     try:
-        changed = replace(tree, path, node)
+        changed = replaced(tree, path, node)
     except UnknownNameError as error:
         raise _problem(node, path, str(error)) from None
     assert isinstance(changed, Table)
     if path == "machine.network" and isinstance(node, Scalar | Table):
         machine = at(changed, ["machine"])
         assert isinstance(machine, Table)
-        resolved = replace(changed, ["machine"], library.resolve("machine", machine))
+        resolved = replaced(changed, ["machine"], library.resolve("machine", machine))
         assert isinstance(resolved, Table)
         return resolved
     return changed
