@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 
 from slipstick.answer import Answer
 from slipstick.errors import ModelError, NoAnswerError
+from slipstick.expression.dimension import COUNT, TIME
+from slipstick.expression.nodes import Parameter
 from slipstick.method import closed_form, simulation
 from slipstick.method.flatten import flatten
 from slipstick.method.trial import Trial
-from slipstick.model.activity import barrier, delay, fork, hold, pipeline, repeat, service, then
+from slipstick.model.activity import Activity, barrier, choose, delay, fork, hold, pipeline, repeat, service, then
 from slipstick.model.system import Model, Station, arriving, closed, phases
 from slipstick.sim.effort import Effort
 from slipstick.sim.plain.kernel import Kernel
@@ -69,7 +71,7 @@ def little(model: Model, seed: int) -> None:
     plan = flatten(model).plan
     visits: dict[str, float] = {}
 
-    def log(member: int, branch: int, label: int, start: float, end: float) -> None:
+    def log(member: int, branch: int, label: int, start: float, end: float, cause: int | None) -> None:
         step = plan.labels[label].removeprefix("wait:")
         station = next((each.resource for each in model.steps if each.name == step), step)
         visits[str(station)] = visits.get(str(station), 0.0) + end - start
@@ -136,7 +138,7 @@ def test_processors_are_interchangeable() -> None:
     cycle = delay(5.0, name="work", scv=1.0) >> hold("door", delay(1.0, name="inside", scv=1.0))
     spent = [0.0] * 8
 
-    def log(member: int, branch: int, label: int, start: float, end: float) -> None:
+    def log(member: int, branch: int, label: int, start: float, end: float, cause: int | None) -> None:
         spent[member] += end - start if label == 0 else 0.0
 
     kernel = Kernel(flatten(closed(cycle, 8)).plan, 1, log=log)
@@ -180,6 +182,10 @@ def test_idle_processors_and_the_end_of_a_phase() -> None:
     assert answer.account == {"busy": 2.5, "idle": 1.5}
     assert (answer["time"], answer["efficiency"], answer["processors_lost[idle]"]) == (4.0, 0.625, 1.5)
     assert answer.notes[0] == "ran the program once: nothing in it is random, after 1 replications"
+
+
+class Strange(Activity):
+    """An activity that nobody knows."""
 
 
 DEADLOCKS = [
@@ -245,9 +251,24 @@ REFUSED = [
         "nobody arrives at model: the rate of arrivals is 0/s",
     ),
     (
-        lambda: closed(delay(0.0)),
+        lambda: closed(delay(Parameter("t", TIME, 3.0) - Parameter("u", TIME, 4.0))),
         NoAnswerError,
-        "no time has passed after 2015232 events, at 0 s: there is nothing to estimate",
+        "the time of step delay comes out as -1.0 s",
+    ),
+    (
+        lambda: closed(choose((Parameter("p", COUNT, 0.5) * 3, delay(1.0)), (0.5, delay(2.0, name="other")))),
+        NoAnswerError,
+        "the probabilities of a choice come out as 1.5, 0.5",
+    ),
+    (
+        lambda: closed(delay(1.0) >> Strange()),
+        ModelError,
+        "no simulation knows an activity of type Strange",
+    ),
+    (
+        lambda: closed(repeat(Parameter("n", COUNT, 3.0) - 4.0, delay(1.0))),
+        NoAnswerError,
+        "the count of repeat comes out as -1, which cannot be counted",
     ),
 ]
 
@@ -282,6 +303,12 @@ def test_an_interrupt_gives_what_there_is(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(Kernel, "run", interrupted)
     answer = plain(closed(delay(1.0, scv=1.0)), Effort(precision=1e-6))
-    assert answer.notes[0] == "unfinished: it was interrupted, after 49120 cycles"
+    assert answer.notes[0] == "unfinished: it was interrupted, after 49120 cycles; 480 of them dropped as warm-up"
     assert answer.converged is False
     assert answer["time"] == pytest.approx(1.0, rel=0.1)
+
+
+def test_a_cycle_that_never_ends_is_not_waited_for() -> None:
+    with pytest.raises(NoAnswerError) as caught:
+        plain(closed(repeat(1e15, delay(1.0))), Effort(events=20_000))
+    assert str(caught.value) == ("no cycle has ended after 32768 events, at 32768 s: there is nothing to estimate")

@@ -31,6 +31,10 @@ Values = Mapping[str, "Array | float"]
 class Solved(Protocol):
     """Answers at aligned points."""
 
+    @property
+    def interrupted(self) -> bool:
+        """Say whether somebody stopped the method before it was done."""
+
     def __len__(self) -> int: ...
     def columns(self) -> dict[str, Array]:
         """Give every numeric answer as a column, in base units."""
@@ -145,6 +149,7 @@ class LawPoints:
     form: LawForm
     derivatives: Derivatives
     holds: NDArray[np.bool_]
+    interrupted: bool = False
 
     def __len__(self) -> int:
         return len(self.derivatives.value)

@@ -53,6 +53,7 @@ class Points:
     work : service asked of each station in a cycle [s]
     groups : all groups by name, where there are several; the rest is about the first
     left_out : what the closed form leaves out
+    interrupted : never, for it is done at once
     """
 
     model: Model
@@ -65,6 +66,7 @@ class Points:
     work: Mapping[str, Array]
     groups: Mapping[str, Around]
     left_out: LeftOut
+    interrupted: bool = False
 
     def __len__(self) -> int:
         return len(self.whole.value)

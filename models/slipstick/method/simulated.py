@@ -71,6 +71,11 @@ class SimulatedPoints:
 
     answers: Sequence[Answer]
 
+    @property
+    def interrupted(self) -> bool:
+        """Say whether somebody stopped one of them."""
+        return any(each.interrupted for each in self.answers)
+
     def __len__(self) -> int:
         return len(self.answers)
 

@@ -74,6 +74,7 @@ def _answer(model: Model, flat: Flat, result: Result) -> Answer:
         notes=notes,
         seed=result.seed,
         converged=result.converged,
+        interrupted=result.stopped == "interrupted",
     )
 
 

@@ -99,6 +99,8 @@ def _found(block: _Block, plan: Plan, answer: Sequence[str], whole: bool) -> _Fo
     if block.alone:
         return _Found(rows, {form.quantity: _spread(form.times(block.values), len(rows))})
     points = form.points(block.values)
+    if points.interrupted:
+        raise KeyboardInterrupt
     columns = {key: _spread(column, len(rows)) for key, column in points.columns().items()}
     limits = {key: each * (len(rows) // len(each)) for key, each in points.limits().items()}
     answers = [_labelled(points, number, row, plan) for number, row in enumerate(rows)] if whole else []

@@ -16,11 +16,11 @@ from slipstick.sim.plain.token import Action, Token
 
 __all__ = ["Clock", "Log", "Watch"]
 
-Log = Callable[[int, int, int, float, float], None]
-"""Told (member, branch or item, label, from, to) for every stretch of time booked."""
+Log = Callable[[int, int, int, float, float, int | None], None]
+"""Told (member, branch or item, label, from, to, who ended a wait) for every stretch of time booked."""
 
-Watch = Callable[[str, float, int, int], None]
-"""Told (resource, time, present, busy) before every change."""
+Watch = Callable[[str, float, float, int, int], None]
+"""Told (resource, from, to, present, busy) for every stretch of time in which nothing changed there."""
 
 
 class Clock:
@@ -37,6 +37,7 @@ class Clock:
     heap : (time, order of planning, what happens, to whom)
     ready : tokens let go at this instant
     code : what each instruction does
+    actor : the token that runs
     """
 
     def __init__(self, log: Log | None = None, watch: Watch | None = None) -> None:
@@ -45,6 +46,7 @@ class Clock:
         self.ready: deque[Token] = deque()
         self.now, self.events, self.log, self.watch = 0.0, 0, log, watch
         self.code: list[Action] = []
+        self.actor: Token | None = None
         self.resume = self._make_resume()
 
     def _make_resume(self) -> Action:
@@ -53,8 +55,9 @@ class Clock:
         def resume(token: Token, now: float) -> bool:
             token.booked[token.label] += now - token.since
             if self.log is not None:
-                self.log(token.member, token.index, token.label, token.since, now)
+                self.log(token.member, token.index, token.label, token.since, now, None)
             token.since = now
+            self.actor = token
             while code[token.pc](token, now):
                 pass
             return False
@@ -65,7 +68,8 @@ class Clock:
         """Book the time waited to the token's label and let it go on."""
         token.booked[token.label] += now - token.since
         if self.log is not None:
-            self.log(token.member, token.index, token.label, token.since, now)
+            cause = None if self.actor is None else self.actor.member
+            self.log(token.member, token.index, token.label, token.since, now, cause)
         token.since = now
         self.ready.append(token)
 
@@ -79,6 +83,7 @@ class Clock:
         if self.log is not None:
             self._log_visit(token, now)
         token.since = now
+        self.actor = token
         code = self.code
         while code[token.pc](token, now):
             pass
@@ -88,8 +93,8 @@ class Clock:
         assert self.log is not None
         begun = token.since + token.waited
         if token.waited:
-            self.log(token.member, token.index, token.wait, token.since, begun)
-        self.log(token.member, token.index, token.label, begun, now)
+            self.log(token.member, token.index, token.wait, token.since, begun, token.cause)
+        self.log(token.member, token.index, token.label, begun, now, None)
 
     def run(self, events: int) -> bool:
         """Go through the next events; False when there are none left."""
@@ -103,7 +108,7 @@ class Clock:
             self.now = now
             action(token, now)
             while ready:
-                token = ready.popleft()
+                token = self.actor = ready.popleft()
                 while code[token.pc](token, now):
                     pass
         self.events += events
@@ -112,6 +117,6 @@ class Clock:
     def _settle(self) -> None:
         """Run the tokens that begin, before the first event."""
         while self.ready:
-            token = self.ready.popleft()
+            token = self.actor = self.ready.popleft()
             while self.code[token.pc](token, self.now):
                 pass

@@ -36,6 +36,8 @@ from slipstick.sim.plan.streams import Stream
 
 __all__ = ["Mailbox", "Process", "System"]
 
+Told = Callable[[int, int, str, float, float, int | None], None]
+
 Script = Callable[["Process"], Generator[Action, Any, Any]]
 
 
@@ -208,10 +210,10 @@ class System:
     Parameters
     ----------
     seed : key of the random streams
-    log : called with (process, 0, label, from, to) for every stretch of time booked
+    log : told (process, 0, label, from, to, who ended a wait) for every stretch of time booked
     """
 
-    def __init__(self, seed: int = 0, log: Callable[[int, int, str, float, float], None] | None = None) -> None:
+    def __init__(self, seed: int = 0, log: Told | None = None) -> None:
         self.seed = seed
         self.labels: list[str] = []
         self.meetings: dict[str, list[Token]] = {}
@@ -315,9 +317,9 @@ class System:
         if self._kernel is not None:
             raise ModelError(f"{name} comes too late: resources are added before the system runs")
 
-    def _tell(self, who: int, branch: int, label: int, start: float, end: float) -> None:
+    def _tell(self, who: int, branch: int, label: int, start: float, end: float, cause: int | None) -> None:
         assert self._log is not None
-        self._log(who, branch, self.labels[label], start, end)
+        self._log(who, branch, self.labels[label], start, end, cause)
 
     def _step(self, token: Token, now: float) -> bool:
         return self._processes[token.member].advance(token, now)

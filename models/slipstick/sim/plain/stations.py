@@ -44,11 +44,11 @@ class Counted:
     def flush(self, now: float) -> None:
         """Bring the integrals up to date."""
         passed = now - self.last
-        self.last = now
         self.area += self.present * passed
         self.use += self.busy * passed
-        if self.clock.watch is not None:
-            self.clock.watch(self.name, now, self.present, self.busy)
+        if self.clock.watch is not None and passed:
+            self.clock.watch(self.name, self.last, now, self.present, self.busy)
+        self.last = now
 
 
 class Station(Counted):
@@ -95,6 +95,7 @@ class Fcfs(Station):
         if self.queue:
             following = self.queue.popleft()
             following.waited = now - following.since
+            following.cause = token.member
             heappush(self.clock.heap, (now + following.work, self.clock.order(), self.leave_later, following))
         else:
             self.busy -= 1
@@ -162,6 +163,7 @@ class Ordered(Station):
         self.present -= 1
         self.done += 1
         self.serving.remove(token)
+        token.cause = None
         if self.queue:
             self._begin(self.queue.pop(0)[2], now)
         else:
@@ -222,6 +224,7 @@ class Sharing(Station):
         self.progress = token.finish
         self.done += 1
         self.present_tokens.remove(token)
+        token.cause = None
         self._changed(now)
         token.waited = stretched(token, now)
         return self.clock.served(token, now)

@@ -1,120 +1,90 @@
-"""Timelines: who did what when, how many were active, and how full the resources were."""
+"""Timelines: who did what when, how full the resources were, and who held up whom."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
-from typing import TextIO
+from collections.abc import Mapping, Sequence
 
+from slipstick.results import Span, Timeline
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.plan import Plan
 
-__all__ = ["Span", "Timeline", "record", "write_chrome_trace"]
+__all__ = ["critical_path", "record"]
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A stretch of time of one member, or of one of its branches.
-
-    Parameters
-    ----------
-    member, branch : who
-    label : what the time is booked to
-    start, end : [s]
-    """
-
-    member: int
-    branch: int
-    label: str
-    start: float
-    end: float
-
-
-@dataclass(frozen=True, slots=True)
-class Timeline:
-    """The beginning of a run in full.
-
-    Parameters
-    ----------
-    spans : in the order in which they ended
-    levels : by resource, (time, present, busy) from each change on
-    until : how far it reaches [s]
-    """
-
-    spans: tuple[Span, ...]
-    levels: dict[str, tuple[tuple[float, int, int], ...]]
-    until: float
-
-    def active(self, useful: Collection[str]) -> list[tuple[float, int]]:
-        """Count who is at something useful: (from, how many), by label of the spans.
-
-        >>> both = (Span(0, 0, "work", 0.0, 2.0), Span(1, 0, "work", 1.0, 3.0))
-        >>> Timeline(both, {}, 3.0).active(["work"])
-        [(0.0, 1), (1.0, 2), (2.0, 1), (3.0, 0)]
-        """
-        change: dict[float, int] = {}
-        for span in self.spans:
-            if span.label in useful and span.end > span.start:
-                change[span.start] = change.get(span.start, 0) + 1
-                change[span.end] = change.get(span.end, 0) - 1
-        counted, count = [], 0
-        for time in sorted(change):
-            count += change[time]
-            counted.append((time, count))
-        return counted
-
-
-def record(plan: Plan, seed: int = 0, until: float = float("inf"), events: int = 100_000) -> Timeline:
+def record(plan: Plan, seed: int = 0, cycles: int = 3, events: int = 20_000) -> Timeline:
     """Run the beginning of a plan and keep everything.
 
     Parameters
     ----------
     plan : what to run
     seed : key of the random streams
-    until : time at which to stop [s]
+    cycles : to follow each member for, on average; a program is followed to its end
     events : at most
     """
     spans: list[Span] = []
-    levels: dict[str, list[tuple[float, int, int]]] = {name: [] for name in plan.resources}
+    changes: dict[str, dict[float, list[int]]] = {name: {} for name in plan.resources}
 
-    def log(member: int, branch: int, label: int, start: float, end: float) -> None:
+    def log(member: int, branch: int, label: int, start: float, end: float, cause: int | None) -> None:
         if end > start:
-            spans.append(Span(member, branch, plan.labels[label], start, end))
+            spans.append(Span(member, branch, plan.labels[label], start, end, cause))
 
-    # What is seen just before a change has held since the last one.
-    since = dict.fromkeys(levels, 0.0)
-
-    def watch(name: str, time: float, present: int, busy: int) -> None:
-        if time > since[name]:
-            levels[name].append((since[name], present, busy))
-            since[name] = time
+    def watch(name: str, start: float, end: float, present: int, busy: int) -> None:
+        # Several stations may go by one name, as processors do: their numbers add up.
+        for time, sign in ((start, 1), (end, -1)):
+            change = changes[name].setdefault(time, [0, 0])
+            change[0] += sign * present
+            change[1] += sign * busy
 
     kernel = Kernel(plan, seed, log=log, watch=watch)
-    left = events
-    while left > 0 and kernel.now < until and kernel.run(1):
-        left -= 1
-    return Timeline(tuple(spans), {name: tuple(each) for name, each in levels.items()}, kernel.now)
+    wanted = cycles * max(plan.population, 1)
+    while kernel.events < events and kernel.run(1):
+        if not plan.once and sum(kernel.cycles) >= wanted:
+            break
+    for resource in (*kernel.stations, *kernel.locks):
+        resource.flush(kernel.now)
+    return Timeline(tuple(spans), {name: _levels(each) for name, each in changes.items()}, kernel.now)
 
 
-def write_chrome_trace(timeline: Timeline, file: TextIO, name: Callable[[int], str] = "processor {}".format) -> None:
-    """Write a timeline as Chrome trace JSON (chrome://tracing, Perfetto), times in microseconds.
+def _levels(changes: Mapping[float, Sequence[int]]) -> tuple[tuple[float, int, int], ...]:
+    """Add changes up to levels, from each time on."""
+    levels: list[tuple[float, int, int]] = []
+    present = busy = 0
+    for time in sorted(changes):
+        more_present, more_busy = changes[time]
+        if more_present or more_busy:
+            present, busy = present + more_present, busy + more_busy
+            levels.append((time, present, busy))
+    return tuple(levels)
 
-    A member is a process of the trace, a branch a thread of it, a resource a counter.
+
+def critical_path(timeline: Timeline) -> tuple[Span, ...]:
+    """Follow waits back from the end: what held up whom, in order of time.
+
+    Where a member waited and it is known who ended the wait, the path goes on with that member; so the spans of the
+    path follow each other, from one member to another, and add up to the time followed. It belongs to this one run:
+    what is on it was late here, which is not what a percent less of it would buy on average (see the shares).
+
+    >>> spans = (Span(0, 0, "work", 0.0, 2.0), Span(1, 0, "lock", 0.0, 2.0, 0), Span(1, 0, "work", 2.0, 3.0))
+    >>> [(span.member, span.label) for span in critical_path(Timeline(spans, {}, 3.0))]
+    [(0, 'work'), (1, 'work')]
     """
-    events: list[dict[str, object]] = []
-    for member in sorted({span.member for span in timeline.spans}):
-        events.append({"name": "process_name", "ph": "M", "pid": member, "args": {"name": name(member)}})
+    by_member: dict[int, list[Span]] = {}
     for span in timeline.spans:
-        times = {"ts": span.start * 1e6, "dur": (span.end - span.start) * 1e6}
-        events.append({"name": span.label, "ph": "X", "pid": span.member, "tid": span.branch, **times})
-    events += _counters(timeline.levels.items())
-    json.dump({"traceEvents": events, "displayTimeUnit": "ms"}, file)
-
-
-def _counters(levels: Collection[tuple[str, Sequence[tuple[float, int, int]]]]) -> list[dict[str, object]]:
-    return [
-        {"name": name, "ph": "C", "pid": -1, "ts": time * 1e6, "args": {"present": present, "busy": busy}}
-        for name, changes in levels
-        for time, present, busy in changes
-    ]
+        by_member.setdefault(span.member, []).append(span)
+    path: list[Span] = []
+    last = max(timeline.spans, key=lambda span: (span.end, -span.member), default=None)
+    time, member = (0.0, 0) if last is None else (last.end, last.member)
+    jumped: set[tuple[int, float]] = set()
+    while time > 0:
+        before = [span for span in by_member.get(member, ()) if span.start < time and span.end <= time]
+        if not before:
+            break
+        span = max(before, key=lambda each: (each.end, each.cause is None, -each.branch))
+        jumps = span.cause not in (None, member) and span.end == time and (member, time) not in jumped
+        if jumps and span.cause is not None:
+            jumped.add((member, time))
+            member = span.cause
+            continue
+        path.append(span)
+        time = span.start
+    return tuple(reversed(path))

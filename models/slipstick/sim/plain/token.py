@@ -28,6 +28,7 @@ class Token:
         "begun",
         "best",
         "booked",
+        "cause",
         "delayed",
         "finish",
         "generator",
@@ -68,6 +69,7 @@ class Token:
         self.waited = self.work = self.asked = self.finish = 0.0
         self.key = self.order = 0
         self.delayed = False
+        self.cause: int | None = None
         # A fork under way: how many are still out, and the line of the one that came in last.
         self.left, self.last, self.best = 0, -1.0, 0
         self.line = self.booked

@@ -45,9 +45,13 @@ class Distribution:
         if self.kind not in KINDS:
             raise ModelError(f"there is no distribution {self.kind!r}{did_you_mean(self.kind, KINDS)}")
         if not (self.mean >= 0 and math.isfinite(self.mean)):
-            raise ModelError(f"the mean of a {self.kind} time must be at least 0 s, got {self.mean!r}")
+            raise ModelError(f"the mean of {self._a} time must be at least 0 s, got {self.mean!r}")
         if not _SUITS[self.kind](self.scv):
-            raise ModelError(f"a {self.kind} time cannot have scv {self.scv!r}: it must be {_SCV[self.kind]}")
+            raise ModelError(f"{self._a} time cannot have scv {self.scv!r}: it must be {_SCV[self.kind]}")
+
+    @property
+    def _a(self) -> str:
+        return f"{'an' if self.kind[0] in 'aeiou' else 'a'} {self.kind}"
 
     @property
     def constant(self) -> bool:
