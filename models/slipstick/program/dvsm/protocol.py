@@ -123,8 +123,8 @@ def lock_phase(
     ModelError : an input is unknown or not allowed, a count is below 1, or there are more than three parties
 
     >>> from slipstick import load
-    >>> lock_phase(load("machine/rs6000-43p-atm"), askers=3, acquisitions=5, held=1e-3).sent
-    43
+    >>> lock_phase(load("machine/rs6000-43p-atm"), askers=3, acquisitions=5, held=1e-3).sent  # 2, then 3 each
+    44
     """
     _check_count(askers, "askers")
     _check_count(acquisitions, "acquisitions")
@@ -213,7 +213,7 @@ class _Cluster:
         def script(me: Process) -> Script:
             for _ in range(faults):
                 # Who was served before the fault keeps the processor; the fault has not begun.
-                yield me.serve(f"processor-{number}", 0.0, "served")
+                yield from self._operate(me, number, 0.0, "served")
                 begun = me.now
                 for step in range(1, processors):
                     yield from self._operate(me, number, times.send, "send")
