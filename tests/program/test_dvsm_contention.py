@@ -69,6 +69,12 @@ def test_mean_absolute_error_over_the_twelve_cells() -> None:
     assert PAPER["mean_absolute_error_percent"] < ours < without
 
 
+def test_without_variation_the_error_is_larger() -> None:
+    """Eight processors in step: the assumption of a few percent matters by being made, not by its size."""
+    shares = [100 * fault_time(simulated(*cell, 0.0)) / column(*cell)["measured_total"] for cell in CELLS]
+    assert error(shares) == pytest.approx(17.3, abs=0.1)
+
+
 @pytest.mark.parametrize("network", NETWORKS)
 def test_the_exchange_among_eight_is_predicted_better_than_the_paper_did(network: str) -> None:
     cell = (5, network, "II")
