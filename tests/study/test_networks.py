@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from slipstick import load, run, solve
+from slipstick import QueueingNetwork, load, run, solve
 from slipstick.cli import main
 from slipstick.errors import SpecError
 from tests.specs import refused
@@ -59,7 +59,9 @@ def test_a_case_may_say_who_answers(study: Path) -> None:
     cases = run(str(study)).cases
     assert [each.method for each in cases.values()] == ["exact-mva", "exact-mva", "exact-mva", "schweitzer"]
     assert cases["by-schweitzer"].given == {"method": "schweitzer"}
-    assert cases["base"]["throughput[jobs]"] == solve(load("queueing-network/central-server"))["throughput[jobs]"]
+    central = load("queueing-network/central-server")
+    assert isinstance(central, QueueingNetwork)
+    assert cases["base"]["throughput[jobs]"] == solve(central)["throughput[jobs]"]
 
 
 def test_methods_are_an_axis(study: Path) -> None:
@@ -170,6 +172,8 @@ COMMANDS = {
     "solve central-server --set classes.jobs.population=1 --with convolution": "convolution: exact",
     "explain lazowska-mixed": "D[a,disk] = parameters.second / 6",
     "explain schwetman-switching": "D[b,one] = stations.one.service.b * V.b.one",
+    "explain lazowska-closed-classes": "X[a] = (D[b,cpu] + D[b,disk])/(",
+    "explain lazowska-closed-classes --latex": r"X_{\text{a}} &= \frac{D_{\text{b,cpu}} + D_{\text{b,disk}}}{",
     "explain bolch-8-4 --latex": r"D_{\text{jobs,one}} &=",
     "show queueing-network/bolch-8-3": "mean service time of a visit",
     "list queueing-network": "schwetman-terminals",
