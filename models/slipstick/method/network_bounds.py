@@ -19,12 +19,16 @@ __all__ = ["METHOD", "network_bounds"]
 
 METHOD = "bounds"
 
-KINDS: dict[str, Callable[[Network], Bounds]] = {
-    "asymptotic": asymptotic,
-    "balanced-job": balanced_job,
-    "proportional": proportional,
-    "geometric": geometric,
+KINDS: dict[str, tuple[Callable[[Network], Bounds], str]] = {
+    "asymptotic": (
+        asymptotic,
+        "at best one customer alone, or the slowest station always busy; at worst everybody waits for all others",
+    ),
+    "balanced-job": (balanced_job, "networks whose stations are all alike, slower and faster; holds in product form"),
+    "proportional": (proportional, "queues in proportion to the demands, or to their powers; holds in product form"),
+    "geometric": (geometric, "queues as geometric series of the demands; holds in product form"),
 }
+"""Each kind of bound, and what it says."""
 
 
 def network_bounds(model: QueueingNetwork) -> tuple[Answer, ...]:
@@ -45,7 +49,7 @@ def network_bounds(model: QueueingNetwork) -> tuple[Answer, ...]:
     if wrong:
         return (Answer(model.name, f"{METHOD}/asymptotic", failed=wrong[0]),)
     found, missing = [], []
-    for kind, bounds in KINDS.items():
+    for kind, (bounds, _) in KINDS.items():
         try:
             with np.errstate(all="ignore"):
                 low, high = bounds(arrays.network)
@@ -54,8 +58,8 @@ def network_bounds(model: QueueingNetwork) -> tuple[Answer, ...]:
         else:
             found.append((kind, _values(arrays, low[0].real, high[0].real)))
     return tuple(
-        Answer(model.name, f"{METHOD}/{kind}", values=values, notes=tuple(missing) if kind == "asymptotic" else ())
-        for kind, values in found
+        Answer(model.name, f"{METHOD}/{kind}", values=values, notes=(KINDS[kind][1], *(missing if not index else ())))
+        for index, (kind, values) in enumerate(found)
     )
 
 

@@ -14,7 +14,7 @@ from slipstick.expression.nodes import parameters
 from slipstick.method.closed_form import BLOCK
 from slipstick.method.network_answers import account, constants, notes_of, quantiles
 from slipstick.method.network_arrays import Arrays, Compiled, Values
-from slipstick.method.network_solvers import Outcome, outcome
+from slipstick.method.network_solvers import BEST, Outcome, outcome, preferred
 from slipstick.method.network_values import Measures, unit_of
 from slipstick.model.network import Customers, QueueingNetwork
 
@@ -115,7 +115,8 @@ class NetworkPoints:
             return self._alone(index).answer(0, point, given)
         name, point, given = self._form.model.name, point or {}, given or {}
         if self._outcome.wrong:
-            return Answer(name, self._form.method, failed=self._outcome.wrong[0], point=point, given=given)
+            method = preferred(self._arrays) if self._form.method == BEST else self._form.method
+            return Answer(name, method, failed=self._outcome.wrong[0], point=point, given=given)
         piece = self._outcome.pieces[0]
         compiled, network = self._form.compiled, self._arrays.network
         columns = {key: float(each[0].real) for key, each in self.columns().items() if not self._beyond(key)}

@@ -16,7 +16,7 @@ from slipstick.queueing.checks import EXACT, checked
 from slipstick.queueing.load import why_no_product_form
 from slipstick.queueing.network import Network, Solution
 
-__all__ = ["BEST", "SOLVERS", "Outcome", "Piece", "outcome", "outside"]
+__all__ = ["BEST", "SOLVERS", "Outcome", "Piece", "outcome", "outside", "preferred"]
 
 BEST = "best"
 
@@ -183,17 +183,26 @@ def _solved(arrays: Arrays, solver: str) -> Solution:
     return solution if lossy else checked(network, solution, EXACT if solution.exact else SETTLED)
 
 
-def _best(arrays: Arrays) -> tuple[str, Solution]:
-    """Solve as exactly as the network's kind and size allow, and say by whom."""
+def preferred(arrays: Arrays) -> str:
+    """Name the most exact method that a network's kind and size allow; a Markov chain may still be too large."""
     network = arrays.network
-    states = int((network.population + 1).prod(axis=1, dtype=float).max())
     in_form = not any(why_no_product_form(network, station) for station in range(len(network.stations)))
-    if in_form and not arrays.capacity.any():
-        chosen = "exact-mva" if states <= MOST_STATES else "linearizer"
+    if not in_form or arrays.capacity.any():
+        return "markov-chain"
+    states = (network.population + 1).prod(axis=1, dtype=float).max()
+    return "exact-mva" if states <= MOST_STATES else "linearizer"
+
+
+def _best(arrays: Arrays) -> tuple[str, Solution]:
+    """Solve by the preferred method, and say which it was."""
+    chosen = preferred(arrays)
+    if chosen != "markov-chain":
         return chosen, _solved(arrays, chosen)
     try:
-        return "markov-chain", _markov_chain(arrays, MOST_CHAINED)
+        return chosen, _markov_chain(arrays, MOST_CHAINED)
     except (NoAnswerError, ModelError):
+        if arrays.capacity.any():
+            raise
         return "linearizer", _solved(arrays, "linearizer")
 
 
