@@ -15,6 +15,7 @@ FOLDERS = {
     "workload": "workloads",
     "activity": "activities",
     "study": "studies",
+    "profile": "profiles",
 }
 """Folder of each kind of spec, in the shipped catalogue and in a folder ``specs`` of the user's."""
 

@@ -25,6 +25,7 @@ _MODELS = {
     "activity": ("slipstick.schema.activity", "ActivitySpec"),
     "machine": ("slipstick.schema.machine", "MachineSpec"),
     "network": ("slipstick.schema.machine", "NetworkSpec"),
+    "profile": ("slipstick.schema.profile", "ProfileSpec"),
     "study": ("slipstick.schema.study", "StudySpec"),
     "workload": ("slipstick.schema.workload", "WorkloadSpec"),
 }
@@ -58,7 +59,7 @@ class Library:
 
         Parameters
         ----------
-        kind : machine, network, workload, activity or study
+        kind : one of the kinds of the catalogue
         reference : name in the catalogue, or path of a file
         at_mark, at_path : where the reference is written, for problems with it
 
