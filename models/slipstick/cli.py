@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from slipstick.cli_measured import measured
+from slipstick.cli_measured import fit, measured
 from slipstick.console import DONE, NO_ANSWER, json_option, plain_problems, print_json
 from slipstick.errors import NoAnswerError, Problem, SlipstickError, SpecError
 
@@ -47,6 +47,7 @@ def cli() -> None:
       slipstick solve my-activity.yaml --set population.processors=16 --json
       slipstick explain dvsm/lock
       slipstick measured timings.csv
+      slipstick fit timings.csv --at 64,128
     """
 
 
@@ -223,6 +224,7 @@ def schema(kind: str) -> int:
 
 
 cli.add_command(measured)
+cli.add_command(fit)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

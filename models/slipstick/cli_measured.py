@@ -1,4 +1,4 @@
-"""The command that shows what measured runs say."""
+"""The commands that work on measured runs: what they say, and which model fits them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from slipstick.errors import Problem, SpecError, UnitError
 if TYPE_CHECKING:
     from slipstick.measure.runs import Runs
 
-__all__ = ["data_options", "measured", "read_data"]
+__all__ = ["data_options", "fit", "measured", "read_data"]
 
 _OPTIONS = (
     click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path)),
@@ -68,6 +68,53 @@ def measured(
     return NO_ANSWER if any(answer.failed for answer in found.answers) else DONE
 
 
+@click.command()
+@data_options
+@click.option("--model", "families", metavar="NAME,...", help="Families of models to fit. [all]")
+@click.option("--at", "wanted", metavar="P,...", default="", help="Processors to predict the time for.")
+@click.option("--seed", type=click.IntRange(0), default=1, help="Of the random streams of the intervals. [1]")
+@json_option
+def fit(
+    files: Sequence[Path], families: str | None, wanted: str, seed: int, region: str | None, as_json: bool, **told: Any
+) -> int:
+    """Fit models to measured times: how far the program scales, and how sure that is.
+
+    FILE is read as by `slipstick measured`; every repetition counts. Families: amdahl, usl, queue-1, queue-2,
+    phase-barrier, latency, power-log.
+
+    \b
+    Examples:
+      slipstick fit timings.csv --at 64,128
+      slipstick fit experiment.json --unit s --model usl,queue-1 --at 64
+    """
+    from slipstick.measure.fit.answers import EFFICIENT, fits
+    from slipstick.measure.fit.timings import timings_of
+    from slipstick.report.document import answer_document
+    from slipstick.report.fits_text import fits_text
+    from slipstick.report.measured_text import notes_text
+
+    unused = {told.pop("statistic"), told.pop("timer")} - {"median", None}
+    if unused:
+        _refuse("fit", "every repetition counts, as it was measured; leave out --statistic and --timer")
+    p = [float(_whole(word.strip(), "--at") or 1) for word in wanted.split(",") if word.strip()]
+    names = [name.strip() for name in families.split(",")] if families else None
+    runs = read_data(files, **told)
+    found = fits(timings_of(runs, region), names, p, seed)
+    if as_json:
+        print_json(
+            {
+                "answers": list(map(answer_document, found.answers)),
+                "verdict": found.verdict,
+                "warnings": list(found.warnings),
+                "notes": plain_problems(runs.notes),
+            }
+        )
+    else:
+        click.echo(fits_text(found.answers, found.verdict, found.warnings, EFFICIENT), nl=False)
+        click.echo(notes_text(runs.notes), nl=False, err=True)
+    return DONE
+
+
 def read_data(
     files: Sequence[Path],
     format_: str | None,
@@ -109,11 +156,11 @@ def _mapping(text: str) -> tuple[str, str]:
     return ours.strip(), theirs.strip()
 
 
-def _whole(word: str | None) -> int | None:
+def _whole(word: str | None, option: str = "--processors") -> int | None:
     if word is None:
         return None
     if not (word.isascii() and word.isdigit() and 0 < int(word[:12]) <= 100_000_000):
-        _refuse("--processors", f"write a whole number from 1 to 100,000,000; got {word!r}")
+        _refuse(option, f"write a whole number from 1 to 100,000,000; got {word!r}")
     return int(word)
 
 

@@ -8,7 +8,7 @@ from slipstick.answer import Answer, Value
 from slipstick.errors import Problem
 from slipstick.report.words import ascii_only, fraction, percent, plain_table, quantity, wrapped
 
-__all__ = ["measured_text", "notes_text"]
+__all__ = ["amount", "measured_text", "notes_text"]
 
 _INDENT = "  "
 _LOST = "processors_lost["
@@ -42,12 +42,12 @@ def notes_text(notes: Iterable[Problem]) -> str:
 
 def _times(answers: Sequence[Answer], statistic: str) -> str:
     wanted = [
-        ("time", "time", _quantity),
+        ("time", "time", amount),
         ("speedup", "speed-up", _ratio),
         ("measured_speedup", "T_1 / T_N", _ratio),
         ("relative_speedup", "speed-up over the smallest", _ratio),
         ("efficiency", "efficiency", _percent),
-        ("latency", "latency", _quantity),
+        ("latency", "latency", amount),
         ("load_balance", "load balance", _percent),
         ("communication_efficiency", "communication", _percent),
     ]
@@ -131,7 +131,7 @@ def _checked(answers: Sequence[Answer]) -> str:
         return ""
     one = drifts[0][0].values["one_processor_time"]
     rows = [
-        [*_place(answer, False), _quantity(answer.values["one_processor_estimate"]), percent(drift, 2, signed=True)]
+        [*_place(answer, False), amount(answer.values["one_processor_estimate"]), percent(drift, 2, signed=True)]
         for answer, drift in drifts
     ]
     table = plain_table(["p", "N T_N - W_N", "against T_1"], rows, range(3))
@@ -142,7 +142,7 @@ def _checked(answers: Sequence[Answer]) -> str:
         words = "more work is done with N processors than with one, or something is lost that was not measured"
     else:
         words = "less work is done with N processors than with one, or waits are counted twice"
-    return f"the assumptions: T_1 = {_quantity(one)} measured\n\n{table}\n\n{wrapped(f'Within {percent(abs(worst), 2)}: {words}.')}"
+    return f"the assumptions: T_1 = {amount(one)} measured\n\n{table}\n\n{wrapped(f'Within {percent(abs(worst), 2)}: {words}.')}"
 
 
 def _failed(answers: Sequence[Answer]) -> str:
@@ -171,7 +171,7 @@ def _number(value: float | str) -> float:
     return float(value)
 
 
-def _quantity(value: Value | None) -> str:
+def amount(value: Value | None) -> str:
     """Write a quantity; times from seconds to a day stay in seconds, to be compared."""
     if value is None or value.value is None:
         return ""
@@ -190,4 +190,4 @@ def _percent(value: Value | None) -> str:
 def _spread(value: Value | None) -> str:
     if value is None or value.low is None:
         return ""
-    return f"{_quantity(Value(value.low, value.unit))} to {_quantity(Value(value.high, value.unit))}"
+    return f"{amount(Value(value.low, value.unit))} to {amount(Value(value.high, value.unit))}"

@@ -37,6 +37,10 @@ def _shared(timings: Timings) -> Array:
     return np.ones(len(timings)) if timings.each else timings.p
 
 
+def _over(timings: Timings) -> str:
+    return "" if timings.each else " / p"
+
+
 _SINGLE = Letter("single", "s", "time on one processor")
 
 
@@ -50,7 +54,7 @@ def _amdahl(timings: Timings) -> Iterator[Form]:
         return _ratios(at, [np.ones(len(at)), at.p - 1])
 
     letters = (_SINGLE, Letter("serial", "1", "part of the work that only one processor at a time can do", 1.0))
-    yield Form("amdahl", "T = single (1 + serial (p - 1)) / p", letters, time, starts)
+    yield Form("amdahl", f"T = single (1 + serial (p - 1)){_over(timings)}", letters, time, starts)
 
 
 def _usl(timings: Timings) -> Iterator[Form]:
@@ -67,7 +71,8 @@ def _usl(timings: Timings) -> Iterator[Form]:
         Letter("contention", "1", "part of the work that queues", 1.0),
         Letter("coherency", "1", "cost of keeping each pair of processors consistent"),
     )
-    yield Form("usl", "T = single (1 + contention (p - 1) + coherency p (p - 1)) / p", letters, time, starts)
+    text = f"T = single (1 + contention (p - 1) + coherency p (p - 1)){_over(timings)}"
+    yield Form("usl", text, letters, time, starts)
 
 
 def _ratios(at: Timings, columns: list[Array]) -> list[Array]:
@@ -97,7 +102,7 @@ def _closed_queue(stations: int) -> Callable[[Timings], Iterator[Form]]:
             Letter(f"service{each or ''}", "s", "time at a station that serves one at a time")
             for each in (range(1, stations + 1) if stations > 1 else [0])
         )
-        text = "T = cycle of a closed queueing network, / p for shared work"
+        text = f"T = cycle of a closed queueing network{_over(timings)}"
         yield Form(
             f"queue-{stations}", text, (Letter("outside", "s", "time outside the stations"), *demands), time, starts
         )
