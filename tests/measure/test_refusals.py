@@ -369,6 +369,11 @@ ODD: dict[str, tuple[str, Hints, str]] = {
         Hints(),
         "x.csv:3:1: time: time at p = 2 is there 2 times without a number; taken as repetitions",
     ),
+    "mixed units": (
+        f"{HEAD}1,,,time,s,2,\n2,,,time,ms,1200,\n",
+        Hints(),
+        "x.csv:3:1: time: is in ms here and in s before; each is taken as it says",
+    ),
     "superlinear": (
         "p,time [s]\n2,4\n1,10\n",
         Hints(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from slipstick.errors import did_you_mean
 from slipstick.measure.reading import Reading, Where, metric_name
@@ -38,11 +38,13 @@ class Header:
     place : index of each of our columns
     values : by index, the metric (None: see column metric) and the unit in the header
     names : of all columns, as written
+    units : the units that each metric had so far
     """
 
     place: Mapping[str, int]
     values: Mapping[int, tuple[str | None, str | None]]
     names: Sequence[str]
+    units: dict[str, list[str]] = field(default_factory=dict)
 
 
 def looks_tidy(reading: Reading) -> bool:
@@ -165,6 +167,9 @@ def _row(reading: Reading, line: int, header: Header, cells: Sequence[str]) -> N
         if column is not None and not cells[index].strip():
             continue  # a metric that was not measured in this run
         name = column or metric or "time"
+        if unit and unit not in (before := header.units.setdefault(metric_name(name), [unit])):
+            reading.odd(line, name, f"is in {unit} here and in {before[0]} before; each is taken as it says")
+            before.append(unit)
         reading.add(line, where, name, cells[index], unit or in_header)
 
 
