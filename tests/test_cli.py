@@ -157,11 +157,17 @@ WRONG = [
     (["show", "machine/x"], "x:1:1: there is no machine 'x'; known: rs6000-43p-atm, rs6000-43p-fast-ethernet"),
     (
         ["show", "x"],
-        "command line:1:1: there is no kind 'x'; known: machine, network, workload, activity, queueing-network, study",
+        (
+            "command line:1:1: there is no kind 'x'; known: machine, network, workload, activity, queueing-network, study, "
+            "profile"
+        ),
     ),
     (
         ["list", "x"],
-        "command line:1:1: there is no kind 'x'; known: machine, network, workload, activity, queueing-network, study",
+        (
+            "command line:1:1: there is no kind 'x'; known: machine, network, workload, activity, queueing-network, study, "
+            "profile"
+        ),
     ),
     (["run", "x"], "x:1:1: there is no study 'x'; known: agreement, "),
     (["check"], "command line:1:1: Missing argument 'FILES...'."),

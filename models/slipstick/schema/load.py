@@ -25,6 +25,7 @@ _MODELS = {
     "activity": ("slipstick.schema.activity", "ActivitySpec"),
     "machine": ("slipstick.schema.machine", "MachineSpec"),
     "network": ("slipstick.schema.machine", "NetworkSpec"),
+    "profile": ("slipstick.schema.profile", "ProfileSpec"),
     "queueing-network": ("slipstick.schema.queueing", "QueueingNetworkSpec"),
     "study": ("slipstick.schema.study", "StudySpec"),
     "workload": ("slipstick.schema.workload", "WorkloadSpec"),
