@@ -26,6 +26,9 @@ Solver = Callable[[Arrays], Solution]
 MOST_LISTED = 100
 """Up to so many customers the probabilities of every number present are worked out."""
 
+MOST_NUMBERS = 1_000_000
+"""Probabilities up to which a sweep has them as well."""
+
 MOST_STATES = 1_000_000
 """Vectors of populations up to which exact answers are the default."""
 
@@ -40,8 +43,14 @@ def _exact_mva(arrays: Arrays) -> Solution:
     from slipstick.queueing.exact import exact
 
     network = arrays.network
-    few = network.points == 1 and int(network.population.sum()) <= MOST_LISTED
-    return exact(network, marginals=few)
+    most = int(network.population.sum(axis=1).max(initial=0))
+    numbers = network.points * len(network.stations) * (most + 1)
+    return exact(network, marginals=most <= MOST_LISTED and numbers <= MOST_NUMBERS and not _perturbed(network))
+
+
+def _perturbed(network: Network) -> bool:
+    """Say whether derivatives are asked for, which are of times and rates alone."""
+    return bool(np.iscomplexobj(network.service))
 
 
 def _convolution(arrays: Arrays) -> Solution:
