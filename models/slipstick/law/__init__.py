@@ -18,6 +18,8 @@ from slipstick.law import (
     pipeline,
     priority,
     ring,
+    scalability,
+    speedup,
     station,
 )
 from slipstick.law.law import Law
@@ -37,6 +39,8 @@ FAMILIES = (
     pipeline,
     priority,
     ring,
+    scalability,
+    speedup,
     station,
 )
 """The modules that hold the laws, one for each family."""

@@ -61,6 +61,7 @@ COMBINING_TREE_BARRIER = Law(
     equation=lambda processors, fan, update, notice: ceil_log(processors, fan) * (fan * update + (fan - 1) * notice),
     holds=lambda processors, fan, update, notice: (
         compare(fan, ">=", 2),
+        whole(fan),
         *_met(processors, update=update, notice=notice),
     ),
     source="Yew, Tzeng and Lawrie, IEEE Transactions on Computers C-36(4), 1987",
