@@ -366,7 +366,8 @@ def test_every_raise_of_the_engine_has_its_text_in_the_table() -> None:
     found = {pattern: sorted(root.glob(pattern)) for pattern in SOURCES}
     assert all(found.values()), "a module has moved"
     for path in (path for paths in found.values() for path in paths):
-        raises = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Raise)]
+        # Passing an error on is no message of its own.
+        raises = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Raise) and node.exc]
         lines = {line for name, line in reached if name == str(path)}
         for node in raises:
             ours = not ast.unparse(node).startswith("raise TypeError")
