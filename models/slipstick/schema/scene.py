@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from slipstick.errors import Problem, SpecError, UnknownNameError, did_you_mean
 from slipstick.law import ALL as LAWS
-from slipstick.method.names import ACTIVITY, NAMES
+from slipstick.method.names import ACTIVITY, BOUNDS, NAMES
 from slipstick.program import PROGRAMS
 from slipstick.schema.catalogue import names
 from slipstick.schema.how import METHOD, How, how, says_how
@@ -129,11 +129,12 @@ def _file_scene(
 
 
 def _check_method(scene: Scene, settings: Settings) -> None:
-    """Refuse a method that does not answer for such a model."""
-    known = NAMES.get(scene.kind, NAMES[ACTIVITY])
+    """Refuse a method that does not answer for such a model, or at one point only."""
+    known = [name for name in NAMES.get(scene.kind, NAMES[ACTIVITY]) if name != BOUNDS]
     if scene.how.method is not None and scene.how.method not in known:
-        words = UnknownNameError(f"method for {scene.name}", scene.how.method, known)
-        raise _problem(settings[METHOD], METHOD, str(words))
+        hint = did_you_mean(scene.how.method, known)
+        why = f"no method {scene.how.method!r} answers for {scene.name} at many points{hint}"
+        raise _problem(settings[METHOD], METHOD, why)
 
 
 def _refuse_machine(what: str, settings: Settings) -> None:
