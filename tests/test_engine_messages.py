@@ -196,7 +196,8 @@ ACTIVITIES = [
 SYSTEMS = [
     bad(lambda: Station(servers=0), "a station needs at least 1 server, got 0"),
     bad(lambda: Station(discipline="lifo"), "there is no discipline 'lifo'; known: fcfs, ps"),
-    bad(lambda: Lock("spin"), "there is no lock 'spin'; known: fifo"),
+    bad(lambda: Lock("spin"), "there is no lock 'spin'; known: fifo, tas, ttas, ticket, array, mcs"),
+    bad(lambda: Lock("tas", back_off="grow"), "there is no back-off 'grow'; known: none, constant, exponential"),
     bad(lambda: grouped({}), "groups of processors are needed, at least one"),
     bad(lambda: Meeting("centre"), "there is no barrier 'centre'; did you mean 'central'?"),
     bad(

@@ -12,22 +12,23 @@ from slipstick.expression.dimension import Dimension
 from slipstick.expression.nodes import Expr, Parameter
 from slipstick.law import ALL as LAWS
 from slipstick.law import Law
-from slipstick.model.machine import Line, Machine, Network, SizeRange
 from slipstick.model.system import Model
 from slipstick.model.technology import scaled
 from slipstick.program import PROGRAMS, Program
 from slipstick.schema.activity import ActivitySpec, Factors
 from slipstick.schema.bind_activity import ActivityReader
 from slipstick.schema.bind_formula import read_formula
+from slipstick.schema.bind_machine import machine_of
 from slipstick.schema.describe import Entry, entries, parameters_of, with_sources
-from slipstick.schema.machine import MachineSpec, NetworkSpec
+from slipstick.schema.machine import MachineSpec
 from slipstick.schema.nodes import canonical, split
 from slipstick.schema.quantity import Formula, Given
 from slipstick.schema.scalars import short
 from slipstick.schema.scene import Scene
+from slipstick.schema.shared_memory import SharedMemorySpec
 from slipstick.schema.validate import problem
 
-__all__ = ["Bound", "bind", "machine_of"]
+__all__ = ["Bound", "bind"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,38 +95,6 @@ def _defaults(scene: Scene, found: Mapping[str, Entry]) -> dict[str, Entry]:
     }
 
 
-def machine_of(spec: MachineSpec, name: str = "", prefix: str = "machine") -> Machine:
-    """Read a checked machine spec as expressions over its paths."""
-    at = parameters_of({each.path: each for each in entries(spec, prefix)})
-    return Machine(
-        name=name or spec.title,
-        processors=at[f"{prefix}.processors.count"],
-        speed=at[f"{prefix}.processors.speed"],
-        page=at[f"{prefix}.memory.page"],
-        signal=at[f"{prefix}.system.signal"],
-        network=_network(spec.network, at, f"{prefix}.network"),
-    )
-
-
-def _network(spec: NetworkSpec, at: Mapping[str, Parameter], prefix: str) -> Network:
-    ranges = []
-    for name, each in spec.protocol.ranges.items():
-        path = f"{prefix}.protocol.ranges.{name}"
-        total = Line(at[f"{path}.total.fixed"], at[f"{path}.total.per_byte"])
-        ranges.append(SizeRange(name, at[f"{path}.up_to"] if each.up_to else None, total))
-    return Network(
-        name=spec.title,
-        protocol_added=at[f"{prefix}.protocol.added"],
-        ranges=tuple(ranges),
-        wire_per_byte=at[f"{prefix}.wire.per_byte"],
-        wire_added=at[f"{prefix}.wire.added"],
-        adapter=at[f"{prefix}.adapter"],
-        switch=at[f"{prefix}.switch"],
-        switches=at[f"{prefix}.switches"],
-        medium=spec.medium,
-    )
-
-
 def _build(scene: Scene, spec: BaseModel, parameters: Mapping[str, Parameter]) -> Model | Law:
     if scene.kind == "law":
         return LAWS[scene.name.removeprefix("law/")]
@@ -134,7 +103,7 @@ def _build(scene: Scene, spec: BaseModel, parameters: Mapping[str, Parameter]) -
         return scaled(model, _factors(spec.technology, parameters))
     program = PROGRAMS[scene.name]
     machine = getattr(spec, "machine")  # noqa: B009  # the form is made at run time
-    assert isinstance(machine, MachineSpec)
+    assert isinstance(machine, MachineSpec | SharedMemorySpec)
     inputs = _inputs(program, scene, spec, parameters)
     model = program.on(machine_of(machine), **inputs)
     return scaled(model, _factors(getattr(spec, "technology"), parameters))  # noqa: B009
@@ -146,9 +115,9 @@ def _factors(spec: Factors, parameters: Mapping[str, Parameter]) -> dict[str, Ex
 
 def _inputs(
     program: Program, scene: Scene, spec: BaseModel, parameters: Mapping[str, Parameter]
-) -> dict[str, Expr | tuple[Expr, ...]]:
+) -> dict[str, Expr | tuple[Expr, ...] | str]:
     """Give each input that is set: a parameter, a list of them, or a formula over the others."""
-    made: dict[str, Expr | tuple[Expr, ...]] = {}
+    made: dict[str, Expr | tuple[Expr, ...] | str] = {}
     formulas: dict[str, tuple[Formula, Dimension]] = {}
     for each in program.inputs:
         value = getattr(spec, each.name)
@@ -156,6 +125,8 @@ def _inputs(
             formulas[each.name] = (value, each.dimension)
         elif isinstance(value, Given):
             made[each.name] = parameters[each.name]
+        elif isinstance(value, str):
+            made[each.name] = value
         elif isinstance(value, list):
             made[each.name] = tuple(parameters[f"{each.name}.{index}"] for index in range(len(value)))
     known: dict[str, Expr] = dict(parameters)

@@ -9,14 +9,16 @@ from pydantic import BaseModel
 
 from slipstick.errors import Problem, SpecError, UnknownNameError, did_you_mean
 from slipstick.law import ALL as LAWS
-from slipstick.program import PROGRAMS
+from slipstick.model.shared_memory import SharedMemory
+from slipstick.program import PROGRAMS, Program
 from slipstick.schema.catalogue import names
-from slipstick.schema.load import Library
+from slipstick.schema.load import Library, machine_spec
 from slipstick.schema.nodes import Entry, Mark, Node, Scalar, Table, at, from_plain, replace, split
+from slipstick.schema.shared_memory import SharedMemorySpec
 from slipstick.schema.validate import validate
 from slipstick.schema.workload import WorkloadSpec, law_scene, program_scene
 
-__all__ = ["REFERENCES", "Scene", "Settings", "model_names", "stage"]
+__all__ = ["REFERENCES", "Scene", "Settings", "machines_for", "model_names", "stage"]
 
 REFERENCES = ("model", "workload", "machine")
 """Paths that name a whole spec; the rest are values inside."""
@@ -81,14 +83,36 @@ def model_names() -> list[str]:
     return [*PROGRAMS, *names("activity"), *(f"law/{name}" for name in LAWS)]
 
 
+def machines_for(program: Program) -> list[str]:
+    """List the machines of the catalogue that a program runs on."""
+    library = Library()
+    return [name for name in names("machine") if _fits(program, library.load("machine", name))]
+
+
+def _fits(program: Program, machine: Node) -> bool:
+    return (machine_spec(machine) is SharedMemorySpec) == (program.machine is SharedMemory)
+
+
+def _check_fits(program: Program, reference: Node, machine: Node) -> None:
+    """Refuse a machine of the other kind as such, not key by key."""
+    if not _fits(program, machine):
+        wanted, got = "shared memory (an interconnect)", "a network"
+        if program.machine is not SharedMemory:
+            wanted, got = got, wanted
+        fitting = ", ".join(machines_for(program))
+        why = f"{program.name} runs on a machine with {wanted}, and this one has {got}; name one of {fitting}"
+        raise _problem(reference, "machine", why)
+
+
 def _program_scene(name: str, settings: Settings, values: Settings, library: Library) -> Scene:
     mark = settings["model"].mark if "model" in settings else Mark("", 1, 1)
     if "machine" not in settings:
         _refuse_mistyped("machine", settings)
-        raise _problem(
-            settings.get("model"), "machine", f"{name} runs on a machine; name one of {', '.join(names('machine'))}"
-        )
-    entries = {"machine": Entry(settings["machine"].mark, _machine(settings["machine"], library))}
+        fitting = ", ".join(machines_for(PROGRAMS[name]))
+        raise _problem(settings.get("model"), "machine", f"{name} runs on a machine; name one of {fitting}")
+    machine = _machine(settings["machine"], library)
+    _check_fits(PROGRAMS[name], settings["machine"], machine)
+    entries = {"machine": Entry(settings["machine"].mark, machine)}
     if "workload" in settings:
         entries.update(_inputs(name, settings["workload"], library))
     tree = _laid_over(Table(entries, mark), values, library)

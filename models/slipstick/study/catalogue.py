@@ -14,7 +14,7 @@ from slipstick.schema.describe import Entry, entries, with_sources
 from slipstick.schema.load import Library, spec_model
 from slipstick.schema.nodes import Mark, Scalar, at, plain
 from slipstick.schema.quantity import Given
-from slipstick.schema.scene import stage
+from slipstick.schema.scene import machines_for, stage
 from slipstick.schema.validate import validate
 
 __all__ = ["KINDS", "Listed", "Shown", "listed", "shown"]
@@ -85,7 +85,7 @@ def shown(name: str) -> Shown:
         raise UnknownNameError("entry of that name; write KIND/NAME:", kind, [f"{kind}/{each}" for each in names(kind)])
     library = Library()
     tree = library.load(kind, rest)
-    spec = validate(spec_model(kind), tree)
+    spec = validate(spec_model(kind, tree), tree)
     source = getattr(spec, "source", "")
     found = (
         _workload_entries(rest)
@@ -136,16 +136,19 @@ def _law(name: str) -> Shown:
 
 
 def _workload_entries(name: str) -> dict[str, Entry]:
-    """Read a workload's inputs as its program does, on any machine."""
+    """Read a workload's inputs as its program does, on any machine that it runs on."""
     mark = Mark(name, 1, 1)
+    tree = Library().load("workload", name)
+    program = PROGRAMS.get(str(plain(at(tree, ["model"]) or tree)))
+    machine = machines_for(program)[0] if program else names("machine")[0]
     scene = stage(
         {
             "workload": Scalar(name, name, mark, quoted=True),
-            "machine": Scalar(names("machine")[0], "", mark, quoted=True),
+            "machine": Scalar(machine, "", mark, quoted=True),
         },
         Library(),
     )
-    source = at(Library().load("workload", name), ["source"])
+    source = at(tree, ["source"])
     words = str(plain(source)) if source is not None else ""
     return {
         path: Entry(path, each.given, each.meaning, each.source or words)

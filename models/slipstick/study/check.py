@@ -38,7 +38,7 @@ def check_file(path: Path) -> str:
     """
     library = Library()
     kind, tree = library.open(path)
-    spec = validate(spec_model(kind), tree)
+    spec = validate(spec_model(kind, tree), tree)
     if kind in ("activity", "workload", "study"):
         # A machine or a network is whole by now; the others are also built, which takes more to import.
         from slipstick.schema.bind import bind
