@@ -69,15 +69,20 @@ cycle: [{hold: door, body: [{name: inside, delay: 9 s}]}]
 
 
 def test_a_lock_reads_as_it_is_written(tmp_path: Path) -> None:
-    for name, text in (("mine", TEXT), ("again", "")):
-        path = tmp_path / f"{name}.yaml"
-        path.write_text(text or dump(model))
-        model = load(f"activity/{path}")
-        assert isinstance(model, Model)
+    first = read(tmp_path / "mine.yaml", TEXT)
+    again = read(tmp_path / "again.yaml", dump(first))
+    for model in (first, again):
         lock = model.resources["door"]
         assert isinstance(lock, Lock)
         assert (lock.kind, lock.word, lock.back_off) == ("tas", "bus", "exponential")
         assert solve(model)["time"] == 13.0
+
+
+def read(path: Path, text: str) -> Model:
+    path.write_text(text)
+    model = load(f"activity/{path}")
+    assert isinstance(model, Model)
+    return model
 
 
 @pytest.mark.parametrize(
