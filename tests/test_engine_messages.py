@@ -30,6 +30,7 @@ from slipstick.expression.nodes import (
     sqrt,
     substitute,
 )
+from slipstick.expression.special import erlang_b
 from slipstick.expression.tape import Tape
 from slipstick.law import ALL
 from slipstick.law.law import Law, Row, Symbol
@@ -129,6 +130,7 @@ EXPRESSION = [
     bad(lambda: compare(N, "=", 3), "there is no relation '='; write one of <= >= < > == !="),
     bad(lambda: Tape([T * N]).run({"m": 1.0, "k": 2.0}), "no parameter is named m, k; there are t, n"),
     bad(lambda: Tape([NAMELESS]).run({}), "parameter x has no value"),
+    bad(lambda: Tape([erlang_b(1, 1e8)]).run({}), "erlang_b counts to 10,000,000 at most, got 1e+08"),
     bad(
         lambda: Tape([T * N]).run({"t": np.ones(2), "n": np.ones(3)}),
         "varied parameters must have equally many points, got [2, 3]",

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.expression.levels import check_radix
+from slipstick.expression.special_kernels import SPECIAL_ADJOINT, SPECIAL_KERNELS
 
 __all__ = ["ADJOINT", "KERNELS", "Array"]
 
@@ -86,6 +87,7 @@ KERNELS: dict[str, Kernel] = {
     "ceil_log": _ceil_log,
     "power": _power,
     "select": _select,
+    **SPECIAL_KERNELS,
 }
 """Each writes its result into `out`, which may not be one of several operands it still has to read."""
 
@@ -126,6 +128,7 @@ ADJOINT: dict[str, Adjoint] = {
     "ceil_log": lambda args, value, bar: [None, None],
     "power": _power_adjoint,
     "select": _select_adjoint,
+    **SPECIAL_ADJOINT,
 }
 """From operands, value and the derivative of the result, the derivative by each operand.
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from slipstick.expression.nodes import Booked, Expr, Number, Operation, Parameter, operands, walk
+from slipstick.expression.special_symbolic import SPECIAL_RULES
 
 __all__ = ["latex", "to_sympy"]
 
@@ -103,4 +104,5 @@ _RULES: dict[str, Callable[[Any, list[Any]], Any]] = {
     "sqrt": lambda sympy, args: sympy.sqrt(args[0]),
     "ceil_log": _levels,
     "select": _ranges,
+    **SPECIAL_RULES,
 }

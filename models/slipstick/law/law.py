@@ -63,11 +63,12 @@ class Law:
     title : one line
     gives : the symbol on the left
     symbols : the symbols on the right
-    equation : the right-hand side, from the symbols by name; plain arithmetic, so it takes arrays too
+    equation : the right-hand side, from the symbols by name; where it is plain arithmetic it takes arrays too
     source : author, year, page or equation
     rows : values to hold the law against
     holds : from the same parameters, the conditions under which the law holds
-    note : what it leaves out, if anything
+    note : what it leaves out, if anything; of an approximation, its usual error
+    exact : false for an approximation of the system it speaks of
 
     A law called with numbers or arrays gives numbers or arrays; called with expressions it gives an
     expression, so models are built from laws.
@@ -88,6 +89,7 @@ class Law:
     rows: tuple[Row, ...]
     holds: Callable[..., tuple[Comparison, ...]] = lambda **_: ()
     note: str = ""
+    exact: bool = True
     right: Expr = field(init=False, repr=False, compare=False)
     conditions: tuple[Comparison, ...] = field(init=False, repr=False, compare=False)
 

@@ -1,0 +1,222 @@
+"""How the special functions are computed over arrays, and their derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import factorial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slipstick.errors import ModelError
+
+__all__ = ["SPECIAL_ADJOINT", "SPECIAL_KERNELS"]
+
+Array = NDArray[np.float64]
+Kernel = Callable[[Sequence[Array], Array], object]
+Adjoint = Callable[[Sequence[Array], Array, Array], Sequence["Array | None"]]
+
+MOST = 10_000_000
+"""Servers, stages and the like that are counted one by one."""
+
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
+# h(y) = coth(y/2)/2 - 1/y = sum_k B_2k y^(2k-1) / (2k)!: ten terms reach the last bit for |y| <= 1.
+_SLOPES = tuple(number / factorial(2 * k) for k, number in enumerate(_BERNOULLI, 1))
+_CURVES = tuple((2 * k - 1) * each for k, each in enumerate(_SLOPES, 1))
+
+
+def _pow(args: Sequence[Array], out: Array) -> None:
+    # Of one length, because NumPy takes a short cut, with other last bits, where one exponent holds for all.
+    base, exponent = (np.ascontiguousarray(np.broadcast_to(arg, out.shape)) for arg in args)
+    np.power(base, exponent, out=out)
+
+
+def _pow_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
+    base, exponent = args
+    # 0^0 is 1, and its derivative by the base is 0 like that of any constant.
+    slope = np.where(exponent == 0.0, 0.0, exponent * np.power(base, exponent - 1.0))
+    return [bar * slope, np.where(value == 0.0, 0.0, bar * value * np.log(np.where(base > 0.0, base, 1.0)))]
+
+
+def _geometric_sum(args: Sequence[Array], out: Array) -> None:
+    step = np.log(args[0])
+    np.divide(np.expm1(args[1] * step), np.expm1(step), out=out)
+    np.copyto(out, args[1], where=step == 0.0)
+
+
+def _geometric_sum_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
+    mean = np.empty(np.shape(bar))
+    _geometric_mean([args[0], args[1] - 1.0], mean)
+    return [bar * value * mean / args[0], None]
+
+
+def _series(terms: Sequence[float], square: Array) -> Array:
+    total = np.zeros_like(square)
+    for term in reversed(terms):
+        total = total * square + term
+    return total
+
+
+def _geometric_mean(args: Sequence[Array], out: Array) -> None:
+    step, most = np.broadcast_arrays(np.log(args[0]), args[1])
+    count = most + 1.0
+    small, wide = np.abs(step), np.abs(step) * count
+    # Far from 1: r / (1 - r) - (K+1) r^(K+1) / (1 - r^(K+1)), from whichever side has r < 1.
+    low = 1.0 / np.expm1(small) - count / np.expm1(wide)
+    far = np.where(step < 0.0, low, most - low)
+    # Near 1 the two terms cancel; what is left of them is K/2 and an odd series.
+    near = most / 2.0 + step * (count**2 * _series(_SLOPES, wide**2) - _series(_SLOPES, small**2))
+    out[...] = np.where(most <= 0.0, 0.0, np.where(wide > 1.0, far, near))
+
+
+def _geometric_mean_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
+    step, count = np.abs(np.log(args[0])), args[1] + 1.0
+    wide = step * count
+    far = (0.5 / np.sinh(step / 2.0)) ** 2 - (count * 0.5 / np.sinh(np.minimum(wide, 1400.0) / 2.0)) ** 2
+    near = count**2 * _series(_CURVES, wide**2) - _series(_CURVES, step**2)
+    return [bar * np.where(wide > 1.0, far, near) / args[0], None]
+
+
+def _counted(what: str, count: Array) -> None:
+    worst = float(np.max(count, initial=0.0))
+    if not worst <= MOST:
+        raise ModelError(f"{what} counts to {MOST:,} at most, got {worst:g}")
+
+
+def _inverse_loss(ratio: Callable[[Array], Array], first: Array, servers: Array, out: Array) -> None:
+    """Run I_k = 1 + ratio(k) I_{k-1} up to k = servers, from I = 1 at k = first.
+
+    Counting from the end lets each point have its own number of servers: the ratio at 0 is 0, and I is 1 until then.
+    """
+    whole = not np.any(first)
+    out[...] = 1.0
+    for back in range(int(np.max(servers - first, initial=0.0)) - 1, -1, -1):
+        k = np.maximum(servers - back, 0.0)
+        out *= ratio(k if whole else k * (k > first))
+        out += 1.0
+        if back % 256 == 0 and np.isinf(out).all():
+            break
+
+
+def _first(largest: Array, servers: Array) -> Array:
+    """Tell where to begin: terms of the sum fall off as exp(-i^2 / 2c) below the largest, so nine widths are enough."""
+    begin = np.floor(largest - 9.0 * np.sqrt(largest) - 40.0)
+    return np.where((servers < 1000.0) | (begin < 0.0), 0.0, begin)
+
+
+def _erlang_b(args: Sequence[Array], out: Array) -> None:
+    load, servers = args
+    _counted("erlang_b", servers)
+    each = 1.0 / load
+    _inverse_loss(lambda k: k * each, _first(np.minimum(load, servers), servers), servers, out)
+    np.divide(1.0, out, out=out)
+
+
+def _erlang_b_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
+    load, servers = args
+    return [bar * value * (servers / load - 1.0 + value), None]
+
+
+def _engset(args: Sequence[Array], out: Array) -> None:
+    load, servers, sources = args
+    _counted("engset", servers)
+    first = _first(np.minimum(servers, (sources + 1.0) * load / (1.0 + load)), servers)
+    _inverse_loss(lambda k: k / (load * (sources - k + 1.0)), first, servers, out)
+    np.divide(1.0, out, out=out)
+
+
+def _engset_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
+    load, servers, sources = args
+    busy = load * (sources - (sources - servers) * value) / (1.0 + load)
+    return [bar * value * (servers - busy) / load, None, None]
+
+
+def _after(rate: Array, inputs: Array, outputs: Array) -> Array:
+    """Give the rate behind one stage; by logarithms, because 1 - m/b loses a small m."""
+    result: Array = -np.expm1(inputs * np.log1p(-rate / outputs))
+    return result
+
+
+def _through(rate: Array, inputs: Array, outputs: Array, stages: Array) -> tuple[Array, Array]:
+    """Give the rate behind the stages and its derivative."""
+    _counted("drop_stages", stages)
+    slope = np.ones(np.broadcast_shapes(*(np.shape(each) for each in (rate, inputs, outputs, stages))))
+    rate = rate * slope
+    for stage in range(int(np.max(stages, initial=0.0))):
+        going = stages > stage
+        kept = np.exp((inputs - 1.0) * np.log1p(-rate / outputs)) * inputs / outputs
+        slope = np.where(going, slope * kept, slope)
+        rate = np.where(going, _after(rate, inputs, outputs), rate)
+    return rate, slope
+
+
+def _drop_stages(args: Sequence[Array], out: Array) -> None:
+    rate, inputs, outputs, stages = args
+    if len(stages) > 1:
+        out[...] = _through(rate, inputs, outputs, stages)[0]
+        return
+    _counted("drop_stages", stages)
+    out[...] = rate
+    # The common case, many points of one network: three passes a stage, in place.
+    for _ in range(int(stages[0])):
+        np.multiply(out, -1.0 / outputs, out=out)
+        np.log1p(out, out=out)
+        np.multiply(out, inputs, out=out)
+        np.expm1(out, out=out)
+        np.negative(out, out=out)
+
+
+def _drop_stages_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
+    return [bar * _through(*args)[1], None, None, None]
+
+
+def _retried_rate(args: Sequence[Array], out: Array) -> None:
+    rate, inputs, outputs, stages = args
+    fan = np.power(outputs / inputs, stages)
+    found = np.array(np.broadcast_to(rate, out.shape))
+    going = np.ones(out.shape, dtype=bool)
+    # The balance is concave and rises: Newton's steps from below stay below, until rounding stops them.
+    for _ in range(60):
+        behind, slope = _through(found, inputs, outputs, stages)
+        lacking = rate * (1.0 - found) - fan * behind * (1.0 - rate)
+        step = lacking / (fan * slope * (1.0 - rate) + rate)
+        # Each point stops for itself, so that a sweep has the bits of its points.
+        going &= np.abs(step) > 1e-15 * found
+        if not going.any():
+            break
+        found = np.where(going, np.minimum(found + step, 1.0), found)
+    out[...] = found
+
+
+def _retried_rate_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
+    rate, inputs, outputs, stages = args
+    fan = np.power(outputs / inputs, stages)
+    behind, slope = _through(value, inputs, outputs, stages)
+    return [bar * (fan * behind + 1.0 - value) / (fan * slope * (1.0 - rate) + rate), None, None, None]
+
+
+SPECIAL_KERNELS: dict[str, Kernel] = {
+    "exp": lambda args, out: np.exp(args[0], out=out),
+    "log": lambda args, out: np.log(args[0], out=out),
+    "pow": _pow,
+    "geometric_sum": _geometric_sum,
+    "geometric_mean": _geometric_mean,
+    "erlang_b": _erlang_b,
+    "engset": _engset,
+    "drop_stages": _drop_stages,
+    "retried_rate": _retried_rate,
+}
+"""Each writes its result into `out`, after reading its operands for the last time."""
+
+SPECIAL_ADJOINT: dict[str, Adjoint] = {
+    "exp": lambda args, value, bar: [bar * value],
+    "log": lambda args, value, bar: [bar / args[0]],
+    "pow": _pow_adjoint,
+    "geometric_sum": _geometric_sum_adjoint,
+    "geometric_mean": _geometric_mean_adjoint,
+    "erlang_b": _erlang_b_adjoint,
+    "engset": _engset_adjoint,
+    "drop_stages": _drop_stages_adjoint,
+    "retried_rate": _retried_rate_adjoint,
+}
+"""From operands, value and the derivative of the result, the derivative by each operand; none by a count."""
