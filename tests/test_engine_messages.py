@@ -52,6 +52,7 @@ from slipstick.model.activity import (
 from slipstick.model.system import Lock, Meeting, Model, Station, arriving, closed, grouped, phases
 from slipstick.program import PROGRAMS
 from tests.paper import machine
+from tests.specs import shared_machine
 
 SOURCES = (
     *(f"{package}/*.py" for package in ("expression", "law", "model", "program")),
@@ -59,6 +60,7 @@ SOURCES = (
 )
 T, B, N = Parameter("t", TIME, 2.0), Parameter("b", BYTES, 4.0), Parameter("n", COUNT, 3.0)
 NAMELESS = Parameter("x", COUNT)
+UNIT, SHARED = PROGRAMS["grain/unit"], shared_machine("bbn-tc2000")
 A, C = delay(1.0, name="a"), delay(2.0, name="c")
 FLOW = ALL["flow-line"]
 DIFFS = PROGRAMS["dvsm/diff-request"]
@@ -258,6 +260,19 @@ SOLVING = [
 ]
 
 PROGRAM = [
+    bad(
+        lambda: UNIT.on(SHARED, accesses=0),
+        "the test grain does nothing; give it accesses, compute, a lock or a barrier",
+    ),
+    bad(lambda: UNIT.on(SHARED, lock="mcss"), "bbn-tc2000 has no lock 'mcss'; did you mean 'mcs'?"),
+    bad(lambda: UNIT.on(SHARED, compute=1, barrier="tee"), "bbn-tc2000 has no barrier 'tee'; did you mean 'tree'?"),
+    bad(lambda: UNIT.on(SHARED, access="wirte"), "access cannot be 'wirte'; did you mean 'write'?"),
+    bad(lambda: UNIT.on(SHARED, access=1), "access is a word, one of read, write; got 1"),
+    bad(lambda: UNIT.on(SHARED, compute="many"), "compute is a quantity, not a word; got 'many'"),
+    bad(
+        lambda: UNIT.on(SHARED, accesses=1, elements=NAMELESS),
+        "elements shapes the model, so it must be a number, not x",
+    ),
     bad(
         lambda: delay("9 ms", name="work"),  # type: ignore[arg-type]
         "the time of work is a number of seconds here, such as 9e-3; in a file, write it with its unit; got '9 ms'",

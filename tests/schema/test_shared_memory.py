@@ -10,14 +10,13 @@ import pytest
 
 from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Tape
-from slipstick.model.shared_memory import Bus, Crossbar, Multistage, Ring, SharedMemory
+from slipstick.model.shared_memory import Bus, Crossbar, Multistage, Ring
 from slipstick.schema.catalogue import shipped
 from slipstick.schema.editor import editor_schema
-from slipstick.schema.front import load
 from slipstick.schema.nodes import plain
 from slipstick.schema.reader import read_text
 from slipstick.study.catalogue import shown
-from tests.specs import refused
+from tests.specs import refused, shared_machine
 
 SHARED = {
     "bbn-gp1000": Multistage,
@@ -40,15 +39,9 @@ def value(expr: Expr) -> float:
     return float(Tape([expr]).run({})[0][0])
 
 
-def machine(name: str) -> SharedMemory:
-    found = load(f"machine/{name}")
-    assert isinstance(found, SharedMemory)
-    return found
-
-
 @pytest.mark.parametrize("name", SHARED)
 def test_a_shipped_machine_is_read(name: str) -> None:
-    found = machine(name)
+    found = shared_machine(name)
     assert isinstance(found.interconnect, SHARED[name])
     assert value(found.step) > 0
     assert found.locks
@@ -61,7 +54,7 @@ def test_every_value_of_a_shipped_machine_has_a_source(name: str) -> None:
 
 
 def test_published_values_are_in_base_units() -> None:
-    symmetry, ksr = machine("sequent-symmetry-s81"), machine("ksr-1")
+    symmetry, ksr = shared_machine("sequent-symmetry-s81"), shared_machine("ksr-1")
     assert value(symmetry.locks["nat"].latency) == pytest.approx(7.4e-6)
     assert value(symmetry.step) == pytest.approx(1e-6)
     assert isinstance(symmetry.interconnect, Bus)

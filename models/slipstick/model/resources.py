@@ -9,7 +9,18 @@ from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import Expr, Like, zero
 from slipstick.model.quantities import timed
 
-__all__ = ["BACK_OFFS", "DISCIPLINES", "LOCKS", "MEETINGS", "Lock", "Meeting", "Resource", "Station", "meeting"]
+__all__ = [
+    "BACK_OFFS",
+    "DISCIPLINES",
+    "LOCKS",
+    "LOCK_ACCESSES",
+    "MEETINGS",
+    "Lock",
+    "Meeting",
+    "Resource",
+    "Station",
+    "meeting",
+]
 
 DISCIPLINES = ("fcfs", "ps")
 LOCKS = ("fifo", "tas", "ttas", "ticket", "array", "mcs")
@@ -63,10 +74,11 @@ class Lock:
     @property
     def accesses(self) -> tuple[int, int]:
         """Count the accesses to the word of an acquire and of a release with nobody in the way."""
-        return (0, 0) if self.word is None else _ACCESSES[self.kind]
+        return (0, 0) if self.word is None else LOCK_ACCESSES[self.kind]
 
 
-_ACCESSES = {"fifo": (0, 0), "tas": (1, 1), "ttas": (2, 1), "ticket": (2, 1), "array": (2, 2), "mcs": (1, 1)}
+LOCK_ACCESSES = {"fifo": (0, 0), "tas": (1, 1), "ttas": (2, 1), "ticket": (2, 1), "array": (2, 2), "mcs": (1, 1)}
+"""Accesses to the lock word of an acquire and of a release with nobody in the way, by kind."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,15 +20,16 @@ from slipstick.schema.bind_activity import ActivityReader
 from slipstick.schema.bind_formula import read_formula
 from slipstick.schema.bind_machine import machine_of
 from slipstick.schema.describe import Entry, entries, parameters_of, with_sources
+from slipstick.schema.load import Library
 from slipstick.schema.machine import MachineSpec
-from slipstick.schema.nodes import canonical, split
+from slipstick.schema.nodes import Node, Scalar, canonical, split
 from slipstick.schema.quantity import Formula, Given
 from slipstick.schema.scalars import short
-from slipstick.schema.scene import Scene
+from slipstick.schema.scene import Scene, machines_for_workload, stage
 from slipstick.schema.shared_memory import SharedMemorySpec
 from slipstick.schema.validate import problem
 
-__all__ = ["Bound", "bind"]
+__all__ = ["Bound", "bind", "bind_workload"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,24 @@ def bind(scene: Scene) -> Bound:
         mark = scene.tree.mark
         raise SpecError([Problem(mark.file, mark.line, mark.column, "", str(error))]) from None
     return Bound(scene.name, model, parameters, {**found, **_defaults(scene, found)})
+
+
+def bind_workload(reference: Node, library: Library) -> Bound:
+    """Build the model of a workload on the first machine of the catalogue that it fits, to check or show its inputs.
+
+    Raises
+    ------
+    SpecError : it fits none; what is wrong on the first
+    """
+    problems: list[SpecError] = []
+    for name in machines_for_workload(reference, library):
+        try:
+            return bind(
+                stage({"workload": reference, "machine": Scalar(name, "", reference.mark, quoted=True)}, library)
+            )
+        except SpecError as error:
+            problems.append(error)
+    raise problems[0]
 
 
 def _parameters(scene: Scene, found: Mapping[str, Entry]) -> dict[str, Parameter]:

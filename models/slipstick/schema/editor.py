@@ -61,7 +61,8 @@ def _two_machines() -> dict[str, Any]:
     told = {"anyOf": [{"required": [key]} for key in ONLY_SHARED], "not": {"required": ["network"]}}
     plain, shared = ({"$ref": f"#/$defs/{name}"} for name in wholes)
     properties = {"machine": parts[wholes[0]]["properties"]["machine"]}
-    return {"title": "Machine", "properties": properties, "$defs": parts, "if": told, "then": shared, "else": plain}
+    head = {"title": "Machine", "type": "object", "properties": properties}
+    return {**head, "$defs": parts, "if": told, "then": shared, "else": plain}
 
 
 def _allow_extends(schema: dict[str, Any]) -> None:

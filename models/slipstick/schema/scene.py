@@ -18,7 +18,7 @@ from slipstick.schema.shared_memory import SharedMemorySpec
 from slipstick.schema.validate import validate
 from slipstick.schema.workload import WorkloadSpec, law_scene, program_scene
 
-__all__ = ["REFERENCES", "Scene", "Settings", "machines_for", "model_names", "stage"]
+__all__ = ["REFERENCES", "Scene", "Settings", "machines_for", "machines_for_workload", "model_names", "stage"]
 
 REFERENCES = ("model", "workload", "machine")
 """Paths that name a whole spec; the rest are values inside."""
@@ -87,6 +87,12 @@ def machines_for(program: Program) -> list[str]:
     """List the machines of the catalogue that a program runs on."""
     library = Library()
     return [name for name in names("machine") if _fits(program, library.load("machine", name))]
+
+
+def machines_for_workload(reference: Node, library: Library) -> list[str]:
+    """List the machines of the catalogue that a workload's program runs on; all if there is no such program."""
+    spec, _ = _workload(reference, library)
+    return machines_for(PROGRAMS[spec.model]) if spec.model in PROGRAMS else names("machine")
 
 
 def _fits(program: Program, machine: Node) -> bool:

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from slipstick.errors import SpecError, UnknownNameError
 from slipstick.law import ALL as LAWS
 from slipstick.program import PROGRAMS
-from slipstick.schema.bind import bind
+from slipstick.schema.bind import bind_workload
 from slipstick.schema.catalogue import FOLDERS, find, names
 from slipstick.schema.describe import Entry, entries, with_sources
 from slipstick.schema.load import Library, spec_model
 from slipstick.schema.nodes import Mark, Scalar, at, plain
 from slipstick.schema.quantity import Given
-from slipstick.schema.scene import machines_for, stage
 from slipstick.schema.validate import validate
 
 __all__ = ["KINDS", "Listed", "Shown", "listed", "shown"]
@@ -137,21 +136,11 @@ def _law(name: str) -> Shown:
 
 def _workload_entries(name: str) -> dict[str, Entry]:
     """Read a workload's inputs as its program does, on any machine that it runs on."""
-    mark = Mark(name, 1, 1)
-    tree = Library().load("workload", name)
-    program = PROGRAMS.get(str(plain(at(tree, ["model"]) or tree)))
-    machine = machines_for(program)[0] if program else names("machine")[0]
-    scene = stage(
-        {
-            "workload": Scalar(name, name, mark, quoted=True),
-            "machine": Scalar(machine, "", mark, quoted=True),
-        },
-        Library(),
-    )
-    source = at(tree, ["source"])
+    bound = bind_workload(Scalar(name, name, Mark(name, 1, 1), quoted=True), Library())
+    source = at(Library().load("workload", name), ["source"])
     words = str(plain(source)) if source is not None else ""
     return {
         path: Entry(path, each.given, each.meaning, each.source or words)
-        for path, each in bind(scene).entries.items()
+        for path, each in bound.entries.items()
         if not path.startswith(("machine.", "technology."))
     }
