@@ -35,6 +35,7 @@ from slipstick.expression.tape import Tape
 from slipstick.law import ALL
 from slipstick.law.law import Law, Row, Symbol
 from slipstick.method.closed_form import ClosedForm, solve
+from slipstick.method.forms import form_of
 from slipstick.model.activity import (
     Activity,
     Stage,
@@ -65,6 +66,7 @@ A, C = delay(1.0, name="a"), delay(2.0, name="c")
 FLOW = ALL["flow-line"]
 DIFFS = PROGRAMS["dvsm/diff-request"]
 FE = machine("fast-ethernet")
+NO_SWEEP = "the method bounds answers for one point, not for a sweep; use closed-form or simulation"
 NAMING = "write letters, digits, _ - and dots"
 
 
@@ -308,7 +310,12 @@ PROGRAM = [
     bad(lambda: DIFFS.on(FE, request=(B, B)), "request must be one value, not a list of 2"),
 ]
 
-ALL_CASES = [*EXPRESSION, *LAWS, *ACTIVITIES, *SYSTEMS, *SOLVING, *PROGRAM]
+METHODS = [
+    bad(lambda: form_of(closed(A), {}, "bounds"), NO_SWEEP),
+    bad(lambda: form_of(FLOW, {}, "bounds"), "law flow-line is a closed form; the method bounds answers for models"),
+]
+
+ALL_CASES = [*METHODS, *EXPRESSION, *LAWS, *ACTIVITIES, *SYSTEMS, *SOLVING, *PROGRAM]
 
 
 class Strange(Activity):

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from slipstick.answer import Answer
     from slipstick.expression.nodes import Parameter
     from slipstick.law import ALL as LAWS
-    from slipstick.method.closed_form import solve
+    from slipstick.method.methods import solve
+    from slipstick.method.trial import Trial
     from slipstick.model.activity import (
         barrier,
         choose,
@@ -54,6 +55,7 @@ __all__ = [
     "Model",
     "Parameter",
     "Station",
+    "Trial",
     "arriving",
     "barrier",
     "choose",
@@ -98,7 +100,8 @@ _HOME = {
     "Parameter": "slipstick.expression.nodes",
     "dump": "slipstick.schema.dump",
     "load": "slipstick.schema.front",
-    "solve": "slipstick.method.closed_form",
+    "Trial": "slipstick.method.trial",
+    "solve": "slipstick.method.methods",
     "run": "slipstick.study.front",
 }
 

@@ -10,13 +10,13 @@ from slipstick.expression.dimension import TIME
 from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Expr, maximum, select, total
 from slipstick.expression.tape import Tape
+from slipstick.method.names import BOUNDS
 from slipstick.method.times import demand, population, release_time, time
 from slipstick.model.activity import Activity, Barrier, Choice, Fork, Hold, Pipeline, Repeat, Step, children, steps
 from slipstick.model.system import Arrivals, Cyclic, Groups, Model, Program, Station, is_processor
 
-__all__ = ["METHOD", "bounds"]
+__all__ = ["bounds"]
 
-METHOD = "bounds"
 PROCESSORS = "processors"
 
 LOW_SPAN = "no less than one pass with nobody in the way (a maximum of random times has at least the mean of each)"
@@ -62,7 +62,7 @@ def bounds(model: Model, values: Mapping[str, float] | None = None) -> Answer:
     top = None if high is None else float(numbers[len(lows)][0])
     return Answer(
         model=model.name,
-        method=METHOD,
+        method=BOUNDS,
         values=_values(model, at[binding], top, float(numbers[-1][0])),
         useful=model.useful,
         notes=_notes(model, binding, high is not None),

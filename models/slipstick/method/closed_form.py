@@ -18,7 +18,10 @@ from slipstick.method.times import BARRIER, LOCK, demand, pipelines, population,
 from slipstick.model.activity import Activity, Barrier, Hold, steps
 from slipstick.model.system import Cyclic, Groups, Model, Program, need_model
 
-__all__ = ["ClosedForm", "solve"]
+__all__ = ["BLOCK", "ClosedForm", "solve"]
+
+BLOCK = 32_768
+"""Points whose accounts and derivatives are held in memory at a time."""
 
 IDLE = "idle"
 IDLE_PROCESSORS = "idle:processors"  # no step can have this name
@@ -72,6 +75,7 @@ class ClosedForm:
     """
 
     quantity = "time"
+    block = BLOCK
 
     def __init__(self, model: Model) -> None:
         self.model = model

@@ -14,11 +14,11 @@ from slipstick.expression.kernels import Array
 from slipstick.expression.tape import Derivatives
 from slipstick.law.account import CYCLE_RATE, EFFICIENCY, PROCESSORS_LOST, SPEEDUP
 from slipstick.method.exactness import LeftOut
+from slipstick.method.names import CLOSED_FORM
 from slipstick.model.system import Arrivals, Model
 
-__all__ = ["METHOD", "Around", "Points"]
+__all__ = ["Around", "Points"]
 
-METHOD = "closed-form"
 AGAINST_ONE = "speed-up counts useful work; it is against one processor only if its useful work is the same"
 
 UNITS = {"time": "s", "throughput": "1/s", "wait": "s", "account": "s", "technology": "s", "step": "s", "once": "s"}
@@ -53,6 +53,7 @@ class Points:
     work : service asked of each station in a cycle [s]
     groups : all groups by name, where there are several; the rest is about the first
     left_out : what the closed form leaves out
+    interrupted : never, for it is done at once
     """
 
     model: Model
@@ -65,6 +66,7 @@ class Points:
     work: Mapping[str, Array]
     groups: Mapping[str, Around]
     left_out: LeftOut
+    interrupted: bool = False
 
     def __len__(self) -> int:
         return len(self.whole.value)
@@ -101,11 +103,11 @@ class Points:
         if not (math.isfinite(time) and time >= 0):
             cause = "a time cannot be negative" if time < 0 else "a value is too large, or a divisor is 0"
             why = f"the time of {self.model.name} comes out as {time!r} s: {cause}"
-            return Answer(self.model.name, METHOD, failed=why, point=point or {}, given=given or {})
+            return Answer(self.model.name, CLOSED_FORM, failed=why, point=point or {}, given=given or {})
         values, notes = self._values(), self.left_out.notes(0)
         return Answer(
             model=self.model.name,
-            method=METHOD,
+            method=CLOSED_FORM,
             values=values,
             account=_floats(self._account(0)),
             technology=_floats(self._account(1)),

@@ -182,10 +182,14 @@ class _Work:
         return hit
 
     def _section(self, grain: Grain, one: bool) -> Activity:
-        """Take the lock, do what is done inside, give it back."""
+        """Take the lock, do what is done inside, give it back.
+
+        Of the instructions that a free lock's latency leaves beside its accesses, half are taken to be the release's,
+        which are done while the lock is held.
+        """
         kind, inside = lock_kind(self.machine, grain.lock), []
         spent = sum(LOCK_ACCESSES[kind.kind]) * kind.access
-        latency = maximum(kind.latency - spent, zero(TIME))
+        half = maximum(kind.latency - spent, zero(TIME)) / 2
         if not _is_zero(grain.critical):
             inside.append(self._computing(grain, grain.critical, "critical", "critical"))
         if not _is_zero(grain.critical_accesses):
@@ -194,8 +198,11 @@ class _Work:
             taken = write >> self.port.invalidate(f"{name}.write")
             writes = grain.critical_writes
             inside.append(repeat(grain.critical_accesses, choose((writes, taken), (1 - writes, read))))
-        called = delay(latency, name=f"{grain.prefix}lock.latency", component="lock", technology="software")
-        return called >> hold(grain.lock, then(*inside))
+        acquire, release = (
+            delay(half, name=f"{grain.prefix}lock.{call}", component="lock", technology="software")
+            for call in ("acquire", "release")
+        )
+        return acquire >> hold(grain.lock, then(*inside, release))
 
 
 def _either(chance: float, miss: Activity, hit: Activity) -> Activity:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from dataclasses import replace as replace_in
 
 from pydantic import BaseModel
 
@@ -12,6 +13,7 @@ from slipstick.law import ALL as LAWS
 from slipstick.model.shared_memory import SharedMemory
 from slipstick.program import PROGRAMS, Program
 from slipstick.schema.catalogue import names
+from slipstick.schema.how import How, how, says_how
 from slipstick.schema.load import Library, machine_spec
 from slipstick.schema.nodes import Entry, Mark, Node, Scalar, Table, at, from_plain, replace, split
 from slipstick.schema.shared_memory import SharedMemorySpec
@@ -37,6 +39,7 @@ class Scene:
     tree : the values, each with its place
     form : the pydantic model that checks them
     sources : what each file says of the origin of its values
+    how : the model is to be solved
     """
 
     kind: str
@@ -44,6 +47,7 @@ class Scene:
     tree: Table
     form: type[BaseModel]
     sources: Mapping[str, str]
+    how: How = field(default_factory=How)
 
     def checked(self) -> BaseModel:
         """Check the whole tree; raises SpecError with every problem."""
@@ -51,7 +55,7 @@ class Scene:
 
     def with_value(self, path: str, node: Node, library: Library) -> Scene:
         """Put a value at a path; checked together with everything else."""
-        return Scene(self.kind, self.name, _put(self.tree, path, node, library), self.form, self.sources)
+        return replace_in(self, tree=_put(self.tree, path, node, library))
 
 
 def stage(settings: Settings, library: Library) -> Scene:
@@ -59,13 +63,20 @@ def stage(settings: Settings, library: Library) -> Scene:
 
     Parameters
     ----------
-    settings : values by path; model, workload and machine name specs
+    settings : values by path; model, workload and machine name specs, method and simulation say how to solve
     library : what was read so far
 
     Raises
     ------
     SpecError : a name is unknown, a file is wrong, or a path leads nowhere
     """
+    wanted = how(settings)
+    settings = {path: node for path, node in settings.items() if not says_how(path)}
+    return replace_in(_what(settings, library), how=wanted)
+
+
+def _what(settings: Settings, library: Library) -> Scene:
+    """Lay out what is to be solved."""
     model = settings.get("model") or _model_of_workload(settings, library)
     reference = _name(model, "model")
     values = {path: node for path, node in settings.items() if path not in REFERENCES}
