@@ -30,7 +30,6 @@ from slipstick.expression.nodes import (
     sqrt,
     substitute,
 )
-from slipstick.expression.special import erlang_b
 from slipstick.expression.tape import Tape
 from slipstick.law import ALL
 from slipstick.law.law import Law, Row, Symbol
@@ -134,7 +133,6 @@ EXPRESSION = [
     bad(lambda: compare(N, "=", 3), "there is no relation '='; write one of <= >= < > == !="),
     bad(lambda: Tape([T * N]).run({"m": 1.0, "k": 2.0}), "no parameter is named m, k; there are t, n"),
     bad(lambda: Tape([NAMELESS]).run({}), "parameter x has no value"),
-    bad(lambda: Tape([erlang_b(1, 1e8)]).run({}), "erlang_b counts to 10,000,000 at most, got 1e+08"),
     bad(
         lambda: Tape([T * N]).run({"t": np.ones(2), "n": np.ones(3)}),
         "varied parameters must have equally many points, got [2, 3]",
@@ -355,7 +353,8 @@ def test_every_raise_of_the_engine_has_its_text_in_the_table() -> None:
     found = {pattern: sorted(root.glob(pattern)) for pattern in SOURCES}
     assert all(found.values()), "a module has moved"
     for path in (path for paths in found.values() for path in paths):
-        raises = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Raise)]
+        # Passing an error on is no message of its own.
+        raises = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Raise) and node.exc]
         lines = {line for name, line in reached if name == str(path)}
         for node in raises:
             ours = not ast.unparse(node).startswith("raise TypeError")

@@ -31,6 +31,7 @@ FUNCTIONS = {
     "pow": pow,
     "exp": sympy.exp,
     "log": sympy.log,
+    "exprel": lambda x: (sympy.exp(x) - 1) / x,
     "sqrt": sympy.sqrt,
     "floor": sympy.floor,
     "log2": lambda x: sympy.log(x, 2),
@@ -40,6 +41,7 @@ FUNCTIONS = {
     "geometric_mean": lambda r, n: sum(k * r**k for k in range(int(n) + 1)) / sum(r**k for k in range(int(n) + 1)),
     "erlang_b": lambda a, c: _last_of_all([a**k / math.factorial(k) for k in range(int(c) + 1)]),
     "engset": lambda a, c, n: _last_of_all([a**k * math.comb(int(n), k) for k in range(int(c) + 1)]),
+    "poisson": lambda a, n: a**n * sympy.exp(-a) / math.factorial(int(n)),
     "drop_stages": lambda m, a, b, n: reduce(lambda rate, _: 1 - (1 - rate / b) ** a, range(int(n)), m),
     "retried_rate": lambda *args: one_value(retried_rate(*map(float, args))),
 }

@@ -38,15 +38,20 @@ class Comparison:
 
     def holds(self, values: Mapping[str, Array | float]) -> NDArray[np.bool_]:
         """Say at which points the condition holds; names it does not use are passed over [points]."""
-        import numpy as np
 
         from slipstick.expression.tape import Tape
 
         tape = Tape([self.left, self.right])
         left, right = tape.run({name: value for name, value in values.items() if name in tape.parameters})
-        # NaN fails every condition, also the one of being different.
+        return self.between(left, right)
+
+    def between(self, left: Array, right: Array) -> NDArray[np.bool_]:
+        """Say at which points the condition holds, given the values of the two sides [points]."""
+        import numpy as np
+
         held: NDArray[np.bool_] = getattr(np, RELATIONS[self.relation])(left, right)
-        return held & ~(np.isnan(left) | np.isnan(right))
+        # NaN fails every condition, also the one of being different.
+        return held & ~(np.isnan(left) | np.isnan(right)) if self.relation == "!=" else held
 
 
 def compare(left: Like, relation: str, right: Like) -> Comparison:

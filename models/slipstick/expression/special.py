@@ -14,9 +14,11 @@ __all__ = [
     "engset",
     "erlang_b",
     "exp",
+    "exprel",
     "geometric_mean",
     "geometric_sum",
     "log",
+    "poisson",
     "raised",
     "retried_rate",
 ]
@@ -25,6 +27,11 @@ __all__ = [
 def exp(operand: Like) -> Expr:
     """Take the exponential of a plain number."""
     return of_counts("exp", operand)
+
+
+def exprel(operand: Like) -> Expr:
+    """Take (exp(x) - 1) / x, which is 1 at x = 0."""
+    return of_counts("exprel", operand)
 
 
 def log(operand: Like) -> Expr:
@@ -69,7 +76,7 @@ def erlang_b(load: Like, servers: Like) -> Expr:
     Parameters
     ----------
     load : a, arrivals in a service time, above 0 [1]
-    servers : c, at most ten million [1]
+    servers : c, at most ten million, no number beyond [1]
 
     Source: Erlang, 1917; the recursion 1/B_k = 1 + (k/a) / B_{k-1} never overflows before the answer is 0.
     """
@@ -82,12 +89,25 @@ def engset(load: Like, servers: Like, sources: Like) -> Expr:
     Parameters
     ----------
     load : a, requests of one idle source in a service time, above 0 [1]
-    servers : c, at most ten million [1]
+    servers : c, at most ten million, no number beyond [1]
     sources : N, at least c [1]
 
     Source: Engset, 1918.
     """
     return of_counts("engset", load, servers, sources)
+
+
+def poisson(mean: Like, count: Like) -> Expr:
+    """Take the probability of a count whose mean is given: a^n exp(-a) / n!.
+
+    Parameters
+    ----------
+    mean : a, above 0 [1]
+    count : n, whole, at least 0 [1]
+
+    Source: Loader, Fast and accurate computation of binomial probabilities, 2000, for the digits of large counts.
+    """
+    return of_counts("poisson", mean, count)
 
 
 def drop_stages(rate: Like, inputs: Like, outputs: Like, stages: Like) -> Expr:

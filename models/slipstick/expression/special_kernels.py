@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import factorial
+from math import factorial, lgamma, log, pi
 
 import numpy as np
 from numpy.typing import NDArray
-
-from slipstick.errors import ModelError
 
 __all__ = ["SPECIAL_ADJOINT", "SPECIAL_KERNELS"]
 
@@ -17,12 +15,15 @@ Kernel = Callable[[Sequence[Array], Array], object]
 Adjoint = Callable[[Sequence[Array], Array, Array], Sequence["Array | None"]]
 
 MOST = 10_000_000
-"""Servers, stages and the like that are counted one by one."""
+"""Servers, stages and the like are counted one by one; more of them than this give no number."""
 
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
 # h(y) = coth(y/2)/2 - 1/y = sum_k B_2k y^(2k-1) / (2k)!: ten terms reach the last bit for |y| <= 1.
 _SLOPES = tuple(number / factorial(2 * k) for k, number in enumerate(_BERNOULLI, 1))
 _CURVES = tuple((2 * k - 1) * each for k, each in enumerate(_SLOPES, 1))
+
+_ODD = tuple(1 / k for k in range(3, 19, 2))
+# (atanh(v) - v) / v^3 to the last bit for |v| < 0.1.
 
 
 def _pow(args: Sequence[Array], out: Array) -> None:
@@ -38,6 +39,17 @@ def _pow_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array 
     return [bar * slope, np.where(value == 0.0, 0.0, bar * value * np.log(np.where(base > 0.0, base, 1.0)))]
 
 
+def _exprel(args: Sequence[Array], out: Array) -> None:
+    np.divide(np.expm1(args[0]), args[0], out=out)
+    np.copyto(out, 1.0, where=args[0] == 0.0)
+
+
+def _exprel_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
+    x = args[0]
+    near = _series([1 / (factorial(k) * (k + 2)) for k in range(18)], x)
+    return [bar * np.where(np.abs(x) < 1.0, near, (np.exp(x) - value) / x)]
+
+
 def _geometric_sum(args: Sequence[Array], out: Array) -> None:
     step = np.log(args[0])
     np.divide(np.expm1(args[1] * step), np.expm1(step), out=out)
@@ -50,10 +62,10 @@ def _geometric_sum_adjoint(args: Sequence[Array], value: Array, bar: Array) -> l
     return [bar * value * mean / args[0], None]
 
 
-def _series(terms: Sequence[float], square: Array) -> Array:
-    total = np.zeros_like(square)
+def _series(terms: Sequence[float], x: Array) -> Array:
+    total = np.zeros_like(x)
     for term in reversed(terms):
-        total = total * square + term
+        total = total * x + term
     return total
 
 
@@ -77,10 +89,13 @@ def _geometric_mean_adjoint(args: Sequence[Array], value: Array, bar: Array) -> 
     return [bar * np.where(wide > 1.0, far, near) / args[0], None]
 
 
-def _counted(what: str, count: Array) -> None:
-    worst = float(np.max(count, initial=0.0))
-    if not worst <= MOST:
-        raise ModelError(f"{what} counts to {MOST:,} at most, got {worst:g}")
+def _counted(count: Array) -> Array:
+    """Take counts as they are, but what cannot be counted one by one as no number: 0 steps, and NaN at the end."""
+    return count if float(np.max(count, initial=0.0)) <= MOST else np.where(count <= MOST, count, np.nan)
+
+
+def _most(count: Array) -> int:
+    return int(np.max(np.nan_to_num(count), initial=0.0))
 
 
 def _inverse_loss(ratio: Callable[[Array], Array], first: Array, servers: Array, out: Array) -> None:
@@ -90,7 +105,7 @@ def _inverse_loss(ratio: Callable[[Array], Array], first: Array, servers: Array,
     """
     whole = not np.any(first)
     out[...] = 1.0
-    for back in range(int(np.max(servers - first, initial=0.0)) - 1, -1, -1):
+    for back in range(_most(servers - first) - 1, -1, -1):
         k = np.maximum(servers - back, 0.0)
         out *= ratio(k if whole else k * (k > first))
         out += 1.0
@@ -105,30 +120,59 @@ def _first(largest: Array, servers: Array) -> Array:
 
 
 def _erlang_b(args: Sequence[Array], out: Array) -> None:
-    load, servers = args
-    _counted("erlang_b", servers)
-    each = 1.0 / load
+    load, servers = args[0], _counted(args[1])
+    # Without load the answer is 0; a load next to nothing gives it, where 1/0 would meet 0 servers.
+    each = 1.0 / np.maximum(load, 1e-300)
     _inverse_loss(lambda k: k * each, _first(np.minimum(load, servers), servers), servers, out)
     np.divide(1.0, out, out=out)
+    np.copyto(out, np.nan, where=np.isnan(servers))
 
 
 def _erlang_b_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
     load, servers = args
-    return [bar * value * (servers / load - 1.0 + value), None]
+    slope = value * (servers / load - 1.0 + value)
+    return [bar * np.where(load == 0.0, servers == 1.0, slope), None]
 
 
 def _engset(args: Sequence[Array], out: Array) -> None:
-    load, servers, sources = args
-    _counted("engset", servers)
+    load, servers, sources = args[0], _counted(args[1]), args[2]
     first = _first(np.minimum(servers, (sources + 1.0) * load / (1.0 + load)), servers)
     _inverse_loss(lambda k: k / (load * (sources - k + 1.0)), first, servers, out)
     np.divide(1.0, out, out=out)
+    np.copyto(out, np.nan, where=np.isnan(servers))
 
 
 def _engset_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
     load, servers, sources = args
     busy = load * (sources - (sources - servers) * value) / (1.0 + load)
     return [bar * value * (servers - busy) / load, None, None]
+
+
+_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
+_FACTORIALS = np.array([lgamma(n + 1.0) - (n + 0.5) * log(n or 1.0) + n - 0.5 * log(2.0 * pi) for n in range(16)])
+"""log n! less Stirling's formula without its series."""
+
+
+def _poisson(args: Sequence[Array], out: Array) -> None:
+    mean, count = np.broadcast_arrays(*args)
+    large = np.maximum(count, 16.0)
+    corrected = np.where(
+        count < 16.0,
+        _FACTORIALS[np.clip(np.nan_to_num(count), 0.0, 15.0).astype(int)],
+        _series(_STIRLING, 1.0 / large**2) / large,
+    )
+    # n log(n/a) + a - n, by its series where n and a are close.
+    gap = (count - mean) / (count + mean)
+    near = (count - mean) * gap + 2.0 * count * gap**3 * _series(_ODD, gap**2)
+    far = count * np.log(np.where(count > 0.0, count, 1.0) / mean) + mean - count
+    apart = np.where(np.abs(gap) < 0.1, near, far)
+    out[...] = np.where(
+        count > 0.0, np.exp(-corrected - apart) / np.sqrt(2.0 * pi * np.maximum(count, 1.0)), np.exp(-mean)
+    )
+
+
+def _poisson_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
+    return [bar * value * (args[1] / args[0] - 1.0), None]
 
 
 def _after(rate: Array, inputs: Array, outputs: Array) -> Array:
@@ -139,10 +183,10 @@ def _after(rate: Array, inputs: Array, outputs: Array) -> Array:
 
 def _through(rate: Array, inputs: Array, outputs: Array, stages: Array) -> tuple[Array, Array]:
     """Give the rate behind the stages and its derivative."""
-    _counted("drop_stages", stages)
+    stages = _counted(stages)
     slope = np.ones(np.broadcast_shapes(*(np.shape(each) for each in (rate, inputs, outputs, stages))))
-    rate = rate * slope
-    for stage in range(int(np.max(stages, initial=0.0))):
+    rate = np.where(np.isnan(stages), np.nan, rate * slope)
+    for stage in range(_most(stages)):
         going = stages > stage
         kept = np.exp((inputs - 1.0) * np.log1p(-rate / outputs)) * inputs / outputs
         slope = np.where(going, slope * kept, slope)
@@ -152,10 +196,9 @@ def _through(rate: Array, inputs: Array, outputs: Array, stages: Array) -> tuple
 
 def _drop_stages(args: Sequence[Array], out: Array) -> None:
     rate, inputs, outputs, stages = args
-    if len(stages) > 1:
+    if len(stages) > 1 or not stages[0] <= MOST:
         out[...] = _through(rate, inputs, outputs, stages)[0]
         return
-    _counted("drop_stages", stages)
     out[...] = rate
     # The common case, many points of one network: three passes a stage, in place.
     for _ in range(int(stages[0])):
@@ -199,10 +242,12 @@ SPECIAL_KERNELS: dict[str, Kernel] = {
     "exp": lambda args, out: np.exp(args[0], out=out),
     "log": lambda args, out: np.log(args[0], out=out),
     "pow": _pow,
+    "exprel": _exprel,
     "geometric_sum": _geometric_sum,
     "geometric_mean": _geometric_mean,
     "erlang_b": _erlang_b,
     "engset": _engset,
+    "poisson": _poisson,
     "drop_stages": _drop_stages,
     "retried_rate": _retried_rate,
 }
@@ -212,10 +257,12 @@ SPECIAL_ADJOINT: dict[str, Adjoint] = {
     "exp": lambda args, value, bar: [bar * value],
     "log": lambda args, value, bar: [bar / args[0]],
     "pow": _pow_adjoint,
+    "exprel": _exprel_adjoint,
     "geometric_sum": _geometric_sum_adjoint,
     "geometric_mean": _geometric_mean_adjoint,
     "erlang_b": _erlang_b_adjoint,
     "engset": _engset_adjoint,
+    "poisson": _poisson_adjoint,
     "drop_stages": _drop_stages_adjoint,
     "retried_rate": _retried_rate_adjoint,
 }

@@ -19,9 +19,10 @@ def _geometric_mean(sympy: Any, args: Sequence[Any]) -> Any:
     return r / (1 - r) - (most + 1) * r ** (most + 1) / (1 - r ** (most + 1))
 
 
-def _erlang_b(sympy: Any, args: Sequence[Any]) -> Any:
+def _erlang_b(a: Any, c: Any) -> Any:
+    import sympy
+
     # The sum of a^k / k! up to c is exp(a) Gamma(c+1, a) / c!.
-    a, c = args
     return a**c * sympy.exp(-a) / sympy.uppergamma(c + 1, a)
 
 
@@ -50,18 +51,23 @@ def _retried_rate(m: Any, a: Any, b: Any, n: Any) -> Any:
 
 @cache
 def _function(name: str, on_paper: str, numeric: Callable[..., Any]) -> Any:
-    """Make a SymPy function that stays as it is until it is asked for its digits."""
+    """Make a SymPy function that stays as it is until it is asked for its digits, or done."""
     import sympy
 
     def evaluated(self: Any, prec: int) -> Any:
         digits = max(15, int(prec / 3.3))
         values = [each.evalf(digits) for each in self.args]
-        return sympy.Float(numeric(*values), digits) if all(each.is_number for each in values) else None
+        return (
+            sympy.Float(sympy.N(numeric(*values), digits), digits) if all(each.is_number for each in values) else None
+        )
 
     def latex(self: Any, printer: Any) -> str:
         return on_paper.format(*(printer.doprint(each) for each in self.args))
 
-    return type(name, (sympy.Function,), {"_eval_evalf": evaluated, "_latex": latex})
+    def done(self: Any, **hints: Any) -> Any:
+        return numeric(*self.args)
+
+    return type(name, (sympy.Function,), {"_eval_evalf": evaluated, "_latex": latex, "doit": done})
 
 
 def _named(name: str, on_paper: str, numeric: Callable[..., Any]) -> Callable[[Any, Sequence[Any]], Any]:
@@ -70,11 +76,13 @@ def _named(name: str, on_paper: str, numeric: Callable[..., Any]) -> Callable[[A
 
 SPECIAL_RULES: dict[str, Callable[[Any, Sequence[Any]], Any]] = {
     "exp": lambda sympy, args: sympy.exp(args[0]),
+    "exprel": lambda sympy, args: (sympy.exp(args[0]) - 1) / args[0],
     "log": lambda sympy, args: sympy.log(args[0]),
     "pow": lambda sympy, args: sympy.Pow(args[0], args[1]),
     "geometric_sum": _geometric_sum,
     "geometric_mean": _geometric_mean,
-    "erlang_b": _erlang_b,
+    "erlang_b": _named("erlang_b", r"B\left({1}, {0}\right)", _erlang_b),
+    "poisson": lambda sympy, args: args[0] ** args[1] * sympy.exp(-args[0]) / sympy.factorial(args[1]),
     "engset": _named("engset", r"E_{{{1}}}\left({2}, {0}\right)", _engset),
     "drop_stages": _named("drop_stages", r"D^{{{1} \times {2}}}_{{{3}}}\left({0}\right)", _drop_stages),
     "retried_rate": _named("retried_rate", r"R^{{{1} \times {2}}}_{{{3}}}\left({0}\right)", _retried_rate),

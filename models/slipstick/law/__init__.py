@@ -5,12 +5,40 @@ LaTeX, help and tests are read from it, so they cannot drift apart. To add a law
 with at least one row in the module of its family: `ALL` and the tests find it there.
 """
 
-from slipstick.law import account, barrier, bus, lock, memory, multistage, network, pipeline, ring
+from slipstick.law import (
+    account,
+    barrier,
+    bus,
+    finite,
+    general,
+    lock,
+    memory,
+    multistage,
+    network,
+    pipeline,
+    priority,
+    ring,
+    station,
+)
 from slipstick.law.law import Law
 
 __all__ = ["ALL", "FAMILIES", "Law"]
 
-FAMILIES = (account, barrier, bus, lock, memory, multistage, network, pipeline, ring)
+FAMILIES = (
+    account,
+    barrier,
+    bus,
+    finite,
+    general,
+    lock,
+    memory,
+    multistage,
+    network,
+    pipeline,
+    priority,
+    ring,
+    station,
+)
 """The modules that hold the laws, one for each family."""
 
 ALL: dict[str, Law] = {
