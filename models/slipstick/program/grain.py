@@ -170,7 +170,10 @@ class _Work:
         return _either(miss, missed, self._found(name, grain, rival, ratios))
 
     def _found(self, name: str, grain: Grain, rival: Grain, ratios: tuple[float, ...]) -> Activity:
-        """Find the line in the cache, unless somebody else was the last to write it; a write takes it from readers."""
+        """Find the line in the cache, unless somebody else was the last to write it; a write takes it from readers.
+
+        Rivals are taken to go over the same elements, whatever their addresses.
+        """
         assert self.machine.cache is not None
         hit = delay(self.machine.cache.hit, name=f"{name}.hit", component="memory", technology="memory")
         # Whoever of N + 1 came last is equally likely to be any of them.

@@ -3,7 +3,7 @@
 What is approximate: a multistage network or a crossbar is a delay to and fro, and each module is one server together
 with the last link before it, so links further up are never in the way (`slipstick.law.multistage` says what they do
 to uniform traffic); a refused circuit queues instead of trying again; a ring is as many servers as it has slots, each
-held for one way round.
+held for one way round, and of many rings one carries what is near for all.
 """
 
 from __future__ import annotations
