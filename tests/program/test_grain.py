@@ -181,7 +181,7 @@ def test_longer_critical_sections_lower_zeta() -> None:
         ({"compute": 1, "barrier": "three"}, "sequent-symmetry-s81 has no barrier 'three'; did you mean 'tree'?"),
         ({"access": "wirte"}, "access cannot be 'wirte'; did you mean 'write'?"),
         ({"access": 1}, "access is a word, one of read, write; got 1"),
-        ({"lock": 1.0}, "lock is a word, the name of a part of the machine; got 1.0"),
+        ({"lock": 1.0}, "lock is a word, one of the machine's locks, or none; got 1.0"),
         ({"compute": "many"}, "compute is a quantity, not a word; got 'many'"),
         ({"accesses": 1, "elements": Parameter("n")}, "elements shapes the model, so it must be a number, not n"),
     ],

@@ -88,5 +88,7 @@ def test_figure_9_locks_disturb_memory_less_on_switches_than_on_a_bus() -> None:
 
 
 def test_no_simulation_knows_ticket_locks_yet() -> None:
-    with pytest.raises(ModelError, match="lock ticket: no simulation knows ticket locks yet"):
+    with pytest.raises(
+        ModelError, match="lock ticket: no simulation knows ticket locks yet; ask for array or mcs, or the closed form"
+    ):
         time("symmetry", accesses=0, lock="ticket")

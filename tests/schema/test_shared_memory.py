@@ -16,7 +16,7 @@ from slipstick.schema.editor import editor_schema
 from slipstick.schema.nodes import plain
 from slipstick.schema.reader import read_text
 from slipstick.study.catalogue import shown
-from tests.specs import refused, shared_machine
+from tests.specs import refused, shared_machine, valid
 
 SHARED = {
     "bbn-gp1000": Multistage,
@@ -121,3 +121,20 @@ def test_an_editor_takes_both_kinds(path: Path) -> None:
 @pytest.mark.parametrize("text", [text for text, _ in REFUSED[:4]])
 def test_an_editor_underlines_what_is_refused(text: str) -> None:
     assert not validator().is_valid(plain(read_text(text, "x.yaml")))
+
+
+def test_a_lock_that_no_machine_has_is_refused_where_it_is_named(tmp_path: Path) -> None:
+    text = "workload: 1\nmodel: grain/unit\ninputs:\n  compute: 5\n  lock: qmcs\n"
+    (problem,) = refused(tmp_path, text)
+    assert problem.startswith("x.yaml:5:9: lock: this is none of the machine's locks: 'qmcs'; known: test-and-set")
+
+
+def test_a_workload_may_name_a_lock_that_some_machine_has(tmp_path: Path) -> None:
+    assert valid(tmp_path, "workload: 1\nmodel: grain/unit\ninputs: {lock: hardware, barrier: none}\n") == "workload"
+
+
+def test_a_program_names_the_machines_that_it_runs_on(tmp_path: Path) -> None:
+    text = "study: 1\ntitle: t\nbase: {model: grain/unit, machine: rs6000-43p-atm}\n"
+    (problem,) = refused(tmp_path, text)
+    assert "grain/unit runs on a machine with shared memory (an interconnect), and this one has a network" in problem
+    assert "name one of bbn-gp1000, bbn-tc2000" in problem

@@ -247,7 +247,7 @@ _GRAIN = (
     Input("stride", COUNT, "s: from the element of one access to that of the next", 1.0, whole=True),
     Input("accesses", COUNT, "m: accesses of a grain to shared elements", 1.0),
     Input("compute", COUNT, "c: units of computing of a grain", 0.0),
-    Input("lock", COUNT, "the machine's lock of the critical section; none if there is none", NONE, named=True),
+    Input("lock", COUNT, "the machine's lock of the critical section; none if there is none", NONE, named="locks"),
     Input("critical", COUNT, "c_s: units of computing in the critical section", 0.0),
     Input("critical_accesses", COUNT, "m_s: accesses in the critical section", 0.0),
     Input("critical_writes", COUNT, "f_s: fraction of these that write", 0.0, most=1.0),
@@ -269,7 +269,11 @@ PROGRAMS = (
                 for each in _GRAIN
             ),
             Input(
-                "barrier", COUNT, "the machine's barrier that ends each grain; none if there is none", NONE, named=True
+                "barrier",
+                COUNT,
+                "the machine's barrier that ends each grain; none if there is none",
+                NONE,
+                named="barriers",
             ),
         ),
         unit,

@@ -35,7 +35,7 @@ class Input:
     whole : a count, so a whole number
     many : a list with one value for each part
     options : the words it is one of; then it is no quantity
-    named : it names a part of the machine, such as one of its locks; then it is no quantity
+    named : it names one of these of the machine, locks or barriers, or none; then it is no quantity
     """
 
     name: str
@@ -47,12 +47,12 @@ class Input:
     whole: bool = False
     many: bool = False
     options: tuple[str, ...] = ()
-    named: bool = False
+    named: str = ""
 
     @property
     def word(self) -> bool:
         """Say whether it is a word rather than a quantity."""
-        return self.named or bool(self.options)
+        return bool(self.named or self.options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,4 +146,4 @@ def _as_word(each: Input, value: Given | float) -> str:
 
 
 def _choice(each: Input) -> str:
-    return f"one of {', '.join(each.options)}" if each.options else "the name of a part of the machine"
+    return f"one of {', '.join(each.options)}" if each.options else f"one of the machine's {each.named}, or none"

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, replace
 
 from pydantic import BaseModel
 
-from slipstick.errors import ModelError, Problem, SpecError
+from slipstick.errors import ModelError, Problem, SpecError, did_you_mean
 from slipstick.expression.dimension import Dimension
 from slipstick.expression.nodes import Expr, Parameter
 from slipstick.law import ALL as LAWS
 from slipstick.law import Law
 from slipstick.model.system import Model
 from slipstick.model.technology import scaled
-from slipstick.program import PROGRAMS, Program
+from slipstick.program import PROGRAMS, Input, Program
 from slipstick.schema.activity import ActivitySpec, Factors
 from slipstick.schema.bind_activity import ActivityReader
 from slipstick.schema.bind_formula import read_formula
@@ -141,6 +141,7 @@ def _inputs(
     """Give each input that is set: a parameter, a list of them, or a formula over the others."""
     made: dict[str, Expr | tuple[Expr, ...] | str] = {}
     formulas: dict[str, tuple[Formula, Dimension]] = {}
+    problems: list[Problem] = []
     for each in program.inputs:
         value = getattr(spec, each.name)
         if isinstance(value, Formula):
@@ -149,10 +150,10 @@ def _inputs(
             made[each.name] = parameters[each.name]
         elif isinstance(value, str):
             made[each.name] = value
+            problems += _unknown_part(each, value, scene, spec)
         elif isinstance(value, list):
             made[each.name] = tuple(parameters[f"{each.name}.{index}"] for index in range(len(value)))
     known: dict[str, Expr] = dict(parameters)
-    problems: list[Problem] = []
     for name, (formula, dimension) in formulas.items():
         # In the order of the program's inputs; each may use parameters and the formulas before it.
         try:
@@ -162,3 +163,12 @@ def _inputs(
     if problems:
         raise SpecError(problems)
     return made
+
+
+def _unknown_part(each: Input, value: str, scene: Scene, spec: BaseModel) -> list[Problem]:
+    """Refuse the name of a lock or barrier that the machine does not have, where it is written."""
+    there = getattr(getattr(spec, "machine"), each.named, {}) if each.named else {}  # noqa: B009
+    if not each.named or value == "none" or value in there:
+        return []
+    why = f"this is none of the machine's {each.named}: {short(value)}{did_you_mean(value, list(there))}"
+    return [problem(scene.tree, (each.name,), why)]
