@@ -40,7 +40,7 @@ RESOURCES: dict[str, Resource] = {
 }
 
 few = settings(max_examples=40, deadline=None, derandomize=True)
-many = settings(max_examples=150, deadline=None, derandomize=True)
+many = settings(max_examples=80, deadline=None, derandomize=True)
 
 
 def times() -> st.SearchStrategy[float]:

@@ -16,7 +16,19 @@ from slipstick.expression.nodes import Parameter
 from slipstick.method import closed_form, simulation
 from slipstick.method.flatten import flatten
 from slipstick.method.trial import Trial
-from slipstick.model.activity import Activity, barrier, choose, delay, fork, hold, pipeline, repeat, service, then
+from slipstick.model.activity import (
+    Activity,
+    barrier,
+    choose,
+    delay,
+    fork,
+    hold,
+    parallel,
+    pipeline,
+    repeat,
+    service,
+    then,
+)
 from slipstick.model.system import Model, Station, arriving, closed, phases
 from slipstick.sim.effort import Effort
 from slipstick.sim.plain.kernel import Kernel
@@ -231,7 +243,6 @@ REFUSED = [
         ModelError,
         "barrier meet: askers that arrive are never all there; say how many parties meet",
     ),
-    (lambda: closed(service("other", 1.0)), ModelError, "step other asks other, which takes at least 2 processors"),
     (
         lambda: closed(service("processor[3]", 1.0), 3),
         ModelError,
@@ -312,3 +323,9 @@ def test_a_cycle_that_never_ends_is_not_waited_for() -> None:
     with pytest.raises(NoAnswerError) as caught:
         plain(closed(repeat(1e15, delay(1.0))), Effort(events=20_000))
     assert str(caught.value) == ("no cycle has ended after 32768 events, at 32768 s: there is nothing to estimate")
+
+
+def test_one_alone_asks_processors_outside_each_item_another() -> None:
+    """As the closed form has it: nobody is in the way of anybody there."""
+    model = closed(pipeline([parallel(service("each-other", 2.0, name="ask"))], 3) >> service("other", 1.0, name="one"))
+    assert plain(model)["time"] == closed_form.solve(model)["time"] == 3.0

@@ -36,6 +36,11 @@ IDLE, OWN = "idle", "own"
 _LOCK_FORMS = {"mcs": ("queue", 1), "array": ("queue", 2)}
 """What a simulation calls a lock, and how many accesses its acquire, and its release, make in a row."""
 
+OUTSIDE = "outside"
+"""Processors that one alone asks, for others are outside its population then."""
+
+MOST_OTHERS = 4096
+
 ALL = "all"
 """The class of a population that is one."""
 
@@ -145,7 +150,7 @@ class _Writer:
     def __init__(self, model: Model, numbers: Numbers) -> None:
         self.model, self.numbers = model, numbers
         self.builder = Builder()
-        self.members = 0
+        self.members = self.others = 0
         self.once: dict[str, float] = {}
         self._choices: dict[int, str] = {}
         self._chances: dict[str, None] = {}
@@ -157,7 +162,7 @@ class _Writer:
 
     def begin(self, members: int) -> None:
         """Add the resources that are used; the processors of a population are stations of their own."""
-        self.members = members
+        self.members, self.others = members, members - 1
         for name, resource in self.model.resources.items():
             if isinstance(resource, Station):
                 self.builder.station(name, resource.servers, resource.discipline)
@@ -167,6 +172,10 @@ class _Writer:
             if not members:
                 raise ModelError("askers that arrive have no processors of their own; name a resource instead")
             self.builder.station(OWN, copies=members)
+            if members == 1:
+                # One alone asks processors outside; they stand right behind its own.
+                self.others = self._most_side_by_side()
+                self.builder.station(OUTSIDE, copies=self.others)
 
     def _lock(self, name: str, lock: Lock) -> LockForm:
         if lock.kind == "ticket":
@@ -243,13 +252,19 @@ class _Writer:
         if step.resource == OWN:
             self.builder.serve(OWN, time, step.name, wait=wait, where=Where.OWN)
             return
-        if self.members < 2:
-            raise ModelError(f"step {step.name} asks {step.resource}, which takes at least 2 processors")
+        everybody = 1 + self.others if self.members == 1 else self.members
         if step.resource == "other":
-            self.builder.aim_at_random(self.members, f"{step.name}:other")
+            self.builder.aim_at_random(everybody, f"{step.name}:other")
         else:
-            self.builder.aim_in_turn(self.members)
+            self.builder.aim_in_turn(everybody)
         self.builder.serve(OWN, time, step.name, wait=wait, where=Where.AIMED)
+
+    def _most_side_by_side(self) -> int:
+        """Count how many others one alone asks at the same time at most: one for each branch or item."""
+        nodes = [node for body in self.model.bodies for node in steps(body)]
+        branches = [len(node.branches) for node in nodes if isinstance(node, Fork)]
+        items = [math.ceil(self.numbers[node.items]) for node in nodes if isinstance(node, Pipeline)]
+        return min(max([1, *branches, *items]), MOST_OTHERS)
 
     def _barrier(self, name: str, parties: int) -> None:
         if not parties:

@@ -25,6 +25,9 @@ __all__ = ["solve"]
 
 QUANTILES = (0.5, 0.95, 0.99)
 
+ROUNDING = 1e-9
+"""An interval narrower than this part of its mean is rounding."""
+
 STEP = 0.02
 """Relative step of the differences that shares are read from."""
 
@@ -70,7 +73,7 @@ def _answer(model: Model, flat: Flat, result: Result) -> Answer:
         steps=booked.by(lambda label: "idle:processors" if label == IDLE else label),
         once=flat.once,
         useful=model.useful,
-        exact=not flat.plan.random and time.half_width <= 1e-9 * time.mean,
+        exact=not flat.plan.random and time.half_width <= ROUNDING * time.mean,
         notes=notes,
         seed=result.seed,
         converged=result.converged,
@@ -175,6 +178,8 @@ def _resources(result: Result) -> dict[str, Estimate]:
 
 def _value(name: str, estimate: Estimate) -> Value:
     unit = UNITS.get(name.partition("[")[0], "s" if name.startswith("time") else "1")
+    if estimate.half_width <= ROUNDING * abs(estimate.mean):
+        return Value(estimate.mean, unit, estimate.mean, estimate.mean)
     # A wait or a use cannot be below nothing, however wide its interval.
     low = None if estimate.low is None else min(max(estimate.low, 0.0), estimate.mean)
     return Value(estimate.mean, unit, low, estimate.high)

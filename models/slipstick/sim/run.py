@@ -82,7 +82,7 @@ def _with_kernel(
     """Choose the kernel: both give the same, so a run that turns out long is begun anew."""
     if kernel not in KERNELS:
         raise ModelError(f"there is no kernel {kernel!r}; there are {', '.join(KERNELS)}")
-    if kernel == "compiled" or (kernel == "auto" and LOOP in sys.modules):
+    if kernel == "compiled" or (kernel == "auto" and AVAILABLE and LOOP in sys.modules):
         found = run(plan, seed, effort, _compiled(plan), "compiled")
         assert found is not None
         return found

@@ -35,6 +35,10 @@ MOST_ANSWERS = 10_000
 """Up to so many points `run` keeps whole answers for."""
 
 
+_ALL = 10**6
+"""More shares than there are parameters: what a ranking needs."""
+
+
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """A study with everything read, checked and built, ready to solve.
@@ -110,7 +114,8 @@ def run(study: Prepared, *, jobs: int = 1, whole: bool = False, progress: Progre
     answers: dict[str, Answer] = {}
     resolved: dict[str, object] = {}
     for name, settings in cases.items():
-        answers[name], resolved[name] = _answered(settings, base, study.library)
+        ranked_here = spec.rank is not None and name in spec.rank.cases
+        answers[name], resolved[name] = _answered(settings, base, study.library, _ALL if ranked_here else 0)
         _stop_if_interrupted(answers[name])
         progress(1)
     whole = whole and study.points <= MOST_ANSWERS
@@ -169,13 +174,14 @@ def side_by_side(answers: Sequence[Answer]) -> Agreement | None:
     return agreement(answers[0].model, answers) if len(answers) > 1 else None
 
 
-def _answered(settings: Settings, base: Settings, library: Library) -> tuple[Answer, object]:
-    """Answer for a case, and lay out what it was solved with."""
+def _answered(settings: Settings, base: Settings, library: Library, shares: int) -> tuple[Answer, object]:
+    """Answer for a case, and lay out what it was solved with; a simulation gives at least so many shares."""
     scene = stage(settings, library)
     bound = bind(scene)
     changed = {path: node for path, node in settings.items() if base.get(path) is not node}
+    trial = replace(bound.how.trial, shares=max(shares, bound.how.trial.shares))
     answer = replace(
-        answered(bound.model, bound.parameters, bound.how.method, bound.how.trial), given=_given(changed, scene, bound)
+        answered(bound.model, bound.parameters, bound.how.method, trial), given=_given(changed, scene, bound)
     )
     return answer, {"model": bound.name, **_without_words(plain(scene.tree))}
 
