@@ -180,9 +180,9 @@ def explain(model: str, machine: str | None, workload: str | None, changes: Sequ
     from slipstick.study.explain import explained
 
     if model in PROGRAMS and machine is None:
-        from slipstick.schema.catalogue import names
+        from slipstick.schema.scene import machines_for
 
-        machine = names("machine")[0]
+        machine = machines_for(PROGRAMS[model])[0]
         click.echo(f"with the numbers of {machine}; choose another with --machine", err=True)
     found = explained({**_references(model, machine, workload), **_nodes(changes)})
     words = explain_latex if latex else explain_text
