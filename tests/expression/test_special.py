@@ -57,6 +57,9 @@ POINTS: list[tuple[Expr, dict[str, float]]] = [
 ]
 every_point = pytest.mark.parametrize(("expr", "at"), POINTS, ids=[f"{expr}-{at}" for expr, at in POINTS])
 
+LONG = 8 * CHUNK
+"""No chunk is longer."""
+
 
 def one(tape: Tape, **values: float) -> float:
     return float(tape.run(values)[0][0])
@@ -78,12 +81,12 @@ def test_the_derivative_is_the_difference(expr: Expr, at: dict[str, float]) -> N
 
 @every_point
 def test_arrays_and_substitution_give_the_bits_of_single_points(expr: Expr, at: dict[str, float]) -> None:
-    columns = {name: np.full(CHUNK + 3, value) for name, value in at.items()}
-    scales = np.linspace(0.5, 1.2, CHUNK + 3)
+    columns = {name: np.full(LONG + 3, value) for name, value in at.items()}
+    scales = np.linspace(0.5, 1.2, LONG + 3)
     columns["x"] = columns["x"] * scales
     swept = Tape([expr]).run(columns)[0]
     fresh = substitute(expr, {name: Parameter(f"my.{name}") for name in at})
-    for index in (0, 1, CHUNK - 1, CHUNK, CHUNK + 2):
+    for index in (0, 1, CHUNK - 1, CHUNK, LONG - 1, LONG, LONG + 2):
         point = {name: float(column[index]) for name, column in columns.items()}
         assert one(Tape([expr]), **point) == swept[index]
         assert one(Tape([fresh]), **{f"my.{name}": value for name, value in point.items()}) == swept[index]
@@ -191,7 +194,8 @@ def test_what_cannot_be_counted_is_no_number() -> None:
     assert np.isnan(LOSS.run({"x": 2.0, "n": servers})[0]).tolist() == [False, True, True]
     assert np.isnan(ENGSET.run({"x": 2.0, "n": servers, "a": 1e9})[0]).tolist() == [False, True, True]
     assert np.isnan(DROP.run({"x": 0.5, "a": 2.0, "b": 2.0, "n": servers})[0]).tolist() == [False, True, True]
-    assert math.isnan(one(DROP, x=0.5, a=2.0, b=2.0, n=1e8))
+    assert math.isnan(one(DROP, x=0.5, a=2.0, b=2.0, n=1025.0))
+    assert math.isnan(one(RETRY, x=0.5, a=2.0, b=2.0, n=1025.0))
     assert math.isnan(one(LOSS, x=0.5, n=1e8))
 
 

@@ -20,6 +20,8 @@ __all__ = ["RELATIONS", "Comparison", "compare", "whole"]
 RELATIONS = {"<=": "less_equal", ">=": "greater_equal", "<": "less", ">": "greater", "==": "equal", "!=": "not_equal"}
 """Relations, and what NumPy calls them."""
 
+_WORST = {"<=": "maximum", "<": "maximum", ">=": "minimum", ">": "minimum"}
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
@@ -44,6 +46,15 @@ class Comparison:
         tape = Tape([self.left, self.right])
         left, right = tape.run({name: value for name, value in values.items() if name in tape.parameters})
         return self.between(left, right)
+
+    def everywhere(self, left: Array, right: Array) -> bool:
+        """Say whether the condition holds at all points, given the values of the two sides [points]."""
+        if len(right) == 1 and self.relation in _WORST:
+            import numpy as np
+
+            # The worst point decides; finding it writes nothing. NaN is worse than any number.
+            left = getattr(np, _WORST[self.relation]).reduce(left, keepdims=True)
+        return bool(self.between(left, right).all())
 
     def between(self, left: Array, right: Array) -> NDArray[np.bool_]:
         """Say at which points the condition holds, given the values of the two sides [points]."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,23 +42,41 @@ def _select(args: Sequence[Array], out: Array) -> None:
 
 
 def _ceil_log(args: Sequence[Array], out: Array) -> None:
-    counts, radices = np.broadcast_arrays(*args)
-    result = np.empty(counts.shape)
+    counts, radices = args
+    if len(radices) == 1:
+        _levels(counts, float(radices[0]), out)
+        return
+    counts = np.broadcast_to(counts, out.shape)
     for radix in np.unique(radices):
         chosen = radices == radix
-        result[chosen] = np.searchsorted(_reaches(float(radix)), counts[chosen], side="left")
-    out[...] = np.where(counts < np.inf, result, counts)
+        found = np.empty(int(np.count_nonzero(chosen)))
+        _levels(counts[chosen], float(radix), found)
+        out[chosen] = found
 
 
+def _levels(counts: Array, radix: float, out: Array) -> None:
+    """Guess by logarithms, which may be one off, and put it right by comparing."""
+    reaches = _reaches(radix)
+    np.log(np.maximum(counts, 1.0), out=out)
+    out *= 1.0 / np.log(radix)
+    np.ceil(out, out=out)
+    guess = np.minimum(np.nan_to_num(out, copy=False), len(reaches) - 2.0).astype(np.intp)
+    guess += reaches[guess] < counts
+    guess -= (guess > 0) & (reaches[guess - 1] >= counts)
+    np.copyto(out, guess)
+    np.copyto(out, counts, where=~(counts < np.inf))
+
+
+@lru_cache(maxsize=64)
 def _reaches(radix: float) -> Array:
-    """List the largest doubles not above radix^k, k = 0, 1, ...: comparing with them is exact."""
+    """List the largest doubles not above radix^k, k = 0, 1, ..., and infinity: comparing with them is exact."""
     check_radix(radix)
     reaches, power = [], 1
     while power <= _LARGEST:
         nearest = float(power)
         reaches.append(nearest if int(nearest) <= power else float(np.nextafter(nearest, 0.0)))
         power *= int(radix)
-    return np.array(reaches)
+    return np.array([*reaches, np.inf])
 
 
 def _power(args: Sequence[Array], out: Array) -> None:

@@ -118,7 +118,7 @@ def drop_stages(rate: Like, inputs: Like, outputs: Like, stages: Like) -> Expr:
     rate : requests on an input link in a cycle, 0 to 1 [1]
     inputs : a, of each switch [1]
     outputs : b, of each switch [1]
-    stages : how many [1]
+    stages : how many, at most 1024, no number beyond [1]
 
     Source: Patel, IEEE Transactions on Computers C-30(10), 1981.
     """

@@ -14,8 +14,11 @@ Array = NDArray[np.float64]
 Kernel = Callable[[Sequence[Array], Array], object]
 Adjoint = Callable[[Sequence[Array], Array, Array], Sequence["Array | None"]]
 
-MOST = 10_000_000
-"""Servers, stages and the like are counted one by one; more of them than this give no number."""
+MOST = 1e7
+"""Servers are counted one by one; more of them than this give no number."""
+
+MOST_STAGES = 1024.0
+"""The same for stages of switches: with two branches each, as many leaves as a double can count."""
 
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
 # h(y) = coth(y/2)/2 - 1/y = sum_k B_2k y^(2k-1) / (2k)!: ten terms reach the last bit for |y| <= 1.
@@ -70,15 +73,18 @@ def _series(terms: Sequence[float], x: Array) -> Array:
 
 
 def _geometric_mean(args: Sequence[Array], out: Array) -> None:
-    step, most = np.broadcast_arrays(np.log(args[0]), args[1])
+    step, most = np.log(args[0]), args[1]
     count = most + 1.0
-    small, wide = np.abs(step), np.abs(step) * count
+    small = np.abs(step)
+    wide = small * count
     # Far from 1: r / (1 - r) - (K+1) r^(K+1) / (1 - r^(K+1)), from whichever side has r < 1.
-    low = 1.0 / np.expm1(small) - count / np.expm1(wide)
-    far = np.where(step < 0.0, low, most - low)
-    # Near 1 the two terms cancel; what is left of them is K/2 and an odd series.
-    near = most / 2.0 + step * (count**2 * _series(_SLOPES, wide**2) - _series(_SLOPES, small**2))
-    out[...] = np.where(most <= 0.0, 0.0, np.where(wide > 1.0, far, near))
+    np.subtract(1.0 / np.expm1(small), count / np.expm1(wide), out=out)
+    np.copyto(out, most - out, where=step > 0.0)
+    if np.min(wide) <= 1.0:
+        # Near 1 the two terms cancel; what is left of them is K/2 and an odd series.
+        near = most / 2.0 + step * (count**2 * _series(_SLOPES, wide**2) - _series(_SLOPES, small**2))
+        np.copyto(out, near, where=wide <= 1.0)
+    np.copyto(out, 0.0, where=most <= 0.0)
 
 
 def _geometric_mean_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
@@ -89,9 +95,9 @@ def _geometric_mean_adjoint(args: Sequence[Array], value: Array, bar: Array) -> 
     return [bar * np.where(wide > 1.0, far, near) / args[0], None]
 
 
-def _counted(count: Array) -> Array:
+def _counted(count: Array, most: float = MOST) -> Array:
     """Take counts as they are, but what cannot be counted one by one as no number: 0 steps, and NaN at the end."""
-    return count if float(np.max(count, initial=0.0)) <= MOST else np.where(count <= MOST, count, np.nan)
+    return count if float(np.max(count, initial=0.0)) <= most else np.where(count <= most, count, np.nan)
 
 
 def _most(count: Array) -> int:
@@ -137,7 +143,8 @@ def _erlang_b_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[A
 def _engset(args: Sequence[Array], out: Array) -> None:
     load, servers, sources = args[0], _counted(args[1]), args[2]
     first = _first(np.minimum(servers, (sources + 1.0) * load / (1.0 + load)), servers)
-    _inverse_loss(lambda k: k / (load * (sources - k + 1.0)), first, servers, out)
+    each = 1.0 / load
+    _inverse_loss(lambda k: k / (sources - k + 1.0) * each, first, servers, out)
     np.divide(1.0, out, out=out)
     np.copyto(out, np.nan, where=np.isnan(servers))
 
@@ -154,21 +161,22 @@ _FACTORIALS = np.array([lgamma(n + 1.0) - (n + 0.5) * log(n or 1.0) + n - 0.5 * 
 
 
 def _poisson(args: Sequence[Array], out: Array) -> None:
-    mean, count = np.broadcast_arrays(*args)
+    mean, count = args
     large = np.maximum(count, 16.0)
     corrected = np.where(
         count < 16.0,
         _FACTORIALS[np.clip(np.nan_to_num(count), 0.0, 15.0).astype(int)],
         _series(_STIRLING, 1.0 / large**2) / large,
     )
+    scale = 1.0 / np.sqrt(2.0 * pi * np.maximum(count, 1.0))
     # n log(n/a) + a - n, by its series where n and a are close.
     gap = (count - mean) / (count + mean)
-    near = (count - mean) * gap + 2.0 * count * gap**3 * _series(_ODD, gap**2)
-    far = count * np.log(np.where(count > 0.0, count, 1.0) / mean) + mean - count
-    apart = np.where(np.abs(gap) < 0.1, near, far)
-    out[...] = np.where(
-        count > 0.0, np.exp(-corrected - apart) / np.sqrt(2.0 * pi * np.maximum(count, 1.0)), np.exp(-mean)
-    )
+    apart = count * np.log(np.where(count > 0.0, count, 1.0) / mean) + mean - count
+    if np.min(np.abs(gap)) < 0.1:
+        near = (count - mean) * gap + 2.0 * count * gap**3 * _series(_ODD, gap**2)
+        apart = np.where(np.abs(gap) < 0.1, near, apart)
+    np.multiply(np.exp(-corrected - apart), scale, out=out)
+    np.copyto(out, np.exp(-mean), where=count <= 0.0)
 
 
 def _poisson_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
@@ -183,7 +191,7 @@ def _after(rate: Array, inputs: Array, outputs: Array) -> Array:
 
 def _through(rate: Array, inputs: Array, outputs: Array, stages: Array) -> tuple[Array, Array]:
     """Give the rate behind the stages and its derivative."""
-    stages = _counted(stages)
+    stages = _counted(stages, MOST_STAGES)
     slope = np.ones(np.broadcast_shapes(*(np.shape(each) for each in (rate, inputs, outputs, stages))))
     rate = np.where(np.isnan(stages), np.nan, rate * slope)
     for stage in range(_most(stages)):
@@ -196,7 +204,7 @@ def _through(rate: Array, inputs: Array, outputs: Array, stages: Array) -> tuple
 
 def _drop_stages(args: Sequence[Array], out: Array) -> None:
     rate, inputs, outputs, stages = args
-    if len(stages) > 1 or not stages[0] <= MOST:
+    if len(stages) > 1 or not stages[0] <= MOST_STAGES:
         out[...] = _through(rate, inputs, outputs, stages)[0]
         return
     out[...] = rate

@@ -19,7 +19,10 @@ from slipstick.expression.nodes import Booked, Expr, Number, Operation, Paramete
 __all__ = ["CHUNK", "Derivatives", "Tape"]
 
 CHUNK = 16_384
-"""Points a chunk: 128 KiB a buffer, so a handful of buffers fit a second-level cache; see benchmarks/closed_form.py."""
+"""Points a chunk: 128 KiB a buffer, so a score of buffers fit a second-level cache; see benchmarks/closed_form.py."""
+
+_BUFFERS = 20
+"""With fewer arrays in play a chunk is as many times longer, up to eight: each costs a few calls."""
 
 Values = Mapping[str, "Array | float"]
 
@@ -218,15 +221,16 @@ class Tape:
         sources = [owner.get(register, register) for register in self._outputs]
         sources, watched = (sources, []) if watch is None else (sources[:1], sources[1:])
         slot, count = _slots(steps, owner, watched)
-        buffers = [np.empty(min(CHUNK, points)) for _ in range(count)]
         # An output is computed where it is to stay, which saves a copy of every chunk.
         finals = {register: np.empty(points) for register in sources if register in slot}
         inputs = [register for register in self._inputs if register in varying]
+        size = CHUNK * max(1, min(8, _BUFFERS // max(1, count + len(inputs) + len(finals))))
+        buffers = [np.empty(min(size, points)) for _ in range(count)]
         steps = [each for each in steps if each.operator != "booked"]
         reads = {each.out: [owner.get(arg, arg) for arg in each.args] for each in steps}
         local = dict(registers)
-        for start in range(0, points, CHUNK):
-            stop = min(start + CHUNK, points)
+        for start in range(0, points, size):
+            stop = min(start + size, points)
             for register in inputs:
                 local[register] = registers[register][start:stop]
             for each in steps:

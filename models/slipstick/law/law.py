@@ -13,9 +13,6 @@ from slipstick.expression.dimension import Dimension
 from slipstick.expression.nodes import Expr, Parameter, substitute
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from slipstick.expression.kernels import Array
     from slipstick.expression.tape import Tape
 
@@ -123,7 +120,7 @@ class Law:
         except ModelError:
             # A part of the equation may give up before a condition can say why.
             for condition in self.conditions:
-                self._insist(condition, condition.holds(values), values)
+                self._insist(condition, bool(condition.holds(values).all()), values)
             raise
         return float(result[0]) if all(np.ndim(value) == 0 for value in values.values()) else result
 
@@ -151,10 +148,10 @@ class Law:
 
     def _check(self, sides: Sequence[Array], values: Mapping[str, Array | float]) -> None:
         for condition, left, right in zip(self.conditions, sides[::2], sides[1::2], strict=True):
-            self._insist(condition, condition.between(left, right), values)
+            self._insist(condition, condition.everywhere(left, right), values)
 
-    def _insist(self, condition: Comparison, held: NDArray[np.bool_], values: Mapping[str, Array | float]) -> None:
-        if not held.all():
+    def _insist(self, condition: Comparison, held: bool, values: Mapping[str, Array | float]) -> None:
+        if not held:
             numbers = {name: value for name, value in values.items() if isinstance(value, float | int)}
             shown = ", ".join(f"{name} = {value:g}" for name, value in numbers.items())
             raise ModelError(f"law {self.name} holds for {condition}; got {shown or 'an array outside that'}")
