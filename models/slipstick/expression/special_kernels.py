@@ -236,7 +236,7 @@ def _retried_rate(args: Sequence[Array], out: Array) -> None:
         if not going.any():
             break
         found = np.where(going, np.minimum(found + step, 1.0), found)
-    out[...] = found
+    out[...] = np.where(stages <= MOST_STAGES, found, np.nan)
 
 
 def _retried_rate_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
