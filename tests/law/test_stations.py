@@ -328,6 +328,30 @@ def test_the_correction_at_a_low_load_is_as_near_as_its_note_says() -> None:
         assert error <= (0.15 if scv <= 4 else 0.35)
 
 
+def constant_service(servers: int, load: float) -> float:
+    """Wait at M/D/c: who is there one service time later are those who had to wait, and Poisson arrivals."""
+    arrivals, most = servers * load, 300
+    came = np.array([math.exp(k * math.log(arrivals) - arrivals - math.lgamma(k + 1)) for k in range(most)])
+    present = came
+    for _ in range(4000):
+        left = np.concatenate([[present[: servers + 1].sum()], present[servers + 1 :], np.zeros(servers)])
+        last, present = present, np.convolve(left, came)[:most]
+        if float(np.abs(last - present).max()) < 1e-14:
+            break
+    return float((present @ np.arange(most) - arrivals) / arrivals)
+
+
+@pytest.mark.parametrize(("load", "error"), [(0.5, 0.34), (0.7, 0.19), (0.9, 0.05)])
+def test_several_servers_with_constant_service_are_as_near_as_the_note_says(load: float, error: float) -> None:
+    for servers in (1, 2, 5, 20):
+        exact = constant_service(servers, load)
+        at = {"arrivals_scv": 1.0, "scv": 0.0, "servers": servers, "service": 1.0, "arrivals": servers * load}
+        for name in ("ggc-allen-cunneen", "ggc-kraemer-langenbach-belz"):
+            found = law(name, **at) / exact - 1
+            assert -error <= found <= 1e-9
+            assert servers > 1 or found == pytest.approx(0.0, abs=1e-9)
+
+
 def queue(seed: int, order: Callable[[list[tuple[float, int, float]]], int], preempt: bool) -> dict[int, float]:
     """Serve two classes of Poisson customers one by one; give the mean response of each class."""
     rng = np.random.default_rng(seed)

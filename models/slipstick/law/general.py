@@ -209,8 +209,8 @@ GGC_ALLEN_CUNNEEN = Law(
     ),
     holds=_many,
     source="Allen, Probability, Statistics, and Queueing Theory, Academic Press 1978",
-    note="exact for M/M/c and M/G/1; within about 10% for scv near 1, within 35% for constant service at high load, "
-    "worse at low load and with arrivals far from Poisson's",
+    note="exact for M/M/c and M/G/1; of M/D/c, up to 20 servers, 5% low at most at a load of 0.9, 19% at 0.7, 34% at "
+    "0.5; for arrivals that are not Poisson's as far off as law/gg1-kingman",
     exact=False,
     rows=(
         Row(
@@ -245,7 +245,7 @@ GGC_KRAEMER_LANGENBACH_BELZ = Law(
         compare(arrivals_scv + scv, ">", 0),
     ),
     source=f"{_KLB}; Bolch, Greiner, de Meer, Trivedi, Queueing Networks and Markov Chains, Wiley 1998, chapter 6",
-    note="equal to law/ggc-allen-cunneen for Poisson arrivals and better elsewhere; within about 10% in heavy traffic",
+    note="equal to law/ggc-allen-cunneen for Poisson arrivals; elsewhere as near as law/gg1-kraemer-langenbach-belz is",
     exact=False,
     rows=(
         Row(
