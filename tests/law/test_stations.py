@@ -14,7 +14,7 @@ import pytest
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import Parameter
 from slipstick.law import ALL
-from slipstick.method.forms import form_of
+from slipstick.method.methods import form_of
 
 SERVICE, ARRIVALS = Fraction(1, 5), [Fraction(1), Fraction(4), Fraction(5), Fraction(7)]
 

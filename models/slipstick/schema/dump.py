@@ -120,7 +120,11 @@ class _Writer:
         if lock.word is not None:
             data |= {"word": lock.word, "access": self._values.written(lock.access)}
         if lock.back_off != "none":
-            data |= {"back_off": lock.back_off, "base": self._values.written(lock.base), "most": self._value(lock.most)}
+            data |= {
+                "back_off": lock.back_off,
+                "base": self._values.written(lock.base),
+                "most": self._values.written(lock.most),
+            }
         return data
 
     def _items(self, activity: Activity) -> list[dict[str, Any]]:
