@@ -61,7 +61,7 @@ def newton(demand: Array, delay: Array, count: Array, change: Array | float) -> 
         steep = (load / spare[:, None]) @ (slope * each).transpose(0, 2, 1)
         steep[:, diagonal, diagonal] += delay + (slope * each).sum(axis=2) + (count == 0)
         missing = count - flow * delay - queue.sum(axis=2)
-        move = np.linalg.solve(steep, missing[:, :, None])[:, :, 0]
+        move = np.where(count > 0, np.linalg.solve(steep, missing[:, :, None])[:, :, 0], 0)
         size = _kept_inside(flow, move, demand, alone, spare)
         flow = flow + size[:, None] * move
         if _settled(move, flow, 1e-11):
