@@ -55,9 +55,9 @@ def paced(random: Random) -> Network:
 
 
 def small(random: Random, discipline: str, scv: float) -> Network:
-    """Two classes, two stations of the given kind, a think time: small enough for its Markov chain."""
-    demand = 10 ** random.uniform(-1, 1, (2, 2))
-    think = random.choice([0.1, 1, 3]) * demand.sum(axis=1)
+    """Two classes, one station of the given kind and a shared one: small enough for its Markov chain."""
+    demand = 10 ** random.uniform(-0.5, 0.5, (2, 2))
+    think = random.choice([0.3, 1, 3]) * demand.sum(axis=1)
     kinds = [discipline, "ps"]
     population = random.integers(1, 5 if scv == 1 else 4, 2)
     return network(demand, population=population, think=think, discipline=kinds, scv=[scv, 1.0], priority=[1, 2])

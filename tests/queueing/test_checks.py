@@ -56,7 +56,7 @@ def test_a_utilization_above_one_is_named() -> None:
     wrong = replace(
         right, throughput=right.throughput * 1.1, queue=right.queue * 1.1, utilization=right.utilization * 1.1
     )
-    with pytest.raises(NoAnswerError, match=r"utilization of cpu is 1\.045, above 1"):
+    with pytest.raises(NoAnswerError, match=r"cpu is busy for 1\.045 of the time, above 1"):
         checked(fast, wrong)
 
 

@@ -38,7 +38,10 @@ def test_some_points_are_a_network() -> None:
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ({"service": [np.nan], "population": 1}, "class 1 at station 1: service is nan; give a finite number that is "),
+        (
+            {"service": [np.nan], "population": 1},
+            "class 1 at station 1: service is nan; give a finite number that is not negative",
+        ),
         (
             {"service": [-1.0], "population": 1},
             "class 1 at station 1: service is -1; give a finite number that is not n",

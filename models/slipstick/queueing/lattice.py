@@ -67,7 +67,7 @@ def solve_lattice(
     size = prod(int(each) + 1 for each in population[order][1:])
     if marginals:
         several = {k: several.get(k, last[:, k, None]) for k in range(demand.shape[2])}
-    block = max(1, MOST_NUMBERS // (size * (int(population.sum()) + 1 if several else 2 * demand[0].size)))
+    block = max(1, MOST_NUMBERS // (size * (int(population.sum()) + 1 if several else 2 * demand[0].size + 1)))
     parts = []
     for start in range(0, len(demand), block):
         few = slice(start, start + block)

@@ -161,20 +161,18 @@ def network(
     ((1, 1, 2), [[20]], ('station 1', 'station 2'))
     """
     service, visits, scv = (_numbers(each) for each in (service, visits, scv))
-    given = {"population": population, "arrivals": arrivals, "think": think}
-    per_class = {name: _numbers(0.0 if each is None else each) for name, each in given.items()}
-    named = None if classes is None else len(classes)
-    points, kinds, count = _shape([service, visits, scv], list(per_class.values()), named)
-    cube, square = (points, kinds, count), (points, kinds)
+    many, rate, away = (_numbers(0.0 if each is None else each) for each in (population, arrivals, think))
+    cube = _shape([service, visits, scv], [many, rate, away], 1 if classes is None else len(classes))
+    (_, kinds, count), square = cube, cube[:2]
     station_names = tuple(stations or (f"station {k + 1}" for k in range(count)))
     class_names = tuple(classes or (f"class {r + 1}" for r in range(kinds)))
     built = Network(
         service=_broadcast(service, cube, "service"),
         visits=_broadcast(visits, cube, "visits"),
-        think=_broadcast(per_class["think"], square, "think"),
-        population=_whole(_broadcast(per_class["population"], square, "population"), "population", class_names),
-        arrivals=_broadcast(per_class["arrivals"], square, "arrivals"),
-        closed=_closed(closed, population, arrivals, per_class["arrivals"], kinds),
+        think=_broadcast(away, square, "think"),
+        population=_whole(_broadcast(many, square, "population"), "population", class_names),
+        arrivals=_broadcast(rate, square, "arrivals"),
+        closed=_closed(closed, population, arrivals, rate, kinds),
         discipline=(discipline,) * count if isinstance(discipline, str) else tuple(discipline),
         servers=_whole(_broadcast(_numbers(servers), (count,), "servers"), "servers", station_names),
         rates=tuple(None if each is None else np.atleast_2d(_numbers(each)) for each in rates or (None,) * count),
@@ -192,11 +190,11 @@ def _numbers(values: ArrayLike) -> Array:
     return array if np.iscomplexobj(array) else array.astype(float)
 
 
-def _shape(cubes: list[Array], squares: list[Array], named: int | None) -> tuple[int, int, int]:
+def _shape(cubes: list[Array], squares: list[Array], named: int) -> tuple[int, int, int]:
     """Find points, classes and stations from what is given: the last axes are stations or classes."""
     cube = np.broadcast_shapes((1, 1, 1), *(each.shape for each in cubes))
     square = np.broadcast_shapes((1, 1), *(each.shape for each in squares))
-    kinds = np.broadcast_shapes((cube[1],), (square[1],), (named or 1,))[0]
+    kinds = np.broadcast_shapes((cube[1],), (square[1],), (named,))[0]
     points = np.broadcast_shapes((cube[0],), (square[0],))[0]
     return points, kinds, cube[2]
 
