@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from slipstick.queueing.load import why_no_product_form
 from slipstick.queueing.network import Network
 
 __all__ = ["MEASURED", "usual_error"]
@@ -50,7 +49,7 @@ def _construct(network: Network, station: int) -> str:
     discipline = network.discipline[station]
     if discipline.startswith("priority"):
         return "preemptive priorities" if discipline == "priority-preemptive" else "priorities"
-    if why_no_product_form(network, station):
+    if network.without_product_form[station]:
         scv = np.max(network.scv[:, :, station].real)
         if (network.scv[:, :, station].real == 1).all():
             return "service times that differ at first come first served"

@@ -10,7 +10,7 @@ import numpy as np
 from slipstick.queueing.accuracy import usual_error
 from slipstick.queueing.core import NEWTON_RULE, SUBSTITUTION_RULE, newton, substitute
 from slipstick.queueing.groups import check_some_time
-from slipstick.queueing.load import Closed, closed_part, open_load, settle, speeds, why_no_product_form
+from slipstick.queueing.load import Closed, closed_part, open_load, settle, speeds
 from slipstick.queueing.network import Array, Network, Solution
 from slipstick.queueing.waits import Shift
 
@@ -72,7 +72,7 @@ def linearizer(network: Network) -> Solution:
 
 def _solve(network: Network, name: str, road: Road) -> Solution:
     plain = (network.single | network.delays).all()
-    if plain and not any(why_no_product_form(network, station) for station in range(len(network.stations))):
+    if plain and not any(network.without_product_form):
         return _product_form(network, name, road)
     return _general(network, name, road)
 

@@ -22,7 +22,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from slipstick.queueing.load import why_no_product_form
 from slipstick.queueing.network import Array, Network
 
 __all__ = ["Met", "Shift", "residence"]
@@ -89,7 +88,7 @@ def residence(network: Network, met: Met, others: Array) -> Array:
             time[:, :, station] = service
         elif network.rates[station] is not None:
             time[:, :, station] = _by_rates(network, met, station)
-        elif not why_no_product_form(network, station):
+        elif not network.without_product_form[station]:
             time[:, :, station] = _shared(network, met, others, station)
         else:
             time[:, :, station] = _in_line(network, met, others, station)
