@@ -175,8 +175,8 @@ def proportional(network: Network) -> Bounds:
         two = slowest * (share**2).sum(axis=1) / share.sum(axis=1)
         before_low, before_high = _asymptotic(count - 1, away, total, slowest)
         low = count / (away + total + many * (count - 1 - away * before_low))
-        high = count / (away + total + two * (count - 1 - away * before_high))
-    return _without_stations(count, away, total, low, np.minimum(high, 1 / slowest))
+        high = np.minimum(1 / slowest, count / (away + total + two * (count - 1 - away * before_high)))
+    return _without_stations(count, away, total, low, high)
 
 
 def _asymptotic(count: Array, away: Array, total: Array, slowest: Array) -> tuple[Array, Array]:
@@ -213,5 +213,5 @@ def geometric(network: Network) -> Bounds:
             for y in (below, demand * fast[:, None])
         )
         low = count / (away + total + slowest * (before - away * slow) - few)
-        high = count / (away + total + slowest * (before - away * fast) - many)
-    return _without_stations(count, away, total, low, np.minimum(high, 1 / slowest))
+        high = np.minimum(1 / slowest, count / (away + total + slowest * (before - away * fast) - many))
+    return _without_stations(count, away, total, low, high)

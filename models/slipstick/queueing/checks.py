@@ -88,7 +88,7 @@ class _Check:
         if (busy > 1 + self.within).any():
             point, station = np.argwhere(busy > 1 + self.within)[0]
             raise NoAnswerError(
-                f"{self.method}: utilization of {network.stations[station]} is {busy[point, station]:.12g}, above 1"
+                f"{self.method}: {network.stations[station]} is busy for {busy[point, station]:.12g} of the time, above 1"
             )
 
     def probabilities(self) -> None:
