@@ -1,0 +1,213 @@
+"""The activity tree with a number for every place where something is waited for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from slipstick.errors import NoAnswerError
+from slipstick.expression.nodes import Expr
+from slipstick.method.mean_value.spans import Array
+from slipstick.model.activity import (
+    Activity,
+    Barrier,
+    Choice,
+    Fork,
+    Hold,
+    Pipeline,
+    Repeat,
+    Step,
+    Then,
+    steps,
+)
+
+__all__ = ["Grown", "Leaf", "Line", "Locked", "Meet", "Node", "Options", "Parallel", "Rounds", "Series", "Visit", "grow"]
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A place in the tree where a queue is joined.
+
+    Parameters
+    ----------
+    queue : the station, lock or processor asked for
+    held : locks that the asker holds by then
+    step : whose time the service is; None for a lock, whose service is what is done while it is held
+    """
+
+    index: int
+    queue: str
+    held: frozenset[str]
+    step: Step | None = None
+
+    def meets(self, other: Visit) -> bool:
+        """Say whether two can be in this queue at once: they cannot if both must hold one lock."""
+        return not self.held & other.held
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A step; without a visit it is a delay."""
+
+    step: Step
+    visit: Visit | None
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One after the other."""
+
+    parts: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Parallel:
+    """All at once, waited for together."""
+
+    branches: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """One of several."""
+
+    options: tuple[tuple[Expr, Node], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """The same again and again."""
+
+    count: Expr
+    body: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Locked:
+    """What is done while a lock is held."""
+
+    visit: Visit
+    body: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Meet:
+    """A barrier."""
+
+    name: str
+    parties: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A pipeline: its stages, each with the bodies of its items."""
+
+    pipeline: Pipeline
+    stages: tuple[tuple[Node, ...], ...]
+
+
+Node = Leaf | Series | Parallel | Options | Rounds | Locked | Meet | Line
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """A tree and its visits."""
+
+    root: Node
+    visits: tuple[Visit, ...]
+
+    @property
+    def queues(self) -> dict[str, tuple[Visit, ...]]:
+        """The visits of each queue, in the order written."""
+        names = dict.fromkeys(visit.queue for visit in self.visits)
+        return {name: tuple(visit for visit in self.visits if visit.queue == name) for name in names}
+
+    def frequencies(self, numbers: Mapping[Expr, Array]) -> dict[int, Array]:
+        """Count the visits that one pass makes, by their indices [1]."""
+        found: dict[int, Array] = {}
+        _count(self.root, np.ones(1), numbers, found)
+        return found
+
+
+def grow(activity: Activity) -> Grown:
+    """Number the visits of an activity.
+
+    Raises
+    ------
+    NoAnswerError : a barrier stands where not every processor comes to it at once
+    """
+    gardener = _Gardener()
+    root = gardener.node(activity, frozenset())
+    return Grown(root, tuple(gardener.visits))
+
+
+class _Gardener:
+    def __init__(self) -> None:
+        self.visits: list[Visit] = []
+
+    def visit(self, queue: str, held: frozenset[str], step: Step | None = None) -> Visit:
+        made = Visit(len(self.visits), queue, held, step)
+        self.visits.append(made)
+        return made
+
+    def node(self, activity: Activity, held: frozenset[str]) -> Node:
+        match activity:
+            case Step(resource=resource):
+                return Leaf(activity, None if resource is None else self.visit(resource, held, activity))
+            case Then(parts):
+                return Series(tuple(self.node(part, held) for part in parts))
+            case Repeat(count, body):
+                return Rounds(count, self.node(body, held))
+            case Barrier(name, parties):
+                return Meet(name, parties)
+            case Fork(branches):
+                _no_barrier(activity, "fork")
+                return Parallel(tuple(self.node(branch, held) for branch in branches))
+            case Choice(options):
+                _no_barrier(activity, "choose")
+                return Options(tuple((p, self.node(body, held)) for p, body in options))
+            case Hold(lock, body):
+                _no_barrier(activity, "hold")
+                visit = self.visit(lock, held)
+                return Locked(visit, self.node(body, held | {lock}))
+            case Pipeline(stages, _, _):
+                _no_barrier(activity, "pipeline")
+                return Line(activity, tuple(tuple(self.node(body, held) for body in each.bodies) for each in stages))
+        raise TypeError(type(activity))
+
+
+def _no_barrier(activity: Activity, inside: str) -> None:
+    barrier = next((node.name for node in steps(activity) if isinstance(node, Barrier)), None)
+    if barrier is not None:
+        raise NoAnswerError(
+            f"barrier {barrier} stands inside a {inside}, where not every processor comes to it in turn; "
+            "mean-value has no answer for that, simulation may"
+        )
+
+
+def _count(node: Node, often: Array, numbers: Mapping[Expr, Array], found: dict[int, Array]) -> None:
+    match node:
+        case Leaf(_, visit):
+            if visit is not None:
+                found[visit.index] = often
+        case Series(parts) | Parallel(parts):
+            _count_all(parts, often, numbers, found)
+        case Options(options):
+            for p, body in options:
+                _count(body, often * numbers[p], numbers, found)
+        case Rounds(count, body):
+            _count(body, often * numbers[count], numbers, found)
+        case Locked(visit, body):
+            found[visit.index] = often
+            _count(body, often, numbers, found)
+        case Line(pipeline, stages):
+            for bodies in stages:
+                each = numbers[pipeline.items] if len(bodies) == 1 else np.ones(1)
+                _count_all(bodies, often * each, numbers, found)
+
+
+def _count_all(nodes: Sequence[Node], often: Array, numbers: Mapping[Expr, Array], found: dict[int, Array]) -> None:
+    for node in nodes:
+        _count(node, often, numbers, found)
