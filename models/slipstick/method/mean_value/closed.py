@@ -11,6 +11,7 @@ from slipstick.expression.nodes import Expr
 from slipstick.method.mean_value.longest import first_largest
 from slipstick.method.mean_value.passes import Pass, Waits
 from slipstick.method.mean_value.queues import PROCESSORS, Crowd, Queue, queues_of
+from slipstick.method.mean_value.sections import cycle_time
 from slipstick.method.mean_value.spans import Array, Span
 from slipstick.method.mean_value.tree import Grown, Visit
 from slipstick.model.system import Model
@@ -33,16 +34,19 @@ class Closed:
 
     def run(self, numbers: Numbers, most: int):
         often = self.grown.frequencies(numbers)
-        crowd = Crowd(0, {}, {}, {}, {}, {})
+        means = {v.index: numbers[v.step.time] for v in self.grown.visits if v.step is not None}
+        crowd = Crowd(0, {}, {}, {}, {}, {}, {})
         for n in range(1, most + 1):
-            here = Pass(self.model, numbers, np.full(1, float(n)), lambda v, s: crowd.wait(self._of[v.index], v, s))
-            time = here.cycle(self.grown.root)
+            waits, kept = crowd.waits(self.queues, often, means) if n > 1 else ({}, {})
+            nothing = Span(np.zeros(1), np.zeros(1), "constant")
+            here = Pass(self.model, numbers, n, lambda v, s: waits.get(v.index, nothing))
+            time = cycle_time(here, self.grown.root)
             time = self._least(n, time, often, here.found)
-            after = self._crowd(n, time, often, here.found)
+            after = self._crowd(n, time, often, here.found, kept)
             yield Step_(time, here.found, after)
             crowd = after
 
-    def _crowd(self, n: int, time: Span, often, found: Waits) -> Crowd:
+    def _crowd(self, n: int, time: Span, often, found: Waits, kept) -> Crowd:
         rate = n / np.where(time.mean.real > 0, time.mean, np.inf)
         served, present = {}, {}
         for visit in self.grown.visits:
@@ -52,7 +56,7 @@ class Closed:
             present[visit.index] = passing * (service.mean + wait.mean + found.beside.get(visit.index, 0.0))
         crowded = {q.name: _all_busy(q, n, time, often, served, present, found) for q in self.queues if q.servers > 1}
         packed = {q.name: self._packed(q, n, time, often, served, found) for q in self.queues}
-        return Crowd(n, present, served, found.services, crowded, packed)
+        return Crowd(n, present, served, found.services, crowded, packed, {(a, b): rate * often[a] * each for (a, b), each in kept.items()})
 
     def _least(self, n, time, often, found):
         least = [time.mean]

@@ -14,12 +14,13 @@ import numpy as np
 
 from slipstick.method.mean_value.spans import Array, Span
 
-__all__ = ["MOST_EXACT", "first_largest", "longest", "longest_of_alike", "normal"]
+__all__ = ["MOST_EXACT", "Fitted", "first_largest", "longest", "longest_of_alike", "normal"]
 
 MOST_EXACT = 8
 """Of so many exponential times the longest is found exactly: 2^8 sums."""
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
+_PANELS = 8
 _REACH = 5.0
 """Standard deviations from the mean at which an interval of integration ends."""
 
@@ -92,7 +93,7 @@ def _of_exponentials(means: Sequence[Array]) -> Span:
 
 def _integrated(spans: Sequence[Span], counts: Sequence[Array], least: Array) -> Span:
     """Integrate P(longest > t) from where it leaves 1, panel by panel."""
-    fits = [_Fit(span, count) for span, count in zip(spans, counts, strict=True)]
+    fits = [Fitted(span, count) for span, count in zip(spans, counts, strict=True)]
     low = first_largest([least, *(fit.low for fit in fits)])
     high = first_largest([low, *(fit.high for fit in fits)])
     edges = [low, high, *(edge for fit in fits for edge in (fit.low, fit.middle, fit.high))]
@@ -116,7 +117,7 @@ def _between(low: Array, value: Array, high: Array) -> Array:
     return np.where(value.real < low.real, low, np.where(value.real > high.real, high, value))
 
 
-class _Fit:
+class Fitted:
     """A gamma-like distribution by mean and variance, of one time or of the longest of several."""
 
     def __init__(self, span: Span, count: Array) -> None:
@@ -137,9 +138,26 @@ class _Fit:
 
     def distribution(self, t: Array) -> Array:
         """P(time <= t), or that all of `count` are."""
-        mean, root = self.mean[..., None, None], self.root[..., None, None]
+        more = (..., *[None] * (t.ndim - self.mean.ndim))
+        mean, root = self.mean[more], self.root[more]
         ratio = t / mean
         # The cube root of 0 has no derivative; nothing that matters is that close to 0.
         ratio = np.where(ratio.real > 1e-30, ratio, 1e-30)
         x = 3.0 * (ratio ** (1.0 / 3.0) - 1.0) / root + root / 3.0
-        return normal(x) ** self.count[..., None, None]
+        return normal(x) ** self.count[more]
+
+    def at(self, t: Array) -> Array:
+        """P(time <= t), nothing before 0."""
+        return np.where(t.real > 0, self.distribution(np.where(t.real > 0, t, 1e-30 + 0 * t)), 0.0)
+
+    def grid(self, times: Array) -> tuple[Array, Array, Array]:
+        """Choose points and weights of integration over the spread of several starts."""
+        first, last = times[..., 0], times[..., -1]
+        low, high = first + self.low, last + self._quantile(_REACH + np.sqrt(2.0 * np.log(times.shape[-1])))
+        edges = [low + (high - low) * each for each in np.linspace(0.0, 1.0, _PANELS + 1) ** 1.5]
+        panels = np.stack(np.broadcast_arrays(*edges), axis=-1)
+        width = panels[..., 1:] - panels[..., :-1]
+        nodes = panels[..., :-1, None] + width[..., None] * (0.5 + 0.5 * _NODES)
+        weights = 0.5 * _WEIGHTS * width[..., None]
+        flat = (*nodes.shape[:-2], -1)
+        return nodes.reshape(flat), np.broadcast_to(weights, nodes.shape).reshape(flat), low

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from slipstick.expression.nodes import Expr
+from slipstick.method.mean_value.forks import fork_time
 from slipstick.method.mean_value.lines import line_time
-from slipstick.method.mean_value.longest import first_largest, longest, longest_of_alike
-from slipstick.method.mean_value.spans import NOTHING, Array, Span, either, one_after_the_other, rounds
-from slipstick.method.mean_value.tree import Leaf, Line, Locked, Meet, Node, Options, Parallel, Rounds, Series, Visit
+from slipstick.method.mean_value.spans import Array, Span, either, one_after_the_other, rounds
+from slipstick.method.mean_value.tree import Leaf, Line, Locked, Node, Options, Parallel, Rounds, Series, Visit
 from slipstick.model.activity import Step
-from slipstick.model.system import Meeting, Model
+from slipstick.model.system import Model
 
 __all__ = ["Pass", "Waits"]
 
@@ -27,7 +27,7 @@ class Waits:
     waits: dict[int, Span] = field(default_factory=dict)
     services: dict[int, Span] = field(default_factory=dict)
     beside: dict[int, Array] = field(default_factory=dict)
-    meetings: dict[tuple[str, int], Array] = field(default_factory=dict)
+    ends: dict[int, Array] = field(default_factory=dict)
 
 
 Finder = Callable[[Visit, Span], Span]
@@ -50,7 +50,7 @@ class Pass:
         self,
         model: Model,
         numbers: Numbers,
-        processors: Array,
+        processors: int,
         find: Finder,
         scale: Mapping[str, Array] | None = None,
         frozen: Waits | None = None,
@@ -58,68 +58,6 @@ class Pass:
         self.model, self.numbers, self.processors = model, numbers, processors
         self.find, self.scale, self.frozen = find, scale or {}, frozen
         self.found = frozen or Waits()
-        self._meetings = 0
-
-    def cycle(self, node: Node) -> Span:
-        """Give the time of a whole cycle; barriers cut it into sections."""
-        way = self.way(node)
-        if way.rest is None:
-            return one_after_the_other([way.first])
-        around = self._section(way.rest, way.first, way.last)
-        return one_after_the_other([*way.middle, around])
-
-    def way(self, node: Node) -> _Way:
-        match node:
-            case Meet():
-                return _Way(NOTHING, (), NOTHING, node, node)
-            case Series(parts):
-                made = _Way(NOTHING)
-                for part in parts:
-                    made = self._joined(made, self.way(part))
-                return made
-            case Rounds(count, body):
-                inner = self.way(body)
-                if inner.rest is None:
-                    return _Way(rounds(self.numbers[count], inner.first))
-                return self._again(self.numbers[count], inner)
-        return _Way(self.span(node))
-
-    def _again(self, count: Array, inner: _Way) -> _Way:
-        """Go round several times with a barrier in each."""
-        assert inner.rest is not None
-        more = np.where(count.real > 1, count - 1, 0 * count)
-        between = rounds(more, self._section(inner.rest, inner.first, inner.last))
-        middle = [between, *(rounds(count, each) for each in inner.middle)]
-        return _Way(inner.first, tuple(middle), inner.rest, inner.ends, inner.last)
-
-    def _joined(self, a: _Way, b: _Way) -> _Way:
-        if a.rest is None and b.rest is None:
-            return _Way(one_after_the_other([a.first, b.first]))
-        if b.rest is None:
-            assert a.rest is not None
-            return _Way(a.first, a.middle, one_after_the_other([a.rest, b.first]), a.ends, a.last)
-        if a.rest is None:
-            return _Way(one_after_the_other([a.first, b.first]), b.middle, b.rest, b.ends, b.last)
-        section = self._section(a.rest, b.first, b.ends)
-        return _Way(a.first, (*a.middle, section, *b.middle), b.rest, a.ends, b.last)
-
-    def _section(self, begun: Span, ended: Span, meet: Meet | None) -> Span:
-        """Give the time of a section that ends at a barrier: the expected maximum of the arrivals, and its cost."""
-        assert meet is not None
-        own = one_after_the_other([begun, ended])
-        key = (meet.name, self._meetings)
-        self._meetings += 1
-        label = f"barrier:{meet.name}"
-        meeting = self.model.resources[meet.name]
-        assert isinstance(meeting, Meeting)
-        cost = self.numbers[meeting.cost] * self._factor(label)
-        if self.frozen is not None:
-            return Span(own.mean + self.frozen.meetings[key] * self._factor(label) + cost, own.variance)
-        parties = self.processors if meet.parties is None else np.full(1, float(meet.parties))
-        parties = np.where(parties.real < self.processors.real, parties, self.processors)
-        last = longest_of_alike(own, parties)
-        self.found.meetings[key] = last.mean - own.mean
-        return Span(last.mean + cost, last.variance, own.kind)
 
     def span(self, node: Node) -> Span:
         """Give the time of what has no barrier inside."""
@@ -136,41 +74,38 @@ class Pass:
             case Locked(visit, body):
                 return self._visited(visit, self.span(body))
             case Parallel(branches):
-                return longest([self.span(branch) for branch in branches])
+                return fork_time(self, branches)
             case Line():
                 return line_time(self, node)
         raise TypeError(type(node))
 
     def _service(self, step: Step) -> Span:
-        mean = self.numbers[step.time] * self._factor(step.name)
+        mean = self.numbers[step.time] * self.factor(step.name)
         kind = {0.0: "constant", 1.0: "exponential"}.get(step.scv, "general")
         return Span(mean, step.scv * mean * mean, kind)
 
     def _visited(self, visit: Visit, service: Span) -> Span:
         if self.frozen is None:
-            wait = self.find(visit, service)
-            self.found.waits[visit.index] = wait
+            self.found.waits[visit.index] = self.find(visit, service)
             self.found.services[visit.index] = service
-        else:
-            label = f"wait:{visit.queue}" if visit.step is not None else f"lock:{visit.queue}"
-            wait = self.frozen.waits[visit.index].scaled(self._factor(label))
+        wait = self.wait(visit)
         if wait.kind == "constant" and np.all(wait.mean == 0):
             return service
         return one_after_the_other([service, wait])
 
-    def _factor(self, label: str) -> Array:
+    def wait(self, visit: Visit) -> Span:
+        """Give the wait at a visit that has been passed."""
+        label = f"wait:{visit.queue}" if visit.step is not None else f"lock:{visit.queue}"
+        wait = self.found.waits[visit.index]
+        return wait if self.frozen is None else wait.scaled(self.factor(label))
+
+    def alone(self) -> Pass:
+        """Make a pass that finds nobody in the way."""
+        return Pass(self.model, self.numbers, self.processors, lambda visit, service: NO_WAIT)
+
+    def factor(self, label: str) -> Array:
         return self.scale.get(label, _ONE)
 
 
+NO_WAIT = Span(np.zeros(1), np.zeros(1), "constant")
 _ONE = np.ones(1)
-
-
-@dataclass(frozen=True, slots=True)
-class _Way:
-    """A way cut by barriers: up to the first, the sections between, and what comes after the last."""
-
-    first: Span
-    middle: tuple[Span, ...] = ()
-    rest: Span | None = None
-    ends: Meet | None = None
-    last: Meet | None = None

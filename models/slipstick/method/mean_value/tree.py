@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +23,7 @@ from slipstick.model.activity import (
     steps,
 )
 
-__all__ = ["Grown", "Leaf", "Line", "Locked", "Meet", "Node", "Options", "Parallel", "Rounds", "Series", "Visit", "grow"]
+__all__ = ["Grown", "Leaf", "Line", "Locked", "Meet", "Node", "Options", "Parallel", "Rounds", "Series", "Visit", "frequencies", "grow", "inside"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +126,7 @@ class Grown:
 
     def frequencies(self, numbers: Mapping[Expr, Array]) -> dict[int, Array]:
         """Count the visits that one pass makes, by their indices [1]."""
-        found: dict[int, Array] = {}
-        _count(self.root, np.ones(1), numbers, found)
-        return found
+        return frequencies(self.root, numbers)
 
 
 def grow(activity: Activity) -> Grown:
@@ -185,6 +183,36 @@ def _no_barrier(activity: Activity, inside: str) -> None:
             f"barrier {barrier} stands inside a {inside}, where not every processor comes to it in turn; "
             "mean-value has no answer for that, simulation may"
         )
+
+
+def frequencies(node: Node, numbers: Mapping[Expr, Array]) -> dict[int, Array]:
+    """Count the visits that one pass through a part of a tree makes, by their indices [1]."""
+    found: dict[int, Array] = {}
+    _count(node, np.ones(1), numbers, found)
+    return found
+
+
+def inside(node: Node) -> Iterator[Visit]:
+    """Yield the visits of a part of a tree, in the order written."""
+    match node:
+        case Leaf(_, visit):
+            if visit is not None:
+                yield visit
+        case Series(parts) | Parallel(parts):
+            for part in parts:
+                yield from inside(part)
+        case Options(options):
+            for _, body in options:
+                yield from inside(body)
+        case Rounds(_, body):
+            yield from inside(body)
+        case Locked(visit, body):
+            yield visit
+            yield from inside(body)
+        case Line(_, stages):
+            for bodies in stages:
+                for body in bodies:
+                    yield from inside(body)
 
 
 def _count(node: Node, often: Array, numbers: Mapping[Expr, Array], found: dict[int, Array]) -> None:
