@@ -56,6 +56,14 @@ class Wave:
         gaps = busy * varied[..., None] + (1 - busy) * self.gaps
         return Wave(self.times + wait, gaps), wait.mean(axis=-1)
 
+    def closed_up(self, before: Wave, step: Array, left: Array) -> Wave:
+        """Let those who waited leave closer together than they would one by one, the last at the same time."""
+        wait = self.times - before.times
+        busy = wait / (wait + step[..., None] + 1e-300)
+        gap = _gaps(self.times) * (1 - busy * (1 - left[..., None]))
+        behind = np.cumsum(gap[..., ::-1], axis=-1)[..., ::-1] - gap
+        return Wave(self.times[..., -1:] - np.concatenate([behind[..., :-1] + 0 * gap[..., 1:], 0 * gap[..., :1]], axis=-1), self.gaps * left[..., None])
+
     def _waits(self, service: Span, apart: int, step: Array, floor: Array) -> Array:
         """Follow what is left of the work of those before, `apart` of whom are served side by side."""
         count = self.times.shape[-1]
@@ -72,8 +80,11 @@ class Wave:
             waits.append(over)
         return np.stack(np.broadcast_arrays(*waits), axis=-1)
 
-    def served(self, service: Span, servers: int) -> tuple[Wave, Array]:
+    def served(self, service: Span, servers: int, together: Array | None = None) -> tuple[Wave, Array]:
+        """Let each be served; `together` says what part of the gaps is left where all are served in turns."""
         waiting, wait = self.held_up(service, servers)
+        if together is not None:
+            waiting = waiting.closed_up(self, service.mean / servers, together)
         if servers > 1:
             return waiting.delayed(service), wait
         return Wave(waiting.times + service.mean[..., None], waiting.gaps), wait
