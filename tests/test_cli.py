@@ -103,8 +103,14 @@ WRONG = [
     (["check", "."], ".:1:1: this is a directory; name a file in it"),
     (["schema", "machin"], "command line:1:1: there is no kind of spec 'machin'; did you mean 'machine'?"),
     (["show", "machine/x"], "x:1:1: there is no machine 'x'; known: rs6000-43p-atm, rs6000-43p-fast-ethernet"),
-    (["show", "x"], "command line:1:1: there is no kind 'x'; known: machine, network, workload, activity, study"),
-    (["list", "x"], "command line:1:1: there is no kind 'x'; known: machine, network, workload, activity, study"),
+    (
+        ["show", "x"],
+        "command line:1:1: there is no kind 'x'; known: machine, network, workload, activity, queueing-network, study",
+    ),
+    (
+        ["list", "x"],
+        "command line:1:1: there is no kind 'x'; known: machine, network, workload, activity, queueing-network, study",
+    ),
     (["run", "x"], "x:1:1: there is no study 'x'; known: dvsm-operations, dvsm-what-if"),
     (["check"], "command line:1:1: Missing argument 'FILES...'."),
     (["solv"], "command line:1:1: No such command 'solv'."),

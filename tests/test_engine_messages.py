@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import slipstick
-from slipstick.errors import ModelError, NoAnswerError, SlipstickError, UnitError
+from slipstick.errors import FaultyError, ModelError, NoAnswerError, SlipstickError, UnitError
 from slipstick.expression.condition import compare
 from slipstick.expression.dimension import BYTES, COUNT, TIME, Dimension
 from slipstick.expression.nodes import (
@@ -33,7 +33,8 @@ from slipstick.expression.nodes import (
 from slipstick.expression.tape import Tape
 from slipstick.law import ALL
 from slipstick.law.law import Law, Row, Symbol
-from slipstick.method.closed_form import ClosedForm, solve
+from slipstick.method.closed_form import ClosedForm
+from slipstick.method.methods import solve
 from slipstick.model.activity import (
     Activity,
     Stage,
@@ -48,6 +49,7 @@ from slipstick.model.activity import (
     serial,
     service,
 )
+from slipstick.model.network import arrivals, customers, network, queue
 from slipstick.model.system import Lock, Meeting, Model, Station, arriving, closed, phases
 from slipstick.program import PROGRAMS
 from tests.paper import machine
@@ -250,6 +252,25 @@ SOLVING = [
         lambda: solve(closed(A), {"a": -1.0}),
         "the time of model comes out as -1.0 s: a time cannot be negative",
         NoAnswerError,
+    ),
+]
+
+NETWORK = [
+    bad(lambda: queue(discipline="fifo"), "a queue cannot have the discipline 'fifo'; did you mean 'is'?"),
+    bad(lambda: queue(servers=0), "the servers of a queue must be at least 1, got 0"),
+    bad(lambda: queue(demand={"a": -1.0}), "the demand of a cannot be negative, got -1"),
+    bad(lambda: queue(demand={"a": float("nan")}), "the demand of a cannot be negative, got nan"),
+    bad(lambda: queue(service={"a": N}), "the service of a is a [s], but n is a [1]"),
+    bad(lambda: customers(2.5), "a population must be a whole number, got 2.5"),
+    bad(
+        lambda: arrivals("3 /s"),  # type: ignore[arg-type]
+        "a rate of arrivals is a number in base units here; in a file, write it with its unit; got '3 /s'",
+    ),
+    bad(
+        lambda: network({"a": customers(1)}, {"cpu": queue(demand={"a": 1.0, "b": 1.0}), "disk": queue()}),
+        "stations.cpu.demand.b: there is no class 'b'; known: a; "
+        "stations.disk: nobody visits disk; give it a demand, or leave it out",
+        FaultyError,
     ),
 ]
 

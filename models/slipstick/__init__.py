@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from slipstick.answer import Answer
     from slipstick.expression.nodes import Parameter
     from slipstick.law import ALL as LAWS
-    from slipstick.method.closed_form import solve
+    from slipstick.method.methods import solve
     from slipstick.model.activity import (
         barrier,
         choose,
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         service,
         then,
     )
+    from slipstick.model.network import QueueingNetwork, arrivals, chain, customers, network, queue, route
     from slipstick.model.system import Lock, Meeting, Model, Station, arriving, closed, phases
     from slipstick.program import PROGRAMS
     from slipstick.schema.dump import dump
@@ -53,20 +54,27 @@ __all__ = [
     "Meeting",
     "Model",
     "Parameter",
+    "QueueingNetwork",
     "Station",
+    "arrivals",
     "arriving",
     "barrier",
+    "chain",
     "choose",
     "closed",
+    "customers",
     "delay",
     "dump",
     "fork",
     "hold",
     "load",
+    "network",
     "parallel",
     "phases",
     "pipeline",
+    "queue",
     "repeat",
+    "route",
     "run",
     "serial",
     "service",
@@ -89,15 +97,17 @@ _ACTIVITY = (
     "then",
 )
 _SYSTEM = ("Lock", "Meeting", "Model", "Station", "arriving", "closed", "phases")
+_NETWORK = ("QueueingNetwork", "arrivals", "chain", "customers", "network", "queue", "route")
 _HOME = {
     **dict.fromkeys(_ACTIVITY, "slipstick.model.activity"),
     **dict.fromkeys(_SYSTEM, "slipstick.model.system"),
+    **dict.fromkeys(_NETWORK, "slipstick.model.network"),
     "Answer": "slipstick.answer",
     "PROGRAMS": "slipstick.program",
     "Parameter": "slipstick.expression.nodes",
     "dump": "slipstick.schema.dump",
     "load": "slipstick.schema.front",
-    "solve": "slipstick.method.closed_form",
+    "solve": "slipstick.method.methods",
     "run": "slipstick.study.front",
 }
 

@@ -85,7 +85,7 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
             {"answers": list(map(answer_document, answers))} if few else {"results": str(folder / "results.csv")}
         )
     else:
-        _print_cases(results.cases)
+        _print_cases(results.cases, prepared.spec.answer)
         if results.comparisons:
             click.echo(f"\n{summary(results.comparisons)}")
         click.echo(f"\nThe report is in {folder / 'report.md'}, the numbers in {folder / 'results.csv'}.")
@@ -98,18 +98,24 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
 @_workload_option
 @_set_option
 @click.option(
-    "--with", "methods", metavar="METHOD,...", default="closed-form", help="closed-form, bounds. [closed-form]"
+    "--with",
+    "methods",
+    metavar="METHOD,...",
+    default="",
+    help="closed-form, bounds; of a queueing network exact-mva, convolution, schweitzer, linearizer, markov-chain, "
+    "bounds. [the best that applies]",
 )
 @_json_option
 def solve(
     model: str, machine: str | None, workload: str | None, changes: Sequence[str], methods: str, as_json: bool
 ) -> int:
-    """Answer for MODEL: a program, an activity, a law, or the file of an activity.
+    """Answer for MODEL: a program, an activity, a queueing network, a law, or a file.
 
     \b
     Examples:
       slipstick solve dvsm/page-fault --machine rs6000-43p-atm
       slipstick solve lock-and-bus --set population.processors=32 --with closed-form,bounds
+      slipstick solve central-server --set classes.jobs.population=40 --with exact-mva,bounds
       slipstick solve law/flow-line --set items=3 --set 'once=10 us' --set 'longest=3 us'
     """
     from slipstick.report.answer_text import answers_text
@@ -161,7 +167,8 @@ def explain(model: str, machine: str | None, workload: str | None, changes: Sequ
 @cli.command("list")
 @click.argument("kind", required=False)
 def list_(kind: str | None) -> int:
-    """List the catalogue, or one KIND of it: machine, network, workload, activity, study, program, law."""
+    """List the catalogue, or one KIND of it: machine, network, workload, activity,
+    queueing-network, study, program, law."""
     from slipstick.report.catalogue import catalogue_text
     from slipstick.study.catalogue import listed
 
@@ -212,7 +219,8 @@ def check(files: Sequence[Path], as_json: bool) -> int:
 @cli.command()
 @click.argument("kind")
 def schema(kind: str) -> int:
-    """Print the JSON Schema of a KIND of spec, for editors: machine, network, workload, activity, study."""
+    """Print the JSON Schema of a KIND of spec, for editors: machine, network, workload, activity,
+    queueing-network, study."""
     from slipstick.schema.editor import editor_schema
 
     click.echo(json.dumps(editor_schema(kind), indent=2))
@@ -324,13 +332,14 @@ def _print_json(document: dict[str, Any]) -> None:
     click.echo(json.dumps({"slipstick": __version__, **document, "problems": []}, allow_nan=False))
 
 
-def _print_cases(cases: Mapping[str, Answer]) -> None:
+def _print_cases(cases: Mapping[str, Answer], wanted: Sequence[str]) -> None:
     from slipstick.report.words import plain_table, quantity
 
     rows = []
     for name, answer in cases.items():
-        first = next(iter(answer.values.values()), None)
-        rows.append([name, answer.model, quantity(first.value, first.unit) if first else f"failed: {answer.failed}"])
+        first = next((each for each in (*wanted, *answer.values) if answer.find(each) is not None), "")
+        shown = quantity(answer.find(first), answer.unit(first)) if first else f"failed: {answer.failed}"
+        rows.append([name, answer.model, shown])
     click.echo(plain_table(["case", "model", "answer"], rows))
 
 

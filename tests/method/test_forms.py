@@ -10,7 +10,8 @@ import pytest
 from slipstick.expression.nodes import Parameter
 from slipstick.law import ALL, Law
 from slipstick.method.closed_form import ClosedForm
-from slipstick.method.forms import LawForm, form_of
+from slipstick.method.forms import LawForm
+from slipstick.method.methods import form_of
 from slipstick.model.activity import delay
 from slipstick.model.system import closed
 

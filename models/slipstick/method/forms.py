@@ -1,4 +1,4 @@
-"""Closed forms of anything that has one: models and laws, behind one interface."""
+"""What a method makes of a model, one interface for all: compiled once, answered at many points."""
 
 from __future__ import annotations
 
@@ -16,21 +16,26 @@ from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Parameter, substitute
 from slipstick.expression.tape import Derivatives, Tape
 from slipstick.law import Law
-from slipstick.method.closed_form import ClosedForm
 from slipstick.method.points import METHOD
+from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 
-__all__ = ["Form", "LawForm", "Solved", "form_of"]
+__all__ = ["Form", "LawForm", "Parameters", "Solved", "Subject"]
+
+Subject = Model | QueueingNetwork | Law
+"""What there is to answer for."""
+
+Parameters = Mapping[str, Parameter]
 
 Values = Mapping[str, "Array | float"]
 
 
 class Solved(Protocol):
-    """A closed form at aligned points."""
+    """Answers at aligned points."""
 
     def __len__(self) -> int: ...
     def columns(self) -> dict[str, Array]:
-        """Give every numeric answer as a column, in base units."""
+        """Give every numeric answer as a column, in base units; NaN where there is none."""
 
     def limits(self) -> dict[str, list[str]]:
         """Name the limiting stage of each pipeline at each point."""
@@ -45,7 +50,7 @@ class Solved(Protocol):
 
 
 class Form(Protocol):
-    """A closed form, compiled; `quantity` is what it gives first of all."""
+    """A model compiled by a method; `quantity` is what it gives first of all, NaN at a point without an answer."""
 
     quantity: str
 
@@ -59,10 +64,8 @@ class Form(Protocol):
     def points(self, values: Values) -> Solved:
         """Evaluate everything."""
 
-
-def form_of(model: Model | Law, parameters: Mapping[str, Parameter]) -> Form:
-    """Compile the closed form of a model, or of a law whose symbols have the given values."""
-    return LawForm(model, parameters) if isinstance(model, Law) else ClosedForm(model)
+    def unit(self, column: str) -> str:
+        """Give the base unit of a column."""
 
 
 class LawForm:
@@ -74,7 +77,7 @@ class LawForm:
     parameters : a parameter with a value for each symbol
     """
 
-    def __init__(self, law: Law, parameters: Mapping[str, Parameter]) -> None:
+    def __init__(self, law: Law, parameters: Parameters) -> None:
         self.law = law
         self.quantity = law.gives.name
         self.tape = Tape([substitute(law.right, parameters)])
@@ -92,6 +95,10 @@ class LawForm:
         """Evaluate the law; NaN where it does not hold."""
         result = self.tape.run(values)[0]
         return np.where(self._holds(values, len(result)), result, np.nan)
+
+    def unit(self, column: str) -> str:
+        """Give the unit of the law's value, the one column there is."""
+        return str(self.law.gives.dimension)
 
     def points(self, values: Values) -> LawPoints:
         """Evaluate the law with its derivatives."""

@@ -16,13 +16,13 @@ from slipstick.law.account import CYCLE_RATE, EFFICIENCY, PROCESSORS_LOST, SPEED
 from slipstick.method.exactness import LeftOut
 from slipstick.model.system import Arrivals, Model
 
-__all__ = ["METHOD", "Points"]
+__all__ = ["METHOD", "Points", "unit_of"]
 
 METHOD = "closed-form"
 AGAINST_ONE = "speed-up counts useful work; it is against one processor only if its useful work is the same"
 
-UNITS = {"time": "s", "throughput": "1/s", "wait": "s", "account": "s", "technology": "s", "step": "s", "once": "s"}
-"""Unit of a value by what stands before its bracket; all others are plain numbers."""
+_SECONDS = ("time", "wait", "account", "technology", "step", "once")
+_UNITS = {"throughput": "1/s", **dict.fromkeys(_SECONDS, "s")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ class Points:
         for name, column in self._rates().items():
             value = float(column[0])
             if math.isfinite(value):
-                found[name] = Value(value, UNITS.get(name.partition("[")[0], "1"))
+                found[name] = Value(value, unit_of(name))
         return found
 
     def _rates(self) -> dict[str, Array]:
@@ -182,6 +182,11 @@ class Points:
 
     def _limits(self) -> tuple[Limit, ...]:
         return tuple(Limit(name, chosen[0], _floats(self.stages[name])) for name, chosen in self.limits().items())
+
+
+def unit_of(name: str) -> str:
+    """Give the unit of a value by what stands before its bracket; most are plain numbers."""
+    return _UNITS.get(name.partition("[")[0], "1")
 
 
 def _floats(columns: Mapping[str, Array]) -> dict[str, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
@@ -11,21 +12,25 @@ from slipstick.errors import ModelError, Problem, SpecError
 from slipstick.expression.dimension import Dimension
 from slipstick.expression.nodes import Expr, Parameter
 from slipstick.law import ALL as LAWS
-from slipstick.law import Law
 from slipstick.model.machine import Line, Machine, Network, SizeRange
-from slipstick.model.system import Model
 from slipstick.model.technology import scaled
 from slipstick.program import PROGRAMS, Program
 from slipstick.schema.activity import ActivitySpec, Factors
 from slipstick.schema.bind_activity import ActivityReader
 from slipstick.schema.bind_formula import read_formula
+from slipstick.schema.bind_queueing import NetworkReader
 from slipstick.schema.describe import Entry, entries, parameters_of, with_sources
 from slipstick.schema.machine import MachineSpec, NetworkSpec
 from slipstick.schema.nodes import canonical, split
 from slipstick.schema.quantity import Formula, Given
+from slipstick.schema.queueing import QueueingNetworkSpec
 from slipstick.schema.scalars import short
 from slipstick.schema.scene import Scene
 from slipstick.schema.validate import problem
+
+if TYPE_CHECKING:
+    # Checking a file needs no numerical library.
+    from slipstick.method.forms import Subject
 
 __all__ = ["Bound", "bind", "machine_of"]
 
@@ -37,15 +42,17 @@ class Bound:
     Parameters
     ----------
     name : of the model
-    model : the system, or the law
+    model : the system, the network, or the law
     parameters : everything that is a number in the scene, by path
     entries : what the specs say of each
+    method : who answers; empty for the default of the model
     """
 
     name: str
-    model: Model | Law
+    model: Subject
     parameters: Mapping[str, Parameter]
     entries: Mapping[str, Entry]
+    method: str = ""
 
 
 def bind(scene: Scene) -> Bound:
@@ -67,7 +74,7 @@ def bind(scene: Scene) -> Bound:
     except ModelError as error:
         mark = scene.tree.mark
         raise SpecError([Problem(mark.file, mark.line, mark.column, "", str(error))]) from None
-    return Bound(scene.name, model, parameters, {**found, **_defaults(scene, found)})
+    return Bound(scene.name, model, parameters, {**found, **_defaults(scene, found)}, scene.method)
 
 
 def _parameters(scene: Scene, found: Mapping[str, Entry]) -> dict[str, Parameter]:
@@ -126,12 +133,14 @@ def _network(spec: NetworkSpec, at: Mapping[str, Parameter], prefix: str) -> Net
     )
 
 
-def _build(scene: Scene, spec: BaseModel, parameters: Mapping[str, Parameter]) -> Model | Law:
+def _build(scene: Scene, spec: BaseModel, parameters: Mapping[str, Parameter]) -> Subject:
     if scene.kind == "law":
         return LAWS[scene.name.removeprefix("law/")]
     if isinstance(spec, ActivitySpec):
         model = ActivityReader(scene.name, scene.tree, spec, parameters).model()
         return scaled(model, _factors(spec.technology, parameters))
+    if isinstance(spec, QueueingNetworkSpec):
+        return NetworkReader(scene.name, scene.tree, spec, parameters).model()
     program = PROGRAMS[scene.name]
     machine = getattr(spec, "machine")  # noqa: B009  # the form is made at run time
     assert isinstance(machine, MachineSpec)

@@ -14,6 +14,7 @@ FOLDERS = {
     "network": "networks",
     "workload": "workloads",
     "activity": "activities",
+    "queueing-network": "queueing",
     "study": "studies",
 }
 """Folder of each kind of spec, in the shipped catalogue and in a folder ``specs`` of the user's."""

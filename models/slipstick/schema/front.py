@@ -4,28 +4,29 @@ from __future__ import annotations
 
 from slipstick.errors import UnknownNameError
 from slipstick.model.machine import Machine
+from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.schema.bind import bind, machine_of
 from slipstick.schema.load import Library
 from slipstick.schema.machine import MachineSpec
 from slipstick.schema.nodes import Mark, Scalar
-from slipstick.schema.scene import stage
+from slipstick.schema.scene import FILES, stage
 from slipstick.schema.validate import validate
 
 __all__ = ["load"]
 
 
-def load(reference: str) -> Machine | Model:
-    """Load a machine to build on, or an activity as a model.
+def load(reference: str) -> Machine | Model | QueueingNetwork:
+    """Load a machine to build on, or an activity or a queueing network as a model.
 
     Parameters
     ----------
-    reference : ``machine/NAME`` or ``activity/NAME`` of the catalogue, or either with a file for a name
+    reference : ``machine/NAME``, ``activity/NAME`` or ``queueing-network/NAME`` of the catalogue, or a file for NAME
 
     Raises
     ------
     SpecError : the spec is wrong
-    UnknownNameError : neither a machine nor an activity
+    UnknownNameError : none of these kinds
 
     >>> load("machine/rs6000-43p-atm").network.medium
     'switched'
@@ -34,8 +35,9 @@ def load(reference: str) -> Machine | Model:
     library = Library()
     if kind == "machine":
         return machine_of(validate(MachineSpec, library.load("machine", name)), name)
-    if kind == "activity":
+    if kind in FILES:
+        library.load(kind, name)
         model = bind(stage({"model": Scalar(name, name, Mark("load", 1, 1), quoted=True)}, library)).model
-        assert isinstance(model, Model)
+        assert isinstance(model, Model | QueueingNetwork)
         return model
-    raise UnknownNameError("kind to load", kind, ("machine", "activity"))
+    raise UnknownNameError("kind to load", kind, ("machine", *FILES))

@@ -25,6 +25,7 @@ _MODELS = {
     "activity": ("slipstick.schema.activity", "ActivitySpec"),
     "machine": ("slipstick.schema.machine", "MachineSpec"),
     "network": ("slipstick.schema.machine", "NetworkSpec"),
+    "queueing-network": ("slipstick.schema.queueing", "QueueingNetworkSpec"),
     "study": ("slipstick.schema.study", "StudySpec"),
     "workload": ("slipstick.schema.workload", "WorkloadSpec"),
 }
@@ -58,7 +59,7 @@ class Library:
 
         Parameters
         ----------
-        kind : machine, network, workload, activity or study
+        kind : one of `slipstick.schema.catalogue.FOLDERS`
         reference : name in the catalogue, or path of a file
         at_mark, at_path : where the reference is written, for problems with it
 
@@ -66,7 +67,7 @@ class Library:
         ------
         SpecError : all problems found
         """
-        beside = Path(at_mark.file).parent if at_mark and at_mark.file.endswith((".yaml", ".yml")) else None
+        beside = _beside(at_mark)
         mark = at_mark or Mark(reference, 1, 1)
         try:
             path = find(kind, reference, beside)
@@ -80,6 +81,14 @@ class Library:
         tree = self._read(path)
         _check_kind(kind, tree)
         return self._resolved(kind, tree, (*_open, path))
+
+    def kind(self, reference: str, at_mark: Mark) -> str:
+        """Tell the kind of a file that is named at a place; nothing if there is no such file, or it has none."""
+        path = find("", reference, _beside(at_mark))
+        try:
+            return kind_of(self._read(path)) if path.is_file() else ""
+        except SpecError:
+            return ""
 
     def open(self, path: Path) -> tuple[str, Table]:
         """Read any spec file and tell its kind by its first key.
@@ -132,6 +141,11 @@ class Library:
             return tree
         own = Table({key: entry for key, entry in tree.entries.items() if key != "extends"}, tree.mark)
         return _table(merge(self.load(kind, base.value, base.mark, "extends", _open), own))
+
+
+def _beside(mark: Mark | None) -> Path | None:
+    """Give the folder that paths written at a place start from: that of the file they stand in."""
+    return Path(mark.file).parent if mark and mark.file.endswith((".yaml", ".yml")) else None
 
 
 def _own_source(tree: Table) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic import BaseModel
 
@@ -11,15 +11,19 @@ from slipstick.errors import Problem, SpecError, UnknownNameError, did_you_mean
 from slipstick.law import ALL as LAWS
 from slipstick.program import PROGRAMS
 from slipstick.schema.catalogue import names
-from slipstick.schema.load import Library
-from slipstick.schema.nodes import Entry, Mark, Node, Scalar, Table, at, from_plain, replace, split
+from slipstick.schema.load import Library, spec_model
+from slipstick.schema.nodes import Entry, Mark, Node, Scalar, Table, at, from_plain, split
+from slipstick.schema.nodes import replace as replaced
 from slipstick.schema.validate import validate
 from slipstick.schema.workload import WorkloadSpec, law_scene, program_scene
 
-__all__ = ["REFERENCES", "Scene", "Settings", "model_names", "stage"]
+__all__ = ["FILES", "REFERENCES", "Scene", "Settings", "model_names", "stage"]
 
-REFERENCES = ("model", "workload", "machine")
-"""Paths that name a whole spec; the rest are values inside."""
+REFERENCES = ("model", "workload", "machine", "method")
+"""Paths that name a whole spec, or the method that answers; the rest are values inside."""
+
+FILES = {"activity": "an activity", "queueing-network": "a queueing network"}
+"""Kinds of model that are files, in words."""
 
 Settings = Mapping[str, Node]
 
@@ -30,11 +34,12 @@ class Scene:
 
     Parameters
     ----------
-    kind : program, activity or law
+    kind : program, law, or one of `FILES`
     name : of the model
     tree : the values, each with its place
     form : the pydantic model that checks them
     sources : what each file says of the origin of its values
+    method : who answers; empty for the default of the model
     """
 
     kind: str
@@ -42,6 +47,7 @@ class Scene:
     tree: Table
     form: type[BaseModel]
     sources: Mapping[str, str]
+    method: str = ""
 
     def checked(self) -> BaseModel:
         """Check the whole tree; raises SpecError with every problem."""
@@ -49,7 +55,7 @@ class Scene:
 
     def with_value(self, path: str, node: Node, library: Library) -> Scene:
         """Put a value at a path; checked together with everything else."""
-        return Scene(self.kind, self.name, _put(self.tree, path, node, library), self.form, self.sources)
+        return replace(self, tree=_put(self.tree, path, node, library))
 
 
 def stage(settings: Settings, library: Library) -> Scene:
@@ -57,7 +63,7 @@ def stage(settings: Settings, library: Library) -> Scene:
 
     Parameters
     ----------
-    settings : values by path; model, workload and machine name specs
+    settings : values by path; model, workload and machine name specs, method a method
     library : what was read so far
 
     Raises
@@ -68,17 +74,20 @@ def stage(settings: Settings, library: Library) -> Scene:
     reference = _name(model, "model")
     values = {path: node for path, node in settings.items() if path not in REFERENCES}
     if reference.startswith("law/"):
-        return _law_scene(reference, model, settings, values, library)
-    if reference in PROGRAMS:
-        return _program_scene(reference, settings, values, library)
-    if reference.endswith((".yaml", ".yml")) or reference in names("activity"):
-        return _activity_scene(reference, model, settings, values, library)
-    raise _problem(model, "model", str(UnknownNameError("model", reference[:100], model_names())))
+        scene = _law_scene(reference, model, settings, values, library)
+    elif reference in PROGRAMS:
+        scene = _program_scene(reference, settings, values, library)
+    elif kind := _kind_of_file(reference, model, library):
+        scene = _file_scene(kind, reference, model, settings, values, library)
+    else:
+        raise _problem(model, "model", str(UnknownNameError("model", reference[:100], model_names())))
+    method = settings.get("method")
+    return scene if method is None else replace(scene, method=_method(method, scene))
 
 
 def model_names() -> list[str]:
     """List everything that can be solved by name."""
-    return [*PROGRAMS, *names("activity"), *(f"law/{name}" for name in LAWS)]
+    return [*PROGRAMS, *(name for kind in FILES for name in names(kind)), *(f"law/{name}" for name in LAWS)]
 
 
 def _program_scene(name: str, settings: Settings, values: Settings, library: Library) -> Scene:
@@ -95,13 +104,32 @@ def _program_scene(name: str, settings: Settings, values: Settings, library: Lib
     return Scene("program", name, tree, program_scene(PROGRAMS[name]), library.sources)
 
 
-def _activity_scene(reference: str, model: Node, settings: Settings, values: Settings, library: Library) -> Scene:
-    from slipstick.schema.activity import ActivitySpec
+def _kind_of_file(reference: str, model: Node, library: Library) -> str:
+    """Tell what kind of model a file is, or the file of a name; nothing if there is none of that name."""
+    if not reference.endswith((".yaml", ".yml")):
+        return next((kind for kind in FILES if reference in names(kind)), "")
+    kind = library.kind(reference, model.mark)
+    return kind if kind in FILES else "activity"
 
-    _refuse_machine("an activity", settings)
-    tree = library.load("activity", reference, model.mark, "model")
+
+def _file_scene(
+    kind: str, reference: str, model: Node, settings: Settings, values: Settings, library: Library
+) -> Scene:
+    _refuse_machine(FILES[kind], settings)
+    tree = library.load(kind, reference, model.mark, "model")
     name = reference.rpartition("/")[2].removesuffix(".yaml").removesuffix(".yml")
-    return Scene("activity", name, _laid_over(tree, values, library), ActivitySpec, library.sources)
+    return Scene(kind, name, _laid_over(tree, values, library), spec_model(kind), library.sources)
+
+
+def _method(node: Node, scene: Scene) -> str:
+    """Read who is to answer; refused here if nobody of that name answers for such a model."""
+    from slipstick.method.methods import methods_for
+
+    name, known = _name(node, "method"), [each.name for each in methods_for(scene.kind) if each.form]
+    if name not in known:
+        why = f"no method {name[:100]!r} answers for {scene.name} at many points{did_you_mean(name, known)}"
+        raise _problem(node, "method", why)
+    return name
 
 
 def _refuse_machine(what: str, settings: Settings) -> None:
@@ -149,7 +177,11 @@ def _model_of_workload(settings: Settings, library: Library) -> Node:
     if "workload" not in settings:
         _refuse_mistyped("model", settings)
         place = next(iter(settings.values()), None)
-        raise _problem(place, "model", f"name a model, one of {', '.join(model_names())}, or an activity's file")
+        raise _problem(
+            place,
+            "model",
+            f"name a model, one of {', '.join(model_names())}, or the file of an activity or a queueing network",
+        )
     _, tree = _workload(settings["workload"], library)
     model = at(tree, ["model"])
     assert model is not None
@@ -176,14 +208,14 @@ def _put(tree: Table, path: str, node: Node, library: Library) -> Table:
     if parts[:1] == ("technology",) and len(parts) == 2 and "technology" not in tree.entries:
         tree = Table({**tree.entries, "technology": Entry(node.mark, from_plain({}, node.mark))}, tree.mark)
     try:
-        changed = replace(tree, path, node)
+        changed = replaced(tree, path, node)
     except UnknownNameError as error:
         raise _problem(node, path, str(error)) from None
     assert isinstance(changed, Table)
     if path == "machine.network" and isinstance(node, Scalar | Table):
         machine = at(changed, ["machine"])
         assert isinstance(machine, Table)
-        resolved = replace(changed, ["machine"], library.resolve("machine", machine))
+        resolved = replaced(changed, ["machine"], library.resolve("machine", machine))
         assert isinstance(resolved, Table)
         return resolved
     return changed

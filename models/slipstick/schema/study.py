@@ -209,7 +209,11 @@ class StudySpec(Described):
     vary: dict[Annotated[str, StringConstraints(max_length=256)], Varied] = Field(
         default_factory=dict, description="sweeps by name, or values by path to vary together"
     )
-    answer: list[Column] = Field(["time"], description="the values that results.csv holds", min_length=1)
+    answer: list[Column] = Field(
+        ["time"],
+        description="the values that results.csv holds; by default the time, or the first value of another model",
+        min_length=1,
+    )
     rank: RankSpec | None = Field(None, description="what would help most")
     compare: list[TableSpec] = Field(default_factory=list, description="published or measured tables to hold against")
     pictures: list[PictureSpec] = Field(default_factory=list, description="what to draw")

@@ -39,7 +39,7 @@ def check_file(path: Path) -> str:
     library = Library()
     kind, tree = library.open(path)
     spec = validate(spec_model(kind), tree)
-    if kind in ("activity", "workload", "study"):
+    if kind in ("activity", "queueing-network", "workload", "study"):
         # A machine or a network is whole by now; the others are also built, which takes more to import.
         from slipstick.schema.bind import bind
         from slipstick.schema.study import StudySpec
@@ -57,7 +57,7 @@ def _scene(kind: str, path: Path, library: Library) -> Scene:
 
     mark = Mark("check", 1, 1)
     here = Scalar(str(path), str(path), mark, quoted=True)
-    if kind == "activity":
+    if kind != "workload":
         return stage({"model": here}, library)
     return stage({"workload": here, "machine": Scalar(names("machine")[0], "", mark, quoted=True)}, library)
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.errors import FormulaError, Problem, SpecError
-from slipstick.method.forms import Form, form_of
+from slipstick.method.forms import Form
+from slipstick.method.methods import form_of
 from slipstick.results import Axis
 from slipstick.schema.bind import Bound, bind
 from slipstick.schema.describe import entries
@@ -201,7 +202,7 @@ def _rebuilt(axes: Sequence[_Axis], settings: Settings, first: Settings, library
 
 def _built(settings: Settings, changes: Mapping[str, Node], library: Library) -> tuple[Bound, Form]:
     bound = bind(stage({**settings, **changes}, library))
-    return bound, form_of(bound.model, bound.parameters)
+    return bound, form_of(bound.model, bound.parameters, bound.method)
 
 
 def _rows_by(index: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from slipstick.answer import Answer
 from slipstick.errors import SpecError, did_you_mean
-from slipstick.method.methods import METHODS, answered
+from slipstick.method.methods import answered, form_of
 from slipstick.results import Ranking, Results, Sweep
 from slipstick.schema.bind import Bound, bind
 from slipstick.schema.load import Library
@@ -81,9 +81,22 @@ def prepare(reference: str, overrides: Settings | None = None) -> Prepared:
     cases = {name: {**settings, **(overrides or {})} for name, settings in case_settings(tree).items()}
     asked = sweeps_of(spec, tree)
     check_names(spec, tree, cases, asked)
+    if "answer" not in spec.model_fields_set:
+        spec = spec.model_copy(update={"answer": _first_quantities(cases, library)})
     plans = {each.name: planned(each, cases, library) for each in asked}
     check_axes(spec, tree, {name: [axis.path for axis in plan.axes] for name, plan in plans.items()})
     return Prepared(Path(reference).stem, spec, tree, cases, plans, library)
+
+
+def _first_quantities(cases: Mapping[str, Settings], library: Library) -> list[str]:
+    """Name what each case is asked for where the study does not say."""
+    scenes = [stage(settings, library) for settings in cases.values()]
+    names = ["time" if scene.kind in ("program", "activity") else _first_quantity(bind(scene)) for scene in scenes]
+    return list(dict.fromkeys(names))
+
+
+def _first_quantity(bound: Bound) -> str:
+    return form_of(bound.model, bound.parameters, bound.method).quantity
 
 
 def run(study: Prepared, *, jobs: int = 1, whole: bool = False, progress: Progress = lambda points: None) -> Results:
@@ -131,15 +144,15 @@ def run(study: Prepared, *, jobs: int = 1, whole: bool = False, progress: Progre
 
 
 def answer_scene(
-    settings: Settings, library: Library, methods: Sequence[str] = METHODS[:1]
+    settings: Settings, library: Library, methods: Sequence[str] = ("",)
 ) -> tuple[tuple[Answer, ...], Bound]:
-    """Answer for one set of settings by one or several methods; the closed form with limits and takeovers.
+    """Answer for one set of settings by one or several methods.
 
     Parameters
     ----------
     settings : values by path
     library : what was read so far
-    methods : by name, each gives one answer
+    methods : by name, each gives one answer, bounds of a network several; an empty name is the model's default
 
     Raises
     ------
@@ -149,7 +162,7 @@ def answer_scene(
     scene = stage(settings, library)
     bound = bind(scene)
     given = _given(settings, scene, bound)
-    answers = (answered(bound.model, bound.parameters, method) for method in methods)
+    answers = (each for method in methods for each in answered(bound.model, bound.parameters, method or bound.method))
     return tuple(replace(answer, given=given) for answer in answers), bound
 
 
@@ -158,7 +171,8 @@ def _answered(settings: Settings, base: Settings, library: Library) -> tuple[Ans
     scene = stage(settings, library)
     bound = bind(scene)
     changed = {path: node for path, node in settings.items() if base.get(path) is not node}
-    answer = replace(answered(bound.model, bound.parameters), given=_given(changed, scene, bound))
+    (found,) = answered(bound.model, bound.parameters, bound.method)
+    answer = replace(found, given=_given(changed, scene, bound))
     return answer, {"model": bound.name, **_without_words(plain(scene.tree))}
 
 

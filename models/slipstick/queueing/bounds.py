@@ -1,0 +1,215 @@
+"""Bounds on the throughput of closed networks, and the population where they cross."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from slipstick.errors import ModelError
+from slipstick.queueing.load import open_load, speeds
+from slipstick.queueing.network import Array, Network
+
+__all__ = ["asymptotic", "balanced_job", "geometric", "proportional", "saturation_population"]
+
+Bounds = tuple[Array, Array]
+"""Lower and upper throughput of each class, (P, R) [1/s]."""
+
+
+def asymptotic(network: Network) -> Bounds:
+    r"""Bound the throughput of each class by the extremes of waiting.
+
+        N / (Z + sum of D_k max n/s_k(n))  <=  X  <=  min(N / (Z + sum of D_k min n/s_k(n)),  max s_k(n) / D_k)
+
+    with n up to the customers there are; so N D, or N D / c with c servers, on the left and D on the right. Open
+    classes take their part of the last term, and leave no lower bound; nor do priorities, nor first come first
+    served with service times that differ by class or several servers that are not exponential. The throughput of
+    an open class is its arrivals.
+
+    Source: Denning and Buzen, ACM Computing Surveys 10(3), 1978, 225-261; Lazowska, Zahorjan, Graham and Sevcik,
+    Quantitative System Performance, 1984, Table 5.1.
+
+    >>> from slipstick.queueing.network import network
+    >>> asymptotic(network([0.6, 0.4], population=4, think=1.0))
+    (array([[0.8]]), array([[1.66666667]]))
+    """
+    demand, count, closed = network.demand, network.population, network.closed
+    least, most, capacity = _crowding(network)
+    limits = (capacity - open_load(network))[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        alone = count / (network.think + (demand * least[:, None]).sum(axis=2))
+        limit = np.where(demand != 0, limits / np.where(demand != 0, demand, 1), np.inf)
+        together = count / (network.think + np.where(demand != 0, demand * most[:, None], 0.0).sum(axis=2))
+    nearest = _least(limit)
+    high = np.where(alone.real <= nearest.real, alone, nearest)
+    nobody = closed & (count == 0)
+    low, high = (np.where(nobody, 0.0, np.where(closed, each, network.arrivals)) for each in (together, high))
+    return low, high
+
+
+def saturation_population(network: Network) -> Array:
+    """Give N* of each class, where the two upper asymptotic bounds meet, (P, R); infinite without a station.
+
+    Source: Kleinrock, Queueing Systems vol. 2, 1976, section 4.12.
+
+    >>> from slipstick.queueing.network import network
+    >>> saturation_population(network([0.6, 0.4], population=4, think=1.0))
+    array([[3.33333333]])
+    """
+    demand = network.demand
+    least, _, capacity = _crowding(network)
+    limits = (capacity - open_load(network))[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        limit = np.where(demand != 0, limits / np.where(demand != 0, demand, 1), np.inf)
+    crossing: Array = (network.think + (demand * least[:, None]).sum(axis=2)) * _least(limit)
+    return crossing
+
+
+def _least(limit: Array) -> Array:
+    """Give the least along the stations by real parts, so that its derivative is that of the bottleneck."""
+    least: Array = np.take_along_axis(limit, limit.real.argmin(axis=2)[:, :, None], axis=2)[:, :, 0]
+    return least
+
+
+def _crowding(network: Network) -> tuple[Array, Array, Array]:
+    """Give least and most of n / s(n), and the highest speed, of each station, (P, K)."""
+    shape = network.points, len(network.stations)
+    least, most, capacity = np.ones(shape), np.ones(shape), np.full(shape, np.inf)
+    total = network.population.sum(axis=1)
+    for station in np.flatnonzero(~network.delays):
+        speed = speeds(network, int(station)).real
+        n = np.arange(1.0, speed.shape[1] + 1)
+        here = np.arange(len(n)) < np.maximum(total, 1)[:, None]
+        least[:, station] = np.where(here, n / speed, np.inf).min(axis=1)
+        most[:, station] = np.maximum(np.where(here, n / speed, 0.0).max(axis=1), total / speed[:, -1])
+        capacity[:, station] = speed.max(axis=1)
+        if not _fair(network, int(station)):
+            most[:, station] = np.inf
+    return least, most, capacity
+
+
+def _fair(network: Network, station: int) -> bool:
+    """Tell whether nobody waits longer there than the product form says at worst."""
+    discipline = network.discipline[station]
+    if not network.closed.all() or discipline.startswith("priority"):
+        return False
+    service, here = network.service[:, :, station].real, network.visits[:, :, station] != 0
+    if discipline != "fcfs":
+        return True
+    high = np.max(service, axis=1, where=here, initial=0.0)
+    low = np.min(service, axis=1, where=here, initial=np.inf)
+    exponential = (network.scv[:, :, station].real == 1).all()
+    one_of_one = len(network.classes) == 1 and network.single[station]
+    return bool((high <= low * (1 + 1e-12)).all() and (exponential or one_of_one))
+
+
+def _one_class(network: Network, name: str) -> tuple[Array, Array, Array, Array]:
+    """Give N, Z, D of the stations and the largest of a network that the sharper bounds are for, real (P,), (P, K)."""
+    if len(network.classes) != 1 or not network.closed.all():
+        raise ModelError(f"{name} bounds are for one closed class; asymptotic bounds take any")
+    for station in np.flatnonzero(~network.single & ~network.delays):
+        raise ModelError(
+            f"{network.stations[station]} is not a single server of one speed, which {name} bounds need; "
+            "asymptotic bounds take any"
+        )
+    demand = network.demand[:, 0].real
+    queueing = demand[:, ~network.delays]
+    away = network.think[:, 0].real + demand[:, network.delays].sum(axis=1)
+    return network.population[:, 0].astype(float), away, queueing, queueing.max(axis=1, initial=0.0)
+
+
+def balanced_job(network: Network) -> Bounds:
+    r"""Bound the throughput of one closed class by balanced networks that are slower and faster.
+
+        N / (Z + D + (N-1) Dmax / (1 + Z/(N D))) <= X <= min(1/Dmax, N / (Z + D + (N-1) Davg / (1 + Z/D)))
+
+    Source: Zahorjan, Sevcik, Eager and Galler, Comm. ACM 25(2), 1982, 134-141; Lazowska et al., 1984, Table 5.2.
+
+    Raises
+    ------
+    ModelError : several classes, open ones, or a station of several speeds
+
+    >>> from slipstick.queueing.network import network
+    >>> balanced_job(network([0.6, 0.4], population=4, think=1.0))
+    (array([[1.1627907]]), array([[1.45454545]]))
+    """
+    count, away, demand, slowest = _one_class(network, "balanced job")
+    total = demand.sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = total / max(1, demand.shape[1])
+        low = count / (away + total + (count - 1) * slowest / (1 + away / (count * total)))
+        high = np.minimum(1 / slowest, count / (away + total + (count - 1) * mean / (1 + away / total)))
+    return _without_stations(count, away, total, low, high)
+
+
+def _without_stations(count: Array, away: Array, total: Array, low: Array, high: Array) -> Bounds:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        free = count / away
+    low, high = (np.where(count == 0, 0.0, np.where(total > 0, each, free))[:, None] for each in (low, high))
+    return low, high
+
+
+def proportional(network: Network) -> Bounds:
+    r"""Bound the throughput of one closed class by queues in proportion to the demands, or to their N-th powers.
+
+        N / (Z + D + q_N (N - 1 - Z X-(N-1))) <= X <= min(1/Dmax, N / (Z + D + q_2 (N - 1 - Z X+(N-1))))
+
+    with q_m = sum D^m / sum D^(m-1), and the asymptotic bounds X- and X+ for one customer fewer.
+
+    Source: Hsieh and Lam, Performance Evaluation 7(3), 1987, 223-233.
+
+    Raises
+    ------
+    ModelError : several classes, open ones, or a station of several speeds
+
+    >>> from slipstick.queueing.network import network
+    >>> proportional(network([0.6, 0.4], population=4))
+    (array([[1.50214592]]), array([[1.5625]]))
+    """
+    count, away, demand, slowest = _one_class(network, "proportional")
+    total = demand.sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # Relative to the largest, so that no power under- or overflows.
+        share = demand / slowest[:, None]
+        many = slowest * (share ** count[:, None]).sum(axis=1) / (share ** (count[:, None] - 1)).sum(axis=1)
+        two = slowest * (share**2).sum(axis=1) / share.sum(axis=1)
+        before_low, before_high = _asymptotic(count - 1, away, total, slowest)
+        low = count / (away + total + many * (count - 1 - away * before_low))
+        high = count / (away + total + two * (count - 1 - away * before_high))
+    return _without_stations(count, away, total, low, np.minimum(high, 1 / slowest))
+
+
+def _asymptotic(count: Array, away: Array, total: Array, slowest: Array) -> tuple[Array, Array]:
+    low, high = count / (away + count * total), np.minimum(count / (away + total), 1 / slowest)
+    return np.where(count > 0, low, 0.0), np.where(count > 0, high, 0.0)
+
+
+def geometric(network: Network) -> Bounds:
+    r"""Bound the throughput of one closed class by geometric queues.
+
+        X = N / (Z + D + Dmax (N - 1 - Z X(N-1)) - sum of (Dmax - D_k) Q_k(N-1))
+
+    with X(N-1) and Q_k(N-1) replaced from below or above: Q = (y - y^N) / (1 - y) and y = D_k X+(N-1) above,
+    D_k (N-1) / (Z + D + Dmax (N-1)) below.
+
+    Source: Casale, Muntz and Serazzi, IEEE Trans. Computers 57(6), 2008, 780-794.
+
+    Raises
+    ------
+    ModelError : several classes, open ones, or a station of several speeds
+
+    >>> from slipstick.queueing.network import network
+    >>> geometric(network([0.6, 0.4], population=4))
+    (array([[1.50273823]]), array([[1.58823529]]))
+    """
+    count, away, demand, slowest = _one_class(network, "geometric")
+    total, before = demand.sum(axis=1), count - 1
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slow, fast = _asymptotic(before, away, total, slowest)
+        below = demand * (before / (away + total + slowest * before))[:, None]
+        spare = slowest[:, None] - demand
+        few, many = (
+            np.where(spare > 0, spare * (y - y ** count[:, None]) / (1 - y), 0.0).sum(axis=1)
+            for y in (below, demand * fast[:, None])
+        )
+        low = count / (away + total + slowest * (before - away * slow) - few)
+        high = count / (away + total + slowest * (before - away * fast) - many)
+    return _without_stations(count, away, total, low, np.minimum(high, 1 / slowest))

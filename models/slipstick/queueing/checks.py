@@ -1,0 +1,140 @@
+"""No answer is shown unchecked: laws that hold for every network, whatever solved it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from slipstick.errors import NoAnswerError
+from slipstick.queueing.bounds import asymptotic
+from slipstick.queueing.network import Array, Network, Solution
+
+__all__ = ["EXACT", "checked"]
+
+EXACT = 1e-9
+"""How far, relatively, rounding may take an answer from a law."""
+
+
+def checked(network: Network, solution: Solution, within: float = EXACT) -> Solution:
+    """Hold a solution against the laws and give it back; the first that it breaks is an error.
+
+    - every number is finite and none is negative;
+    - population: customers at the stations and away add up to those there are;
+    - Little's law at every station, Q = X R, and in all, N = X (Z + R);
+    - utilization: at most 1, and work done is work asked for, U c = X D, which is flow balance;
+    - probabilities are between 0 and 1, add up to 1, and give the queue;
+    - asymptotic bounds enclose the throughput of every closed class.
+
+    Parameters
+    ----------
+    network : what was solved
+    solution : what was found
+    within : relative; for an approximation that is iterated, its stopping rule's
+
+    Raises
+    ------
+    NoAnswerError : naming the law, the station or class, and both numbers
+
+    >>> from slipstick.queueing.exact import exact
+    >>> from slipstick.queueing.network import network
+    >>> two = network([0.6, 0.4], population=2)
+    >>> checked(two, exact(two)).throughput
+    array([[1.31578947]])
+    """
+    check = _Check(network, solution, within)
+    check.numbers()
+    check.little()
+    check.population()
+    check.utilization()
+    check.probabilities()
+    check.bounds()
+    return solution
+
+
+class _Check:
+    def __init__(self, network: Network, solution: Solution, within: float) -> None:
+        self.network, self.method, self.within = network, solution.method, within
+        names = ("throughput", "residence", "queue", "utilization")
+        self.x, self.r, self.q, self.u = (getattr(solution, name).real for name in names)
+        self.chance = [None if each is None else each.real for each in solution.probability]
+        self.d, self.z, self.n = network.demand.real, network.think.real, network.population
+
+    def numbers(self) -> None:
+        """Every number is finite and none is negative."""
+        for name, each in (("throughput", self.x), ("residence", self.r), ("queue", self.q), ("utilization", self.u)):
+            wrong = ~np.isfinite(each) | (each < -self.within)
+            if wrong.any():
+                place = tuple(np.argwhere(wrong)[0])
+                raise NoAnswerError(f"{self.method}: {name} of {self._where(place)} is {each[place]:g}")
+
+    def little(self) -> None:
+        """Q = X R at every station."""
+        self._equal("Little's law at a station, Q = X R", self.q, self.x[:, :, None] * self.r)
+
+    def population(self) -> None:
+        """Customers at the stations and away add up; a class without any is nowhere."""
+        closed = self.network.closed
+        there = self.q.sum(axis=2) + self.x * self.z
+        self._equal("population, sum of Q + X Z = N", there[:, closed], self.n[:, closed].astype(float), closed)
+        cycle = self.x * (self.z + self.r.sum(axis=2))
+        self._equal("Little's law in all, X (Z + R) = N", cycle[:, closed], self.n[:, closed].astype(float), closed)
+
+    def utilization(self) -> None:
+        """Busy servers do the work that the flow brings, and are not more than there are."""
+        network = self.network
+        counted = ~network.delays & np.array([each is None for each in network.rates], dtype=bool)
+        work = self.x[:, :, None] * self.d / network.servers
+        self._equal("flow balance, U c = X D", np.where(counted, self.u, 0.0), np.where(counted, work, 0.0))
+        busy = np.where(network.delays, 0.0, self.u.sum(axis=1))
+        if (busy > 1 + self.within).any():
+            point, station = np.argwhere(busy > 1 + self.within)[0]
+            raise NoAnswerError(
+                f"{self.method}: utilization of {network.stations[station]} is {busy[point, station]:.12g}, above 1"
+            )
+
+    def probabilities(self) -> None:
+        """Probabilities of a station without open classes add up to 1 and give its queue."""
+        network = self.network
+        opened = ~network.closed & (network.arrivals != 0).any(axis=0)
+        for station, chance in enumerate(self.chance):
+            if chance is None:
+                continue
+            name = network.stations[station]
+            wrong = (chance < -self.within) | (chance > 1 + self.within)
+            if wrong.any():
+                point, n = np.argwhere(wrong)[0]
+                raise NoAnswerError(f"{self.method}: P({n} present at {name}) is {chance[point, n]:g}")
+            if not opened.any():
+                mean = chance @ np.arange(chance.shape[1])
+                self._equal(f"probabilities at {name} add up to 1", chance.sum(axis=1), np.ones(len(chance)))
+                self._equal(f"probabilities at {name} give its queue", mean, self.q[:, :, station].sum(axis=1))
+
+    def bounds(self) -> None:
+        """Asymptotic bounds enclose the throughput."""
+        closed = self.network.closed
+        low, high = (each[:, closed].real for each in asymptotic(self.network))
+        flow = self.x[:, closed]
+        wrong = (flow > high * (1 + self.within)) | (flow < low * (1 - self.within))
+        if wrong.any():
+            place = tuple(np.argwhere(wrong)[0])
+            raise NoAnswerError(
+                f"{self.method}: throughput of {self._names(closed)[place[1]]} is {flow[place]:.12g}, outside its "
+                f"asymptotic bounds {low[place]:.12g} and {high[place]:.12g}"
+            )
+
+    def _equal(self, law: str, one: Array, other: Array, chosen: Array | None = None) -> None:
+        scale = np.maximum(np.maximum(np.abs(one), np.abs(other)), 1e-300)
+        # A number that is tiny beside the population is as good as zero.
+        slack = self.within * np.maximum(scale, 1e-3 * (scale.max(initial=0.0) if scale.ndim > 2 else scale))
+        wrong = np.abs(one - other) > slack
+        if wrong.any():
+            place = tuple(np.argwhere(wrong)[0])
+            where = f" for {self._where(place, chosen)}" if len(place) > 1 else ""
+            raise NoAnswerError(f"{self.method} breaks {law}{where}: {one[place]:.12g} and {other[place]:.12g}")
+
+    def _names(self, chosen: Array | None) -> list[str]:
+        every = np.ones(len(self.network.classes), dtype=bool)
+        return [self.network.classes[r] for r in np.flatnonzero(every if chosen is None else chosen)]
+
+    def _where(self, place: tuple[int, ...], chosen: Array | None = None) -> str:
+        name = self._names(chosen)[place[1]]
+        return f"{name} at {self.network.stations[place[2]]}" if len(place) > 2 else name

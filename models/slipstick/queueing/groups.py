@@ -1,0 +1,126 @@
+"""What the exact methods share: points of one population vector together, and what open customers meet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from slipstick.errors import NoAnswerError
+from slipstick.queueing.load import Closed, closed_part, settle
+from slipstick.queueing.network import Array, Network, Solution
+from slipstick.queueing.series import ClosedAnswer, Speeds
+
+__all__ = ["Solver", "solve_closed", "solve_with"]
+
+Solver = Callable[[Array, Array, Speeds, Array, Array], ClosedAnswer]
+"""From demand (P, R, K), last speeds, speeds, delay (P, R) and population (P, R): of one vector, or of one class."""
+
+
+def solve_with(network: Network, solver: Solver, method: str, one_class_together: bool) -> Solution:
+    """Take the open classes out, solve for the closed ones, and answer for all.
+
+    Raises
+    ------
+    NoAnswerError : a station is saturated, or a cycle takes no time
+    """
+    closed = closed_part(network)
+    check_some_time(network, closed)
+    answer = solve_closed(closed, solver, one_class_together)
+    for name, each in (("throughput", answer.throughput), ("queue", answer.queue)):
+        if not np.isfinite(each).all():
+            raise NoAnswerError(f"{method}: a {name} leaves the range of doubles; look at the sizes of the demands")
+    met, idle = ahead(closed, answer), _idle(network, closed, answer)
+    return settle(network, closed, answer.throughput, answer.queue, met, answer.probability, idle, method)
+
+
+def check_some_time(network: Network, closed: Closed) -> None:
+    """Refuse a closed class whose cycle takes no time: its throughput has no limit.
+
+    Raises
+    ------
+    NoAnswerError : naming the class
+    """
+    cycle = closed.delay + closed.demand.sum(axis=2)
+    wrong = (cycle == 0) & (closed.population > 0)
+    if wrong.any():
+        name = network.classes[closed.classes[np.argwhere(wrong)[0][1]]]
+        raise NoAnswerError(f"a cycle of {name} takes no time: all its demands and its think time are 0")
+
+
+def solve_closed(closed: Closed, solver: Solver, one_class_together: bool) -> ClosedAnswer:
+    """Solve all points, those of one vector of populations together; classes without customers drop out.
+
+    With `one_class_together` the solver takes the points of a single class whatever their populations.
+    """
+    points, classes, stations = closed.demand.shape
+    present = closed.population > 0
+    if present.all() and ((classes == 1 and one_class_together) or (closed.population == closed.population[0]).all()):
+        return _solve(closed, slice(None), np.arange(classes), solver)
+    kind = np.result_type(closed.demand, closed.delay, closed.last, *closed.several.values())
+    throughput, queue = np.zeros((points, classes), kind), np.zeros((points, classes, stations), kind)
+    sound = np.ones(points, dtype=bool)
+    shown: list[Array | None] = [None] * stations
+    vectors, group = np.unique(
+        present if one_class_together and (present.sum(axis=1) <= 1).all() else closed.population,
+        axis=0,
+        return_inverse=True,
+    )
+    groups = [np.flatnonzero(group.reshape(-1) == each) for each in range(len(vectors))]
+    for chosen in groups:
+        few = np.flatnonzero(present[chosen].any(axis=0))
+        part = _solve(closed, chosen, few, solver)
+        throughput[np.ix_(chosen, few)] = part.throughput
+        queue[np.ix_(chosen, few)] = part.queue
+        sound[chosen] = part.sound
+        for k, each in enumerate(part.probability):
+            shown[k] = _placed(shown[k], each, chosen, points)
+    return ClosedAnswer(throughput, queue, shown, sound)
+
+
+def _solve(closed: Closed, chosen: Array | slice, few: Array, solver: Solver) -> ClosedAnswer:
+    some = {k: each if len(each) == 1 else each[chosen] for k, each in closed.several.items()}
+    last = closed.last if len(closed.last) == 1 else closed.last[chosen]
+    demand, delay, population = closed.demand[chosen], closed.delay[chosen], closed.population[chosen]
+    if len(few) < demand.shape[1]:
+        demand, delay, population = demand[:, few], delay[:, few], population[:, few]
+    if len(few) == 0:
+        points = len(demand)
+        nobody: list[Array | None] = [np.ones((points, 1))] * demand.shape[2]
+        return ClosedAnswer(delay, demand, nobody, np.ones(points, dtype=bool))
+    return solver(demand, last, some, delay, population)
+
+
+def _placed(whole: Array | None, part: Array | None, chosen: Array, points: int) -> Array | None:
+    """Put some points' probabilities among those of all, padded with zeros to the longest."""
+    if part is None:
+        return whole
+    if len(part) == points:
+        return part
+    old = np.zeros((points, 0)) if whole is None else whole
+    placed = np.zeros((points, max(old.shape[1], part.shape[1])), dtype=np.result_type(old, part))
+    placed[:, : old.shape[1]] = old
+    placed[chosen, : part.shape[1]] = part
+    return placed
+
+
+def ahead(closed: Closed, answer: ClosedAnswer) -> Array:
+    """Give E[(n + 1) / s(n + 1)] over the closed customers n of each station, (P, K)."""
+    met: Array = (1 + answer.queue.sum(axis=1)) / closed.last
+    for k, speed in closed.several.items():
+        chance = answer.probability[k]
+        assert chance is not None
+        n = np.arange(chance.shape[1])
+        met[:, k] = (chance * (n + 1) / speed[:, np.minimum(n, speed.shape[1] - 1)]).sum(axis=1)
+    return met
+
+
+def _idle(network: Network, closed: Closed, answer: ClosedAnswer) -> dict[int, Array]:
+    """Give P(no closed customer) at stations with rates, by place, (P,)."""
+    found = {}
+    for place, station in enumerate(closed.queueing):
+        if network.rates[station] is not None:
+            chance = answer.probability[place]
+            work = (answer.throughput * closed.demand[:, :, place]).sum(axis=1)
+            found[place] = 1 - work / closed.last[:, place] if chance is None else chance[:, 0]
+    return found

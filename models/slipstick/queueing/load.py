@@ -1,0 +1,255 @@
+"""What open classes leave of a station, and what the exact methods ask of a network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from slipstick.errors import ModelError, NoAnswerError
+from slipstick.queueing.network import Array, Network, Solution
+
+__all__ = ["Closed", "check_product_form", "closed_part", "open_load", "settle", "speeds"]
+
+
+@dataclass(frozen=True, eq=False)
+class Closed:
+    """The closed classes alone, at P points, with what open classes take already gone from the stations.
+
+    Parameters
+    ----------
+    classes : which of the network's classes these are
+    queueing : which of the network's stations have a queue; the K of the arrays below
+    demand : (P, R, K) [s]
+    delay : think time and demand at the delays (P, R) [s]
+    population : (P, R)
+    last : speed of each of the stations with very many closed customers, (P or 1, K)
+    several : where the speed depends on their number, by place in K: with 1, 2, 3 ... of them, (P or 1, m)
+    empty : P(no open customer | no closed customer) at stations that open classes use, by place in K, (P,)
+    """
+
+    classes: Array
+    queueing: Array
+    demand: Array
+    delay: Array
+    population: Array
+    last: Array
+    several: dict[int, Array]
+    empty: dict[int, Array]
+
+
+def speeds(network: Network, station: int) -> Array:
+    """Give a station's speed with 1, 2, 3 ... present; the last holds for more, (P or 1, m)."""
+    rates = network.rates[station]
+    if rates is not None:
+        return rates
+    return np.arange(1.0, 1.0 + network.servers[station])[None]
+
+
+def open_load(network: Network) -> Array:
+    """Add up what the open classes ask of every station, in seconds of service a second, (P or 1, K).
+
+    Raises
+    ------
+    NoAnswerError : it is more than the station can serve
+    """
+    if network.closed.all():
+        return np.zeros((1, len(network.stations)))
+    arrivals = np.where(network.closed, 0.0, network.arrivals)
+    load: Array = (arrivals[:, :, None] * network.demand).sum(axis=1)
+    for station in np.flatnonzero(~network.delays):
+        limit = np.broadcast_to(speeds(network, int(station))[:, -1].real, load.shape[:1])
+        over = np.flatnonzero(load[:, station].real >= limit)
+        if over.size:
+            raise NoAnswerError(
+                f"{network.stations[station]} is saturated: open classes bring {load[over[0], station].real:g} s of "
+                f"service each second, the limit is {limit[over[0]]:g}"
+                + (f" (at {over.size} of {network.points} points, first at point {over[0]})" if len(load) > 1 else "")
+                + "; lower the arrivals or the demand, or add servers"
+            )
+    return load
+
+
+def check_product_form(network: Network) -> None:
+    """Refuse what has no product form.
+
+    A network has one where every station is a delay, shares its servers, is last come first served with
+    preemption, or is first come first served with one exponential service time for all classes.
+
+    Source: Baskett, Chandy, Muntz and Palacios, J. ACM 22(2), 1975, 248-260.
+
+    Raises
+    ------
+    ModelError : naming the station and why
+    """
+    for station, discipline in enumerate(network.discipline):
+        name, here = network.stations[station], network.visits[:, :, station] != 0
+        if discipline.startswith("priority"):
+            raise ModelError(f"{name} has priorities, so there is no product form; {_WAYS}")
+        if discipline == "fcfs":
+            service = network.service[:, :, station]
+            high = np.max(service.real, axis=1, where=here, initial=0.0)
+            low = np.min(service.real, axis=1, where=here, initial=np.inf)
+            if (high > low * (1 + 1e-12)).any():
+                raise ModelError(
+                    f"{name} is first come first served and its service time differs between classes, "
+                    f"so there is no product form; {_WAYS}"
+                )
+            if (here & (network.scv[:, :, station].real != 1) & (service != 0)).any():
+                raise ModelError(
+                    f"{name} is first come first served and its scv is not 1, so there is no product form; {_WAYS}"
+                )
+
+
+_WAYS = "ask for schweitzer, linearizer, markov-chain or simulation"
+
+
+def closed_part(network: Network) -> Closed:
+    r"""Take the open classes out of a product-form network; what remains is closed, and exactly equivalent.
+
+    With load rho from open classes and a(n) = 1 / (s(1) s(2) ... s(n)), n closed customers see
+
+        F(n) = sum over m of C(n+m, m) rho^m a(n+m)      and are served at speed s'(n) = F(n-1) / F(n),
+
+    which is 1 - rho at a single server and s(m) - rho beyond the last speed s(m).
+
+    Source: the generating function of Reiser and Kobayashi, IBM J. Res. Dev. 19(3), 1975, 283-294, expanded
+    around rho.
+
+    Raises
+    ------
+    NoAnswerError : a station is saturated by the open classes
+    """
+    load = open_load(network)
+    queueing, classes = np.flatnonzero(~network.delays), np.flatnonzero(network.closed)
+    demand = network.demand[:, classes] if len(classes) < len(network.classes) else network.demand
+    last, several, empty = np.ones((len(load), len(queueing)), dtype=load.dtype), dict[int, Array](), dict[int, Array]()
+    single = network.single[queueing]
+    if not network.closed.all():
+        last[:, single] -= load[:, queueing[single]]
+    for place, station in enumerate(queueing.tolist()):
+        if single[place]:
+            continue
+        left, nobody = _what_is_left(speeds(network, station), load[:, station])
+        last = last * np.ones((len(left), 1), dtype=left.dtype)
+        last[:, place] = left[:, -1]
+        empty[place] = nobody
+        if left.shape[1] > 1:
+            several[place] = left
+    whole = len(queueing) == demand.shape[2]
+    away = network.think[:, classes]
+    return Closed(
+        classes=classes,
+        queueing=queueing,
+        demand=demand if whole else demand[:, :, queueing],
+        delay=away if whole else away + demand[:, :, network.delays].sum(axis=2),
+        population=network.population[:, classes],
+        last=last,
+        several=several,
+        empty=empty,
+    )
+
+
+def _what_is_left(speed: Array, load: Array) -> tuple[Array, Array]:
+    """Give the speeds that closed customers see (P, m), and P(no open one | no closed one) (P,)."""
+    if not load.any():
+        return speed, np.ones(1)
+    if speed.shape[1] == 1:
+        left = speed - load[:, None]
+        return left, left[:, 0] / speed[:, 0]
+    logs = _log_sums(np.broadcast_to(speed, (len(load), speed.shape[1])), load)
+    last = speed[:, -1:] - load[:, None]
+    return np.concatenate([np.exp(logs[:, :-1] - logs[:, 1:]), last], axis=1), np.exp(-logs[:, 0])
+
+
+def _log_sums(speed: Array, load: Array) -> Array:
+    """Give log F(n) for n = 0..m-1, (P, m): the terms before the last speed, and the geometric rest in closed form."""
+    last, top = speed.shape[1] - 1, speed[:, -1, None]
+    # A load of zero has no logarithm; 1e-300 adds nothing to any sum.
+    load = np.where(load == 0, 1e-300, load)[:, None]
+    a = np.concatenate([np.zeros_like(load), -np.cumsum(np.log(speed), axis=1)], axis=1)
+    rows = []
+    for n in range(last + 1):
+        head = np.arange(n, last)
+        terms = _log_choose(head, n) + (head - n) * np.log(load) + a[:, n:last]
+        i = np.arange(min(n, last) + 1)
+        rest = _log_choose(last, i) + (last - i) * np.log(load) - (n - i) * np.log(top)
+        rest = rest - (n - i + 1) * np.log(1 - load / top) + a[:, last, None]
+        rows.append(_log_sum(np.concatenate([terms, rest], axis=1)))
+    return np.stack(rows, axis=1)
+
+
+def _log_choose(n: Array | int, k: Array | int) -> Array:
+    table = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1.0, max(np.max(n, initial=0), np.max(k)) + 1)))])
+    chosen: Array = table[n] - table[k] - table[np.subtract(n, k)]
+    return chosen
+
+
+def _log_sum(terms: Array) -> Array:
+    top = terms.real.max(axis=1, keepdims=True)
+    total: Array = np.log(np.exp(terms - top).sum(axis=1)) + top[:, 0]
+    return total
+
+
+def settle(
+    network: Network,
+    closed: Closed,
+    throughput: Array,
+    queue: Array,
+    ahead: Array,
+    probability: list[Array | None],
+    idle: dict[int, Array],
+    method: str,
+    **more: object,
+) -> Solution:
+    """Turn what was found for the closed classes into the answers of all classes at all stations.
+
+    Parameters
+    ----------
+    throughput : (P, R) of the closed classes
+    queue : (P, R, K) of the closed classes at the stations with a queue
+    ahead : E[(n + 1) / s'(n + 1)] over the closed customers n at those stations (P, K): what an open customer
+        meets, as a factor of its demand
+    probability : for each of those stations, P(n closed customers) or None
+    idle : for stations with rates, P(no closed customer), (P,)
+    """
+    shape, demand, delays = network.service.shape, network.demand, network.delays
+    kind = np.result_type(throughput, queue, demand, network.arrivals, network.think)
+    opened = ~network.closed
+    flow = np.where(opened, network.arrivals, 0).astype(kind)
+    flow[:, closed.classes] = throughput
+    present, residence = np.zeros(shape, dtype=kind), np.zeros(shape, dtype=kind)
+    crowded = np.zeros((*shape[:2], len(closed.queueing)), dtype=kind)
+    crowded[:, closed.classes] = queue
+    present[:, :, closed.queueing] = crowded
+    present[:, :, delays] = flow[:, :, None] * demand[:, :, delays]
+    np.divide(present, flow[:, :, None], out=residence, where=flow[:, :, None] != 0)
+    if opened.any():
+        factor = np.ones((shape[0], 1, shape[2]), dtype=kind)
+        factor[:, 0, closed.queueing] = ahead
+        residence[:, opened] = demand[:, opened] * factor
+        present[:, opened] = flow[:, opened, None] * residence[:, opened]
+    shown: list[Array | None] = [None] * shape[2]
+    for place, station in enumerate(closed.queueing):
+        shown[station] = probability[place]
+    return Solution(
+        throughput=flow,
+        residence=residence,
+        queue=present,
+        utilization=_utilization(network, closed, flow, idle),
+        probability=tuple(shown),
+        method=method,
+        exact=True,
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def _utilization(network: Network, closed: Closed, flow: Array, idle: dict[int, Array]) -> Array:
+    work: Array = flow[:, :, None] * network.demand
+    busy = work / np.where(network.delays, 1, network.servers)
+    for place, empty in idle.items():
+        here = work[:, :, closed.queueing[place]]
+        total = here.sum(axis=1, keepdims=True)
+        share = np.divide(here, total, out=np.zeros_like(here), where=total != 0)
+        busy[:, :, closed.queueing[place]] = share * (1 - empty * closed.empty[place])[:, None]
+    return busy

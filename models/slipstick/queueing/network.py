@@ -1,0 +1,261 @@
+"""What every solver takes and gives: a network and its solution, as arrays with a leading axis of points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from slipstick.errors import ModelError
+
+__all__ = ["DISCIPLINES", "Array", "Network", "Solution", "network"]
+
+Array = NDArray[Any]
+"""Real or complex numbers; complex ones carry a derivative in their imaginary part."""
+
+DISCIPLINES = ("fcfs", "ps", "lcfs-pr", "is", "priority", "priority-preemptive")
+"""`is` is a delay: everyone is served at once. Both priorities serve first come first served within a rank."""
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """A queueing network at P points, with R classes and K stations. Build one with `network`.
+
+    Parameters
+    ----------
+    service : time of one visit of a class at a station [s], (P, R, K)
+    visits : visits of a class to a station in one cycle of the class, (P, R, K)
+    think : time away from the stations in one cycle [s], (P, R)
+    population : customers of each class, whole numbers, (P, R); 0 where the class is open
+    arrivals : arrivals of each class from outside [1/s], (P, R); 0 where the class is closed
+    closed : which classes are closed, (R,)
+    discipline : one of `DISCIPLINES` for each station
+    servers : servers of each station, (K,); says nothing where the discipline is `is` or rates are given
+    rates : for each station None, or its speed with 1, 2, 3 and more present relative to its service times,
+        (P or 1, m); the last holds for m and more
+    scv : squared coefficient of variation of the service times, (P, R, K); 1 is exponential
+    priority : rank of each class, (R, K); the lowest number goes first
+    stations, classes : names, for messages
+    """
+
+    service: Array
+    visits: Array
+    think: Array
+    population: NDArray[np.int64]
+    arrivals: Array
+    closed: NDArray[np.bool_]
+    discipline: tuple[str, ...]
+    servers: NDArray[np.int64]
+    rates: tuple[Array | None, ...]
+    scv: Array
+    priority: NDArray[np.int64]
+    stations: tuple[str, ...]
+    classes: tuple[str, ...]
+
+    @property
+    def points(self) -> int:
+        """Number of points."""
+        return int(self.service.shape[0])
+
+    @property
+    def demand(self) -> Array:
+        """Service in one cycle [s], (P, R, K)."""
+        return self.service * self.visits
+
+    @property
+    def delays(self) -> NDArray[np.bool_]:
+        """Which stations serve everyone at once, (K,)."""
+        return np.array([each == "is" for each in self.discipline], dtype=bool)
+
+    @property
+    def single(self) -> NDArray[np.bool_]:
+        """Which stations are one server of constant speed, (K,)."""
+        plain = np.array([each is None for each in self.rates], dtype=bool)
+        single: NDArray[np.bool_] = plain & ~self.delays & (self.servers == 1)
+        return single
+
+    def select(self, points: Any) -> Network:
+        """Take some of the points, by slice, mask or indices."""
+        rates = tuple(None if each is None else each if len(each) == 1 else each[points] for each in self.rates)
+        names = ("service", "visits", "think", "population", "arrivals", "scv")
+        return replace(self, rates=rates, **{name: getattr(self, name)[points] for name in names})
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What a solver found at P points. A cycle of an open class is one passage through the network.
+
+    Parameters
+    ----------
+    throughput : cycles of each class [1/s], (P, R)
+    residence : time at a station in one cycle, waiting included, all visits together [s], (P, R, K)
+    queue : mean number present, in service included, (P, R, K)
+    utilization : busy servers / servers, (P, R, K); at a station with `rates` the classes' shares of
+        P(not empty), in proportion to the work done for each; at a delay the mean number present
+    probability : for each station None, or P(n present, all classes together) for n = 0, 1, ..., (P, n);
+        where open classes make n unbounded, the part that was computed
+    method : the solver and its variant
+    exact : whether this is the network's expectation to rounding
+    rule : when an iteration stopped; empty where nothing iterates
+    iterations : steps of the iteration, 0 where nothing iterates
+    usual_error : the error measured over random networks, in words; empty where exact
+    notes : what the reader of the numbers should know
+    """
+
+    throughput: Array
+    residence: Array
+    queue: Array
+    utilization: Array
+    probability: tuple[Array | None, ...]
+    method: str
+    exact: bool
+    rule: str = ""
+    iterations: int = 0
+    usual_error: str = ""
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def response(self) -> Array:
+        """A whole cycle without the think time [s], (P, R)."""
+        response: Array = self.residence.sum(axis=2)
+        return response
+
+
+def network(
+    service: ArrayLike,
+    visits: ArrayLike = 1.0,
+    *,
+    population: ArrayLike | None = None,
+    arrivals: ArrayLike | None = None,
+    closed: ArrayLike | None = None,
+    think: ArrayLike = 0.0,
+    discipline: str | Sequence[str] = "ps",
+    servers: ArrayLike = 1,
+    rates: Sequence[ArrayLike | None] | None = None,
+    scv: ArrayLike = 1.0,
+    priority: ArrayLike = 0,
+    stations: Sequence[str] | None = None,
+    classes: Sequence[str] | None = None,
+) -> Network:
+    """Build a network from numbers of whatever shape fits, and look at every one of them.
+
+    Parameters
+    ----------
+    service, visits, scv : (K,), (R, K) or (P, R, K)
+    population, arrivals, think : a number, (R,) or (P, R)
+    closed : which classes are closed, (R,); by default all if only a population is given, none if only
+        arrivals are; with both, those without arrivals
+    discipline, servers : one for all stations or one each
+    rates : for each station None or its relative speeds, (m,) or (P, m)
+    priority : a number, (R,) or (R, K)
+
+    Raises
+    ------
+    ModelError : a number is not finite or out of its range, a discipline is not known, or shapes do not fit
+
+    >>> two = network([0.005, 0.030], population=20, think=5.0)
+    >>> two.demand.shape, two.population.tolist(), two.stations
+    ((1, 1, 2), [[20]], ('station 1', 'station 2'))
+    """
+    service, visits, scv = (_numbers(each) for each in (service, visits, scv))
+    given = {"population": population, "arrivals": arrivals, "think": think}
+    per_class = {name: _numbers(0.0 if each is None else each) for name, each in given.items()}
+    named = None if classes is None else len(classes)
+    points, kinds, count = _shape([service, visits, scv], list(per_class.values()), named)
+    cube, square = (points, kinds, count), (points, kinds)
+    station_names = tuple(stations or (f"station {k + 1}" for k in range(count)))
+    class_names = tuple(classes or (f"class {r + 1}" for r in range(kinds)))
+    built = Network(
+        service=_broadcast(service, cube, "service"),
+        visits=_broadcast(visits, cube, "visits"),
+        think=_broadcast(per_class["think"], square, "think"),
+        population=_whole(_broadcast(per_class["population"], square, "population"), "population", class_names),
+        arrivals=_broadcast(per_class["arrivals"], square, "arrivals"),
+        closed=_closed(closed, population, arrivals, per_class["arrivals"], kinds),
+        discipline=(discipline,) * count if isinstance(discipline, str) else tuple(discipline),
+        servers=_whole(_broadcast(_numbers(servers), (count,), "servers"), "servers", station_names),
+        rates=tuple(None if each is None else np.atleast_2d(_numbers(each)) for each in rates or (None,) * count),
+        scv=_broadcast(scv, cube, "scv"),
+        priority=_ranks(priority, kinds, count),
+        stations=station_names,
+        classes=class_names,
+    )
+    _check(built)
+    return built
+
+
+def _numbers(values: ArrayLike) -> Array:
+    array = np.asarray(values)
+    return array if np.iscomplexobj(array) else array.astype(float)
+
+
+def _shape(cubes: list[Array], squares: list[Array], named: int | None) -> tuple[int, int, int]:
+    """Find points, classes and stations from what is given: the last axes are stations or classes."""
+    cube = np.broadcast_shapes((1, 1, 1), *(each.shape for each in cubes))
+    square = np.broadcast_shapes((1, 1), *(each.shape for each in squares))
+    kinds = np.broadcast_shapes((cube[1],), (square[1],), (named or 1,))[0]
+    points = np.broadcast_shapes((cube[0],), (square[0],))[0]
+    return points, kinds, cube[2]
+
+
+def _broadcast(values: Array, shape: tuple[int, ...], name: str) -> Array:
+    full = np.empty(shape, dtype=values.dtype)
+    try:
+        full[...] = values
+    except ValueError:
+        raise ModelError(f"{name} has the shape {values.shape}, which does not fit {shape}") from None
+    return full
+
+
+def _whole(values: Array, name: str, names: tuple[str, ...]) -> NDArray[np.int64]:
+    wrong = ~np.isfinite(values) | (values != np.round(values)) | (values < 0)
+    if wrong.any():
+        place = np.argwhere(wrong)[0]
+        raise ModelError(
+            f"{names[place[-1]]}: {name} is {values[tuple(place)]:g}; give a whole number that is not negative"
+        )
+    return values.astype(np.int64)
+
+
+def _closed(
+    closed: ArrayLike | None, population: ArrayLike | None, arrivals: ArrayLike | None, rates: Array, kinds: int
+) -> NDArray[np.bool_]:
+    if closed is not None:
+        return np.broadcast_to(np.asarray(closed, dtype=bool), (kinds,)).copy()
+    if population is None or arrivals is None:
+        return np.full(kinds, arrivals is None)
+    return np.broadcast_to(np.all(np.atleast_2d(rates) == 0, axis=0), (kinds,)).copy()
+
+
+def _ranks(priority: ArrayLike, kinds: int, count: int) -> NDArray[np.int64]:
+    ranks = np.asarray(priority, dtype=np.int64)
+    return np.broadcast_to(ranks[:, None] if ranks.ndim == 1 else ranks, (kinds, count)).copy()
+
+
+def _check(built: Network) -> None:
+    count = len(built.stations)
+    for name, given in (("discipline", built.discipline), ("rates", built.rates)):
+        if len(given) != count:
+            raise ModelError(f"{name} is given for {len(given)} stations; there are {count}")
+    for each in built.discipline:
+        if each not in DISCIPLINES:
+            raise ModelError(f"there is no discipline {each!r}; known: {', '.join(DISCIPLINES)}")
+    for name in ("service", "visits", "think", "arrivals", "scv"):
+        _check_sign(built, name, getattr(built, name))
+    for station, rates in zip(built.stations, built.rates, strict=True):
+        if rates is not None and not (np.isfinite(rates).all() and (rates.real > 0).all()):
+            raise ModelError(f"{station}: rates must be finite and above 0")
+    for station, servers in zip(built.stations, built.servers, strict=True):
+        if servers < 1:
+            raise ModelError(f"{station}: servers is {servers}; give 1 or more")
+
+
+def _check_sign(built: Network, name: str, values: Array) -> None:
+    if not (values.real.min(initial=0.0) >= 0 and values.real.max(initial=0.0) < np.inf):
+        wrong = ~np.isfinite(values) | (values.real < 0)
+        place = np.argwhere(wrong)[0]
+        where = built.classes[place[1]] + (f" at {built.stations[place[2]]}" if values.ndim == 3 else "")
+        raise ModelError(f"{where}: {name} is {values[tuple(place)].real:g}; give a finite number that is not negative")
