@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slipstick.method.mean_value.longest import first_largest, longest, longest_of_alike
+from slipstick.method.mean_value.queues import label_of
 from slipstick.method.mean_value.spans import Array, Span, one_after_the_other, rounds
 from slipstick.method.mean_value.tree import Node, Series, Visit, frequencies, inside
 from slipstick.model.system import Station, is_processor
@@ -62,7 +63,7 @@ def _burst(made: Pass, branches: Sequence[Node], name: str) -> Span | None:
     jobs = len(works)
     if jobs <= servers:
         return None
-    label = f"wait:{name}" if visits[0].step is not None else f"lock:{name}"
+    label = label_of(visits[0])
     each = one_after_the_other(works).scaled(np.full(1, 1.0 / jobs))
     each = Span(each.mean, each.variance * jobs, works[0].kind if all(w.kind == works[0].kind for w in works) else "general")
     before = each.mean * (jobs - servers) / servers

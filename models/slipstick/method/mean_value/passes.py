@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from slipstick.expression.nodes import Expr
 from slipstick.method.mean_value.forks import fork_time
 from slipstick.method.mean_value.lines import line_time
-from slipstick.method.mean_value.spans import Array, Span, either, one_after_the_other, rounds
+from slipstick.method.mean_value.numbers import Numbers
+from slipstick.method.mean_value.queues import label_of
+from slipstick.method.mean_value.spans import NO_WAIT, Array, Span, either, one_after_the_other, rounds
 from slipstick.method.mean_value.tree import Leaf, Line, Locked, Node, Options, Parallel, Rounds, Series, Visit
 from slipstick.model.activity import Step
 from slipstick.model.system import Model
 
-__all__ = ["Pass", "Waits"]
-
-Numbers = Mapping[Expr, Array]
-
+__all__ = ["Found", "Pass"]
 
 @dataclass
-class Waits:
-    """What a pass found, by visit, and by barrier."""
+class Found:
+    """What a pass found.
+
+    Parameters
+    ----------
+    waits, services : at each visit
+    beside : how long a visit waits for others of the same processor [s]
+    ends : when the last comes to each barrier, by its number among the sections [s]
+    short : by how much a cycle is shorter than a queue's work for all, which it waits for as well [s]
+    """
 
     waits: dict[int, Span] = field(default_factory=dict)
     services: dict[int, Span] = field(default_factory=dict)
     beside: dict[int, Array] = field(default_factory=dict)
     ends: dict[int, Array] = field(default_factory=dict)
-
-
-Finder = Callable[[Visit, Span], Span]
+    short: dict[str, Array] = field(default_factory=dict)
 
 
 class Pass:
@@ -41,7 +45,7 @@ class Pass:
     model : whose resources say what a barrier costs and how many servers there are
     numbers : value of each expression
     processors : how many take part
-    find : the wait at a visit, given the service
+    waits : at each visit; none where it is left out
     scale : factor on what is booked to a label; all 1 but for finding the account
     frozen : waits to be used instead of finding them
     """
@@ -51,13 +55,13 @@ class Pass:
         model: Model,
         numbers: Numbers,
         processors: int,
-        find: Finder,
+        waits: Mapping[int, Span],
         scale: Mapping[str, Array] | None = None,
-        frozen: Waits | None = None,
+        frozen: Found | None = None,
     ) -> None:
         self.model, self.numbers, self.processors = model, numbers, processors
-        self.find, self.scale, self.frozen = find, scale or {}, frozen
-        self.found = frozen or Waits()
+        self.waits, self.scale, self.frozen = waits, scale or {}, frozen
+        self.found = frozen or Found()
 
     def span(self, node: Node) -> Span:
         """Give the time of what has no barrier inside."""
@@ -86,26 +90,22 @@ class Pass:
 
     def _visited(self, visit: Visit, service: Span) -> Span:
         if self.frozen is None:
-            self.found.waits[visit.index] = self.find(visit, service)
+            self.found.waits[visit.index] = self.waits.get(visit.index, NO_WAIT)
             self.found.services[visit.index] = service
         wait = self.wait(visit)
-        if wait.kind == "constant" and np.all(wait.mean == 0):
-            return service
-        return one_after_the_other([service, wait])
+        return service if wait is NO_WAIT else one_after_the_other([service, wait])
 
     def wait(self, visit: Visit) -> Span:
         """Give the wait at a visit that has been passed."""
-        label = f"wait:{visit.queue}" if visit.step is not None else f"lock:{visit.queue}"
         wait = self.found.waits[visit.index]
-        return wait if self.frozen is None else wait.scaled(self.factor(label))
+        return wait if self.frozen is None or wait is NO_WAIT else wait.scaled(self.factor(label_of(visit)))
 
     def alone(self) -> Pass:
         """Make a pass that finds nobody in the way."""
-        return Pass(self.model, self.numbers, self.processors, lambda visit, service: NO_WAIT)
+        return Pass(self.model, self.numbers, self.processors, {})
 
     def factor(self, label: str) -> Array:
         return self.scale.get(label, _ONE)
 
 
-NO_WAIT = Span(np.zeros(1), np.zeros(1), "constant")
 _ONE = np.ones(1)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["NOTHING", "Array", "Span", "either", "one_after_the_other", "rounds"]
+__all__ = ["NOTHING", "NO_WAIT", "Array", "Span", "either", "one_after_the_other", "plus", "rounds"]
 
-Array = NDArray[np.generic]
+Array = NDArray[Any]
 """Real or, for derivatives, complex numbers along the points of a sweep."""
 
 
@@ -29,12 +30,23 @@ class Span:
     variance: Array
     kind: str = "general"
 
+    @property
+    def scv(self) -> Array:
+        """Squared coefficient of variation [1]."""
+        return self.variance / plus(self.mean * self.mean)
+
     def scaled(self, factor: Array) -> Span:
         """Give a multiple of the time."""
         return Span(self.mean * factor, self.variance * factor * factor, self.kind)
 
 
+def plus(value: Array) -> Array:
+    """Add a hair, so that nothing divided by nothing is nothing."""
+    return value + 1e-300
+
+
 NOTHING = Span(np.zeros(1), np.zeros(1), "constant")
+NO_WAIT = Span(np.zeros(1), np.zeros(1), "constant")
 
 
 def one_after_the_other(parts: Iterable[Span]) -> Span:
@@ -59,16 +71,14 @@ def rounds(count: Array, part: Span) -> Span:
     # A fraction f of a round is done with that chance, which varies by f (1 - f) m^2.
     variance = count * part.variance + fraction * (1 - fraction) * part.mean * part.mean
     kind = "constant" if part.kind == "constant" and not np.any(fraction.real > 0) else "general"
-    if part.kind == "exponential" and np.all(count.real == 1):
-        kind = "exponential"
     return Span(count * part.mean, variance, kind)
 
 
 def either(options: Sequence[tuple[Array, Span]]) -> Span:
     """Mix times by their probabilities: the law of total variance."""
+    if len(options) == 1:
+        return options[0][1]
     mean = sum((p * part.mean for p, part in options), np.zeros(1))
     square = sum((p * (part.variance + part.mean * part.mean) for p, part in options), np.zeros(1))
-    certain = [part for p, part in options if np.all(p.real == 1)]
-    if certain:
-        return certain[0]
-    return Span(mean, square - mean * mean)
+    variance = square - mean * mean
+    return Span(mean, np.where(variance.real > 0, variance, 0 * variance))
