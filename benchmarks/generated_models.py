@@ -11,7 +11,6 @@ import numpy as np
 
 from slipstick.model.activity import (
     Activity,
-    Step,
     barrier,
     choose,
     delay,
@@ -22,7 +21,6 @@ from slipstick.model.activity import (
     repeat,
     serial,
     service,
-    steps,
     then,
 )
 from slipstick.model.system import Lock, Meeting, Model, Resource, Station, closed
@@ -161,5 +159,4 @@ def generated(construct: str, scv: float, number: int) -> Model:
     draw = _Draw(number, scv)
     cycle = draw.think(1.0, 30.0) >> CONSTRUCTS[construct](draw)
     processors = int(draw.random.choice([1, 2, 3, 4, 6, 8, 12, 16, 24, 32], p=[0.04, *[0.12] * 6, *[0.08] * 3]))
-    assert all(isinstance(node, Step) is False or node.scv == scv for node in steps(cycle))
     return closed(cycle, processors, name=f"{construct}-{number}", resources=draw.resources)

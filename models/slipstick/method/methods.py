@@ -14,6 +14,7 @@ from slipstick.method.bounds import bounds
 from slipstick.method.closed_form import ClosedForm
 from slipstick.method.forms import Form, LawForm, Parameters, Subject
 from slipstick.method.limits import with_takeovers
+from slipstick.method.mean_value import MeanValue
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model, need_model
 
@@ -79,6 +80,7 @@ def _network_bounds(model: QueueingNetwork, _: Parameters) -> tuple[Answer, ...]
 
 METHODS: tuple[Method, ...] = (
     Method("closed-form", ACTIVITY, lambda model, _: ClosedForm(model), _closed_form),
+    Method("mean-value", ACTIVITY, lambda model, _: MeanValue(model)),
     Method("bounds", ACTIVITY, answers=lambda model, _: (bounds(model),)),
     Method("closed-form", LAW, LawForm),
     Method("best", NETWORK, _network("best")),

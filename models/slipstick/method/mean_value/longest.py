@@ -43,7 +43,8 @@ def normal(x: Array) -> Array:
     t = 1.0 / (1.0 + 0.3275911 * z)
     series = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))))
     tail = 0.5 * series * np.exp(-z * z)
-    return np.where(side < 0, tail, 1.0 - tail)
+    below: Array = np.where(side < 0, tail, 1.0 - tail)
+    return below
 
 
 def longest(spans: Sequence[Span]) -> Span:

@@ -9,10 +9,10 @@ import numpy as np
 from slipstick.expression.nodes import Expr, parameters
 from slipstick.expression.tape import Tape
 from slipstick.method.mean_value.spans import Array
-from slipstick.model.activity import Choice, Pipeline, Repeat, Step, steps
-from slipstick.model.system import Arrivals, Cyclic, Lock, Meeting, Model, Program
+from slipstick.model.activity import Activity, Choice, Pipeline, Repeat, Step, steps
+from slipstick.model.system import Arrivals, Cyclic, Meeting, Model, Program
 
-__all__ = ["Numbers", "Quantities", "crowd_sizes", "only"]
+__all__ = ["Numbers", "Quantities", "crowd_sizes", "numbers_of", "only"]
 
 Numbers = Mapping[Expr, Array]
 Values = Mapping[str, "Array | float"]
@@ -93,16 +93,19 @@ def _expressions(model: Model) -> Iterator[Expr]:
     for resource in model.resources.values():
         if isinstance(resource, Meeting):
             yield resource.cost
-        elif isinstance(resource, Lock):
-            pass
     for body in model.bodies:
-        for node in steps(body):
-            match node:
-                case Step():
-                    yield node.time
-                case Choice(options):
-                    yield from (p for p, _ in options)
-                case Repeat(count):
-                    yield count
-                case Pipeline(_, items):
-                    yield items
+        yield from numbers_of(body)
+
+
+def numbers_of(activity: Activity) -> Iterator[Expr]:
+    """Yield every expression of an activity."""
+    for node in steps(activity):
+        match node:
+            case Step():
+                yield node.time
+            case Choice(options):
+                yield from (p for p, _ in options)
+            case Repeat(count):
+                yield count
+            case Pipeline(_, items):
+                yield items

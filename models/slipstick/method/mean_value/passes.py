@@ -18,6 +18,7 @@ from slipstick.model.system import Model
 
 __all__ = ["Found", "Pass"]
 
+
 @dataclass
 class Found:
     """What a pass found.
@@ -26,6 +27,7 @@ class Found:
     ----------
     waits, services : at each visit
     beside : how long a visit waits for others of the same processor [s]
+    among : the same where it is not in the way of other processors, as in pipelines [s]
     ends : when the last comes to each barrier, by its number among the sections [s]
     short : by how much a cycle is shorter than a queue's work for all, which it waits for as well [s]
     """
@@ -33,6 +35,7 @@ class Found:
     waits: dict[int, Span] = field(default_factory=dict)
     services: dict[int, Span] = field(default_factory=dict)
     beside: dict[int, Array] = field(default_factory=dict)
+    among: dict[int, Array] = field(default_factory=dict)
     ends: dict[int, Array] = field(default_factory=dict)
     short: dict[str, Array] = field(default_factory=dict)
 
@@ -62,6 +65,7 @@ class Pass:
         self.model, self.numbers, self.processors = model, numbers, processors
         self.waits, self.scale, self.frozen = waits, scale or {}, frozen
         self.found = frozen or Found()
+        self.services: dict[int, Span] = {}
 
     def span(self, node: Node) -> Span:
         """Give the time of what has no barrier inside."""
@@ -89,6 +93,7 @@ class Pass:
         return Span(mean, step.scv * mean * mean, kind)
 
     def _visited(self, visit: Visit, service: Span) -> Span:
+        self.services[visit.index] = service
         if self.frozen is None:
             self.found.waits[visit.index] = self.waits.get(visit.index, NO_WAIT)
             self.found.services[visit.index] = service

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from slipstick.expression.nodes import Expr
 from slipstick.method.mean_value.crowd import Because, Crowd
 from slipstick.method.mean_value.longest import first_largest
-from slipstick.method.mean_value.numbers import Numbers
+from slipstick.method.mean_value.numbers import Numbers, numbers_of
 from slipstick.method.mean_value.passes import Found, Pass
 from slipstick.method.mean_value.queues import Queue, queues_of
 from slipstick.method.mean_value.sections import cycle_time
-from slipstick.method.mean_value.spans import NO_WAIT, Array, Span, plus
-from slipstick.method.mean_value.tree import Grown
+from slipstick.method.mean_value.spans import Array, Span, plus
+from slipstick.method.mean_value.tree import grow
+from slipstick.model.activity import Activity
 from slipstick.model.system import Model
 
 __all__ = ["Recursion", "State"]
@@ -49,14 +51,19 @@ class Recursion:
     Parameters
     ----------
     model : the system
-    grown : its cycle, visits numbered
+    cycle : what each processor does
 
     Source: Reiser and Lavenberg, J. ACM 27(2), 1980, 313-322; Reiser, IBM J. Res. Dev. 23(4), 1979 (residual times).
     """
 
-    def __init__(self, model: Model, grown: Grown) -> None:
-        self.model, self.grown = model, grown
-        self.queues = queues_of(model, grown.visits)
+    def __init__(self, model: Model, cycle: Activity) -> None:
+        self.model, self.cycle, self.grown = model, cycle, grow(cycle)
+        self.queues = queues_of(model, self.grown.visits)
+        self._read = frozenset(numbers_of(cycle))
+
+    def reads(self, expr: Expr) -> bool:
+        """Say whether an expression is one of the numbers of the cycle."""
+        return expr in self._read
 
     def states(self, numbers: Numbers, most: int) -> Iterator[State]:
         """Yield the state with 1, 2, ... processors."""

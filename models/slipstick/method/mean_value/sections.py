@@ -66,7 +66,8 @@ class Sections:
 
     def _again(self, count: Array, inner: _Way) -> _Way:
         """Go round several times with a barrier in each."""
-        assert inner.rest is not None and inner.ends is not None
+        assert inner.rest is not None
+        assert inner.ends is not None
         more = np.where(count.real > 1, count - 1, 0 * count)
         between = rounds(more, self._section((*inner.rest, *inner.first), inner.ends))
         middle = (between, *(rounds(count, each) for each in inner.middle))

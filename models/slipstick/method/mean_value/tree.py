@@ -23,7 +23,22 @@ from slipstick.model.activity import (
     steps,
 )
 
-__all__ = ["Grown", "Leaf", "Line", "Locked", "Meet", "Node", "Options", "Parallel", "Rounds", "Series", "Visit", "frequencies", "grow", "inside"]
+__all__ = [
+    "Grown",
+    "Leaf",
+    "Line",
+    "Locked",
+    "Meet",
+    "Node",
+    "Options",
+    "Parallel",
+    "Rounds",
+    "Series",
+    "Visit",
+    "frequencies",
+    "grow",
+    "inside",
+]
 
 
 @dataclass(frozen=True, slots=True)
