@@ -1,6 +1,6 @@
 """Mean value against simulation, over generated models: errors by construct and by scv.
 
-python benchmarks/mean_value.py [--models 28] [--first 7] [--keep FILE] [--worst 10]
+python -m benchmarks.mean_value [--models 28] [--first 7] [--keep FILE] [--worst 10]
 
 Constant times (scv 0) lock into step and are reported apart. An error of the time is relative; one of the
 account is the largest component's, as a part of the time; one of the shares is the largest of the three
@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from generated_models import CONSTRUCTS, SCVS, generated
 
+from benchmarks.generated_models import CONSTRUCTS, SCVS, generated
 from slipstick.method.mean_value import MeanValue
 from slipstick.model.system import Model
 

@@ -71,7 +71,8 @@ class Crowd:
 
             W = sum_j [(q_j - u_j) S_j + u_j S_j (1 + scv_j) / 2] P(all busy) / u / c
 
-        where the residual time S (1 + scv) / 2 goes over to S as the queue never runs empty. Where servers are
+        where the residual time goes over to a whole typical service as the queue never runs empty, for then one
+        arrives as a service ends. Where servers are
         shared, W is by how much longer the service takes.
 
         Parameters
@@ -105,18 +106,22 @@ class Crowd:
                 busy = busy + used
         full = self.crowded[queue.name] if queue.servers > 1 else busy
         share = full / plus(busy)
+        often = sum((used / plus(self.services[other.index].mean) for other, (_, used) in seen.items()), np.zeros(1))
+        typical = busy / plus(often)
         return {
-            (visit.index, other.index): self._part(queue, other, waiting, share * used, own)
+            (visit.index, other.index): self._part(queue, other, waiting, share * used, own, typical)
             for other, (waiting, used) in seen.items()
         }
 
-    def _part(self, queue: Queue, other: Visit, waiting: Array, used: Array, own: Array | None) -> _Part:
+    def _part(
+        self, queue: Queue, other: Visit, waiting: Array, used: Array, own: Array | None, typical: Array
+    ) -> _Part:
         span = self.services[other.index]
         if queue.sharing:
             assert own is not None
             return _Part(waiting + used, used, (waiting + used) * own / queue.servers, span)
-        scv = span.scv
-        left = span.mean * ((1 + scv) + (1 - scv) * self.packed[queue.name]) / 2
+        packed = self.packed[queue.name]
+        left = (1 - packed) * span.mean * (1 + span.scv) / 2 + packed * typical
         return _Part(waiting + used, used, (waiting * span.mean + used * left) / queue.servers, span)
 
     def _seen(self, visit: Visit, other: Visit, queue: Queue) -> Array:

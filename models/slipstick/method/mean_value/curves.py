@@ -12,7 +12,7 @@ from slipstick.method.mean_value.numbers import Numbers, only
 from slipstick.method.mean_value.recursion import Recursion, State
 from slipstick.method.mean_value.spans import Array
 
-__all__ = ["Stop", "booked", "stops"]
+__all__ = ["Stop", "booked", "none_negative", "stops"]
 
 STEP = 1e-20
 """Imaginary step that an account is read from; its square vanishes beside 1."""
@@ -88,4 +88,13 @@ def booked(recursion: Recursion, stop: Stop, labels: list[str]) -> dict[str, Arr
         time = recursion.account(stop.state, stop.numbers, scale).mean
         table = np.broadcast_to(np.imag(time) / STEP, (len(some), rows))
         found.update(zip(some, table, strict=True))
-    return found
+    return none_negative(found)
+
+
+def none_negative(found: dict[str, Array]) -> dict[str, Array]:
+    """Take nothing for what is below nothing: a longer time may make a mixture less spread, and so its maximum shorter."""
+    whole = sum(found.values(), np.zeros(1))
+    kept = {label: np.where(each > 0, each, 0.0) for label, each in found.items()}
+    more = sum(kept.values(), np.zeros(1))
+    factor = np.where(more > whole, whole / np.where(more > 0, more, 1.0), 1.0)
+    return {label: each * factor for label, each in kept.items()}

@@ -126,7 +126,9 @@ class MeanValuePoints:
         def here(columns: Mapping[str, Array]) -> dict[str, float]:
             return {name: float(column[index]) for name, column in columns.items()}
 
+        account = _kept(here(self._account(0)), model)
         values = {"time": found.time, **self._rates}
+        values = {name: each for name, each in values.items() if _lost(name) in ("", *account)}
         nothing = self._form.left_out(self._numbers)
         exact = exact_everywhere(model) or bool(nothing[index if len(nothing) > 1 else 0])
         busiest = max((float(use.busy[index]) for use in found.uses.values()), default=0.0)
@@ -135,7 +137,7 @@ class MeanValuePoints:
             model=model.name,
             method=METHOD,
             values={name: Value(each, unit_of(name)) for name, each in here(values).items() if np.isfinite(each)},
-            account=_kept(here(self._account(0)), model),
+            account=account,
             technology=_kept(here(self._account(1)), model),
             steps=_kept(here(found.booked), model),
             once=here(self._once),
@@ -217,6 +219,12 @@ class MeanValuePoints:
             name: float(given[name][index if len(given[name]) > 1 else 0] if name in given else each.value or 0.0)
             for name, each in tape.parameters.items()
         }
+
+
+def _lost(value: str) -> str:
+    """Give the component that a value counts lost processors of; empty for any other value."""
+    kind, _, component = value.partition("[")
+    return component.removesuffix("]") if kind == "processors_lost" else ""
 
 
 def _kept(account: Mapping[str, float], model: Model) -> dict[str, float]:

@@ -12,7 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
-from slipstick.method.mean_value.spans import Array, Span
+from slipstick.method.mean_value.spans import Array, Span, plus
 
 __all__ = ["MOST_EXACT", "Fitted", "first_largest", "longest", "longest_of_alike", "normal"]
 
@@ -111,7 +111,9 @@ def _integrated(spans: Sequence[Span], counts: Sequence[Array], least: Array) ->
     weights = 0.5 * _WEIGHTS * width[..., None]
     first = np.sum(weights * beyond, axis=(-1, -2))
     second = np.sum(weights * beyond * 2.0 * (nodes - low[..., None, None]), axis=(-1, -2))
-    return Span(low + first, second - first * first)
+    mean = low + first
+    # The hair that keeps a time of nothing finite is no time.
+    return Span(np.where(mean.real > 1e-200, mean, 0 * mean), second - first * first)
 
 
 def _between(low: Array, value: Array, high: Array) -> Array:
@@ -125,7 +127,7 @@ class Fitted:
         self.count = count
         # A hair of mean and variance keeps what is nothing or constant at some points finite.
         self.mean = span.mean + 1e-290
-        self.root = np.sqrt(span.variance / (self.mean * self.mean) + 1e-18)
+        self.root = np.sqrt(span.variance / plus(self.mean * self.mean) + 1e-18)
         reach = _REACH + np.sqrt(2.0 * np.log(count.real))
         self.low = self._quantile(-_REACH)
         self.middle = self._quantile(np.sqrt(2.0 * np.log(count.real)))

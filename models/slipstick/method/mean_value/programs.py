@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from slipstick.method.closed_form import IDLE_PROCESSORS
-from slipstick.method.mean_value.curves import Stop, booked, stops
+from slipstick.method.mean_value.curves import Stop, booked, none_negative, stops
 from slipstick.method.mean_value.labels import labels_of
 from slipstick.method.mean_value.longest import first_largest, longest_of_alike
 from slipstick.method.mean_value.numbers import Numbers
@@ -136,11 +136,13 @@ class _Phase:
         if wave is None:
             return steady.mean, state
         several = first_largest([steady.mean, wave.mean])
-        state.found.waits = before
+        state.found.waits = dict(before)
         alone = surge(made, [self.recursion.grown.root], n)
         assert alone is not None
         state.found.waits = {key: _where(once, state.found.waits[key], each) for key, each in before.items()}
-        return np.where(once, alone.mean, several), state
+        found = np.where(once, alone.mean, several)
+        work = self.recursion.work(stop.numbers, state)
+        return first_largest([found, *(n * times * each for each in work)]), state
 
     def _spent(
         self, stop: Stop, time: Array, times: Array, labels: list[str]
@@ -159,7 +161,7 @@ class _Phase:
             served[visit.index] = passing * service.mean
             present[visit.index] = passing * (service.mean + wait.mean + beside)
         used = uses(recursion.queues, state.processors, often, rate, served, present)
-        return {**parts, IDLE_PROCESSORS: idle}, used
+        return none_negative({**parts, IDLE_PROCESSORS: idle}), used
 
 
 def _where(chosen: Array, one: Span, other: Span) -> Span:

@@ -84,12 +84,20 @@ class Recursion:
         short = sum((each * labels.get(name, 1.0) for name, each in state.found.short.items()), np.zeros(1))
         return Span(time.mean + short, time.variance)
 
+    def work(self, numbers: Numbers, state: State) -> list[Array]:
+        """Add up what a cycle asks of each queue, for each of its servers [s]."""
+        often = self.grown.frequencies(numbers)
+        return [self._work(queue, often, state.found, state.processors) for queue in self.queues]
+
+    @staticmethod
+    def _work(queue: Queue, often: Mapping[int, Array], found: Found, n: int) -> Array:
+        asked = sum((often[v.index] * found.services[v.index].mean for v in queue.visits), np.zeros(1))
+        each: Array = asked / queue.all_servers(n)
+        return each
+
     def _at_least_work(self, n: int, time: Span, often: Mapping[int, Array], found: Found) -> Span:
         """Let no queue be busy for more than all of the time: what a cycle is short of is waited there."""
-        least = [time.mean]
-        for queue in self.queues:
-            work = sum((often[v.index] * found.services[v.index].mean for v in queue.visits), np.zeros(1))
-            least.append(n * work / queue.all_servers(n))
+        least = [time.mean, *(n * self._work(queue, often, found, n) for queue in self.queues)]
         best = first_largest(least)
         taken = time.mean.real >= best.real
         for queue, each in zip(self.queues, least[1:], strict=True):
@@ -156,7 +164,8 @@ def _packed(
         mean = mean - often[visit.index] * (service.mean + wait.mean)
         variance = variance - often[visit.index] * (service.variance + wait.variance)
     z = variance / plus(mean * mean)
-    z = np.where((mean.real <= 0) | (z.real > 1), 1.0, np.where(z.real < 0, 0.0, z))
+    # What rounding leaves of nothing says nothing.
+    z = np.where((mean.real <= 1e-9 * time.mean.real) | (z.real > 1), 1.0, np.where(z.real < 0, 0.0, z))
     busy = np.where(busy.real < 1, busy, 1.0)
     # The power of 0 has no logarithm.
     return np.exp(np.log(plus(busy)) * ((n + 1) / 2 * (2 - z)))

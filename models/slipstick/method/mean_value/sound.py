@@ -9,7 +9,7 @@ import numpy as np
 from slipstick.expression.nodes import Expr
 from slipstick.method.mean_value.numbers import Numbers
 from slipstick.method.mean_value.spans import Array
-from slipstick.model.activity import Choice, Pipeline, Repeat, Step, steps
+from slipstick.model.activity import Barrier, Choice, Pipeline, Repeat, Step, steps
 from slipstick.model.system import Meeting, Model
 
 __all__ = ["MOST", "counted", "unsound"]
@@ -39,6 +39,11 @@ def unsound(model: Model, numbers: Numbers) -> dict[int, str]:
             wrong.setdefault(int(point), f"{what} comes out as {values[point]:g}, which mean-value cannot take")
     for body in model.bodies:
         for node in steps(body):
+            if isinstance(node, Repeat) and any(isinstance(each, Barrier) for each in steps(node.body)):
+                values = numbers[node.count].real
+                for point in np.flatnonzero(values < 1):
+                    text = f"a repeat with a barrier inside must be done at least once for mean-value, got {values[point]:g}"
+                    wrong.setdefault(int(point), text)
             if isinstance(node, Choice):
                 total = sum((numbers[p].real for p, _ in node.options), np.zeros(1))
                 for point in np.flatnonzero(~np.isclose(total, 1.0, rtol=1e-9)):

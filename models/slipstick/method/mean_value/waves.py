@@ -143,13 +143,16 @@ def _left_over(mean: Array, variance: Array, gap: Array, gap_variance: Array) ->
 
 def _after_constant(mean: Array, variance: Array, gap: Array) -> tuple[Array, Array]:
     """The same for a constant gap, the time taken for normal."""
-    theta = np.sqrt(plus(variance))
     over = mean - gap
+    scale = (mean + gap) * (mean + gap) * 1e-18
+    sure = variance.real <= scale.real
+    theta = np.sqrt(plus(np.where(sure, scale, variance)))
     alpha = over / theta
     alpha = np.where(alpha.real > 30, 30, np.where(alpha.real < -30, -30, alpha))
     below, density = normal(alpha), np.exp(-alpha * alpha / 2) / np.sqrt(2 * np.pi)
-    first = over * below + theta * density
+    first = np.where(sure, np.where(over.real > 0, over, 0), over * below + theta * density)
     spread = (over * over + variance) * below + over * theta * density - first * first
+    spread = np.where(sure, np.where(over.real > 0, variance, 0), spread)
     first, spread = (np.where(each.real > 0, each, 0 * each) for each in (first, spread))
     changed = gap.real > 0
     return np.where(changed, first, mean), np.where(changed, spread, variance)
