@@ -55,6 +55,7 @@ def table(found: list[tuple[str, float, dict[str, float]]]) -> None:
     """Print a row for each construct and scv."""
     kinds = ("time", "account", "share")
     print("construct   scv   models  " + "  ".join(f"{kind:>8}: median  95 %  worst" for kind in kinds))
+    groups: list[tuple[str, tuple[str, ...], tuple[float, ...]]]
     groups = [(construct, (construct,), (scv,)) for construct in CONSTRUCTS for scv in SCVS]
     groups += [("all", tuple(CONSTRUCTS), (scv,)) for scv in SCVS]
     groups += [("all", tuple(CONSTRUCTS), tuple(scv for scv in SCVS if scv))]

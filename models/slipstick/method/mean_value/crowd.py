@@ -87,6 +87,7 @@ class Crowd:
         for queue in queues:
             for visit in queue.visits:
                 parts.update(self._parts(queue, visit, means.get(visit.index)))
+        self._follow(queues, parts)
         self._limit(queues, often, parts)
         waits = {
             visit.index: self._wait(queue, visit, [part for (a, _), part in parts.items() if a == visit.index])
@@ -132,6 +133,20 @@ class Crowd:
                 if not visit.meets(third) and (other.index, third.index) in self.behind:
                     found = found - self.behind[other.index, third.index]
         return found
+
+    def _follow(self, queues: Sequence[Queue], parts: Parts) -> None:
+        """Let one who has waited for a lock find, at its first queue, who let it go and went on to the same queue."""
+        held = {queue.name: sum((self.served[v.index] for v in queue.visits), np.zeros(1)) for queue in queues}
+        for queue in queues:
+            pairs = [(a, b) for a in queue.visits for b in queue.visits if a.taken and a.taken in b.left]
+            for visit, other in pairs:
+                part, chance = parts.get((visit.index, other.index)), held[visit.taken]
+                if part is not None and not queue.sharing:
+                    time = chance * part.service.mean / queue.servers
+                    longer = time.real > part.time.real
+                    ahead = np.where(longer, chance, part.ahead)
+                    time = np.where(longer, time, part.time)
+                    parts[visit.index, other.index] = _Part(ahead, part.used, time, part.service)
 
     def _limit(self, queues: Sequence[Queue], often: Mapping[int, Array], parts: Parts) -> None:
         """Let nobody wait longer under a lock than the others' work lasts: they are in the way of one holder at a time."""

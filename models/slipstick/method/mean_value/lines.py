@@ -30,7 +30,8 @@ def line_time(made: Pass, line: Line) -> Span:
     items = made.numbers[line.pipeline.items]
     stages = [[made.span(body) for body in bodies] for bodies in line.stages]
     most = min(int(np.floor(np.max(items.real))) + 1, MOST_ITEMS)
-    follow = _Follow(stages, [_places(made, line, index) for index in range(len(stages))], _waits(made, line))
+    places = [_places(made, line, index) for index in range(len(stages))]
+    follow = _Follow(stages, places, _waits(made, line), items if _shares(made, line) else None)
     ends = [follow.item(number) for number in range(most)]
     for index, waited in enumerate(follow.waited if made.frozen is None else ()):
         (body, *_) = line.stages[index]
@@ -61,10 +62,13 @@ class _Follow:
     stages : time at each, one body for all items or one for each
     places : items that each takes at once; None for any number
     waits : factor on the time that items wait for a place, where an account is read off, by stage
+    together : items that share the servers of the first stage, if they do
     """
 
-    def __init__(self, stages: list[list[Span]], places: list[int | None], waits: dict[int, Array]) -> None:
-        self.stages, self.places, self.waits = stages, places, waits
+    def __init__(
+        self, stages: list[list[Span]], places: list[int | None], waits: dict[int, Array], together: Array | None
+    ) -> None:
+        self.stages, self.places, self.waits, self.together = stages, places, waits, together
         self.waited: list[Array] = [np.zeros(1) for _ in stages]
         self._table = Ends()
         self._taken: list[list[int]] = [[] for _ in stages]
@@ -79,17 +83,36 @@ class _Follow:
             begin = ready
             if self.places[index] is not None and len(taken) == self.places[index]:
                 free = taken.pop(0)
-                begin = free if ready is None else table.later(free, ready)
-                self.waited[index] = (
-                    self.waited[index] + table.mean[begin] - (0 if ready is None else table.mean[ready])
-                )
-            end = table.after(begin, bodies[number % len(bodies)])
+                begin = self._begun(index, ready, free if ready is None else table.later(free, ready))
+            body = bodies[number % len(bodies)]
+            end = table.after(begin, body if index else self._shared(number, body))
             if self.places[index] is not None:
                 taken.append(end)
         assert end is not None
         self._last = end if self._last is None or self.places[-1] == 1 else table.later(self._last, end)
         table.keep({self._last, *(each for taken in self._taken for each in taken)})
         return table.mean[self._last], table.covariance[self._last, self._last]
+
+    def _begun(self, index: int, ready: int | None, begin: int) -> int:
+        """Count the wait for a place; where an account is read off it is booked as such, not to who is waited for."""
+        arrived = np.zeros(1) if ready is None else self._table.mean[ready]
+        waited = self._table.mean[begin] - arrived
+        self.waited[index] = self.waited[index] + waited
+        factor = self.waits.get(index)
+        return begin if factor is None else self._table.moved(begin, arrived + waited.real * factor)
+
+    def _shared(self, number: int, body: Span) -> Span:
+        """Give an item's time at a first stage that all share from the start: the more alike they are, the later all end."""
+        places = self.places[0]
+        if self.together is None or places is None:
+            return body
+        apart = np.where(body.scv.real < 1, body.scv, 1)
+        if number >= places:
+            return Span(apart * body.mean, apart * body.variance)
+        more = (1 - apart) * body.mean * np.where(self.together.real > places, self.together - places, 0) / places
+        if 0 in self.waits:
+            more = more.real * self.waits[0]
+        return Span(body.mean + more, body.variance)
 
 
 def _waits(made: Pass, line: Line) -> dict[int, Array]:
@@ -100,6 +123,15 @@ def _waits(made: Pass, line: Line) -> dict[int, Array]:
         if made.frozen is not None and parallel and isinstance(body, Leaf) and body.visit is not None:
             found[index] = made.factor(label_of(body.visit))
     return found
+
+
+def _shares(made: Pass, line: Line) -> bool:
+    """Say whether all items are at once at a station that shares its servers, from the start."""
+    (body, *_) = line.stages[0]
+    if line.pipeline.stages[0].kind == "serial" or not isinstance(body, Leaf) or body.visit is None:
+        return False
+    resource = made.model.resources.get(body.visit.queue)
+    return isinstance(resource, Station) and resource.discipline == "ps"
 
 
 def _places(made: Pass, line: Line, index: int) -> int | None:

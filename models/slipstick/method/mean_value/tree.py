@@ -50,16 +50,20 @@ class Visit:
     queue : the station, lock or processor asked for
     held : locks that the asker holds by then
     step : whose time the service is; None for a lock, whose service is what is done while it is held
+    left : locks let go at this very moment
+    taken : lock taken at this very moment
     """
 
     index: int
     queue: str
     held: frozenset[str]
     step: Step | None = None
+    left: frozenset[str] = frozenset()
+    taken: str = ""
 
     def meets(self, other: Visit) -> bool:
-        """Say whether two can be in this queue at once: they cannot if both must hold one lock."""
-        return not self.held & other.held
+        """Say whether another can be found in this queue: not if both must hold one lock, or it is just let go."""
+        return not (self.held | self.left) & other.held
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,38 +161,61 @@ def grow(activity: Activity) -> Grown:
 
 
 class _Gardener:
+    """Numbers visits on the way through a tree; knows which locks were let go or taken just now."""
+
     def __init__(self) -> None:
         self.visits: list[Visit] = []
+        self._left: frozenset[str] = frozenset()
+        self._taken = ""
 
     def visit(self, queue: str, held: frozenset[str], step: Step | None = None) -> Visit:
-        made = Visit(len(self.visits), queue, held, step)
+        made = Visit(len(self.visits), queue, held, step, self._left, self._taken)
         self.visits.append(made)
         return made
 
     def node(self, activity: Activity, held: frozenset[str]) -> Node:
         match activity:
-            case Step(resource=resource):
-                return Leaf(activity, None if resource is None else self.visit(resource, held, activity))
             case Then(parts):
                 return Series(tuple(self.node(part, held) for part in parts))
-            case Repeat(count, body):
-                return Rounds(count, self.node(body, held))
+            case Hold(lock, body):
+                return self._locked(activity, lock, body, held)
+        made = self._other(activity, held)
+        self._left, self._taken = frozenset(), ""
+        return made
+
+    def _locked(self, activity: Activity, lock: str, body: Activity, held: frozenset[str]) -> Node:
+        _no_barrier(activity, "hold")
+        visit = self.visit(lock, held)
+        self._left, self._taken = frozenset(), lock
+        made = Locked(visit, self.node(body, held | {lock}))
+        self._left, self._taken = self._left | {lock}, ""
+        return made
+
+    def _other(self, activity: Activity, held: frozenset[str]) -> Node:
+        match activity:
+            case Step(resource=resource):
+                return Leaf(activity, None if resource is None else self.visit(resource, held, activity))
             case Barrier(name, parties):
                 return Meet(name, parties)
+        # What goes on inside begins at another moment, or at the same for several.
+        self._left, self._taken = frozenset(), ""
+        match activity:
+            case Repeat(count, body):
+                return Rounds(count, self._apart(body, held))
             case Fork(branches):
                 _no_barrier(activity, "fork")
-                return Parallel(tuple(self.node(branch, held) for branch in branches))
+                return Parallel(tuple(self._apart(branch, held) for branch in branches))
             case Choice(options):
                 _no_barrier(activity, "choose")
-                return Options(tuple((p, self.node(body, held)) for p, body in options))
-            case Hold(lock, body):
-                _no_barrier(activity, "hold")
-                visit = self.visit(lock, held)
-                return Locked(visit, self.node(body, held | {lock}))
+                return Options(tuple((p, self._apart(body, held)) for p, body in options))
             case Pipeline(stages, _, _):
                 _no_barrier(activity, "pipeline")
-                return Line(activity, tuple(tuple(self.node(body, held) for body in each.bodies) for each in stages))
+                return Line(activity, tuple(tuple(self._apart(body, held) for body in each.bodies) for each in stages))
         raise TypeError(type(activity))
+
+    def _apart(self, activity: Activity, held: frozenset[str]) -> Node:
+        self._left, self._taken = frozenset(), ""
+        return self.node(activity, held)
 
 
 def _no_barrier(activity: Activity, inside: str) -> None:
