@@ -256,7 +256,7 @@ SOLVING = [
 ]
 
 NETWORK = [
-    bad(lambda: queue(discipline="fifo"), "a queue cannot have the discipline 'fifo'; did you mean 'is'?"),
+    bad(lambda: queue(discipline="fcsf"), "a queue cannot have the discipline 'fcsf'; did you mean 'fcfs'?"),
     bad(lambda: queue(servers=0), "the servers of a queue must be at least 1, got 0"),
     bad(lambda: queue(demand={"a": -1.0}), "the demand of a cannot be negative, got -1"),
     bad(lambda: queue(demand={"a": float("nan")}), "the demand of a cannot be negative, got nan"),
@@ -310,7 +310,7 @@ PROGRAM = [
     bad(lambda: DIFFS.on(FE, request=(B, B)), "request must be one value, not a list of 2"),
 ]
 
-ALL_CASES = [*EXPRESSION, *LAWS, *ACTIVITIES, *SYSTEMS, *SOLVING, *PROGRAM]
+ALL_CASES = [*EXPRESSION, *LAWS, *ACTIVITIES, *SYSTEMS, *SOLVING, *NETWORK, *PROGRAM]
 
 
 class Strange(Activity):

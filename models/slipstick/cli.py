@@ -160,7 +160,9 @@ def explain(model: str, machine: str | None, workload: str | None, changes: Sequ
         click.echo(f"with the numbers of {machine}; choose another with --machine", err=True)
     found = explained({**_references(model, machine, workload), **_nodes(changes)})
     words = explain_latex if latex else explain_text
-    click.echo(words(found.name, found.title, found.source, found.subject, found.entries, found.structure), nl=False)
+    solved = tuple(each.latex if latex else each.text for each in found.solved)
+    text = words(found.name, found.title, found.source, found.subject, found.entries, found.structure, solved)
+    click.echo(text, nl=False)
     return DONE
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from slipstick.method.network_arrays import Arrays, Compiled
+from slipstick.queueing.bounds import saturation_population
 from slipstick.queueing.network import Network, Solution
 
 __all__ = ["account", "constants", "notes_of", "quantiles"]
@@ -29,7 +30,8 @@ def account(compiled: Compiled, arrays: Arrays, columns: Mapping[str, float]) ->
     compiled, arrays : the network at one point
     columns : its measures
     """
-    if len(compiled.chains) != 1:
+    nobody = arrays.network.closed.all() and not arrays.network.population.any()
+    if len(compiled.chains) != 1 or nobody:
         return {}
     found = {THINK: float(arrays.network.think[0, 0].real)} if arrays.network.think[0, 0] else {}
     for k, (name, station) in enumerate(compiled.model.stations.items()):
@@ -42,35 +44,19 @@ def account(compiled: Compiled, arrays: Arrays, columns: Mapping[str, float]) ->
     return {name: each for name, each in found.items() if each or not name.startswith("wait:")}
 
 
-def constants(compiled: Compiled, network: Network) -> dict[str, float]:
-    r"""Give the population at which each closed chain alone would saturate its slowest station.
-
-    N* = (Z + sum_k D_k / a_k(1)) / max_k (D_k / a_k(inf)), with a_k(n) the servers busy, or the speed, with n present.
+def constants(network: Network) -> dict[str, float]:
+    """Give the population at which each closed chain would saturate its slowest station.
 
     Parameters
     ----------
-    compiled, network : at one point
-
-    Source: Lazowska, Zahorjan, Graham, Sevcik, Quantitative System Performance, 1984, section 5.2.
+    network : at one point
     """
-    found = {}
-    for c, name in enumerate(compiled.chains):
-        if not network.closed[c]:
-            continue
-        unloaded, longest = float(network.think[0, c].real), 0.0
-        for k, kind in enumerate(network.discipline):
-            first, last = _speeds(network, k)
-            unloaded += float(network.demand[0, c, k].real) / first
-            longest = max(longest, 0.0 if kind == "is" else float(network.demand[0, c, k].real) / last)
-        if longest > 0:
-            found[f"saturation_population[{name}]"] = unloaded / longest
-    return found
-
-
-def _speeds(network: Network, k: int) -> tuple[float, float]:
-    """Give the speed of a station with one customer and with many."""
-    rates = network.rates[k]
-    return (1.0, float(network.servers[k])) if rates is None else (float(rates[0, 0].real), float(rates[0, -1].real))
+    crossing = saturation_population(network)[0].real
+    return {
+        f"saturation_population[{name}]": float(crossing[c])
+        for c, name in enumerate(network.classes)
+        if network.closed[c]
+    }
 
 
 def quantiles(compiled: Compiled, network: Network) -> dict[str, float]:
@@ -148,8 +134,14 @@ def _waiting(servers: int, load: float) -> float:
     return lost / (1 - load / servers * (1 - lost))
 
 
-def notes_of(solution: Solution) -> tuple[str, ...]:
-    """Say which variant solved, when it stopped, and how far it usually is off."""
+def notes_of(compiled: Compiled, solution: Solution) -> tuple[str, ...]:
+    """Say which variant solved, when it stopped, how far it usually is off, and what was read into the network."""
     steps = f"; {solution.rule}, {solution.iterations} iterations" if solution.rule else ""
     error = f"; usual error: {solution.usual_error}" if solution.usual_error else ""
-    return (f"{solution.method}{steps}{error}", *solution.notes)
+    assumed = [
+        f"{name} is first come first served: the demands of several classes there are taken as visits of one service "
+        "time; give service and visits to say otherwise"
+        for name, station in compiled.model.stations.items()
+        if station.discipline == "fcfs" and len(station.demand) > 1
+    ]
+    return (f"{solution.method}{steps}{error}", *solution.notes, *assumed)

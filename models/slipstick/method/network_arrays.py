@@ -44,11 +44,12 @@ class Arrays:
 
     def only(self, point: int) -> Arrays:
         """Cut out one point."""
-        here = slice(point, point + 1)
-        wrong = {0: self.wrong[point]} if point in self.wrong else {}
-        return replace(
-            self, network=self.network.select(here), service=self.service[here], visits=self.visits[here], wrong=wrong
-        )
+        return replace(self.select([point]), wrong={0: self.wrong[point]} if point in self.wrong else {})
+
+    def select(self, points: Any) -> Arrays:
+        """Take some of the points, by slice, mask or indices; nothing is known to be wrong with them."""
+        network = self.network.select(points)
+        return replace(self, network=network, service=self.service[points], visits=self.visits[points], wrong={})
 
 
 class Compiled:

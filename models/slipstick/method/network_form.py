@@ -13,7 +13,7 @@ from slipstick.answer import Answer, Later, Value
 from slipstick.expression.nodes import parameters
 from slipstick.method.network_answers import account, constants, notes_of, quantiles
 from slipstick.method.network_arrays import Arrays, Compiled, Values
-from slipstick.method.network_solvers import Outcome, outcome
+from slipstick.method.network_solvers import BEST, Outcome, outcome, preferred
 from slipstick.method.network_values import Measures, unit_of
 from slipstick.model.network import Customers, QueueingNetwork
 
@@ -107,11 +107,12 @@ class NetworkPoints:
             return self._alone(index).answer(0, point, given)
         name, point, given = self._form.model.name, point or {}, given or {}
         if self._outcome.wrong:
-            return Answer(name, self._form.method, failed=self._outcome.wrong[0], point=point, given=given)
+            method = preferred(self._arrays) if self._form.method == BEST else self._form.method
+            return Answer(name, method, failed=self._outcome.wrong[0], point=point, given=given)
         piece = self._outcome.pieces[0]
         compiled, network = self._form.compiled, self._arrays.network
-        columns = {key: float(each[0].real) for key, each in self.columns().items()}
-        columns |= constants(compiled, network) | quantiles(compiled, network)
+        columns = {key: float(each[0].real) for key, each in self.columns().items() if not self._beyond(key)}
+        columns |= constants(network) | quantiles(compiled, network)
         return Answer(
             model=name,
             method=piece.solver,
@@ -120,10 +121,17 @@ class NetworkPoints:
             share=Later(lambda: self._shares(columns)),
             gradient=Later(lambda: self._slopes),
             exact=piece.solution.exact,
-            notes=notes_of(piece.solution),
+            notes=notes_of(compiled, piece.solution),
             point=point,
             given=given,
         )
+
+    def _beyond(self, name: str) -> bool:
+        """Say whether a probability is of more customers than there are: neighbours may have more."""
+        kind, _, inside = name.partition("[")
+        network = self._arrays.network
+        most = int(network.population.sum()) if network.closed.all() else None
+        return kind == "probability" and most is not None and int(inside.rpartition(",")[2].rstrip("]")) > most
 
     def _measures(self) -> Measures:
         return Measures(self._form.compiled, self._arrays, self._outcome.found)

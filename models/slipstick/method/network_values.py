@@ -111,9 +111,10 @@ class Measures:
         time = self._found.residence[:, arrays.chain_of]
         alone = np.bincount(arrays.chain_of)[arrays.chain_of] == 1
         visits, service = network.visits[:, arrays.chain_of], network.service[:, arrays.chain_of]
-        wait = np.divide(time, visits, out=np.zeros_like(time), where=visits != 0) - service
+        # Where there is nobody, nobody waits.
+        wait = np.where(time != 0, _ratio(time, visits) - service, 0.0)
         in_order = arrays.visits * (arrays.service + wait)
-        shared = time * _ratio(arrays.visits * arrays.service, visits * service)
+        shared = np.asarray(time) * _ratio(arrays.visits * arrays.service, visits * service)
         for k, kind in enumerate(network.discipline):
             if kind in _IN_ORDER and network.rates[k] is None:
                 shared[:, :, k] = in_order[:, :, k]
@@ -137,7 +138,8 @@ class Measures:
                 columns[f"residence_time{key}"] = residence[:, r, k]
                 columns[f"time_per_visit{key}"] = visit[:, r, k]
                 if network.rates[k] is None:
-                    columns[f"waiting_time{key}"] = visit[:, r, k] - arrays.service[:, r, k]
+                    wait = visit[:, r, k] - arrays.service[:, r, k]
+                    columns[f"waiting_time{key}"] = np.where(residence[:, r, k] != 0, wait, 0.0)
                 if station.discipline != "is":
                     columns[f"utilization{key}"] = busy[:, r, k]
                 if self._found.loss is not None and station.capacity:

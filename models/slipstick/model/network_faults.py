@@ -40,11 +40,15 @@ class _Inspection:
         yield from self._classes()
         for name in self._network.stations:
             yield from self._station(name)
-        yield from self._chains()
-        yield from self._routes()
+        chains = list(self._chains())
+        yield from chains
+        yield from self._routes(not chains)
 
     def _classes(self) -> Iterator[Fault]:
         stations = self._network.stations.values()
+        if any(label not in self._names for each in stations for label in each.visitors()):
+            # Whoever visits no station may be whom a station calls by a wrong name.
+            return
         for name, members in self._network.classes.items():
             thinks = isinstance(members, Customers) and members.think_time != zero(TIME)
             if not thinks and not any(name in each.visitors() for each in stations):
@@ -128,8 +132,8 @@ class _Inspection:
     def _no_station(self, name: str) -> str:
         return f"there is no station {name!r}{did_you_mean(name, list(self._network.stations))}"
 
-    def _routes(self) -> Iterator[Fault]:
-        sound = True
+    def _routes(self, sound: bool) -> Iterator[Fault]:
+        """Look at each way, and at all of them together only if every name is `sound`."""
         seen: set[tuple[Place, Place | None]] = set()
         for index, route in enumerate(self._network.routing):
             for fault in self._route(route, index):
@@ -162,7 +166,7 @@ class _Inspection:
                 yield Fault((*here, key, 0), why)
             if station not in self._network.stations:
                 yield Fault((*here, key, 1), self._no_station(station))
-            elif label not in self._network.stations[station].service and label in self._chain_of:
+            elif label in self._chain_of and self._unserved(label, station):
                 why = f"{label} has no service time at {station}; give it one under stations.{station}.service"
                 yield Fault((*here, key), why)
         chains = {self._chain_of.get(place[0]) for place in (route.source, route.target) if place is not None}
@@ -173,6 +177,11 @@ class _Inspection:
         if value is not None and not 0 <= value <= 1:
             why = f"a probability of routing must lie between 0 and 1, got {value:g}"
             yield Fault((*here, "probability"), why)
+
+    def _unserved(self, label: str, station: str) -> bool:
+        """Say whether a class has no service at a station, and is not the one that is called by a wrong name there."""
+        service = self._network.stations[station].service
+        return label not in service and all(each in self._names for each in service)
 
     def _sums(self) -> Iterator[Fault]:
         """Add up the ways out of each place, where their numbers are known."""

@@ -65,6 +65,8 @@ def saturation_population(network: Network) -> Array:
 
 def _least(limit: Array) -> Array:
     """Give the least along the stations by real parts, so that its derivative is that of the bottleneck."""
+    if limit.shape[2] == 0:
+        return np.full(limit.shape[:2], np.inf)
     least: Array = np.take_along_axis(limit, limit.real.argmin(axis=2)[:, :, None], axis=2)[:, :, 0]
     return least
 

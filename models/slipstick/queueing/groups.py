@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from slipstick.queueing.load import Closed, closed_part, settle
 from slipstick.queueing.network import Array, Network, Solution
 from slipstick.queueing.series import ClosedAnswer, Speeds
 
-__all__ = ["Solver", "solve_closed", "solve_with"]
+__all__ = ["Solver", "check_some_time", "solve_closed", "solve_with"]
 
 Solver = Callable[[Array, Array, Speeds, Array, Array], ClosedAnswer]
 """From demand (P, R, K), last speeds, speeds, delay (P, R) and population (P, R): of one vector, or of one class."""
@@ -25,7 +25,7 @@ def solve_with(network: Network, solver: Solver, method: str, one_class_together
     NoAnswerError : a station is saturated, or a cycle takes no time
     """
     closed = closed_part(network)
-    check_some_time(network, closed)
+    check_some_time(network, closed.delay + closed.demand.sum(axis=2), closed.classes)
     answer = solve_closed(closed, solver, one_class_together)
     for name, each in (("throughput", answer.throughput), ("queue", answer.queue)):
         if not np.isfinite(each).all():
@@ -34,17 +34,21 @@ def solve_with(network: Network, solver: Solver, method: str, one_class_together
     return settle(network, closed, answer.throughput, answer.queue, met, answer.probability, idle, method)
 
 
-def check_some_time(network: Network, closed: Closed) -> None:
-    """Refuse a closed class whose cycle takes no time: its throughput has no limit.
+def check_some_time(network: Network, cycle: Array, classes: Array) -> None:
+    """Refuse closed classes whose cycle takes no time: their throughput has no limit.
+
+    Parameters
+    ----------
+    cycle : think time and demands of the closed classes (P, R)
+    classes : which of the network's they are
 
     Raises
     ------
     NoAnswerError : naming the class
     """
-    cycle = closed.delay + closed.demand.sum(axis=2)
-    wrong = (cycle == 0) & (closed.population > 0)
+    wrong = (cycle == 0) & (network.population[:, classes] > 0)
     if wrong.any():
-        name = network.classes[closed.classes[np.argwhere(wrong)[0][1]]]
+        name = network.classes[classes[np.argwhere(wrong)[0][1]]]
         raise NoAnswerError(f"a cycle of {name} takes no time: all its demands and its think time are 0")
 
 
@@ -60,7 +64,7 @@ def solve_closed(closed: Closed, solver: Solver, one_class_together: bool) -> Cl
     kind = np.result_type(closed.demand, closed.delay, closed.last, *closed.several.values())
     throughput, queue = np.zeros((points, classes), kind), np.zeros((points, classes, stations), kind)
     sound = np.ones(points, dtype=bool)
-    shown: list[Array | None] = [None] * stations
+    shown: list[list[Array | None]] = []
     vectors, group = np.unique(
         present if one_class_together and (present.sum(axis=1) <= 1).all() else closed.population,
         axis=0,
@@ -73,9 +77,9 @@ def solve_closed(closed: Closed, solver: Solver, one_class_together: bool) -> Cl
         throughput[np.ix_(chosen, few)] = part.throughput
         queue[np.ix_(chosen, few)] = part.queue
         sound[chosen] = part.sound
-        for k, each in enumerate(part.probability):
-            shown[k] = _placed(shown[k], each, chosen, points)
-    return ClosedAnswer(throughput, queue, shown, sound)
+        shown.append(part.probability)
+    placed = [_placed(each, groups, points) for each in zip(*shown, strict=True)]
+    return ClosedAnswer(throughput, queue, placed, sound)
 
 
 def _solve(closed: Closed, chosen: Array | slice, few: Array, solver: Solver) -> ClosedAnswer:
@@ -91,16 +95,14 @@ def _solve(closed: Closed, chosen: Array | slice, few: Array, solver: Solver) ->
     return solver(demand, last, some, delay, population)
 
 
-def _placed(whole: Array | None, part: Array | None, chosen: Array, points: int) -> Array | None:
-    """Put some points' probabilities among those of all, padded with zeros to the longest."""
-    if part is None:
-        return whole
-    if len(part) == points:
-        return part
-    old = np.zeros((points, 0)) if whole is None else whole
-    placed = np.zeros((points, max(old.shape[1], part.shape[1])), dtype=np.result_type(old, part))
-    placed[:, : old.shape[1]] = old
-    placed[chosen, : part.shape[1]] = part
+def _placed(parts: Sequence[Array | None], groups: list[Array], points: int) -> Array | None:
+    """Put the groups' probabilities of one station together, padded with zeros to the longest."""
+    known = [each for each in parts if each is not None]
+    if len(known) < len(parts):
+        return None
+    placed = np.zeros((points, max(each.shape[1] for each in known)), dtype=np.result_type(*known))
+    for part, chosen in zip(known, groups, strict=True):
+        placed[chosen, : part.shape[1]] = part
     return placed
 
 

@@ -56,6 +56,7 @@ def solve_lattice(
     several : where the speed depends on the number present, its values for 1, 2, 3 ..., (P or 1, m)
     delay : (P, R) [s]
     population : customers of each class, the same at all points, (R,)
+    marginals : whether to give the probabilities of single servers too; costs as much again for each pair of them
 
     Raises
     ------
@@ -64,7 +65,9 @@ def solve_lattice(
     check_size(population)
     order = np.argsort(-population, kind="stable")
     size = prod(int(each) + 1 for each in population[order][1:])
-    block = max(1, MOST_NUMBERS // (size * (int(population.sum()) + 1 if several or marginals else 2 * demand[0].size)))
+    if marginals:
+        several = {k: several.get(k, last[:, k, None]) for k in range(demand.shape[2])}
+    block = max(1, MOST_NUMBERS // (size * (int(population.sum()) + 1 if several else 2 * demand[0].size)))
     parts = []
     for start in range(0, len(demand), block):
         few = slice(start, start + block)
@@ -186,6 +189,12 @@ class _Grid:
             plane[:, low:high] = made.reshape(points, high - low, *self.shape[1:], width)
             yield plane
 
+    def repeated(self, planes: Array, pace: Array) -> Array:
+        """Give all planes of planes / (1 - B), with the paces (P, R) of one station."""
+        return np.stack(
+            [plane[..., 0].copy() for plane in self.sweep(planes, _duplicates(pace[:, :, None]), 1)], axis=1
+        )
+
 
 def _cascade(pace: Array) -> Array:
     """Give the matrix of a row of single servers, each fed by the one before: (P, R K, K)."""
@@ -258,17 +267,17 @@ def _extended(speed: Array, length: int) -> Array:
 def _serve(grid: _Grid, planes: Array, load: Array, pace: Array, speed: Array) -> Array:
     """Add a station of several speeds: a short sum, and a geometric rest."""
     wide = (slice(None),) + (None,) * (planes.ndim - 1)
-    served, level = planes, planes
     last = speed.shape[1] - 1
+    if not last:
+        return grid.repeated(planes, pace)
+    served, level = planes, planes
     for n in range(1, min(last, grid.planes)):
         level = grid.shifted(level, load) / speed[:, n - 1][wide]
         served = served + level
     if last >= grid.planes:
         return served
     level = grid.shifted(level, load) / speed[:, last - 1][wide]
-    rest = [plane[..., 0].copy() for plane in grid.sweep(level, _duplicates(pace[:, :, None]), 1)]
-    product: Array = served + np.stack(rest, axis=1)
-    return product
+    return np.asarray(served + grid.repeated(level, pace))
 
 
 def _levels(grid: _Grid, others: Array, load: Array, speed: Array) -> tuple[Array, Array]:

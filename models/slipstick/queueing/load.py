@@ -9,7 +9,7 @@ import numpy as np
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.queueing.network import Array, Network, Solution
 
-__all__ = ["Closed", "check_product_form", "closed_part", "open_load", "settle", "speeds"]
+__all__ = ["Closed", "check_product_form", "closed_part", "open_load", "settle", "speeds", "why_no_product_form"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,26 +82,30 @@ def check_product_form(network: Network) -> None:
     ------
     ModelError : naming the station and why
     """
-    for station, discipline in enumerate(network.discipline):
-        name, here = network.stations[station], network.visits[:, :, station] != 0
-        if discipline.startswith("priority"):
-            raise ModelError(f"{name} has priorities, so there is no product form; {_WAYS}")
-        if discipline == "fcfs":
-            service = network.service[:, :, station]
-            high = np.max(service.real, axis=1, where=here, initial=0.0)
-            low = np.min(service.real, axis=1, where=here, initial=np.inf)
-            if (high > low * (1 + 1e-12)).any():
-                raise ModelError(
-                    f"{name} is first come first served and its service time differs between classes, "
-                    f"so there is no product form; {_WAYS}"
-                )
-            if (here & (network.scv[:, :, station].real != 1) & (service != 0)).any():
-                raise ModelError(
-                    f"{name} is first come first served and its scv is not 1, so there is no product form; {_WAYS}"
-                )
+    for station in range(len(network.stations)):
+        why = why_no_product_form(network, station)
+        if why:
+            raise ModelError(
+                f"{network.stations[station]} {why}, so there is no product form; "
+                "ask for schweitzer, linearizer, markov-chain or simulation"
+            )
 
 
-_WAYS = "ask for schweitzer, linearizer, markov-chain or simulation"
+def why_no_product_form(network: Network, station: int) -> str:
+    """Say what keeps a station from having a product form; nothing if it has one."""
+    discipline, here = network.discipline[station], network.visits[:, :, station] != 0
+    if discipline.startswith("priority"):
+        return "has priorities"
+    if discipline != "fcfs":
+        return ""
+    service = network.service[:, :, station]
+    high = np.max(service.real, axis=1, where=here, initial=0.0)
+    low = np.min(service.real, axis=1, where=here, initial=np.inf)
+    if (high > low * (1 + 1e-12)).any():
+        return "is first come first served and its service times differ between classes"
+    if (here & (network.scv[:, :, station].real != 1) & (service != 0)).any():
+        return "is first come first served and its scv is not 1"
+    return ""
 
 
 def closed_part(network: Network) -> Closed:
@@ -200,7 +204,6 @@ def settle(
     probability: list[Array | None],
     idle: dict[int, Array],
     method: str,
-    **more: object,
 ) -> Solution:
     """Turn what was found for the closed classes into the answers of all classes at all stations.
 
@@ -240,7 +243,6 @@ def settle(
         probability=tuple(shown),
         method=method,
         exact=True,
-        **more,  # type: ignore[arg-type]
     )
 
 

@@ -81,11 +81,11 @@ def _distinct(demand: Array, last: Array, several: Speeds, delay: Array, populat
     if len(points) == 1 or (population == population[0]).all():
         return points, points
     varied = [each for each in (last, *several.values()) if len(each) > 1]
-    keys = np.concatenate([demand, delay[:, None], *varied], axis=1)
+    keys = np.ascontiguousarray(np.concatenate([demand, delay[:, None], *varied], axis=1))
     # Rows compared as bytes: one sort instead of one for each column.
     whole = keys.view(np.dtype((np.void, keys.dtype.itemsize * keys.shape[1])))[:, 0]
     _, rows, row_of = np.unique(whole, return_index=True, return_inverse=True)
-    return rows, row_of
+    return (rows, row_of) if len(rows) < len(points) else (points, points)
 
 
 def _join(parts: list[ClosedAnswer], length: int) -> ClosedAnswer:

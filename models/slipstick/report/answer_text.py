@@ -18,6 +18,13 @@ _FIRST = ("time", "response_time", "throughput", "speedup", "efficiency", "proce
 _MOST_SHARES = 10
 _INDENT = "  "
 _PLACED = re.compile(r"(?P<kind>[a-z_]+)\[(?P<label>[A-Za-z][^,]*),(?P<station>[A-Za-z].*)\]")  # a class at a station
+_HEADS = {
+    "queue_length": "present",
+    "residence_time": "residence",
+    "time_per_visit": "per visit",
+    "waiting_time": "waiting",
+    "loss_probability": "lost",
+}
 _COUNTED = re.compile(r"probability\[.*\]")  # so many present: for programs, not for the terminal
 
 Entries = Mapping[str, "Entry"]
@@ -105,7 +112,7 @@ def _by_station(answer: Answer) -> str:
     rows = [
         [*where, *(_amount(each[kind]) if kind in each else NOTHING for kind in kinds)] for where, each in found.items()
     ]
-    head = ["class", "station", *(kind.replace("_", " ") for kind in kinds)]
+    head = ["class", "station", *(_HEADS.get(kind, kind.replace("_", " ")) for kind in kinds)]
     return plain_table(head, rows, range(2, len(head))) if rows else ""
 
 

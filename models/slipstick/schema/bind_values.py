@@ -39,10 +39,10 @@ class Values:
         self._known = self._read(named)
 
     def expr(self, value: Given | Formula | None, loc: Loc, dimension: Dimension) -> Expr:
-        """Give the expression that a quantity stands for; 1 in the place of a formula that cannot be read."""
+        """Give the expression that a quantity stands for; a parameter without a value for a formula that is wrong."""
         if isinstance(value, Formula):
             made = self._formula(value, loc, self._known, dimension)
-            return Number(1.0, dimension) if made is None else made
+            return Parameter("unread", dimension) if made is None else made
         path = canonical(self._tree, loc)
         if path in self._parameters:
             return self._parameters[path]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from slipstick.expression.nodes import Expr
 from slipstick.law import Law
 from slipstick.method.closed_form import ClosedForm
+from slipstick.method.network_symbols import Solved, solved_in_symbols
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.program import PROGRAMS
@@ -30,6 +31,7 @@ class Subject:
     subject : the model, the network, or the law
     entries : what the specs say of each quantity
     structure : the time of a model, its steps labelled
+    solved : equations of a small network that was solved in symbols
     """
 
     name: str
@@ -38,6 +40,7 @@ class Subject:
     subject: Model | QueueingNetwork | Law
     entries: Mapping[str, Entry]
     structure: Expr | None
+    solved: tuple[Solved, ...] = ()
 
 
 def explained(settings: Settings) -> Subject:
@@ -58,7 +61,8 @@ def explained(settings: Settings) -> Subject:
     title = program.title if program else _word(scene.tree, "title")
     source = program.source if program else _word(scene.tree, "source")
     structure = ClosedForm(bound.model).time if isinstance(bound.model, Model) else None
-    return Subject(scene.name, title, source, bound.model, bound.entries, structure)
+    solved = solved_in_symbols(bound.model) if isinstance(bound.model, QueueingNetwork) else ()
+    return Subject(scene.name, title, source, bound.model, bound.entries, structure, solved)
 
 
 def _law(name: str) -> Subject:

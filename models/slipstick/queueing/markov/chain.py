@@ -1,0 +1,149 @@
+"""A Markov chain in continuous time: its states, its rates, where it starts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from slipstick.errors import ModelError, NoAnswerError
+
+__all__ = ["LIMIT", "Array", "Chain", "build", "refuse_size"]
+
+Array = NDArray[Any]
+State = TypeVar("State", bound=Hashable)
+
+LIMIT = 300_000
+"""States at most, unless told otherwise."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chain:
+    """A finite chain, as it was explored.
+
+    A rate may be complex, theta (1 + ih): then every answer computed from the chain is complex too, and its
+    imaginary part over h is the derivative.
+
+    Parameters
+    ----------
+    states : state i is `states[i]`: anything hashable, or a row of whole numbers
+    sources, targets : numbers of the states before and after each transition [transitions]
+    rates : rate of each transition [1/s] [transitions]
+    start : probability of each state at time 0 [1] [states]
+    events : what happens at each transition, -1 if nobody asks; a transition from a state to itself changes
+        nothing but is counted [transitions]
+    """
+
+    states: Sequence[Any] | Array
+    sources: NDArray[np.int64]
+    targets: NDArray[np.int64]
+    rates: Array
+    start: NDArray[np.float64]
+    events: NDArray[np.int64]
+
+    @property
+    def size(self) -> int:
+        """How many states there are."""
+        return len(self.start)
+
+    def generator(self) -> csr_array:
+        """Give the matrix Q: rates off the diagonal, rows that add to 0 [1/s] [states, states].
+
+        >>> build("up", {"up": [("down", 1.0)], "down": [("up", 9.0)]}.__getitem__).generator().toarray()
+        array([[-1.,  1.],
+               [ 9., -9.]])
+        """
+        moved = self.sources != self.targets
+        here, there, rates = self.sources[moved], self.targets[moved], self.rates[moved]
+        places = np.concatenate([here, here]), np.concatenate([there, here])
+        return csr_array((np.concatenate([rates, -rates]), places), shape=(self.size, self.size))
+
+    def reward(self, function: Callable[[Any], float]) -> Array:
+        """Evaluate a function at every state [states]."""
+        return np.array([function(state) for state in self.states])
+
+    def flow(self, probabilities: Array, event: int) -> Any:
+        """Give how often an event happens when the states have these probabilities [1/s]."""
+        of = self.events == event
+        return (probabilities[self.sources[of]] * self.rates[of]).sum()
+
+
+def build(
+    start: State | Mapping[State, float],
+    moves: Callable[[State], Iterable[tuple[State, complex]]],
+    *,
+    limit: int = LIMIT,
+) -> Chain:
+    """Explore a chain from where it starts, the nearest states first.
+
+    Parameters
+    ----------
+    start : the state at time 0, or the probability of each [1]
+    moves : gives the states that follow a state, each with its rate [1/s]; a rate of 0 is no move
+    limit : states at most
+
+    Raises
+    ------
+    ModelError : a rate or a probability is out of range, or there are more states than the limit
+
+    >>> chain = build(0, lambda n: [(n + 1, 0.5)] * (n < 3) + [(n - 1, 1.0)] * (n > 0))
+    >>> chain.states
+    [0, 1, 2, 3]
+    """
+    begin: dict[State, float] = dict(start) if isinstance(start, Mapping) else {start: 1.0}
+    _check_start(begin)
+    number = {state: at for at, state in enumerate(begin)}
+    states = list(number)
+    sources: list[int] = []
+    targets: list[int] = []
+    rates: list[complex] = []
+    for here, state in enumerate(states):  # grows while it is read
+        for target, rate in moves(state):
+            _check_rate(state, target, rate)
+            if rate == 0:
+                continue
+            if target not in number:
+                number[target] = len(states)
+                states.append(target)
+                if len(states) > limit:
+                    refuse_size(limit, f"{here:,} of them looked at")
+            sources.append(here)
+            targets.append(number[target])
+            rates.append(rate)
+    first = np.zeros(len(states))
+    first[: len(begin)] = list(begin.values())
+    return Chain(
+        states,
+        np.array(sources, dtype=np.int64),
+        np.array(targets, dtype=np.int64),
+        np.array(rates) if rates else np.zeros(0),
+        first,
+        np.full(len(rates), -1),
+    )
+
+
+def _check_start(begin: Mapping[Any, float]) -> None:
+    worst = min(begin.values(), default=0.0)
+    if not (worst >= 0 and math.isclose(sum(begin.values()), 1.0, abs_tol=1e-12)):
+        raise ModelError(
+            "the probabilities of the states at the start must be at least 0 and add up to 1, "
+            f"got {list(begin.values())[:8]}"
+        )
+
+
+def _check_rate(state: Any, target: Any, rate: complex) -> None:
+    if not 0 <= complex(rate).real < math.inf:
+        raise ModelError(f"the rate from {state} to {target} must be finite and at least 0, got {rate}")
+
+
+def refuse_size(limit: int, known: str) -> None:
+    """Refuse a chain that is larger than the limit; `known` says what is known of its size."""
+    raise NoAnswerError(
+        f"the chain has more than {limit:,} states ({known}); allow more with limit=..., which costs memory and "
+        "time, ask for fewer customers or phases, or use an approximate method or simulation"
+    )

@@ -1,0 +1,94 @@
+"""Where customers go next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from slipstick.errors import ModelError
+from slipstick.queueing.markov.chain import Array
+
+__all__ = ["Routing", "in_order", "routing"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Routing:
+    """Where customers go next. Build one with `routing` or `in_order`.
+
+    Parameters
+    ----------
+    entry : probability that a class begins its cycle at each station; what is lacking of 1 ends at once [1]
+        [classes, stations]
+    onward : probability that a class leaves a station for a class at a station; what is lacking of 1 ends the
+        cycle: an open class leaves, a closed one thinks and begins again [1] [classes, stations, classes, stations]
+    """
+
+    entry: Array
+    onward: Array
+
+    def groups(self) -> NDArray[np.bool_]:
+        """Say which classes customers of a class can ever belong to, itself included [classes, classes]."""
+        kinds = len(self.entry)
+        reach = np.eye(kinds, dtype=bool) | (self.onward.real > 0).any(axis=(1, 3))
+        for _ in range(kinds):
+            reach = (reach.astype(int) @ reach.astype(int)) > 0
+        reach |= reach.T
+        return reach
+
+
+def routing(entry: ArrayLike, onward: ArrayLike) -> Routing:
+    """Take routing as given, and look at every probability.
+
+    Parameters
+    ----------
+    entry, onward : see `Routing`
+
+    Raises
+    ------
+    ModelError : shapes do not fit, a probability is negative, or a row adds up to more than 1
+
+    >>> routing([[1.0, 0.0]], [[[[0.0, 0.5]], [[1.0, 0.0]]]]).onward[0, 0, 0].tolist()
+    [0.0, 0.5]
+    """
+    first, then = np.asarray(entry) * 1.0, np.asarray(onward) * 1.0
+    if first.ndim != 2 or then.shape != first.shape * 2:
+        raise ModelError(
+            f"routing has the shapes {first.shape} and {then.shape}; give (classes, stations) and "
+            "(classes, stations, classes, stations)"
+        )
+    for values, sums in ((first, first.sum(axis=1)), (then, then.sum(axis=(2, 3)))):
+        if not ((values.real >= 0).all() and (sums.real <= 1 + 1e-12).all()):
+            raise ModelError("probabilities of routing must be at least 0 and add up to at most 1 for each origin")
+    return Routing(first, then)
+
+
+def in_order(visits: Array) -> Routing:
+    """Visit the stations in the order written, as often as the visit ratios say.
+
+    A station of V <= 1 visits is passed by with probability 1 - V; one of V > 1 is visited again at once with
+    probability 1 - 1/V after each visit. Product-form answers depend on the visits alone, others on this order.
+
+    Parameters
+    ----------
+    visits : visits in one cycle [1] [classes, stations]
+
+    >>> rule = in_order(np.array([[2.0, 0.5]]))
+    >>> rule.entry.tolist(), rule.onward[0, 0, 0].tolist(), rule.onward[0, 1, 0].tolist()
+    ([[1.0, 0.0]], [0.5, 0.25], [0.0, 0.0])
+    """
+    kinds, count = visits.shape
+    chance = np.where(visits.real > 1, 1.0, visits)
+    again = np.where(visits.real > 1, 1.0 - 1.0 / np.where(visits.real > 1, visits, 1.0), 0.0)
+    # From just before station k: the first station visited from there on.
+    ahead = np.zeros((count + 1, kinds, count), dtype=chance.dtype)
+    for k in range(count - 1, -1, -1):
+        ahead[k] = (1.0 - chance[:, k])[:, None] * ahead[k + 1]
+        ahead[k, :, k] += chance[:, k]
+    onward = np.zeros((kinds, count, kinds, count), dtype=chance.dtype)
+    for r in range(kinds):
+        for k in range(count):
+            onward[r, k, r] = (1.0 - again[r, k]) * ahead[k + 1, r]
+            onward[r, k, r, k] += again[r, k]
+    return Routing(ahead[0], onward)

@@ -1,0 +1,148 @@
+r"""How long an arriving customer stays, from the mean queues that it meets: what approximate methods iterate.
+
+A customer of class r meets A_j others of class j, of whom B_j are being served (all mean numbers). With service
+time S, c servers and w_j = 1 where servers are shared, else j's rank against r's:
+
+    sharing      W_r = S_r (1 + (A - B + P) / c)
+    fcfs         W_r = S_r + sum of S_j (A_j - B_j) / c + P/B sum of B_j S_j (1 + scv_j) / 2 / c'
+    priority     W_r = S_r + [those of equal or lower number, as fcfs; the residual work of all] / (1 - U of lower)
+    preemptive   W_r = S_r / (1 - U of lower) + [those of equal or lower number only] / (1 - U of lower)
+    rates        W_r = S_r (1 + A) / s(1 + A), s interpolated
+
+P = P(all c servers busy) = (B/c)^(sqrt(2 (c + 1)) - 1), and 0 where fewer than c others exist. At a single server
+P = B and sharing is the arrival theorem.
+
+Sources: Reiser, Performance Evaluation 1(1), 1979 (residual work); Sakasegawa, Ann. Inst. Stat. Math. 29, 1977
+(P); Bryant, Krzesinski, Lakshmi and Chandy, ACM TOCS 2(4), 1984 (priorities).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from slipstick.queueing.network import Array, Network
+
+__all__ = ["Met", "residence"]
+
+MOST_BUSY = 1 - 1e-9
+"""Of a server before it counts as full while an iteration is still far off."""
+
+
+@dataclass(frozen=True, eq=False)
+class Met:
+    """Mean numbers present, and how to leave the one out who looks.
+
+    Parameters
+    ----------
+    queue, busy : of each class at each station, (P, R, K)
+    own : the part of its class that an arriving customer is itself, 1/N, or 0 where the class is open, (P, R)
+    shift : by how much class j's queue differs when one of class r has left, beyond that part, (P, R, R, K) by
+        [r, j]; None for none
+    """
+
+    queue: Array
+    busy: Array
+    own: Array
+    shift: Array | None
+
+    def of(self, weight: Array, numbers: Array, station: int, rank: Array | None = None) -> Array:
+        """Add up weight x numbers of the classes j that count for r, as r meets them, (P, R).
+
+        `weight` and `numbers` are (P, R), `rank` (R, R): how much j counts for r, 1 for all by default.
+        """
+        each = weight * numbers
+        if rank is None:
+            total = each.sum(axis=1, keepdims=True) - self.own * each
+        else:
+            total = each @ rank.T - np.diagonal(rank) * self.own * each
+        if self.shift is None or numbers is self.busy:
+            return np.asarray(total)
+        change = self.shift[:, :, :, station] * weight[:, None]
+        more: Array = total + (change if rank is None else change * rank).sum(axis=2)
+        return more
+
+
+def residence(network: Network, met: Met, others: Array) -> Array:
+    """Give the residence times in one cycle, all visits together [s], (P, R, K).
+
+    Parameters
+    ----------
+    network : stations of any discipline
+    met : what is present
+    others : customers besides the one who arrives, infinite with open classes, (P, R)
+    """
+    time = np.empty(met.queue.shape, dtype=np.result_type(met.queue, network.service, network.visits))
+    for station, discipline in enumerate(network.discipline):
+        service = network.service[:, :, station]
+        if discipline == "is":
+            time[:, :, station] = service
+        elif network.rates[station] is not None:
+            time[:, :, station] = _by_rates(network, met, station)
+        elif discipline in ("ps", "lcfs-pr"):
+            time[:, :, station] = _shared(network, met, others, station)
+        else:
+            time[:, :, station] = _in_line(network, met, others, station)
+    time *= network.visits
+    return time
+
+
+def _shared(network: Network, met: Met, others: Array, station: int) -> Array:
+    servers, ones = network.servers[station], np.ones((1, len(network.classes)))
+    crowd = met.of(ones, met.queue[:, :, station], station)
+    if servers > 1:
+        busy = met.of(ones, met.busy[:, :, station], station)
+        crowd = (_not_negative(crowd - busy) + _all_busy(busy, servers, others)) / servers
+    shared: Array = network.service[:, :, station] * (1 + crowd)
+    return shared
+
+
+def _by_rates(network: Network, met: Met, station: int) -> Array:
+    rates = network.rates[station]
+    assert rates is not None
+    present = 1 + met.of(np.ones((1, len(network.classes))), met.queue[:, :, station], station)
+    last = rates.shape[1] - 1
+    low = np.clip(np.floor(present.real).astype(int) - 1, 0, max(0, last - 1))
+    part = np.where(present.real - 1 >= last, last - low, present - 1 - low)
+    wide = np.broadcast_to(rates, (len(present), last + 1))
+    near, far = (np.take_along_axis(wide, np.minimum(low + step, last), axis=1) for step in (0, 1))
+    paced: Array = network.service[:, :, station] * present / (near + (far - near) * part)
+    return paced
+
+
+def _in_line(network: Network, met: Met, others: Array, station: int) -> Array:
+    service, servers = network.service[:, :, station], network.servers[station]
+    queue, busy = met.queue[:, :, station], met.busy[:, :, station]
+    rank, ahead, kind = network.priority[:, station], None, network.discipline[station]
+    if kind != "fcfs":
+        ahead = (rank[None, :] <= rank[:, None]).astype(float)
+    ones = np.ones_like(service)
+    residual = service * (1 + network.scv[:, :, station]) / 2
+    waiting = _not_negative(met.of(service, queue, station, ahead) - met.of(service, busy, station, ahead))
+    left = met.of(residual, busy, station, ahead if kind == "priority-preemptive" else None)
+    if servers > 1:
+        all_served = met.of(ones, busy, station)
+        some = np.where(all_served.real > 0, all_served, 1)
+        left = left * np.where(all_served.real > 0, _all_busy(all_served, servers, others) / some, 0)
+    wait = (waiting + left) / servers
+    if kind == "fcfs":
+        return np.asarray(service + wait)
+    before = (rank[None, :] < rank[:, None]).astype(float)
+    taken = met.of(ones, busy, station, before) / servers
+    free = 1 - np.where(taken.real < MOST_BUSY, taken, MOST_BUSY)
+    first: Array = service / free if kind == "priority-preemptive" else service
+    return np.asarray(first + wait / free)
+
+
+def _not_negative(number: Array) -> Array:
+    """Hold a mean number at 0 while an iteration is still far off."""
+    held: Array = np.where(number.real > 0, number, 0)
+    return held
+
+
+def _all_busy(busy: Array, servers: int, others: Array) -> Array:
+    load = busy / servers
+    inside = np.where(load.real <= 0, 0, np.where(load.real < 1, load, 1))
+    chance: Array = np.where(others >= servers, inside ** (np.sqrt(2 * (servers + 1)) - 1), 0)
+    return chance
