@@ -101,6 +101,9 @@ class Crowd:
         busy: Array = np.zeros(1)
         for other in queue.visits:
             part = weight(visit, other, self.others)
+            if not queue.sharing and visit.left & other.held:
+                # The next holder comes when this one has gone on.
+                part = 0.0
             if part:
                 used = part * self.served[other.index]
                 seen[other] = (part * self._seen(visit, other, queue) - used, used)
@@ -177,5 +180,7 @@ class Crowd:
 
     def _variance(self, ahead: Array, full: Array) -> Array:
         """Give the variance of how many are ahead: geometric while all servers are busy, less near the limit."""
-        varied = (ahead * ahead * (2 / plus(full) - 1) - ahead) * (1 - ahead / self.others)
+        # Several requests of one processor may be ahead while its servers are never all busy.
+        chance = np.where(full.real > 1e-6 * ahead.real, full, ahead / (1 + ahead))
+        varied = (ahead * ahead * (2 / plus(chance) - 1) - ahead) * (1 - ahead / self.others)
         return np.where(varied.real > 0, varied, 0 * varied)

@@ -44,7 +44,7 @@ class MeanValue:
     >>> from slipstick.model.system import closed
     >>> form = MeanValue(closed(delay(9.0, name="think") >> service("bus", 1.0, scv=1.0), processors=10))
     >>> form.times({"population.processors": np.array([1.0, 2.0, 10.0])})
-    array([10. , 10.1, 12.0139])
+    array([10.   , 10.1  , 12.019])
     """
 
     quantity = "time"
@@ -120,8 +120,9 @@ class MeanValuePoints:
     ) -> Answer:
         """Give the whole answer at one point."""
         model, found, point, given = self._form.model, self._found, point or {}, given or {}
-        if index in found.wrong:
-            return Answer(model.name, METHOD, failed=found.wrong[index], point=point, given=given)
+        wrong = found.wrong.get(index) or _unheard_of(model, float(found.time[index]))
+        if wrong:
+            return Answer(model.name, METHOD, failed=wrong, point=point, given=given)
 
         def here(columns: Mapping[str, Array]) -> dict[str, float]:
             return {name: float(column[index]) for name, column in columns.items()}
@@ -219,6 +220,11 @@ class MeanValuePoints:
             name: float(given[name][index if len(given[name]) > 1 else 0] if name in given else each.value or 0.0)
             for name, each in tape.parameters.items()
         }
+
+
+def _unheard_of(model: Model, time: float) -> str:
+    """Say what is wrong with a time that is no number."""
+    return "" if np.isfinite(time) else f"the mean values of {model.name} do not settle: its time comes out as {time!r}"
 
 
 def _lost(value: str) -> str:

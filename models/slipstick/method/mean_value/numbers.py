@@ -9,7 +9,7 @@ import numpy as np
 from slipstick.expression.nodes import Expr, parameters
 from slipstick.expression.tape import Tape
 from slipstick.method.mean_value.spans import Array
-from slipstick.model.activity import Activity, Choice, Pipeline, Repeat, Step, steps
+from slipstick.model.activity import Activity, Barrier, Choice, Pipeline, Repeat, Step, steps
 from slipstick.model.system import Arrivals, Cyclic, Meeting, Model, Program
 
 __all__ = ["Numbers", "Quantities", "crowd_sizes", "numbers_of", "only"]
@@ -90,11 +90,13 @@ def _expressions(model: Model) -> Iterator[Expr]:
         case Program(phases):
             for phase in phases:
                 yield from (phase.repeat, phase.processors)
-    for resource in model.resources.values():
-        if isinstance(resource, Meeting):
-            yield resource.cost
     for body in model.bodies:
         yield from numbers_of(body)
+        for node in steps(body):
+            if isinstance(node, Barrier):
+                meeting = model.resources[node.name]
+                assert isinstance(meeting, Meeting)
+                yield meeting.cost
 
 
 def numbers_of(activity: Activity) -> Iterator[Expr]:

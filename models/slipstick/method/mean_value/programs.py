@@ -126,16 +126,16 @@ class _Phase:
         own = rounds(times, state.time)
         if self.meets or n == 1:
             return own.mean, state
-        steady = longest_of_alike(own, np.full(1, float(n)))
+        once = times.real == 1
+        steady, single = (longest_of_alike(each, np.full(1, float(n))).mean for each in (own, state.time))
         made = Pass(self.model, stop.numbers, n, state.found.waits)
         made.found = state.found
         whole = Rounds(self.phase.repeat, self.recursion.grown.root)
         before = dict(state.found.waits)
         wave = surge(made, [whole], n)
-        once = times.real == 1
         if wave is None:
-            return steady.mean, state
-        several = first_largest([steady.mean, wave.mean])
+            return np.where(once, single, steady), state
+        several = first_largest([steady, wave.mean])
         state.found.waits = dict(before)
         alone = surge(made, [self.recursion.grown.root], n)
         assert alone is not None

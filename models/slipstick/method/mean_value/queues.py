@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from slipstick.method.mean_value.tree import Visit
+from slipstick.method.mean_value.tree import Grown, Visit, width
 from slipstick.model.system import Lock, Model, Station, is_processor
 
 __all__ = ["PROCESSORS", "Queue", "label_of", "queues_of", "weight"]
@@ -27,6 +26,7 @@ class Queue:
     servers : how many serve at once, at each processor
     sharing : served all at once, each more slowly
     lock : service is what is done under it
+    width : requests that one processor can have there at once
     """
 
     name: str
@@ -34,18 +34,20 @@ class Queue:
     servers: int = 1
     sharing: bool = False
     lock: bool = False
+    width: int = 1
 
     def all_servers(self, processors: int) -> int:
         """Count the servers, those of all processors together."""
         return processors if self.name == PROCESSORS else self.servers
 
 
-def queues_of(model: Model, visits: Sequence[Visit]) -> tuple[Queue, ...]:
+def queues_of(model: Model, grown: Grown) -> tuple[Queue, ...]:
     """List the queues of a model, in the order of their first visits."""
     grouped: dict[str, list[Visit]] = {}
-    for visit in visits:
+    for visit in grown.visits:
         grouped.setdefault(PROCESSORS if is_processor(visit.queue) else visit.queue, []).append(visit)
-    return tuple(_queue(model, name, tuple(each)) for name, each in grouped.items())
+    made = (_queue(model, name, tuple(each)) for name, each in grouped.items())
+    return tuple(replace(each, width=max(1, width(grown.root, each.name))) for each in made)
 
 
 def _queue(model: Model, name: str, visits: tuple[Visit, ...]) -> Queue:

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from slipstick.expression.nodes import Expr
-from slipstick.method.mean_value.crowd import Because, Crowd
+from slipstick.method.mean_value.crowd import Because, Crowd, Views
 from slipstick.method.mean_value.longest import first_largest
 from slipstick.method.mean_value.numbers import Numbers, numbers_of
 from slipstick.method.mean_value.passes import Found, Pass
-from slipstick.method.mean_value.queues import Queue, queues_of
+from slipstick.method.mean_value.queues import PROCESSORS, Queue, queues_of
 from slipstick.method.mean_value.sections import cycle_time
 from slipstick.method.mean_value.spans import Array, Span, plus
 from slipstick.method.mean_value.tree import grow
-from slipstick.model.activity import Activity
+from slipstick.model.activity import Activity, Choice, Step, steps
 from slipstick.model.system import Model
 
 __all__ = ["Recursion", "State"]
@@ -58,7 +58,7 @@ class Recursion:
 
     def __init__(self, model: Model, cycle: Activity) -> None:
         self.model, self.cycle, self.grown = model, cycle, grow(cycle)
-        self.queues = queues_of(model, self.grown.visits)
+        self.queues = queues_of(model, self.grown)
         self._read = frozenset(numbers_of(cycle))
 
     def reads(self, expr: Expr) -> bool:
@@ -71,7 +71,7 @@ class Recursion:
         means = {each.index: numbers[each.step.time] for each in self.grown.visits if each.step is not None}
         crowd = Crowd()
         for n in range(1, most + 1):
-            views = crowd.views(self.queues, often, means)
+            views = Views({}, {}) if self.in_step else crowd.views(self.queues, often, means)
             here = Pass(self.model, numbers, n, views.waits)
             time = self._at_least_work(n, cycle_time(here, self.grown.root), often, here.found)
             crowd = self._crowd(n, time, often, here.found, views.because)
@@ -88,6 +88,13 @@ class Recursion:
         """Add up what a cycle asks of each queue, for each of its servers [s]."""
         often = self.grown.frequencies(numbers)
         return [self._work(queue, often, state.found, state.processors) for queue in self.queues]
+
+    @property
+    def in_step(self) -> bool:
+        """Say whether constant times keep all in step, so that only the busiest queue is ever waited at."""
+        nodes = list(steps(self.cycle))
+        random = any(isinstance(node, Choice) or (isinstance(node, Step) and node.scv > 0) for node in nodes)
+        return not random and not any(queue.sharing or queue.name == PROCESSORS for queue in self.queues)
 
     @staticmethod
     def _work(queue: Queue, often: Mapping[int, Array], found: Found, n: int) -> Array:
@@ -136,9 +143,10 @@ class Recursion:
 def _all_busy(queue: Queue, n: int, served: Mapping[int, Array], present: Mapping[int, Array]) -> Array:
     """Give the chance that all servers are busy, if the rest of the cycle is a delay.
 
-    Of n customers j are there with weight n! / (n - j)! (s / z)^j / prod min(i, c), where s is the work of a
+    Of n customers, or as many requests of theirs, j are there with weight n! / (n - j)! (s / z)^j / prod min(i, c), where s is the work of a
     cycle and z the time spent elsewhere.
     """
+    n = n * queue.width
     there = sum((present[visit.index] for visit in queue.visits), np.zeros(1)) / n
     work = sum((served[visit.index] for visit in queue.visits), np.zeros(1)) / n
     ratio = work / np.where(there.real < 1, 1 - there, 1e-12)

@@ -54,9 +54,6 @@ def unsound(model: Model, numbers: Numbers) -> dict[int, str]:
 
 def _ranges(model: Model) -> Iterator[tuple[str, Expr, float]]:
     """Yield every number of the tree with what it is and its largest value."""
-    for name, resource in model.resources.items():
-        if isinstance(resource, Meeting):
-            yield f"the cost of barrier {name}", resource.cost, 1e150
     for body in model.bodies:
         for node in steps(body):
             match node:
@@ -67,5 +64,9 @@ def _ranges(model: Model) -> Iterator[tuple[str, Expr, float]]:
                     yield from (("a probability", p, 1.0) for p, _ in options)
                 case Repeat(count):
                     yield "the count of a repeat", count, 2.0**53
+                case Barrier(name):
+                    meeting = model.resources[name]
+                    assert isinstance(meeting, Meeting)
+                    yield f"the cost of barrier {name}", meeting.cost, 1e150
                 case Pipeline(_, items, name):
                     yield f"the number of items of {name}", items, 2.0**53

@@ -62,8 +62,8 @@ class Visit:
     taken: str = ""
 
     def meets(self, other: Visit) -> bool:
-        """Say whether another can be found in this queue: not if both must hold one lock, or it is just let go."""
-        return not (self.held | self.left) & other.held
+        """Say whether two can be in this queue at once: not if both must hold one lock."""
+        return not self.held & other.held
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +232,27 @@ def frequencies(node: Node, numbers: Mapping[Expr, Array]) -> dict[int, Array]:
     found: dict[int, Array] = {}
     _count(node, np.ones(1), numbers, found)
     return found
+
+
+def width(node: Node, queue: str) -> int:
+    """Count the requests that one processor can have at a queue at once, of a pipeline one at each stage."""
+    match node:
+        case Leaf(_, visit):
+            return int(visit is not None and visit.queue == queue)
+        case Parallel(branches):
+            return sum(width(branch, queue) for branch in branches)
+        case Series(parts):
+            return max((width(part, queue) for part in parts), default=0)
+        case Options(options):
+            return max(width(body, queue) for _, body in options)
+        case Rounds(_, body):
+            return width(body, queue)
+        case Locked(visit, body):
+            return max(int(visit.queue == queue), width(body, queue))
+        case Line(_, stages):
+            each = [max(width(body, queue) for body in bodies) for bodies in stages]
+            return sum(each)
+    return 0
 
 
 def inside(node: Node) -> Iterator[Visit]:
