@@ -13,7 +13,6 @@ from slipstick.errors import ModelError, NoAnswerError
 from slipstick.method.network_arrays import Arrays
 from slipstick.method.network_values import Found
 from slipstick.queueing.checks import EXACT, checked
-from slipstick.queueing.load import why_no_product_form
 from slipstick.queueing.network import Network, Solution
 
 __all__ = ["BEST", "SOLVERS", "Outcome", "Piece", "outcome", "outside", "preferred"]
@@ -195,7 +194,7 @@ def _solved(arrays: Arrays, solver: str) -> Solution:
 def preferred(arrays: Arrays) -> str:
     """Name the most exact method that a network's kind and size allow; a Markov chain may still be too large."""
     network = arrays.network
-    in_form = not any(why_no_product_form(network, station) for station in range(len(network.stations)))
+    in_form = not any(network.without_product_form)
     if not in_form or arrays.capacity.any():
         return "markov-chain"
     states = (network.population + 1).prod(axis=1, dtype=float).max()
