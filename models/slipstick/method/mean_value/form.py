@@ -10,6 +10,7 @@ import numpy as np
 from slipstick.answer import Answer, Later, Value
 from slipstick.errors import NoAnswerError
 from slipstick.law.account import CYCLE_RATE, EFFICIENCY, PROCESSORS_LOST, SPEEDUP
+from slipstick.method.closed_form import BLOCK
 from slipstick.method.exactness import neglected, sizes
 from slipstick.method.mean_value.closed import solve_closed
 from slipstick.method.mean_value.labels import classes_of
@@ -48,6 +49,7 @@ class MeanValue:
     """
 
     quantity = "time"
+    block = BLOCK
 
     def __init__(self, model: Model) -> None:
         self.model = model
