@@ -179,6 +179,25 @@ def test_large_populations_approach_the_bottleneck(method: Any) -> None:
         assert answer.throughput[0, 0] == pytest.approx(exact(given).throughput[0, 0], rel=1e-3)
 
 
+def test_a_little_too_much_of_a_station_is_put_right_and_said() -> None:
+    """Five classes of a hundred: Linearizer asks 1.00008 of one station."""
+    random = np.random.default_rng(1)
+    demand = (random.random(28), random.random((5, 20)))[1]
+    given = network(demand, population=100, think=1.0)
+    answer = checked(given, linearizer(given), ITERATED)
+    assert answer.notes == (
+        "station 17 came out busy for 1.00008 of the time; throughputs were lowered to its capacity",
+    )
+    assert answer.utilization[0, :, 16].sum() == pytest.approx(1, abs=1e-12)
+    step = 1e-6
+    there, up, down = demand.astype(complex), demand.copy(), demand.copy()
+    there[0, 16] += 1e-20j
+    up[0, 16] += step
+    down[0, 16] -= step
+    slope, high, low = (linearizer(network(each, population=100, think=1.0)) for each in (there, up, down))
+    np.testing.assert_allclose(slope.queue.imag / 1e-20, (high.queue - low.queue) / (2 * step), rtol=1e-3, atol=1e-3)
+
+
 def test_every_answer_names_variant_rule_and_usual_error() -> None:
     answer = linearizer(closed(discipline="fcfs"))
     assert answer.method == "Linearizer, 3 rounds"

@@ -272,10 +272,9 @@ def test_shares_of_the_cycle_add_up_to_one() -> None:
 def test_the_published_recursion_refuses_several_servers() -> None:
     with pytest.raises(ModelError) as refused:
         mean_values(network([1.0, 1.0], population=2, servers=[1, 2]))
-    assert str(
-        refused.value
-    ) == "station 2 is not a single server of one speed, which the published recursion needs; " + (
-        "ask for exact-mva or convolution"
+    assert str(refused.value) == (
+        "station 2 is not a single server of one speed, which the published recursion needs; ask for exact-mva or "
+        "convolution"
     )
 
 
