@@ -5,7 +5,8 @@ Every method takes a `slipstick.model.system.Model`, or a queueing network, and 
 
 Why this shape: `closed_form` turns the activity tree into one expression and reads everything else,
 account, shares, derivatives, off that expression's tape. `exactness` says what the closed form leaves
-out of the model at hand; `limits` says which pipeline stage binds and where another takes over. A queueing
+out of the model at hand; `limits` says which pipeline stage binds and where another takes over. `mean_value`
+goes through the same tree with the waits that follow from who is where. A queueing
 network becomes arrays (`network_arrays`), any solver of `slipstick.queueing` takes them (`network_solvers`), and what it
 finds is read as columns or as one answer (`network_form`): what sits behind a sweep is a `Form`, whatever the method.
 """
