@@ -11,8 +11,8 @@ from hypothesis import assume, given
 from slipstick.answer import Answer
 from slipstick.method.bounds import bounds
 from slipstick.method.mean_value import MeanValue
-from slipstick.model.activity import delay, fork, hold, pipeline, serial, service
-from slipstick.model.system import Arrivals, Model, Station, closed
+from slipstick.model.activity import barrier, delay, fork, hold, pipeline, repeat, serial, service
+from slipstick.model.system import Arrivals, Model, Station, closed, phases
 from tests.strategies import models, quick
 
 REFUSALS = (
@@ -91,8 +91,25 @@ SMOOTH = closed(
 )
 
 
-def test_the_gradient_is_the_limit_of_small_differences() -> None:
-    form = MeanValue(SMOOTH)
+MEETING = closed(
+    delay(5.0, name="think", scv=1.0)
+    >> service("bus", 1.2, scv=0.5)
+    >> repeat(3, service("pool", 0.8, scv=0.25))
+    >> fork(service("disk", 0.5, scv=1.0), delay(0.7, name="b", scv=1.0))
+    >> delay(2.0, name="tail", scv=0.3)
+    >> barrier("meet"),
+    processors=8,
+    resources={"pool": Station(3), "disk": Station(1, "ps")},
+)
+PHASES = phases(
+    (1, 8, delay(3.0, name="think", scv=1.0) >> service("bus", 0.6, scv=0.5)),
+    (4, 5, delay(2.0, name="more", scv=0.5) >> hold("door", delay(0.3, name="crit", scv=0.5))),
+)
+
+
+@pytest.mark.parametrize("model", [SMOOTH, MEETING, PHASES], ids=["cycle", "barrier", "phases"])
+def test_the_gradient_is_the_limit_of_small_differences(model: Model) -> None:
+    form = MeanValue(model)
     gradient = form.points({}).answer(0).gradient["time"]
     assert set(gradient) == set(form.parameters) - {"population.processors"}
     for name, slope in gradient.items():

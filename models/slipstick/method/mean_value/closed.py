@@ -7,7 +7,7 @@ import numpy as np
 from slipstick.method.mean_value.curves import booked, stops
 from slipstick.method.mean_value.labels import labels_of
 from slipstick.method.mean_value.numbers import Numbers
-from slipstick.method.mean_value.outcome import Outcome, uses
+from slipstick.method.mean_value.outcome import Outcome, Use, uses
 from slipstick.method.mean_value.product_form import has_product_form, solved
 from slipstick.method.mean_value.recursion import Recursion, State
 from slipstick.method.mean_value.sound import counted, unsound
@@ -38,17 +38,15 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> Outcome:
     found = solved if has_product_form(model, recursion.grown, recursion.queues) else stops
     for stop in found(recursion, numbers, sizes, points, size):
         parts = booked(recursion, stop, labels) if account else {}
-        used = _uses(recursion, stop.state, numbers=stop.numbers) if account else {}
+        used = _uses(recursion, stop.state, stop.numbers) if account else {}
         outcome.put(stop.points, stop.rows, stop.state.time.mean, parts, used)
     return outcome
 
 
-def _uses(recursion: Recursion, state: State, numbers: Numbers):  # type: ignore[no-untyped-def]
-    time = state.time.mean
+def _uses(recursion: Recursion, state: State, numbers: Numbers) -> dict[str, Use]:
+    time, crowd = state.time.mean, state.crowd
     rate: Array = state.processors / np.where(time > 0, time, np.inf)
     often = recursion.grown.frequencies(numbers)
-    crowd = state.crowd
-    present = {
-        index: each + rate * often[index] * state.found.among.get(index, 0.0) for index, each in crowd.present.items()
-    }
+    among = {index: rate * often[index] * wait for index, wait in state.found.among.items()}
+    present = {index: each + among.get(index, 0.0) for index, each in crowd.present.items()}
     return uses(recursion.queues, state.processors, often, rate, crowd.served, present)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property, reduce
 
 import numpy as np
@@ -22,7 +22,7 @@ from slipstick.method.mean_value.programs import solve_program
 from slipstick.method.mean_value.spans import Array
 from slipstick.method.points import AGAINST_ONE, unit_of
 from slipstick.model.activity import Step
-from slipstick.model.system import Arrivals, Cyclic, Model
+from slipstick.model.system import Arrivals, Cyclic, Model, Program
 
 __all__ = ["METHOD", "MeanValue", "MeanValuePoints"]
 
@@ -76,8 +76,8 @@ class MeanValue:
 
     def outcome(self, numbers: Numbers, account: bool) -> Outcome:
         """Solve for numbers that may be complex; what stops every point is said of each."""
-        solve = {Cyclic: solve_closed, Arrivals: solve_open}.get(type(self.model.population), solve_program)
         try:
+            solve = _solver(self.model)
             with np.errstate(all="ignore"):
                 return solve(self.model, numbers, account)
         except NoAnswerError as error:
@@ -109,8 +109,8 @@ class MeanValuePoints:
         return {
             "time": self._found.time,
             **self._rates,
-            **{f"account[{name}]": each for name, each in self._account(0).items()},
-            **{f"technology[{name}]": each for name, each in self._account(1).items()},
+            **{f"account[{name}]": each for name, each in self._accounts[0].items()},
+            **{f"technology[{name}]": each for name, each in self._accounts[1].items()},
             **{f"step[{name}]": each for name, each in self._found.booked.items()},
             **{f"once[{name}]": each for name, each in self._once.items()},
         }
@@ -134,11 +134,11 @@ class MeanValuePoints:
         def here(columns: Mapping[str, Array]) -> dict[str, float]:
             return {name: float(column[index]) for name, column in columns.items()}
 
-        account = _kept(here(self._account(0)), model)
+        components, classes = self._accounts
+        account = _kept(here(components), model)
         values = {"time": found.time, **self._rates}
         values = {name: each for name, each in values.items() if _lost(name) in ("", *account)}
-        nothing = self._form.left_out(self._numbers)
-        exact = exact_everywhere(model) or bool(nothing[index if len(nothing) > 1 else 0])
+        exact = bool(self._exact[index])
         busiest = max((float(use.busy[index]) for use in found.uses.values()), default=0.0)
         notes = () if exact else notes_of(model, busiest)
         return Answer(
@@ -146,7 +146,7 @@ class MeanValuePoints:
             method=METHOD,
             values={name: Value(each, unit_of(name)) for name, each in here(values).items() if np.isfinite(each)},
             account=account,
-            technology=_kept(here(self._account(1)), model),
+            technology=_kept(here(classes), model),
             steps=_kept(here(found.booked), model),
             once=here(self._once),
             useful=model.useful,
@@ -173,7 +173,7 @@ class MeanValuePoints:
         }
         if isinstance(model.population, Arrivals):
             return {"throughput": np.where(np.isnan(found.time), np.nan, found.size), **used}
-        account = self._account(0)
+        account = self._accounts[0]
         useful = [account[name] for name in model.useful if name in account]
         with np.errstate(all="ignore"):
             rates = {"throughput": CYCLE_RATE.equation(found.size, found.time)}
@@ -185,19 +185,25 @@ class MeanValuePoints:
                     rates[f"processors_lost[{name}]"] = PROCESSORS_LOST.equation(found.size, seconds, found.time)
         return {**rates, **used}
 
-    @property
+    @cached_property
     def _once(self) -> dict[str, Array]:
         steps: tuple[Step, ...] = self._form.model.steps
         return {step.name: np.where(np.isnan(self._found.time), np.nan, self._numbers[step.time]) for step in steps}
 
-    def _account(self, label: int) -> dict[str, Array]:
-        """Add up what is booked by component (0) or technology class (1), in the order of first appearance."""
+    @cached_property
+    def _exact(self) -> Array:
+        exact: Array = exact_everywhere(self._form.model) | self._form.left_out(self._numbers)
+        return np.broadcast_to(exact, (len(self),))
+
+    @cached_property
+    def _accounts(self) -> tuple[dict[str, Array], dict[str, Array]]:
+        """Add up what is booked by component and by technology class, in the order of first appearance."""
         booked = self._found.booked
         classes = classes_of(self._form.model, list(booked))
-        sums: dict[str, Array] = {}
+        sums: tuple[dict[str, Array], dict[str, Array]] = ({}, {})
         for name, seconds in booked.items():
-            key = classes[name][label]
-            sums[key] = sums[key] + seconds if key in sums else seconds
+            for key, each in zip(classes[name], sums, strict=True):
+                each[key] = each[key] + seconds if key in each else seconds
         return sums
 
     def _shares(self, index: int) -> dict[str, dict[str, float]]:
@@ -227,6 +233,17 @@ class MeanValuePoints:
             name: float(given[name][index if len(given[name]) > 1 else 0] if name in given else each.value or 0.0)
             for name, each in tape.parameters.items()
         }
+
+
+def _solver(model: Model) -> Callable[[Model, Numbers, bool], Outcome]:
+    known = {Cyclic: solve_closed, Arrivals: solve_open, Program: solve_program}
+    found = known.get(type(model.population))
+    if found is None:
+        kind = type(model.population).__name__.lower()
+        raise NoAnswerError(
+            f"mean-value knows processors that are alike, arrivals and phases, not {kind}; simulate them"
+        )
+    return found
 
 
 def _unheard_of(model: Model, time: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from slipstick.errors import NoAnswerError
 from slipstick.method.mean_value.tree import Grown, Visit, width
 from slipstick.model.system import Lock, Model, Station, is_processor
 
@@ -54,7 +55,12 @@ def _queue(model: Model, name: str, visits: tuple[Visit, ...]) -> Queue:
     match model.resources.get(name):
         case Station(servers, discipline):
             return Queue(name, visits, servers, discipline == "ps")
-        case Lock():
+        case Lock(kind):
+            if kind != "fifo":
+                raise NoAnswerError(
+                    f"mean-value knows locks that are handed over in the order of asking at no cost, and {name} is {kind}; "
+                    "simulate it"
+                )
             return Queue(name, visits, lock=True)
         case _:
             return Queue(name, visits)

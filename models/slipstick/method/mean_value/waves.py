@@ -142,20 +142,30 @@ def _left_over(mean: Array, variance: Array, gap: Array, gap_variance: Array) ->
 
 
 def _after_constant(mean: Array, variance: Array, gap: Array) -> tuple[Array, Array]:
-    """The same for a constant gap, the time taken for normal."""
-    over = mean - gap
-    scale = (mean + gap) * (mean + gap) * 1e-18
+    """The same for a constant gap, the time taken for normal, and for what it is where there is no gap."""
+    first, square = _above(mean, variance, gap)
+    at_once, its_square = _above(mean, variance, 0 * gap)
+    fades = np.exp(-gap / plus(mean))
+    first = first - (at_once - mean) * fades
+    spread = square - (its_square - mean * mean - variance) * fades - first * first
+    first, spread = (np.where(each.real > 0, each, 0 * each) for each in (first, spread))
+    changed = gap.real > 1e-12 * mean.real
+    return np.where(changed, first, mean), np.where(changed, spread, variance)
+
+
+def _above(mean: Array, variance: Array, level: Array) -> tuple[Array, Array]:
+    """Give mean and mean square of a normal time's part above a level."""
+    over = mean - level
+    scale = (mean + level) * (mean + level) * 1e-18
     sure = variance.real <= scale.real
     theta = np.sqrt(plus(np.where(sure, scale, variance)))
     alpha = over / theta
     alpha = np.where(alpha.real > 30, 30, np.where(alpha.real < -30, -30, alpha))
     below, density = normal(alpha), np.exp(-alpha * alpha / 2) / np.sqrt(2 * np.pi)
-    first = np.where(sure, np.where(over.real > 0, over, 0), over * below + theta * density)
-    spread = (over * over + variance) * below + over * theta * density - first * first
-    spread = np.where(sure, np.where(over.real > 0, variance, 0), spread)
-    first, spread = (np.where(each.real > 0, each, 0 * each) for each in (first, spread))
-    changed = gap.real > 0
-    return np.where(changed, first, mean), np.where(changed, spread, variance)
+    positive = np.where(over.real > 0, over, 0)
+    first = np.where(sure, positive, over * below + theta * density)
+    square = np.where(sure, positive * positive, (over * over + variance) * below + over * theta * density)
+    return first, square
 
 
 def _in_order(wave: Wave, span: Span) -> Array:
