@@ -198,7 +198,7 @@ class _Spot:
 
 _NAMED_BY_USER = (
     *("sources", "what_if", "vary", "ranges", "slips", "stack", "resources", "parameters"),
-    *("classes", "chains", "stations"),
+    *("classes", "chains", "stations", "waits", "events", "locks", "barriers"),
 )
 _LISTED = ("medium", "kind", "spacing", "log", "discipline", "lock", "combine")
 _REFERENCES = ("network", "machine", "model", "extends", "sweep", "cases", "columns", "use", "service", "hold", "case")

@@ -33,7 +33,7 @@ def test_a_law_solved_is_the_law_called(law: Law, prefix: str) -> None:
     answer = made.points({}).answer(0)
     assert answer[law.gives.name] == law(**law.rows[0].given) == made.times({})[0]
     assert answer.values[law.gives.name].unit == str(law.gives.dimension)
-    assert answer.exact
+    assert answer.exact == law.exact
     assert made.quantity == law.gives.name
 
 

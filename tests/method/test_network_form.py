@@ -223,6 +223,12 @@ class TestSweeps:
         times = NetworkForm(CENTRAL, "best").times({"classes.jobs.population": sizes.astype(float)})
         assert times == pytest.approx([n / recursion(int(n))[0] - THINK for n in sizes], rel=1e-9)
 
+    def test_probabilities_are_columns_too(self) -> None:
+        columns = NetworkForm(CENTRAL, "best").points({"classes.jobs.population": np.array([1.0, 3.0])}).columns()
+        assert columns["probability[cpu,1]"][0] == pytest.approx(columns["utilization[cpu]"][0])
+        assert sum(columns[f"probability[cpu,{n}]"] for n in range(4)) == pytest.approx(np.ones(2))
+        assert columns["probability[cpu,3]"][0] == 0.0
+
     def test_points_without_an_answer_leave_the_others_alone(self) -> None:
         form = NetworkForm(network({"web": arrivals(1.0)}, {"cpu": queue(demand={"web": 1.0})}), "best")
         points = form.points({"classes.web.arrivals": np.array([0.5, 1.0, 0.8, -1.0, 1.5])})

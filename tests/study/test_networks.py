@@ -123,7 +123,7 @@ def test_a_saturated_point_fails_alone(tmp_path: Path, capsys: pytest.CaptureFix
     [
         (
             STUDY.replace("schweitzer}", "schweizer}"),
-            "6:27: method: no method 'schweizer' answers for central-server at many points; did you mean 'schweitzer'?",
+            "6:27: method: there is no method 'schweizer'; did you mean 'schweitzer'?",
         ),
         (
             STUDY.replace("method: schweitzer", "method: bounds"),

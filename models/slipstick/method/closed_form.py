@@ -12,8 +12,8 @@ from slipstick.expression.nodes import Booked, Expr, total
 from slipstick.expression.tape import Tape
 from slipstick.method.exactness import neglected, sizes
 from slipstick.method.points import Around, Points, unit_of
-from slipstick.method.times import BARRIER, demand, pipelines, population, stage_times, time
-from slipstick.model.activity import Activity, Barrier, steps
+from slipstick.method.times import BARRIER, LOCK, demand, pipelines, population, stage_times, time
+from slipstick.model.activity import Activity, Barrier, Hold, steps
 from slipstick.model.system import Cyclic, Groups, Model, Program
 
 __all__ = ["BLOCK", "ClosedForm"]
@@ -138,7 +138,7 @@ def _demands(model: Model) -> dict[str, Expr]:
 
 def _work_of(cycle: Activity, model: Model) -> dict[str, Expr]:
     used = dict.fromkeys(step.resource for step in model.steps if step.resource in model.resources)
-    return {name: demand(cycle, name) for name in used if name is not None}
+    return {name: demand(cycle, name, model) for name in used if name is not None}
 
 
 def _groups(model: Model) -> dict[str, tuple[Expr, Expr, dict[str, Expr]]]:
@@ -167,4 +167,6 @@ def _labels(model: Model) -> dict[str, tuple[str, str]]:
         for node in steps(body):
             if isinstance(node, Barrier):
                 labels[f"{BARRIER}:{node.name}"] = (BARRIER, "software")
+            elif isinstance(node, Hold):
+                labels[f"{LOCK}:{node.lock}"] = (f"{LOCK}:{node.lock}", "memory")
     return {**labels, IDLE_PROCESSORS: (IDLE, "application")}

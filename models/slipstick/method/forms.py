@@ -166,7 +166,7 @@ class LawPoints:
             values={law.gives.name: Value(value, str(law.gives.dimension))},
             share={law.gives.name: self._shares(index, value, gradient)} if value else {},
             gradient={law.gives.name: gradient},
-            exact=True,
+            exact=law.exact,
             notes=(law.note,) if law.note else (),
         )
 

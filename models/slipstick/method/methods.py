@@ -24,6 +24,7 @@ from slipstick.method.names import (
     LAW,
     LINEARIZER,
     MARKOV_CHAIN,
+    MEAN_VALUE,
     NETWORK,
     SCHWEITZER,
     SIMULATION,
@@ -74,6 +75,12 @@ def _saturation(model: Model, answer: Answer) -> tuple[str, ...]:
     return (f"waiting is not to be left out: a cycle takes at least {least.low:.4g} s, {times} what is answered here",)
 
 
+def _mean_value(model: Model, _: Parameters, __: Trial) -> Form:
+    from slipstick.method.mean_value import MeanValue
+
+    return MeanValue(model)
+
+
 def _simulation(model: Model, _: Parameters, trial: Trial) -> Form:
     """Give the form that runs a model event by event; the simulator is imported when it is asked for."""
     from slipstick.method.simulated import SimulationForm
@@ -100,6 +107,7 @@ def _network_bounds(model: QueueingNetwork, _: Parameters) -> tuple[Answer, ...]
 
 METHODS: tuple[Method, ...] = (
     Method(CLOSED_FORM, ACTIVITY, lambda model, _, __: ClosedForm(model), _closed_form),
+    Method(MEAN_VALUE, ACTIVITY, _mean_value),
     Method(SIMULATION, ACTIVITY, _simulation),
     Method(BOUNDS, ACTIVITY, answers=lambda model, _: (bounds(model),)),
     Method(CLOSED_FORM, LAW, lambda law, parameters, _: LawForm(law, parameters)),

@@ -12,6 +12,7 @@ __all__ = [
     "LAW",
     "LINEARIZER",
     "MARKOV_CHAIN",
+    "MEAN_VALUE",
     "NAMES",
     "NETWORK",
     "SCHWEITZER",
@@ -20,7 +21,7 @@ __all__ = [
 
 ACTIVITY, LAW, NETWORK = "activity", "law", "queueing-network"
 
-CLOSED_FORM, SIMULATION, BOUNDS = "closed-form", "simulation", "bounds"
+CLOSED_FORM, MEAN_VALUE, SIMULATION, BOUNDS = "closed-form", "mean-value", "simulation", "bounds"
 BEST, EXACT_MVA, CONVOLUTION, SCHWEITZER, LINEARIZER, MARKOV_CHAIN = (
     "best",
     "exact-mva",
@@ -31,7 +32,7 @@ BEST, EXACT_MVA, CONVOLUTION, SCHWEITZER, LINEARIZER, MARKOV_CHAIN = (
 )
 
 NAMES = {
-    ACTIVITY: (CLOSED_FORM, SIMULATION, BOUNDS),
+    ACTIVITY: (CLOSED_FORM, MEAN_VALUE, SIMULATION, BOUNDS),
     LAW: (CLOSED_FORM,),
     NETWORK: (BEST, EXACT_MVA, CONVOLUTION, SCHWEITZER, LINEARIZER, MARKOV_CHAIN, BOUNDS),
 }

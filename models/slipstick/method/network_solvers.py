@@ -13,7 +13,6 @@ from slipstick.errors import ModelError, NoAnswerError
 from slipstick.method.network_arrays import Arrays
 from slipstick.method.network_values import Found
 from slipstick.queueing.checks import EXACT, checked
-from slipstick.queueing.load import why_no_product_form
 from slipstick.queueing.network import Network, Solution
 
 __all__ = ["BEST", "SOLVERS", "Outcome", "Piece", "outcome", "outside", "preferred"]
@@ -25,6 +24,9 @@ Solver = Callable[[Arrays], Solution]
 
 MOST_LISTED = 100
 """Up to so many customers the probabilities of every number present are worked out."""
+
+MOST_NUMBERS = 1_000_000
+"""Probabilities up to which a sweep has them as well."""
 
 MOST_STATES = 1_000_000
 """Vectors of populations up to which exact answers are the default."""
@@ -40,8 +42,14 @@ def _exact_mva(arrays: Arrays) -> Solution:
     from slipstick.queueing.exact import exact
 
     network = arrays.network
-    few = network.points == 1 and int(network.population.sum()) <= MOST_LISTED
-    return exact(network, marginals=few)
+    most = int(network.population.sum(axis=1).max(initial=0))
+    numbers = network.points * len(network.stations) * (most + 1)
+    return exact(network, marginals=most <= MOST_LISTED and numbers <= MOST_NUMBERS and not _perturbed(network))
+
+
+def _perturbed(network: Network) -> bool:
+    """Say whether derivatives are asked for, which are of times and rates alone."""
+    return bool(np.iscomplexobj(network.service))
 
 
 def _convolution(arrays: Arrays) -> Solution:
@@ -186,7 +194,7 @@ def _solved(arrays: Arrays, solver: str) -> Solution:
 def preferred(arrays: Arrays) -> str:
     """Name the most exact method that a network's kind and size allow; a Markov chain may still be too large."""
     network = arrays.network
-    in_form = not any(why_no_product_form(network, station) for station in range(len(network.stations)))
+    in_form = not any(network.without_product_form)
     if not in_form or arrays.capacity.any():
         return "markov-chain"
     states = (network.population + 1).prod(axis=1, dtype=float).max()

@@ -96,10 +96,10 @@ def _tabular(rows: Sequence[tuple[str, str, str]]) -> list[str]:
 def _law_parts(law: Law) -> list[str]:
     symbols = [[each.name, str(each.dimension), each.meaning] for each in (law.gives, *law.symbols)]
     return [
-        _INDENT + law.text,
+        wrapped(_INDENT + law.text, 2 * _INDENT),
         plain_table(["symbol", "unit", "meaning"], symbols),
         "\n".join(wrapped(f"holds for {condition}", _INDENT) for condition in law.conditions),
-        wrapped(f"note: {law.note}", _INDENT) if law.note else "",
+        wrapped(f"{'note' if law.exact else 'approximation'}: {law.note}", _INDENT) if law.note else "",
         _rows(law),
     ]
 

@@ -133,14 +133,16 @@ class ActivityReader:
     def _resource(self, name: str, spec: StationSpec | LockSpec | MeetingSpec) -> Resource:
         match spec:
             case LockSpec():
-                return Lock(spec.lock)
+                access, base, most = (self._cost(name, spec, key) for key in ("access", "base", "most"))
+                return Lock(spec.lock, spec.word, access, spec.back_off, base, most)
             case MeetingSpec():
-                cost = (
-                    zero(TIME) if spec.cost is None else self._values.expr(spec.cost, ("resources", name, "cost"), TIME)
-                )
-                return Meeting(spec.barrier, cost)
+                return Meeting(spec.barrier, self._cost(name, spec, "cost"))
             case StationSpec():
                 return Station(spec.servers, spec.discipline)
+
+    def _cost(self, name: str, spec: LockSpec | MeetingSpec, key: str) -> Expr:
+        value = getattr(spec, key)
+        return zero(TIME) if value is None else self._values.expr(value, ("resources", name, key), TIME)
 
     def _body(self, items: Sequence[Any], loc: Loc) -> Activity:
         return then(*(self._item(each, (*loc, index)) for index, each in enumerate(items)))

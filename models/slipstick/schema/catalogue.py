@@ -16,6 +16,7 @@ FOLDERS = {
     "activity": "activities",
     "queueing-network": "queueing",
     "study": "studies",
+    "profile": "profiles",
 }
 """Folder of each kind of spec, in the shipped catalogue and in a folder ``specs`` of the user's."""
 

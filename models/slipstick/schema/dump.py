@@ -110,10 +110,22 @@ class _Writer:
         match resource:
             case Station(servers, discipline):
                 return {"servers": servers, "discipline": discipline}
-            case Lock(kind):
-                return {"lock": kind}
+            case Lock():
+                return self._lock(resource)
             case Meeting(kind, cost):
                 return {"barrier": kind, "cost": self._values.written(cost)}
+
+    def _lock(self, lock: Lock) -> dict[str, Any]:
+        data: dict[str, Any] = {"lock": lock.kind}
+        if lock.word is not None:
+            data |= {"word": lock.word, "access": self._values.written(lock.access)}
+        if lock.back_off != "none":
+            data |= {
+                "back_off": lock.back_off,
+                "base": self._values.written(lock.base),
+                "most": self._values.written(lock.most),
+            }
+        return data
 
     def _items(self, activity: Activity) -> list[dict[str, Any]]:
         parts = activity.parts if isinstance(activity, Then) else (activity,)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from slipstick.errors import UnknownNameError
 from slipstick.model.machine import Machine
 from slipstick.model.network import QueueingNetwork
+from slipstick.model.shared_memory import SharedMemory
 from slipstick.model.system import Model
-from slipstick.schema.bind import bind, machine_of
-from slipstick.schema.load import Library
-from slipstick.schema.machine import MachineSpec
+from slipstick.schema.bind import bind
+from slipstick.schema.bind_machine import machine_of
+from slipstick.schema.load import Library, machine_spec
 from slipstick.schema.nodes import Mark, Scalar
 from slipstick.schema.scene import FILES, stage
 from slipstick.schema.validate import validate
@@ -16,7 +17,7 @@ from slipstick.schema.validate import validate
 __all__ = ["load"]
 
 
-def load(reference: str) -> Machine | Model | QueueingNetwork:
+def load(reference: str) -> Machine | SharedMemory | Model | QueueingNetwork:
     """Load a machine to build on, or an activity or a queueing network as a model.
 
     Parameters
@@ -34,7 +35,8 @@ def load(reference: str) -> Machine | Model | QueueingNetwork:
     kind, _, name = reference.partition("/")
     library = Library()
     if kind == "machine":
-        return machine_of(validate(MachineSpec, library.load("machine", name)), name)
+        tree = library.load("machine", name)
+        return machine_of(validate(machine_spec(tree), tree), name)
     if kind in FILES:
         library.load(kind, name)
         model = bind(stage({"model": Scalar(name, name, Mark("load", 1, 1), quoted=True)}, library)).model

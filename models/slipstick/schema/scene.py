@@ -9,17 +9,19 @@ from pydantic import BaseModel
 
 from slipstick.errors import Problem, SpecError, UnknownNameError, did_you_mean
 from slipstick.law import ALL as LAWS
-from slipstick.method.names import ACTIVITY, NAMES
-from slipstick.program import PROGRAMS
+from slipstick.method.names import ACTIVITY, BOUNDS, NAMES
+from slipstick.model.shared_memory import SharedMemory
+from slipstick.program import PROGRAMS, Program
 from slipstick.schema.catalogue import names
 from slipstick.schema.how import METHOD, How, how, says_how
-from slipstick.schema.load import Library, spec_model
+from slipstick.schema.load import Library, machine_spec, spec_model
 from slipstick.schema.nodes import Entry, Mark, Node, Scalar, Table, at, from_plain, split
 from slipstick.schema.nodes import replace as replaced
+from slipstick.schema.shared_memory import SharedMemorySpec
 from slipstick.schema.validate import validate
 from slipstick.schema.workload import WorkloadSpec, law_scene, program_scene
 
-__all__ = ["FILES", "REFERENCES", "Scene", "Settings", "model_names", "stage"]
+__all__ = ["FILES", "REFERENCES", "Scene", "Settings", "machines_for", "machines_for_workload", "model_names", "stage"]
 
 REFERENCES = ("model", "workload", "machine")
 """Paths that name a whole spec; the rest are values inside."""
@@ -97,14 +99,42 @@ def model_names() -> list[str]:
     return [*PROGRAMS, *(name for kind in FILES for name in names(kind)), *(f"law/{name}" for name in LAWS)]
 
 
+def machines_for(program: Program) -> list[str]:
+    """List the machines of the catalogue that a program runs on."""
+    library = Library()
+    return [name for name in names("machine") if _fits(program, library.load("machine", name))]
+
+
+def machines_for_workload(reference: Node, library: Library) -> list[str]:
+    """List the machines of the catalogue that a workload's program runs on; all if there is no such program."""
+    spec, _ = _workload(reference, library)
+    return machines_for(PROGRAMS[spec.model]) if spec.model in PROGRAMS else names("machine")
+
+
+def _fits(program: Program, machine: Node) -> bool:
+    return (machine_spec(machine) is SharedMemorySpec) == (program.machine is SharedMemory)
+
+
+def _check_fits(program: Program, reference: Node, machine: Node) -> None:
+    """Refuse a machine of the other kind as such, not key by key."""
+    if not _fits(program, machine):
+        wanted, got = "shared memory (an interconnect)", "a network"
+        if program.machine is not SharedMemory:
+            wanted, got = got, wanted
+        fitting = ", ".join(machines_for(program))
+        why = f"{program.name} runs on a machine with {wanted}, and this one has {got}; name one of {fitting}"
+        raise _problem(reference, "machine", why)
+
+
 def _program_scene(name: str, settings: Settings, values: Settings, library: Library) -> Scene:
     mark = settings["model"].mark if "model" in settings else Mark("", 1, 1)
     if "machine" not in settings:
         _refuse_mistyped("machine", settings)
-        raise _problem(
-            settings.get("model"), "machine", f"{name} runs on a machine; name one of {', '.join(names('machine'))}"
-        )
-    entries = {"machine": Entry(settings["machine"].mark, _machine(settings["machine"], library))}
+        fitting = ", ".join(machines_for(PROGRAMS[name]))
+        raise _problem(settings.get("model"), "machine", f"{name} runs on a machine; name one of {fitting}")
+    machine = _machine(settings["machine"], library)
+    _check_fits(PROGRAMS[name], settings["machine"], machine)
+    entries = {"machine": Entry(settings["machine"].mark, machine)}
     if "workload" in settings:
         entries.update(_inputs(name, settings["workload"], library))
     tree = _laid_over(Table(entries, mark), values, library)
@@ -129,11 +159,12 @@ def _file_scene(
 
 
 def _check_method(scene: Scene, settings: Settings) -> None:
-    """Refuse a method that does not answer for such a model."""
-    known = NAMES.get(scene.kind, NAMES[ACTIVITY])
+    """Refuse a method that does not answer for such a model, or at one point only."""
+    known = [name for name in NAMES.get(scene.kind, NAMES[ACTIVITY]) if name != BOUNDS]
     if scene.how.method is not None and scene.how.method not in known:
-        words = UnknownNameError(f"method for {scene.name}", scene.how.method, known)
-        raise _problem(settings[METHOD], METHOD, str(words))
+        hint = did_you_mean(scene.how.method, known)
+        why = f"no method {scene.how.method!r} answers for {scene.name} at many points{hint}"
+        raise _problem(settings[METHOD], METHOD, why)
 
 
 def _refuse_machine(what: str, settings: Settings) -> None:

@@ -190,6 +190,15 @@ class LinesSpec(Drawn):
     series: Note = Field("", description="path of the axis with a line for each value; cases by default")
     log: Literal["none", "x", "y", "both"] = Field("none", description="logarithmic axes")
     relative: bool = Field(False, description="draw relative to the first point of each line")
+    against: Note = Field(
+        "", description="path of an axis: draw its first value's answer, all else equal, divided by each, an efficiency"
+    )
+
+    @model_validator(mode="after")
+    def _one_comparison(self) -> LinesSpec:
+        if self.relative and self.against:
+            raise broken_rule("draw relative to the first point of a line, or against an axis; not both", "against")
+        return self
 
 
 class MapSpec(Drawn):

@@ -57,7 +57,7 @@ def check_axes(spec: StudySpec, tree: Node, axes: Mapping[str, Sequence[str]]) -
         if isinstance(picture, BarsSpec | TimelineSpec) or picture.sweep not in axes:
             continue
         there = axes[picture.sweep]
-        for key in ("x", "series") if isinstance(picture, LinesSpec) else ("x", "y"):
+        for key in ("x", "series", "against") if isinstance(picture, LinesSpec) else ("x", "y"):
             path = getattr(picture, key)
             if path and path not in there:
                 message = f"sweep {picture.sweep} has no axis {path!r}{did_you_mean(path, there)}"
