@@ -26,7 +26,7 @@ from slipstick.model.activity import (
     serial,
     service,
 )
-from slipstick.model.system import Lock, Resource, Station, closed, phases
+from slipstick.model.system import Resource, Station, closed, phases
 
 THINK = delay(9.0, name="think", scv=1.0)
 USUAL = "usual error of the time under {size} (95 of 100 generated models, scv of 0.25 and 1); shares and waits are less sure"
@@ -171,29 +171,6 @@ def test_nothing_takes_no_time() -> None:
 def test_a_thousand_processors_take_no_more_than_their_work() -> None:
     model = closed(THINK >> service("bus", 1.0, scv=0.5), 1000)
     assert MeanValue(model).times({})[0] == pytest.approx(1000.0, rel=1e-6)
-
-
-def test_a_lock_of_another_kind_is_refused() -> None:
-    spinning = Lock()
-    object.__setattr__(spinning, "kind", "tas")
-    model = closed(hold("door", delay(1.0, name="a")), 2, resources={"door": spinning})
-    assert MeanValue(model).points({}).answer(0).failed == (
-        "mean-value knows locks that are handed over in the order of asking at no cost, and door is tas; simulate it"
-    )
-
-
-def test_a_population_of_another_kind_is_refused() -> None:
-    model = closed(THINK, 2)
-    object.__setattr__(model, "population", Queue())
-    assert MeanValue(model).points({}).answer(0).failed == (
-        "mean-value knows processors that are alike, arrivals and phases, not queue; simulate them"
-    )
-
-
-class Queue:
-    """A population that no method knows."""
-
-    cycle = THINK
 
 
 def test_a_time_that_is_no_number_is_never_shown() -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from slipstick.method.mean_value.product_form import has_product_form
 from slipstick.method.mean_value.recursion import Recursion
+from slipstick.method.mean_value.tree import SPINNING
 from slipstick.model.activity import Activity, Barrier, Choice, Fork, Hold, Pipeline, Step, Then, steps
-from slipstick.model.system import Arrivals, Cyclic, Model, Program, Station, is_processor
+from slipstick.model.system import Arrivals, Cyclic, Groups, Lock, Model, Program, Station, is_processor
 
 __all__ = ["LOCK_STEP", "exact_everywhere", "notes_of"]
 
@@ -19,6 +20,8 @@ CONSTANT = (
 FCFS = "first come first served at {names}: others are found as in product form, their service left as (1 + scv) / 2"
 SERVERS = "several servers at {names}: all are busy as often as if the rest of the cycle were a delay"
 LOCKS = "locks {names}: a queue whose service is what is done under the lock, waits inside included"
+WORDS = "spin locks {names}: those who wait load the word, and a hand-over follows the laws of Anderson and others"
+KINDS = "groups: one who arrives finds what the population with one fewer of its group leaves"
 FORKS = (
     "forks: branches are independent but for the resources they share, and each as spread as its mean and variance say"
 )
@@ -36,7 +39,7 @@ ERROR = "usual error of the time {size} (95 of 100 generated models, scv of 0.25
 
 def exact_everywhere(model: Model) -> bool:
     """Say whether mean value is exact for a model whatever its numbers: in product form, or one maximum it knows."""
-    if isinstance(model.population, Program):
+    if isinstance(model.population, Program | Groups):
         return False
     recursion = Recursion(model, model.population.cycle)
     if has_product_form(model, recursion.grown, recursion.queues):
@@ -72,6 +75,8 @@ def notes_of(model: Model, busiest: float) -> tuple[str, ...]:
         (FCFS, queued),
         (SERVERS, many if not isinstance(model.population, Arrivals) else []),
         (LOCKS, locks),
+        (WORDS, [name for name in locks if _spins(model, name)]),
+        (KINDS, [model] if isinstance(model.population, Groups) else []),
         (FORKS, [node for node in nodes if isinstance(node, Fork)]),
         (PIPELINES, [node for node in nodes if isinstance(node, Pipeline)]),
         (MEETINGS, meetings),
@@ -95,3 +100,8 @@ def _product(model: Model, name: str) -> bool:
     visits = [step for step in model.steps if step.resource == name]
     assert isinstance(station, Station)
     return station.discipline == "ps" or all(step.scv == 1 and step.time == visits[0].time for step in visits)
+
+
+def _spins(model: Model, name: str) -> bool:
+    lock = model.resources[name]
+    return isinstance(lock, Lock) and lock.kind in SPINNING
