@@ -26,7 +26,7 @@ from slipstick.model.activity import (
     serial,
     service,
 )
-from slipstick.model.system import Resource, Station, closed, phases
+from slipstick.model.system import Lock, Resource, Station, closed, phases
 
 THINK = delay(9.0, name="think", scv=1.0)
 USUAL = "usual error of the time under {size} (95 of 100 generated models, scv of 0.25 and 1); shares and waits are less sure"
@@ -97,6 +97,20 @@ def test_constant_times_near_saturation_are_warned_of() -> None:
         "and errors of up to 40 % were seen"
     )
     assert not any("fall into step" in note for note in notes(delay(99.0, name="think") >> service("bus", 1.0), 8))
+
+
+def test_an_approximate_answer_promises_what_its_notes_say() -> None:
+    def promise(cycle: Activity, **resources: Resource) -> float | None:
+        return MeanValue(closed(cycle, 8, resources=resources)).points({}).answer(0).promise
+
+    assert promise(THINK >> service("bus", 1.0, scv=1.0)) is None
+    assert promise(THINK >> service("bus", 1.0, scv=0.5)) == 0.02
+    locked = THINK >> hold("door", delay(1.0, name="a", scv=0.5))
+    assert promise(locked) == 0.1
+    pause = Parameter("pause", TIME, 1.0)
+    backing_off = Lock("tas", "bus", Parameter("access", TIME, 0.1), "exponential", pause, 8 * pause)
+    assert promise(locked, bus=Station(), door=backing_off) == 0.3
+    assert promise(delay(9.0, name="think") >> service("bus", 1.0)) == 0.4
 
 
 def test_a_population_that_cannot_be_counted_is_refused_by_name() -> None:

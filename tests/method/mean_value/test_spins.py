@@ -89,6 +89,14 @@ def test_each_waiter_costs_but_those_of_a_queue_lock() -> None:
     assert growth("mcs") == pytest.approx(1.0, abs=0.03)
 
 
+@pytest.mark.parametrize("processors", [8, 20])
+def test_a_crowd_that_keeps_itself_is_found(processors: int) -> None:
+    # Of 20, those who come to a lock that is free most of the time would wait little, if they were not so many already.
+    model = spinning(door("ttas"), processors, 100.0, 2.0)
+    truth = solve(model, None, Trial(effort=Effort(precision=0.02, events=200_000)))["time"]
+    assert time_of(model) == pytest.approx(truth, rel=0.1)
+
+
 def test_spinners_load_the_station_of_the_word() -> None:
     models = {kind: spinning(door(kind), 16) for kind in ("tas", "mcs")}
     busy = {kind: MeanValue(model).points({}).answer(0)["utilization[bus]"] for kind, model in models.items()}

@@ -15,7 +15,7 @@ from slipstick.method.exactness import neglected, sizes
 from slipstick.method.mean_value.closed import solve_closed
 from slipstick.method.mean_value.groups import solve_groups
 from slipstick.method.mean_value.labels import classes_of
-from slipstick.method.mean_value.notes import exact_everywhere, notes_of
+from slipstick.method.mean_value.notes import exact_everywhere, notes_of, promised
 from slipstick.method.mean_value.numbers import Numbers, Quantities
 from slipstick.method.mean_value.open import solve_open
 from slipstick.method.mean_value.outcome import Outcome
@@ -154,6 +154,7 @@ class MeanValuePoints:
             share=Later(lambda: self._shares(index)),
             gradient=Later(lambda: {"time": self._slopes(index)}),
             exact=exact,
+            promise=None if exact else promised(model, busiest),
             notes=(*notes, AGAINST_ONE) if "speedup" in values else notes,
             point=point,
             given=given,

@@ -237,6 +237,7 @@ class _Lattice:
             services=services,
             crowded={q.name: all_busy(q, sum(n), served, present) for q in self.queues if q.servers > 1},
             packed={q.name: self._packed(q, n, times, often, served, passed) for q in self.queues},
+            asking={q.name: sum(n[r] for r in {self.owner[v.index] for v in q.visits}) for q in self.queues},
             behind={(a, b): rates[a] * each for (a, b), each in because.items()},
         )
         states = tuple(

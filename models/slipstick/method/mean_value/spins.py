@@ -31,6 +31,9 @@ ATTEMPTS = {"ttas": 2.0, "ticket": 1.0}
 LEFT = {"ttas": 2.0, "ticket": 0.5}
 """Of these, those still to come when the next holder has the lock."""
 
+STEPS = 40
+"""Steps from all waiting down to as many as a crowded lock keeps waiting."""
+
 AREA = {"ttas": 1.5, "ticket": 0.5}
 """Accesses times their number waiting, of a burst of s waiters, in parts of s^2: s attempts find s there, then s reads
 find ever fewer."""
@@ -107,6 +110,25 @@ class Spinners:
         """Give what the spinners do to the station of the word, as one sees who does not hold the lock."""
         return self._load(crowd, numbers, self._seen(crowd))
 
+    def kept(self, crowd: Crowd, numbers: Numbers, free: Mapping[int, Span]) -> Array:
+        """Give how many a crowded lock keeps there: the largest s = n - Z / H(s), Z the time that one spends elsewhere.
+
+        The more wait, the longer a lock is held and handed over, H(s). So once it is crowded it may stay so, though
+        few wait at first: both can last, and the crowd is what lasts longer.
+        """
+        seen = self._seen(crowd)
+        members = crowd.asking.get(self.queue.name, crowd.others)
+        away = (members - seen.there) / plus(seen.busy) * seen.held
+        (lock, *_) = self.queue.visits
+        there = np.full(1, float(members))
+        for _ in range(STEPS):
+            crowded = _Seen(there, np.ones(1), seen.held)
+            inside = self._inside(crowd, numbers, crowded, free)
+            rest = sum(inside.values(), np.zeros(1)) / len(self.queue.visits)
+            held = free[lock.index].mean + rest + self._handed(crowd, numbers, crowded.in_line)
+            there = _positive(members - away / plus(held))
+        return there
+
     def waits(self, crowd: Crowd, numbers: Numbers, free: Mapping[int, Span]) -> dict[int, Array]:
         """Give the waits that spinning adds: at the word for those in the way, and at the lock for hand-overs [s].
 
@@ -122,20 +144,33 @@ class Spinners:
         found = {visit.index: seen.there * handed * (1 - seen.busy) for visit in self.queue.visits}
         if self.word is None:
             return found
-        outside, access = self._load(crowd, numbers, seen).present, numbers[self.lock.access]
-        for visit in self.word.visits:
-            if self.queue.name not in visit.held:
-                found[visit.index] = outside * access / self.word.servers
-            elif self.lock.kind == "tas":
+        outside = self._load(crowd, numbers, seen).present * numbers[self.lock.access] / self.word.servers
+        found.update({visit.index: outside for visit in self.word.visits if self.queue.name not in visit.held})
+        kept = self.kept(crowd, numbers, free)
+        stays = kept.real > seen.there.real
+        crowded = _Seen(np.where(stays, kept, seen.there), np.where(stays, 1.0, seen.busy), seen.held)
+        return {**found, **self._inside(crowd, numbers, crowded, free)}
+
+    def _inside(self, crowd: Crowd, numbers: Numbers, seen: _Seen, free: Mapping[int, Span]) -> dict[int, Array]:
+        """Give the waits that spinning adds to who holds the lock, at each visit [s]."""
+        found: dict[int, Array] = {}
+        if self.word is None:
+            return found
+        access = numbers[self.lock.access] / self.word.servers
+        for visit in (visit for visit in self.word.visits if self.queue.name in visit.held):
+            if self.lock.kind == "tas":
                 near, _ = self._looking(crowd, numbers, seen.there)
-                found[visit.index] = near * seen.there * access / self.word.servers
+                found[visit.index] = near * seen.there * access
             elif isinstance(visit.step, Access) and visit.step.releases:
-                found[visit.index] = self._rest_of_burst(visit, seen, access, free) / self.word.servers
+                found[visit.index] = self._rest_of_burst(visit, seen, access, free)
         return found
 
     def hand_over(self, crowd: Crowd, numbers: Numbers) -> Array:
         """Give the time from letting the lock go until the next one has it, where one waits [s]."""
-        access, line = numbers[self.lock.access], self._seen(crowd).in_line
+        return self._handed(crowd, numbers, self._seen(crowd).in_line)
+
+    def _handed(self, crowd: Crowd, numbers: Numbers, line: Array) -> Array:
+        access = numbers[self.lock.access]
         # The laws count the release, which is done while the lock is held.
         match self.lock.kind:
             case "tas":
