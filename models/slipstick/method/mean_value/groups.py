@@ -183,8 +183,8 @@ class _Lattice:
             asked, calls = [], []
             for r, each in enumerate(passed):
                 mine = [visit.index for visit in queue.visits if self.owner[visit.index] == r and each is not None]
-                work = sum((often[i] * each[1].services[i].mean for i in mine if each is not None), np.zeros(1))
-                asked.append(n[r] * work / queue.all_servers(sum(n)))
+                own = {index: often[index] for index in mine}
+                asked.append(np.zeros(1) if each is None else n[r] * Recursion.asked(queue, own, each[1], sum(n)))
                 calls.append(sum((often[i] for i in mine), np.zeros(1)))
             wait = _filled(times, asked, calls)
             if not np.any(wait.real > 0):
