@@ -300,6 +300,8 @@ def _filled(times: Sequence[Array], asked: Sequence[Array], calls: Sequence[Arra
         ends = [t + v * wait for t, v in zip(times, calls, strict=True)]
         use = sum((a / plus(end) for a, end in zip(asked, ends, strict=True)), np.zeros(1))
         slope = sum((a * v / plus(end * end) for a, v, end in zip(asked, calls, ends, strict=True)), np.zeros(1))
+        if not np.any(use.real > 1):
+            break
         more = np.where((use.real > 1) & (slope.real > 0), (use * use - use) / plus(slope), 0.0)
         wait = wait + more
     return wait
