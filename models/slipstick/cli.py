@@ -105,8 +105,8 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
     "methods",
     metavar="METHOD,...",
     default="",
-    help="closed-form, simulation, bounds; of a queueing network exact-mva, convolution, schweitzer, linearizer, "
-    "markov-chain, bounds; several are put side by side. [the best that applies]",
+    help="closed-form, mean-value, simulation, bounds; of a queueing network exact-mva, convolution, schweitzer, "
+    "linearizer, markov-chain, simulation, bounds; several are put side by side. [the best that applies]",
 )
 @click.option("--seed", type=click.IntRange(0), help="Key of the random streams of a simulation. [0]")
 @click.option("--precision", metavar="PART", help="Half-width of a simulation's interval, such as 1%. [2%]")

@@ -129,14 +129,14 @@ def test_a_saturated_point_fails_alone(tmp_path: Path, capsys: pytest.CaptureFix
             STUDY.replace("method: schweitzer", "method: bounds"),
             (
                 "6:27: method: no method 'bounds' answers for central-server at many points; known: best, exact-mva, "
-                "convolution, schweitzer, linearizer, markov-chain"
+                "convolution, schweitzer, linearizer, markov-chain, simulation"
             ),
         ),
         (
             STUDY + "vary: {method: [exact-mva, closed-form]}\n",
             (
                 "7:28: method: no method 'closed-form' answers for central-server at many points; known: best, exact-mva, "
-                "convolution, schweitzer, linearizer, markov-chain"
+                "convolution, schweitzer, linearizer, markov-chain, simulation"
             ),
         ),
         (

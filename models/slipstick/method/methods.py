@@ -83,9 +83,15 @@ def _mean_value(model: Model, _: Parameters, __: Trial) -> Form:
 
 def _simulation(model: Model, _: Parameters, trial: Trial) -> Form:
     """Give the form that runs a model event by event; the simulator is imported when it is asked for."""
-    from slipstick.method.simulated import SimulationForm
+    from slipstick.method.simulated import simulation_of
 
-    return SimulationForm(model, trial)
+    return simulation_of(model, trial)
+
+
+def _network_simulation(model: QueueingNetwork, _: Parameters, trial: Trial) -> Form:
+    from slipstick.method.network_simulation import simulation_of
+
+    return simulation_of(model, trial)
 
 
 def _network(solver: str) -> Callable[[QueueingNetwork, Parameters, Trial], Form]:
@@ -117,6 +123,7 @@ METHODS: tuple[Method, ...] = (
     Method(SCHWEITZER, NETWORK, _network(SCHWEITZER)),
     Method(LINEARIZER, NETWORK, _network(LINEARIZER)),
     Method(MARKOV_CHAIN, NETWORK, _network(MARKOV_CHAIN)),
+    Method(SIMULATION, NETWORK, _network_simulation),
     Method(BOUNDS, NETWORK, answers=_network_bounds),
 )
 """Every method. The first of a kind is its default; a new method is one line here."""

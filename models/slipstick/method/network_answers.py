@@ -11,12 +11,13 @@ from slipstick.method.network_arrays import Arrays, Compiled
 from slipstick.queueing.bounds import saturation_population
 from slipstick.queueing.network import Network, Solution
 
-__all__ = ["account", "constants", "notes_of", "quantiles"]
+__all__ = ["QUANTILES", "THINK", "account", "assumed", "constants", "notes_of", "quantiles"]
 
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
 """The quantiles of response time that answers give where they have a closed form."""
 
 THINK = "think"
+"""What the account books thinking to."""
 
 
 def account(compiled: Compiled, arrays: Arrays, columns: Mapping[str, float]) -> dict[str, float]:
@@ -138,10 +139,19 @@ def notes_of(compiled: Compiled, solution: Solution) -> tuple[str, ...]:
     """Say which variant solved, when it stopped, how far it usually is off, and what was read into the network."""
     steps = f"; {solution.rule}, {solution.iterations} iterations" if solution.rule else ""
     error = f"; usual error: {solution.usual_error}" if solution.usual_error else ""
-    assumed = [
+    return (f"{solution.method}{steps}{error}", *solution.notes, *assumed(compiled))
+
+
+def assumed(compiled: Compiled) -> tuple[str, ...]:
+    """Say what was read into a network that does not say it.
+
+    Parameters
+    ----------
+    compiled : the network
+    """
+    return tuple(
         f"{name} is first come first served: the demands of several classes there are taken as visits of one service "
         "time; give service and visits to say otherwise"
         for name, station in compiled.model.stations.items()
         if station.discipline == "fcfs" and len(station.demand) > 1
-    ]
-    return (f"{solution.method}{steps}{error}", *solution.notes, *assumed)
+    )

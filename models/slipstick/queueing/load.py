@@ -9,7 +9,7 @@ import numpy as np
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.queueing.network import Array, Network, Solution
 
-__all__ = ["Closed", "check_product_form", "closed_part", "open_load", "settle", "speeds"]
+__all__ = ["Closed", "check_product_form", "closed_part", "open_load", "settle", "speeds", "why_no_product_form"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +82,11 @@ def check_product_form(network: Network) -> None:
             raise ModelError(
                 f"{name} {why}, so there is no product form; ask for schweitzer, linearizer, markov-chain or simulation"
             )
+
+
+def why_no_product_form(network: Network, station: int) -> str:
+    """Say what keeps a station from having a product form; nothing if it has one."""
+    return network.without_product_form[station]
 
 
 def closed_part(network: Network) -> Closed:
