@@ -101,6 +101,13 @@ def test_a_busy_bus_is_seen_by_the_simulation_only() -> None:
     assert said.findings == ()
 
 
+def test_a_promise_is_held_against_what_leaves_nothing_out_only() -> None:
+    promised = by("mean-value", 13.0, promise=0.1)
+    words = "mean-value is 30 % above closed-form; it promises about 10 %"
+    assert agreement("m", [by("closed-form", 10.0), promised]).verdicts == (words,)
+    assert agreement("m", [by("closed-form", 10.0, exact=True), promised]).findings == (words,)
+
+
 def of_network(method: str, values: dict[str, Value], **more: object) -> Answer:
     return Answer("n", method, values, **more)  # type: ignore[arg-type]
 

@@ -11,7 +11,7 @@ from scipy import stats
 from slipstick.method.mean_value import MeanValue
 from slipstick.method.mean_value.spans import Span
 from slipstick.method.mean_value.waves import Wave
-from slipstick.model.activity import Activity, barrier, delay, fork, hold, repeat, service
+from slipstick.model.activity import Activity, barrier, delay, fork, hold, parallel, pipeline, repeat, serial, service
 from slipstick.model.system import Lock, Meeting, Resource, Station, closed, meeting
 
 ONE = np.ones(1)
@@ -164,3 +164,19 @@ def test_processors_as_resources() -> None:
     assert set(answer.account) == {"busy", "wait:own", "wait:other"}
     assert answer.account["wait:other"] > answer.account["wait:own"] > 0
     assert form.times({"population.processors": 1.0})[0] == pytest.approx(5.0)
+
+
+def test_one_alone_asks_processors_outside() -> None:
+    # Its own processor is not busy with what others do for it.
+    assert time_of(service("own", 1.0, name="a") >> service("other", 5.0, name="b"), 1) == pytest.approx(6.0)
+    stages = [serial(service("own", 1.0, name="send")), parallel(service("each-other", 3.0, name="serve"))]
+    assert time_of(pipeline(stages, 5), 1) == pytest.approx(8.0)
+
+
+def test_branches_that_come_back_to_one_station_wait_for_its_last_services() -> None:
+    # Both ask by turns at 0 and 1, come back at 5, and one waits for the other's 3.
+    def branch(name: str) -> Activity:
+        there, back = (service("bus", time, name=f"{name}{time:g}") for time in (1.0, 3.0))
+        return there >> delay(4.0, name=f"{name}.away") >> back
+
+    assert time_of(fork(branch("a"), branch("b")), 1) == pytest.approx(11.0)

@@ -32,6 +32,9 @@ def fork_time(made: Pass, branches: Sequence[Node]) -> Span:
         servers = resource.servers if isinstance(resource, Station) else 1
         if len(users) > servers:
             found = _longer(found, _burst(made, users, name, servers))
+            if any(len(_places(branch, name)) > 1 for branch in users):
+                # What is between two visits of a branch is passed before its last.
+                found = _longer(found, _last_burst(made, users, name, servers))
     return found
 
 
@@ -77,6 +80,31 @@ def _burst(made: Pass, branches: Sequence[Node], name: str, servers: int) -> Spa
     )
 
 
+def _last_burst(made: Pass, branches: Sequence[Node], name: str, servers: int) -> Span:
+    """Give the time until all are done, if each but for its last visit to a resource is on its own."""
+    visits, heads, tails = [], [], []
+    for branch in branches:
+        parts, last = _parts(branch), _places(branch, name)[-1]
+        visits.append([visit for visit in inside(parts[last]) if visit.queue == name])
+        heads.append(one_after_the_other([made.span(part) for part in parts[:last]]).mean)
+        tails.append(one_after_the_other([made.span(part) for part in parts[last + 1 :]]).mean)
+    often = [frequencies(branch, made.numbers) for branch in branches]
+    works = [
+        one_after_the_other([rounds(count[v.index], made.services[v.index]) for v in here])
+        for here, count in zip(visits, often, strict=True)
+    ]
+    last_served, behind, spread = _served(works, servers)
+    if made.frozen is not None:
+        behind = behind.real * made.factor(label_of(visits[0][0]))
+    wait = first_largest([made.wait(visit).mean for here in visits for visit in here])
+    constant = all(work.kind == "constant" for work in works)
+    return Span(
+        _smallest(heads) + wait + behind + last_served.mean + _smallest(tails),
+        spread,
+        "constant" if constant else "general",
+    )
+
+
 def _served(works: Sequence[Span], servers: int) -> tuple[Span, Array, Array]:
     """Give the last service of a burst, how long it waits for the others, and the variance of all together."""
     count = len(works)
@@ -94,11 +122,19 @@ def _smallest(values: Sequence[Array]) -> Array:
 
 def _ends(made: Pass, branch: Node, name: str) -> tuple[Array, Array]:
     """Give the mean times before a branch first comes to a queue, and after it leaves it last."""
-    parts = branch.parts if isinstance(branch, Series) else (branch,)
-    at = [index for index, part in enumerate(parts) if _uses(part, name)]
+    parts, at = _parts(branch), _places(branch, name)
     head = one_after_the_other([made.span(part) for part in parts[: at[0]]])
     tail = one_after_the_other([made.span(part) for part in parts[at[-1] + 1 :]])
     return head.mean, tail.mean
+
+
+def _parts(branch: Node) -> Sequence[Node]:
+    return branch.parts if isinstance(branch, Series) else (branch,)
+
+
+def _places(branch: Node, name: str) -> list[int]:
+    """Number the parts of a branch that come to a queue."""
+    return [index for index, part in enumerate(_parts(branch)) if _uses(part, name)]
 
 
 def _uses(node: Node, name: str) -> bool:

@@ -183,8 +183,8 @@ class _Lattice:
             asked, calls = [], []
             for r, each in enumerate(passed):
                 mine = [visit.index for visit in queue.visits if self.owner[visit.index] == r and each is not None]
-                work = sum((often[i] * each[1].services[i].mean for i in mine if each is not None), np.zeros(1))
-                asked.append(n[r] * work / queue.all_servers(sum(n)))
+                own = {index: often[index] for index in mine}
+                asked.append(np.zeros(1) if each is None else n[r] * Recursion.asked(queue, own, each[1], sum(n)))
                 calls.append(sum((often[i] for i in mine), np.zeros(1)))
             wait = _filled(times, asked, calls)
             if not np.any(wait.real > 0):
@@ -300,6 +300,8 @@ def _filled(times: Sequence[Array], asked: Sequence[Array], calls: Sequence[Arra
         ends = [t + v * wait for t, v in zip(times, calls, strict=True)]
         use = sum((a / plus(end) for a, end in zip(asked, ends, strict=True)), np.zeros(1))
         slope = sum((a * v / plus(end * end) for a, v, end in zip(asked, calls, ends, strict=True)), np.zeros(1))
+        if not np.any(use.real > 1):
+            break
         more = np.where((use.real > 1) & (slope.real > 0), (use * use - use) / plus(slope), 0.0)
         wait = wait + more
     return wait

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from slipstick.method.mean_value.tree import Access, Grown, Visit, width
 from slipstick.model.system import Lock, Model, Station, is_processor
 
-__all__ = ["PROCESSORS", "Queue", "label_of", "queues_of", "weight"]
+__all__ = ["AWAY", "PROCESSORS", "Queue", "label_of", "queues_of", "weight"]
 
 PROCESSORS = "own"
 """The queue of all processors, each a station of its own; answers call it so."""
 
-_AWAY = ("other", "each-other")
+AWAY = ("other", "each-other")
+"""Processors that are not the asker's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +85,9 @@ def weight(visit: Visit, other: Visit, others: float) -> float:
         return 1.0
     asked, by = visit.queue, other.queue
     if asked == "own":
-        return 0.0 if by == "own" else 1 / others if by in _AWAY else 1 / (others + 1)
-    if asked in _AWAY:
+        return 0.0 if by == "own" else 1 / others if by in AWAY else 1 / (others + 1)
+    if asked in AWAY:
         if by == "own":
             return 1 / others
-        return (others - 1) / others**2 if by in _AWAY else 1 / (others + 1)
-    return float(asked == by) if by not in ("own", *_AWAY) else 1 / (others + 1)
+        return (others - 1) / others**2 if by in AWAY else 1 / (others + 1)
+    return float(asked == by) if by not in ("own", *AWAY) else 1 / (others + 1)

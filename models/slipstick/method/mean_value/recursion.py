@@ -12,7 +12,7 @@ from slipstick.method.mean_value.crowd import Because, Crowd, Views
 from slipstick.method.mean_value.longest import first_largest
 from slipstick.method.mean_value.numbers import Numbers, lock_numbers, numbers_of
 from slipstick.method.mean_value.passes import Found, Pass
-from slipstick.method.mean_value.queues import PROCESSORS, Queue, queues_of
+from slipstick.method.mean_value.queues import AWAY, PROCESSORS, Queue, queues_of
 from slipstick.method.mean_value.sections import cycle_time
 from slipstick.method.mean_value.spans import NO_WAIT, Array, Span, plus
 from slipstick.method.mean_value.spins import Load, Spinners
@@ -136,7 +136,7 @@ class Recursion:
     def work(self, numbers: Numbers, state: State) -> list[Array]:
         """Add up what a cycle asks of each queue, for each of its servers [s]."""
         often = self.grown.frequencies(numbers)
-        return [self._work(queue, often, state.found, state.processors) for queue in self.queues]
+        return [self.asked(queue, often, state.found, state.processors) for queue in self.queues]
 
     @property
     def in_step(self) -> bool:
@@ -148,16 +148,17 @@ class Recursion:
         return not random and not any(queue.sharing or queue.name == PROCESSORS for queue in self.queues)
 
     @staticmethod
-    def _work(queue: Queue, often: Mapping[int, Array], found: Found, n: int) -> Array:
-        asked = sum(
-            (often[v.index] * found.services[v.index].mean for v in queue.visits if v.index in often), np.zeros(1)
-        )
+    def asked(queue: Queue, often: Mapping[int, Array], found: Found, n: int) -> Array:
+        """Add up what a cycle asks of a queue, for each of its servers [s]."""
+        # One alone asks processors outside the population.
+        counted = [v for v in queue.visits if v.index in often and not (n == 1 and v.queue in AWAY)]
+        asked = sum((often[v.index] * found.services[v.index].mean for v in counted), np.zeros(1))
         each: Array = asked / queue.all_servers(n)
         return each
 
     def _at_least_work(self, n: int, time: Span, often: Mapping[int, Array], found: Found) -> Span:
         """Let no queue be busy for more than all of the time: what a cycle is short of is waited there."""
-        least = [time.mean, *(n * self._work(queue, often, found, n) for queue in self.queues)]
+        least = [time.mean, *(n * self.asked(queue, often, found, n) for queue in self.queues)]
         best = first_largest(least)
         taken = time.mean.real >= best.real
         for queue, each in zip(self.queues, least[1:], strict=True):
