@@ -345,4 +345,4 @@ def test_bounds_enclose_and_nobody_is_lost(demands: list[float], size: int, thin
 
 
 def test_every_method_of_networks_is_in_the_table() -> None:
-    assert [each.name for each in methods_for("queueing-network")] == ["best", *ALL, "bounds"]
+    assert [each.name for each in methods_for("queueing-network")] == ["best", *ALL, "simulation", "bounds"]
