@@ -346,3 +346,13 @@ def test_bounds_enclose_and_nobody_is_lost(demands: list[float], size: int, thin
 
 def test_every_method_of_networks_is_in_the_table() -> None:
     assert [each.name for each in methods_for("queueing-network")] == ["best", *ALL, "simulation", "bounds"]
+
+
+def test_more_may_come_than_can_be_served_where_the_others_are_lost() -> None:
+    """M/M/1/K at load a: P(n) = a^n / sum."""
+    load, most = 1.5, 3
+    chances = [load**n / sum(load**k for k in range(most + 1)) for n in range(most + 1)]
+    for classes in ({"jobs": arrivals(load)}, {"jobs": arrivals(load), "batch": customers(1, think_time=1.0)}):
+        service = {"jobs": 1.0} if len(classes) == 1 else {"jobs": 1.0, "batch": 0.0}
+        answer = solve(network(classes, {"cpu": queue(service=service, capacity=most)}))
+        assert answer["loss_probability[jobs,cpu]"] == pytest.approx(chances[-1])
