@@ -99,6 +99,20 @@ def test_constant_times_near_saturation_are_warned_of() -> None:
     assert not any("fall into step" in note for note in notes(delay(99.0, name="think") >> service("bus", 1.0), 8))
 
 
+def test_an_approximate_answer_promises_what_its_notes_say() -> None:
+    def promise(cycle: Activity, **resources: Resource) -> float | None:
+        return MeanValue(closed(cycle, 8, resources=resources)).points({}).answer(0).promise
+
+    assert promise(THINK >> service("bus", 1.0, scv=1.0)) is None
+    assert promise(THINK >> service("bus", 1.0, scv=0.5)) == 0.02
+    locked = THINK >> hold("door", delay(1.0, name="a", scv=0.5))
+    assert promise(locked) == 0.1
+    pause = Parameter("pause", TIME, 1.0)
+    backing_off = Lock("tas", "bus", Parameter("access", TIME, 0.1), "exponential", pause, 8 * pause)
+    assert promise(locked, bus=Station(), door=backing_off) == 0.3
+    assert promise(delay(9.0, name="think") >> service("bus", 1.0)) == 0.4
+
+
 def test_a_population_that_cannot_be_counted_is_refused_by_name() -> None:
     form = MeanValue(closed(THINK >> service("bus", 1.0), 4))
     swept = form.points({"population.processors": np.array([4.0, 2.5, 20_000.0, 0.0])})
@@ -171,29 +185,6 @@ def test_nothing_takes_no_time() -> None:
 def test_a_thousand_processors_take_no_more_than_their_work() -> None:
     model = closed(THINK >> service("bus", 1.0, scv=0.5), 1000)
     assert MeanValue(model).times({})[0] == pytest.approx(1000.0, rel=1e-6)
-
-
-def test_a_lock_of_another_kind_is_refused() -> None:
-    spinning = Lock()
-    object.__setattr__(spinning, "kind", "tas")
-    model = closed(hold("door", delay(1.0, name="a")), 2, resources={"door": spinning})
-    assert MeanValue(model).points({}).answer(0).failed == (
-        "mean-value knows locks that are handed over in the order of asking at no cost, and door is tas; simulate it"
-    )
-
-
-def test_a_population_of_another_kind_is_refused() -> None:
-    model = closed(THINK, 2)
-    object.__setattr__(model, "population", Queue())
-    assert MeanValue(model).points({}).answer(0).failed == (
-        "mean-value knows processors that are alike, arrivals and phases, not queue; simulate them"
-    )
-
-
-class Queue:
-    """A population that no method knows."""
-
-    cycle = THINK
 
 
 def test_a_time_that_is_no_number_is_never_shown() -> None:

@@ -49,4 +49,4 @@ def _uses(recursion: Recursion, state: State, numbers: Numbers) -> dict[str, Use
     often = recursion.grown.frequencies(numbers)
     among = {index: rate * often[index] * wait for index, wait in state.found.among.items()}
     present = {index: each + among.get(index, 0.0) for index, each in crowd.present.items()}
-    return uses(recursion.queues, state.processors, often, rate, crowd.served, present)
+    return uses(recursion.queues, state.processors, often, rate, crowd.served, present, recursion.loads(crowd, numbers))

@@ -53,6 +53,7 @@ class Crowd:
     services : service time at each visit
     crowded : of each queue of several servers, the chance that all are busy [1]
     packed : of each queue, how nearly it never runs empty, so that services begin where others end [1]
+    asking : members who ever join a queue, where that is not all of them [1]
     behind : how many at one visit, the first, wait because of others at another, the second [1]
     """
 
@@ -63,6 +64,7 @@ class Crowd:
     crowded: Mapping[str, Array] = field(default_factory=dict)
     packed: Mapping[str, Array] = field(default_factory=dict)
     behind: Because = field(default_factory=dict)
+    asking: Mapping[str, float] = field(default_factory=dict)
 
     def views(self, queues: Sequence[Queue], often: Mapping[int, Array], means: Mapping[int, Array]) -> Views:
         r"""Give the wait at each visit, as one who arrives finds it.

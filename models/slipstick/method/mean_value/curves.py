@@ -12,7 +12,7 @@ from slipstick.method.mean_value.numbers import Numbers, only
 from slipstick.method.mean_value.recursion import Recursion, State
 from slipstick.method.mean_value.spans import Array
 
-__all__ = ["Stop", "booked", "none_negative", "stops"]
+__all__ = ["Stop", "booked", "distinct", "none_negative", "stops"]
 
 STEP = 1e-20
 """Imaginary step that an account is read from; its square vanishes beside 1."""
@@ -54,7 +54,7 @@ def stops(recursion: Recursion, numbers: Numbers, sizes: Array, points: Array, a
         return
     here = only(numbers, points)
     used = {expr: column for expr, column in here.items() if expr != apart or recursion.reads(apart)}
-    first, rows = _alike(used, len(points))
+    first, rows = distinct(used, len(points))
     each = only(here, first)
     asked = sizes[points]
     wanted = set(asked.tolist())
@@ -64,7 +64,7 @@ def stops(recursion: Recursion, numbers: Numbers, sizes: Array, points: Array, a
             yield Stop(state, each, points[chosen], rows[chosen])
 
 
-def _alike(columns: Mapping[Expr, Array], count: int) -> tuple[Array, Array]:
+def distinct(columns: Mapping[Expr, Array], count: int) -> tuple[Array, Array]:
     """Number the points that are alike: where each kind comes first, and the kind of each point."""
     if not columns:
         return np.zeros(1, dtype=int), np.zeros(count, dtype=int)

@@ -13,8 +13,9 @@ from slipstick.law.account import CYCLE_RATE, EFFICIENCY, PROCESSORS_LOST, SPEED
 from slipstick.method.closed_form import BLOCK
 from slipstick.method.exactness import neglected, sizes
 from slipstick.method.mean_value.closed import solve_closed
+from slipstick.method.mean_value.groups import solve_groups
 from slipstick.method.mean_value.labels import classes_of
-from slipstick.method.mean_value.notes import exact_everywhere, notes_of
+from slipstick.method.mean_value.notes import exact_everywhere, notes_of, promised
 from slipstick.method.mean_value.numbers import Numbers, Quantities
 from slipstick.method.mean_value.open import solve_open
 from slipstick.method.mean_value.outcome import Outcome
@@ -22,7 +23,7 @@ from slipstick.method.mean_value.programs import solve_program
 from slipstick.method.mean_value.spans import Array
 from slipstick.method.points import AGAINST_ONE, unit_of
 from slipstick.model.activity import Step
-from slipstick.model.system import Arrivals, Cyclic, Model, Program
+from slipstick.model.system import Arrivals, Cyclic, Groups, Model, Program
 
 __all__ = ["METHOD", "MeanValue", "MeanValuePoints"]
 
@@ -153,6 +154,7 @@ class MeanValuePoints:
             share=Later(lambda: self._shares(index)),
             gradient=Later(lambda: {"time": self._slopes(index)}),
             exact=exact,
+            promise=None if exact else promised(model, busiest),
             notes=(*notes, AGAINST_ONE) if "speedup" in values else notes,
             point=point,
             given=given,
@@ -183,11 +185,23 @@ class MeanValuePoints:
             for name, seconds in account.items():
                 if name not in model.useful:
                     rates[f"processors_lost[{name}]"] = PROCESSORS_LOST.equation(found.size, seconds, found.time)
-        return {**rates, **used}
+        return {**rates, **self._others, **used}
+
+    @property
+    def _others(self) -> dict[str, Array]:
+        """Give time and cycles of each group, where there are several."""
+        population, rates = self._form.model.population, {}
+        for group in population.groups if isinstance(population, Groups) else ():
+            time, size = self._found.groups[group.name], self._numbers[group.processors]
+            rates[f"time[{group.name}]"] = time
+            rates[f"throughput[{group.name}]"] = np.where(size > 0, CYCLE_RATE.equation(size, time), 0.0)
+        return rates
 
     @cached_property
     def _once(self) -> dict[str, Array]:
         steps: tuple[Step, ...] = self._form.model.steps
+        if isinstance(self._form.model.population, Groups):
+            steps = tuple(step for step in steps if step.name in self._found.booked)
         return {step.name: np.where(np.isnan(self._found.time), np.nan, self._numbers[step.time]) for step in steps}
 
     @cached_property
@@ -236,14 +250,15 @@ class MeanValuePoints:
 
 
 def _solver(model: Model) -> Callable[[Model, Numbers, bool], Outcome]:
-    known = {Cyclic: solve_closed, Arrivals: solve_open, Program: solve_program}
-    found = known.get(type(model.population))
-    if found is None:
-        kind = type(model.population).__name__.lower()
-        raise NoAnswerError(
-            f"mean-value knows processors that are alike, arrivals and phases, not {kind}; simulate them"
-        )
-    return found
+    match model.population:
+        case Cyclic():
+            return solve_closed
+        case Groups():
+            return solve_groups
+        case Arrivals():
+            return solve_open
+        case Program():
+            return solve_program
 
 
 def _unheard_of(model: Model, time: float) -> str:

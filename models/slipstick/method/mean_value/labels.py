@@ -8,7 +8,7 @@ from slipstick.method.closed_form import IDLE, IDLE_PROCESSORS
 from slipstick.method.mean_value.queues import label_of
 from slipstick.method.mean_value.recursion import Recursion
 from slipstick.method.times import BARRIER
-from slipstick.model.activity import Barrier, steps
+from slipstick.model.activity import Barrier, Step, steps
 from slipstick.model.system import Model
 
 __all__ = ["classes_of", "labels_of"]
@@ -17,7 +17,8 @@ __all__ = ["classes_of", "labels_of"]
 def labels_of(recursion: Recursion) -> list[str]:
     """List the labels of a cycle: its steps, in the order written, then its waits, then its barriers."""
     cycle = recursion.cycle
-    names = [step.name for step in recursion.model.steps]
+    mine = {node for node in steps(cycle) if isinstance(node, Step)}
+    names = [step.name for step in recursion.model.steps if step in mine]
     waits = [label_of(visit) for visit in recursion.grown.visits]
     barriers = [f"{BARRIER}:{node.name}" for node in steps(cycle) if isinstance(node, Barrier)]
     return list(dict.fromkeys([*names, *waits, *barriers]))

@@ -9,10 +9,10 @@ import numpy as np
 from slipstick.expression.nodes import Expr, parameters
 from slipstick.expression.tape import Tape
 from slipstick.method.mean_value.spans import Array
-from slipstick.model.activity import Activity, Barrier, Choice, Pipeline, Repeat, Step, steps
-from slipstick.model.system import Arrivals, Cyclic, Meeting, Model, Program
+from slipstick.model.activity import Activity, Barrier, Choice, Hold, Pipeline, Repeat, Step, steps
+from slipstick.model.system import Arrivals, Cyclic, Groups, Lock, Meeting, Model, Program
 
-__all__ = ["Numbers", "Quantities", "crowd_sizes", "numbers_of", "only"]
+__all__ = ["Numbers", "Quantities", "crowd_sizes", "lock_numbers", "numbers_of", "only"]
 
 Numbers = Mapping[Expr, Array]
 Values = Mapping[str, "Array | float"]
@@ -70,6 +70,8 @@ def crowd_sizes(model: Model) -> tuple[Expr, ...]:
     match model.population:
         case Cyclic(processors):
             return (processors,)
+        case Groups(groups):
+            return tuple(group.processors for group in groups)
         case Program(phases):
             return tuple(phase.processors for phase in phases)
         case _:
@@ -85,6 +87,8 @@ def _expressions(model: Model) -> Iterator[Expr]:
     match model.population:
         case Cyclic(processors):
             yield processors
+        case Groups(groups):
+            yield from (group.processors for group in groups)
         case Arrivals(rate):
             yield rate
         case Program(phases):
@@ -92,6 +96,7 @@ def _expressions(model: Model) -> Iterator[Expr]:
                 yield from (phase.repeat, phase.processors)
     for body in model.bodies:
         yield from numbers_of(body)
+        yield from lock_numbers(body, model)
         for node in steps(body):
             if isinstance(node, Barrier):
                 meeting = model.resources[node.name]
@@ -111,3 +116,12 @@ def numbers_of(activity: Activity) -> Iterator[Expr]:
                 yield count
             case Pipeline(_, items):
                 yield items
+
+
+def lock_numbers(activity: Activity, model: Model) -> Iterator[Expr]:
+    """Yield every expression of the locks that an activity takes."""
+    for node in steps(activity):
+        if isinstance(node, Hold):
+            lock = model.resources[node.lock]
+            assert isinstance(lock, Lock)
+            yield from (lock.access, lock.base, lock.most)

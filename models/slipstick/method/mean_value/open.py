@@ -204,6 +204,11 @@ def _check(model: Model, recursion: Recursion) -> None:
         raise NoAnswerError(
             f"the askers of {model.name} ask processors, but bring none along; mean-value needs a station of its own for that"
         )
+    if recursion.spinners:
+        names = ", ".join(each.queue.name for each in recursion.spinners)
+        raise NoAnswerError(
+            f"arrivals may be any number, and so may those who spin at {names}; mean-value has no answer, simulation may"
+        )
 
 
 def _from_within(recursion: Recursion) -> list[Queue]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from slipstick.method.mean_value.queues import Queue
 from slipstick.method.mean_value.spans import Array, plus
+from slipstick.method.mean_value.spins import Load
 
 __all__ = ["Outcome", "Use", "uses"]
 
@@ -42,6 +43,7 @@ class Outcome:
     booked : seconds of one processor by step, wait or other label
     uses : of each queue by name
     wrong : why a point has no answer, by its number
+    groups : time of each group's cycle by name, where there are several [s]
     """
 
     time: Array
@@ -49,9 +51,17 @@ class Outcome:
     booked: dict[str, Array] = field(default_factory=dict)
     uses: dict[str, Use] = field(default_factory=dict)
     wrong: dict[int, str] = field(default_factory=dict)
+    groups: dict[str, Array] = field(default_factory=dict)
 
     @classmethod
-    def blank(cls, size: Array, labels: Iterable[str], queues: Iterable[str], wrong: Mapping[int, str]) -> Outcome:
+    def blank(
+        cls,
+        size: Array,
+        labels: Iterable[str],
+        queues: Iterable[str],
+        wrong: Mapping[int, str],
+        groups: Iterable[str] = (),
+    ) -> Outcome:
         """Make an outcome in which nothing is known yet."""
 
         def unknown() -> Array:
@@ -63,6 +73,7 @@ class Outcome:
             {label: unknown() for label in labels},
             {name: Use(unknown(), unknown(), unknown(), unknown()) for name in queues},
             dict(wrong),
+            {name: unknown() for name in groups},
         )
 
     def put(
@@ -84,6 +95,7 @@ def uses(
     rate: Array,
     served: Mapping[int, Array],
     present: Mapping[int, Array],
+    loads: Mapping[str, Load] | None = None,
 ) -> dict[str, Use]:
     """Add the visits of each queue up.
 
@@ -94,6 +106,7 @@ def uses(
     often : visits in a cycle [1]
     rate : cycles of all in a second [1/s]
     served, present : at each visit [1]
+    loads : what spinning adds, by station
     """
     found = {}
     for queue in queues:
@@ -102,7 +115,9 @@ def uses(
         )
         servers = queue.all_servers(processors)
         copies = servers / queue.servers
-        found[queue.name] = Use(busy / servers, there / copies, rate * calls, (there - busy) / plus(rate * calls))
+        more = (loads or {}).get(queue.name, Load.none())
+        busy, there, passing = busy + more.busy, there + more.present, rate * calls + more.calls
+        found[queue.name] = Use(busy / servers, there / copies, passing, (there - busy) / plus(passing))
     return found
 
 

@@ -12,7 +12,19 @@ from slipstick.method.mean_value.lines import line_time
 from slipstick.method.mean_value.numbers import Numbers
 from slipstick.method.mean_value.queues import label_of
 from slipstick.method.mean_value.spans import NO_WAIT, Array, Span, either, one_after_the_other, rounds
-from slipstick.method.mean_value.tree import Leaf, Line, Locked, Node, Options, Parallel, Rounds, Series, Visit
+from slipstick.method.mean_value.tree import (
+    Access,
+    Leaf,
+    Line,
+    Locked,
+    Node,
+    Options,
+    Parallel,
+    Rounds,
+    Series,
+    Visit,
+    mean_of,
+)
 from slipstick.model.activity import Step
 from slipstick.model.system import Model
 
@@ -87,8 +99,8 @@ class Pass:
                 return line_time(self, node)
         raise TypeError(type(node))
 
-    def _service(self, step: Step) -> Span:
-        mean = self.numbers[step.time] * self.factor(step.name)
+    def _service(self, step: Step | Access) -> Span:
+        mean = mean_of(step, self.numbers) * self.factor(step.name)
         kind = {0.0: "constant", 1.0: "exponential"}.get(step.scv, "general")
         return Span(mean, step.scv * mean * mean, kind)
 

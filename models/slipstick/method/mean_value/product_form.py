@@ -14,9 +14,9 @@ from slipstick.method.mean_value.passes import Found, Pass
 from slipstick.method.mean_value.queues import Queue
 from slipstick.method.mean_value.recursion import Recursion, State
 from slipstick.method.mean_value.spans import Array, Span, plus
-from slipstick.method.mean_value.tree import Grown, Leaf, Locked, Node, Options, Rounds, Series
+from slipstick.method.mean_value.tree import SPINNING, Access, Grown, Leaf, Locked, Node, Options, Rounds, Series
 from slipstick.model.activity import Step
-from slipstick.model.system import Model, Station
+from slipstick.model.system import Lock, Model, Station
 
 __all__ = ["has_product_form", "solved"]
 
@@ -33,6 +33,9 @@ def has_product_form(model: Model, grown: Grown, queues: Sequence[Queue]) -> boo
         return False
     for queue in queues:
         if not (queue.lock or isinstance(model.resources.get(queue.name), Station)):
+            return False
+        lock = model.resources.get(queue.name)
+        if isinstance(lock, Lock) and lock.kind in SPINNING:
             return False
         steps = _held(grown.root, queue.name) if queue.lock else [v.step for v in queue.visits if v.step is not None]
         alike = all(step.scv == 1.0 and step.time == steps[0].time for step in steps)
@@ -56,7 +59,7 @@ def _plain(node: Node) -> bool:
     return False
 
 
-def _held(node: Node, lock: str) -> list[Step]:
+def _held(node: Node, lock: str) -> list[Step | Access]:
     """List the steps that are done under a lock."""
     match node:
         case Series(parts):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from slipstick.errors import NoAnswerError
-from slipstick.method.mean_value.tree import Grown, Visit, width
+from slipstick.method.mean_value.tree import Access, Grown, Visit, width
 from slipstick.model.system import Lock, Model, Station, is_processor
 
 __all__ = ["PROCESSORS", "Queue", "label_of", "queues_of", "weight"]
@@ -55,12 +54,7 @@ def _queue(model: Model, name: str, visits: tuple[Visit, ...]) -> Queue:
     match model.resources.get(name):
         case Station(servers, discipline):
             return Queue(name, visits, servers, discipline == "ps")
-        case Lock(kind):
-            if kind != "fifo":
-                raise NoAnswerError(
-                    f"mean-value knows locks that are handed over in the order of asking at no cost, and {name} is {kind}; "
-                    "simulate it"
-                )
+        case Lock():
             return Queue(name, visits, lock=True)
         case _:
             return Queue(name, visits)
@@ -68,6 +62,8 @@ def _queue(model: Model, name: str, visits: tuple[Visit, ...]) -> Queue:
 
 def label_of(visit: Visit) -> str:
     """Say what waiting at a visit is booked to."""
+    if isinstance(visit.step, Access):
+        return visit.step.name
     return f"wait:{visit.queue}" if visit.step is not None else f"lock:{visit.queue}"
 
 

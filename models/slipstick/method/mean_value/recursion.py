@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,16 +10,17 @@ import numpy as np
 from slipstick.expression.nodes import Expr
 from slipstick.method.mean_value.crowd import Because, Crowd, Views
 from slipstick.method.mean_value.longest import first_largest
-from slipstick.method.mean_value.numbers import Numbers, numbers_of
+from slipstick.method.mean_value.numbers import Numbers, lock_numbers, numbers_of
 from slipstick.method.mean_value.passes import Found, Pass
 from slipstick.method.mean_value.queues import PROCESSORS, Queue, queues_of
 from slipstick.method.mean_value.sections import cycle_time
-from slipstick.method.mean_value.spans import Array, Span, plus
-from slipstick.method.mean_value.tree import grow
+from slipstick.method.mean_value.spans import NO_WAIT, Array, Span, plus
+from slipstick.method.mean_value.spins import Load, Spinners
+from slipstick.method.mean_value.tree import Grown, Visit, grow, mean_of
 from slipstick.model.activity import Activity, Choice, Step, steps
 from slipstick.model.system import Model
 
-__all__ = ["Recursion", "State"]
+__all__ = ["Recursion", "State", "all_busy", "packed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +53,19 @@ class Recursion:
     ----------
     model : the system
     cycle : what each processor does
+    grown : its tree, where it is one of several
+    queues : of all trees then
 
     Source: Reiser and Lavenberg, J. ACM 27(2), 1980, 313-322; Reiser, IBM J. Res. Dev. 23(4), 1979 (residual times).
     """
 
-    def __init__(self, model: Model, cycle: Activity) -> None:
-        self.model, self.cycle, self.grown = model, cycle, grow(cycle)
-        self.queues = queues_of(model, self.grown)
-        self._read = frozenset(numbers_of(cycle))
+    def __init__(
+        self, model: Model, cycle: Activity, grown: Grown | None = None, queues: Sequence[Queue] | None = None
+    ) -> None:
+        self.model, self.cycle, self.grown = model, cycle, grown or grow(cycle, model)
+        self.queues = queues_of(model, self.grown) if queues is None else tuple(queues)
+        self.spinners = Spinners.of(model, self.queues)
+        self._read = frozenset((*numbers_of(cycle), *lock_numbers(cycle, model)))
 
     def reads(self, expr: Expr) -> bool:
         """Say whether an expression is one of the numbers of the cycle."""
@@ -68,14 +74,57 @@ class Recursion:
     def states(self, numbers: Numbers, most: int) -> Iterator[State]:
         """Yield the state with 1, 2, ... processors."""
         often = self.grown.frequencies(numbers)
-        means = {each.index: numbers[each.step.time] for each in self.grown.visits if each.step is not None}
-        crowd = Crowd()
+        means, free, crowd = self.means(numbers), self.free(numbers), Crowd()
         for n in range(1, most + 1):
             views = Views({}, {}) if self.in_step else crowd.views(self.queues, often, means)
-            here = Pass(self.model, numbers, n, views.waits)
-            time = self._at_least_work(n, cycle_time(here, self.grown.root), often, here.found)
+            here = Pass(self.model, numbers, n, self.spun(views.waits, crowd, numbers, free))
+            passed = cycle_time(here, self.grown.root)
+            self.hand_over(here.found, crowd, numbers)
+            time = self._at_least_work(n, passed, often, here.found)
             crowd = self._crowd(n, time, often, here.found, views.because)
             yield State(n, time, here.found, crowd)
+
+    def means(self, numbers: Numbers) -> dict[int, Array]:
+        """Give the own service time at each visit of a station [s]."""
+        return {each.index: mean_of(each.step, numbers) for each in self.grown.visits if each.step is not None}
+
+    def free(self, numbers: Numbers) -> dict[int, Span]:
+        """Give the service at each visit with nobody in the way, where spinners have to know."""
+        if not self.spinners:
+            return {}
+        alone = Pass(self.model, numbers, 1, {})
+        cycle_time(alone, self.grown.root)
+        return alone.found.services
+
+    def spun(
+        self, waits: Mapping[int, Span], crowd: Crowd, numbers: Numbers, free: Mapping[int, Span]
+    ) -> dict[int, Span]:
+        """Add to the waits what spinning does."""
+        found = dict(waits)
+        if crowd.others:
+            for each in self.spinners:
+                for index, more in each.waits(crowd, numbers, free).items():
+                    wait = found.get(index, NO_WAIT)
+                    found[index] = Span(wait.mean + more, wait.variance + more * more)
+        return found
+
+    def loads(self, crowd: Crowd, numbers: Numbers) -> dict[str, Load]:
+        """Give what spinning does to each station that holds a word."""
+        found: dict[str, Load] = {}
+        for each in self.spinners:
+            if each.word is not None:
+                load, before = each.load(crowd, numbers), found.get(each.word.name, Load.none())
+                found[each.word.name] = before.beside(load)
+        return found
+
+    def hand_over(self, found: Found, crowd: Crowd, numbers: Numbers) -> None:
+        """Let each spin lock be taken for as long as its hand-over lasts, too."""
+        if crowd.others:
+            for each in self.spinners:
+                more = each.chance(crowd) * each.hand_over(crowd, numbers)
+                for index in (visit.index for visit in each.queue.visits if visit.index in found.services):
+                    held = found.services[index]
+                    found.services[index] = Span(held.mean + more, held.variance)
 
     def account(self, state: State, numbers: Numbers, labels: Mapping[str, Array]) -> Span:
         """Go through the tree once more, with what is booked to each label scaled by a factor."""
@@ -93,12 +142,16 @@ class Recursion:
     def in_step(self) -> bool:
         """Say whether constant times keep all in step, so that only the busiest queue is ever waited at."""
         nodes = list(steps(self.cycle))
-        random = any(isinstance(node, Choice) or (isinstance(node, Step) and node.scv > 0) for node in nodes)
+        random = bool(self.spinners) or any(
+            isinstance(node, Choice) or (isinstance(node, Step) and node.scv > 0) for node in nodes
+        )
         return not random and not any(queue.sharing or queue.name == PROCESSORS for queue in self.queues)
 
     @staticmethod
     def _work(queue: Queue, often: Mapping[int, Array], found: Found, n: int) -> Array:
-        asked = sum((often[v.index] * found.services[v.index].mean for v in queue.visits), np.zeros(1))
+        asked = sum(
+            (often[v.index] * found.services[v.index].mean for v in queue.visits if v.index in often), np.zeros(1)
+        )
         each: Array = asked / queue.all_servers(n)
         return each
 
@@ -134,13 +187,13 @@ class Recursion:
             present=present,
             served=served,
             services=found.services,
-            crowded={q.name: _all_busy(q, n, served, present) for q in self.queues if q.servers > 1},
-            packed={q.name: _packed(q, n, time, often, served, found) for q in self.queues},
+            crowded={q.name: all_busy(q, n, served, present) for q in self.queues if q.servers > 1},
+            packed={q.name: packed(q, q.visits, n, time, often, served, found) for q in self.queues},
             behind={(a, b): rate * often[a] * each for (a, b), each in because.items()},
         )
 
 
-def _all_busy(queue: Queue, n: int, served: Mapping[int, Array], present: Mapping[int, Array]) -> Array:
+def all_busy(queue: Queue, n: int, served: Mapping[int, Array], present: Mapping[int, Array]) -> Array:
     """Give the chance that all servers are busy, if the rest of the cycle is a delay.
 
     Of n customers, or as many requests of theirs, j are there with weight n! / (n - j)! (s / z)^j / prod min(i, c), where s is the work of a
@@ -158,8 +211,14 @@ def _all_busy(queue: Queue, n: int, served: Mapping[int, Array], present: Mappin
     return chance
 
 
-def _packed(
-    queue: Queue, n: int, time: Span, often: Mapping[int, Array], served: Mapping[int, Array], found: Found
+def packed(
+    queue: Queue,
+    visits: Sequence[Visit],
+    n: int,
+    time: Span,
+    often: Mapping[int, Array],
+    served: Mapping[int, Array],
+    found: Found,
 ) -> Array:
     """Say how nearly a queue never runs empty: U^((n + 1) (2 - z) / 2), z the scv of the rest of the cycle.
 
@@ -167,7 +226,7 @@ def _packed(
     """
     busy = sum((served[visit.index] for visit in queue.visits), np.zeros(1)) / queue.all_servers(n)
     mean, variance = time.mean, time.variance
-    for visit in queue.visits:
+    for visit in visits:
         service, wait = found.services[visit.index], found.waits[visit.index]
         mean = mean - often[visit.index] * (service.mean + wait.mean)
         variance = variance - often[visit.index] * (service.variance + wait.variance)

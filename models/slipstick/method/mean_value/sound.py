@@ -9,8 +9,8 @@ import numpy as np
 from slipstick.expression.nodes import Expr
 from slipstick.method.mean_value.numbers import Numbers
 from slipstick.method.mean_value.spans import Array
-from slipstick.model.activity import Barrier, Choice, Pipeline, Repeat, Step, steps
-from slipstick.model.system import Meeting, Model
+from slipstick.model.activity import Barrier, Choice, Hold, Pipeline, Repeat, Step, steps
+from slipstick.model.system import Lock, Meeting, Model
 
 __all__ = ["MOST", "counted", "unsound"]
 
@@ -18,12 +18,12 @@ MOST = 10_000
 """Processors that are counted one by one."""
 
 
-def counted(sizes: Array, what: str) -> dict[int, str]:
+def counted(sizes: Array, what: str, least: int = 1) -> dict[int, str]:
     """Say at which points a number of processors cannot be counted up to."""
     values = sizes.real
-    bad = ~((values >= 1) & (values <= MOST) & (np.abs(values - np.rint(values)) <= 1e-9))
+    bad = ~((values >= least) & (values <= MOST) & (np.abs(values - np.rint(values)) <= 1e-9))
     return {
-        int(point): f"mean-value counts processors one by one: {what} must be a whole number from 1 to {MOST}, "
+        int(point): f"mean-value counts processors one by one: {what} must be a whole number from {least} to {MOST}, "
         f"got {values[point]:g}"
         for point in np.flatnonzero(bad)
     }
@@ -68,5 +68,10 @@ def _ranges(model: Model) -> Iterator[tuple[str, Expr, float]]:
                     meeting = model.resources[name]
                     assert isinstance(meeting, Meeting)
                     yield f"the cost of barrier {name}", meeting.cost, 1e150
+                case Hold(name):
+                    lock = model.resources[name]
+                    assert isinstance(lock, Lock)
+                    yield f"an access to the word of lock {name}", lock.access, 1e150
+                    yield f"the back-off of lock {name}", lock.base, 1e150
                 case Pipeline(_, items, name):
                     yield f"the number of items of {name}", items, 2.0**53

@@ -22,8 +22,11 @@ from slipstick.model.activity import (
     Then,
     steps,
 )
+from slipstick.model.system import Lock, Model
 
 __all__ = [
+    "SPINNING",
+    "Access",
     "Grown",
     "Leaf",
     "Line",
@@ -37,8 +40,37 @@ __all__ = [
     "Visit",
     "frequencies",
     "grow",
+    "grow_side_by_side",
     "inside",
+    "mean_of",
 ]
+
+
+SPINNING = ("tas", "ttas", "ticket")
+"""Locks whose waiters look at one word again and again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Accesses to a lock's word, as one service of constant time.
+
+    Parameters
+    ----------
+    name : what they are booked to
+    time : of one [s]
+    times : how many, one right after the other
+    releases : whether the lock is let go with them
+    """
+
+    name: str
+    time: Expr
+    times: int = 1
+    releases: bool = False
+
+    @property
+    def scv(self) -> float:
+        """Give none: an access takes a constant time."""
+        return 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +89,7 @@ class Visit:
     index: int
     queue: str
     held: frozenset[str]
-    step: Step | None = None
+    step: Step | Access | None = None
     left: frozenset[str] = frozenset()
     taken: str = ""
 
@@ -70,7 +102,7 @@ class Visit:
 class Leaf:
     """A step; without a visit it is a delay."""
 
-    step: Step
+    step: Step | Access
     visit: Visit | None
 
 
@@ -148,27 +180,45 @@ class Grown:
         return frequencies(self.root, numbers)
 
 
-def grow(activity: Activity) -> Grown:
-    """Number the visits of an activity.
+def grow(activity: Activity, model: Model) -> Grown:
+    """Number the visits of an activity, those of its locks to their words included.
 
     Raises
     ------
     NoAnswerError : a barrier stands where not every processor comes to it at once
     """
-    gardener = _Gardener()
-    root = gardener.node(activity, frozenset())
-    return Grown(root, tuple(gardener.visits))
+    return grow_side_by_side([activity], model)[0]
+
+
+def grow_side_by_side(activities: Sequence[Activity], model: Model) -> list[Grown]:
+    """Number the visits of several activities, each with numbers of its own."""
+    gardener, found = _Gardener(model), []
+    for activity in activities:
+        before = len(gardener.visits)
+        root = gardener.fresh(activity)
+        found.append(Grown(root, tuple(gardener.visits[before:])))
+    return found
+
+
+def mean_of(step: Step | Access, numbers: Mapping[Expr, Array]) -> Array:
+    """Give the mean time of a step, or of accesses in a row [s]."""
+    return numbers[step.time] * step.times if isinstance(step, Access) else numbers[step.time]
 
 
 class _Gardener:
     """Numbers visits on the way through a tree; knows which locks were let go or taken just now."""
 
-    def __init__(self) -> None:
+    def __init__(self, model: Model) -> None:
+        self.model = model
         self.visits: list[Visit] = []
         self._left: frozenset[str] = frozenset()
         self._taken = ""
 
-    def visit(self, queue: str, held: frozenset[str], step: Step | None = None) -> Visit:
+    def fresh(self, activity: Activity) -> Node:
+        """Begin another activity."""
+        return self._apart(activity, frozenset())
+
+    def visit(self, queue: str, held: frozenset[str], step: Step | Access | None = None) -> Visit:
         made = Visit(len(self.visits), queue, held, step, self._left, self._taken)
         self.visits.append(made)
         return made
@@ -185,10 +235,22 @@ class _Gardener:
 
     def _locked(self, activity: Activity, lock: str, body: Activity, held: frozenset[str]) -> Node:
         _no_barrier(activity, "hold")
+        acquire, release = _accesses(lock, self.model)
+        before = [self._access(each, lock, held) for each in acquire]
         visit = self.visit(lock, held)
         self._left, self._taken = frozenset(), lock
-        made = Locked(visit, self.node(body, held | {lock}))
+        done = self.node(body, held | {lock})
+        after = [self._access(each, lock, held | {lock}) for each in release]
+        made = Locked(visit, Series((done, *after)) if after else done)
         self._left, self._taken = self._left | {lock}, ""
+        return Series((*before, made)) if before else made
+
+    def _access(self, access: Access, lock: str, held: frozenset[str]) -> Node:
+        found = self.model.resources[lock]
+        assert isinstance(found, Lock)
+        assert found.word is not None
+        made = Leaf(access, self.visit(found.word, held, access))
+        self._left, self._taken = frozenset(), ""
         return made
 
     def _other(self, activity: Activity, held: frozenset[str]) -> Node:
@@ -216,6 +278,16 @@ class _Gardener:
     def _apart(self, activity: Activity, held: frozenset[str]) -> Node:
         self._left, self._taken = frozenset(), ""
         return self.node(activity, held)
+
+
+def _accesses(lock: str, model: Model) -> tuple[list[Access], list[Access]]:
+    """List the accesses of an acquire and of a release with nobody in the way; those of queue locks go in a row."""
+    found = model.resources[lock]
+    assert isinstance(found, Lock)
+    before, after = found.accesses
+    name, rows = f"lock:{lock}", 1 if found.kind in SPINNING else before
+    acquire = [Access(name, found.access, rows)] * (before // rows if rows else 0)
+    return acquire, [Access(name, found.access, after, releases=True)] if after else []
 
 
 def _no_barrier(activity: Activity, inside: str) -> None:
