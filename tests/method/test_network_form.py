@@ -14,6 +14,7 @@ from slipstick.answer import Answer
 from slipstick.errors import NoAnswerError
 from slipstick.method.methods import answered, form_of, methods_for
 from slipstick.method.network_form import NetworkForm
+from slipstick.model.network import Members
 
 THINK, DEMANDS = 5.0, {"cpu": 0.2, "fast": 0.09, "slow": 0.12}
 CENTRAL = network(
@@ -346,3 +347,14 @@ def test_bounds_enclose_and_nobody_is_lost(demands: list[float], size: int, thin
 
 def test_every_method_of_networks_is_in_the_table() -> None:
     assert [each.name for each in methods_for("queueing-network")] == ["best", *ALL, "simulation", "bounds"]
+
+
+def test_more_may_come_than_can_be_served_where_the_others_are_lost() -> None:
+    """M/M/1/K at load a: P(n) = a^n / sum."""
+    load, most = 1.5, 3
+    chances = [load**n / sum(load**k for k in range(most + 1)) for n in range(most + 1)]
+    alone: dict[str, Members] = {"jobs": arrivals(load)}
+    for classes in (alone, {**alone, "batch": customers(1, think_time=1.0)}):
+        service = {"jobs": 1.0} if len(classes) == 1 else {"jobs": 1.0, "batch": 0.0}
+        answer = solve(network(classes, {"cpu": queue(service=service, capacity=most)}))
+        assert answer["loss_probability[jobs,cpu]"] == pytest.approx(chances[-1])

@@ -76,6 +76,26 @@ def test_methods_are_an_axis(study: Path) -> None:
     ]
 
 
+def test_simulation_is_a_method_like_any_other(study: Path) -> None:
+    study.write_text(
+        "study: 1\nbase: {model: bolch-8-4, simulation.seed: 1, simulation.precision: 5%}\n"
+        "vary: {method: [exact-mva, simulation], classes.jobs.population: [1, 3]}\n"
+        "rank: {cases: [simulated], of: [stations.one.service.jobs]}\n"
+        "what_if: {simulated: {method: simulation}}\n"
+        "agree: {methods: [exact-mva, simulation, bounds], cases: [base]}\n"
+        'answer: ["response_time[jobs]"]\n'
+    )
+    found = run(str(study))
+    exact, simulated = found.sweeps[0].columns["response_time[jobs]"].reshape(2, 2)
+    assert simulated == pytest.approx(exact, rel=0.1)
+    assert found.agreements[0].methods == ("exact-mva", "simulation", "bounds")
+    assert found.agreements[0].findings == ()
+    (row,) = found.rankings[0].rows
+    base = found.cases["base"]
+    assert row.share == pytest.approx(base.share["response_time[jobs]"]["stations.one.service.jobs"], rel=0.1)
+    assert found.cases["simulated"].seed == 1
+
+
 def test_servers_and_customers_are_axes_of_numbers(study: Path) -> None:
     study.write_text(STUDY + "vary: {stations.cpu.servers: [1, 2, 4], classes.jobs.population: [1, 30]}\n")
     (sweep,) = run(str(study)).sweeps
@@ -168,6 +188,8 @@ def test_an_answer_that_no_network_has_is_refused(study: Path) -> None:
 
 COMMANDS = {
     "solve central-server --with exact-mva,bounds": "bounds/geometric",
+    "solve bolch-8-4 --with exact-mva,simulation,bounds --seed 2": "simulation lies within the bounds\n",
+    "solve bolch-8-4 --set method=simulation --precision 5%": "by simulation: estimated, each value with its interval",
     "solve central-server --set method=linearizer": "by linearizer: not exact",
     "solve central-server --set classes.jobs.population=1 --with convolution": "convolution: exact",
     "explain lazowska-mixed": "D[a,disk] = parameters.second / 6",

@@ -9,6 +9,7 @@ out of the model at hand; `limits` says which pipeline stage binds and where ano
 goes through the same tree with the waits that follow from who is where. `flatten` turns the tree into the plan
 that the simulator runs, and `simulation` its result into an answer. A queueing network becomes arrays
 (`network_arrays`), any solver of `slipstick.queueing` takes them (`network_solvers`), and what it finds is read
-as columns or as one answer (`network_form`). What sits behind a sweep is a `Form`, whatever the method;
-`methods` is the table of them all, and `agree` holds answers against each other.
+as columns or as one answer (`network_form`); or it becomes a plan (`network_flatten`), and what the simulator saw an
+answer (`network_simulation`; `estimated` is what both simulations share). What sits behind a sweep is a `Form`,
+whatever the method; `methods` is the table of them all, and `agree` holds answers against each other.
 """

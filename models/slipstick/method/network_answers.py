@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from slipstick.errors import NoAnswerError
 from slipstick.method.network_arrays import Arrays, Compiled
 from slipstick.queueing.bounds import saturation_population
 from slipstick.queueing.network import Network, Solution
@@ -52,7 +53,13 @@ def constants(network: Network) -> dict[str, float]:
     ----------
     network : at one point
     """
-    crossing = saturation_population(network)[0].real
+    if not network.closed.any():
+        return {}
+    try:
+        crossing = saturation_population(network)[0].real
+    except NoAnswerError:
+        # Where those who find no room are lost, more may come than can be served; nothing is left for who goes round.
+        return {}
     return {
         f"saturation_population[{name}]": float(crossing[c])
         for c, name in enumerate(network.classes)

@@ -127,7 +127,7 @@ class Measures:
         queue = throughput * residence
         alone = np.bincount(arrays.chain_of)[arrays.chain_of] == 1
         queue[:, alone] = self._found.queue[:, arrays.chain_of][:, alone]
-        visit = _ratio(residence, arrays.visits, np.nan)
+        visit = _ratio(residence, arrays.visits * self._made(), np.nan)
         part = _ratio(arrays.visits * arrays.service, network.demand[:, arrays.chain_of])
         busy = self._found.utilization[:, arrays.chain_of] * part
         columns: dict[str, Array] = {}
@@ -145,6 +145,21 @@ class Measures:
                 if self._found.loss is not None and station.capacity:
                     columns[f"loss_probability{key}"] = self._found.loss[:, arrays.chain_of[r], k]
         return columns
+
+    def _made(self) -> Array | float:
+        """Give the part of the visits that is made where customers are lost on the way: work done / work brought."""
+        if self._found.loss is None:
+            return 1.0
+        arrays, network = self._arrays, self._arrays.network
+        brought = self._found.throughput[:, :, None] * network.demand
+        part = _ratio(self._found.utilization * network.servers, brought, 1.0)
+        visited = network.demand.real > 0
+        first = visited & (np.cumsum(visited, axis=2) == 1)
+        for k, rates in enumerate(network.rates):
+            if rates is not None:
+                # How much work is done there is not known, but at the first station all who are counted are served.
+                part[:, :, k] = np.where(first[:, :, k], 1.0, np.nan)
+        return part[:, arrays.chain_of]
 
     def _totals(self) -> dict[str, Array]:
         columns = {}
