@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,11 @@ BLOCK = 20_000
 
 
 def explore(
-    start: Rows, moves: Callable[[Rows], Iterable[Move]], *, limit: int = LIMIT, known: str = "counted so far"
+    start: Rows,
+    moves: Callable[[Rows], Iterable[Move]],
+    *,
+    limit: int = LIMIT,
+    known: Callable[[], str] = lambda: "as many as have been found",
 ) -> Chain:
     """Explore a chain from equally likely first states, the nearest states first; give them sorted.
 
@@ -47,7 +52,8 @@ def explore(
     number.default_factory = number.__len__
     _numbered(start, number)
     block, looked_at = start, 0
-    seen, found = [start], []
+    seen = [start]
+    found: list[tuple[Array, Array, Array, Array]] = []
     while len(block):
         fresh = [block[BLOCK:]]
         block = block[:BLOCK]
@@ -56,7 +62,7 @@ def explore(
             there = _numbered(rows, number)
             found.append((here + looked_at, there, rates, np.full(len(here), event)))
             if len(number) > limit:
-                refuse_size(limit, known)
+                refuse_size(limit, known())
             if len(number) > before:
                 # The first to reach each new state, in the order of the numbers given.
                 _, first = np.unique(there, return_index=True)
@@ -82,11 +88,11 @@ def _numbered(rows: Rows, number: defaultdict[bytes, int]) -> NDArray[np.int64]:
     """Give each row its number; rows that are new get the next ones."""
     rows = np.ascontiguousarray(rows)
     width = rows.shape[1] * rows.itemsize
-    keys = rows.view(np.dtype((np.void, width))).ravel().tolist()
+    keys: list[Any] = rows.view(np.dtype((np.void, width))).ravel().tolist()
     return np.fromiter(map(number.__getitem__, keys), dtype=np.int64, count=len(keys))
 
 
-def _columns(found: list[Move]) -> tuple[Array, Array, Array, Array]:
+def _columns(found: list[tuple[Array, Array, Array, Array]]) -> tuple[Array, Array, Array, Array]:
     if not found:
         none = np.zeros(0, dtype=np.int64)
         return none, none, np.zeros(0), none

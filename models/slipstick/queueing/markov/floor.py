@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ from slipstick.queueing.markov.chain import Array, Chain
 from slipstick.queueing.markov.explore import Move, Rows, explore
 from slipstick.queueing.markov.rooms import Room
 
-__all__ = ["BLOCKING", "Floor", "Place"]
+__all__ = ["BLOCKING", "Floor", "Place", "place_all"]
 
 BLOCKING = ("loss", "repeat", "before-service")
 """What happens to a customer who finds the next station full: see `solve`."""
@@ -36,7 +36,8 @@ class Floor:
     blocking : for each room one of `BLOCKING`
     cut : customers of open classes in all, at most; None if the capacities are limit enough
     opened : which classes are open [classes]
-    start : the first state [columns]
+    start : the first state, the closed classes one after the other [columns]
+    mixed : a state with the same customers, the classes in turn [columns]
     """
 
     rooms: Sequence[Room]
@@ -47,9 +48,10 @@ class Floor:
     blocking: Sequence[str]
     cut: int | None
     opened: NDArray[np.bool_]
-    start: Rows
+    start: Array
+    mixed: Array
 
-    def chain(self, limit: int, known: str) -> Chain:
+    def chain(self, limit: int, known: Callable[[], str]) -> Chain:
         """Explore the chain; see `explore`."""
         return explore(self.start[None, :], self.moves, limit=limit, known=known)
 
@@ -78,7 +80,12 @@ class Floor:
 
     def open_customers(self, rows: Rows) -> NDArray[np.int64]:
         """Count the customers of open classes [rows]."""
-        return np.rint(self.present(rows)[:, self.opened].sum(axis=(1, 2)).real).astype(np.int64)
+        count: NDArray[np.int64] = np.rint(self.present(rows)[:, self.opened].sum(axis=(1, 2)).real).astype(np.int64)
+        return count
+
+    def overtakes(self, chain: Chain) -> bool:
+        """Say whether classes mix; where nobody overtakes, the long run depends on the order at the start."""
+        return bool((np.asarray(chain.states) == self.mixed).all(axis=1).any())
 
     def moves(self, rows: Rows) -> Iterator[Move]:
         """Give all moves of a block of states."""
@@ -97,18 +104,17 @@ class Floor:
         here = np.arange(len(rows))
         if self.cut is not None:
             here = np.flatnonzero(self.open_customers(rows) < self.cut)
-        for kind, (rate, places) in self.arrivals.items():
+        for kind, (often, places) in self.arrivals.items():
             for _, to, probability in places:
-                rates = np.full(len(here), rate * probability)
+                rates = np.full(len(here), often * probability)
                 yield from self._go(rows, here, rows[here], rates, (kind, to), -1, "loss")
 
     def _leave(
         self, rows: Rows, here: NDArray[np.int64], base: Rows, rate: Array, kind: int, at: int
     ) -> Iterator[Move]:
         event = self.finished(kind, at)
-        rest: complex = 1.0
+        rest = 1.0 - sum(probability for _, _, probability in self.ways[kind, at])
         for target, to, probability in self.ways[kind, at]:
-            rest -= probability
             yield from self._go(rows, here, base, rate * probability, (target, to), event, self.blocking[to])
         if abs(rest) > 1e-12:
             yield here, base, rate * rest, event
@@ -126,8 +132,9 @@ class Floor:
         """Bring customers to a room; `base` are the rows without them, `rows[here]` those with them."""
         kind, to = target
         full = np.zeros(len(here), dtype=bool)
-        if self.capacity[to] is not None:
-            full = self.rooms[to].length(base[:, self.columns(to)]) >= self.capacity[to]
+        most = self.capacity[to]
+        if most is not None:
+            full = self.rooms[to].length(base[:, self.columns(to)]) >= most
         free = np.flatnonzero(~full)
         if len(free):
             for some, after, probability in self.rooms[to].enter(base[free][:, self.columns(to)], kind):
@@ -140,8 +147,8 @@ class Floor:
             if self.opened[kind]:
                 yield here[turned], base[turned], rate[turned], event
             else:
-                for _, other, probability in self.again[kind]:
-                    share = rate[turned] * probability
+                for _, other, part in self.again[kind]:
+                    share = rate[turned] * part
                     yield from self._go(rows, here[turned], base[turned], share, (kind, other), event, "loss")
 
     def _with(self, rows: Rows, room: int, columns: Rows) -> Rows:
@@ -151,13 +158,13 @@ class Floor:
         return copy
 
 
-def place_all(floor: Floor, population: Mapping[int, int], begin: Mapping[int, Sequence[int]]) -> Rows:
+def place_all(floor: Floor, who: Sequence[int], begin: Mapping[int, Sequence[int]]) -> Array:
     """Give a state that holds everyone of the closed classes.
 
     Parameters
     ----------
     floor : the floor; its start is the empty state
-    population : customers of each closed class
+    who : the class of each customer, in the order in which they are placed
     begin : rooms that each closed class may be in, the first to be filled first
 
     Raises
@@ -165,16 +172,14 @@ def place_all(floor: Floor, population: Mapping[int, int], begin: Mapping[int, S
     ModelError : there is not room enough
     """
     row = floor.start[None, :].copy()
-    for kind, count in population.items():
-        for _ in range(count):
-            at = _free(floor, row, begin[kind])
-            if at is None:
-                raise ModelError(
-                    f"the stations have no room for {sum(population.values())} customers; raise a capacity"
-                )
-            _, after, _ = next(floor.rooms[at].enter(row[:, floor.columns(at)], kind))
-            row[:, floor.columns(at)] = after
-    return row[0]
+    for kind in who:
+        at = _free(floor, row, begin[kind])
+        if at is None:
+            raise ModelError(f"the stations have no room for {len(who)} customers; raise a capacity")
+        _, after, _ = next(floor.rooms[at].enter(row[:, floor.columns(at)], kind))
+        row[:, floor.columns(at)] = after
+    first: Array = row[0]
+    return first
 
 
 def _free(floor: Floor, row: Rows, rooms: Sequence[int]) -> int | None:

@@ -46,7 +46,7 @@ class Plan:
 
     def unbounded(self) -> bool:
         """Say whether open classes can fill some station without end."""
-        comes = self.visited()[~self.network.closed].any(axis=0)
+        comes = np.atleast_1d(self.visited()[~self.network.closed].any(axis=0))
         return any(each and self.capacity[k] is None for k, each in enumerate(comes))
 
     def population(self) -> NDArray[np.int64]:
@@ -139,6 +139,8 @@ def furnish(built: Plan, cut: int | None) -> Floor:
     home = [((r, count, 1.0),) if thinks[r] else _scaled(entry[r]) for r in range(kinds)]
     population = built.population()
     largest = max(int(population.sum()), cut or 0, *(each or 0 for each in built.capacity))
+    width = sum(room.width for room in rooms)
+    nobody = np.zeros(width, dtype=np.int16 if largest < 2**14 else np.int32)
     floor = Floor(
         rooms=rooms,
         ways=_ways(built, home, entry, count),
@@ -152,12 +154,17 @@ def furnish(built: Plan, cut: int | None) -> Floor:
         blocking=(*built.blocking, "loss"),
         cut=cut,
         opened=~network.closed,
-        start=np.zeros(sum(room.width for room in rooms), dtype=np.int16 if largest < 2**14 else np.int32),
+        start=nobody,
+        mixed=nobody,
     )
     _check_home(built, home)
     begin = {r: _begin(built, home[r], r) for r in range(kinds)}
     who = {r: int(n) for r, n in enumerate(population) if n > 0}
-    return replace(floor, start=place_all(floor, who, begin))
+    one_by_one = [r for r, n in who.items() for _ in range(n)]
+    # The j-th of n customers of a class comes at (j + 1/2) / n, so the classes take turns.
+    turns = sorted((((j + 0.5) / n, r) for r, n in who.items() for j in range(n)))
+    mixed = place_all(floor, [r for _, r in turns], begin)
+    return replace(floor, start=place_all(floor, one_by_one, begin), mixed=mixed)
 
 
 def _places(probabilities: Array, kind: int) -> tuple[Place, ...]:
@@ -186,7 +193,7 @@ def _ways(
 def _check_home(built: Plan, home: Sequence[Sequence[Place]]) -> None:
     limited = [k for k, most in enumerate(built.capacity) if most is not None and built.blocking[k] == "loss"]
     comes = built.visited()
-    for r in np.flatnonzero(built.network.closed):
+    for r in np.flatnonzero(built.network.closed).tolist():
         bad = [k for _, k, _ in home[r] if k in limited]
         lossy = [k for k in limited if comes[r, k] and (built.capacity[k] or 0) < built.population().sum()]
         if bad and lossy:
@@ -225,7 +232,7 @@ def _room(built: Plan, station: int, cut: int | None) -> Room:
     if discipline == "fcfs" and rates is None and _from_outside(built, visitors, station):
         flows = {r: network.arrivals[0, r] * built.routing.entry[r, station] for r in visitors}
         return Lot(times, kinds, servers, {r: flow / sum(flows.values()) for r, flow in flows.items()})
-    return Line(times, kinds, speed, discipline, places, ranks)
+    return Line(times, kinds, speed, discipline, max(places, 1), ranks)
 
 
 def _from_outside(built: Plan, visitors: Sequence[int], station: int) -> bool:

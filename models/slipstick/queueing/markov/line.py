@@ -64,7 +64,8 @@ class Line(Room):
         return self._pace(rows)[:, None] * self._by_class(rows[:, : self.heads])
 
     def length(self, rows: Rows) -> NDArray[np.int64]:
-        return np.count_nonzero(rows, axis=1).astype(np.int64)
+        count: NDArray[np.int64] = np.count_nonzero(rows, axis=1).astype(np.int64)
+        return count
 
     def _pace(self, rows: Rows) -> Array:
         """Give the speed at each place that is served [1] [rows]."""

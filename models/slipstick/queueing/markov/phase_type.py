@@ -27,8 +27,8 @@ class PhaseType:
     onward : probability of each phase to follow each; what a row lacks of 1 ends the time [1] [phases, phases]
 
     >>> time = erlang(6.0, 3)
-    >>> time.mean, time.scv
-    (6.0, 0.333)
+    >>> print(time.mean, time.scv)
+    6.0 0.333
     """
 
     start: Array
@@ -49,7 +49,7 @@ class PhaseType:
     def moment(self, order: int) -> Any:
         """Give a moment, ``k! a (-T)^-k 1`` with T = diag(rates) (onward - I) [s^order]."""
         away = self.rates[:, None] * (np.eye(self.phases) - self.onward)
-        value = np.ones(self.phases)
+        value: Array = np.ones(self.phases)
         for k in range(1, order + 1):
             value = k * np.linalg.solve(away, value)
         return self.start @ value
@@ -94,7 +94,7 @@ def hyperexponential(mean: complex, scv: complex) -> PhaseType:
 
     Source: Tijms, A First Course in Stochastic Models, Wiley 2003, appendix B.
 
-    >>> hyperexponential(1.0, 3.0).scv
+    >>> print(hyperexponential(1.0, 3.0).scv)
     3.0
     """
     if not complex(scv).real >= 1:
@@ -105,26 +105,33 @@ def hyperexponential(mean: complex, scv: complex) -> PhaseType:
 
 
 def coxian(mean: complex, scv: complex) -> PhaseType:
-    """Give a row of equal phases that starts at the first or the second; scv from 0.01 to 1.
+    """Give a row of phases that may be cut short at one end; scv of 0.01 and more.
 
-    A mixture of Erlang times of k - 1 and k phases, 1/k <= scv <= 1/(k - 1), all of one rate::
+    Two phases if scv is at least 1/2, the second reached with probability 1 / (2 scv)::
 
-        p = (k scv - sqrt(k (1 + scv) - k^2 scv)) / (1 + scv)       probability of k - 1 phases
-        rate = (k - p) / mean
+        rates 2 / mean and 1 / (mean scv)
 
-    Source: Tijms, A First Course in Stochastic Models, Wiley 2003, appendix B.
+    else k equal phases, 1/k <= scv < 1/(k - 1), of which the first is passed by with probability p::
+
+        p = (k scv - sqrt(k (1 + scv) - k^2 scv)) / (1 + scv)       rate = (k - p) / mean
+
+    Source: Bolch, Greiner, de Meer and Trivedi, Queueing Networks and Markov Chains, Wiley 2006, section 1.3 (two
+    phases); Tijms, A First Course in Stochastic Models, Wiley 2003, appendix B (more).
 
     >>> time = coxian(2.0, 0.4)
-    >>> time.phases, time.mean, time.scv
-    (3, 2.0, 0.4)
+    >>> print(time.phases, time.mean, time.scv)
+    3 2.0 0.4
     """
     size = complex(scv).real
-    if not 1 / MOST_PHASES <= size <= 1:
+    if not 1 / MOST_PHASES <= size < np.inf:
         raise ModelError(
-            f"phases one after the other have an scv from {1 / MOST_PHASES} to 1, got {scv}; simulate what varies less"
+            f"a Coxian time has an scv of at least {1 / MOST_PHASES}, got {scv}; simulate what varies less"
         )
+    if size >= 0.5:
+        onward = np.array([[0.0, 0.5 / scv], [0.0, 0.0]])
+        return PhaseType(np.array([1.0, 0.0]), np.array([2.0, 1.0 / scv]) / _above(mean), onward)
     # Rounded down a hair, so that an scv of 1/k takes k phases.
-    k = max(2, int(np.ceil(1.0 / size - 1e-9)))
+    k = int(np.ceil(1.0 / size - 1e-9))
     p = (k * scv - np.sqrt(k * (1.0 + scv) - k * k * scv)) / (1.0 + scv)
     first = np.zeros(k, dtype=np.asarray(p).dtype)
     first[0], first[1] = 1.0 - p, p

@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.errors import ModelError, NoAnswerError
+from slipstick.queueing.checks import EXACT, checked
 from slipstick.queueing.markov.chain import LIMIT, Array, Chain
 from slipstick.queueing.markov.floor import Floor
 from slipstick.queueing.markov.furnish import Plan, furnish, plan
 from slipstick.queueing.markov.phase_type import PhaseType
 from slipstick.queueing.markov.routing import Routing
+from slipstick.queueing.markov.size import known
 from slipstick.queueing.markov.stationary import stationary
 from slipstick.queueing.network import Network, Solution
 
@@ -24,6 +26,8 @@ __all__ = ["ERROR", "MarkovSolution", "chain_of", "solve"]
 ERROR = 1e-10
 """Part of the mean number of open customers that may lie beyond the cut, unless told otherwise."""
 MOST_CUTS = 12
+ROUNDING = 1e-15
+"""Levels less probable than this show rounding, not the network."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,13 +39,20 @@ class MarkovSolution(Solution):
     loss : probability that a customer who comes to a station is lost there [1], (P, R, K)
     states : how many states the chain has (P,)
     cut : customers of open classes in all at which it was cut, 0 if it was not (P,)
-    beyond : probability of more open customers than that, continued geometrically from the last two levels [1] (P,)
+    beyond : probability of more open customers than that, continued geometrically from the last levels [1] (P,)
     """
 
     loss: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
     states: tuple[int, ...] = ()
     cut: tuple[int, ...] = ()
     beyond: tuple[float, ...] = ()
+
+    def present(self, station: int, point: int = 0) -> Array:
+        """Give the probability that 0, 1, 2, ... are present at a station [1]."""
+        found = self.probability[station]
+        assert found is not None
+        row: Array = found[point]
+        return row
 
 
 def chain_of(
@@ -59,13 +70,13 @@ def chain_of(
     >>> from slipstick.queueing.network import network
     >>> floor, chain = chain_of(network([1.0, 2.0], population=2))
     >>> chain.states.tolist(), floor.columns(1)
-    ([[2, 0], [1, 1], [0, 2]], slice(1, 2, None))
+    ([[0, 2], [1, 1], [2, 0]], slice(1, 2, None))
     """
     built = plan(network, routing, capacity, blocking, times)
     if cut is None and built.unbounded():
         raise ModelError("open classes can fill a station without end; give the chain a cut")
     floor = furnish(built, cut)
-    return floor, floor.chain(limit, _known(built, cut))
+    return floor, _explored(built, floor, limit)
 
 
 def solve(
@@ -122,13 +133,10 @@ def solve(
     for point in range(network.points):
         built = plan(network.select(slice(point, point + 1)), routing, capacity, blocking, times)
         points.append(_point(built, error, limit, method))
-    return _together(network, points, routing is None)
-
-
-def _known(built: Plan, cut: int | None) -> str:
-    if cut is None:
-        return "they were still growing"
-    return f"with {cut} customers of open classes at most"
+    found = _together(network, points, routing is None)
+    if routing is None and capacity is None:
+        checked(network, found, max(EXACT, 10 * error))
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,17 +151,18 @@ class _Point:
     states: int
     cut: int
     beyond: float
+    ordered: bool
 
 
 def _point(built: Plan, error: float, limit: int, method: str | None) -> _Point:
     if not built.unbounded():
         floor = furnish(built, None)
-        chain = floor.chain(limit, _known(built, None))
+        chain = _explored(built, floor, limit)
         return _answers(built, floor, chain, stationary(chain, method), 0.0)
     cut = _first_cut(built, error)
     for _ in range(MOST_CUTS):
         floor = furnish(built, cut)
-        chain = floor.chain(limit, _known(built, cut))
+        chain = _explored(built, floor, limit)
         pi = stationary(chain, method)
         beyond, missing, ratio = _tail(floor, chain, pi)
         if missing <= error:
@@ -164,6 +173,10 @@ def _point(built: Plan, error: float, limit: int, method: str | None) -> _Point:
         f"the probability of {cut} and more customers of open classes does not fall below {error:g}: more work may "
         "arrive than can be done"
     )
+
+
+def _explored(built: Plan, floor: Floor, limit: int) -> Chain:
+    return floor.chain(limit, lambda: known(floor, built.population()))
 
 
 def _first_cut(built: Plan, error: float) -> int:
@@ -206,7 +219,8 @@ def _flows(built: Plan) -> NDArray[np.float64]:
     flows = np.linalg.lstsq(np.eye(cells) - moves.T, enter.ravel(), rcond=None)[0]
     if not np.allclose(flows - moves.T @ flows, enter.ravel(), rtol=1e-9, atol=1e-12):
         raise NoAnswerError("customers of an open class can never leave; let routing add up to less than 1 somewhere")
-    return flows.reshape(enter.shape)
+    answer: NDArray[np.float64] = flows.reshape(enter.shape)
+    return answer
 
 
 def _tail(floor: Floor, chain: Chain, pi: Array) -> tuple[float, float, float]:
@@ -216,13 +230,16 @@ def _tail(floor: Floor, chain: Chain, pi: Array) -> tuple[float, float, float]:
     mean = float(level @ np.arange(len(level)))
     if mean == 0:
         return 0.0, 0.0, 0.0
-    last, ratios = float(level[-1]), level[-2:] / np.maximum(level[-3:-1], 1e-300)
-    ratio = float(ratios.max())
-    if last == 0:
-        return 0.0, 0.0, 0.0
+    # Where the cut itself, or rounding, does not reach: levels fall by one ratio in the end.
+    sound = int(np.flatnonzero(level > ROUNDING)[-1])
+    to = min(sound, len(level) - 1 - len(level) // 10)
+    since = to - max(2, to // 4)
+    if since < 0 or level[since] == 0:
+        return 1.0, math.inf, 1.0
+    ratio = float(level[to] / level[since]) ** (1 / (to - since))
     if ratio >= 1:
         return 1.0, math.inf, ratio
-    beyond = last * ratio / (1 - ratio)
+    beyond = float(level[-1]) * ratio / (1 - ratio)
     return beyond, beyond * (len(level) + ratio / (1 - ratio)) / mean, ratio
 
 
@@ -243,6 +260,7 @@ def _answers(built: Plan, floor: Floor, chain: Chain, pi: Array, beyond: float) 
         states=chain.size,
         cut=floor.cut or 0,
         beyond=beyond,
+        ordered=not floor.overtakes(chain),
     )
 
 
@@ -294,7 +312,7 @@ def _together(network: Network, points: list[_Point], ordered: bool) -> MarkovSo
         utilization=np.stack([each.utilization for each in points]),
         probability=tuple(_level([each.probability[k] for each in points]) for k in range(len(network.stations))),
         method="markov-chain",
-        exact=bool((network.scv == 1).all()),
+        exact=bool((network.scv == 1).all()) and not any(each.ordered for each in points),
         notes=_notes(network, points, ordered),
         loss=np.stack([each.loss for each in points]),
         states=tuple(each.states for each in points),
@@ -319,6 +337,8 @@ def _notes(network: Network, points: list[_Point], ordered: bool) -> tuple[str, 
         )
     if ordered and ((network.visits.real > 0).sum(axis=2) > 1).any():
         notes.append("stations are visited in the order written, repeated visits one after the other")
+    if any(each.ordered for each in points):
+        notes.append("nobody overtakes anybody: the answer is that of the classes one after the other at the start")
     if (network.scv != 1).any():
         notes.append("times of an scv other than 1 are phases of the same mean and scv")
     return tuple(notes)

@@ -134,7 +134,8 @@ def _balanced(generator: csr_array, method: str, start: NDArray[np.float64]) -> 
     # An unlikely state makes a bad yardstick; the likeliest of the first answer a good one.
     for _ in range(3):
         solve = _solver(generator, fixed, method)
-        pi = -solve(np.asarray(generator[[fixed]].toarray()).ravel())
+        with np.errstate(over="ignore", invalid="ignore"):
+            pi = -solve(np.asarray(generator[[fixed]].toarray()).ravel())
         pi[fixed] = 1.0
         top = int(np.argmax(np.where(np.isfinite(pi), np.abs(pi), -1.0)))
         if np.isfinite(pi).all() and abs(pi[top]) < MOST_RATIO[method]:

@@ -1,0 +1,202 @@
+"""Chains, their long run, their way there and their end, against closed forms and dense algebra."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slipstick.errors import ModelError, NoAnswerError
+from slipstick.queueing.markov import absorption, build, gth, stationary, transient
+from slipstick.queueing.markov.chain import Chain
+from slipstick.queueing.markov.stationary import METHODS, _check
+from slipstick.queueing.markov.transient import MOST_STEPS
+
+STEP = 1e-30
+
+
+def birth_death(up: complex, down: complex, most: int) -> Chain:
+    return build(0, lambda n: [(n + 1, up)] * (n < most) + [(n - 1, down)] * (n > 0))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("up", [0.1, 0.9, 1.0, 1.7])
+def test_a_queue_with_room_for_some_is_geometric(method: str, up: float) -> None:
+    expected = up ** np.arange(61.0)
+    assert stationary(birth_death(up, 1.0, 60), method) == pytest.approx(expected / expected.sum(), rel=1e-9, abs=1e-16)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_complex_rate_gives_the_derivative(method: str) -> None:
+    # P(0) = (1 - r) / (1 - r^(K+1)), derived by hand
+    r, k = 0.6, 9
+    slope = stationary(birth_death(r + 1j * STEP, 1.0, k), method)[0].imag / STEP
+    expected = (-(1 - r ** (k + 1)) + (1 - r) * (k + 1) * r**k) / (1 - r ** (k + 1)) ** 2
+    assert slope == pytest.approx(expected, rel=1e-11)
+
+
+@st.composite
+def generators(draw: st.DrawFn) -> list[list[float]]:
+    size = draw(st.integers(2, 7))
+    rate = st.one_of(st.just(0.0), st.floats(1e-3, 1e3))
+    rows = [[draw(rate) for _ in range(size)] for _ in range(size)]
+    for at in range(size):
+        rows[at][(at + 1) % size] += 1.0  # a ring joins all
+    return rows
+
+
+@given(generators())
+def test_every_method_solves_what_dense_algebra_solves(rows: list[list[float]]) -> None:
+    chain = build(0, lambda at: [(to, rate) for to, rate in enumerate(rows[at]) if to != at])
+    dense = chain.generator().toarray()
+    assert dense.sum(axis=1) == pytest.approx(0.0, abs=1e-9)
+    system = np.vstack([dense.T, np.ones(chain.size)])
+    expected = np.linalg.lstsq(system, np.eye(chain.size + 1)[-1], rcond=None)[0]
+    reference = gth(dense)
+    assert reference == pytest.approx(expected, abs=1e-9)
+    for method in METHODS:
+        assert stationary(chain, method) == pytest.approx(reference, abs=1e-12)
+
+
+def test_elimination_keeps_the_digits_of_what_is_hardly_ever_seen() -> None:
+    answer = stationary(birth_death(1e-6, 1.0, 20), "gth")
+    assert answer[20] / 1e-120 == pytest.approx(1 - 1e-6, rel=1e-12)
+
+
+def test_states_that_are_left_for_ever_have_no_part() -> None:
+    chain = build("start", {"start": [("a", 1.0)], "a": [("b", 1.0)], "b": [("a", 3.0)]}.__getitem__)
+    assert stationary(chain) == pytest.approx([0.0, 0.75, 0.25])
+
+
+def test_two_ends_have_no_long_run() -> None:
+    chain = build("start", {"start": [("a", 1.0), ("b", 1.0)], "a": [], "b": []}.__getitem__)
+    with pytest.raises(NoAnswerError, match="the chain ends in one of 2 sets of states and stays there, so the long"):
+        stationary(chain)
+
+
+def test_a_chain_too_large_is_refused_with_its_size() -> None:
+    with pytest.raises(NoAnswerError) as caught:
+        build(0, lambda n: [(n + 1, 1.0)], limit=1000)
+    assert str(caught.value) == (
+        "the chain has more than 1,000 states (999 of them looked at); allow more with limit=..., which costs memory and "
+        "time, ask for fewer customers or phases, or use an approximate method or simulation"
+    )
+
+
+@pytest.mark.parametrize("rate", [-1.0, math.nan, math.inf])
+def test_a_rate_out_of_range_is_named(rate: float) -> None:
+    with pytest.raises(ModelError, match="the rate from 0 to 1 must be finite and at least 0, got"):
+        build(0, lambda n: [(n + 1, rate)])
+
+
+def test_a_start_out_of_range_is_named() -> None:
+    said = "the probabilities of the states at the start must be at least 0 and add up to 1, got"
+    for start in ({0: 0.5}, {0: 1.5, 1: -0.5}, {}):
+        with pytest.raises(ModelError, match=said):
+            build(start, lambda n: [])
+
+
+def test_an_unknown_method_is_named() -> None:
+    with pytest.raises(ModelError, match="there is no method 'power' for the long run; known: gth, direct, iterative"):
+        stationary(birth_death(1.0, 1.0, 2), "power")
+
+
+def test_what_does_not_solve_the_equations_is_refused() -> None:
+    with pytest.raises(
+        NoAnswerError, match=r"the long run of 2 states did not come out: pi Q is 2\.0e-01 of the largest"
+    ):
+        _check(birth_death(1.0, 1.0, 1).generator(), np.array([0.4, 0.6]))
+
+
+# Transient answers.
+
+
+@pytest.mark.parametrize("error", [1e-4, 1e-10, 1e-13])
+@pytest.mark.parametrize("time", [0.0, 1e-9, 0.3, 7.0, 4000.0])
+def test_one_server_without_room_to_wait_settles_as_known(time: float, error: float) -> None:
+    # p_1(t) = a / (a + b) (1 - exp(-(a + b) t))
+    a, b = 0.7, 1.9
+    found = transient(birth_death(a, b, 1), [time], error)
+    busy = a / (a + b) * -math.expm1(-(a + b) * time)
+    assert np.abs(found.probabilities[0] - [1 - busy, busy]).sum() <= error + 1e-14
+    spent = a / (a + b) * (time + math.expm1(-(a + b) * time) / (a + b))
+    assert found.spent[0, 1] == pytest.approx(spent, abs=2 * error * max(time, 1.0) + 1e-12)
+
+
+def test_times_may_come_in_any_order_and_twice() -> None:
+    chain = birth_death(0.7, 1.9, 5)
+    mixed = transient(chain, [3.0, 0.0, 1.0, 3.0])
+    for at, time in enumerate([3.0, 0.0, 1.0, 3.0]):
+        assert mixed.probabilities[at] == pytest.approx(transient(chain, [time]).probabilities[0], abs=1e-10)
+    assert mixed.spent.sum(axis=1) == pytest.approx([3.0, 0.0, 1.0, 3.0])
+
+
+def test_after_long_the_start_is_forgotten() -> None:
+    chain = birth_death(0.7, 1.9, 5)
+    assert transient(chain, [300.0]).probabilities[0] == pytest.approx(stationary(chain), abs=1e-10)
+
+
+def test_a_transient_answer_has_its_derivative() -> None:
+    a, b, t = 0.7, 1.9, 0.8
+    found = transient(birth_death(a + 1j * STEP, b, 1), [t]).probabilities[0, 1].imag / STEP
+    expected = b / (a + b) ** 2 * -math.expm1(-(a + b) * t) + a / (a + b) * t * math.exp(-(a + b) * t)
+    assert found == pytest.approx(expected, rel=1e-8)
+
+
+def test_transient_questions_out_of_range_are_named() -> None:
+    chain = birth_death(1.0, 1.0, 2)
+    with pytest.raises(ModelError, match="times must be finite and at least 0 s, got"):
+        transient(chain, [-1.0])
+    with pytest.raises(ModelError, match="the error of a transient answer must lie between 0 and 1, got 0"):
+        transient(chain, [1.0], 0.0)
+    with pytest.raises(NoAnswerError, match="times until the last time asked for, and 1,000,000 are the most"):
+        transient(chain, [MOST_STEPS])
+
+
+# The end.
+
+
+@pytest.mark.parametrize(("up", "down", "most"), [(2.0, 0.0, 7), (2.0, 1.0, 5), (0.5, 1.0, 8)])
+def test_the_first_passage_of_a_birth_chain_is_as_known(up: float, down: float, most: int) -> None:
+    # From n - 1 to n: h_n = 1/up + (down/up) h_{n-1}
+    step = total = 0.0
+    for n in range(most):
+        step = 1 / up + (down / up * step if n else 0.0)
+        total += step
+    chain = build(0, lambda n: ([(n + 1, up)] + [(n - 1, down)] * (n > 0)) if n < most else [])
+    end = absorption(chain)
+    assert end.mean == pytest.approx(total, rel=1e-12)
+    assert end.probability == pytest.approx([1.0])
+
+
+def test_the_gambler_loses_as_often_as_known() -> None:
+    p, goal, begin = 0.4, 7, 3
+    chain = build(begin, lambda n: [(n + 1, p), (n - 1, 1 - p)] if 0 < n < goal else [])
+    end = absorption(chain)
+    odds = (1 - p) / p
+    wins = dict(zip((chain.states[each] for each in end.ends), end.probability, strict=True))
+    assert wins[goal] == pytest.approx((1 - odds**begin) / (1 - odds**goal), rel=1e-12)
+    assert wins[0] + wins[goal] == pytest.approx(1.0)
+
+
+def test_ends_may_be_named_and_rewards_counted_and_derived() -> None:
+    chain = birth_death(2.0 + 1j * STEP, 1.0, 3)
+    end = absorption(chain, ends=[2], reward=[1.0, 0.0, 9.0, 9.0])
+    # Only time in state 0 counts: 1/2 the first time, and 1/3 of the visits to state 1 lead back.
+    assert end.mean.real == pytest.approx(0.5 * 1.5)
+    # m(u) = (1/u)(u + 1)/u
+    assert end.mean.imag / STEP == pytest.approx(-1 / 4 - 2 / 8)
+
+
+def test_ends_that_are_not_there_are_named() -> None:
+    chain = birth_death(1.0, 1.0, 2)
+    with pytest.raises(ModelError, match="no state ends this chain, as each is left; name the ends"):
+        absorption(chain)
+    with pytest.raises(ModelError, match=r"an end must be the number of a state from 0 to 2, got \[3\]"):
+        absorption(chain, ends=[3])
+    trap = build(0, {0: [(1, 1.0), (2, 1.0)], 1: [], 2: [(3, 1.0)], 3: [(2, 1.0)]}.__getitem__)
+    with pytest.raises(NoAnswerError, match="from state 2 no end can be reached, so the mean time is infinite"):
+        absorption(trap)

@@ -1,0 +1,360 @@
+"""Networks as chains, against product form, and against chains written out by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slipstick.errors import ModelError, NoAnswerError
+from slipstick.queueing.exact import exact
+from slipstick.queueing.markov import build, chain_of, gth, routing, solve, stationary
+from slipstick.queueing.markov.size import estimate
+from slipstick.queueing.network import Network, network
+
+STEP = 1e-30
+
+
+def agree(one: Any, other: Any, within: float = 1e-9) -> None:
+    for name in ("throughput", "queue", "residence", "utilization"):
+        assert getattr(one, name) == pytest.approx(getattr(other, name), rel=within, abs=1e-12), name
+
+
+@st.composite
+def product_form(draw: st.DrawFn) -> Network:
+    kinds, count = draw(st.integers(1, 2)), draw(st.integers(1, 3))
+    disciplines = draw(st.lists(st.sampled_from(["fcfs", "ps", "lcfs-pr", "is"]), min_size=count, max_size=count))
+    times = st.floats(0.05, 5.0)
+    service = np.array([[draw(times) for _ in range(count)] for _ in range(kinds)])
+    for k, each in enumerate(disciplines):
+        if each == "fcfs":
+            service[:, k] = service[0, k]
+    return network(
+        service,
+        np.array([[draw(st.sampled_from([0.25, 1.0, 1.0, 2.5])) for _ in range(count)] for _ in range(kinds)]),
+        population=[draw(st.integers(0, 3)) for _ in range(kinds)],
+        think=[draw(st.sampled_from([0.0, 1.5])) for _ in range(kinds)],
+        discipline=disciplines,
+        servers=[1 if each == "lcfs-pr" else draw(st.integers(1, 3)) for each in disciplines],
+    )
+
+
+@settings(max_examples=40)
+@given(product_form())
+def test_product_form_networks_are_what_the_exact_recursions_say(given_: Network) -> None:
+    found = solve(given_)
+    agree(found, exact(given_))
+
+
+def test_a_central_server_of_thousands_of_states() -> None:
+    given_ = network(
+        [[0.005, 0.03, 0.027]],
+        [[10, 3.0, 7]],
+        population=30,
+        think=1.0,
+        discipline=["ps", "fcfs", "fcfs"],
+        servers=[1, 1, 2],
+    )
+    found = solve(given_)
+    assert found.states == (5456,)
+    agree(found, exact(given_))
+
+
+def test_the_order_of_visits_says_nothing_in_product_form() -> None:
+    given_ = network([1.0, 2.0, 0.5], [2.0, 1.0, 1.0], population=4)
+    star = np.zeros((1, 3, 1, 3))
+    star[0, 0, 0] = [0.0, 0.5, 0.5]
+    star[0, 1:, 0, 0] = 1.0
+    agree(solve(given_, routing([[1.0, 0.0, 0.0]], star)), solve(given_))
+
+
+def test_open_and_mixed_networks() -> None:
+    opened = network([0.5, 0.3], [1.0, 2.0], arrivals=1.0)
+    agree(solve(opened), exact(opened), 1e-8)
+    mixed = network([[0.3, 0.2], [0.4, 0.1]], population=[0, 3], arrivals=[1.0, 0.0], think=[0.0, 1.0])
+    agree(solve(mixed), exact(mixed), 1e-8)
+
+
+def test_many_points_are_many_chains() -> None:
+    sweep = network([[[1.0, 2.0]], [[3.0, 2.0]]], population=3)
+    found = solve(sweep)
+    for point in range(2):
+        agree(solve(sweep.select(slice(point, point + 1))), exact(sweep.select(slice(point, point + 1))))
+    assert found.throughput.shape == (2, 1)
+    agree(found, exact(sweep))
+
+
+def test_a_complex_demand_gives_the_derivative_of_every_answer() -> None:
+    def of(step: complex) -> Network:
+        return network([[0.5 + step, 0.3]], [[1.0, 1.5]], population=6, think=2.0, servers=[1, 2])
+
+    chain, reference = solve(of(1j * STEP)), exact(of(1j * STEP))
+    for name in ("throughput", "queue", "residence", "utilization"):
+        assert getattr(chain, name).imag / STEP == pytest.approx(getattr(reference, name).imag / STEP, rel=1e-8), name
+
+
+def test_shares_of_a_lossy_line_add_up_to_one() -> None:
+    # T = residence; its derivatives by service and arrival time, each times its time over T, add up to 1.
+    def residence(service: complex, gap: complex) -> Any:
+        return solve(network([service], arrivals=1 / gap, discipline="fcfs", scv=0.5), capacity=[5]).residence.item()
+
+    shares = [residence(0.8 * (1 + 1j * STEP), 1.0), residence(0.8, 1.0 * (1 + 1j * STEP))]
+    assert sum(each.imag / STEP / each.real for each in shares) == pytest.approx(1.0, rel=1e-10)
+
+
+# Where product form fails: the same chains written out by hand.
+
+
+def by_hand(moves: Any, start: Any) -> tuple[list[Any], np.ndarray]:
+    chain = build(start, moves)
+    return list(chain.states), gth(chain.generator().toarray())
+
+
+def test_one_line_for_two_unequal_classes() -> None:
+    mean, think = {"a": 1.0, "b": 4.0}, 3.0
+
+    def moves(line: str) -> Iterator[tuple[str, float]]:
+        for kind in "ab":
+            away = 2 - line.count(kind)
+            yield line + kind, away / think
+        if line:
+            yield line[1:], 1 / mean[line[0]]
+
+    states, pi = by_hand(moves, "")
+    found = solve(network([[1.0], [4.0]], population=[2, 2], think=think, discipline="fcfs"))
+    for r, kind in enumerate("ab"):
+        assert found.queue[0, r, 0] == pytest.approx(sum(p * s.count(kind) for s, p in zip(states, pi, strict=True)))
+        assert found.utilization[0, r, 0] == pytest.approx(
+            sum(p for s, p in zip(states, pi, strict=True) if s[:1] == kind)
+        )
+
+
+def test_two_servers_for_one_line_of_two_unequal_classes() -> None:
+    mean, think = {"a": 1.0, "b": 4.0}, 3.0
+
+    def moves(line: str) -> Iterator[tuple[str, float]]:
+        for kind in "ab":
+            yield line + kind, (2 - line.count(kind)) / think
+        for at, kind in enumerate(line[:2]):
+            yield line[:at] + line[at + 1 :], 1 / mean[kind]
+
+    states, pi = by_hand(moves, "")
+    found = solve(network([[1.0], [4.0]], population=[2, 2], think=think, discipline="fcfs", servers=2))
+    for r, kind in enumerate("ab"):
+        assert found.queue[0, r, 0] == pytest.approx(sum(p * s.count(kind) for s, p in zip(states, pi, strict=True)))
+
+
+def test_the_same_rank_is_served_in_the_order_of_arrival() -> None:
+    def of(discipline: str) -> Network:
+        return network([[1.0], [4.0]], population=[2, 2], think=3.0, discipline=discipline, priority=5)
+
+    for discipline in ("priority", "priority-preemptive"):
+        agree(solve(of(discipline)), solve(of("fcfs")))
+
+
+def test_a_stack_of_two_unequal_classes_is_product_form() -> None:
+    given_ = network([[1.0], [4.0]], population=[2, 3], think=3.0, discipline="lcfs-pr")
+    agree(solve(given_), exact(given_))
+
+
+def test_classes_that_switch() -> None:
+    # One customer: class 1 at station 1 for 2 s, then class 2 at station 2 for 3 s.
+    onward = np.zeros((2, 2, 2, 2))
+    onward[0, 0, 1, 1] = onward[1, 1, 0, 0] = 1.0
+    given_ = network([[2.0, 0.0], [0.0, 3.0]], [[1.0, 0.0], [0.0, 1.0]], population=[1, 0])
+    found = solve(given_, routing([[1.0, 0.0], [0.0, 1.0]], onward))
+    assert found.throughput.ravel() == pytest.approx([0.2, 0.2])
+    assert found.queue[0] == pytest.approx(np.array([[0.4, 0.0], [0.0, 0.6]]))
+
+
+def test_a_full_station_that_is_served_again_or_holds_up_is_one_chain() -> None:
+    # Two stations in a ring, three customers, room for two at the second.
+    a, b = 1.0, 1.6
+    expected = np.array([1.0, b / a, (b / a) ** 2])  # 0, 1, 2 at the second; rates 1/a up and 1/b down
+    expected /= expected.sum()
+    for blocking in ("repeat", "before-service"):
+        found = solve(network([a, b], population=3, discipline="fcfs"), capacity=[None, 2], blocking=blocking)
+        assert found.present(1) == pytest.approx(expected, rel=1e-12)
+        assert found.throughput.item() == pytest.approx((1 - expected[0]) / b)
+
+
+def test_a_chain_of_buffers_loses_at_its_entrance_alone() -> None:
+    # Two stations of one place each; the second holds up the first, the outside loses.
+    found = solve(network([1.0, 1.0], arrivals=1.0, discipline="fcfs"), capacity=[1, 1], blocking="repeat")
+    states, pi = by_hand(
+        lambda s: [((1, s[1]), 1.0)] * (s[0] == 0) + [((0, 1), 1.0)] * (s == (1, 0)) + [((s[0], 0), 1.0)] * (s[1] == 1),
+        (0, 0),
+    )
+    full = sum(p for s, p in zip(states, pi, strict=True) if s[0] == 1)
+    assert found.loss.ravel() == pytest.approx([full, 0.0])
+    assert found.cut == (0,)
+
+
+def test_the_size_is_estimated() -> None:
+    cases = [
+        network([1.0, 2.0, 3.0], population=9, think=1.0),
+        network([[1.0, 2.0], [2.0, 3.0]], population=[3, 4], think=1.0, discipline="fcfs"),
+        network([[1.0, 2.0], [2.0, 3.0]], population=[3, 4], discipline="priority-preemptive", priority=[0, 1]),
+        network([1.0, 2.0], population=9, discipline="fcfs", servers=2, scv=0.5),
+    ]
+    for given_ in cases:
+        floor, chain = chain_of(given_)
+        about = estimate(floor, given_.population[0])
+        assert about == pytest.approx(chain.size)
+    floor, chain = chain_of(network([1.0, 2.0], arrivals=0.1), cut=8)
+    assert estimate(floor, np.array([0])) == chain.size == 45
+
+
+def test_who_never_overtakes_is_noted() -> None:
+    ring = network([[1.0, 2.0], [3.0, 1.0]], population=[2, 2], discipline="fcfs")
+    found = solve(ring)
+    assert not found.exact
+    assert "nobody overtakes anybody: the answer is that of the classes one after the other at the start" in found.notes
+    assert solve(network([[1.0, 2.0], [3.0, 1.0]], population=[2, 2], think=1.0, discipline="fcfs")).exact
+
+
+# What is refused.
+
+
+def test_a_network_too_large_is_refused_with_its_size() -> None:
+    with pytest.raises(NoAnswerError) as caught:
+        solve(network([[1.0, 2.0]] * 2, population=[20, 20], think=1.0, discipline="fcfs"), limit=5000)
+    assert str(caught.value).startswith("the chain has more than 5,000 states (about 1.4e+11 in all); allow more with")
+    with pytest.raises(NoAnswerError, match="as many as were looked for, cut at"):
+        solve(network([[1.0, 2.0]] * 2, arrivals=[0.1, 0.2], discipline="fcfs"), limit=5000)
+
+
+def test_a_saturated_station_is_named() -> None:
+    with pytest.raises(NoAnswerError) as caught:
+        solve(network([1.0, 0.5], arrivals=1.2, stations=["cpu", "disk"]))
+    assert str(caught.value) == (
+        "cpu is saturated: open classes bring it 1.2 of the work it can do, and less than 1 is the limit; lower the "
+        "arrivals, shorten its service, or give it a capacity"
+    )
+
+
+def test_a_network_that_never_settles_is_refused() -> None:
+    # The closed class takes half of the server for itself.
+    given_ = network(
+        [[1.0], [1.0]],
+        population=[0, 1],
+        arrivals=[0.7, 0.0],
+        think=1.0,
+        discipline="priority-preemptive",
+        priority=[1, 0],
+    )
+    with pytest.raises(NoAnswerError, match="customers of open classes does not fall below"):
+        solve(given_, error=1e-3)
+
+
+def test_customers_who_can_never_leave_are_refused() -> None:
+    with pytest.raises(NoAnswerError, match="customers of an open class can never leave; let routing add up to less"):
+        solve(network([1.0], arrivals=0.1), routing([[1.0]], np.ones((1, 1, 1, 1))))
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda n: solve(n, capacity=[1]), "the chain takes capacity for each of 2 stations, got 1"),
+        (lambda n: solve(n, blocking=["loss"]), "the chain takes blocking for each of 2 stations, got 1"),
+        (lambda n: solve(n, capacity=[None, 0]), "station 2: capacity must be at least 1, got 0"),
+        (
+            lambda n: solve(n, blocking="wait"),
+            "station 1: there is no blocking 'wait'; known: loss, repeat, before-service",
+        ),
+        (lambda n: solve(n, error=0.0), "the error of a cut must lie between 0 and 1, got 0.0"),
+        (
+            lambda n: solve(n, capacity=[1, 1], blocking="repeat"),
+            "the stations have no room for 3 customers; raise a capacity",
+        ),
+        (
+            lambda n: solve(n, routing([[1.0]], np.zeros((1, 1, 1, 1)))),
+            "routing is for (1, 1) classes and stations, the network has (1, 2)",
+        ),
+        (
+            lambda n: routing([[1.0]], np.zeros((1, 1))),
+            (
+                "routing has the shapes (1, 1) and (1, 1); give (classes, stations) and "
+                "(classes, stations, classes, stations)"
+            ),
+        ),
+        (
+            lambda n: routing([[1.5]], np.zeros((1, 1, 1, 1))),
+            "probabilities of routing must be at least 0 and add up to at most 1 for each origin",
+        ),
+        (
+            lambda n: solve(network([1.0, 0.0], population=1), routing([[1.0, 0.0]], np.full((1, 2, 1, 2), 0.5))),
+            "class 1 at station 2: routing leads there, but service takes no time",
+        ),
+        (
+            lambda n: solve(
+                network([1.0, 1.0], [1.0, 0.5], population=3), capacity=[2, None], blocking="before-service"
+            ),
+            None,
+        ),
+        (
+            lambda n: solve(
+                network([1.0, 1.0], [1.0, 0.5], population=3), capacity=[None, 2], blocking="before-service"
+            ),
+            "class 1 from station 1 to station 2: blocking before service needs one destination; use 'repeat' or 'loss'",
+        ),
+        (
+            lambda n: solve(network([1.0, 1.0], population=3, scv=2.0), capacity=[None, 2], blocking="repeat"),
+            "class 1 from station 1 to station 2: blocking of a service in phases is not covered; use 'loss' or scv 1",
+        ),
+        (
+            lambda n: solve(n, capacity=[2, 2]),
+            (
+                "class 1 is lost at station 1 and begins its cycle again at station 1, which may be full; give a think time "
+                "or another blocking"
+            ),
+        ),
+        (
+            lambda n: chain_of(network([1.0], arrivals=0.5)),
+            "open classes can fill a station without end; give the chain a cut",
+        ),
+        (
+            lambda n: solve(
+                network([[1.0], [1.0]], population=[0, 1], arrivals=[0.1, 0.0]),
+                routing(np.ones((2, 1)), np.full((2, 1, 2, 1), 0.5)),
+            ),
+            "routing turns an open class into a closed one; keep them apart",
+        ),
+    ],
+)
+def test_what_a_chain_cannot_mean_is_named(call: Any, said: str | None) -> None:
+    plain = network([1.0, 2.0], population=3)
+    if said is None:
+        call(plain)
+        return
+    with pytest.raises(ModelError) as caught:
+        call(plain)
+    assert str(caught.value) == said
+
+
+# Degenerate networks.
+
+
+def test_nobody_is_nowhere() -> None:
+    found = solve(network([1.0, 2.0], population=0))
+    assert found.throughput.item() == 0
+    assert not found.queue.any()
+
+
+def test_more_servers_than_customers() -> None:
+    given_ = network([1.0], population=3, think=2.0, servers=50)
+    agree(solve(given_), exact(given_))
+
+
+def test_who_only_thinks() -> None:
+    assert solve(network([0.0], population=4, think=2.0)).throughput.item() == pytest.approx(2.0)
+
+
+def test_the_iterative_road_meets_the_direct_one() -> None:
+    _, chain = chain_of(network([0.1, 0.3, 0.2], population=60))
+    direct = stationary(chain, "direct")
+    assert stationary(chain, "iterative") == pytest.approx(direct, abs=1e-12)
