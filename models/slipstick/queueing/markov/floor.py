@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from slipstick.errors import ModelError
 from slipstick.queueing.markov.chain import Array, Chain
 from slipstick.queueing.markov.explore import Move, Rows, explore
+from slipstick.queueing.markov.line import Line
 from slipstick.queueing.markov.rooms import Room
 
 __all__ = ["BLOCKING", "Floor", "Place", "place_all"]
@@ -37,7 +38,7 @@ class Floor:
     cut : customers of open classes in all, at most; None if the capacities are limit enough
     opened : which classes are open [classes]
     start : the first state, the closed classes one after the other [columns]
-    mixed : a state with the same customers, the classes in turn [columns]
+    mixed : a state with the same customers at the stations, the classes in turn, the last first [columns]
     """
 
     rooms: Sequence[Room]
@@ -83,8 +84,10 @@ class Floor:
         count: NDArray[np.int64] = np.rint(self.present(rows)[:, self.opened].sum(axis=(1, 2)).real).astype(np.int64)
         return count
 
-    def overtakes(self, chain: Chain) -> bool:
-        """Say whether classes mix; where nobody overtakes, the long run depends on the order at the start."""
+    def mixes(self, chain: Chain) -> bool:
+        """Say whether the classes come in other orders than at the start, where a room keeps the order."""
+        if not any(isinstance(room, Line) for room in self.rooms):
+            return True
         return bool((np.asarray(chain.states) == self.mixed).all(axis=1).any())
 
     def moves(self, rows: Rows) -> Iterator[Move]:

@@ -161,9 +161,10 @@ def furnish(built: Plan, cut: int | None) -> Floor:
     begin = {r: _begin(built, home[r], r) for r in range(kinds)}
     who = {r: int(n) for r, n in enumerate(population) if n > 0}
     one_by_one = [r for r, n in who.items() for _ in range(n)]
-    # The j-th of n customers of a class comes at (j + 1/2) / n, so the classes take turns.
-    turns = sorted((((j + 0.5) / n, r) for r, n in who.items() for j in range(n)))
-    mixed = place_all(floor, [r for _, r in turns], begin)
+    # The j-th of n customers of a class comes at (j + 1/2) / n, so the classes take turns; the last begins.
+    turns = sorted((((j + 0.5) / n, r) for r, n in who.items() for j in range(n)), reverse=True)
+    at_work = {r: sorted(places, key=lambda k: k == count) for r, places in begin.items()}
+    mixed = place_all(floor, [r for _, r in turns], at_work)
     return replace(floor, start=place_all(floor, one_by_one, begin), mixed=mixed)
 
 
@@ -181,7 +182,11 @@ def _ways(
     built: Plan, home: Sequence[Sequence[Place]], entry: Sequence[Sequence[Place]], think: int
 ) -> dict[tuple[int, int], list[Place]]:
     onward, closed = built.routing.onward, built.network.closed
-    ways: dict[tuple[int, int], list[Place]] = {(r, think): list(entry[r]) for r in range(len(entry))}
+    ways: dict[tuple[int, int], list[Place]] = {}
+    for r, places in enumerate(entry):
+        # A cycle that visits nothing is thinking again.
+        again = 1.0 - sum(p for _, _, p in places)
+        ways[r, think] = [*places, *([(r, think, again)] if abs(again) > 1e-12 else [])]
     for r, k in np.argwhere(built.visited()).tolist():
         ways[r, k] = [(int(s), int(j), onward[r, k, s, j].item()) for s, j in np.argwhere(onward[r, k] != 0)]
         rest = 1.0 - onward[r, k].sum().item()

@@ -25,7 +25,6 @@ __all__ = ["ERROR", "MarkovSolution", "chain_of", "solve"]
 
 ERROR = 1e-10
 """Part of the mean number of open customers that may lie beyond the cut, unless told otherwise."""
-MOST_CUTS = 12
 ROUNDING = 1e-15
 """Levels less probable than this show rounding, not the network."""
 
@@ -151,7 +150,6 @@ class _Point:
     states: int
     cut: int
     beyond: float
-    ordered: bool
 
 
 def _point(built: Plan, error: float, limit: int, method: str | None) -> _Point:
@@ -159,24 +157,31 @@ def _point(built: Plan, error: float, limit: int, method: str | None) -> _Point:
         floor = furnish(built, None)
         chain = _explored(built, floor, limit)
         return _answers(built, floor, chain, stationary(chain, method), 0.0)
-    cut = _first_cut(built, error)
-    for _ in range(MOST_CUTS):
+    cut, rising = _first_cut(built, error), 0
+    while rising < 2:
         floor = furnish(built, cut)
         chain = _explored(built, floor, limit)
         pi = stationary(chain, method)
         beyond, missing, ratio = _tail(floor, chain, pi)
         if missing <= error:
             return _answers(built, floor, chain, pi, beyond)
+        rising = rising + 1 if ratio >= 1 else 0
         more = math.log(error / missing) / math.log(ratio) if 0 < ratio < 1 else cut
         cut += max(4, min(cut, math.ceil(1.1 * more)))
     raise NoAnswerError(
-        f"the probability of {cut} and more customers of open classes does not fall below {error:g}: more work may "
-        "arrive than can be done"
+        f"more customers of open classes are likelier than fewer up to {cut} of them: more work arrives than can be "
+        "done; lower the arrivals, or give stations a capacity"
     )
 
 
 def _explored(built: Plan, floor: Floor, limit: int) -> Chain:
-    return floor.chain(limit, lambda: known(floor, built.population()))
+    chain = floor.chain(limit, lambda: known(floor, built.population()))
+    if not floor.mixes(chain):
+        raise NoAnswerError(
+            "who is ahead of whom at the start stays so for ever, and the long run depends on it; give the classes a "
+            "think time or a routing that lets them overtake"
+        )
+    return chain
 
 
 def _first_cut(built: Plan, error: float) -> int:
@@ -260,7 +265,6 @@ def _answers(built: Plan, floor: Floor, chain: Chain, pi: Array, beyond: float) 
         states=chain.size,
         cut=floor.cut or 0,
         beyond=beyond,
-        ordered=not floor.overtakes(chain),
     )
 
 
@@ -312,7 +316,7 @@ def _together(network: Network, points: list[_Point], ordered: bool) -> MarkovSo
         utilization=np.stack([each.utilization for each in points]),
         probability=tuple(_level([each.probability[k] for each in points]) for k in range(len(network.stations))),
         method="markov-chain",
-        exact=bool((network.scv == 1).all()) and not any(each.ordered for each in points),
+        exact=bool((network.scv == 1).all()),
         notes=_notes(network, points, ordered),
         loss=np.stack([each.loss for each in points]),
         states=tuple(each.states for each in points),
@@ -337,8 +341,6 @@ def _notes(network: Network, points: list[_Point], ordered: bool) -> tuple[str, 
         )
     if ordered and ((network.visits.real > 0).sum(axis=2) > 1).any():
         notes.append("stations are visited in the order written, repeated visits one after the other")
-    if any(each.ordered for each in points):
-        notes.append("nobody overtakes anybody: the answer is that of the classes one after the other at the start")
     if (network.scv != 1).any():
         notes.append("times of an scv other than 1 are phases of the same mean and scv")
     return tuple(notes)
