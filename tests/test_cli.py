@@ -79,6 +79,58 @@ def test_no_answer_has_status_1_and_says_why_on_standard_error(slip: Run) -> Non
     assert (status, err, json.loads(out)["answers"][0]["failed"]) == (1, "", why)
 
 
+def test_several_methods_are_put_side_by_side_and_the_seed_is_kept(slip: Run) -> None:
+    Path("x.yaml").write_text(DESIGN)
+    status, out, err = slip("solve", "x.yaml", "--with", "closed-form,simulation,bounds", "--precision", "10%")
+    assert (status, err) == (0, "")
+    assert "simulation lies within the bounds" in out
+    again = [
+        slip("solve", "x.yaml", "--with", "simulation", "--seed", "7", "--precision", "10%", "--json") for _ in range(2)
+    ]
+    assert again[0] == again[1]
+    answer = json.loads(again[0].out)["answers"][0]
+    assert (answer["seed"], answer["method"], answer["converged"]) == (7, "simulation", True)
+    assert answer["values"]["time"]["low"] < answer["values"]["time"]["value"] < answer["values"]["time"]["high"]
+    other = json.loads(slip("solve", "x.yaml", "--with", "simulation", "--set", "simulation.seed=8", "--json").out)
+    assert other["answers"][0]["values"]["time"] != answer["values"]["time"]
+
+
+def test_a_timeline_is_written_beside_the_answer(slip: Run) -> None:
+    Path("x.yaml").write_text(DESIGN)
+    assert slip("solve", "x.yaml", "--timeline", "run.json").status == 0
+    assert json.loads(Path("run.json").read_text())["traceEvents"]
+    status, _, err = slip("solve", "law/flow-line", "--timeline", "run.json", *("--set", "items=3"), *FLOW)
+    assert status == 2
+    assert "a timeline takes a model, not a Law" in err
+
+
+def test_an_interrupted_simulation_gives_what_it_has_with_status_130(
+    slip: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from slipstick.sim.plain.kernel import Kernel
+
+    run, calls = Kernel.run, iter(range(10**6))
+
+    def interrupted(self: Kernel, events: int) -> bool:
+        if next(calls) == 3:
+            raise KeyboardInterrupt
+        return run(self, events)
+
+    monkeypatch.setattr(Kernel, "run", interrupted)
+    monkeypatch.setattr("slipstick.sim.run.AVAILABLE", False)
+    Path("x.yaml").write_text(DESIGN)
+    status, out, _ = slip("solve", "x.yaml", "--with", "simulation", "--precision", "0.01%")
+    assert status == 130
+    assert "note: unfinished: it was interrupted, after " in out
+    Path("s.yaml").write_text("{study: 1, base: {model: x.yaml, method: simulation, simulation.precision: 0.01%}}")
+    calls = iter(range(10**6))
+    status, out, err = slip("run", "s.yaml", "--out", "report")
+    assert (status, out, err.strip()) == (130, "", "interrupted; nothing half-written is left")
+    assert not Path("report").exists()
+
+
+FLOW = ["--set", "once=10 us", "--set", "longest=3 us"]
+
 WRONG = [
     (["solve", "nothing"], "--model:1:1: model: there is no model 'nothing'; known: dvsm/message, dvsm/page-fault"),
     (["solve", "dvsm/lock"], "--model:1:1: machine: dvsm/lock runs on a machine; name one of rs6000-43p-atm"),
@@ -105,7 +157,7 @@ WRONG = [
     (["show", "machine/x"], "x:1:1: there is no machine 'x'; known: rs6000-43p-atm, rs6000-43p-fast-ethernet"),
     (["show", "x"], "command line:1:1: there is no kind 'x'; known: machine, network, workload, activity, study"),
     (["list", "x"], "command line:1:1: there is no kind 'x'; known: machine, network, workload, activity, study"),
-    (["run", "x"], "x:1:1: there is no study 'x'; known: dvsm-operations, dvsm-what-if"),
+    (["run", "x"], "x:1:1: there is no study 'x'; known: agreement, "),
     (["check"], "command line:1:1: Missing argument 'FILES...'."),
     (["solv"], "command line:1:1: No such command 'solv'."),
     (["solve", "x", "--sett", "a=1"], "command line:1:1: No such option"),

@@ -34,6 +34,7 @@ from slipstick.expression.tape import Tape
 from slipstick.law import ALL
 from slipstick.law.law import Law, Row, Symbol
 from slipstick.method.closed_form import ClosedForm, solve
+from slipstick.method.forms import form_of
 from slipstick.model.activity import (
     Activity,
     Stage,
@@ -48,12 +49,13 @@ from slipstick.model.activity import (
     serial,
     service,
 )
-from slipstick.model.system import Lock, Meeting, Model, Station, arriving, closed, phases
+from slipstick.model.system import Lock, Meeting, Model, Station, arriving, closed, grouped, phases
 from slipstick.program import PROGRAMS
+from slipstick.program.dvsm.protocol import diff_phase, lock_phase
 from tests.paper import machine
 
 SOURCES = (
-    *(f"{package}/*.py" for package in ("expression", "law", "model", "program")),
+    *(f"{package}/*.py" for package in ("expression", "law", "model", "program", "program/dvsm")),
     *(f"method/{name}.py" for name in ("closed_form", "exactness", "forms", "limits", "points", "times")),
 )
 T, B, N = Parameter("t", TIME, 2.0), Parameter("b", BYTES, 4.0), Parameter("n", COUNT, 3.0)
@@ -62,6 +64,7 @@ A, C = delay(1.0, name="a"), delay(2.0, name="c")
 FLOW = ALL["flow-line"]
 DIFFS = PROGRAMS["dvsm/diff-request"]
 FE = machine("fast-ethernet")
+NO_SWEEP = "the method bounds answers for one point, not for a sweep; use closed-form or simulation"
 NAMING = "write letters, digits, _ - and dots"
 
 
@@ -197,6 +200,7 @@ SYSTEMS = [
     bad(lambda: Station(servers=0), "a station needs at least 1 server, got 0"),
     bad(lambda: Station(discipline="lifo"), "there is no discipline 'lifo'; known: fcfs, ps"),
     bad(lambda: Lock("spin"), "there is no lock 'spin'; known: fifo"),
+    bad(lambda: grouped({}), "groups of processors are needed, at least one"),
     bad(lambda: Meeting("centre"), "there is no barrier 'centre'; did you mean 'central'?"),
     bad(
         lambda: Model("m", closed(service("bus", 1.0)).population, {"bos": Station()}),
@@ -287,9 +291,27 @@ PROGRAM = [
     bad(lambda: DIFFS.on(FE, replies=20.0), "replies must be a list of values, one for each part"),
     bad(lambda: DIFFS.on(FE, replies=()), "replies must be a list of values, one for each part"),
     bad(lambda: DIFFS.on(FE, request=(B, B)), "request must be one value, not a list of 2"),
+    bad(
+        lambda: PROGRAMS["dvsm/diff-phase"].on(FE, askers=2 * N),
+        "askers shapes the model: write a number, not 2 * n",
+    ),
+    bad(
+        lambda: PROGRAMS["dvsm/diff-phase"].on(FE, processors=4, askers=5),
+        "dvsm/diff-phase has 5 askers among 4 processors; let there be fewer",
+    ),
+    bad(lambda: diff_phase(FE, faults=0), "a phase needs at least one of faults, got 0"),
+    bad(
+        lambda: lock_phase(FE, parties=4),
+        "a lock request passes one manager at most, so there are 2 or 3 parties, got 4",
+    ),
 ]
 
-ALL_CASES = [*EXPRESSION, *LAWS, *ACTIVITIES, *SYSTEMS, *SOLVING, *PROGRAM]
+METHODS = [
+    bad(lambda: form_of(closed(A), {}, "bounds"), NO_SWEEP),
+    bad(lambda: form_of(FLOW, {}, "bounds"), "law flow-line is a closed form; the method bounds answers for models"),
+]
+
+ALL_CASES = [*METHODS, *EXPRESSION, *LAWS, *ACTIVITIES, *SYSTEMS, *SOLVING, *PROGRAM]
 
 
 class Strange(Activity):

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from slipstick.answer import Answer
     from slipstick.expression.nodes import Parameter
     from slipstick.law import ALL as LAWS
-    from slipstick.method.closed_form import solve
+    from slipstick.method.methods import solve
+    from slipstick.method.trial import Trial
     from slipstick.model.activity import (
         barrier,
         choose,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
         service,
         then,
     )
-    from slipstick.model.system import Lock, Meeting, Model, Station, arriving, closed, phases
+    from slipstick.model.system import Lock, Meeting, Model, Station, arriving, closed, grouped, phases
     from slipstick.program import PROGRAMS
     from slipstick.schema.dump import dump
     from slipstick.schema.front import load
@@ -54,6 +55,7 @@ __all__ = [
     "Model",
     "Parameter",
     "Station",
+    "Trial",
     "arriving",
     "barrier",
     "choose",
@@ -61,6 +63,7 @@ __all__ = [
     "delay",
     "dump",
     "fork",
+    "grouped",
     "hold",
     "load",
     "parallel",
@@ -88,7 +91,7 @@ _ACTIVITY = (
     "service",
     "then",
 )
-_SYSTEM = ("Lock", "Meeting", "Model", "Station", "arriving", "closed", "phases")
+_SYSTEM = ("Lock", "Meeting", "Model", "Station", "arriving", "closed", "grouped", "phases")
 _HOME = {
     **dict.fromkeys(_ACTIVITY, "slipstick.model.activity"),
     **dict.fromkeys(_SYSTEM, "slipstick.model.system"),
@@ -97,7 +100,8 @@ _HOME = {
     "Parameter": "slipstick.expression.nodes",
     "dump": "slipstick.schema.dump",
     "load": "slipstick.schema.front",
-    "solve": "slipstick.method.closed_form",
+    "Trial": "slipstick.method.trial",
+    "solve": "slipstick.method.methods",
     "run": "slipstick.study.front",
 }
 

@@ -69,6 +69,8 @@ class Answer:
     given : what was set beside the files
     seed : key of the random streams of a simulation
     converged : whether a simulation reached the wished precision; None of other methods
+    promise : usual relative error of the time of an approximate method, as its benchmark shows it [1]
+    interrupted : somebody stopped the method before it was done
     """
 
     model: str
@@ -89,6 +91,8 @@ class Answer:
     given: Mapping[str, float | str] = field(default_factory=dict)
     seed: int | None = None
     converged: bool | None = None
+    promise: float | None = None
+    interrupted: bool = False
 
     def __getitem__(self, name: str) -> float | None:
         """Give a value by name, in its base unit."""

@@ -98,34 +98,57 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
 @_workload_option
 @_set_option
 @click.option(
-    "--with", "methods", metavar="METHOD,...", default="closed-form", help="closed-form, bounds. [closed-form]"
+    "--with", "methods", metavar="METHOD,...", help="closed-form, simulation, bounds; several are put side by side."
+)
+@click.option("--seed", type=click.IntRange(0), help="Key of the random streams of a simulation. [0]")
+@click.option("--precision", metavar="PART", help="Half-width of a simulation's interval, such as 1%. [2%]")
+@click.option(
+    "--timeline",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write who did what when: .json for trace viewers, .png or .svg to look at.",
 )
 @_json_option
 def solve(
-    model: str, machine: str | None, workload: str | None, changes: Sequence[str], methods: str, as_json: bool
+    model: str,
+    machine: str | None,
+    workload: str | None,
+    changes: Sequence[str],
+    methods: str | None,
+    seed: int | None,
+    precision: str | None,
+    timeline: Path | None,
+    as_json: bool,
 ) -> int:
     """Answer for MODEL: a program, an activity, a law, or the file of an activity.
 
     \b
     Examples:
       slipstick solve dvsm/page-fault --machine rs6000-43p-atm
-      slipstick solve lock-and-bus --set population.processors=32 --with closed-form,bounds
+      slipstick solve lock-and-bus --set population.processors=32 --with closed-form,simulation,bounds
       slipstick solve law/flow-line --set items=3 --set 'once=10 us' --set 'longest=3 us'
     """
     from slipstick.report.answer_text import answers_text
     from slipstick.report.document import answer_document
+    from slipstick.report.write import write_timeline
     from slipstick.schema.load import Library
-    from slipstick.study.run import answer_scene
+    from slipstick.study.run import answer_scene, side_by_side, timeline_of
 
+    simulation = {"simulation.seed": seed, "simulation.precision": precision}
+    changes = [*changes, *(f"{path}={value}" for path, value in simulation.items() if value is not None)]
     settings = {**_references(model, machine, workload), **_nodes(changes)}
-    answers, bound = answer_scene(settings, Library(), [name.strip() for name in methods.split(",")])
+    names = [name.strip() for name in methods.split(",")] if methods else [None]
+    answers, bound = answer_scene(settings, Library(), names)
+    if timeline is not None:
+        write_timeline(timeline_of(bound), timeline, bound.name)
     failed = [answer.failed for answer in answers if answer.failed]
     if as_json:
         _print_json({"answers": list(map(answer_document, answers))})
     elif failed:
         raise NoAnswerError(failed[0])
     else:
-        click.echo(answers_text(answers, bound.entries))
+        click.echo(answers_text(answers, bound.entries, side_by_side(answers)))
+    if any(answer.interrupted for answer in answers):
+        return INTERRUPTED
     return NO_ANSWER if failed else DONE
 
 

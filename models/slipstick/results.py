@@ -8,9 +8,22 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from slipstick.answer import Answer
+from slipstick.answer import Answer, Value
 
-__all__ = ["Axis", "Cell", "Comparison", "Ranked", "Ranking", "Results", "Row", "Sweep"]
+__all__ = [
+    "Agreement",
+    "Axis",
+    "Cell",
+    "Comparison",
+    "Ranked",
+    "Ranking",
+    "Results",
+    "Row",
+    "SideBySide",
+    "Span",
+    "Sweep",
+    "Timeline",
+]
 
 Array = NDArray[np.float64]
 
@@ -149,6 +162,101 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of time of one member, or of one of its branches.
+
+    Parameters
+    ----------
+    member, branch : who
+    label : the step, or what was waited for
+    start, end : [s]
+    cause : the member whose action ended a wait, if it is known
+    """
+
+    member: int
+    branch: int
+    label: str
+    start: float
+    end: float
+    cause: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """The beginning of a simulation in full.
+
+    Parameters
+    ----------
+    spans : in the order in which they ended
+    levels : by resource, (time, present, busy) from each change on
+    until : how far it reaches [s]
+    path : spans that held up the end, one after the other, from member to member: the critical path of this run
+    components : of each label, what the account books it to
+    useful : components that count as useful work
+    """
+
+    spans: tuple[Span, ...]
+    levels: Mapping[str, tuple[tuple[float, int, int], ...]]
+    until: float
+    path: tuple[Span, ...] = ()
+    components: Mapping[str, str] = field(default_factory=dict)
+    useful: tuple[str, ...] = ("busy",)
+
+    def component(self, span: Span) -> str:
+        """Say what the account books a span to."""
+        return self.components.get(span.label, span.label)
+
+    def active(self) -> list[tuple[float, int]]:
+        """Count who is at something useful: (from, how many).
+
+        >>> both = (Span(0, 0, "busy", 0.0, 2.0), Span(1, 0, "busy", 1.0, 3.0))
+        >>> Timeline(both, {}, 3.0).active()
+        [(0.0, 1), (1.0, 2), (2.0, 1), (3.0, 0)]
+        """
+        change: dict[float, int] = {}
+        for span in self.spans:
+            if self.component(span) in self.useful:
+                change[span.start] = change.get(span.start, 0) + 1
+                change[span.end] = change.get(span.end, 0) - 1
+        counted, count = [], 0
+        for time in sorted(change):
+            count += change[time]
+            counted.append((time, count))
+        return counted
+
+
+@dataclass(frozen=True, slots=True)
+class SideBySide:
+    """One value by several methods; None where a method does not have it."""
+
+    name: str
+    unit: str
+    values: tuple[Value | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """What several methods say of one model.
+
+    Parameters
+    ----------
+    case : what was solved
+    methods : in order
+    rows : the values that at least two of them have
+    verdicts : how each method stands to the most trusted, in words
+    findings : where methods contradict each other by more than they promise
+    failed : why a method has no answer, by method
+    """
+
+    case: str
+    methods: tuple[str, ...]
+    rows: tuple[SideBySide, ...]
+    verdicts: tuple[str, ...]
+    findings: tuple[str, ...] = ()
+    failed: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Results:
     """Everything that a study found.
 
@@ -157,11 +265,12 @@ class Results:
     name, title, text, source : of the study
     cases : answer of each case, in order
     settings : what each case differs in from the base, as written
-    sweeps, rankings, comparisons : by question
+    sweeps, rankings, comparisons, agreements : by question
     hashes : SHA-256 of every file that was read
     resolved : the specs with every reference followed and every default filled in, as plain data, by case
     versions : of slipstick and the libraries that computed
     notes : what the reader should know
+    timelines : by the name of the picture that shows it
     """
 
     name: str
@@ -177,3 +286,5 @@ class Results:
     resolved: Mapping[str, object]
     versions: Mapping[str, str]
     notes: tuple[str, ...] = ()
+    agreements: tuple[Agreement, ...] = ()
+    timelines: Mapping[str, Timeline] = field(default_factory=dict)

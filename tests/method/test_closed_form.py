@@ -54,7 +54,7 @@ def plain_account(model: Model, values: Mapping[str, float]) -> float:
         return sum(
             plain_value(phase.repeat, values) * plain_time(phase.cycle, model, values) for phase in population.phases
         )
-    return plain_time(population.cycle, model, values)
+    return plain_time(model.bodies[0], model, values)
 
 
 @quick

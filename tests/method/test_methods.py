@@ -6,7 +6,8 @@ import pytest
 
 from slipstick import LAWS, closed, delay, service, solve
 from slipstick.errors import ModelError, UnknownNameError
-from slipstick.method.methods import METHODS, answered
+from slipstick.method.methods import answered
+from slipstick.method.names import METHODS
 
 BUS = closed(delay(9.0, name="think") >> service("bus", 1.0, scv=1.0), processors=20)
 

@@ -178,19 +178,19 @@ ACTIVITIES = [
     ),
     (
         activity("{delay: 1 s}", head="population: {}"),
-        ["1:1: say who runs: population with processors, arrivals or phases, or phases alone"],
+        ["1:1: say who runs: population with processors, arrivals or phases, or phases or groups alone"],
     ),
     (
         activity("{delay: 1 s}", head="population: {processors: 1, arrivals: 1 /s}"),
-        ["1:1: say who runs: population with processors, arrivals or phases, or phases alone"],
+        ["1:1: say who runs: population with processors, arrivals or phases, or phases or groups alone"],
     ),
     (
         activity("{delay: 1 s}", head="phases: [{processors: 2, cycle: [{delay: 1 s}]}]"),
-        ["1:1: a cycle goes with processors or arrivals; phases bring their own"],
+        ["1:1: a cycle goes with processors or arrivals; phases and groups bring their own"],
     ),
     (
         "activity: 1\npopulation: {processors: 2}\n",
-        ["1:1: a cycle goes with processors or arrivals; phases bring their own"],
+        ["1:1: a cycle goes with processors or arrivals; phases and groups bring their own"],
     ),
     (
         activity("{delay: 1 s}", head="population: {processors: 1}\nresources: {bus: {serves: 2}, door: {lock: lifo}}"),
@@ -282,7 +282,7 @@ STUDIES = [
     ),
     (
         study("pictures: [{name: a, title: b, kind: bar}]"),
-        ["3:38: pictures.0.kind: write 'bars', 'lines' or 'map'; got 'bar'; did you mean 'bars'?"],
+        ["3:38: pictures.0.kind: write 'bars', 'lines', 'map' or 'timeline'; got 'bar'; did you mean 'bars'?"],
     ),
     (
         study("pictures: [{name: a, title: b, kind: bars, cases: [base], stack: tecnology}]"),

@@ -10,13 +10,14 @@ from slipstick.expression.dimension import TIME
 from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Expr, maximum, select, total
 from slipstick.expression.tape import Tape
+from slipstick.method.names import BOUNDS
 from slipstick.method.times import demand, population, time
 from slipstick.model.activity import Activity, Barrier, Choice, Fork, Hold, Pipeline, Repeat, Step, children, steps
-from slipstick.model.system import Arrivals, Cyclic, Model, Program, Station, is_processor
+from slipstick.model.system import Arrivals, Cyclic, Groups, Model, Program, Station, is_processor
 
-__all__ = ["METHOD", "bounds"]
+__all__ = ["bounds"]
 
-METHOD = "bounds"
+PROCESSORS = "processors"
 
 LOW_SPAN = "no less than one pass with nobody in the way (a maximum of random times has at least the mean of each)"
 LOW_FULL = "no less than what the busiest resource takes for the work of all processors: {binding}"
@@ -33,7 +34,8 @@ def bounds(model: Model, values: Mapping[str, float] | None = None) -> Answer:
         max(T_0, max_r N D_r / c_r)  <=  T  <=  T_0 + (N - 1) sum_r D_r
 
     A lock is a resource of one server that is asked for as long as it is held; the processors themselves are
-    N servers. Phases are bounded one by one.
+    N servers. Phases are bounded one by one. Of groups the time of the first is bounded: from below by its own work,
+    from above with all other processors in the way.
 
     Parameters
     ----------
@@ -60,7 +62,7 @@ def bounds(model: Model, values: Mapping[str, float] | None = None) -> Answer:
     top = None if high is None else float(numbers[len(lows)][0])
     return Answer(
         model=model.name,
-        method=METHOD,
+        method=BOUNDS,
         values=_values(model, at[binding], top, float(numbers[-1][0])),
         useful=model.useful,
         notes=_notes(model, binding, high is not None),
@@ -94,6 +96,11 @@ def _lows(model: Model) -> dict[str, Expr]:
             return _lows_of(model, cycle, processors)
         case Arrivals(_, cycle):
             return {"span": time(cycle, model, booked=False)}
+        case Groups():
+            first = model.population.first
+            found = _lows_of(model, first.cycle, first.processors)
+            # What others ask of its processors is not known from its own cycle.
+            return {name: each for name, each in found.items() if name != PROCESSORS}
         case Program(phases):
             parts = [each.repeat * maximum(*_lows_of(model, each.cycle, each.processors).values()) for each in phases]
             return {"span": total(parts, TIME)}
@@ -113,7 +120,7 @@ def _lows_of(model: Model, cycle: Activity, processors: Expr) -> dict[str, Expr]
         return found
     # What is asked of others falls on the members themselves, but of one alone on processors outside.
     everything = total((demand(cycle, name) for name in asked), TIME)
-    return {**found, "processors": select(processors, 1, demand(cycle, "own"), everything)}
+    return {**found, PROCESSORS: select(processors, 1, demand(cycle, "own"), everything)}
 
 
 def _held(activity: Activity, lock: str, model: Model) -> Expr:
@@ -135,17 +142,24 @@ def _held(activity: Activity, lock: str, model: Model) -> Expr:
 
 def _high(model: Model) -> Expr | None:
     """Give the upper bound, where its conditions hold."""
-    if not isinstance(model.population, Cyclic) or not _plain(model):
+    match model.population:
+        case Cyclic(processors):
+            everybody = processors
+        case Groups(groups):
+            everybody = total(group.processors for group in groups)
+        case _:
+            return None
+    if not _plain(model):
         return None
-    cycle, processors = model.population.cycle, model.population.processors
+    cycle = model.bodies[0]
     work = total((demand(cycle, name) for name in model.resources), TIME)
-    return time(cycle, model, booked=False) + (processors - 1) * work
+    return time(cycle, model, booked=False) + (everybody - 1) * work
 
 
 def _plain(model: Model) -> bool:
     """Say whether a model has only steps, choices and repeats, and is of product form wherever there is a queue."""
     used = [step.resource for step in model.steps]
-    for node in steps(model.bodies[0]):
+    for node in (node for body in model.bodies for node in steps(body)):
         if isinstance(node, Fork | Hold | Pipeline | Barrier):
             return False
         if isinstance(node, Step) and node.resource is not None:

@@ -13,12 +13,15 @@ from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Booked, Expr, total
 from slipstick.expression.tape import Tape
 from slipstick.method.exactness import neglected, sizes
-from slipstick.method.points import Points
+from slipstick.method.points import Around, Points
 from slipstick.method.times import BARRIER, demand, pipelines, population, stage_times, time
-from slipstick.model.activity import Barrier, steps
-from slipstick.model.system import Cyclic, Model, Program, need_model
+from slipstick.model.activity import Activity, Barrier, steps
+from slipstick.model.system import Cyclic, Groups, Model, Program, need_model
 
-__all__ = ["ClosedForm", "solve"]
+__all__ = ["BLOCK", "ClosedForm", "solve"]
+
+BLOCK = 32_768
+"""Points whose accounts and derivatives are held in memory at a time."""
 
 IDLE = "idle"
 IDLE_PROCESSORS = "idle:processors"  # no step can have this name
@@ -67,9 +70,12 @@ class ClosedForm:
     labels : (component, technology class) of each booked part
     stages : time of one item at each serial stage of each pipeline of identical items [s]
     tape : everything compiled together
+
+    Of groups, time and account are those of the first; the others' times stand beside them.
     """
 
     quantity = "time"
+    block = BLOCK
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -80,8 +86,10 @@ class ClosedForm:
         self._account = _account_time(model)
         self._work = _demands(model)
         self._sizes = sizes(model)
+        self._groups = _groups(model)
         stage_times = [t for each in self.stages.values() for t in each.values()]
-        others = [self._population, *stage_times, *self._work.values(), *self._sizes]
+        of_groups = [each for times, size, work in self._groups.values() for each in (times, size, *work.values())]
+        others = [self._population, *stage_times, *self._work.values(), *of_groups, *self._sizes]
         self.tape = Tape([self.time, self._account, *others])
         self._time_alone = Tape([self.time])
 
@@ -111,6 +119,10 @@ class ClosedForm:
             population=next(others),
             stages={name: {stage: next(others) for stage in each} for name, each in self.stages.items()},
             work={name: next(others) for name in self._work},
+            groups={
+                name: Around(next(others), next(others), {station: next(others) for station in work})
+                for name, (_, _, work) in self._groups.items()
+            },
             left_out=neglected(self.model, {size: next(others) for size in self._sizes}),
         )
 
@@ -119,7 +131,7 @@ def _whole_time(model: Model) -> Expr:
     """Add up a cycle, or all phases: T = sum of repeat x cycle time."""
     if isinstance(model.population, Program):
         return total((each.repeat * time(each.cycle, model) for each in model.population.phases), TIME)
-    return time(model.population.cycle, model)
+    return time(model.bodies[0], model)
 
 
 def _account_time(model: Model) -> Expr:
@@ -139,10 +151,24 @@ def _account_time(model: Model) -> Expr:
 
 def _demands(model: Model) -> dict[str, Expr]:
     """Add up the work that a cycle asks of each station."""
-    if not isinstance(model.population, Cyclic):
+    if not isinstance(model.population, Cyclic | Groups):
         return {}
+    return _work_of(model.bodies[0], model)
+
+
+def _work_of(cycle: Activity, model: Model) -> dict[str, Expr]:
     used = dict.fromkeys(step.resource for step in model.steps if step.resource in model.resources)
-    return {name: demand(model.population.cycle, name) for name in used if name is not None}
+    return {name: demand(cycle, name) for name in used if name is not None}
+
+
+def _groups(model: Model) -> dict[str, tuple[Expr, Expr, dict[str, Expr]]]:
+    """Give each group's cycle time, its size, and the work that a cycle of it asks of each station."""
+    if not isinstance(model.population, Groups):
+        return {}
+    return {
+        group.name: (time(group.cycle, model, booked=False), group.processors, _work_of(group.cycle, model))
+        for group in model.population.groups
+    }
 
 
 def _serial_stages(model: Model) -> dict[str, dict[str, Expr]]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Expr
 from slipstick.model.activity import Activity, Barrier, Choice, Fork, Hold, Pipeline, Step, children, steps
-from slipstick.model.system import Cyclic, Model, Program, Station
+from slipstick.model.system import Cyclic, Groups, Model, Program, Station, is_processor
 
 __all__ = ["LeftOut", "neglected", "sizes"]
 
@@ -64,6 +64,8 @@ def sizes(model: Model) -> tuple[Expr, ...]:
     match model.population:
         case Cyclic(processors):
             counts = [processors]
+        case Groups(groups):
+            counts = [group.processors for group in groups]
         case Program(phases):
             counts = [phase.processors for phase in phases]
         case _:
@@ -136,6 +138,8 @@ def _servers(model: Model, name: str) -> int:
 def _asked_at_once(model: Model, name: str, counts: Sizes) -> Array:
     """Bound from above how many requests a resource can have at one moment."""
     population = _population(model, counts)
+    if isinstance(model.population, Groups) and not is_processor(name):
+        return _sum(_width(each.cycle, name, counts) * counts[each.processors] for each in model.population.groups)
     width = _most(_width(body, name, counts) for body in model.bodies)
     if name == "each-other":
         # Each item or branch asks another processor, but so may every other asker.
@@ -170,6 +174,8 @@ def _population(model: Model, counts: Sizes) -> Array:
     match model.population:
         case Cyclic(processors):
             return counts[processors]
+        case Groups(groups):
+            return _sum(counts[group.processors] for group in groups)
         case Program(phases):
             return _most(counts[phase.processors] for phase in phases)
         case _:

@@ -1,4 +1,4 @@
-"""Closed forms of anything that has one: models and laws, behind one interface."""
+"""Anything that can be solved at many points, behind one interface."""
 
 from __future__ import annotations
 
@@ -11,22 +11,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.answer import Answer, Value
+from slipstick.errors import ModelError
 from slipstick.expression.condition import Comparison
 from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Parameter, substitute
 from slipstick.expression.tape import Derivatives, Tape
 from slipstick.law import Law
-from slipstick.method.closed_form import ClosedForm
-from slipstick.method.points import METHOD
+from slipstick.method.closed_form import BLOCK, ClosedForm
+from slipstick.method.names import CLOSED_FORM, SIMULATION
+from slipstick.method.simulated import SimulationForm
+from slipstick.method.trial import Trial
 from slipstick.model.system import Model
 
-__all__ = ["Form", "LawForm", "Solved", "form_of"]
+__all__ = ["Form", "LawForm", "Solved", "form_of", "need_closed_form"]
 
 Values = Mapping[str, "Array | float"]
 
 
 class Solved(Protocol):
-    """A closed form at aligned points."""
+    """Answers at aligned points."""
+
+    @property
+    def interrupted(self) -> bool:
+        """Say whether somebody stopped the method before it was done."""
 
     def __len__(self) -> int: ...
     def columns(self) -> dict[str, Array]:
@@ -45,9 +52,10 @@ class Solved(Protocol):
 
 
 class Form(Protocol):
-    """A closed form, compiled; `quantity` is what it gives first of all."""
+    """Something ready to solve; `quantity` is what it gives first of all, `block` how many points at a time."""
 
     quantity: str
+    block: int
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -60,9 +68,36 @@ class Form(Protocol):
         """Evaluate everything."""
 
 
-def form_of(model: Model | Law, parameters: Mapping[str, Parameter]) -> Form:
-    """Compile the closed form of a model, or of a law whose symbols have the given values."""
-    return LawForm(model, parameters) if isinstance(model, Law) else ClosedForm(model)
+def form_of(
+    model: Model | Law, parameters: Mapping[str, Parameter], method: str | None = None, trial: Trial | None = None
+) -> Form:
+    """Make ready to solve a model, or a law whose symbols have the given values, at many points.
+
+    Parameters
+    ----------
+    model : the system, or the formula
+    parameters : a parameter with a value for each symbol of a law
+    method : by name; None is the default
+    trial : how to simulate
+
+    Raises
+    ------
+    ModelError : a law is asked for by anything but its closed form, or a method does not do many points
+    """
+    if isinstance(model, Law):
+        need_closed_form(model, method)
+        return LawForm(model, parameters)
+    if method == SIMULATION:
+        return SimulationForm(model, trial or Trial())
+    if method in (None, CLOSED_FORM):
+        return ClosedForm(model)
+    raise ModelError(f"the method {method} answers for one point, not for a sweep; use closed-form or simulation")
+
+
+def need_closed_form(law: Law, method: str | None) -> None:
+    """Insist on the only method that a law has."""
+    if method not in (None, CLOSED_FORM):
+        raise ModelError(f"law {law.name} is a closed form; the method {method} answers for models")
 
 
 class LawForm:
@@ -73,6 +108,8 @@ class LawForm:
     law : the formula
     parameters : a parameter with a value for each symbol
     """
+
+    block = BLOCK
 
     def __init__(self, law: Law, parameters: Mapping[str, Parameter]) -> None:
         self.law = law
@@ -112,6 +149,7 @@ class LawPoints:
     form: LawForm
     derivatives: Derivatives
     holds: NDArray[np.bool_]
+    interrupted: bool = False
 
     def __len__(self) -> int:
         return len(self.derivatives.value)
@@ -132,7 +170,7 @@ class LawPoints:
     ) -> Answer:
         """Give the whole answer at one point."""
         law, value = self.form.law, float(self.derivatives.value[index])
-        blank = Answer(f"law/{law.name}", METHOD, point=point or {}, given=given or {})
+        blank = Answer(f"law/{law.name}", CLOSED_FORM, point=point or {}, given=given or {})
         if not self.holds[index]:
             conditions = " and ".join(map(str, law.conditions))
             return replace(blank, failed=f"law {law.name} holds for {conditions} only")

@@ -14,15 +14,28 @@ from slipstick.expression.kernels import Array
 from slipstick.expression.tape import Derivatives
 from slipstick.law.account import CYCLE_RATE, EFFICIENCY, PROCESSORS_LOST, SPEEDUP
 from slipstick.method.exactness import LeftOut
+from slipstick.method.names import CLOSED_FORM
 from slipstick.model.system import Arrivals, Model
 
-__all__ = ["METHOD", "Points"]
+__all__ = ["Around", "Points"]
 
-METHOD = "closed-form"
 AGAINST_ONE = "speed-up counts useful work; it is against one processor only if its useful work is the same"
 
 UNITS = {"time": "s", "throughput": "1/s", "wait": "s", "account": "s", "technology": "s", "step": "s", "once": "s"}
 """Unit of a value by what stands before its bracket; all others are plain numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """One group of several: its cycle time [s], its size [1], and the work it asks of each station [s]."""
+
+    time: Array
+    size: Array
+    work: Mapping[str, Array]
+
+    def cut(self, index: int) -> Around:
+        """Cut out one point."""
+        return Around(_cut(self.time, index), _cut(self.size, index), _cut_all(self.work, index))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +51,9 @@ class Points:
     population : processors, or arrivals a second
     stages : one item's time at each serial stage of each pipeline [s]
     work : service asked of each station in a cycle [s]
+    groups : all groups by name, where there are several; the rest is about the first
     left_out : what the closed form leaves out
+    interrupted : never, for it is done at once
     """
 
     model: Model
@@ -49,7 +64,9 @@ class Points:
     population: Array
     stages: Mapping[str, Mapping[str, Array]]
     work: Mapping[str, Array]
+    groups: Mapping[str, Around]
     left_out: LeftOut
+    interrupted: bool = False
 
     def __len__(self) -> int:
         return len(self.whole.value)
@@ -86,11 +103,11 @@ class Points:
         if not (math.isfinite(time) and time >= 0):
             cause = "a time cannot be negative" if time < 0 else "a value is too large, or a divisor is 0"
             why = f"the time of {self.model.name} comes out as {time!r} s: {cause}"
-            return Answer(self.model.name, METHOD, failed=why, point=point or {}, given=given or {})
+            return Answer(self.model.name, CLOSED_FORM, failed=why, point=point or {}, given=given or {})
         values, notes = self._values(), self.left_out.notes(0)
         return Answer(
             model=self.model.name,
-            method=METHOD,
+            method=CLOSED_FORM,
             values=values,
             account=_floats(self._account(0)),
             technology=_floats(self._account(1)),
@@ -109,24 +126,19 @@ class Points:
     def _only(self, index: int) -> Points:
         """Cut out one point, so that its answer does not compute all the others'."""
 
-        def cut(column: Array) -> Array:
-            return column if len(column) == 1 else column[index : index + 1]
-
-        def cut_all(columns: Mapping[str, Array]) -> dict[str, Array]:
-            return {name: cut(column) for name, column in columns.items()}
-
         def cut_derivatives(each: Derivatives) -> Derivatives:
             tables = (each.by_parameter, each.booked, each.once, each.inputs)
-            return Derivatives(cut(each.value), *map(cut_all, tables))
+            return Derivatives(_cut(each.value, index), *(_cut_all(table, index) for table in tables))
 
         whole = cut_derivatives(self.whole)
         return replace(
             self,
             whole=whole,
             split=whole if self.split is self.whole else cut_derivatives(self.split),
-            population=cut(self.population),
-            stages={name: cut_all(each) for name, each in self.stages.items()},
-            work=cut_all(self.work),
+            population=_cut(self.population, index),
+            stages={name: _cut_all(each, index) for name, each in self.stages.items()},
+            work=_cut_all(self.work, index),
+            groups={name: each.cut(index) for name, each in self.groups.items()},
             left_out=self.left_out.only(index),
         )
 
@@ -153,9 +165,20 @@ class Points:
             for name, booked in account.items():
                 if name not in self.model.useful:
                     rates[f"processors_lost[{name}]"] = PROCESSORS_LOST.equation(n, booked, time)
+            for name, each in self.groups.items():
+                rates[f"time[{name}]"] = np.broadcast_to(each.time, (len(self),))
+                rates[f"throughput[{name}]"] = np.broadcast_to(CYCLE_RATE.equation(each.size, each.time), (len(self),))
             for name, work in self.work.items():
-                rates.update(self._use(name, rates["throughput"] * work))
+                rates.update(self._use(name, rates["throughput"] * work + self._asked_by_others(name)))
         return rates
+
+    def _asked_by_others(self, resource: str) -> Array:
+        """Add up the busy servers that the groups after the first take."""
+        busy = np.zeros(len(self))
+        for each in list(self.groups.values())[1:]:
+            # A group with nothing to do takes no time and asks for nothing.
+            busy = busy + np.where(each.work[resource] > 0, each.size * each.work[resource] / each.time, 0.0)
+        return busy
 
     def _use(self, resource: str, busy: Array) -> dict[str, Array]:
         """Give a station's use where nobody ever waits: its busy servers are all who are there."""
@@ -182,6 +205,14 @@ class Points:
 
     def _limits(self) -> tuple[Limit, ...]:
         return tuple(Limit(name, chosen[0], _floats(self.stages[name])) for name, chosen in self.limits().items())
+
+
+def _cut(column: Array, index: int) -> Array:
+    return column if len(column) == 1 else column[index : index + 1]
+
+
+def _cut_all(columns: Mapping[str, Array], index: int) -> dict[str, Array]:
+    return {name: _cut(column, index) for name, column in columns.items()}
 
 
 def _floats(columns: Mapping[str, Array]) -> dict[str, float]:

@@ -22,7 +22,7 @@ from slipstick.model.activity import (
     children,
     steps,
 )
-from slipstick.model.system import Arrivals, Cyclic, Meeting, Model, Program
+from slipstick.model.system import Arrivals, Cyclic, Groups, Meeting, Model, Program
 
 __all__ = ["BARRIER", "demand", "pipelines", "population", "stage_times", "time"]
 
@@ -74,10 +74,12 @@ def pipelines(model: Model) -> Iterator[Pipeline]:
 
 
 def population(model: Model) -> Expr:
-    """Give how many processors there are [1], or the rate of arrivals [1/s]."""
+    """Give how many processors answers are about [1]: of groups, those of the first; or the rate of arrivals [1/s]."""
     match model.population:
         case Cyclic(processors):
             return processors
+        case Groups():
+            return model.population.first.processors
         case Arrivals(rate):
             return rate
         case Program(phases):

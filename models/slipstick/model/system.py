@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.dimension import COUNT, RATE, TIME
-from slipstick.expression.nodes import Expr, Like, Number, Parameter, as_expr, zero
+from slipstick.expression.nodes import Expr, Like, Number, Parameter, zero
 from slipstick.model.activity import Activity, Barrier, Hold, Pipeline, Step, steps
 from slipstick.model.quantities import at_least, check_name, counted, timed
 
@@ -18,6 +18,8 @@ __all__ = [
     "PROCESSORS",
     "Arrivals",
     "Cyclic",
+    "Group",
+    "Groups",
     "Lock",
     "Meeting",
     "Model",
@@ -28,6 +30,7 @@ __all__ = [
     "Station",
     "arriving",
     "closed",
+    "grouped",
     "phases",
 ]
 
@@ -84,6 +87,42 @@ class Cyclic:
 
 
 @dataclass(frozen=True, slots=True)
+class Group:
+    """Processors of one kind among others: each repeats the group's cycle for ever."""
+
+    name: str
+    processors: Expr
+    cycle: Activity
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Several kinds of processors side by side: the classes of a closed population.
+
+    Answers are about the group written first, such as one test processor: the time, the account, the shares and
+    the gradient are those of its members. The other groups, such as its competitors, are its surroundings;
+    ``time[group]`` and ``throughput[group]`` tell of each. A group but the first may be empty. A barrier that names
+    no number of parties is met by all members of all groups whose cycle comes to it.
+    """
+
+    groups: tuple[Group, ...]
+
+    def __post_init__(self) -> None:
+        if not self.groups:
+            raise ModelError("groups of processors are needed, at least one")
+        for number, group in enumerate(self.groups):
+            at_least(group.processors, 0 if number else 1, f"the processors of group {group.name}")
+
+    @property
+    def first(self) -> Group:
+        """The group that answers are about."""
+        return self.groups[0]
+
+
+@dataclass(frozen=True, slots=True)
 class Arrivals:
     """Askers that arrive at a rate [1/s], go through the activity once and leave."""
 
@@ -107,7 +146,7 @@ class Program:
     phases: tuple[Phase, ...]
 
 
-Population = Cyclic | Arrivals | Program
+Population = Cyclic | Groups | Arrivals | Program
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,10 +188,14 @@ class Model:
 
     @property
     def bodies(self) -> tuple[Activity, ...]:
-        """The activities of the population: one, or one for each phase."""
-        if isinstance(self.population, Program):
-            return tuple(phase.cycle for phase in self.population.phases)
-        return (self.population.cycle,)
+        """The activities of the population: one, or one for each group or phase."""
+        match self.population:
+            case Program(phases):
+                return tuple(phase.cycle for phase in phases)
+            case Groups(groups):
+                return tuple(group.cycle for group in groups)
+            case Cyclic() | Arrivals():
+                return (self.population.cycle,)
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -221,6 +264,32 @@ def closed(
     return Model(name, Cyclic(count, cycle), _completed([cycle], resources), useful)
 
 
+def grouped(
+    groups: Mapping[str, tuple[Like, Activity]],
+    *,
+    name: str = "model",
+    resources: Mapping[str, Resource] | None = None,
+    useful: tuple[str, ...] = ("busy",),
+) -> Model:
+    """Let several groups of processors repeat a cycle each; answers are about the group written first.
+
+    Parameters
+    ----------
+    groups : by name, the number of processors [1], which becomes the parameter ``groups.NAME.processors``, and what
+        each of them does; the first has at least 1 processor, any other may have none
+    name, resources, useful : see `Model`
+
+    >>> from slipstick.model.activity import delay, service
+    >>> ask = service("bus", 1.0)
+    >>> grouped({"test": (1, ask), "others": (3, delay(9.0, name="think") >> ask)}).population.first.name
+    'test'
+    """
+    made = tuple(
+        Group(each, _named_size(size, f"groups.{each}.processors"), cycle) for each, (size, cycle) in groups.items()
+    )
+    return Model(name, Groups(made), _completed([each.cycle for each in made], resources), useful)
+
+
 def arriving(
     cycle: Activity,
     rate: Like,
@@ -254,12 +323,16 @@ def phases(
 
 
 def _population_size(processors: Like) -> Expr:
-    count = as_expr(processors)
-    if isinstance(count, Number):
-        count = Parameter("population.processors", COUNT, count.value)
+    count = _named_size(processors, "population.processors")
     if isinstance(count, Parameter) and count.value is not None and not count.value >= 1:
         raise ModelError(f"a population needs at least 1 processor, got {count.value:g}")
-    return counted(count, "processors")
+    return count
+
+
+def _named_size(processors: Like, name: str) -> Expr:
+    """Let a number of processors be a parameter, so that it can be varied."""
+    count = counted(processors, "processors")
+    return Parameter(name, COUNT, count.value) if isinstance(count, Number) else count
 
 
 def _completed(bodies: list[Activity], given: Mapping[str, Resource] | None) -> dict[str, Resource]:

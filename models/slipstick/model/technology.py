@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from slipstick.expression.nodes import Expr
 from slipstick.model.activity import Activity, Choice, Fork, Hold, Pipeline, Repeat, Step, Then
-from slipstick.model.system import Meeting, Model, Population, Program
+from slipstick.model.system import Groups, Meeting, Model, Population, Program
 
 __all__ = ["scaled"]
 
@@ -45,6 +45,8 @@ def _population(population: Population, change: Callable[[Step], Step]) -> Popul
     if isinstance(population, Program):
         phases = tuple(replace(phase, cycle=_mapped(phase.cycle, change)) for phase in population.phases)
         return Program(phases)
+    if isinstance(population, Groups):
+        return Groups(tuple(replace(group, cycle=_mapped(group.cycle, change)) for group in population.groups))
     return replace(population, cycle=_mapped(population.cycle, change))
 
 

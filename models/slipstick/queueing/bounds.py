@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from slipstick.errors import ModelError
-from slipstick.queueing.load import open_load, speeds
+from slipstick.queueing.load import open_load
 from slipstick.queueing.network import Array, Network
 
 __all__ = ["asymptotic", "balanced_job", "geometric", "proportional", "saturation_population"]
@@ -71,34 +72,30 @@ def _least(limit: Array) -> Array:
 
 def _crowding(network: Network) -> tuple[Array, Array, Array]:
     """Give least and most of n / s(n), and the highest speed, of each station, (P, K)."""
-    shape = network.points, len(network.stations)
-    least, most, capacity = np.ones(shape), np.ones(shape), np.full(shape, np.inf)
-    total = network.population.sum(axis=1)
-    for station in np.flatnonzero(~network.delays):
-        speed = speeds(network, int(station)).real
+    total = network.population.sum(axis=1)[:, None]
+    least = np.ones((network.points, len(network.stations)))
+    most = np.where(network.delays, 1.0, np.maximum(1.0, total / network.servers))
+    capacity = np.where(network.delays, np.inf, least * network.servers)
+    for station, rates in enumerate(network.rates):
+        if rates is None or network.delays[station]:
+            continue
+        speed = rates.real
         n = np.arange(1.0, speed.shape[1] + 1)
-        here = np.arange(len(n)) < np.maximum(total, 1)[:, None]
+        here = np.arange(len(n)) < np.maximum(total, 1)
         least[:, station] = np.where(here, n / speed, np.inf).min(axis=1)
-        most[:, station] = np.maximum(np.where(here, n / speed, 0.0).max(axis=1), total / speed[:, -1])
+        most[:, station] = np.maximum(np.where(here, n / speed, 0.0).max(axis=1), total[:, 0] / speed[:, -1])
         capacity[:, station] = speed.max(axis=1)
-        if not _fair(network, int(station)):
-            most[:, station] = np.inf
+    most[:, ~_fair(network)] = np.inf
     return least, most, capacity
 
 
-def _fair(network: Network, station: int) -> bool:
-    """Tell whether nobody waits longer there than the product form says at worst."""
-    discipline = network.discipline[station]
-    if not network.closed.all() or discipline.startswith("priority"):
-        return False
-    service, here = network.service[:, :, station].real, network.visits[:, :, station] != 0
-    if discipline != "fcfs":
-        return True
-    high = np.max(service, axis=1, where=here, initial=0.0)
-    low = np.min(service, axis=1, where=here, initial=np.inf)
-    exponential = (network.scv[:, :, station].real == 1).all()
-    one_of_one = len(network.classes) == 1 and network.single[station]
-    return bool((high <= low * (1 + 1e-12)).all() and (exponential or one_of_one))
+def _fair(network: Network) -> NDArray[np.bool_]:
+    """Tell where nobody waits longer than the product form says at worst, (K,)."""
+    if not network.closed.all():
+        return np.zeros(len(network.stations), dtype=bool)
+    known = np.array([not each for each in network.without_product_form])
+    line = np.array([each == "fcfs" for each in network.discipline])
+    return np.asarray(known | (line & network.single & (len(network.classes) == 1)))
 
 
 def _one_class(network: Network, name: str) -> tuple[Array, Array, Array, Array]:
@@ -173,8 +170,8 @@ def proportional(network: Network) -> Bounds:
         two = slowest * (share**2).sum(axis=1) / share.sum(axis=1)
         before_low, before_high = _asymptotic(count - 1, away, total, slowest)
         low = count / (away + total + many * (count - 1 - away * before_low))
-        high = count / (away + total + two * (count - 1 - away * before_high))
-    return _without_stations(count, away, total, low, np.minimum(high, 1 / slowest))
+        high = np.minimum(1 / slowest, count / (away + total + two * (count - 1 - away * before_high)))
+    return _without_stations(count, away, total, low, high)
 
 
 def _asymptotic(count: Array, away: Array, total: Array, slowest: Array) -> tuple[Array, Array]:
@@ -211,5 +208,5 @@ def geometric(network: Network) -> Bounds:
             for y in (below, demand * fast[:, None])
         )
         low = count / (away + total + slowest * (before - away * slow) - few)
-        high = count / (away + total + slowest * (before - away * fast) - many)
-    return _without_stations(count, away, total, low, np.minimum(high, 1 / slowest))
+        high = np.minimum(1 / slowest, count / (away + total + slowest * (before - away * fast) - many))
+    return _without_stations(count, away, total, low, high)

@@ -121,13 +121,13 @@ class Chains:
     network : with one class a chain
     of_classes : the network of classes it was made from
     chain_of : the chain of each class, (R,)
-    cycles : visits of each class to its chain's reference station in one cycle of the chain, (P, R)
+    counted : visits of each class to its chain's reference station in one cycle of the chain, (P, R)
     """
 
     network: Network
     of_classes: Network
     chain_of: Array
-    cycles: Array
+    counted: Array
 
     def by_class(self, solution: Solution) -> Solution:
         """Give each class its part: of queue and utilization by demand, of throughput by visits to the reference.
@@ -139,7 +139,7 @@ class Chains:
         part = np.divide(demand, whole, out=np.zeros_like(whole * demand), where=whole != 0)
         return replace(
             solution,
-            throughput=solution.throughput[:, self.chain_of] * self.cycles,
+            throughput=solution.throughput[:, self.chain_of] * self.counted,
             residence=solution.residence[:, self.chain_of] * part,
             queue=solution.queue[:, self.chain_of] * part,
             utilization=solution.utilization[:, self.chain_of] * part,
@@ -193,7 +193,5 @@ def chains(network: Network, chain_of: Sequence[int], reference: Sequence[int], 
         classes=tuple(names),
     )
     stations = np.asarray(reference)[index]
-    cycles = network.visits[:, np.arange(len(index)), stations]
-    counted = np.einsum("cr,pr->pc", member, cycles)[:, index]
-    cycles = np.divide(cycles, counted, out=np.zeros_like(cycles * counted), where=counted != 0)
-    return Chains(joined, network, index, cycles)
+    counted = network.visits[:, np.arange(len(index)), stations]
+    return Chains(joined, network, index, counted)

@@ -61,9 +61,8 @@ class _Check:
     def numbers(self) -> None:
         """Every number is finite and none is negative."""
         for name, each in (("throughput", self.x), ("residence", self.r), ("queue", self.q), ("utilization", self.u)):
-            wrong = ~np.isfinite(each) | (each < -self.within)
-            if wrong.any():
-                place = tuple(np.argwhere(wrong)[0])
+            if not (np.isfinite(each.sum()) and each.min(initial=0.0) >= -self.within):
+                place = tuple(np.argwhere(~np.isfinite(each) | (each < -self.within))[0])
                 raise NoAnswerError(f"{self.method}: {name} of {self._where(place)} is {each[place]:g}")
 
     def little(self) -> None:
@@ -81,14 +80,14 @@ class _Check:
     def utilization(self) -> None:
         """Busy servers do the work that the flow brings, and are not more than there are."""
         network = self.network
-        counted = ~network.delays & np.array([each is None for each in network.rates], dtype=bool)
+        counted = np.array([each is None for each in network.rates]) & ~network.delays
         work = self.x[:, :, None] * self.d / network.servers
         self._equal("flow balance, U c = X D", np.where(counted, self.u, 0.0), np.where(counted, work, 0.0))
         busy = np.where(network.delays, 0.0, self.u.sum(axis=1))
         if (busy > 1 + self.within).any():
             point, station = np.argwhere(busy > 1 + self.within)[0]
             raise NoAnswerError(
-                f"{self.method}: utilization of {network.stations[station]} is {busy[point, station]:.12g}, above 1"
+                f"{self.method}: {network.stations[station]} is busy for {busy[point, station]:.12g} of the time, above 1"
             )
 
     def probabilities(self) -> None:
@@ -122,6 +121,8 @@ class _Check:
             )
 
     def _equal(self, law: str, one: Array, other: Array, chosen: Array | None = None) -> None:
+        if (np.abs(one - other) <= self.within * np.abs(other)).all():
+            return
         scale = np.maximum(np.maximum(np.abs(one), np.abs(other)), 1e-300)
         # A number that is tiny beside the population is as good as zero.
         slack = self.within * np.maximum(scale, 1e-3 * (scale.max(initial=0.0) if scale.ndim > 2 else scale))

@@ -13,12 +13,12 @@ import numpy as np
 
 from slipstick.errors import NoAnswerError
 from slipstick.queueing.network import Array, Network
-from slipstick.queueing.waits import Met, residence
+from slipstick.queueing.waits import Met, Shift, residence
 
 __all__ = ["NEWTON_RULE", "SUBSTITUTION_RULE", "newton", "substitute"]
 
 NEWTON_RULE = "Newton's method until no throughput moves by more than 1e-11 of itself, derivatives included"
-SUBSTITUTION_RULE = "substitution until no queue moves by more than 1e-11 of the customers, derivatives by 1e-7"
+SUBSTITUTION_RULE = "substitution until no queue moves by more than 1e-11 of the customers, no derivative by 1e-7"
 MOST_NEWTON, MOST_SUBSTITUTIONS, DAMPED_AFTER = 200, 20_000, 100
 
 
@@ -61,7 +61,7 @@ def newton(demand: Array, delay: Array, count: Array, change: Array | float) -> 
         steep = (load / spare[:, None]) @ (slope * each).transpose(0, 2, 1)
         steep[:, diagonal, diagonal] += delay + (slope * each).sum(axis=2) + (count == 0)
         missing = count - flow * delay - queue.sum(axis=2)
-        move = np.linalg.solve(steep, missing[:, :, None])[:, :, 0]
+        move = np.where(count > 0, np.linalg.solve(steep, missing[:, :, None])[:, :, 0], 0)
         size = _kept_inside(flow, move, demand, alone, spare)
         flow = flow + size[:, None] * move
         if _settled(move, flow, 1e-11):
@@ -99,14 +99,14 @@ def _settled(move: Array, values: Array, within: float) -> bool:
     return bool(np.abs(move.imag).max(initial=0.0) <= 1e-9 * np.abs(values.imag).max(initial=0.0))
 
 
-def substitute(network: Network, count: Array, shift: Array | None, queue: Array) -> tuple[Array, Array, int]:
+def substitute(network: Network, count: Array, shift: Shift | None, queue: Array) -> tuple[Array, Array, int]:
     """Solve for stations of any kind, open classes among them.
 
     Parameters
     ----------
     network : at the points of the other arrays
     count : customers of the closed classes (P, R)
-    shift : by how much the queue of j differs when one of r has left, beyond its part, (P, R, R, K) by [r, j]
+    shift : by how much queue and busy servers of j differ when one of r has left, beyond its part
     queue : where to start (P, R, K)
 
     Returns
@@ -124,21 +124,24 @@ def substitute(network: Network, count: Array, shift: Array | None, queue: Array
     kind = np.result_type(queue, demand, network.think, network.arrivals, network.scv)
     queue, busy = queue.astype(kind), np.zeros(queue.shape, dtype=kind)
     for step in range(1, MOST_SUBSTITUTIONS + 1):
-        time = residence(network, Met(queue, busy, own, shift), others)
+        time = residence(network, Met(queue, busy, own, *(shift or ())), others)
         cycle = network.think + time.sum(axis=2)
         flow = np.where(closed, count / np.where((count > 0) & closed, cycle, 1), network.arrivals)
-        made = flow[:, :, None] * time
-        move = made - queue
-        busy = flow[:, :, None] * demand
-        queue = made if step < DAMPED_AFTER else queue + move / 2
-        if step > 2 and (np.abs(move.real) <= 1e-11 * np.maximum(size, made.real)).all() and _same_slope(move, made):
+        made, served = flow[:, :, None] * time, flow[:, :, None] * demand
+        waits = _still(queue, made, 1e-11 * np.maximum(size, made.real))
+        if step > 1 and waits and _still(busy, served, 1e-11 * np.maximum(1, served.real)):
             return flow, time, step
+        queue, busy = made if step < DAMPED_AFTER else (queue + made) / 2, served
     raise NoAnswerError(
         f"the approximation does not settle within {MOST_SUBSTITUTIONS:,} steps; a station may be at its limit"
     )
 
 
-def _same_slope(move: Array, made: Array) -> bool:
-    if not np.iscomplexobj(made):
+def _still(before: Array, after: Array, within: Array) -> bool:
+    """Tell whether numbers no longer move, nor their derivatives by more than 1e-7 of the largest."""
+    move = after - before
+    if (np.abs(move.real) > within).any():
+        return False
+    if not np.iscomplexobj(after):
         return True
-    return bool(np.abs(move.imag).max(initial=0.0) <= 1e-7 * np.abs(made.imag).max(initial=0.0))
+    return bool(np.abs(move.imag).max(initial=0.0) <= 1e-7 * np.abs(after.imag).max(initial=0.0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -64,7 +64,7 @@ def solve_closed(closed: Closed, solver: Solver, one_class_together: bool) -> Cl
     kind = np.result_type(closed.demand, closed.delay, closed.last, *closed.several.values())
     throughput, queue = np.zeros((points, classes), kind), np.zeros((points, classes, stations), kind)
     sound = np.ones(points, dtype=bool)
-    shown: list[Array | None] = [None] * stations
+    shown: list[list[Array | None]] = []
     vectors, group = np.unique(
         present if one_class_together and (present.sum(axis=1) <= 1).all() else closed.population,
         axis=0,
@@ -77,9 +77,9 @@ def solve_closed(closed: Closed, solver: Solver, one_class_together: bool) -> Cl
         throughput[np.ix_(chosen, few)] = part.throughput
         queue[np.ix_(chosen, few)] = part.queue
         sound[chosen] = part.sound
-        for k, each in enumerate(part.probability):
-            shown[k] = _placed(shown[k], each, chosen, points)
-    return ClosedAnswer(throughput, queue, shown, sound)
+        shown.append(part.probability)
+    placed = [_placed(each, groups, points) for each in zip(*shown, strict=True)]
+    return ClosedAnswer(throughput, queue, placed, sound)
 
 
 def _solve(closed: Closed, chosen: Array | slice, few: Array, solver: Solver) -> ClosedAnswer:
@@ -95,16 +95,14 @@ def _solve(closed: Closed, chosen: Array | slice, few: Array, solver: Solver) ->
     return solver(demand, last, some, delay, population)
 
 
-def _placed(whole: Array | None, part: Array | None, chosen: Array, points: int) -> Array | None:
-    """Put some points' probabilities among those of all, padded with zeros to the longest."""
-    if part is None:
-        return whole
-    if len(part) == points:
-        return part
-    old = np.zeros((points, 0)) if whole is None else whole
-    placed = np.zeros((points, max(old.shape[1], part.shape[1])), dtype=np.result_type(old, part))
-    placed[:, : old.shape[1]] = old
-    placed[chosen, : part.shape[1]] = part
+def _placed(parts: Sequence[Array | None], groups: list[Array], points: int) -> Array | None:
+    """Put the groups' probabilities of one station together, padded with zeros to the longest."""
+    known = [each for each in parts if each is not None]
+    if len(known) < len(parts):
+        return None
+    placed = np.zeros((points, max(each.shape[1] for each in known)), dtype=np.result_type(*known))
+    for part, chosen in zip(known, groups, strict=True):
+        placed[chosen, : part.shape[1]] = part
     return placed
 
 

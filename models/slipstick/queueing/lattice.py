@@ -56,6 +56,7 @@ def solve_lattice(
     several : where the speed depends on the number present, its values for 1, 2, 3 ..., (P or 1, m)
     delay : (P, R) [s]
     population : customers of each class, the same at all points, (R,)
+    marginals : whether to give the probabilities of single servers too; costs as much again for each pair of them
 
     Raises
     ------
@@ -64,7 +65,9 @@ def solve_lattice(
     check_size(population)
     order = np.argsort(-population, kind="stable")
     size = prod(int(each) + 1 for each in population[order][1:])
-    block = max(1, MOST_NUMBERS // (size * (int(population.sum()) + 1 if several or marginals else 2 * demand[0].size)))
+    if marginals:
+        several = {k: several.get(k, last[:, k, None]) for k in range(demand.shape[2])}
+    block = max(1, MOST_NUMBERS // (size * (int(population.sum()) + 1 if several else 2 * demand[0].size + 1)))
     parts = []
     for start in range(0, len(demand), block):
         few = slice(start, start + block)
@@ -144,6 +147,10 @@ class _Grid:
     def thinking(self, away: Array) -> Array:
         """Give the planes of those who think or are at a delay, (P, S, n_2.., n_R)."""
         points = len(away)
+        if not away.any():
+            alone = np.zeros((points, self.planes, *self.shape), dtype=away.dtype)
+            alone.reshape(points, -1)[:, 0] = 1
+            return alone
         own = [terms(away[:, r], np.arange(1.0, n + 1)[None], n + 1) for r, n in enumerate(self.population)]
         rest = np.ones((points,) + (1,) * len(self.shape), dtype=away.dtype)
         for r, each in enumerate(own[1:]):
@@ -173,18 +180,28 @@ class _Grid:
         plane = np.zeros((points, *self.shape, width), dtype=kind)
         # What a plane is made of: itself one customer of each class back, and what starts there.
         sources = np.zeros((points, *self.shape, columns + 1), dtype=kind)
-        steps = np.concatenate([steps, np.ones((len(steps), 1, width))], axis=1)
+        steps = np.concatenate([steps, np.ones((len(steps), 1, width))], axis=1).astype(kind)
+        flat, flat_sources = plane.reshape(points, -1, width), sources.reshape(points, -1, columns + 1)
         whole = slice(None)
+        moves = [(sources[..., :width], plane)]
+        for r, (to, of) in enumerate(zip(self.to, self.of, strict=True), start=1):
+            moves.append((sources[(whole, *to, slice(r * width, (r + 1) * width))], plane[(whole, *of, whole)]))
+        thick = prod(self.shape[1:])
         for s in range(self.planes):
             # Places in the first of the plane's axes that lead from the origin to the corner.
             low, high = max(0, s - self.planes + self.shape[0]), min(self.shape[0], s + 1)
-            sources[..., :width] = plane
-            for r, (to, of) in enumerate(zip(self.to, self.of, strict=True)):
-                sources[(whole, *to, slice((r + 1) * width, (r + 2) * width))] = plane[(whole, *of, whole)]
+            for into, out_of in moves:
+                into[...] = out_of
             sources[..., columns] = start[:, s]
-            made = np.matmul(sources[:, low:high].reshape(points, -1, columns + 1), steps)
-            plane[:, low:high] = made.reshape(points, high - low, *self.shape[1:], width)
+            part = slice(low * thick, high * thick)
+            np.matmul(flat_sources[:, part], steps, out=flat[:, part])
             yield plane
+
+    def repeated(self, planes: Array, pace: Array) -> Array:
+        """Give all planes of planes / (1 - B), with the paces (P, R) of one station."""
+        return np.stack(
+            [plane[..., 0].copy() for plane in self.sweep(planes, _duplicates(pace[:, :, None]), 1)], axis=1
+        )
 
 
 def _cascade(pace: Array) -> Array:
@@ -258,17 +275,17 @@ def _extended(speed: Array, length: int) -> Array:
 def _serve(grid: _Grid, planes: Array, load: Array, pace: Array, speed: Array) -> Array:
     """Add a station of several speeds: a short sum, and a geometric rest."""
     wide = (slice(None),) + (None,) * (planes.ndim - 1)
-    served, level = planes, planes
     last = speed.shape[1] - 1
+    if not last:
+        return grid.repeated(planes, pace)
+    served, level = planes, planes
     for n in range(1, min(last, grid.planes)):
         level = grid.shifted(level, load) / speed[:, n - 1][wide]
         served = served + level
     if last >= grid.planes:
         return served
     level = grid.shifted(level, load) / speed[:, last - 1][wide]
-    rest = [plane[..., 0].copy() for plane in grid.sweep(level, _duplicates(pace[:, :, None]), 1)]
-    product: Array = served + np.stack(rest, axis=1)
-    return product
+    return np.asarray(served + grid.repeated(level, pace))
 
 
 def _levels(grid: _Grid, others: Array, load: Array, speed: Array) -> tuple[Array, Array]:

@@ -71,41 +71,22 @@ def open_load(network: Network) -> Array:
 
 
 def check_product_form(network: Network) -> None:
-    """Refuse what has no product form.
-
-    A network has one where every station is a delay, shares its servers, is last come first served with
-    preemption, or is first come first served with one exponential service time for all classes.
-
-    Source: Baskett, Chandy, Muntz and Palacios, J. ACM 22(2), 1975, 248-260.
+    """Refuse a network without a product form; see `Network.without_product_form`.
 
     Raises
     ------
     ModelError : naming the station and why
     """
-    for station in range(len(network.stations)):
-        why = why_no_product_form(network, station)
+    for name, why in zip(network.stations, network.without_product_form, strict=True):
         if why:
             raise ModelError(
-                f"{network.stations[station]} {why}, so there is no product form; "
-                "ask for schweitzer, linearizer, markov-chain or simulation"
+                f"{name} {why}, so there is no product form; ask for schweitzer, linearizer, markov-chain or simulation"
             )
 
 
 def why_no_product_form(network: Network, station: int) -> str:
     """Say what keeps a station from having a product form; nothing if it has one."""
-    discipline, here = network.discipline[station], network.visits[:, :, station] != 0
-    if discipline.startswith("priority"):
-        return "has priorities"
-    if discipline != "fcfs":
-        return ""
-    service = network.service[:, :, station]
-    high = np.max(service.real, axis=1, where=here, initial=0.0)
-    low = np.min(service.real, axis=1, where=here, initial=np.inf)
-    if (high > low * (1 + 1e-12)).any():
-        return "is first come first served and its service times differ between classes"
-    if (here & (network.scv[:, :, station].real != 1) & (service != 0)).any():
-        return "is first come first served and its scv is not 1"
-    return ""
+    return network.without_product_form[station]
 
 
 def closed_part(network: Network) -> Closed:
@@ -222,10 +203,13 @@ def settle(
     flow = np.where(opened, network.arrivals, 0).astype(kind)
     flow[:, closed.classes] = throughput
     present, residence = np.zeros(shape, dtype=kind), np.zeros(shape, dtype=kind)
-    crowded = np.zeros((*shape[:2], len(closed.queueing)), dtype=kind)
-    crowded[:, closed.classes] = queue
-    present[:, :, closed.queueing] = crowded
-    present[:, :, delays] = flow[:, :, None] * demand[:, :, delays]
+    if queue.shape == shape:
+        present[...] = queue
+    else:
+        crowded = np.zeros((*shape[:2], len(closed.queueing)), dtype=kind)
+        crowded[:, closed.classes] = queue
+        present[:, :, closed.queueing] = crowded
+        present[:, :, delays] = flow[:, :, None] * demand[:, :, delays]
     np.divide(present, flow[:, :, None], out=residence, where=flow[:, :, None] != 0)
     if opened.any():
         factor = np.ones((shape[0], 1, shape[2]), dtype=kind)

@@ -41,8 +41,8 @@ def mean_values(network: Network) -> Solution:
     check_product_form(network)
     for station in np.flatnonzero(~network.single & ~network.delays):
         raise ModelError(
-            f"{network.stations[station]} is not a single server of one speed, which the recursion of mean values "
-            "needs; ask for exact-mva or convolution"
+            f"{network.stations[station]} is not a single server of one speed, which the published recursion needs; "
+            "ask for exact-mva or convolution"
         )
     return solve_with(network, _recursion, "exact mean-value analysis, population by population", False)
 

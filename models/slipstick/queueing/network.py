@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -60,22 +61,39 @@ class Network:
         """Number of points."""
         return int(self.service.shape[0])
 
-    @property
+    @cached_property
     def demand(self) -> Array:
         """Service in one cycle [s], (P, R, K)."""
         return self.service * self.visits
 
-    @property
+    @cached_property
     def delays(self) -> NDArray[np.bool_]:
         """Which stations serve everyone at once, (K,)."""
-        return np.array([each == "is" for each in self.discipline], dtype=bool)
+        return np.array([each == "is" for each in self.discipline])
 
-    @property
+    @cached_property
     def single(self) -> NDArray[np.bool_]:
         """Which stations are one server of constant speed, (K,)."""
-        plain = np.array([each is None for each in self.rates], dtype=bool)
+        plain = np.array([each is None for each in self.rates])
         single: NDArray[np.bool_] = plain & ~self.delays & (self.servers == 1)
         return single
+
+    @cached_property
+    def without_product_form(self) -> tuple[str, ...]:
+        """What keeps each station from having a product form; empty where it has one.
+
+        Stations have one that are delays, share their servers, are last come first served with preemption, or are
+        first come first served with one exponential service time for all classes.
+
+        Source: Baskett, Chandy, Muntz and Palacios, J. ACM 22(2), 1975, 248-260.
+        """
+        if not {"fcfs", "priority", "priority-preemptive"} & set(self.discipline):
+            return ("",) * len(self.stations)
+        here, times = self.visits != 0, self.service.real
+        high, low = np.max(times, axis=1, where=here, initial=0.0), np.min(times, axis=1, where=here, initial=np.inf)
+        differ = (high > low * (1 + 1e-12)).any(axis=0)
+        uneven = (here & (self.scv.real != 1) & (times != 0)).any(axis=(0, 1))
+        return tuple(map(_why_not, self.discipline, differ, uneven))
 
     def select(self, points: Any) -> Network:
         """Take some of the points, by slice, mask or indices."""
@@ -124,6 +142,14 @@ class Solution:
         return response
 
 
+def _why_not(discipline: str, differ: bool, uneven: bool) -> str:
+    if discipline.startswith("priority"):
+        return "has priorities"
+    if discipline != "fcfs" or not (differ or uneven):
+        return ""
+    return f"is first come first served and its {'service times differ between classes' if differ else 'scv is not 1'}"
+
+
 def network(
     service: ArrayLike,
     visits: ArrayLike = 1.0,
@@ -161,29 +187,27 @@ def network(
     ((1, 1, 2), [[20]], ('station 1', 'station 2'))
     """
     service, visits, scv = (_numbers(each) for each in (service, visits, scv))
-    given = {"population": population, "arrivals": arrivals, "think": think}
-    per_class = {name: _numbers(0.0 if each is None else each) for name, each in given.items()}
-    named = None if classes is None else len(classes)
-    points, kinds, count = _shape([service, visits, scv], list(per_class.values()), named)
-    cube, square = (points, kinds, count), (points, kinds)
+    many, rate, away = (_numbers(0.0 if each is None else each) for each in (population, arrivals, think))
+    cube = _shape([service, visits, scv], [many, rate, away], 1 if classes is None else len(classes))
+    (_, kinds, count), square = cube, cube[:2]
     station_names = tuple(stations or (f"station {k + 1}" for k in range(count)))
     class_names = tuple(classes or (f"class {r + 1}" for r in range(kinds)))
     built = Network(
         service=_broadcast(service, cube, "service"),
         visits=_broadcast(visits, cube, "visits"),
-        think=_broadcast(per_class["think"], square, "think"),
-        population=_whole(_broadcast(per_class["population"], square, "population"), "population", class_names),
-        arrivals=_broadcast(per_class["arrivals"], square, "arrivals"),
-        closed=_closed(closed, population, arrivals, per_class["arrivals"], kinds),
+        think=_broadcast(away, square, "think"),
+        population=_whole(many, square, "population", class_names),
+        arrivals=_broadcast(rate, square, "arrivals"),
+        closed=_closed(closed, population, arrivals, rate, kinds),
         discipline=(discipline,) * count if isinstance(discipline, str) else tuple(discipline),
-        servers=_whole(_broadcast(_numbers(servers), (count,), "servers"), "servers", station_names),
+        servers=_whole(_numbers(servers), (count,), "servers", station_names),
         rates=tuple(None if each is None else np.atleast_2d(_numbers(each)) for each in rates or (None,) * count),
         scv=_broadcast(scv, cube, "scv"),
         priority=_ranks(priority, kinds, count),
         stations=station_names,
         classes=class_names,
     )
-    _check(built)
+    _check(built, {"service": service, "visits": visits, "think": away, "arrivals": rate, "scv": scv})
     return built
 
 
@@ -192,13 +216,11 @@ def _numbers(values: ArrayLike) -> Array:
     return array if np.iscomplexobj(array) else array.astype(float)
 
 
-def _shape(cubes: list[Array], squares: list[Array], named: int | None) -> tuple[int, int, int]:
+def _shape(cubes: list[Array], squares: list[Array], named: int) -> tuple[int, int, int]:
     """Find points, classes and stations from what is given: the last axes are stations or classes."""
     cube = np.broadcast_shapes((1, 1, 1), *(each.shape for each in cubes))
-    square = np.broadcast_shapes((1, 1), *(each.shape for each in squares))
-    kinds = np.broadcast_shapes((cube[1],), (square[1],), (named or 1,))[0]
-    points = np.broadcast_shapes((cube[0],), (square[0],))[0]
-    return points, kinds, cube[2]
+    square = np.broadcast_shapes((cube[0], 1), (1, cube[1]), (1, named), *(each.shape for each in squares))
+    return square[0], square[1], cube[2]
 
 
 def _broadcast(values: Array, shape: tuple[int, ...], name: str) -> Array:
@@ -210,14 +232,13 @@ def _broadcast(values: Array, shape: tuple[int, ...], name: str) -> Array:
     return full
 
 
-def _whole(values: Array, name: str, names: tuple[str, ...]) -> NDArray[np.int64]:
-    wrong = ~np.isfinite(values) | (values != np.round(values)) | (values < 0)
-    if wrong.any():
-        place = np.argwhere(wrong)[0]
-        raise ModelError(
-            f"{names[place[-1]]}: {name} is {values[tuple(place)]:g}; give a whole number that is not negative"
-        )
-    return values.astype(np.int64)
+def _whole(values: Array, shape: tuple[int, ...], name: str, names: tuple[str, ...]) -> NDArray[np.int64]:
+    if not (_in_range(values) and (values == np.floor(values)).all()):
+        wrong = ~np.isfinite(values) | (values != np.round(values)) | (values < 0)
+        place = tuple(np.argwhere(wrong)[0])
+        who = names[place[-1] if place else 0]
+        raise ModelError(f"{who}: {name} is {values[place]:g}; give a whole number that is not negative")
+    return _broadcast(values.astype(np.int64), shape, name)
 
 
 def _closed(
@@ -232,30 +253,36 @@ def _closed(
 
 def _ranks(priority: ArrayLike, kinds: int, count: int) -> NDArray[np.int64]:
     ranks = np.asarray(priority, dtype=np.int64)
-    return np.broadcast_to(ranks[:, None] if ranks.ndim == 1 else ranks, (kinds, count)).copy()
+    return _broadcast(ranks[:, None] if ranks.ndim == 1 else ranks, (kinds, count), "priority")
 
 
-def _check(built: Network) -> None:
+def _check(built: Network, given: dict[str, Array]) -> None:
     count = len(built.stations)
-    for name, given in (("discipline", built.discipline), ("rates", built.rates)):
-        if len(given) != count:
-            raise ModelError(f"{name} is given for {len(given)} stations; there are {count}")
-    for each in built.discipline:
-        if each not in DISCIPLINES:
-            raise ModelError(f"there is no discipline {each!r}; known: {', '.join(DISCIPLINES)}")
-    for name in ("service", "visits", "think", "arrivals", "scv"):
-        _check_sign(built, name, getattr(built, name))
+    for name, each in (("discipline", built.discipline), ("rates", built.rates)):
+        if len(each) != count:
+            raise ModelError(f"{name} is given for {len(each)} stations; there are {count}")
+    for discipline in built.discipline:
+        if discipline not in DISCIPLINES:
+            raise ModelError(f"there is no discipline {discipline!r}; known: {', '.join(DISCIPLINES)}")
+    for name, values in given.items():
+        if not _in_range(values):
+            _refuse_sign(built, name, getattr(built, name))
     for station, rates in zip(built.stations, built.rates, strict=True):
         if rates is not None and not (np.isfinite(rates).all() and (rates.real > 0).all()):
             raise ModelError(f"{station}: rates must be finite and above 0")
-    for station, servers in zip(built.stations, built.servers, strict=True):
+    for station, servers in zip(built.stations, built.servers.tolist(), strict=True):
         if servers < 1:
             raise ModelError(f"{station}: servers is {servers}; give 1 or more")
 
 
-def _check_sign(built: Network, name: str, values: Array) -> None:
-    if not (values.real.min(initial=0.0) >= 0 and values.real.max(initial=0.0) < np.inf):
-        wrong = ~np.isfinite(values) | (values.real < 0)
-        place = np.argwhere(wrong)[0]
-        where = built.classes[place[1]] + (f" at {built.stations[place[2]]}" if values.ndim == 3 else "")
-        raise ModelError(f"{where}: {name} is {values[tuple(place)].real:g}; give a finite number that is not negative")
+def _in_range(values: Array) -> bool:
+    """Tell whether all are finite and none negative; most are one number, which Python compares sooner."""
+    if values.size == 1:
+        return bool(0 <= values.item().real < np.inf)
+    return bool(values.real.min(initial=0.0) >= 0 and values.real.max(initial=0.0) < np.inf)
+
+
+def _refuse_sign(built: Network, name: str, values: Array) -> None:
+    place = np.argwhere(~np.isfinite(values) | (values.real < 0))[0]
+    where = built.classes[place[1]] + (f" at {built.stations[place[2]]}" if values.ndim == 3 else "")
+    raise ModelError(f"{where}: {name} is {values[tuple(place)].real:g}; give a finite number that is not negative")

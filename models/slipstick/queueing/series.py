@@ -81,11 +81,11 @@ def _distinct(demand: Array, last: Array, several: Speeds, delay: Array, populat
     if len(points) == 1 or (population == population[0]).all():
         return points, points
     varied = [each for each in (last, *several.values()) if len(each) > 1]
-    keys = np.concatenate([demand, delay[:, None], *varied], axis=1)
+    keys = np.ascontiguousarray(np.concatenate([demand, delay[:, None], *varied], axis=1))
     # Rows compared as bytes: one sort instead of one for each column.
     whole = keys.view(np.dtype((np.void, keys.dtype.itemsize * keys.shape[1])))[:, 0]
     _, rows, row_of = np.unique(whole, return_index=True, return_inverse=True)
-    return rows, row_of
+    return (rows, row_of) if len(rows) < len(points) else (points, points)
 
 
 def _join(parts: list[ClosedAnswer], length: int) -> ClosedAnswer:
@@ -107,8 +107,10 @@ def _solve_block(
         several = {k: each if len(each) == 1 else each[rows] for k, each in several.items()}
         last = last if len(last) == 1 else last[rows]
         demand, delay = demand[rows], delay[rows]
-    most = np.zeros(len(rows), dtype=np.int64)
-    np.maximum.at(most, row_of, population)
+    most = population
+    if len(rows) < len(population):
+        most = np.zeros(len(rows), dtype=np.int64)
+        np.maximum.at(most, row_of, population)
     pace = demand / last
     scale = _scale(demand.real, pace.real, delay.real, most)
     with np.errstate(all="ignore"):
@@ -156,11 +158,9 @@ class _Series:
             self.total = self._add(self.without[k], [k])
 
     def _add(self, series: Array, stations: list[int]) -> Array:
-        for k in stations:
-            if k in self.several:
-                series = serve(series, self.load[k], self.pace[k], self.several[k])
-            else:
-                series = geometric(series, self.pace[k])
+        series = geometric(series, *(self.pace[k] for k in stations if k not in self.several))
+        for k in (k for k in stations if k in self.several):
+            series = serve(series, self.load[k], self.pace[k], self.several[k])
         return series
 
     def stations(self, row: Array, population: Array, marginals: bool) -> tuple[Array, list[Array | None]]:
@@ -185,11 +185,9 @@ class _Series:
             back = self._backwards(self.total, row, population)
             back[:, 0] = 0
             return polynomial(back, pace)
-        columns = []
-        for each in pace.T:
-            column = geometric(self.total, each)[row, population - (population > 0)]
-            columns.append(np.where(population > 0, each[row] * column, 0.0))
-        return np.stack(columns, axis=1)
+        each = np.stack([geometric(self.total, one) for one in pace.T])
+        below = each[:, row, population - (population > 0)]
+        return np.where(population > 0, pace.T[:, row] * below, 0.0).T
 
     def _backwards(self, series: Array, row: Array, population: Array) -> Array:
         """Give series(N - j) for j = 0, 1, ... and zero beyond, (P, N + 1)."""
@@ -241,17 +239,21 @@ def polynomial(coefficients: Array, at: Array) -> Array:
     return total
 
 
-def geometric(series: Array, pace: Array) -> Array:
-    """Run y(n) = x(n) + pace y(n - 1) along each row, all rows in one triangular solve."""
+def geometric(series: Array, *paces: Array) -> Array:
+    """Run y(n) = x(n) + pace y(n - 1) along each row for one pace (P,) after the other.
+
+    All rows are one triangular system with a single band, so the recurrence runs in C.
+    """
     points, length = series.shape
-    kind = np.result_type(series, pace)
-    band = np.empty((2, points * length), dtype=kind, order="F")
-    band[1].reshape(points, length)[...] = -pace[:, None]
-    band[1, length - 1 :: length] = 0
-    solve = blas.ztbsv if kind.kind == "c" else blas.dtbsv
+    kind = np.result_type(series, *paces)
     flat = series.astype(kind).reshape(-1)
-    solved: Array = solve(1, band, flat, lower=1, diag=1, overwrite_x=1).reshape(points, length)
-    return solved
+    band = np.zeros((2, points * length), dtype=kind, order="F")
+    below = band[1].reshape(points, length)[:, :-1]
+    solve = blas.ztbsv if kind.kind == "c" else blas.dtbsv
+    for pace in paces:
+        np.negative(pace[:, None], out=below)
+        flat = solve(1, band, flat, lower=1, diag=1, overwrite_x=1)
+    return flat.reshape(points, length)
 
 
 def serve(series: Array, load: Array, pace: Array, speed: Array) -> Array:

@@ -1,12 +1,12 @@
 r"""How long an arriving customer stays, from the mean queues that it meets: what approximate methods iterate.
 
-A customer of class r meets A_j others of class j, of whom B_j are being served (all mean numbers). With service
-time S, c servers and w_j = 1 where servers are shared, else j's rank against r's:
+A customer of class r with service time S_r meets A_j others of class j at a station of c servers, of whom B_j are
+being served (all mean numbers; A and B are their sums):
 
     sharing      W_r = S_r (1 + (A - B + P) / c)
-    fcfs         W_r = S_r + sum of S_j (A_j - B_j) / c + P/B sum of B_j S_j (1 + scv_j) / 2 / c'
-    priority     W_r = S_r + [those of equal or lower number, as fcfs; the residual work of all] / (1 - U of lower)
-    preemptive   W_r = S_r / (1 - U of lower) + [those of equal or lower number only] / (1 - U of lower)
+    fcfs         W_r = S_r + w / c,  w = sum of S_j (A_j - B_j) + P/B sum of B_j S_j (1 + scv_j) / 2
+    priority     W_r = S_r + w / (c (1 - U)), waiting work only of ranks not above r's number, U of those below it
+    preemptive   W_r = (S_r + w / c) / (1 - U), the residual work too only of ranks not above r's number
     rates        W_r = S_r (1 + A) / s(1 + A), s interpolated
 
 P = P(all c servers busy) = (B/c)^(sqrt(2 (c + 1)) - 1), and 0 where fewer than c others exist. At a single server
@@ -18,13 +18,16 @@ Sources: Reiser, Performance Evaluation 1(1), 1979 (residual work); Sakasegawa, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from slipstick.queueing.network import Array, Network
 
-__all__ = ["Met", "residence"]
+__all__ = ["Met", "Shift", "residence"]
+
+Shift = tuple[Array, Array]
+"""Of queues and of busy servers of class j when one of class r has left, both (P, R, R, K) by [r, j]."""
 
 MOST_BUSY = 1 - 1e-9
 """Of a server before it counts as full while an iteration is still far off."""
@@ -38,30 +41,35 @@ class Met:
     ----------
     queue, busy : of each class at each station, (P, R, K)
     own : the part of its class that an arriving customer is itself, 1/N, or 0 where the class is open, (P, R)
-    shift : by how much class j's queue differs when one of class r has left, beyond that part, (P, R, R, K) by
-        [r, j]; None for none
+    queue_shift, busy_shift : by how much class j's numbers differ when one of class r has left, beyond that part,
+        (P, R, R, K) by [r, j]; None for none
     """
 
     queue: Array
     busy: Array
     own: Array
-    shift: Array | None
+    queue_shift: Array | None = None
+    busy_shift: Array | None = None
 
-    def of(self, weight: Array, numbers: Array, station: int, rank: Array | None = None) -> Array:
-        """Add up weight x numbers of the classes j that count for r, as r meets them, (P, R).
+    def waiting(self, weight: Array, station: int, rank: Array | None = None) -> Array:
+        """Add up weight x queue of the classes j, as r meets them, (P, R); see `_seen`."""
+        return self._seen(weight, self.queue, self.queue_shift, station, rank)
 
-        `weight` and `numbers` are (P, R), `rank` (R, R): how much j counts for r, 1 for all by default.
-        """
-        each = weight * numbers
+    def served(self, weight: Array, station: int, rank: Array | None = None) -> Array:
+        """Add up weight x busy servers of the classes j, as r meets them, (P, R); see `_seen`."""
+        return self._seen(weight, self.busy, self.busy_shift, station, rank)
+
+    def _seen(self, weight: Array, numbers: Array, shift: Array | None, station: int, rank: Array | None) -> Array:
+        """Leave the one who looks out; `rank` (R, R) says how much j counts for r, 1 for all by default."""
+        each = weight * numbers[:, :, station]
         if rank is None:
             total = each.sum(axis=1, keepdims=True) - self.own * each
         else:
             total = each @ rank.T - np.diagonal(rank) * self.own * each
-        if self.shift is None or numbers is self.busy:
+        if shift is None:
             return np.asarray(total)
-        change = self.shift[:, :, :, station] * weight[:, None]
-        more: Array = total + (change if rank is None else change * rank).sum(axis=2)
-        return more
+        change = shift[:, :, :, station] * weight[:, None]
+        return np.asarray(total + (change if rank is None else change * rank).sum(axis=2))
 
 
 def residence(network: Network, met: Met, others: Array) -> Array:
@@ -80,7 +88,7 @@ def residence(network: Network, met: Met, others: Array) -> Array:
             time[:, :, station] = service
         elif network.rates[station] is not None:
             time[:, :, station] = _by_rates(network, met, station)
-        elif discipline in ("ps", "lcfs-pr"):
+        elif not network.without_product_form[station]:
             time[:, :, station] = _shared(network, met, others, station)
         else:
             time[:, :, station] = _in_line(network, met, others, station)
@@ -90,9 +98,9 @@ def residence(network: Network, met: Met, others: Array) -> Array:
 
 def _shared(network: Network, met: Met, others: Array, station: int) -> Array:
     servers, ones = network.servers[station], np.ones((1, len(network.classes)))
-    crowd = met.of(ones, met.queue[:, :, station], station)
+    crowd = met.waiting(ones, station)
     if servers > 1:
-        busy = met.of(ones, met.busy[:, :, station], station)
+        busy = met.served(ones, station)
         crowd = (_not_negative(crowd - busy) + _all_busy(busy, servers, others)) / servers
     shared: Array = network.service[:, :, station] * (1 + crowd)
     return shared
@@ -101,7 +109,7 @@ def _shared(network: Network, met: Met, others: Array, station: int) -> Array:
 def _by_rates(network: Network, met: Met, station: int) -> Array:
     rates = network.rates[station]
     assert rates is not None
-    present = 1 + met.of(np.ones((1, len(network.classes))), met.queue[:, :, station], station)
+    present = 1 + met.waiting(np.ones((1, len(network.classes))), station)
     last = rates.shape[1] - 1
     low = np.clip(np.floor(present.real).astype(int) - 1, 0, max(0, last - 1))
     part = np.where(present.real - 1 >= last, last - low, present - 1 - low)
@@ -113,23 +121,25 @@ def _by_rates(network: Network, met: Met, station: int) -> Array:
 
 def _in_line(network: Network, met: Met, others: Array, station: int) -> Array:
     service, servers = network.service[:, :, station], network.servers[station]
-    queue, busy = met.queue[:, :, station], met.busy[:, :, station]
     rank, ahead, kind = network.priority[:, station], None, network.discipline[station]
+    # Measured: corrections for who has left help queues here, not the work in service; nor anything with priorities.
+    met = replace(met, busy_shift=None)
     if kind != "fcfs":
+        met = replace(met, queue_shift=None)
         ahead = (rank[None, :] <= rank[:, None]).astype(float)
     ones = np.ones_like(service)
     residual = service * (1 + network.scv[:, :, station]) / 2
-    waiting = _not_negative(met.of(service, queue, station, ahead) - met.of(service, busy, station, ahead))
-    left = met.of(residual, busy, station, ahead if kind == "priority-preemptive" else None)
+    waiting = _not_negative(met.waiting(service, station, ahead) - met.served(service, station, ahead))
+    left = met.served(residual, station, ahead if kind == "priority-preemptive" else None)
     if servers > 1:
-        all_served = met.of(ones, busy, station)
+        all_served = met.served(ones, station)
         some = np.where(all_served.real > 0, all_served, 1)
         left = left * np.where(all_served.real > 0, _all_busy(all_served, servers, others) / some, 0)
     wait = (waiting + left) / servers
     if kind == "fcfs":
         return np.asarray(service + wait)
     before = (rank[None, :] < rank[:, None]).astype(float)
-    taken = met.of(ones, busy, station, before) / servers
+    taken = met.served(ones, station, before) / servers
     free = 1 - np.where(taken.real < MOST_BUSY, taken, MOST_BUSY)
     first: Array = service / free if kind == "priority-preemptive" else service
     return np.asarray(first + wait / free)

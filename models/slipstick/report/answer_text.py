@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from slipstick.answer import Answer, Limit, Value
+from slipstick.report.side_by_side import agreement_text
 from slipstick.report.words import ascii_only, percent, plain_table, quantity, wrapped
+from slipstick.results import Agreement
 
 if TYPE_CHECKING:
     from slipstick.schema.describe import Entry
@@ -20,15 +22,17 @@ _INDENT = "  "
 Entries = Mapping[str, "Entry"]
 
 
-def answers_text(answers: Sequence[Answer], entries: Entries | None = None) -> str:
-    """Write several answers, one below the other.
+def answers_text(answers: Sequence[Answer], entries: Entries | None = None, together: Agreement | None = None) -> str:
+    """Write several answers, one below the other, what they say together first.
 
     Parameters
     ----------
     answers : in order
     entries : what the specs say of each path, if known
+    together : the answers side by side
     """
-    return ("\n" + "=" * 72 + "\n\n").join(answer_text(answer, entries) for answer in answers)
+    first = [ascii_only(f"{agreement_text(together)}\n")] if together else []
+    return ("\n" + "=" * 72 + "\n\n").join([*first, *(answer_text(answer, entries) for answer in answers)])
 
 
 def answer_text(answer: Answer, entries: Entries | None = None) -> str:
@@ -63,12 +67,18 @@ def answer_text(answer: Answer, entries: Entries | None = None) -> str:
 def _heading(answer: Answer, entries: Entries) -> str:
     if answer.failed is not None:
         line = f"{answer.model} by {answer.method}: no answer: {answer.failed}"
+    elif answer.converged is not None and not answer.exact:
+        line = f"{answer.model} by {answer.method}: estimated, {_sureness(answer.converged)}"
     elif answer.exact:
         line = f"{answer.model} by {answer.method}: exact"
     else:
         line = f"{answer.model} by {answer.method}: not exact; the notes say what is left out"
     where = [*_settings("at", answer.point, entries), *_settings("with", answer.given, entries)]
     return "\n".join([wrapped(line, _INDENT), *where])
+
+
+def _sureness(converged: bool) -> str:
+    return "each value with its interval" if converged else "but not as precisely as wished"
 
 
 def _settings(lead: str, settings: Mapping[str, float | str], entries: Entries) -> list[str]:

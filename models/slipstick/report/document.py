@@ -30,6 +30,8 @@ def answer_document(answer: Answer) -> dict[str, Any]:
         "exact": answer.exact,
         "failed": answer.failed,
         "notes": list(answer.notes),
+        "seed": answer.seed,
+        "converged": answer.converged,
         "limits": [
             {
                 "pipeline": limit.pipeline,

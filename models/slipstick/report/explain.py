@@ -9,7 +9,7 @@ from slipstick.expression.nodes import Expr, Parameter
 from slipstick.law.law import Law
 from slipstick.law.pipeline import FLOW_LINE
 from slipstick.model.activity import Pipeline, steps
-from slipstick.model.system import Arrivals, Cyclic, Model
+from slipstick.model.system import Arrivals, Cyclic, Groups, Model
 from slipstick.report.equations import Equations, laws_in, spelt
 from slipstick.report.words import NOTHING, Notes, ascii_only, plain_table, quantity, wrapped
 
@@ -131,6 +131,9 @@ def _population(model: Model) -> str:
     match model.population:
         case Cyclic(processors):
             words = f"processors that repeat a cycle: {processors}"
+        case Groups(groups):
+            sizes = ", ".join(f"{group.name} ({group.processors})" for group in groups)
+            words = f"groups of processors, the first of which is asked about: {sizes}"
         case Arrivals(rate):
             words = f"askers arrive at a rate of {rate}, go through once and leave"
         case _:

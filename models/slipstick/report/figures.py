@@ -22,13 +22,14 @@ def draw(results: Results, spec: PictureSpec) -> Figure:
     Parameters
     ----------
     results : of a study
-    spec : what to draw: bars, lines or a map
+    spec : what to draw: bars, lines, a map or a timeline
 
     Raises
     ------
     MissingExtraError : matplotlib is not installed
     """
     from slipstick.report.bars import draw_bars
+    from slipstick.report.gantt import draw_timeline
     from slipstick.report.lines import draw_lines
     from slipstick.report.maps import draw_map
 
@@ -40,6 +41,8 @@ def draw(results: Results, spec: PictureSpec) -> Figure:
                 return draw_lines(results, spec)
             case "map":
                 return draw_map(results, spec)
+            case "timeline":
+                return draw_timeline(results.timelines[spec.name], spec.title)
 
 
 def save(results: Results, spec: PictureSpec, folder: Path) -> list[Path]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from slipstick.answer import Answer, Takeover
 from slipstick.report.compare import comparison_section
 from slipstick.report.points import sweep_section
+from slipstick.report.side_by_side import agreement_section
 from slipstick.report.values import unit_of
 from slipstick.report.words import NOTHING, Notes, code, escape, fraction, markdown_table, percent, prose, quantity
 from slipstick.results import Ranking, Results
@@ -46,6 +47,7 @@ def page(results: Results, study: StudySpec, pictures: Mapping[str, Sequence[str
         _head(results, command),
         _cases(results, study.answer),
         comparison_section(results.comparisons),
+        agreement_section(results.agreements),
         _limits(results),
         _rankings(results),
         sweep_section(results, study.answer),

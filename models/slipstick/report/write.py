@@ -11,14 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from slipstick.errors import InputError
+from slipstick.report.gantt import draw_timeline
 from slipstick.report.page import page
+from slipstick.report.style import look
 from slipstick.report.table import write_csv
-from slipstick.results import Results
+from slipstick.report.trace import chrome_trace
+from slipstick.results import Results, Timeline
 
 if TYPE_CHECKING:
     from slipstick.schema.study import StudySpec
 
-__all__ = ["INPUTS", "PAGE", "TABLE", "is_current", "write"]
+__all__ = ["INPUTS", "PAGE", "TABLE", "is_current", "write", "write_timeline"]
 
 PAGE, TABLE, INPUTS = "report.md", "results.csv", "inputs.yaml"
 _PICTURES = (".png", ".svg")
@@ -54,6 +58,34 @@ def write(results: Results, study: StudySpec, folder: Path, command: str) -> lis
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return [folder / name for name in names]
+
+
+def write_timeline(timeline: Timeline, path: Path, title: str) -> None:
+    """Write a timeline as Chrome trace JSON, or as a picture, by the ending of its name; whole, or nothing.
+
+    Parameters
+    ----------
+    timeline : what to write
+    path : where to: .json, .png or .svg
+    title : heading of the picture
+
+    Raises
+    ------
+    InputError : the ending is another
+    MissingExtraError : matplotlib is not installed
+    """
+    if path.suffix not in (".json", *_PICTURES):
+        raise InputError(f"a timeline is written to a file that ends in .json, .png or .svg, not to {path.name}")
+    work = path.with_name(f".{path.name}.part{path.suffix}")
+    try:
+        if path.suffix == ".json":
+            _write_text(work, chrome_trace(timeline))
+        else:
+            with look():
+                draw_timeline(timeline, title).savefig(work)
+        os.replace(work, path)
+    finally:
+        work.unlink(missing_ok=True)
 
 
 def _fill(work: Path, results: Results, study: StudySpec, command: str) -> list[str]:

@@ -20,7 +20,7 @@ from slipstick.schema.quantity import (
 )
 from slipstick.schema.spec import ITEMS, SPELT, Described, Name, Spec, broken_rule
 
-__all__ = ["ActivitySpec", "Factors", "Item", "PhaseSpec"]
+__all__ = ["ActivitySpec", "Factors", "GroupSpec", "Item", "PhaseSpec"]
 
 Technology = Literal["application", "software", "system", "protocol", "signal", "adapter", "switch", "wire", "memory"]
 _LABEL = r"^[A-Za-z][A-Za-z0-9_]*([.-][A-Za-z0-9_]+)*(\[[0-9]+\])?$"
@@ -35,6 +35,7 @@ Word = Annotated[str, StringConstraints(pattern=_WORD, max_length=64)]
 
 Probability = Annotated[Given | Formula, Quantity(COUNT, most=1.0, formula=True)]
 Items = Annotated[Given | Formula, Quantity(COUNT, least=1.0, whole=True, formula=True)]
+Members = Annotated[Given | Formula, Quantity(COUNT, whole=True, formula=True)]
 ArrivalRate = Annotated[Given | Formula, Quantity(RATE, least=None, above=0.0, formula=True)]
 
 
@@ -191,6 +192,13 @@ class PhaseSpec(Spec):
     cycle: list[Item] = Field(description="one iteration", min_length=1)
 
 
+class GroupSpec(Spec):
+    """Processors of one kind among others."""
+
+    processors: Members = Field(description="how many there are; a group but the first may have none")
+    cycle: list[Item] = Field(description="what each of them repeats", min_length=1)
+
+
 class PopulationSpec(Spec):
     """Who goes through the activity: exactly one of the three."""
 
@@ -229,19 +237,36 @@ class ActivitySpec(Described):
     phases: list[PhaseSpec] | None = Field(
         None, description="a finite program, in place of population and cycle", min_length=1
     )
+    groups: dict[Word, GroupSpec] | None = Field(
+        None,
+        description="several kinds of processors side by side, in place of population and cycle; answers are about the first",
+        min_length=1,
+    )
     technology: Factors = Field(Factors(), description="factors by technology class")
 
     @model_validator(mode="after")
     def _one_population(self) -> ActivitySpec:
         population = self.population
-        told = [self.phases] if population is None else [population.processors, population.arrivals, population.phases]
-        if sum(each is not None for each in told) != 1 or (population is not None and self.phases is not None):
-            raise broken_rule("say who runs: population with processors, arrivals or phases, or phases alone")
-        program = self.phases is not None or (population is not None and population.phases is not None)
+        told: list[object] = [self.phases, self.groups]
+        told += [] if population is None else [population.processors, population.arrivals, population.phases]
+        alone = self.phases is not None or self.groups is not None
+        if sum(each is not None for each in told) != 1 or (population is not None and alone):
+            raise broken_rule("say who runs: population with processors, arrivals or phases, or phases or groups alone")
+        program = alone or (population is not None and population.phases is not None)
         if program == (self.cycle is not None):
-            raise broken_rule("a cycle goes with processors or arrivals; phases bring their own")
+            raise broken_rule("a cycle goes with processors or arrivals; phases and groups bring their own")
         return self
 
 
-for _model in (HoldSpec, ForkSpec, OptionSpec, RepeatSpec, StageSpec, PhaseSpec, PopulationSpec, ActivitySpec):
+for _model in (
+    HoldSpec,
+    ForkSpec,
+    OptionSpec,
+    RepeatSpec,
+    StageSpec,
+    PhaseSpec,
+    GroupSpec,
+    PopulationSpec,
+    ActivitySpec,
+):
     _model.model_rebuild()

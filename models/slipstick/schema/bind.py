@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from pydantic import BaseModel
 
@@ -20,6 +20,7 @@ from slipstick.schema.activity import ActivitySpec, Factors
 from slipstick.schema.bind_activity import ActivityReader
 from slipstick.schema.bind_formula import read_formula
 from slipstick.schema.describe import Entry, entries, parameters_of, with_sources
+from slipstick.schema.how import How
 from slipstick.schema.machine import MachineSpec, NetworkSpec
 from slipstick.schema.nodes import canonical, split
 from slipstick.schema.quantity import Formula, Given
@@ -40,12 +41,14 @@ class Bound:
     model : the system, or the law
     parameters : everything that is a number in the scene, by path
     entries : what the specs say of each
+    how : it is to be solved
     """
 
     name: str
     model: Model | Law
     parameters: Mapping[str, Parameter]
     entries: Mapping[str, Entry]
+    how: How = field(default_factory=How)
 
 
 def bind(scene: Scene) -> Bound:
@@ -67,7 +70,7 @@ def bind(scene: Scene) -> Bound:
     except ModelError as error:
         mark = scene.tree.mark
         raise SpecError([Problem(mark.file, mark.line, mark.column, "", str(error))]) from None
-    return Bound(scene.name, model, parameters, {**found, **_defaults(scene, found)})
+    return Bound(scene.name, model, parameters, {**found, **_defaults(scene, found)}, scene.how)
 
 
 def _parameters(scene: Scene, found: Mapping[str, Entry]) -> dict[str, Parameter]:

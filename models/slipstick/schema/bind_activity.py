@@ -29,6 +29,8 @@ from slipstick.model.activity import (
 from slipstick.model.system import (
     Arrivals,
     Cyclic,
+    Group,
+    Groups,
     Lock,
     Meeting,
     Model,
@@ -44,6 +46,7 @@ from slipstick.schema.activity import (
     ChooseSpec,
     DelaySpec,
     ForkSpec,
+    GroupSpec,
     HoldSpec,
     LockSpec,
     MeetingSpec,
@@ -136,6 +139,8 @@ class ActivityReader:
         spec = self._spec
         if spec.phases is not None:
             return Program(tuple(self._phase(each, ("phases", index)) for index, each in enumerate(spec.phases)))
+        if spec.groups is not None:
+            return Groups(tuple(self._group(name, each) for name, each in spec.groups.items()))
         assert spec.population is not None
         if spec.population.phases is not None:
             loc: Loc = ("population", "phases")
@@ -145,6 +150,14 @@ class ActivityReader:
         if spec.population.processors is not None:
             return Cyclic(self._value(spec.population.processors, ("population", "processors"), COUNT), cycle)
         return Arrivals(self._value(spec.population.arrivals, ("population", "arrivals"), RATE), cycle)
+
+    def _group(self, name: str, spec: GroupSpec) -> Group:
+        loc: Loc = ("groups", name)
+        return Group(
+            name,
+            self._value(spec.processors, (*loc, "processors"), COUNT),
+            self._body(spec.cycle, (*loc, "cycle")),
+        )
 
     def _phase(self, spec: PhaseSpec, loc: Loc) -> Phase:
         times = self._value(spec.repeat, (*loc, "repeat"), COUNT)

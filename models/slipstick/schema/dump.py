@@ -21,7 +21,20 @@ from slipstick.model.activity import (
     Step,
     Then,
 )
-from slipstick.model.system import Arrivals, Cyclic, Lock, Meeting, Model, Phase, Resource, Station, need_model
+from slipstick.model.system import (
+    Arrivals,
+    Cyclic,
+    Group,
+    Groups,
+    Lock,
+    Meeting,
+    Model,
+    Phase,
+    Program,
+    Resource,
+    Station,
+    need_model,
+)
 
 __all__ = ["activity_data", "dump"]
 
@@ -79,10 +92,15 @@ class _Writer:
         match self._model.population:
             case Cyclic(processors, cycle):
                 return {"population": {"processors": self._value(processors)}, "cycle": self._items(cycle)}
+            case Groups(groups):
+                return {"groups": {group.name: self._group(group) for group in groups}}
             case Arrivals(rate, cycle):
                 return {"population": {"arrivals": self._value(rate)}, "cycle": self._items(cycle)}
-            case program:
-                return {"phases": [self._phase(each) for each in program.phases]}
+            case Program(phases):
+                return {"phases": [self._phase(each) for each in phases]}
+
+    def _group(self, group: Group) -> dict[str, Any]:
+        return {"processors": self._value(group.processors), "cycle": self._items(group.cycle)}
 
     def _phase(self, phase: Phase) -> dict[str, Any]:
         return {
@@ -164,7 +182,7 @@ def _plain(name: str) -> str:
 
 def _stands_here(name: str) -> bool:
     """Say whether a parameter is named after a place of the file rather than by its author."""
-    return name.split(".")[0] in ("cycle", "population", "phases", "resources")
+    return name.split(".")[0] in ("cycle", "groups", "population", "phases", "resources")
 
 
 def _known(parameter: Parameter) -> float:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from dataclasses import replace as replace_in
 
 from pydantic import BaseModel
 
@@ -11,6 +12,7 @@ from slipstick.errors import Problem, SpecError, UnknownNameError, did_you_mean
 from slipstick.law import ALL as LAWS
 from slipstick.program import PROGRAMS
 from slipstick.schema.catalogue import names
+from slipstick.schema.how import How, how, says_how
 from slipstick.schema.load import Library
 from slipstick.schema.nodes import Entry, Mark, Node, Scalar, Table, at, from_plain, replace, split
 from slipstick.schema.validate import validate
@@ -35,6 +37,7 @@ class Scene:
     tree : the values, each with its place
     form : the pydantic model that checks them
     sources : what each file says of the origin of its values
+    how : the model is to be solved
     """
 
     kind: str
@@ -42,6 +45,7 @@ class Scene:
     tree: Table
     form: type[BaseModel]
     sources: Mapping[str, str]
+    how: How = field(default_factory=How)
 
     def checked(self) -> BaseModel:
         """Check the whole tree; raises SpecError with every problem."""
@@ -49,7 +53,7 @@ class Scene:
 
     def with_value(self, path: str, node: Node, library: Library) -> Scene:
         """Put a value at a path; checked together with everything else."""
-        return Scene(self.kind, self.name, _put(self.tree, path, node, library), self.form, self.sources)
+        return replace_in(self, tree=_put(self.tree, path, node, library))
 
 
 def stage(settings: Settings, library: Library) -> Scene:
@@ -57,13 +61,20 @@ def stage(settings: Settings, library: Library) -> Scene:
 
     Parameters
     ----------
-    settings : values by path; model, workload and machine name specs
+    settings : values by path; model, workload and machine name specs, method and simulation say how to solve
     library : what was read so far
 
     Raises
     ------
     SpecError : a name is unknown, a file is wrong, or a path leads nowhere
     """
+    wanted = how(settings)
+    settings = {path: node for path, node in settings.items() if not says_how(path)}
+    return replace_in(_what(settings, library), how=wanted)
+
+
+def _what(settings: Settings, library: Library) -> Scene:
+    """Lay out what is to be solved."""
     model = settings.get("model") or _model_of_workload(settings, library)
     reference = _name(model, "model")
     values = {path: node for path, node in settings.items() if path not in REFERENCES}

@@ -11,6 +11,7 @@ from slipstick.schema.quantity import Given, Quantity
 from slipstick.schema.spec import SPELT, Described, Name, Note, Spec, broken_rule
 
 __all__ = [
+    "AgreeSpec",
     "AxisSpec",
     "BarsSpec",
     "LinesSpec",
@@ -21,6 +22,7 @@ __all__ = [
     "StudySpec",
     "SweepSpec",
     "TableSpec",
+    "TimelineSpec",
 ]
 
 Settings = dict[Annotated[str, StringConstraints(max_length=256)], Any]
@@ -112,6 +114,13 @@ class RankSpec(Spec):
     most: int = Field(12, description="how many to show", ge=1, le=1000)
 
 
+class AgreeSpec(Spec):
+    """Which methods to hold against each other."""
+
+    methods: list[Name] = Field(description="the methods, in order", min_length=2)
+    cases: list[Name] = Field(default_factory=list, description="the cases to solve by all of them; all by default")
+
+
 class RowSpec(Spec):
     """One row of a published table, beside what the program computes."""
 
@@ -194,7 +203,15 @@ class MapSpec(Drawn):
     case: Name = Field("base", description="the case to draw")
 
 
-PictureSpec = Annotated[BarsSpec | LinesSpec | MapSpec, Field(discriminator="kind")]
+class TimelineSpec(Drawn):
+    """Who did what when, at the beginning of a simulation of a case."""
+
+    kind: Literal["timeline"] = Field(description="the beginning of a simulation, processor by processor")
+    case: Name = Field("base", description="the case to draw")
+    cycles: int = Field(3, description="cycles of each processor to draw, on average", ge=1, le=1000)
+
+
+PictureSpec = Annotated[BarsSpec | LinesSpec | MapSpec | TimelineSpec, Field(discriminator="kind")]
 
 
 class StudySpec(Described):
@@ -211,6 +228,7 @@ class StudySpec(Described):
     )
     answer: list[Column] = Field(["time"], description="the values that results.csv holds", min_length=1)
     rank: RankSpec | None = Field(None, description="what would help most")
+    agree: AgreeSpec | None = Field(None, description="methods to put side by side")
     compare: list[TableSpec] = Field(default_factory=list, description="published or measured tables to hold against")
     pictures: list[PictureSpec] = Field(default_factory=list, description="what to draw")
 

@@ -95,6 +95,7 @@ def _check_sweep(asked: Asked, settings: Settings, library: Library) -> list[str
     from slipstick.errors import FormulaError
     from slipstick.schema.bind import bind
     from slipstick.schema.formula import read_condition
+    from slipstick.schema.how import says_how
     from slipstick.schema.scene import REFERENCES, stage
     from slipstick.study.axes import numbers_of, to_check
 
@@ -105,7 +106,7 @@ def _check_sweep(asked: Asked, settings: Settings, library: Library) -> list[str
         numbers = numbers_of(nodes)
         for each in map(nodes.__getitem__, to_check(nodes)):
             with _kept(problems):
-                if path in REFERENCES:
+                if path in REFERENCES or says_how(path):
                     bind(stage({**settings, path: each}, library))
                 elif numbers is None:  # names and formulas are understood only when the model is built
                     bind(scene.with_value(path, each, library))

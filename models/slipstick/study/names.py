@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from slipstick.errors import Problem, SpecError, UnitError, did_you_mean
+from slipstick.errors import Problem, SpecError, UnitError, UnknownNameError, did_you_mean
+from slipstick.method.names import METHODS
 from slipstick.schema.nodes import Node
-from slipstick.schema.study import BarsSpec, LinesSpec, MapSpec, StudySpec
+from slipstick.schema.study import BarsSpec, LinesSpec, MapSpec, StudySpec, TimelineSpec
 from slipstick.schema.validate import problem
 from slipstick.study.cases import Asked
 from slipstick.units import scale
@@ -34,6 +35,7 @@ def check_names(spec: StudySpec, tree: Node, cases: Collection[str], sweeps: Seq
             scale(table.unit)
         except UnitError as error:
             found.append(problem(tree, ("compare", index, "unit"), str(error)))
+    found += _methods(spec, tree)
     if found:
         raise SpecError(found)
 
@@ -52,7 +54,7 @@ def check_axes(spec: StudySpec, tree: Node, axes: Mapping[str, Sequence[str]]) -
     """
     found = []
     for index, picture in enumerate(spec.pictures):
-        if isinstance(picture, BarsSpec) or picture.sweep not in axes:
+        if isinstance(picture, BarsSpec | TimelineSpec) or picture.sweep not in axes:
             continue
         there = axes[picture.sweep]
         for key in ("x", "series") if isinstance(picture, LinesSpec) else ("x", "y"):
@@ -64,6 +66,13 @@ def check_axes(spec: StudySpec, tree: Node, axes: Mapping[str, Sequence[str]]) -
         raise SpecError(found)
 
 
+def _methods(spec: StudySpec, tree: Node) -> Iterator[Problem]:
+    for index, method in enumerate(spec.agree.methods if spec.agree else ()):
+        if method not in METHODS:
+            words = str(UnknownNameError("method", method, METHODS))
+            yield problem(tree, ("agree", "methods", index), words)
+
+
 def _cases(spec: StudySpec, tree: Node, cases: Sequence[str], sweeps: Sequence[Asked]) -> Iterator[Problem]:
     for path, case in _cases_named(spec, sweeps):
         if case not in cases:
@@ -73,6 +82,8 @@ def _cases(spec: StudySpec, tree: Node, cases: Sequence[str], sweeps: Sequence[A
 def _cases_named(spec: StudySpec, sweeps: Sequence[Asked]) -> Iterator[tuple[Path, str]]:
     for asked in sweeps:
         yield from ((asked.place("cases", index), case) for index, case in enumerate(asked.spec.cases))
+    if spec.agree:
+        yield from ((("agree", "cases", index), case) for index, case in enumerate(spec.agree.cases))
     if spec.rank:
         yield from ((("rank", "cases", index), case) for index, case in enumerate(spec.rank.cases))
     for number, table in enumerate(spec.compare):
@@ -82,7 +93,7 @@ def _cases_named(spec: StudySpec, sweeps: Sequence[Asked]) -> Iterator[tuple[Pat
     for number, picture in enumerate(spec.pictures):
         if isinstance(picture, BarsSpec):
             yield from ((("pictures", number, "cases", index), case) for index, case in enumerate(picture.cases))
-        elif isinstance(picture, MapSpec):
+        elif isinstance(picture, MapSpec | TimelineSpec):
             yield ("pictures", number, "case"), picture.case
 
 
@@ -92,6 +103,6 @@ def _pictures(spec: StudySpec, tree: Node, sweeps: Sequence[str]) -> Iterator[Pr
         if picture.name in taken:
             yield problem(tree, ("pictures", index, "name"), f"another picture is called {picture.name}")
         taken.add(picture.name)
-        if not isinstance(picture, BarsSpec) and picture.sweep not in sweeps:
+        if not isinstance(picture, BarsSpec | TimelineSpec) and picture.sweep not in sweeps:
             message = f"there is no sweep {picture.sweep!r}{did_you_mean(picture.sweep, sweeps)}"
             yield problem(tree, ("pictures", index, "sweep"), message)

@@ -14,6 +14,7 @@ from slipstick.results import Axis
 from slipstick.schema.bind import Bound, bind
 from slipstick.schema.describe import entries
 from slipstick.schema.formula import read_condition
+from slipstick.schema.how import says_how
 from slipstick.schema.load import Library
 from slipstick.schema.nodes import Node, Scalar, canonical, plain
 from slipstick.schema.quantity import Given
@@ -109,7 +110,9 @@ def planned(asked: Asked, cases: Mapping[str, Settings], library: Library) -> Pl
 def _axes(asked: Asked, settings: Settings, library: Library) -> list[_Axis]:
     base = stage(settings, library)
     return [
-        _Axis(path, nodes, None, "") if path in REFERENCES else _checked_axis(path, nodes, base, library)
+        _Axis(path, nodes, None, "")
+        if path in REFERENCES or says_how(path)
+        else _checked_axis(path, nodes, base, library)
         for path, nodes in asked.axes().items()
     ]
 
@@ -201,7 +204,7 @@ def _rebuilt(axes: Sequence[_Axis], settings: Settings, first: Settings, library
 
 def _built(settings: Settings, changes: Mapping[str, Node], library: Library) -> tuple[Bound, Form]:
     bound = bind(stage({**settings, **changes}, library))
-    return bound, form_of(bound.model, bound.parameters)
+    return bound, form_of(bound.model, bound.parameters, bound.how.method, bound.how.trial)
 
 
 def _rows_by(index: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from slipstick.answer import Answer
 from slipstick.errors import SpecError, did_you_mean
 from slipstick.expression.dimension import COUNT
-from slipstick.method.forms import form_of
+from slipstick.method.forms import Form, form_of
 from slipstick.results import Ranked, Ranking
 from slipstick.schema.bind import Bound, bind
 from slipstick.schema.load import Library
@@ -43,7 +43,7 @@ def ranked(case: str, spec: RankSpec, tree: Node, settings: Settings, library: L
     _check_paths(case, spec, tree, scene, bound)
     if answer.failed:
         return Ranking(case, spec.change.value, (), ())
-    question = _Question(scene, bound, library, answer, form_of(bound.model, bound.parameters).quantity)
+    question = _Question(scene, bound, library, answer, _form(bound).quantity)
     wanted = [canonical(scene.tree, path) for path in spec.of] or list(bound.parameters)
     rows = [question.row(path, spec.change.value) for path in wanted]
     matter = sorted((row for row in rows if _matters(row)), key=lambda row: -abs(_weight(row, spec.change.value)))
@@ -117,5 +117,9 @@ class _Question:
             changed = bind(self.scene.with_value(path, node, self.library))
         except SpecError:
             return None
-        after = float(form_of(changed.model, changed.parameters).times({})[0])
+        after = float(_form(changed).times({})[0])
         return 1.0 - after / self._base if math.isfinite(after) else None
+
+
+def _form(bound: Bound) -> Form:
+    return form_of(bound.model, bound.parameters, bound.how.method, bound.how.trial)

@@ -11,13 +11,16 @@ from typing import Any
 
 from slipstick.answer import Answer
 from slipstick.errors import SpecError, did_you_mean
-from slipstick.method.methods import METHODS, answered
-from slipstick.results import Ranking, Results, Sweep
+from slipstick.method.agree import agreement
+from slipstick.method.methods import answered
+from slipstick.method.timeline import timeline
+from slipstick.model.system import Model, need_model
+from slipstick.results import Agreement, Ranking, Results, Sweep, Timeline
 from slipstick.schema.bind import Bound, bind
 from slipstick.schema.load import Library
 from slipstick.schema.nodes import Scalar, Table, canonical, plain
 from slipstick.schema.scene import Scene, Settings, stage
-from slipstick.schema.study import StudySpec
+from slipstick.schema.study import StudySpec, TimelineSpec
 from slipstick.schema.validate import problem, validate
 from slipstick.study.cases import BASE, case_settings, shown, sweeps_of
 from slipstick.study.compare import compared, names_in
@@ -26,10 +29,14 @@ from slipstick.study.plan import Plan, planned
 from slipstick.study.rank import ranked
 from slipstick.study.sweep import Progress, carried_out
 
-__all__ = ["MOST_ANSWERS", "Prepared", "answer_scene", "prepare", "run", "versions"]
+__all__ = ["MOST_ANSWERS", "Prepared", "answer_scene", "prepare", "run", "side_by_side", "timeline_of", "versions"]
 
 MOST_ANSWERS = 10_000
 """Up to so many points `run` keeps whole answers for."""
+
+
+_ALL = 10**6
+"""More shares than there are parameters: what a ranking needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +67,9 @@ class Prepared:
     @property
     def points(self) -> int:
         """How many points there are to solve, cases included."""
-        return len(self.cases) + sum(len(plan.cases) for plan in self.plans.values())
+        agree = self.spec.agree
+        again = len(agree.methods) * len(agree.cases or self.cases) if agree else 0
+        return len(self.cases) + again + sum(len(plan.cases) for plan in self.plans.values())
 
 
 def prepare(reference: str, overrides: Settings | None = None) -> Prepared:
@@ -105,13 +114,16 @@ def run(study: Prepared, *, jobs: int = 1, whole: bool = False, progress: Progre
     answers: dict[str, Answer] = {}
     resolved: dict[str, object] = {}
     for name, settings in cases.items():
-        answers[name], resolved[name] = _answered(settings, base, study.library)
+        ranked_here = spec.rank is not None and name in spec.rank.cases
+        answers[name], resolved[name] = _answered(settings, base, study.library, _ALL if ranked_here else 0)
+        _stop_if_interrupted(answers[name])
         progress(1)
     whole = whole and study.points <= MOST_ANSWERS
     sweeps = tuple(
         carried_out(name, plan, spec.answer, jobs=jobs, whole=whole, progress=progress)
         for name, plan in study.plans.items()
     )
+    agreements = _agreements(study, answers, progress)
     _check_columns(study, answers, sweeps)
     return Results(
         name=study.name,
@@ -127,11 +139,13 @@ def run(study: Prepared, *, jobs: int = 1, whole: bool = False, progress: Progre
         resolved=resolved,
         versions=versions(),
         notes=_notes(sweeps),
+        agreements=agreements,
+        timelines=_timelines(study),
     )
 
 
 def answer_scene(
-    settings: Settings, library: Library, methods: Sequence[str] = METHODS[:1]
+    settings: Settings, library: Library, methods: Sequence[str | None] = (None,)
 ) -> tuple[tuple[Answer, ...], Bound]:
     """Answer for one set of settings by one or several methods; the closed form with limits and takeovers.
 
@@ -139,7 +153,7 @@ def answer_scene(
     ----------
     settings : values by path
     library : what was read so far
-    methods : by name, each gives one answer
+    methods : by name, each gives one answer; None is what the settings say, or the default
 
     Raises
     ------
@@ -149,16 +163,26 @@ def answer_scene(
     scene = stage(settings, library)
     bound = bind(scene)
     given = _given(settings, scene, bound)
-    answers = (answered(bound.model, bound.parameters, method) for method in methods)
+    answers = (
+        answered(bound.model, bound.parameters, method or bound.how.method, bound.how.trial) for method in methods
+    )
     return tuple(replace(answer, given=given) for answer in answers), bound
 
 
-def _answered(settings: Settings, base: Settings, library: Library) -> tuple[Answer, object]:
-    """Answer for a case, and lay out what it was solved with."""
+def side_by_side(answers: Sequence[Answer]) -> Agreement | None:
+    """Hold answers to one question against each other; one alone has nothing to be held against."""
+    return agreement(answers[0].model, answers) if len(answers) > 1 else None
+
+
+def _answered(settings: Settings, base: Settings, library: Library, shares: int) -> tuple[Answer, object]:
+    """Answer for a case, and lay out what it was solved with; a simulation gives at least so many shares."""
     scene = stage(settings, library)
     bound = bind(scene)
     changed = {path: node for path, node in settings.items() if base.get(path) is not node}
-    answer = replace(answered(bound.model, bound.parameters), given=_given(changed, scene, bound))
+    trial = replace(bound.how.trial, shares=max(shares, bound.how.trial.shares))
+    answer = replace(
+        answered(bound.model, bound.parameters, bound.how.method, trial), given=_given(changed, scene, bound)
+    )
     return answer, {"model": bound.name, **_without_words(plain(scene.tree))}
 
 
@@ -185,6 +209,50 @@ def _rankings(study: Prepared, answers: Mapping[str, Answer]) -> tuple[Ranking, 
     if spec is None:
         return ()
     return tuple(ranked(case, spec, study.tree, cases[case], study.library, answers[case]) for case in spec.cases)
+
+
+def _agreements(study: Prepared, answers: Mapping[str, Answer], progress: Progress) -> tuple[Agreement, ...]:
+    """Solve cases by several methods; what a case was solved by already is not done again."""
+    spec = study.spec.agree
+    found = []
+    for case in (spec.cases or study.cases) if spec else ():
+        assert spec is not None
+        bound = bind(stage(study.cases[case], study.library))
+        by_method = {answers[case].method: answers[case]}
+        for method in spec.methods:
+            if method not in by_method:
+                by_method[method] = answered(bound.model, bound.parameters, method, bound.how.trial)
+            _stop_if_interrupted(by_method[method])
+            progress(1)
+        found.append(agreement(case, [by_method[method] for method in spec.methods]))
+    return tuple(found)
+
+
+def _timelines(study: Prepared) -> dict[str, Timeline]:
+    found = {}
+    for spec in study.spec.pictures:
+        if isinstance(spec, TimelineSpec):
+            bound = bind(stage(study.cases[spec.case], study.library))
+            found[spec.name] = timeline_of(bound, spec.cycles)
+    return found
+
+
+def timeline_of(bound: Bound, cycles: int = 3) -> Timeline:
+    """Follow every processor of what was bound through its first cycles.
+
+    Raises
+    ------
+    ModelError : it is a law, or it cannot be simulated
+    """
+    need_model(bound.model, "a timeline")
+    assert isinstance(bound.model, Model)
+    return timeline(bound.model, None, bound.how.trial.seed, cycles)
+
+
+def _stop_if_interrupted(answer: Answer) -> None:
+    """End a study that somebody stopped, before anything is written."""
+    if answer.interrupted:
+        raise KeyboardInterrupt
 
 
 def _check_columns(study: Prepared, answers: Mapping[str, Answer], sweeps: Sequence[Sweep]) -> None:

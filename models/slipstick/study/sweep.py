@@ -18,9 +18,6 @@ from slipstick.study.plan import Group, Plan
 
 __all__ = ["Progress", "carried_out"]
 
-BLOCK = 32_768
-"""Points whose accounts and derivatives are held in memory at a time."""
-
 MOST_WORDS = 1000
 """Of so many points without an answer it is said why."""
 
@@ -59,31 +56,55 @@ def carried_out(
     progress : told how many more points are done
     """
 
-    def solved(group: Group) -> list[_Found]:
-        found = []
-        for each in _found(group, plan, answer, whole):
-            found.append(each)
-            progress(len(each.rows))
+    def solved(block: _Block) -> _Found:
+        found = _found(block, plan, answer, whole)
+        progress(len(found.rows))
         return found
 
-    with ThreadPoolExecutor(max(1, jobs)) as pool:
-        pieces = [piece for pieces in pool.map(solved, plan.groups) for piece in pieces]
-    return _assembled(name, plan, answer, pieces)
+    blocks = [block for group in plan.groups for block in _blocks(group, answer, whole)]
+    if jobs <= 1:
+        return _assembled(name, plan, answer, [solved(block) for block in blocks])
+    with ThreadPoolExecutor(jobs) as pool:
+        try:
+            return _assembled(name, plan, answer, list(pool.map(solved, blocks)))
+        except BaseException:
+            # Whoever interrupts does not want what has not begun.
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
-def _found(group: Group, plan: Plan, answer: Sequence[str], whole: bool) -> Iterator[_Found]:
-    if list(answer) == [group.form.quantity] and not whole and len(group.rows) > BLOCK:
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Points of one group that are solved together; `alone` asks for the first quantity and nothing else."""
+
+    group: Group
+    rows: NDArray[np.intp]
+    values: Mapping[str, Array]
+    alone: bool = False
+
+
+def _blocks(group: Group, answer: Sequence[str], whole: bool) -> Iterator[_Block]:
+    form, rows = group.form, group.rows
+    if list(answer) == [form.quantity] and not whole and len(rows) > form.block > 1:
         # The whole sweep through the time's own tape: many times faster than asking for everything.
-        yield _Found(group.rows, {group.form.quantity: _spread(group.form.times(group.values), len(group.rows))})
+        yield _Block(group, rows, group.values, alone=True)
         return
-    for start in range(0, len(group.rows), BLOCK):
-        rows = group.rows[start : start + BLOCK]
-        values = {path: each[start : start + BLOCK] for path, each in group.values.items()}
-        points = group.form.points(values)
-        columns = {key: _spread(column, len(rows)) for key, column in points.columns().items()}
-        limits = {key: each * (len(rows) // len(each)) for key, each in points.limits().items()}
-        answers = [_labelled(points, number, row, plan) for number, row in enumerate(rows)] if whole else []
-        yield _Found(rows, columns, limits, answers)
+    for start in range(0, len(rows), form.block):
+        cut = slice(start, start + form.block)
+        yield _Block(group, rows[cut], {path: each[cut] for path, each in group.values.items()})
+
+
+def _found(block: _Block, plan: Plan, answer: Sequence[str], whole: bool) -> _Found:
+    form, rows = block.group.form, block.rows
+    if block.alone:
+        return _Found(rows, {form.quantity: _spread(form.times(block.values), len(rows))})
+    points = form.points(block.values)
+    if points.interrupted:
+        raise KeyboardInterrupt
+    columns = {key: _spread(column, len(rows)) for key, column in points.columns().items()}
+    limits = {key: each * (len(rows) // len(each)) for key, each in points.limits().items()}
+    answers = [_labelled(points, number, row, plan) for number, row in enumerate(rows)] if whole else []
+    return _Found(rows, columns, limits, answers)
 
 
 def _labelled(points: Solved, number: int, row: int, plan: Plan) -> Answer:

@@ -1,0 +1,115 @@
+"""How far the approximate methods for queueing networks err, over random networks, by what is in them.
+
+Exact answers come from the product form, or from the Markov chain of small networks where there is none. Prints the
+median, the 95th percentile and the worst relative error of throughput and response time of the classes, in percent.
+
+    python benchmarks/approximations.py [--networks 300] [--chains 60]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the Markov chain is the tests' own
+
+from slipstick.queueing.approximate import linearizer, schweitzer
+from slipstick.queueing.exact import exact
+from slipstick.queueing.network import Network, network
+from tests.queueing.markov import markov_chain
+
+Random = np.random.Generator
+Errors = tuple[list[float], list[float]]
+
+
+def drawn(random: Random, most: int, stations: int, **more: Any) -> Network:
+    """Draw a closed network: demands over two orders of magnitude, with and without think time."""
+    classes = int(random.integers(1, 4))
+    demand = 10 ** random.uniform(-1, 1, (classes, stations))
+    think = random.choice([0, 1, 10]) * demand.sum(axis=1)
+    return network(demand, population=random.integers(1, most + 1, classes), think=think, **more)
+
+
+def single(random: Random) -> Network:
+    """Delays and single servers."""
+    return drawn(random, 20, int(random.integers(2, 7)))
+
+
+def several(random: Random) -> Network:
+    """Single stations and such of 2 to 16 servers, about as heavily loaded."""
+    count = int(random.integers(2, 5))
+    servers = random.choice([1, 1, 2, 4, 16], count)
+    given = drawn(random, 20, count, servers=servers)
+    return network(given.service * servers, population=given.population, think=given.think, servers=servers)
+
+
+def paced(random: Random) -> Network:
+    """One station whose speed grows ever more slowly, as with a shared lock or cache."""
+    rates = [list(np.arange(1, 9) ** random.uniform(0.3, 0.9)), None, None]
+    return drawn(random, 20, 3, rates=rates)
+
+
+def small(random: Random, discipline: str, scv: float) -> Network:
+    """Two classes, one station of the given kind and a shared one: small enough for its Markov chain."""
+    demand = 10 ** random.uniform(-0.5, 0.5, (2, 2))
+    think = random.choice([0.3, 1, 3]) * demand.sum(axis=1)
+    kinds = [discipline, "ps"]
+    population = random.integers(1, 5 if scv == 1 else 4, 2)
+    return network(demand, population=population, think=think, discipline=kinds, scv=[scv, 1.0], priority=[1, 2])
+
+
+def errors(
+    draw: Callable[[Random], Network], count: int, truth: Callable[[Network], Any], method: Callable[[Network], Any]
+) -> Errors:
+    """Compare a method with the truth over networks drawn from one seed; nan where the method found no answer."""
+    random = np.random.default_rng(1)
+    flow, response = [], []
+    for _ in range(count):
+        given = draw(random)
+        right, found = truth(given), method(given).throughput[0]
+        cycle, guess = given.population[0] / right - given.think[0], given.population[0] / found - given.think[0]
+        flow += list(np.abs(found / right - 1))
+        response += list(np.abs(guess / cycle - 1))
+    return flow, response
+
+
+CONSTRUCTS: list[tuple[str, Callable[[Random], Network], bool]] = [
+    ("single servers, product form", single, True),
+    ("several servers", several, True),
+    ("speeds by number present", paced, True),
+    ("fcfs, service times differ", lambda random: small(random, "fcfs", 1.0), False),
+    ("fcfs, scv 4", lambda random: small(random, "fcfs", 4.0), False),
+    ("fcfs, scv 0.25", lambda random: small(random, "fcfs", 0.25), False),
+    ("priority", lambda random: small(random, "priority", 1.0), False),
+    ("priority, preemptive", lambda random: small(random, "priority-preemptive", 1.0), False),
+]
+
+
+def main() -> None:
+    """Measure and print."""
+    arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    arguments.add_argument("--networks", type=int, default=300)
+    arguments.add_argument("--chains", type=int, default=60)
+    asked = arguments.parse_args()
+    print("relative errors in percent: median / 95th percentile / worst")
+    print(f"{'construct':30} {'method':12} {'throughput':>24} {'response time':>24}")
+    for name, draw, product_form in CONSTRUCTS:
+        count = asked.networks if product_form else asked.chains
+        for method in (schweitzer, linearizer):
+            truth = (
+                (lambda given: exact(given).throughput[0]) if product_form else (lambda given: markov_chain(given)[0])
+            )
+            shown = [
+                f"{np.median(each) * 100:6.2f} /{np.percentile(each, 95) * 100:6.2f} /{np.max(each) * 100:6.2f}"
+                for each in errors(draw, count, truth, method)
+            ]
+            print(f"{name:30} {method.__name__:12} {shown[0]:>24} {shown[1]:>24}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

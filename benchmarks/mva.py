@@ -1,0 +1,222 @@
+"""Queueing networks solved from numbers to checked answers, beside a plain loop of the recursion and line-solver.
+
+(a) exact, 10 stations, 1,000 customers; (b) exact, 6 stations, populations (20, 20, 20); (c) Bard-Schweitzer and
+Linearizer, 20 stations, 5 classes of 100; (d) a central-server model at 1,000 points, over N and over a demand. Ours
+is from the public functions, network building and the checks of every law included. The loops are CPython as one would write
+the recursion by hand, without building or checking; those of (c) substitute until nothing moves by 1e-9. line-solver
+is measured through its model interface, building included, where it is installed (pip install line-solver).
+
+    python benchmarks/mva.py [--rounds 9]
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import os
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import Any
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
+import numpy as np
+
+from slipstick.queueing.approximate import linearizer, schweitzer
+from slipstick.queueing.checks import checked
+from slipstick.queueing.exact import exact
+from slipstick.queueing.network import network
+
+Rows = Sequence[Sequence[float]]
+MOVED = 1e-9
+
+
+def one_class(demand: Sequence[float], think: float, count: int) -> float:
+    """Run exact MVA of one class; the throughput."""
+    queue, flow = [0.0] * len(demand), 0.0
+    for n in range(1, count + 1):
+        time_there = [d * (1 + q) for d, q in zip(demand, queue, strict=True)]
+        flow = n / (think + sum(time_there))
+        queue = [flow * each for each in time_there]
+    return flow
+
+
+def lattice(demand: Rows, think: Sequence[float], counts: Sequence[int]) -> list[float]:
+    """Run exact MVA of several classes over all populations; the throughputs."""
+    present: dict[tuple[int, ...], list[float]] = {}
+    flow = [0.0] * len(counts)
+    for vector in product(*(range(n + 1) for n in counts)):
+        queue = [0.0] * len(demand[0])
+        for r, n in enumerate(vector):
+            if n:
+                before = present[(*vector[:r], n - 1, *vector[r + 1 :])]
+                time_there = [d * (1 + q) for d, q in zip(demand[r], before, strict=True)]
+                flow[r] = n / (think[r] + sum(time_there))
+                queue = [q + flow[r] * each for q, each in zip(queue, time_there, strict=True)]
+        present[vector] = queue
+    return flow
+
+
+def substitution(demand: Rows, think: Sequence[float], counts: Sequence[float], change: Any = None) -> tuple[Any, Any]:
+    """Substitute until no queue moves; `change` by [r][k] is what Linearizer adds to what r meets at k."""
+    classes, stations = range(len(counts)), range(len(demand[0]))
+    queue = [[n / len(demand[0])] * len(demand[0]) for n in counts]
+    flow = [0.0 for _ in counts]
+    moved = 1.0
+    while moved > MOVED * max(counts):
+        moved = 0.0
+        total = [sum(column) for column in zip(*queue, strict=True)]
+        for r in classes:
+            if not counts[r]:
+                continue
+            own, row = 1 / counts[r], queue[r]
+            met = [total[k] - own * row[k] + (change[r][k] if change else 0.0) for k in stations]
+            time_there = [d * (1 + a) for d, a in zip(demand[r], met, strict=True)]
+            flow[r] = counts[r] / (think[r] + sum(time_there))
+            queue[r] = [flow[r] * each for each in time_there]
+            moved = max(moved, *(abs(a - b) for a, b in zip(row, queue[r], strict=True)))
+    return flow, queue
+
+
+def three_rounds(demand: Rows, think: Sequence[float], counts: Sequence[int]) -> list[float]:
+    """Run Linearizer; the throughputs."""
+    classes, stations = range(len(counts)), range(len(demand[0]))
+    every = [list(counts), *([n - (i == r) for i, n in enumerate(counts)] for r in classes)]
+    change: list[Any] = [None] * len(every)
+    for _ in range(3):
+        queues = [substitution(demand, think, each, more)[1] for each, more in zip(every, change, strict=True)]
+        share = [
+            [[q / n for q in row] for row, n in zip(*pair, strict=True)] for pair in zip(queues, every, strict=True)
+        ]
+        change = [
+            [
+                [sum((n[j] - (j == r)) * (share[1 + r][j][k] - share[0][j][k]) for j in classes) for k in stations]
+                for r in classes
+            ]
+            for n in every
+        ]
+    found: list[float] = substitution(demand, think, counts, change[0])[0]
+    return found
+
+
+def line_solver(demand: Rows, think: Sequence[float], counts: Sequence[int], method: str) -> Any:
+    """Solve one network through line-solver's model interface; None where it is not installed."""
+    try:
+        import line_solver as line
+    except ImportError:
+        return None
+    model = line.Network("model")
+    away = line.Delay(model, "away")
+    stations = [line.Queue(model, f"q{k}", line.SchedStrategy.PS) for k in range(len(demand[0]))]
+    classes = [line.ClosedClass(model, f"c{r}", int(n), away) for r, n in enumerate(counts)]
+    routing = model.init_routing_matrix()
+    for r, kind in enumerate(classes):
+        away.set_service(kind, line.Exp(1 / think[r]))
+        for station, each in zip(stations, demand[r], strict=True):
+            station.set_service(kind, line.Exp(1 / each))
+        routing.set(kind, kind, line.Network.serial_routing([away, *stations]))
+    model.link(routing)
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        return line.SolverMVA(model, method=method).avg_table()
+
+
+def taken(call: Callable[[], Any]) -> float:
+    """Time one call [s]."""
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def in_turn(mine: Callable[[], Any], rival: Callable[[], Any], rounds: int) -> tuple[float, float, float]:
+    """Time two calls in turn, the first a few times for each of the second: medians [s], and that of the ratios."""
+    mine()
+    rows = [(statistics.median(taken(mine) for _ in range(5)), taken(rival)) for _ in range(rounds)]
+    return (
+        *(statistics.median(column) for column in zip(*rows, strict=True)),
+        statistics.median(b / a for a, b in rows),
+    )
+
+
+def ours(method: Callable[..., Any], within: float = 1e-8, **given: Any) -> np.ndarray[Any, Any]:
+    """Build, solve and check; the throughputs."""
+    built = network(**given)
+    found: np.ndarray[Any, Any] = checked(built, method(built), within).throughput
+    return found
+
+
+def central_server() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Give demands (1000, 1, 5) and populations (1000, 1): N from 1 to 100 by ten demands of one disk."""
+    demand = np.tile([0.005, 0.030, 0.030, 0.020, 0.020], (1000, 1, 1))
+    demand[:, 0, 1] = np.repeat(np.linspace(0.01, 0.05, 10), 100)
+    return demand, np.tile(np.arange(1, 101), 10)[:, None]
+
+
+def main() -> None:
+    """Measure and print."""
+    arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    arguments.add_argument("--rounds", type=int, default=9)
+    rounds = arguments.parse_args().rounds
+    random = np.random.default_rng(1)
+    a, b, c = random.random((1, 10)), random.random((3, 6)), random.random((5, 20))
+    d, counts = central_server()
+    points = [(row[0], int(n)) for row, (n,) in zip(d.tolist(), counts.tolist(), strict=True)]
+    hundred, fives = [100] * 5, [1.0] * 5
+    cases: list[tuple[str, Callable[[], Any], Callable[[], Any], Callable[[], Any]]] = [
+        (
+            "(a) exact, 10 stations, N = 1000",
+            lambda: ours(exact, service=a, population=1000, think=1.0),
+            lambda: one_class(a[0].tolist(), 1.0, 1000),
+            lambda: line_solver(a.tolist(), [1.0], [1000], "exact"),
+        ),
+        (
+            "(b) exact, 6 stations, (20, 20, 20)",
+            lambda: ours(exact, service=b, population=[20] * 3, think=1.0),
+            lambda: lattice(b.tolist(), [1.0] * 3, [20] * 3),
+            lambda: line_solver(b.tolist(), [1.0] * 3, [20] * 3, "exact"),
+        ),
+        (
+            "(c) Schweitzer, 20 stations, 5 x 100",
+            lambda: ours(schweitzer, service=c, population=hundred, think=1.0),
+            lambda: substitution(c.tolist(), fives, hundred)[0],
+            lambda: line_solver(c.tolist(), fives, hundred, "bs"),
+        ),
+        (
+            "(c) Linearizer, 20 stations, 5 x 100",
+            lambda: ours(linearizer, service=c, population=hundred, think=1.0),
+            lambda: three_rounds(c.tolist(), fives, hundred),
+            lambda: line_solver(c.tolist(), fives, hundred, "lin"),
+        ),
+        (
+            "(d) central server, 1,000 points",
+            lambda: ours(exact, service=d, population=counts, think=1.0),
+            lambda: [one_class(row, 1.0, n) for row, n in points],
+            lambda: [line_solver([row], [1.0], [n], "exact") for row, n in points[::200]],
+        ),
+    ]
+    print(f"one thread; medians of {rounds} rounds; ratios are rival / slipstick")
+    print(f"{'':38} {'slipstick':>10} {'CPython loop':>22} {'line-solver':>22}  worst difference")
+    for name, mine, loop, peer in cases:
+        own, theirs, ratio = in_turn(mine, loop, rounds if "Linearizer" not in name else 1 + rounds // 4)
+        worst = float(np.max(np.abs(np.asarray(mine()).reshape(-1) / np.asarray(loop()).reshape(-1) - 1)))
+        scale = 200 if name.startswith("(d)") else 1
+        asked = "not installed" if _absent() else ""
+        if not asked:
+            long = taken(peer) * scale
+            asked = f"{long * 1e3:9.0f} ms {long / own:6.0f} x"
+        print(f"{name:38} {own * 1e3:7.2f} ms {theirs * 1e3:9.2f} ms {ratio:6.1f} x {asked:>22}  {worst:.0e}")
+
+
+def _absent() -> bool:
+    try:
+        import line_solver  # noqa: F401
+    except ImportError:
+        return True
+    return False
+
+
+if __name__ == "__main__":
+    main()

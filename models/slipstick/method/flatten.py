@@ -1,0 +1,339 @@
+"""A model flattened into the plan that a simulation runs."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from slipstick.errors import ModelError, NoAnswerError
+from slipstick.expression.nodes import Expr
+from slipstick.expression.tape import Tape
+from slipstick.method.times import demand
+from slipstick.model.activity import (
+    Activity,
+    Barrier,
+    Choice,
+    Fork,
+    Hold,
+    Pipeline,
+    Repeat,
+    Step,
+    Then,
+    steps,
+)
+from slipstick.model.system import Arrivals, Cyclic, Group, Groups, Lock, Meeting, Model, Program, Station
+from slipstick.sim.plan.build import Builder
+from slipstick.sim.plan.distributions import Distribution, from_scv
+from slipstick.sim.plan.forms import BarrierForm, LockForm
+from slipstick.sim.plan.plan import Plan, Where
+
+__all__ = ["ALL", "IDLE", "OWN", "Flat", "expressions", "flatten"]
+
+IDLE, OWN = "idle", "own"
+
+OUTSIDE = "outside"
+"""Processors that one alone asks, for others are outside its population then."""
+
+MOST_OTHERS = 4096
+
+ALL = "all"
+"""The class of a population that is one."""
+
+Numbers = Mapping[Expr, float]
+Parties = Mapping[str, int]
+"""How many meet at each barrier that does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flat:
+    """A plan, and what its numbers came from.
+
+    Parameters
+    ----------
+    plan : what is run
+    population : processors, or arrivals a second
+    once : mean time of one execution of each step [s]
+    chances : notes on counts that are no whole numbers, so that their fraction is a chance of one more
+    """
+
+    plan: Plan
+    population: float
+    once: Mapping[str, float]
+    chances: tuple[str, ...]
+
+
+def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
+    """Turn a model into a plan.
+
+    Parameters
+    ----------
+    model : the system
+    values : parameters that differ from the model's own, in base units
+
+    Raises
+    ------
+    ModelError : a name is unknown, a value missing or impossible, or a construct has no meaning for this
+        population
+    NoAnswerError : an open model is saturated
+
+    >>> from slipstick.model.activity import delay
+    >>> from slipstick.model.system import closed
+    >>> flatten(closed(delay(2.0, name="work"), processors=3)).plan.population
+    3
+    """
+    numbers = _numbers(model, values or {})
+    writer = _Writer(model, numbers)
+    match model.population:
+        case Cyclic(processors, cycle):
+            return _groups((Group(ALL, processors, cycle),), writer, numbers)
+        case Groups(groups):
+            return _groups(groups, writer, numbers)
+        case Arrivals(rate):
+            _check_load(model, numbers[rate], values or {})
+            writer.begin(0)
+            writer.write(model.population.cycle, {})
+            writer.builder.open(ALL, Distribution("exponential", 1 / numbers[rate]), 0)
+            return Flat(writer.builder.plan(), numbers[rate], writer.once, writer.chances)
+        case Program():
+            return _program(model.population, writer, numbers)
+
+
+def _groups(groups: Sequence[Group], writer: _Writer, numbers: Numbers) -> Flat:
+    """Write the cycle of each group of processors; one without members is left out."""
+    sizes = [_whole(numbers[group.processors], "the population", least=int(group is groups[0])) for group in groups]
+    writer.begin(sum(sizes))
+    for group, size in zip(groups, sizes, strict=True):
+        at = writer.builder.here
+        if size:
+            writer.write(group.cycle, _meeting(groups, sizes))
+            writer.builder.closed(group.name, size, at)
+    return Flat(writer.builder.plan(), float(sizes[0]), writer.once, writer.chances)
+
+
+def _meeting(groups: Sequence[Group], sizes: Sequence[int]) -> Parties:
+    """Count for each barrier all members whose cycle comes to it."""
+    found: dict[str, int] = {}
+    for group, size in zip(groups, sizes, strict=True):
+        for name in {node.name for node in steps(group.cycle) if isinstance(node, Barrier)}:
+            found[name] = found.get(name, 0) + size
+    return found
+
+
+def _program(population: Program, writer: _Writer, numbers: Numbers) -> Flat:
+    """Write the phases, once for each set of processors that take part in the same ones."""
+    sizes = [_whole(numbers[phase.processors], "the processors of a phase") for phase in population.phases]
+    count = max(sizes)
+    writer.begin(count)
+    starts: list[int] = []
+    for member in range(count):
+        if member and all((member < size) == (member - 1 < size) for size in sizes):
+            starts.append(starts[-1])
+            continue
+        starts.append(writer.builder.here)
+        for index, (phase, size) in enumerate(zip(population.phases, sizes, strict=True)):
+            if member < size:
+                writer.phase(index, phase.repeat, phase.cycle, size)
+            writer.builder.meet(f"end-of-phase-{index + 1}", count, IDLE)
+        writer.builder.finish()
+    writer.builder.once(ALL, starts)
+    return Flat(writer.builder.plan(), float(count), writer.once, writer.chances)
+
+
+class _Writer:
+    """Writes activities as instructions."""
+
+    def __init__(self, model: Model, numbers: Numbers) -> None:
+        self.model, self.numbers = model, numbers
+        self.builder = Builder()
+        self.members = self.others = 0
+        self.once: dict[str, float] = {}
+        self._choices: dict[int, str] = {}
+        self._chances: dict[str, None] = {}
+
+    @property
+    def chances(self) -> tuple[str, ...]:
+        """Notes on counts that are no whole numbers."""
+        return tuple(self._chances)
+
+    def begin(self, members: int) -> None:
+        """Add the resources that are used; the processors of a population are stations of their own."""
+        self.members, self.others = members, members - 1
+        for name, resource in self.model.resources.items():
+            if isinstance(resource, Station):
+                self.builder.station(name, resource.servers, resource.discipline)
+            elif isinstance(resource, Lock):
+                self.builder.lock(name, LockForm(resource.kind))
+        if any(step.resource is not None and step.resource not in self.model.resources for step in self.model.steps):
+            if not members:
+                raise ModelError("askers that arrive have no processors of their own; name a resource instead")
+            self.builder.station(OWN, copies=members)
+            if members == 1:
+                # One alone asks processors outside; they stand right behind its own.
+                self.others = self._most_side_by_side()
+                self.builder.station(OUTSIDE, copies=self.others)
+
+    def phase(self, index: int, repeat: Expr, cycle: Activity, parties: int) -> None:
+        """Write one phase of a program."""
+        count = self._count(repeat, f"the repeat of phase {index + 1}")
+        everybody = dict.fromkeys(self.model.resources, parties)
+        self.builder.repeat(count, lambda: self.write(cycle, everybody), f"phase-{index + 1}:repeat")
+
+    def write(self, activity: Activity, parties: Parties) -> None:
+        """Write an activity; a barrier is for its `parties` if it does not say."""
+
+        def later(body: Activity) -> Callable[[], None]:
+            return lambda: self.write(body, parties)
+
+        match activity:
+            case Step():
+                self._step(activity)
+            case Then(parts):
+                for part in parts:
+                    self.write(part, parties)
+            case Fork(branches):
+                self.builder.fork([later(branch) for branch in branches])
+            case Choice(options):
+                odds = self._odds(activity)
+                bodies = [later(body) for _, body in options]
+                self.builder.choose(list(zip(odds, bodies, strict=True)), f"choice-{self._number(activity)}")
+            case Repeat(count, body):
+                rounds = self._count(count, "the count of repeat")
+                self.builder.repeat(rounds, later(body), f"repeat-{self._number(activity)}")
+            case Hold(lock, body):
+                self.builder.hold(lock, later(body))
+            case Barrier(name, given):
+                self._barrier(name, parties.get(name, 0) if given is None else given)
+            case Pipeline(stages, items, name):
+                many = self._count(items, f"the items of {name}")
+                line = [(stage.kind == "serial", [later(body) for body in stage.bodies]) for stage in stages]
+                self.builder.pipeline(many, line, f"{name}:items")
+            case _:
+                raise ModelError(f"no simulation knows an activity of type {type(activity).__name__}")
+
+    def _step(self, step: Step) -> None:
+        mean = self.numbers[step.time]
+        if not (mean >= 0 and math.isfinite(mean)):
+            raise NoAnswerError(f"the time of step {step.name} comes out as {mean!r} s")
+        self.once[step.name] = mean
+        time = from_scv(mean, step.scv)
+        if step.resource is None:
+            self.builder.delay(time, step.name)
+        elif step.resource in self.model.resources:
+            self.builder.serve(step.resource, time, step.name)
+        else:
+            self._ask_processor(step, time)
+
+    def _ask_processor(self, step: Step, time: Distribution) -> None:
+        """Visit a member's own station: the asker's, another's, or a numbered one's."""
+        assert step.resource is not None
+        wait = f"wait:{step.resource}"
+        numbered = re.fullmatch(r"processor\[([0-9]+)\]", step.resource)
+        if numbered:
+            index = int(numbered[1])
+            if index >= self.members:
+                raise ModelError(f"step {step.name} asks {step.resource}, but there are {self.members}, from 0")
+            self.builder.serve(OWN, time, step.name, wait=wait, offset=index)
+            return
+        if step.resource == OWN:
+            self.builder.serve(OWN, time, step.name, wait=wait, where=Where.OWN)
+            return
+        everybody = 1 + self.others if self.members == 1 else self.members
+        if step.resource == "other":
+            self.builder.aim_at_random(everybody, f"{step.name}:other")
+        else:
+            self.builder.aim_in_turn(everybody)
+        self.builder.serve(OWN, time, step.name, wait=wait, where=Where.AIMED)
+
+    def _most_side_by_side(self) -> int:
+        """Count how many others one alone asks at the same time at most: one for each branch or item."""
+        nodes = [node for body in self.model.bodies for node in steps(body)]
+        branches = [len(node.branches) for node in nodes if isinstance(node, Fork)]
+        items = [math.ceil(self.numbers[node.items]) for node in nodes if isinstance(node, Pipeline)]
+        return min(max([1, *branches, *items]), MOST_OTHERS)
+
+    def _barrier(self, name: str, parties: int) -> None:
+        if not parties:
+            raise ModelError(f"barrier {name}: askers that arrive are never all there; say how many parties meet")
+        meeting = self.model.resources[name]
+        assert isinstance(meeting, Meeting)
+        cost = Distribution("deterministic", self.numbers[meeting.cost], 0.0)
+        self.builder.barrier(name, parties, self.members, BarrierForm(meeting.kind, cost=cost))
+
+    def _odds(self, choice: Choice) -> list[float]:
+        odds = [self.numbers[p] for p, _ in choice.options]
+        if not (all(p >= 0 for p in odds) and math.isclose(math.fsum(odds), 1.0, rel_tol=1e-9)):
+            raise NoAnswerError(f"the probabilities of a choice come out as {', '.join(f'{p:g}' for p in odds)}")
+        return odds
+
+    def _count(self, count: Expr, what: str) -> float:
+        value = self.numbers[count]
+        if not 0 <= value <= 2**53:
+            raise NoAnswerError(f"{what} comes out as {value:g}, which cannot be counted")
+        # Rounding of arithmetic is not a chance of one more.
+        if abs(value - round(value)) <= 1e-9 * max(value, 1.0):
+            return float(round(value))
+        self._chances[f"{what} is {value:g}: its fraction is taken as the chance of one more"] = None
+        return value
+
+    def _number(self, activity: Activity) -> str:
+        """Number choices and repeats, so that their streams have names that stay."""
+        return self._choices.setdefault(id(activity), str(len(self._choices) + 1))
+
+
+def expressions(model: Model) -> Iterator[Expr]:
+    """Yield every expression of a model that a simulation needs the value of."""
+    match model.population:
+        case Cyclic(processors):
+            yield processors
+        case Groups(groups):
+            yield from (group.processors for group in groups)
+        case Arrivals(rate):
+            yield rate
+        case Program(phases):
+            for phase in phases:
+                yield from (phase.repeat, phase.processors)
+    yield from (each.cost for each in model.resources.values() if isinstance(each, Meeting))
+    for body in model.bodies:
+        for node in steps(body):
+            match node:
+                case Step():
+                    yield node.time
+                case Choice(options):
+                    yield from (p for p, _ in options)
+                case Repeat(count):
+                    yield count
+                case Pipeline(_, items):
+                    yield items
+
+
+def _numbers(model: Model, values: Mapping[str, float]) -> dict[Expr, float]:
+    found = tuple(dict.fromkeys(expressions(model)))
+    return {expr: float(column[0]) for expr, column in zip(found, Tape(found).run(values), strict=True)}
+
+
+def _whole(value: float, what: str, least: int = 1) -> int:
+    if not (least <= value <= 1e6 and value == round(value)):
+        raise ModelError(f"a simulation needs {what} to be a whole number from {least} to 1000000, got {value:g}")
+    return int(value)
+
+
+def _check_load(model: Model, rate: float, values: Mapping[str, float]) -> None:
+    """Refuse an open model in which some station is asked for more than it can do."""
+    if not rate > 0:
+        raise NoAnswerError(f"nobody arrives at {model.name}: the rate of arrivals is {rate:g}/s")
+    assert isinstance(model.population, Arrivals)
+    used = [name for name in dict.fromkeys(step.resource for step in model.steps) if name in model.resources]
+    for name in used:
+        assert name is not None
+        station = model.resources[name]
+        assert isinstance(station, Station)
+        tape = Tape([demand(model.population.cycle, name)])
+        work = float(tape.run({key: value for key, value in values.items() if key in tape.parameters})[0][0])
+        load = rate * work / station.servers
+        if not load < 1:
+            raise NoAnswerError(
+                f"station {name!r} is saturated: {rate:g}/s arrive, {station.servers / work:g}/s can be served "
+                f"(utilization {load:.3g}). Lower the arrivals, or shorten what is asked of it"
+            )

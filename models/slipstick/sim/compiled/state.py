@@ -1,0 +1,181 @@
+"""The state of the compiled kernel: the same as the plain one's, as flat arrays.
+
+Tokens, stations and the rest are rows of tables, and their columns have names here. A token stands in at
+most one queue at a time, so one column links all queues: those of stations, locks, barriers, who was let go.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slipstick.sim.estimate.rows import Layout, chunk
+from slipstick.sim.plan.plan import Plan
+
+__all__ = ["State", "grown", "state"]
+
+# Columns of a token, whole numbers.
+PC, MEMBER, GROUP, PARENT, INDEX, AIM, LABEL, WAIT, RANK, LEFT, BEST = range(11)
+BEFORE, AFTER, PASSED, TURN, NEXT, KEY, ORDER, DUE, PHASE, STATION, DELAYED, CHILD, SIBLING = range(11, 24)
+TOKEN_INTS = 24
+# and times.
+SINCE, BEGUN, WAITED, WORK, ASKED, FINISH, LAST = range(7)
+TOKEN_FLOATS = 7
+
+# What an event of a token is.
+DELAYING, SERVED, AGAIN = range(3)
+
+# Columns of a station or lock, whole numbers. In a lock, SERVING is its owner and WATCH those who watch it.
+SERVERS, KIND, LAST_FIRST, PREEMPTS, PRESENT, BUSY, DONE, HEAD, TAIL, SERVING, ARRIVED, TICKET = range(12)
+WATCH_HEAD, WATCH_TAIL = 12, 13
+RESOURCE_INTS = 14
+FCFS, SHARED, ORDERED = range(3)
+# and times.
+AREA, USE, CHANGED, PROGRESS = range(4)
+RESOURCE_FLOATS = 4
+
+# Columns of a class.
+HOW, START, ARRIVALS, ARRIVED_SO_FAR, CYCLES, RESPONSES = range(6)
+CLOSED, OPEN, ONCE = range(3)
+
+# Single numbers.
+(PLANNED, HEAP, READY_HEAD, READY_TAIL, FREE, FREE_COUNT, ALIVE, CHUNK, CHUNK_LEFT, RUNNING, ROWS, TRACED) = range(12)
+WANTED, EVENTS, LOCKS_FROM = 12, 13, 14
+NUMBERS = 15
+
+# Why the loop returns.
+SPENT, STUCK, DRY, SMALL, FULL = range(5)
+
+ROWS_KEPT, TIMES_KEPT = 256, 8192
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+class State(NamedTuple):
+    """All tables of a run."""
+
+    code: Ints
+    constants: Floats  # by instruction: the value, where its draw is constant
+    drawn: Ints  # by instruction: the draw to take a value from, or -1
+    targets: Ints
+    odds: Floats
+    counts: Floats
+    token: Ints
+    time: Floats  # of tokens
+    booked: Floats
+    line: Floats
+    registers: Ints
+    resource: Ints
+    integral: Floats  # of resources
+    meeting: Ints  # how many wait, first and last
+    nodes: Ints
+    flags: Ints
+    flag_waiter: Ints
+    group: Ints
+    cycle_time: Floats
+    totals: Floats
+    heap_time: Floats
+    heap_order: Ints
+    heap_token: Ints
+    values: Floats  # blocks of the draws
+    taken: Ints  # how much of each block is used up
+    ready: Ints  # how much of each block there is
+    number: Ints
+    clock: Floats
+    rows: Floats
+    responses: Floats
+    trace_time: Floats
+    trace_what: Ints
+
+
+def state(plan: Plan, traced: int = 0) -> State:
+    """Make the tables of a run that is about to begin."""
+    layout, draws, pcs = Layout(plan), plan.draws, range(len(plan.code))
+    drawn = np.array([_draw(plan, pc) for pc in pcs], dtype=np.int64)
+    constant = [each.distribution.constant for each in draws]
+    means = [each.distribution.mean for each in draws]
+    resources, labels = len(plan.resources), len(plan.labels)
+    members, width = len(plan.members), max(len(draws), 1)
+    found = State(
+        code=np.array(plan.code, dtype=np.int64).reshape(len(plan.code), -1),
+        constants=np.array([means[each] if each >= 0 else 0.0 for each in drawn]),
+        drawn=np.array([-1 if each < 0 or constant[each] else each for each in drawn], dtype=np.int64),
+        targets=np.array([*plan.targets, 0], dtype=np.int64),
+        odds=np.array([*plan.odds, 0.0]),
+        counts=np.array([*plan.counts, 0.0]),
+        token=np.zeros((0, TOKEN_INTS), dtype=np.int64),
+        time=np.zeros((0, TOKEN_FLOATS)),
+        booked=np.zeros((0, labels)),
+        line=np.zeros((0, labels)),
+        registers=np.zeros((0, plan.registers), dtype=np.int64),
+        resource=np.zeros((resources, RESOURCE_INTS), dtype=np.int64),
+        integral=np.zeros((resources, RESOURCE_FLOATS)),
+        meeting=np.tile(np.array([0, -1, -1]), (len(plan.barriers), 1)).astype(np.int64),
+        nodes=np.zeros(plan.nodes, dtype=np.int64),
+        flags=np.zeros(plan.flags, dtype=np.int64),
+        flag_waiter=np.full(plan.flags, -1, dtype=np.int64),
+        group=np.zeros((members, 6), dtype=np.int64),
+        cycle_time=np.zeros(members),
+        totals=np.zeros((members, labels)),
+        heap_time=np.zeros(0),
+        heap_order=np.zeros(0, dtype=np.int64),
+        heap_token=np.zeros(0, dtype=np.int64),
+        values=np.zeros((width, 1)),
+        taken=np.zeros(width, dtype=np.int64),
+        ready=np.zeros(width, dtype=np.int64),
+        number=np.zeros(NUMBERS, dtype=np.int64),
+        clock=np.zeros(1),
+        rows=np.zeros((ROWS_KEPT, layout.width)),
+        responses=np.zeros((members, TIMES_KEPT)),
+        trace_time=np.zeros(traced),
+        trace_what=np.zeros((traced, 3), dtype=np.int64),
+    )
+    _begin(found, plan)
+    return found
+
+
+def _draw(plan: Plan, pc: int) -> int:
+    """Say what an instruction draws from, or -1."""
+    from slipstick.sim.plan.plan import Op
+
+    op, *operands = plan.code[pc]
+    place = {Op.DELAY: 0, Op.SERVE: 1, Op.PICK: 0, Op.CHOOSE: 0, Op.SET: 2, Op.PIPE: 1, Op.BACK: 0}.get(Op(op))
+    return -1 if place is None else operands[place]
+
+
+def _begin(found: State, plan: Plan) -> None:
+    kinds = {"fcfs": FCFS, "ps": SHARED}
+    found.resource[:, [HEAD, TAIL, SERVING, TICKET, WATCH_HEAD, WATCH_TAIL]] = -1
+    for index, station in enumerate(plan.stations):
+        found.resource[index, SERVERS] = station.servers
+        found.resource[index, KIND] = kinds.get(station.discipline, ORDERED)
+        found.resource[index, LAST_FIRST] = station.discipline == "lcfs-pr"
+        found.resource[index, PREEMPTS] = station.discipline != "priority"
+    for index, members in enumerate(plan.members):
+        kind = {"closed": CLOSED, "open": OPEN, "once": ONCE}[members.kind]
+        found.group[index, :3] = kind, members.starts[0], members.arrivals
+    number = found.number
+    number[[READY_HEAD, READY_TAIL, FREE, RUNNING]] = -1
+    number[CHUNK] = number[CHUNK_LEFT] = chunk(plan)
+    number[ALIVE] = plan.population
+    number[LOCKS_FROM] = len(plan.stations)
+
+
+def grown(old: State, tokens: int, events: int) -> State:
+    """Make room for so many more tokens and events."""
+
+    def longer(table: NDArray[Any], more: int) -> NDArray[Any]:
+        return np.concatenate([table, np.zeros((more, *table.shape[1:]), dtype=table.dtype)])
+
+    known = len(old.token)
+    wide = {name: longer(getattr(old, name), tokens) for name in ("token", "time", "booked", "line", "registers")}
+    heap = {name: longer(getattr(old, name), events) for name in ("heap_time", "heap_order", "heap_token")}
+    new = old._replace(**wide, **heap)
+    for token in range(known + tokens - 1, known - 1, -1):
+        new.token[token, NEXT] = new.number[FREE]
+        new.number[FREE] = token
+    new.number[FREE_COUNT] += tokens
+    return new

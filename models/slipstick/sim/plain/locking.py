@@ -1,0 +1,106 @@
+"""Instructions for locks.
+
+A spin lock is spelt in instructions (see `slipstick.sim.plan.forms`): each test or test-and-set is a visit
+to the resource that holds the lock word, then TRY or WATCH looks at the lock itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from heapq import heappush
+
+from slipstick.sim.plain.runtime import Runtime
+from slipstick.sim.plain.token import Action, Token
+
+__all__ = ["acquire", "ask", "back", "release", "try_", "watch"]
+
+
+def acquire(runtime: Runtime, pc: int, operands: Sequence[int]) -> Action:
+    """ACQUIRE: hold the lock, after all who asked before."""
+    lock, label = runtime.locks[operands[0]], operands[1]
+
+    def run(token: Token, now: float) -> bool:
+        token.pc = pc + 1
+        token.label = label
+        lock.flush(now)
+        lock.present += 1
+        if lock.owner is None:
+            lock.take(token)
+            return True
+        lock.queue.append(token)
+        return False
+
+    return run
+
+
+def release(runtime: Runtime, pc: int, operands: Sequence[int]) -> Action:
+    """RELEASE: hold it no longer."""
+    lock = runtime.locks[operands[0]]
+
+    def run(token: Token, now: float) -> bool:
+        token.pc = pc + 1
+        lock.release(now)
+        return True
+
+    return run
+
+
+def ask(runtime: Runtime, pc: int, operands: Sequence[int]) -> Action:
+    """ASK: count as present at the lock while spinning for it."""
+    lock = runtime.locks[operands[0]]
+
+    def run(token: Token, now: float) -> bool:
+        token.pc = pc + 1
+        lock.flush(now)
+        lock.present += 1
+        return True
+
+    return run
+
+
+def try_(runtime: Runtime, pc: int, operands: Sequence[int]) -> Action:
+    """TRY: hold the lock if nobody does, else go elsewhere."""
+    lock, elsewhere = runtime.locks[operands[0]], operands[1]
+
+    def run(token: Token, now: float) -> bool:
+        if lock.owner is not None:
+            token.pc = elsewhere
+            return True
+        token.pc = pc + 1
+        lock.flush(now)
+        lock.take(token)
+        return True
+
+    return run
+
+
+def watch(runtime: Runtime, pc: int, operands: Sequence[int]) -> Action:
+    """WATCH: wait, loading nobody, until the lock is seen free."""
+    lock, label = runtime.locks[operands[0]], operands[1]
+
+    def run(token: Token, now: float) -> bool:
+        token.pc = pc + 1
+        if lock.owner is None:
+            return True
+        token.label = label
+        lock.watchers.append(token)
+        return False
+
+    return run
+
+
+def back(runtime: Runtime, pc: int, operands: Sequence[int]) -> Action:
+    """BACK: back off from a lock, longer each time."""
+    times, label, register, then = runtime.draws[operands[0]], operands[1], operands[2], pc + 1
+    base, most = runtime.plan.counts[operands[3]], runtime.plan.counts[operands[4]]
+
+    def run(token: Token, now: float) -> bool:
+        token.pc = then
+        token.label = label
+        doublings = token.registers[register]
+        time = min(base * float(1 << doublings), most) * next(times)
+        token.registers[register] = min(doublings + 1, 60)
+        heappush(runtime.heap, (now + time, runtime.order(), runtime.resume, token))
+        return False
+
+    return run

@@ -1,0 +1,100 @@
+"""What the instructions of a run work on: its clock, its resources, its random quantities and its books."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+from slipstick.sim.estimate.rows import Layout, chunk
+from slipstick.sim.plain.clock import Clock, Log, Watch
+from slipstick.sim.plain.locks import Lock
+from slipstick.sim.plain.stations import Counted, make_station
+from slipstick.sim.plain.token import Token
+from slipstick.sim.plan.plan import Plan
+from slipstick.sim.plan.streams import Array, Stream
+
+__all__ = ["BLOCKS", "Runtime", "blocks"]
+
+BLOCKS = (64, 512, 4096)
+"""Sizes of the blocks in which random numbers are drawn, the last for ever: short runs draw little."""
+
+
+def blocks(plan: Plan, draw: int, seed: int, replication: int) -> Iterator[Array]:
+    """Draw the values of a random quantity, block by block."""
+    each = plan.draws[draw]
+    stream = Stream(seed, each.stream, replication)
+    for size in itertools.chain(BLOCKS, itertools.repeat(BLOCKS[-1])):
+        yield each.distribution.sample(stream, size)
+
+
+class Runtime(Clock):
+    """The state of one run of a plan.
+
+    Parameters
+    ----------
+    plan : what to run
+    seed, replication : keys of the random streams
+    log, watch : told what happens, see `Log` and `Watch`
+
+    Attributes
+    ----------
+    rows : cumulative statistics, see `slipstick.sim.estimate.rows`, until they are taken
+    responses : times of the cycles ended, by class, until they are taken [s]
+    draws : values of each random quantity
+    pools : members of open classes who have left, to be used again
+    alive : members of a program who have not ended
+    """
+
+    def __init__(
+        self, plan: Plan, seed: int = 0, replication: int = 0, log: Log | None = None, watch: Watch | None = None
+    ) -> None:
+        super().__init__(log, watch)
+        self.plan, self.layout = plan, Layout(plan)
+        self.chunk = self.chunk_left = chunk(plan)
+        self.rows: list[list[float]] = []
+        self.responses: list[list[float]] = [[] for _ in plan.members]
+        self.cycles = [0] * len(plan.members)
+        self.cycle_time = [0.0] * len(plan.members)
+        self.totals = [[0.0] * len(plan.labels) for _ in plan.members]
+        self.alive = plan.population
+        self.pools: list[list[Token]] = [[] for _ in plan.members]
+        self.draws = [self._values(draw, seed, replication) for draw in range(len(plan.draws))]
+        self.stations = [make_station(self, each) for each in plan.stations]
+        self.locks = [Lock(self, name) for name in plan.locks]
+        self.barriers: list[list[Token]] = [[] for _ in plan.barriers]
+        self.nodes = [0] * plan.nodes
+        self.flags = [0] * plan.flags
+        self.flag_waiters: list[Token | None] = [None] * plan.flags
+
+    def _values(self, draw: int, seed: int, replication: int) -> Iterator[float]:
+        each = self.plan.draws[draw]
+        if each.distribution.constant:
+            return itertools.repeat(each.distribution.mean)
+        return itertools.chain.from_iterable(block.tolist() for block in blocks(self.plan, draw, seed, replication))
+
+    def token(self, member: int, group: int = 0, parent: Token | None = None, index: int = 0) -> Token:
+        """Make a token that begins now."""
+        token = Token(member, group, len(self.plan.labels), self.plan.registers, parent, index)
+        token.begun = token.since = self.now
+        return token
+
+    def ended(self, group: int, now: float) -> None:
+        """Write a row of statistics if it is time."""
+        self.cycles[group] += 1
+        self.chunk_left -= 1
+        if not self.chunk_left:
+            self.chunk_left = self.chunk
+            self.snapshot(now)
+
+    def snapshot(self, now: float) -> None:
+        """Write a row of statistics."""
+        row = [now, float(self.order())]
+        for count, time in zip(self.cycles, self.cycle_time, strict=True):
+            row += [float(count), time]
+        resources: list[Counted] = [*self.stations, *self.locks]
+        for each in resources:
+            each.flush(now)
+            row += [each.area, each.use, float(each.done)]
+        for totals in self.totals:
+            row += totals
+        self.rows.append(row)

@@ -1,0 +1,243 @@
+"""Stations: servers with a queue, by discipline.
+
+Each keeps the time integrals of who is present and who is served, so that Little's law holds exactly on
+the sample path: mean number present = rate of leaving x mean time present.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections import deque
+from heapq import heappush
+
+from slipstick.sim.plain.clock import Clock
+from slipstick.sim.plain.token import Token
+from slipstick.sim.plan.plan import StationPlan
+
+__all__ = ["NEVER_WAITED", "Counted", "Fcfs", "Ordered", "Sharing", "Station", "make_station"]
+
+NEVER_WAITED = 1e-9
+"""A stretch of service longer than its work by less than this part was not stretched: the clock is rounded."""
+
+
+class Counted:
+    """What stations and locks share: who is there, and the statistics of it.
+
+    Parameters
+    ----------
+    clock : that it runs on
+    name : in answers
+
+    Attributes
+    ----------
+    area, use : integrals over time of customers present and servers busy [s]
+    done : visits that ended
+    """
+
+    __slots__ = ("area", "busy", "clock", "done", "last", "name", "present", "use")
+
+    def __init__(self, clock: Clock, name: str) -> None:
+        self.clock, self.name = clock, name
+        self.present = self.busy = self.done = 0
+        self.area = self.use = self.last = 0.0
+
+    def flush(self, now: float) -> None:
+        """Bring the integrals up to date."""
+        passed = now - self.last
+        self.area += self.present * passed
+        self.use += self.busy * passed
+        if self.clock.watch is not None and passed:
+            self.clock.watch(self.name, self.last, now, self.present, self.busy)
+        self.last = now
+
+
+class Station(Counted):
+    """Servers with a queue."""
+
+    __slots__ = ("servers",)
+
+    def __init__(self, clock: Clock, plan: StationPlan) -> None:
+        super().__init__(clock, plan.name)
+        self.servers = plan.servers
+
+    def enter(self, token: Token, work: float, now: float) -> None:
+        """Begin a visit that asks for `work` seconds of a server."""
+        raise NotImplementedError
+
+
+class Fcfs(Station):
+    """First come, first served, by one or more servers."""
+
+    __slots__ = ("leave_later", "queue")
+
+    def __init__(self, clock: Clock, plan: StationPlan) -> None:
+        super().__init__(clock, plan)
+        self.queue: deque[Token] = deque()
+        self.leave_later = self.leave
+
+    def enter(self, token: Token, work: float, now: float) -> None:
+        """Begin service, or queue."""
+        self.flush(now)
+        self.present += 1
+        if self.busy < self.servers:
+            self.busy += 1
+            token.waited = 0.0
+            heappush(self.clock.heap, (now + work, self.clock.order(), self.leave_later, token))
+        else:
+            token.work = work
+            self.queue.append(token)
+
+    def leave(self, token: Token, now: float) -> bool:
+        """Begin the next one's service, then go on."""
+        self.flush(now)
+        self.present -= 1
+        self.done += 1
+        if self.queue:
+            following = self.queue.popleft()
+            following.waited = now - following.since
+            following.cause = token.member
+            heappush(self.clock.heap, (now + following.work, self.clock.order(), self.leave_later, following))
+        else:
+            self.busy -= 1
+        return self.clock.served(token, now)
+
+
+class Ordered(Station):
+    """Priorities and last come first served: lower keys go first, ties in order of arrival.
+
+    With preemption, a customer whose service is cut off goes on later with what is left of it.
+    """
+
+    __slots__ = ("arrived", "last_first", "preempts", "queue", "serving")
+
+    def __init__(self, clock: Clock, plan: StationPlan) -> None:
+        super().__init__(clock, plan)
+        self.last_first = plan.discipline == "lcfs-pr"
+        self.preempts = plan.discipline != "priority"
+        self.queue: list[tuple[int, int, Token]] = []
+        self.serving: list[Token] = []
+        self.arrived = 0
+
+    def enter(self, token: Token, work: float, now: float) -> None:
+        """Begin service, in the place of a later one if need be, or queue."""
+        self.flush(now)
+        self.present += 1
+        self.arrived += 1
+        token.order = self.arrived
+        token.key = -self.arrived if self.last_first else token.rank
+        token.work = token.asked = work
+        token.delayed = False
+        if self.busy < self.servers:
+            self.busy += 1
+            self._begin(token, now)
+            return
+        if self.preempts:
+            worst = max(self.serving, key=lambda each: (each.key, each.order))
+            if (token.key, token.order) < (worst.key, worst.order):
+                self._put_back(worst, now)
+                self._begin(token, now)
+                return
+        self._queue(token)
+
+    def _begin(self, token: Token, now: float) -> None:
+        self.serving.append(token)
+        token.finish = now + token.work
+        token.ticket = [token]
+        heappush(self.clock.heap, (token.finish, self.clock.order(), self._end, token.ticket))
+
+    def _put_back(self, token: Token, now: float) -> None:
+        self.serving.remove(token)
+        token.ticket[0] = None
+        token.work = token.finish - now
+        self._queue(token)
+
+    def _queue(self, token: Token) -> None:
+        token.delayed = True
+        insort(self.queue, (token.key, token.order, token))
+
+    def _end(self, ticket: list[Token | None], now: float) -> bool:
+        token = ticket[0]
+        if token is None:
+            return False
+        self.flush(now)
+        self.present -= 1
+        self.done += 1
+        self.serving.remove(token)
+        token.cause = None
+        if self.queue:
+            self._begin(self.queue.pop(0)[2], now)
+        else:
+            self.busy -= 1
+        token.waited = stretched(token, now) if token.delayed else 0.0
+        return self.clock.served(token, now)
+
+
+class Sharing(Station):
+    """Processor sharing: with n present, each is served at the rate min(1, servers / n).
+
+    `progress` is the service that a customer present all the time has received; whoever comes leaves
+    when it has grown by the work asked for.
+    """
+
+    __slots__ = ("present_tokens", "progress", "ticket")
+
+    def __init__(self, clock: Clock, plan: StationPlan) -> None:
+        super().__init__(clock, plan)
+        self.present_tokens: list[Token] = []
+        self.progress = 0.0
+        self.ticket: list[Token | None] = [None]
+
+    def flush(self, now: float) -> None:
+        """Bring the integrals and the progress up to date."""
+        self.progress += (now - self.last) * self._rate()
+        super().flush(now)
+
+    def _rate(self) -> float:
+        return 1.0 if self.present <= self.servers else self.servers / self.present
+
+    def enter(self, token: Token, work: float, now: float) -> None:
+        """Share from now on."""
+        self.flush(now)
+        if not self.present_tokens:
+            self.progress = 0.0
+        token.asked = work
+        token.finish = self.progress + work
+        self.present_tokens.append(token)
+        self._changed(now)
+
+    def _changed(self, now: float) -> None:
+        """Find anew who leaves next, and when."""
+        self.present = len(self.present_tokens)
+        self.busy = min(self.present, self.servers)
+        self.ticket[0] = None
+        if self.present:
+            first = min(self.present_tokens, key=lambda each: each.finish)
+            self.ticket = [first]
+            due = now + max(first.finish - self.progress, 0.0) / self._rate()
+            heappush(self.clock.heap, (due, self.clock.order(), self._end, self.ticket))
+
+    def _end(self, ticket: list[Token | None], now: float) -> bool:
+        token = ticket[0]
+        if token is None:
+            return False
+        self.flush(now)
+        self.progress = token.finish
+        self.done += 1
+        self.present_tokens.remove(token)
+        token.cause = None
+        self._changed(now)
+        token.waited = stretched(token, now)
+        return self.clock.served(token, now)
+
+
+def stretched(token: Token, now: float) -> float:
+    """Give the time present beyond the work asked for."""
+    total = now - token.since
+    waited = total - token.asked
+    return waited if waited > NEVER_WAITED * total else 0.0
+
+
+def make_station(clock: Clock, plan: StationPlan) -> Station:
+    """Make the station of a discipline."""
+    kinds: dict[str, type[Station]] = {"fcfs": Fcfs, "ps": Sharing}
+    return kinds.get(plan.discipline, Ordered)(clock, plan)

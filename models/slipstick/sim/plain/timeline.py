@@ -1,0 +1,90 @@
+"""Timelines: who did what when, how full the resources were, and who held up whom."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from slipstick.results import Span, Timeline
+from slipstick.sim.plain.kernel import Kernel
+from slipstick.sim.plan.plan import Plan
+
+__all__ = ["critical_path", "record"]
+
+
+def record(plan: Plan, seed: int = 0, cycles: int = 3, events: int = 20_000) -> Timeline:
+    """Run the beginning of a plan and keep everything.
+
+    Parameters
+    ----------
+    plan : what to run
+    seed : key of the random streams
+    cycles : to follow each member for, on average; a program is followed to its end
+    events : at most
+    """
+    spans: list[Span] = []
+    changes: dict[str, dict[float, list[int]]] = {name: {} for name in plan.resources}
+
+    def log(member: int, branch: int, label: int, start: float, end: float, cause: int | None) -> None:
+        if end > start:
+            spans.append(Span(member, branch, plan.labels[label], start, end, cause))
+
+    def watch(name: str, start: float, end: float, present: int, busy: int) -> None:
+        # Several stations may go by one name, as processors do: their numbers add up.
+        for time, sign in ((start, 1), (end, -1)):
+            change = changes[name].setdefault(time, [0, 0])
+            change[0] += sign * present
+            change[1] += sign * busy
+
+    kernel = Kernel(plan, seed, log=log, watch=watch)
+    wanted = cycles * max(plan.population, 1)
+    while kernel.events < events and kernel.run(1):
+        if not plan.once and sum(kernel.cycles) >= wanted:
+            break
+    for resource in (*kernel.stations, *kernel.locks):
+        resource.flush(kernel.now)
+    return Timeline(tuple(spans), {name: _levels(each) for name, each in changes.items()}, kernel.now)
+
+
+def _levels(changes: Mapping[float, Sequence[int]]) -> tuple[tuple[float, int, int], ...]:
+    """Add changes up to levels, from each time on."""
+    levels: list[tuple[float, int, int]] = []
+    present = busy = 0
+    for time in sorted(changes):
+        more_present, more_busy = changes[time]
+        if more_present or more_busy:
+            present, busy = present + more_present, busy + more_busy
+            levels.append((time, present, busy))
+    return tuple(levels)
+
+
+def critical_path(timeline: Timeline) -> tuple[Span, ...]:
+    """Follow waits back from the end: what held up whom, in order of time.
+
+    Where a member waited and it is known who ended the wait, the path goes on with that member; so the spans of the
+    path follow each other, from one member to another, and add up to the time followed. It belongs to this one run:
+    what is on it was late here, which is not what a percent less of it would buy on average (see the shares).
+
+    >>> spans = (Span(0, 0, "work", 0.0, 2.0), Span(1, 0, "lock", 0.0, 2.0, 0), Span(1, 0, "work", 2.0, 3.0))
+    >>> [(span.member, span.label) for span in critical_path(Timeline(spans, {}, 3.0))]
+    [(0, 'work'), (1, 'work')]
+    """
+    by_member: dict[int, list[Span]] = {}
+    for span in timeline.spans:
+        by_member.setdefault(span.member, []).append(span)
+    path: list[Span] = []
+    last = max(timeline.spans, key=lambda span: (span.end, -span.member), default=None)
+    time, member = (0.0, 0) if last is None else (last.end, last.member)
+    jumped: set[tuple[int, float]] = set()
+    while time > 0:
+        before = [span for span in by_member.get(member, ()) if span.start < time and span.end <= time]
+        if not before:
+            break
+        span = max(before, key=lambda each: (each.end, each.cause is None, -each.branch))
+        jumps = span.cause not in (None, member) and span.end == time and (member, time) not in jumped
+        if jumps and span.cause is not None:
+            jumped.add((member, time))
+            member = span.cause
+            continue
+        path.append(span)
+        time = span.start
+    return tuple(reversed(path))

@@ -1,0 +1,191 @@
+"""Distributions of times, drawn in blocks from a stream of uniform numbers.
+
+Every one takes a fixed number of uniforms per value (but for gamma, which rejects some), so that the
+sequence of values does not depend on how many are asked for at a time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from slipstick.errors import ModelError, did_you_mean
+from slipstick.sim.plan.streams import Array, Stream
+
+__all__ = ["KINDS", "Distribution", "empirical", "from_scv"]
+
+KINDS = ("deterministic", "exponential", "erlang", "hyperexponential", "gamma", "lognormal", "uniform", "empirical")
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """A distribution of a time that is never negative.
+
+    Parameters
+    ----------
+    kind : one of `KINDS`
+    mean : [s]
+    scv : squared coefficient of variation: 0 for deterministic, 1 for exponential, 1/k for erlang with a
+        whole k, above 1 for hyperexponential (two phases, balanced means), at most 1/3 for uniform
+    values : equally likely values of an empirical distribution [s]
+
+    >>> Distribution("erlang", 2.0, 0.25).sample(Stream(1, "disk"), 2).shape
+    (2,)
+    """
+
+    kind: str
+    mean: float
+    scv: float = 1.0
+    values: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ModelError(f"there is no distribution {self.kind!r}{did_you_mean(self.kind, KINDS)}")
+        if not (self.mean >= 0 and math.isfinite(self.mean)):
+            raise ModelError(f"the mean of {self._a} time must be at least 0 s, got {self.mean!r}")
+        if not _SUITS[self.kind](self.scv):
+            raise ModelError(f"{self._a} time cannot have scv {self.scv!r}: it must be {_SCV[self.kind]}")
+
+    @property
+    def _a(self) -> str:
+        return f"{'an' if self.kind[0] in 'aeiou' else 'a'} {self.kind}"
+
+    @property
+    def constant(self) -> bool:
+        """Say whether every value is the mean."""
+        return self.mean == 0 or self.scv == 0
+
+    def sample(self, stream: Stream, count: int) -> Array:
+        """Draw the next values [s]."""
+        return self.mean * _SAMPLE[self.kind](self, stream, count)
+
+
+def from_scv(mean: float, scv: float) -> Distribution:
+    """Choose the usual distribution for a mean [s] and a squared coefficient of variation.
+
+    Constant at 0, Erlang where 1/scv is whole, gamma elsewhere below 1, exponential at 1,
+    hyperexponential with balanced means above.
+
+    >>> [from_scv(1.0, scv).kind for scv in (0, 0.5, 0.4, 1, 4)]
+    ['deterministic', 'erlang', 'gamma', 'exponential', 'hyperexponential']
+    """
+    if scv == 0:
+        return Distribution("deterministic", mean, 0.0)
+    if scv == 1:
+        return Distribution("exponential", mean, 1.0)
+    if scv > 1:
+        return Distribution("hyperexponential", mean, scv)
+    return Distribution("erlang" if _is_whole(1 / scv) and scv >= 0.01 else "gamma", mean, scv)
+
+
+def empirical(values: Sequence[float]) -> Distribution:
+    """Draw from measured values [s], each equally likely."""
+    if not values or not all(value >= 0 and math.isfinite(value) for value in values):
+        raise ModelError("an empirical distribution needs at least one value, all of them at least 0 s")
+    mean = math.fsum(values) / len(values)
+    scv = math.fsum((value - mean) ** 2 for value in values) / len(values) / mean**2 if mean > 0 else 0.0
+    return Distribution("empirical", mean, scv, tuple(map(float, values)))
+
+
+def _is_whole(number: float) -> bool:
+    return abs(number - round(number)) < 1e-9
+
+
+_SCV = {
+    "deterministic": "0",
+    "exponential": "1",
+    "erlang": "one over a whole number up to 1000",
+    "hyperexponential": "more than 1",
+    "gamma": "more than 0",
+    "lognormal": "more than 0",
+    "uniform": "from 0 to 1/3",
+    "empirical": "that of the values",
+}
+
+_SUITS: dict[str, Callable[[float], bool]] = {
+    "deterministic": lambda scv: scv == 0,
+    "exponential": lambda scv: scv == 1,
+    "erlang": lambda scv: 1e-3 <= scv <= 1 and _is_whole(1 / scv),
+    "hyperexponential": lambda scv: 1 < scv < math.inf,
+    "gamma": lambda scv: 0 < scv < math.inf,
+    "lognormal": lambda scv: 0 < scv < math.inf,
+    "uniform": lambda scv: 0 <= scv <= 1 / 3 + 1e-12,
+    "empirical": lambda scv: 0 <= scv < math.inf,
+}
+
+
+def _exponential(stream: Stream, count: int) -> Array:
+    made: Array = -np.log(stream.uniforms(count))
+    return made
+
+
+def _erlang(of: Distribution, stream: Stream, count: int) -> Array:
+    phases = round(1 / of.scv)
+    made: Array = _exponential(stream, count * phases).reshape(count, phases).sum(axis=1) / phases
+    return made
+
+
+def _hyperexponential(of: Distribution, stream: Stream, count: int) -> Array:
+    """Two phases with p1 m1 = p2 m2: p1 = (1 + sqrt((scv - 1)/(scv + 1))) / 2, m_i = 1 / (2 p_i)."""
+    p = (1 + math.sqrt((of.scv - 1) / (of.scv + 1))) / 2
+    pairs = stream.uniforms(2 * count).reshape(count, 2)
+    return np.where(pairs[:, 0] < p, 0.5 / p, 0.5 / (1 - p)) * -np.log(pairs[:, 1])
+
+
+def _normal(stream: Stream, count: int) -> Array:
+    """Box and Muller's transform; one value of each pair is used."""
+    pairs = stream.uniforms(2 * count).reshape(count, 2)
+    made: Array = np.sqrt(-2 * np.log(pairs[:, 0])) * np.cos(2 * math.pi * pairs[:, 1])
+    return made
+
+
+def _lognormal(of: Distribution, stream: Stream, count: int) -> Array:
+    variance = math.log1p(of.scv)
+    made: Array = np.exp(math.sqrt(variance) * _normal(stream, count) - variance / 2)
+    return made
+
+
+def _gamma(of: Distribution, stream: Stream, count: int) -> Array:
+    """Marsaglia and Tsang, ACM TOMS 26(3), 2000; shape below 1 by its boost."""
+    shape = 1 / of.scv
+    d = (shape if shape >= 1 else shape + 1) - 1 / 3
+    kept: list[Array] = []
+    missing = count
+    while missing > 0:
+        z = _normal(stream, missing)
+        u = stream.uniforms(missing)
+        v = (1 + z / math.sqrt(9 * d)) ** 3
+        with np.errstate(invalid="ignore", divide="ignore"):
+            good = (v > 0) & (np.log(u) < 0.5 * z * z + d - d * v + d * np.log(np.where(v > 0, v, 1)))
+        kept.append(d * v[good])
+        missing -= int(good.sum())
+    made = np.concatenate(kept)
+    if shape < 1:
+        made = made * stream.uniforms(count) ** (1 / shape)
+    return made / shape
+
+
+def _uniform(of: Distribution, stream: Stream, count: int) -> Array:
+    width = math.sqrt(3 * of.scv)
+    return 1 + width * (2 * stream.uniforms(count) - 1)
+
+
+def _empirical(of: Distribution, stream: Stream, count: int) -> Array:
+    values = np.array(of.values) / of.mean if of.mean > 0 else np.zeros(len(of.values))
+    made: Array = values[(stream.uniforms(count) * len(values)).astype(np.int64)]
+    return made
+
+
+_SAMPLE: dict[str, Callable[[Distribution, Stream, int], Array]] = {
+    "deterministic": lambda of, stream, count: np.ones(count),
+    "exponential": lambda of, stream, count: _exponential(stream, count),
+    "erlang": _erlang,
+    "hyperexponential": _hyperexponential,
+    "gamma": _gamma,
+    "lognormal": _lognormal,
+    "uniform": _uniform,
+    "empirical": _empirical,
+}

@@ -1,0 +1,101 @@
+"""What is said of answers that stand side by side."""
+
+from __future__ import annotations
+
+import pytest
+
+from slipstick import Trial, closed, delay, service, solve
+from slipstick.answer import Answer, Value
+from slipstick.method.agree import agreement
+from slipstick.sim.effort import Effort
+
+SIMULATED = Answer("m", "simulation", {"time": Value(10.0, "s", 9.0, 11.0)}, converged=True)
+
+
+def by(method: str, value: float | None, low: float | None = None, high: float | None = None, **more: object) -> Answer:
+    return Answer("m", method, {"time": Value(value, "s", low, high)}, **more)  # type: ignore[arg-type]
+
+
+SAID = [
+    (
+        by("exact-mva", 10.5, exact=True),
+        "exact-mva is exact and within the interval of simulation (5 % above its mean)",
+    ),
+    (
+        by("exact-mva", 11.5, exact=True),
+        (
+            "exact-mva is exact and at the edge of the interval of simulation (15 % above its mean); one in twenty is, "
+            "by chance"
+        ),
+    ),
+    (by("schweitzer", 10.5), "schweitzer is within the interval of simulation (5 % above its mean)"),
+    (by("schweitzer", 12.0, promise=0.25), "schweitzer is 20 % above simulation; it promises about 25 %"),
+    (
+        by("closed-form", 5.0, notes=("leaves out waiting for bus",)),
+        "closed-form is 50 % below simulation, for it leaves out waiting for bus",
+    ),
+    (by("closed-form", 10.0, exact=True), "closed-form and simulation agree exactly"),
+    (by("bounds", None, 8.0, 10.0), "simulation lies within the bounds"),
+    (by("bounds", None, 8.0), "simulation lies within the bounds"),
+    (by("bounds", None, 8.0, 9.5), "simulation lies within the bounds"),
+]
+
+
+@pytest.mark.parametrize(("answer", "words"), SAID, ids=range(len(SAID)))
+def test_agreement_in_words(answer: Answer, words: str) -> None:
+    found = agreement("m", [answer, SIMULATED])
+    assert (found.verdicts, found.findings) == ((words,), ())
+
+
+FOUND = [
+    (
+        by("exact-mva", 13.0, exact=True),
+        "exact-mva claims to be exact, but is 30 % above simulation, outside its interval",
+    ),
+    (by("schweitzer", 14.0, promise=0.25), "schweitzer is 40 % above simulation; it promises about 25 %"),
+    (by("bounds", None, 12.0, 13.0), "simulation lies below the lower of the bounds"),
+    (by("bounds", None, 7.0, 8.0), "simulation lies above the upper of the bounds"),
+]
+
+
+@pytest.mark.parametrize(("answer", "words"), FOUND, ids=range(len(FOUND)))
+def test_a_contradiction_is_a_finding(answer: Answer, words: str) -> None:
+    found = agreement("m", [answer, SIMULATED])
+    assert (found.verdicts, found.findings) == ((), (words,))
+
+
+def test_a_simulation_that_did_not_converge_measures_nothing() -> None:
+    unsure = Answer("m", "simulation", {"time": Value(10.0, "s")}, converged=False)
+    found = agreement("m", [by("exact-mva", 13.0, exact=True), unsure])
+    assert found.verdicts == ("exact-mva is 30 % above simulation, which did not converge",)
+
+
+def test_who_has_no_answer_is_said_and_left_out() -> None:
+    failed = Answer("m", "simulation", failed="deadlock")
+    found = agreement("m", [by("closed-form", 1.0, exact=True), by("bounds", None, 0.5, 2.0), failed])
+    assert found.failed == {"simulation": "deadlock"}
+    assert found.verdicts == ("closed-form lies within the bounds",)
+    assert [row.name for row in found.rows] == ["time"]
+    assert agreement("m", [failed]).rows == ()
+
+
+def test_without_contention_or_chance_all_methods_agree_exactly() -> None:
+    model = closed(delay(2.0, name="work") >> service("bus", 1.0))
+    answers = [solve(model, method=method) for method in ("closed-form", "simulation", "bounds")]
+    found = agreement("alone", answers)
+    assert found.verdicts == ("closed-form and simulation agree exactly", "simulation lies within the bounds")
+    assert next(row for row in found.rows if row.name == "time").values[:2] == (
+        Value(3.0, "s"),
+        Value(3.0, "s", 3.0, 3.0),
+    )
+
+
+def test_a_busy_bus_is_seen_by_the_simulation_only() -> None:
+    model = closed(delay(2.0, name="work", scv=1.0) >> service("bus", 1.0, scv=1.0), processors=8)
+    answers = [
+        solve(model, method=method, trial=Trial(seed=1, effort=Effort(cycles=20_000)))
+        for method in ("closed-form", "simulation", "bounds")
+    ]
+    said = agreement("bus", answers)
+    assert said.verdicts[0].endswith("% below simulation, for it leaves out waiting for bus")
+    assert said.findings == ()

@@ -1,0 +1,331 @@
+"""The simulation against the closed form, theory and itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slipstick.answer import Answer
+from slipstick.errors import ModelError, NoAnswerError
+from slipstick.expression.dimension import COUNT, TIME
+from slipstick.expression.nodes import Parameter
+from slipstick.method import closed_form, simulation
+from slipstick.method.flatten import flatten
+from slipstick.method.trial import Trial
+from slipstick.model.activity import (
+    Activity,
+    barrier,
+    choose,
+    delay,
+    fork,
+    hold,
+    parallel,
+    pipeline,
+    repeat,
+    service,
+    then,
+)
+from slipstick.model.system import Model, Station, arriving, closed, phases
+from slipstick.sim.effort import Effort
+from slipstick.sim.plain.kernel import Kernel
+from slipstick.sim.plan.plan import Op
+from tests.sim_strategies import RESOURCES, busy_models, calm_models, few, many
+
+SHORT = Effort(cycles=200)
+
+
+def plain(model: Model, effort: Effort | None = None, seed: int = 1) -> Answer:
+    return simulation.solve(model, None, Trial(seed, effort or Effort(), kernel="plain"))
+
+
+@many
+@given(calm_models())
+def test_without_contention_or_chance_it_is_the_closed_form(model: Model) -> None:
+    exact, seen = closed_form.solve(model), plain(model)
+    assert exact["time"] == pytest.approx(seen["time"], rel=1e-12)
+    assert seen.account == pytest.approx({name: each for name, each in exact.account.items() if each}, rel=1e-9)
+    assert seen.technology == pytest.approx({name: each for name, each in exact.technology.items() if each}, rel=1e-9)
+    assert seen.exact
+    time = seen.values["time"]
+    assert time.low == pytest.approx(time.high, rel=1e-12)
+
+
+@few
+@given(busy_models())
+def test_the_account_adds_up_to_the_time(model: Model) -> None:
+    seen = plain(model, SHORT)
+    time = seen["time"]
+    assert time is not None
+    assert math.fsum(seen.account.values()) == pytest.approx(time, rel=1e-9)
+    assert math.fsum(seen.technology.values()) == pytest.approx(time, rel=1e-9)
+    assert math.fsum(seen.steps.values()) == pytest.approx(time, rel=1e-9)
+
+
+@few
+@given(busy_models(random=False))
+def test_all_times_twice_as_long_take_twice_as_long(model: Model) -> None:
+    twice = {step.name: 2 * each for step, each in zip(model.steps, flatten(model).once.values(), strict=True)}
+    once, slow = plain(model, SHORT), plain_with(model, twice)
+    assert slow["time"] == pytest.approx(2 * (once["time"] or 0.0), rel=1e-12)
+    assert slow.account == pytest.approx({name: 2 * each for name, each in once.account.items()}, rel=1e-12)
+
+
+def plain_with(model: Model, values: dict[str, float]) -> Answer:
+    return simulation.solve(model, values, Trial(1, SHORT, kernel="plain"))
+
+
+def little(model: Model, seed: int) -> None:
+    """Compare integrals kept by the stations with visits followed one by one, in a program that ends."""
+    plan = flatten(model).plan
+    visits: dict[str, float] = {}
+
+    def log(member: int, branch: int, label: int, start: float, end: float, cause: int | None) -> None:
+        step = plan.labels[label].removeprefix("wait:")
+        station = next((each.resource for each in model.steps if each.name == step), step)
+        visits[str(station)] = visits.get(str(station), 0.0) + end - start
+
+    kernel = Kernel(plan, seed, log=log)
+    while kernel.run(1000):
+        pass
+    for station in ("bus", "pool", "disk", "own"):
+        present = sum(each.area for each in kernel.stations if each.name == station)
+        assert present == pytest.approx(visits.get(station, 0.0), rel=1e-9, abs=1e-9)
+
+
+@few
+@given(busy_models(), st.integers(0, 99))
+def test_the_law_of_little_holds_on_the_sample_path(model: Model, seed: int) -> None:
+    body = model.bodies[0]
+    little(phases((2, 4, body), resources=RESOURCES), seed)
+
+
+@few
+@given(busy_models(), st.integers(0, 99))
+def test_a_lock_is_never_held_twice_and_a_barrier_never_passed_early(model: Model, seed: int) -> None:
+    plan = flatten(phases((3, 4, model.bodies[0] >> barrier("meet")), resources=RESOURCES)).plan
+    trace: list[tuple[float, int, int, int]] = []
+    kernel = Kernel(plan, seed, trace=trace)
+    rounds = dict.fromkeys(range(4), 0)
+    while kernel.run(1):
+        for lock in kernel.locks:
+            assert lock.busy <= 1
+            assert (lock.owner is not None) == bool(lock.busy)
+            assert lock.present == lock.busy + len(lock.queue)
+    meets = [pc for pc, row in enumerate(plan.code) if row[0] == Op.MEET]
+    for _, member, _, pc in trace:
+        if pc == meets[-2]:
+            rounds[member] += 1
+            assert max(rounds.values()) - min(rounds.values()) <= 1
+
+
+@few
+@given(st.lists(st.sampled_from(["bus", "pool"]), min_size=1, max_size=4), st.integers(2, 6), st.integers(0, 99))
+def test_more_servers_or_shorter_times_do_not_slow_first_come_first_served(
+    visits: list[str], processors: int, seed: int
+) -> None:
+    """Only without forks, choices and priorities: with them more can well be slower (Graham's anomalies)."""
+    work = delay(1.0, name="work", scv=1.0)
+    cycle = then(work, *(service(name, 1.0, name=f"s{index}", scv=1.0) for index, name in enumerate(visits)))
+    slow = closed(cycle, processors, resources={"bus": Station(1), "pool": Station(1)})
+    more = closed(cycle, processors, resources={"bus": Station(2), "pool": Station(1)})
+    ends = [ended(slow, {}, seed), ended(more, {}, seed), ended(slow, {"s0": 0.5}, seed)]
+    assert ends[1] <= ends[0]
+    assert ends[2] <= ends[0]
+
+
+def ended(model: Model, values: dict[str, float], seed: int) -> float:
+    """Give the time when the members together have ended so many cycles."""
+    kernel = Kernel(flatten(model, values).plan, seed)
+    while kernel.cycles[0] < 200:
+        kernel.run(1)
+    return kernel.now
+
+
+def test_processors_are_interchangeable() -> None:
+    """Each does as many cycles as any other, but for chance: here within four standard errors."""
+    cycle = delay(5.0, name="work", scv=1.0) >> hold("door", delay(1.0, name="inside", scv=1.0))
+    spent = [0.0] * 8
+
+    def log(member: int, branch: int, label: int, start: float, end: float, cause: int | None) -> None:
+        spent[member] += end - start if label == 0 else 0.0
+
+    kernel = Kernel(flatten(closed(cycle, 8)).plan, 1, log=log)
+    kernel.run(100_000)
+    mean = sum(spent) / 8
+    assert max(abs(each - mean) for each in spent) < 4 * math.sqrt(mean * 5.0)
+
+
+def test_a_lock_with_think_time_as_in_the_design() -> None:
+    """Work 9, critical section 1, ten processors: about 75 % work, 8 % critical section, 17 % wait."""
+    cycle = delay(9.0, name="work", scv=1.0) >> hold("door", delay(1.0, name="inside", component="critical", scv=1.0))
+    answer = simulation.solve(closed(cycle, 10), None, Trial(1, Effort(cycles=200_000), shares=2))
+    time = answer["time"] or 0.0
+    assert {name: each / time for name, each in answer.account.items()} == pytest.approx(
+        {"busy": 0.75, "critical": 0.083, "lock:door": 0.17}, abs=0.02
+    )
+    assert answer.share["time"] == pytest.approx({"work": 0.51, "inside": 0.49}, abs=0.04)
+    assert answer["processors_lost[lock:door]"] == pytest.approx(1.7, abs=0.2)
+    assert answer.converged
+    assert answer.seed == 1
+
+
+def test_where_stages_share_a_resource_it_is_taken_at_its_word() -> None:
+    first, second = service("bus", 1.0, name="first"), service("bus", 1.0, name="second")
+    answer = plain(phases((1, 1, pipeline([first, second], 3)), name="both"))
+    assert answer["time"] == 6.0
+    assert closed_form.solve(phases((1, 1, pipeline([first, second], 3))))["time"] == 4.0
+
+
+def test_processors_serve_each_other_one_request_at_a_time() -> None:
+    cycle = fork(service("processor[1]", 2.0, name="a"), service("processor[1]", 3.0, name="b"))
+    answer = plain(phases((1, 2, cycle)))
+    assert answer["time"] == 10.0
+    assert answer["utilization[own]"] == 0.5
+    cycle = pipeline([service("each-other", 1.0, name="ask")], 3)
+    assert plain(phases((1, 1, cycle), (1, 4, delay(0.0, name="nothing"))))["time"] == 3.0
+
+
+def test_idle_processors_and_the_end_of_a_phase() -> None:
+    answer = plain(phases((2, 4, delay(1.0, name="all")), (1, 1, delay(2.0, name="alone"))))
+    assert answer.account == {"busy": 2.5, "idle": 1.5}
+    assert (answer["time"], answer["efficiency"], answer["processors_lost[idle]"]) == (4.0, 0.625, 1.5)
+    assert answer.notes[0] == "ran the program once: nothing in it is random, after 1 replications"
+
+
+class Strange(Activity):
+    """An activity that nobody knows."""
+
+
+DEADLOCKS = [
+    (
+        phases((1, 2, delay(1.0, name="before") >> barrier("meet", parties=3))),
+        "deadlock at 1 s: processor 0 waits for barrier meet; processor 1 waits for barrier meet",
+    ),
+    (
+        closed(
+            fork(
+                hold("a", delay(1.0, name="x") >> hold("b", delay(1.0, name="y"))),
+                hold("b", delay(1.0, name="v") >> hold("a", delay(1.0, name="w"))),
+            )
+        ),
+        (
+            "deadlock at 1 s: processor 0 waits for lock a, held by processor 0; "
+            "processor 0 waits for lock b, held by processor 0"
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("model", "words"), DEADLOCKS, ids=["barrier", "circle"])
+def test_a_deadlock_is_named(model: Model, words: str) -> None:
+    with pytest.raises(NoAnswerError) as caught:
+        plain(model)
+    assert str(caught.value) == words
+
+
+REFUSED = [
+    (
+        lambda: closed(delay(1.0), 2.5),
+        ModelError,
+        "a simulation needs the population to be a whole number from 1 to 1000000, got 2.5",
+    ),
+    (
+        lambda: arriving(service("own", 1.0), 0.5),
+        ModelError,
+        "askers that arrive have no processors of their own; name a resource instead",
+    ),
+    (
+        lambda: arriving(barrier("meet"), 0.5),
+        ModelError,
+        "barrier meet: askers that arrive are never all there; say how many parties meet",
+    ),
+    (
+        lambda: closed(service("processor[3]", 1.0), 3),
+        ModelError,
+        "step processor[3] asks processor[3], but there are 3, from 0",
+    ),
+    (
+        lambda: arriving(service("disk", 0.01), 150.0),
+        NoAnswerError,
+        (
+            "station 'disk' is saturated: 150/s arrive, 100/s can be served (utilization 1.5). Lower the arrivals, or "
+            "shorten what is asked of it"
+        ),
+    ),
+    (
+        lambda: arriving(service("disk", 0.01), 0.0),
+        NoAnswerError,
+        "nobody arrives at model: the rate of arrivals is 0/s",
+    ),
+    (
+        lambda: closed(delay(Parameter("t", TIME, 3.0) - Parameter("u", TIME, 4.0))),
+        NoAnswerError,
+        "the time of step delay comes out as -1.0 s",
+    ),
+    (
+        lambda: closed(choose((Parameter("p", COUNT, 0.5) * 3, delay(1.0)), (0.5, delay(2.0, name="other")))),
+        NoAnswerError,
+        "the probabilities of a choice come out as 1.5, 0.5",
+    ),
+    (
+        lambda: closed(delay(1.0) >> Strange()),
+        ModelError,
+        "no simulation knows an activity of type Strange",
+    ),
+    (
+        lambda: closed(repeat(Parameter("n", COUNT, 3.0) - 4.0, delay(1.0))),
+        NoAnswerError,
+        "the count of repeat comes out as -1, which cannot be counted",
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "kind", "words"), REFUSED, ids=range(len(REFUSED)))
+def test_what_cannot_be_simulated_is_refused(make: Callable[[], Model], kind: type[Exception], words: str) -> None:
+    with pytest.raises(kind) as caught:
+        plain(make())
+    assert str(caught.value) == words
+
+
+def test_a_fraction_of_a_round_is_a_chance() -> None:
+    answer = plain(closed(repeat(2.5, delay(2.0))), Effort(cycles=20_000))
+    assert answer["time"] == pytest.approx(5.0, rel=0.02)
+    assert answer.notes[1] == "the count of repeat is 2.5: its fraction is taken as the chance of one more"
+
+
+def test_too_little_to_go_on_gives_no_interval() -> None:
+    answer = plain(closed(delay(1.0, scv=1.0)), Effort(cycles=80))
+    assert answer.values["time"].low is None
+    assert answer.converged is False
+    assert answer.notes[1] == "not converged: the run is too short, or drifts, so no interval can be trusted"
+
+
+def test_an_interrupt_gives_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    run, calls = Kernel.run, iter(range(100))
+
+    def interrupted(self: Kernel, events: int) -> bool:
+        if next(calls) == 3:
+            raise KeyboardInterrupt
+        return run(self, events)
+
+    monkeypatch.setattr(Kernel, "run", interrupted)
+    answer = plain(closed(delay(1.0, scv=1.0)), Effort(precision=1e-6))
+    assert answer.notes[0] == "unfinished: it was interrupted, after 49120 cycles; 480 of them dropped as warm-up"
+    assert answer.converged is False
+    assert answer["time"] == pytest.approx(1.0, rel=0.1)
+
+
+def test_a_cycle_that_never_ends_is_not_waited_for() -> None:
+    with pytest.raises(NoAnswerError) as caught:
+        plain(closed(repeat(1e15, delay(1.0))), Effort(events=20_000))
+    assert str(caught.value) == ("no cycle has ended after 32768 events, at 32768 s: there is nothing to estimate")
+
+
+def test_one_alone_asks_processors_outside_each_item_another() -> None:
+    """As the closed form has it: nobody is in the way of anybody there."""
+    model = closed(pipeline([parallel(service("each-other", 2.0, name="ask"))], 3) >> service("other", 1.0, name="one"))
+    assert plain(model)["time"] == closed_form.solve(model)["time"] == 3.0

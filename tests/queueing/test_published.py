@@ -1,0 +1,64 @@
+"""Worked examples of textbooks and papers, to the digits printed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+from slipstick.queueing.chains import chains, visits_from_routing
+from slipstick.queueing.checks import checked
+from slipstick.queueing.convolution import convolution
+from slipstick.queueing.exact import exact
+from slipstick.queueing.network import Network, Solution, network
+
+ROWS = yaml.safe_load((Path(__file__).parents[1] / "published" / "queueing.yaml").read_text())
+ROADS = {"exact": exact, "convolution": convolution}
+
+
+def answer_of(row: dict[str, Any], road: str) -> tuple[Network, Solution]:
+    given = network(**row["network"])
+    if "chain" not in row:
+        return given, checked(given, ROADS[road](given))
+    kinds, count = len(given.classes), len(given.stations)
+    routing = np.zeros((kinds, count, kinds, count))
+    for start, end, probability in row["chain"]:
+        routing[(*start, *end)] = probability
+    visits = visits_from_routing(routing, [(0, 0)], given.stations, given.classes)
+    given = network(**{**row["network"], "visits": visits})
+    joined = chains(given, [0] * kinds, [0], ["all"])
+    return given, joined.by_class(checked(joined.network, ROADS[road](joined.network)))
+
+
+@pytest.mark.parametrize("road", ROADS)
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["name"])
+def test_an_example_comes_out_as_printed(row: dict[str, Any], road: str) -> None:
+    given, answer = answer_of(row, road)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = {"per_visit": answer.residence / given.visits, "response": answer.response}
+    for name, values in row["answers"].items():
+        printed = np.array(values, dtype=float)
+        computed = found[name] if name in found else getattr(answer, name)
+        known = ~np.isnan(printed)
+        assert known.any()
+        np.testing.assert_allclose(
+            computed[0][known] if printed.ndim > 1 and computed.ndim == 3 else computed[known],
+            printed[known],
+            rtol=0,
+            atol=row["within"],
+            err_msg=name,
+        )
+    if "probability" in row:
+        chance = convolution(given).probability[row["probability"]["station"]]
+        assert chance is not None
+        for n, value in enumerate(row["probability"]["values"]):
+            if value is not None:
+                assert chance[0, n] == pytest.approx(value, abs=row["within"])
+
+
+def test_every_example_names_its_source() -> None:
+    assert all(row["source"] and row["within"] > 0 for row in ROWS)
+    assert len(ROWS) >= 12

@@ -1,0 +1,190 @@
+"""What the plain kernel does, as stories: who was where when."""
+
+from __future__ import annotations
+
+import pytest
+
+from slipstick.sim.plan.build import Builder
+from slipstick.sim.plan.forms import BarrierForm, LockForm
+from slipstick.sim.plan.plan import Op, Where
+from tests.sim.stories import Story, constant, story
+
+
+def at_the_cpu(discipline: str, *visits: tuple[float, float, int], servers: int = 1) -> Story:
+    """Let each member come to one station at a time, with so much work, and a rank."""
+    builder = Builder()
+    builder.station("cpu", servers, discipline)
+    starts = []
+    for index, (arrives, work, rank) in enumerate(visits):
+        starts.append(builder.here)
+        builder.delay(constant(arrives), "away", stream=f"away{index}")
+        builder.serve("cpu", constant(work), stream=f"work{index}", rank=rank)
+        builder.finish()
+    builder.once("all", starts)
+    return [each for each in story(builder) if each[1] != "away"]
+
+
+def test_first_come_first_served() -> None:
+    assert at_the_cpu("fcfs", (0, 2, 0), (0, 2, 0), (1, 2, 0)) == [
+        (0, "cpu", 0.0, 2.0),
+        (1, "wait:cpu", 0.0, 2.0),
+        (1, "cpu", 2.0, 4.0),
+        (2, "wait:cpu", 1.0, 4.0),
+        (2, "cpu", 4.0, 6.0),
+    ]
+
+
+def test_two_servers_serve_two() -> None:
+    assert at_the_cpu("fcfs", (0, 3, 0), (0, 2, 0), (1, 2, 0), servers=2) == [
+        (1, "cpu", 0.0, 2.0),
+        (0, "cpu", 0.0, 3.0),
+        (2, "wait:cpu", 1.0, 2.0),
+        (2, "cpu", 2.0, 4.0),
+    ]
+
+
+def test_the_last_to_come_cuts_in_and_what_was_cut_off_is_resumed() -> None:
+    told = at_the_cpu("lcfs-pr", (0, 4, 0), (1, 1, 0))
+    assert told == [(1, "cpu", 1.0, 2.0), (0, "wait:cpu", 0.0, 1.0), (0, "cpu", 1.0, 5.0)]
+
+
+def test_sharing_stretches_both() -> None:
+    """One alone for 1 s, then two at half the speed each until the second has had its 2 s."""
+    told = at_the_cpu("ps", (0, 3, 0), (1, 2, 0))
+    assert [(who, end) for who, label, _, end in told if label == "cpu"] == [(0, 5.0), (1, 5.0)]
+
+
+def test_two_servers_are_shared_by_three() -> None:
+    told = at_the_cpu("ps", (0, 2, 0), (0, 2, 0), (0, 2, 0), servers=2)
+    assert {end for _, label, _, end in told if label == "cpu"} == {3.0}
+
+
+def test_a_higher_rank_waits_for_the_service_under_way_or_cuts_it_off() -> None:
+    assert at_the_cpu("priority", (0, 4, 1), (1, 1, 1), (2, 1, 0)) == [
+        (0, "cpu", 0.0, 4.0),
+        (2, "wait:cpu", 2.0, 4.0),
+        (2, "cpu", 4.0, 5.0),
+        (1, "wait:cpu", 1.0, 5.0),
+        (1, "cpu", 5.0, 6.0),
+    ]
+    told = at_the_cpu("priority-pr", (0, 4, 1), (1, 1, 1), (2, 1, 0))
+    assert [(who, end) for who, label, _, end in told if label == "cpu"] == [(2, 3.0), (0, 5.0), (1, 6.0)]
+
+
+def locked(form: LockForm, members: int = 3) -> Story:
+    """Let members take a lock at the same time, and hold it for 10 s each; its word is on a bus."""
+    builder = Builder()
+    builder.station("bus")
+    builder.lock("door", form)
+    builder.hold("door", lambda: builder.delay(constant(10.0), "inside"))
+    builder.once("all", [0] * members)
+    return story(builder)
+
+
+def held(told: Story) -> list[tuple[int, float]]:
+    return [(who, start) for who, label, start, _ in told if label == "inside"]
+
+
+def accesses(form: LockForm, members: int = 3) -> int:
+    """Count the visits to the bus that taking and leaving the lock costs in all."""
+    from slipstick.sim.plain.kernel import Kernel
+
+    builder = Builder()
+    builder.station("bus")
+    builder.lock("door", form)
+    builder.hold("door", lambda: builder.delay(constant(10.0), "inside"))
+    builder.once("all", [0] * members)
+    kernel = Kernel(builder.plan())
+    while kernel.run(1000):
+        pass
+    return kernel.stations[0].done
+
+
+def test_a_fifo_lock_is_handed_over_at_no_cost() -> None:
+    assert held(locked(LockForm())) == [(0, 0.0), (1, 10.0), (2, 20.0)]
+
+
+def test_a_queue_lock_costs_two_accesses_a_visit_however_many_wait() -> None:
+    form = LockForm("queue", word="bus", access=constant(1.0))
+    assert held(locked(form)) == [(0, 1.0), (1, 12.0), (2, 23.0)]
+    assert accesses(form, 8) == 16
+
+
+def test_test_and_set_loads_the_bus_as_long_as_somebody_waits() -> None:
+    """It is used all the time, until the second has the lock at 13 s; then once more, for its release."""
+    form = LockForm("tas", word="bus", access=constant(1.0))
+    assert held(locked(form, 2)) == [(0, 1.0), (1, 13.0)]
+    assert accesses(form, 2) == 13 + 1
+    assert accesses(LockForm("tas", word="bus", access=constant(1.0), back_off="constant", base=4.0), 2) < 9
+
+
+def test_whoever_spins_on_a_copy_reads_the_word_when_it_is_freed() -> None:
+    form = LockForm("ttas", word="bus", access=constant(1.0))
+    # Test, test and set; then inside; the others watch their copies until the release is written.
+    told = locked(form, 2)
+    assert [who for who, _ in held(told)] == [0, 1]
+    assert accesses(form, 2) < accesses(LockForm("tas", word="bus", access=constant(1.0)), 2)
+
+
+@pytest.mark.parametrize("kind", ["central", "tree", "dissemination", "manager"])
+@pytest.mark.parametrize("members", [1, 2, 5, 8])
+def test_nobody_passes_a_barrier_before_the_last_has_come(kind: str, members: int) -> None:
+    builder = Builder()
+    builder.station("memory")
+    starts = []
+    for member in range(members):
+        starts.append(builder.here)
+        builder.delay(constant(float(member)), "before", stream=f"before{member}")
+        builder.emit(Op.JUMP, 0)  # to where they meet, once that is known
+    meet = builder.here
+    builder.barrier("meet", members, members, BarrierForm(kind, "memory", constant(0.125), radix=2))
+    builder.delay(constant(1.0), "after")
+    builder.finish()
+    for start in starts:
+        builder.patch(start + 1, 0, meet)
+    builder.once("all", starts)
+    after = [start for _, label, start, _ in story(builder) if label == "after"]
+    assert len(after) == members
+    assert min(after) >= members - 1
+
+
+def test_a_barrier_costs_what_it_says() -> None:
+    builder = Builder()
+    builder.barrier("meet", 2, 2, BarrierForm(cost=constant(0.5)))
+    builder.delay(constant(1.0), "after")
+    builder.once("all", [0, 0])
+    assert [start for _, label, start, _ in story(builder) if label == "after"] == [0.5, 0.5]
+
+
+def test_branches_run_side_by_side_and_queue_for_the_same() -> None:
+    builder = Builder()
+    builder.station("bus")
+    builder.fork([lambda: builder.serve("bus", constant(1.0)), lambda: builder.serve("bus", constant(1.0))])
+    builder.delay(constant(1.0), "after")
+    builder.once("all", [0])
+    assert [start for _, label, start, _ in story(builder) if label == "after"] == [2.0]
+
+
+def test_items_pass_a_serial_stage_in_order_and_a_parallel_one_together() -> None:
+    builder = Builder()
+    first, second = (lambda name=name: builder.delay(constant(2.0), name) for name in ("first", "second"))
+    builder.pipeline(3, [(True, [first]), (False, [second])], "items")
+    builder.once("all", [0])
+    told = story(builder)
+    assert sorted(start for _, label, start, _ in told if label == "first") == [0.0, 2.0, 4.0]
+    assert sorted(start for _, label, start, _ in told if label == "second") == [2.0, 4.0, 6.0]
+
+
+def test_a_processor_of_its_own_and_that_of_another() -> None:
+    builder = Builder()
+    builder.station("own", copies=2)
+    builder.serve("own", constant(1.0), "mine", where=Where.OWN)
+    builder.aim_in_turn(2)
+    builder.serve("own", constant(2.0), "yours", where=Where.AIMED)
+    builder.once("all", [0, 0])
+    assert [(who, label, end) for who, label, _, end in story(builder)] == [
+        (0, "mine", 1.0),
+        (1, "mine", 1.0),
+        (0, "yours", 3.0),
+        (1, "yours", 3.0),
+    ]

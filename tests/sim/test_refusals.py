@@ -1,0 +1,159 @@
+"""What the simulator refuses, in its words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from slipstick.errors import ModelError, SlipstickError, UnknownNameError
+from slipstick.sim.compiled import kernel as compiled
+from slipstick.sim.effort import Effort
+from slipstick.sim.plain.process import System
+from slipstick.sim.plan.build import Builder
+from slipstick.sim.plan.distributions import Distribution, empirical
+from slipstick.sim.plan.forms import BarrierForm, LockForm
+from slipstick.sim.plan.plan import Members, Plan, StationPlan
+from slipstick.sim.run import simulate
+from tests.sim.stories import constant
+
+
+def two_stations() -> None:
+    builder = Builder()
+    builder.station("bus")
+    builder.station("bus")
+
+
+def two_quantities() -> None:
+    builder = Builder()
+    builder.delay(constant(1.0), "work")
+    builder.delay(constant(2.0), "work")
+
+
+def at_once() -> None:
+    builder = Builder()
+    builder.delay(constant(1.0))
+    builder.open("jobs", constant(0.0), at=0)
+
+
+def part_of_a_tree() -> None:
+    builder = Builder()
+    builder.station("bus")
+    builder.barrier("meet", 2, 4, BarrierForm("tree", word="bus", access=constant(1.0)))
+
+
+def too_late() -> None:
+    system = System()
+    system.run()
+    system.station("disk")
+
+
+def yields(request: object) -> object:
+    def script(me: object) -> object:
+        yield request
+
+    system = System()
+    system.process(script)  # type: ignore[arg-type]
+    return system.run()
+
+
+def releases() -> object:
+    def script(me: object) -> object:
+        me.release("door")  # type: ignore[attr-defined]
+        yield None
+
+    system = System()
+    system.lock("door")
+    system.process(script)  # type: ignore[arg-type]
+    return system.run()
+
+
+def waits(seconds: float) -> object:
+    system = System()
+    return system.process(lambda me: iter(())).delay(seconds)  # type: ignore[arg-type, return-value]
+
+
+NO_SPIN = (
+    "a test-and-set lock without back-off needs a word and a time of access, or it would spin for ever at one instant"
+)
+
+REFUSED: list[tuple[Callable[[], object], type[SlipstickError], str]] = [
+    (lambda: Effort(least=0), ModelError, "least, events and cycles of a simulation must be at least 1"),
+    (lambda: Effort(precision=0.0), ModelError, "precision and level lie between 0 and 1, got 0.0 and 0.95"),
+    (two_stations, ModelError, "two stations are called bus"),
+    (two_quantities, ModelError, "two different quantities are drawn from the stream work"),
+    (at_once, ModelError, "the time between two arrivals of jobs must be above 0 s"),
+    (
+        lambda: empirical([1.0, -1.0]),
+        ModelError,
+        "an empirical distribution needs at least one value, all of them at least 0 s",
+    ),
+    (
+        lambda: Distribution("exponental", 1.0),
+        ModelError,
+        "there is no distribution 'exponental'; did you mean 'exponential'?",
+    ),
+    (
+        lambda: Distribution("exponential", -1.0),
+        ModelError,
+        "the mean of an exponential time must be at least 0 s, got -1.0",
+    ),
+    (
+        lambda: Distribution("erlang", 1.0, 0.3),
+        ModelError,
+        "an erlang time cannot have scv 0.3: it must be one over a whole number up to 1000",
+    ),
+    (lambda: BarrierForm(radix=1), ModelError, "a node of a combining tree combines at least 2 arrivals, got 1"),
+    (lambda: BarrierForm("trees"), ModelError, "no simulated barrier is called 'trees'; did you mean 'tree'?"),
+    (lambda: LockForm("tas"), ModelError, NO_SPIN),
+    (lambda: LockForm("ttass"), ModelError, "no kernel knows the lock 'ttass'; did you mean 'ttas'?"),
+    (
+        lambda: LockForm(back_off="linear"),
+        ModelError,
+        "no kernel knows the back-off 'linear'; known: none, constant, exponential",
+    ),
+    (lambda: StationPlan("bus", 0), ModelError, "station bus: at least 1 server must be there, got 0"),
+    (
+        lambda: StationPlan("bus", 1, "fifo"),
+        ModelError,
+        "station bus: no kernel knows the discipline 'fifo'; known: fcfs, ps, lcfs-pr, priority, priority-pr",
+    ),
+    (
+        lambda: Plan((), (Members("a", "once", (0,)), Members("b", "closed", (0,)))),
+        ModelError,
+        "members cannot be closed, once: write closed and open, or once alone",
+    ),
+    (
+        part_of_a_tree,
+        ModelError,
+        "barrier meet: a tree barrier is for the whole population of 4, not for 2",
+    ),
+    (lambda: simulate(Plan((), ()), seed=-1), ModelError, "a seed is at least 0, got -1"),
+    (
+        lambda: simulate(Plan((), ()), kernel="fast"),
+        ModelError,
+        "there is no kernel 'fast'; there are auto, plain, compiled",
+    ),
+    (lambda: Builder().serve("bus", constant(1.0)), UnknownNameError, "there is no station 'bus'"),
+    (lambda: Builder().hold("door", lambda: None), UnknownNameError, "there is no lock 'door'"),
+    (too_late, ModelError, "disk comes too late: resources are added before the system runs"),
+    (lambda: yields(3.0), ModelError, "process 0 yielded 3.0; yield a request such as me.delay(1.0)"),
+    (releases, ModelError, "process 0 releases lock door, which it does not hold"),
+    (lambda: waits(-1.0), ModelError, "a time of a process must be at least 0 s, got -1.0"),
+]
+
+
+@pytest.mark.parametrize(("make", "kind", "words"), REFUSED, ids=range(len(REFUSED)))
+def test_what_is_wrong_is_named(make: Callable[[], object], kind: type[SlipstickError], words: str) -> None:
+    with pytest.raises(kind) as caught:
+        make()
+    assert str(caught.value) == words
+
+
+def test_without_the_compiler_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled, "AVAILABLE", False)
+    with pytest.raises(SlipstickError) as caught:
+        compiled.CompiledKernel(Plan((), ()))
+    assert "numba" in str(caught.value)
+    assert "the compiled kernel" in str(caught.value)
+    assert "slipstick[fast]" in str(caught.value)

@@ -1,0 +1,104 @@
+"""Plain and compiled runs are the same to the last bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from slipstick.method.flatten import flatten
+from slipstick.model.system import Model
+from slipstick.sim.compiled.jit import AVAILABLE
+from slipstick.sim.compiled.kernel import CompiledKernel
+from slipstick.sim.estimate.rows import Layout
+from slipstick.sim.plain.kernel import Kernel
+from slipstick.sim.plan.build import Builder
+from slipstick.sim.plan.distributions import Distribution
+from slipstick.sim.plan.forms import BarrierForm, LockForm
+from slipstick.sim.plan.plan import DISCIPLINES, Plan
+from tests.sim_strategies import busy_models, open_models
+
+pytestmark = pytest.mark.skipif(not AVAILABLE, reason="numba is not installed")
+
+EXPONENTIAL = Distribution("exponential", 1.0)
+CONSTANT = Distribution("deterministic", 0.25, 0.0)
+
+
+def check_same(plan: Plan, events: int = 3000) -> None:
+    traces: list[list[tuple[float, int, int, int]]] = [[], []]
+    plain, fast = Kernel(plan, 5, trace=traces[0]), CompiledKernel(plan, 5, trace=traces[1])
+    # In pieces, as the loop must take up where it left off.
+    going = [[each.run(count) for count in (1, 7, events)] for each in (plain, fast)]
+    assert going[0] == going[1]
+    shorter = min(map(len, traces))
+    assert traces[0][:shorter] == traces[1][:shorter]
+    assert len(traces[0]) == len(traces[1])
+    assert plain.now == fast.now
+    assert plain.events == fast.events
+    np.testing.assert_array_equal(plain.take_rows(), fast.take_rows())
+    for group in range(len(plan.members)):
+        np.testing.assert_array_equal(plain.take_responses(group), fast.take_responses(group))
+    assert sorted(map(str, plain.waits())) == sorted(map(str, fast.waits()))
+
+
+@settings(max_examples=120, deadline=None, derandomize=True)
+@given(busy_models())
+def test_of_generated_models(model: Model) -> None:
+    check_same(flatten(model).plan)
+
+
+@settings(max_examples=15, deadline=None, derandomize=True)
+@given(open_models())
+def test_of_open_models(model: Model) -> None:
+    check_same(flatten(model).plan)
+
+
+@pytest.mark.parametrize("discipline", DISCIPLINES)
+@pytest.mark.parametrize("servers", [1, 2])
+def test_of_every_discipline(discipline: str, servers: int) -> None:
+    builder = Builder()
+    builder.station("cpu", servers, discipline)
+    starts = []
+    for rank in (2, 1, 0):
+        starts.append(builder.here)
+        builder.serve("cpu", EXPONENTIAL, f"work{rank}", rank=rank)
+        builder.delay(EXPONENTIAL, f"think{rank}")
+        builder.closed(f"class{rank}", 3, at=starts[-1])
+    check_same(builder.plan(), 6000)
+
+
+LOCKS = [
+    LockForm("fifo"),
+    LockForm("queue", "bus", CONSTANT),
+    LockForm("tas", "bus", CONSTANT),
+    LockForm("tas", "bus", CONSTANT, "constant", 0.5),
+    LockForm("tas", "bus", CONSTANT, "exponential", 0.25, 4.0),
+    LockForm("ttas", "bus", CONSTANT),
+]
+
+
+@pytest.mark.parametrize("form", LOCKS, ids=lambda form: f"{form.kind}-{form.back_off}")
+def test_of_every_lock(form: LockForm) -> None:
+    builder = Builder()
+    builder.station("bus")
+    builder.lock("door", form)
+    builder.delay(EXPONENTIAL, "work")
+    builder.hold("door", lambda: builder.delay(EXPONENTIAL, "inside"))
+    builder.closed("all", 5, at=0)
+    check_same(builder.plan(), 6000)
+
+
+@pytest.mark.parametrize("kind", ["central", "tree", "dissemination", "manager"])
+@pytest.mark.parametrize("members", [1, 2, 5, 9])
+def test_of_every_barrier(kind: str, members: int) -> None:
+    builder = Builder()
+    builder.station("bus")
+    builder.delay(EXPONENTIAL, "work")
+    builder.barrier("meet", members, members, BarrierForm(kind, "bus", CONSTANT, radix=2, cost=CONSTANT))
+    builder.closed("all", members, at=0)
+    plan = builder.plan()
+    check_same(plan, 6000)
+    kernel = Kernel(plan, 1)
+    kernel.run(6000)
+    assert kernel.cycles[0] > 100
+    assert Layout(plan).width == len(kernel.rows[-1])

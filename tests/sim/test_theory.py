@@ -1,0 +1,139 @@
+"""Simulated means against theory, within their intervals.
+
+Each check is at 99.99 %, so that all of them together raise a false alarm in fewer than 1 of 200 choices of seeds;
+the seeds are fixed, so a failure is not chance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+
+from slipstick.sim.compiled.jit import AVAILABLE
+from slipstick.sim.effort import Effort
+from slipstick.sim.estimate.intervals import Estimate
+from slipstick.sim.estimate.result import Result
+from slipstick.sim.estimate.rows import Layout
+from slipstick.sim.plan.build import Builder
+from slipstick.sim.plan.distributions import Distribution, from_scv
+from slipstick.sim.plan.plan import Plan
+from slipstick.sim.run import simulate
+
+CHECKS = 40
+LEVEL = 1 - 0.005 / CHECKS
+
+
+def run(plan: Plan, cycles: int = 400_000) -> Result:
+    size = cycles if AVAILABLE else cycles // 20
+    return simulate(plan, 3, Effort(level=LEVEL, cycles=size), "compiled" if AVAILABLE else "plain")
+
+
+def holds(estimate: Estimate, truth: float) -> bool:
+    """Say whether the interval holds the answer, and is of any use."""
+    assert estimate.low is not None
+    assert estimate.high is not None
+    assert estimate.half_width < 0.15 * truth
+    return estimate.low <= truth <= estimate.high
+
+
+def open_station(service: Distribution, rate: float = 1.0, servers: int = 1, discipline: str = "fcfs") -> Plan:
+    builder = Builder()
+    builder.station("cpu", servers, discipline)
+    builder.serve("cpu", service)
+    builder.open("jobs", Distribution("exponential", 1 / rate), at=0)
+    return builder.plan()
+
+
+@pytest.mark.parametrize("scv", [0.0, 0.25, 1 / 3, 0.4, 1.0, 4.0])
+@pytest.mark.parametrize("load", [0.3, 0.7])
+def test_one_server_by_pollaczek_and_khinchin(scv: float, load: float) -> None:
+    found = run(open_station(from_scv(load, scv)))
+    assert holds(found.mean_time(), load + load * load * (1 + scv) / (2 * (1 - load)))
+    layout = Layout(found.plan)
+    used = found.ratio(found.column(layout.use[0]), found.column(layout.time))
+    assert holds(used, load)
+
+
+@pytest.mark.parametrize("kind", ["lognormal", "uniform"])
+def test_one_server_with_other_times(kind: str) -> None:
+    scv = 2.0 if kind == "lognormal" else 0.2
+    found = run(open_station(Distribution(kind, 0.5, scv)))
+    assert holds(found.mean_time(), 0.5 + 0.25 * (1 + scv) / (2 * 0.5))
+
+
+@pytest.mark.parametrize("servers", [2, 5])
+def test_several_servers_by_erlang(servers: int) -> None:
+    offered = 0.7 * servers
+    found = run(open_station(Distribution("exponential", 1.0), offered, servers))
+    last = offered**servers / math.factorial(servers) / 0.3
+    waits = last / (sum(offered**k / math.factorial(k) for k in range(servers)) + last)
+    assert holds(found.mean_time(), 1 + waits / (servers - offered))
+
+
+@pytest.mark.parametrize("discipline", ["ps", "lcfs-pr"])
+@pytest.mark.parametrize("scv", [0.0, 1.0, 4.0])
+def test_shared_or_preempted_service_does_not_notice_its_spread(discipline: str, scv: float) -> None:
+    found = run(open_station(from_scv(0.6, scv), discipline=discipline))
+    assert holds(found.mean_time(), 0.6 / (1 - 0.6))
+
+
+def two_classes(discipline: str) -> Plan:
+    builder = Builder()
+    builder.station("cpu", 1, discipline)
+    for rank in (0, 1):
+        at = builder.here
+        builder.serve("cpu", Distribution("exponential", 1.0), f"work{rank}", rank=rank)
+        builder.open(f"class{rank}", Distribution("exponential", 1 / 0.35), at=at)
+    return builder.plan()
+
+
+def test_priorities_by_cobham() -> None:
+    found = run(two_classes("priority"), 800_000)
+    left = 0.35 + 0.35
+    assert holds(found.mean_time(0), 1 + left / (1 - 0.35))
+    assert holds(found.mean_time(1), 1 + left / ((1 - 0.35) * (1 - 0.7)))
+    found = run(two_classes("priority-pr"), 800_000)
+    assert holds(found.mean_time(0), 1 / (1 - 0.35))
+    assert holds(found.mean_time(1), (1 + left / (1 - 0.7)) / (1 - 0.35))
+
+
+def closed_network(demands: list[float], jobs: int, think: float) -> tuple[Plan, float]:
+    """Make a closed network of exponential servers, and its cycle time by exact mean values."""
+    builder = Builder()
+    builder.delay(Distribution("exponential", think), "think")
+    for index, demand in enumerate(demands):
+        builder.station(f"s{index}")
+        builder.serve(f"s{index}", Distribution("exponential", demand))
+    builder.closed("jobs", jobs, at=0)
+    queues, time = [0.0] * len(demands), 0.0
+    for n in range(1, jobs + 1):
+        residence = [demand * (1 + queue) for demand, queue in zip(demands, queues, strict=True)]
+        time = think + sum(residence)
+        queues = [n / time * each for each in residence]
+    return builder.plan(), time
+
+
+@pytest.mark.parametrize("demands", [[1.0], [1.0, 0.8], [1.0, 1.0, 0.5]], ids=len)
+@pytest.mark.parametrize("jobs", [1, 7, 20])
+def test_closed_networks_by_mean_values(demands: list[float], jobs: int) -> None:
+    """One station is the machine repairman."""
+    plan, truth = closed_network(demands, jobs, 6.0)
+    assert holds(run(plan).mean_time(), truth)
+
+
+def test_a_median_and_a_tail() -> None:
+    found = run(open_station(Distribution("exponential", 0.5)))
+    for p in (0.5, 0.95, 0.99):
+        assert holds(found.time_quantile(p), -math.log(1 - p))
+
+
+@pytest.mark.skipif(not AVAILABLE, reason="numba is not installed")
+@pytest.mark.parametrize("make", [lambda: open_station(from_scv(0.9, 1.0)), lambda: closed_network([1.0], 9, 5.0)[0]])
+def test_the_answer_does_not_depend_on_the_kernel(make: Callable[[], Plan]) -> None:
+    effort = Effort(events=100_000, precision=0.05)
+    plain, fast = (simulate(make(), 2, effort, kernel) for kernel in ("plain", "compiled"))
+    assert plain.mean_time() == fast.mean_time()
+    assert (plain.cycles, plain.dropped, plain.stopped) == (fast.cycles, fast.dropped, fast.stopped)
+    assert plain.time_quantile(0.95) == fast.time_quantile(0.95)
