@@ -15,7 +15,7 @@ from slipstick.queueing.checks import checked
 from slipstick.queueing.core import substitute
 from slipstick.queueing.exact import exact
 from slipstick.queueing.network import Network, network
-from tests.queueing.markov import markov_chain
+from tests.queueing.brute_chain import markov_chain
 from tests.queueing.test_exact import networks
 
 METHODS = [schweitzer, linearizer]
