@@ -255,6 +255,14 @@ def test_a_network_too_large_is_refused_with_its_size() -> None:
         solve(network([[1.0, 2.0]] * 2, arrivals=[0.1, 0.2], discipline="fcfs"), limit=5000)
 
 
+@pytest.mark.parametrize(
+    "given_", [network([1.0], arrivals=1 - 1e-6), network([1.0, 2.0], population=400_000)], ids=["open", "closed"]
+)
+def test_a_long_line_is_refused_before_it_is_explored(given_: Network) -> None:
+    with pytest.raises(NoAnswerError, match="the chain has more than 300,000 states"):
+        solve(given_)
+
+
 def test_a_saturated_station_is_named() -> None:
     with pytest.raises(NoAnswerError) as caught:
         solve(network([1.0, 0.5], arrivals=1.2, stations=["cpu", "disk"]))
@@ -387,6 +395,17 @@ def test_nobody_is_nowhere() -> None:
     found = solve(network([1.0, 2.0], population=0))
     assert found.throughput.item() == 0
     assert not found.queue.any()
+
+
+def test_stations_that_take_no_time_hold_nobody() -> None:
+    found = solve(network([0.0, 0.0], arrivals=3.0))
+    assert found.throughput.item() == pytest.approx(3.0)
+    assert not found.queue.any()
+    with pytest.raises(NoAnswerError) as caught:
+        solve(network([0.0], population=3))
+    assert str(caught.value) == (
+        "class 1 spends no time anywhere, so its cycles are endlessly many; give it a service or think time"
+    )
 
 
 def test_more_servers_than_customers() -> None:

@@ -54,7 +54,28 @@ class Floor:
 
     def chain(self, limit: int, known: Callable[[], str]) -> Chain:
         """Explore the chain; see `explore`."""
-        return explore(self.start[None, :], self.moves, limit=limit, known=known)
+        return explore(self.start[None, :], self.moves, limit=limit, sure=self._filling(), known=known)
+
+    def _filling(self) -> Rows:
+        """Give states that arrivals alone lead to: without them a long line is explored one customer at a time."""
+        row, found = self.start[None, :], []
+        first = next(((kind, places[0][1]) for kind, (_, places) in self.arrivals.items() if places), None)
+        if first is not None:
+            kind, to = first
+            for _ in range(self.cut or 0):
+                if self._full(row, to)[0]:
+                    break
+                row = self._with(row, to, next(self.rooms[to].enter(row[:, self.columns(to)], kind))[1])
+                found.append(row)
+        return np.concatenate(found) if found else row[:0]
+
+    def _full(self, rows: Rows, room: int) -> NDArray[np.bool_]:
+        """Say where a room is full [rows]."""
+        most = self.capacity[room]
+        if most is None:
+            return np.zeros(len(rows), dtype=bool)
+        full: NDArray[np.bool_] = self.rooms[room].length(rows[:, self.columns(room)]) >= most
+        return full
 
     def finished(self, kind: int, room: int) -> int:
         """Number the event that a service ends."""
@@ -134,10 +155,7 @@ class Floor:
     ) -> Iterator[Move]:
         """Bring customers to a room; `base` are the rows without them, `rows[here]` those with them."""
         kind, to = target
-        full = np.zeros(len(here), dtype=bool)
-        most = self.capacity[to]
-        if most is not None:
-            full = self.rooms[to].length(base[:, self.columns(to)]) >= most
+        full = self._full(base, to)
         free = np.flatnonzero(~full)
         if len(free):
             for some, after, probability in self.rooms[to].enter(base[free][:, self.columns(to)], kind):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from slipstick.errors import ModelError
+from slipstick.errors import ModelError, NoAnswerError
 from slipstick.queueing.markov.chain import Array
 from slipstick.queueing.markov.floor import BLOCKING, Floor, Place, place_all
 from slipstick.queueing.markov.line import Line
@@ -138,8 +138,9 @@ def furnish(built: Plan, cut: int | None) -> Floor:
     entry = [_places(built.routing.entry[r], r) for r in range(kinds)]
     home = [((r, count, 1.0),) if thinks[r] else _scaled(entry[r]) for r in range(kinds)]
     population = built.population()
+    _check_time(built, home)
     largest = max(int(population.sum()), cut or 0, *(each or 0 for each in built.capacity))
-    width = sum(room.width for room in rooms)
+    width = max(1, sum(room.width for room in rooms))
     nobody = np.zeros(width, dtype=np.int16 if largest < 2**14 else np.int32)
     floor = Floor(
         rooms=rooms,
@@ -205,6 +206,15 @@ def _check_home(built: Plan, home: Sequence[Sequence[Place]]) -> None:
             raise ModelError(
                 f"{built.network.classes[r]} is lost at {built.network.stations[lossy[0]]} and begins its cycle again "
                 f"at {built.network.stations[bad[0]]}, which may be full; give a think time or another blocking"
+            )
+
+
+def _check_time(built: Plan, home: Sequence[Sequence[Place]]) -> None:
+    for r, count in enumerate(built.population()):
+        if count and not home[r]:
+            raise NoAnswerError(
+                f"{built.network.classes[r]} spends no time anywhere, so its cycles are endlessly many; give it a service "
+                "or think time"
             )
 
 

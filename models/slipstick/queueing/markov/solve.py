@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.queueing.checks import EXACT, checked
-from slipstick.queueing.markov.chain import LIMIT, Array, Chain
+from slipstick.queueing.markov.chain import LIMIT, Array, Chain, refuse_size
 from slipstick.queueing.markov.floor import Floor
 from slipstick.queueing.markov.furnish import Plan, furnish, plan
 from slipstick.queueing.markov.phase_type import PhaseType
@@ -74,8 +74,7 @@ def chain_of(
     built = plan(network, routing, capacity, blocking, times)
     if cut is None and built.unbounded():
         raise ModelError("open classes can fill a station without end; give the chain a cut")
-    floor = furnish(built, cut)
-    return floor, _explored(built, floor, limit)
+    return _explored(built, cut, limit)
 
 
 def solve(
@@ -154,13 +153,11 @@ class _Point:
 
 def _point(built: Plan, error: float, limit: int, method: str | None) -> _Point:
     if not built.unbounded():
-        floor = furnish(built, None)
-        chain = _explored(built, floor, limit)
+        floor, chain = _explored(built, None, limit)
         return _answers(built, floor, chain, stationary(chain, method), 0.0)
     cut, rising = _first_cut(built, error), 0
     while rising < 2:
-        floor = furnish(built, cut)
-        chain = _explored(built, floor, limit)
+        floor, chain = _explored(built, cut, limit)
         pi = stationary(chain, method)
         beyond, missing, ratio = _tail(floor, chain, pi)
         if missing <= error:
@@ -174,14 +171,19 @@ def _point(built: Plan, error: float, limit: int, method: str | None) -> _Point:
     )
 
 
-def _explored(built: Plan, floor: Floor, limit: int) -> Chain:
+def _explored(built: Plan, cut: int | None, limit: int) -> tuple[Floor, Chain]:
+    # One customer more or less is at least one state more.
+    least = max(cut or 0, *built.population())
+    if least >= limit:
+        refuse_size(limit, f"at least {least:,}, for as many customers")
+    floor = furnish(built, cut)
     chain = floor.chain(limit, lambda: known(floor, built.population()))
     if not floor.mixes(chain):
         raise NoAnswerError(
             "who is ahead of whom at the start stays so for ever, and the long run depends on it; give the classes a "
             "think time or a routing that lets them overtake"
         )
-    return chain
+    return floor, chain
 
 
 def _first_cut(built: Plan, error: float) -> int:
@@ -199,7 +201,10 @@ def _first_cut(built: Plan, error: float) -> int:
     present = float((network.arrivals[0, opened].real[:, None] * network.demand[0, opened].real).sum())
     body = present + 8 * math.sqrt(present)
     tail = math.log(error) / math.log(heaviest) if heaviest > 0 else 1.0
-    return math.ceil(8 + body + 1.1 * tail)
+    # Levels fall about as powers of the load; even where they fall twice as fast, no smaller cut will do.
+    alone = all(each is None for each in built.capacity) and 0 < load.max(initial=0.0) < 1
+    least = 0.5 * math.log(error) / math.log(load.max()) if alone else 0.0
+    return math.ceil(max(8 + body + 1.1 * tail, least))
 
 
 def _load(built: Plan) -> NDArray[np.float64]:
