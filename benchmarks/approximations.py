@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # the Markov chain is the te
 from slipstick.queueing.approximate import linearizer, schweitzer
 from slipstick.queueing.exact import exact
 from slipstick.queueing.network import Network, network
-from tests.queueing.brute_chain import markov_chain
+from tests.queueing.yardstick import markov_chain
 
 Random = np.random.Generator
 Errors = tuple[list[float], list[float]]

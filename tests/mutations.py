@@ -196,7 +196,10 @@ class _Spot:
         return self.entry.node if isinstance(self.entry.node, Scalar) and not self.entry.node.quoted else None
 
 
-_NAMED_BY_USER = ("sources", "what_if", "vary", "ranges", "slips", "stack", "resources", "parameters")
+_NAMED_BY_USER = (
+    *("sources", "what_if", "vary", "ranges", "slips", "stack", "resources", "parameters"),
+    *("classes", "chains", "stations", "waits", "events", "locks", "barriers"),
+)
 _LISTED = ("medium", "kind", "spacing", "log", "discipline", "lock", "combine")
 _REFERENCES = ("network", "machine", "model", "extends", "sweep", "cases", "columns", "use", "service", "hold", "case")
 _QUANTITY = re.compile(r"[0-9.]+ [A-Za-z/]+")

@@ -7,14 +7,28 @@ from pathlib import Path
 import pytest
 
 from slipstick.errors import SpecError
+from slipstick.model.shared_memory import SharedMemory
 from slipstick.schema.bind import Bound, bind
+from slipstick.schema.front import load
 from slipstick.schema.load import Library
 from slipstick.schema.nodes import Mark, Node, Scalar
 from slipstick.schema.reader import read_value
 from slipstick.schema.scene import stage
 from slipstick.study.check import check_file
 
-__all__ = ["DESIGN", "MACHINE", "NETWORK", "activity", "bound", "line", "refused", "settings", "study", "valid"]
+__all__ = [
+    "DESIGN",
+    "MACHINE",
+    "NETWORK",
+    "activity",
+    "bound",
+    "line",
+    "refused",
+    "settings",
+    "shared_machine",
+    "study",
+    "valid",
+]
 
 MACHINE = """\
 machine: 1
@@ -81,6 +95,13 @@ def refused(folder: Path, text: str, name: str = "x.yaml") -> list[str]:
     with pytest.raises(SpecError) as caught:
         valid(folder, text, name)
     return [str(each).replace(f"{folder}/", "") for each in caught.value.problems]
+
+
+def shared_machine(name: str) -> SharedMemory:
+    """Load a machine of the catalogue that has shared memory."""
+    found = load(f"machine/{name}")
+    assert isinstance(found, SharedMemory)
+    return found
 
 
 def settings(**given: str) -> dict[str, Node]:

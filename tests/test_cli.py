@@ -134,7 +134,7 @@ FLOW = ["--set", "once=10 us", "--set", "longest=3 us"]
 WRONG = [
     (["solve", "nothing"], "--model:1:1: model: there is no model 'nothing'; known: dvsm/message, dvsm/page-fault"),
     (["solve", "dvsm/lock"], "--model:1:1: machine: dvsm/lock runs on a machine; name one of rs6000-43p-atm"),
-    ([*LOCK[:2], "--machine", "rs"], "--machine:1:1: machine: there is no machine 'rs'; known: rs6000-43p-atm"),
+    ([*LOCK[:2], "--machine", "rs"], "--machine:1:1: machine: there is no machine 'rs'; known: bbn-gp1000"),
     ([*LOCK, "--set", "parties"], "--set parties:1:1: write PATH=VALUE, such as parts=3"),
     ([*LOCK, "--set", "=3"], "--set =3:1:1: write PATH=VALUE, such as parts=3"),
     ([*LOCK, "--set", " =3"], "--set :1:1: a value needs a path, such as machine.network.adapter"),
@@ -154,9 +154,21 @@ WRONG = [
     (["check", "none.yaml"], "none.yaml:1:1: there is no such file; check its name"),
     (["check", "."], ".:1:1: this is a directory; name a file in it"),
     (["schema", "machin"], "command line:1:1: there is no kind of spec 'machin'; did you mean 'machine'?"),
-    (["show", "machine/x"], "x:1:1: there is no machine 'x'; known: rs6000-43p-atm, rs6000-43p-fast-ethernet"),
-    (["show", "x"], "command line:1:1: there is no kind 'x'; known: machine, network, workload, activity, study"),
-    (["list", "x"], "command line:1:1: there is no kind 'x'; known: machine, network, workload, activity, study"),
+    (["show", "machine/x"], "x:1:1: there is no machine 'x'; known: bbn-gp1000, bbn-tc2000"),
+    (
+        ["show", "x"],
+        (
+            "command line:1:1: there is no kind 'x'; known: machine, network, workload, activity, queueing-network, study, "
+            "profile"
+        ),
+    ),
+    (
+        ["list", "x"],
+        (
+            "command line:1:1: there is no kind 'x'; known: machine, network, workload, activity, queueing-network, study, "
+            "profile"
+        ),
+    ),
     (["run", "x"], "x:1:1: there is no study 'x'; known: agreement, "),
     (["check"], "command line:1:1: Missing argument 'FILES...'."),
     (["solv"], "command line:1:1: No such command 'solv'."),

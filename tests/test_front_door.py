@@ -40,10 +40,10 @@ def test_a_study_runs_in_one_call() -> None:
     assert results.cases["fault-atm"]["time"] == pytest.approx(2258e-6, abs=2.5e-6)
 
 
-def test_only_machines_and_activities_load() -> None:
+def test_only_machines_and_models_load() -> None:
     with pytest.raises(UnknownNameError) as caught:
-        slipstick.load("network/atm-oc3")
-    assert str(caught.value) == "there is no kind to load 'network'; known: machine, activity"
+        slipstick.load("study/dvsm-what-if")
+    assert str(caught.value) == "there is no kind to load 'study'; known: machine, activity, queueing-network"
 
 
 @pytest.mark.parametrize("name", ["a b", "1x", "", "x" * 300, "a..b"])

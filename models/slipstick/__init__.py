@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         service,
         then,
     )
+    from slipstick.model.network import QueueingNetwork, arrivals, chain, customers, network, queue, route
     from slipstick.model.system import Lock, Meeting, Model, Station, arriving, closed, grouped, phases
     from slipstick.program import PROGRAMS
     from slipstick.schema.dump import dump
@@ -54,22 +55,29 @@ __all__ = [
     "Meeting",
     "Model",
     "Parameter",
+    "QueueingNetwork",
     "Station",
     "Trial",
+    "arrivals",
     "arriving",
     "barrier",
+    "chain",
     "choose",
     "closed",
+    "customers",
     "delay",
     "dump",
     "fork",
     "grouped",
     "hold",
     "load",
+    "network",
     "parallel",
     "phases",
     "pipeline",
+    "queue",
     "repeat",
+    "route",
     "run",
     "serial",
     "service",
@@ -92,9 +100,11 @@ _ACTIVITY = (
     "then",
 )
 _SYSTEM = ("Lock", "Meeting", "Model", "Station", "arriving", "closed", "grouped", "phases")
+_NETWORK = ("QueueingNetwork", "arrivals", "chain", "customers", "network", "queue", "route")
 _HOME = {
     **dict.fromkeys(_ACTIVITY, "slipstick.model.activity"),
     **dict.fromkeys(_SYSTEM, "slipstick.model.system"),
+    **dict.fromkeys(_NETWORK, "slipstick.model.network"),
     "Answer": "slipstick.answer",
     "PROGRAMS": "slipstick.program",
     "Parameter": "slipstick.expression.nodes",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
-__all__ = ["Answer", "Limit", "Takeover", "Value"]
+__all__ = ["Answer", "Later", "Limit", "Takeover", "Value"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +17,34 @@ class Value:
     unit: str
     low: float | None = None
     high: float | None = None
+
+
+class Later(Mapping[str, Mapping[str, float]]):
+    """Numbers by value and path that are computed when somebody first looks at them, as derivatives are.
+
+    Parameters
+    ----------
+    make : computes them
+
+    >>> Later(lambda: {"time": {"work": 0.9}})["time"]
+    {'work': 0.9}
+    """
+
+    def __init__(self, make: Callable[[], Mapping[str, Mapping[str, float]]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _made(self) -> Mapping[str, Mapping[str, float]]:
+        return self._make()
+
+    def __getitem__(self, name: str) -> Mapping[str, float]:
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._made)
+
+    def __len__(self) -> int:
+        return len(self._made)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +88,7 @@ class Answer:
     steps : the same seconds by step
     once : time of one execution of each step [s]
     useful : components that count as useful
-    share : by value and path, the fraction that one percent less buys; adds up to 1 for a time
+    share : by value and path, the part of one percent that one percent less buys; adds up to 1 for a time or a rate
     gradient : by value and path, the derivative in base units
     exact : equal to the model's expectation to rounding
     failed : why there is no answer, or None

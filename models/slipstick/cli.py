@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from slipstick.cli_measured import fit, measured
+from slipstick.console import DONE, NO_ANSWER, json_option, plain_problems, print_json
 from slipstick.errors import NoAnswerError, Problem, SlipstickError, SpecError
 
 if TYPE_CHECKING:
@@ -22,10 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-DONE, NO_ANSWER, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
+WRONG_INPUT, INTERRUPTED = 2, 130
 HERE = "command line"
 
-_json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 _set_option = click.option(
     "--set", "changes", multiple=True, metavar="PATH=VALUE", help="Set a value by its path; may be given several times."
 )
@@ -45,6 +46,8 @@ def cli() -> None:
       slipstick solve dvsm/diff-request --machine rs6000-43p-fast-ethernet --set parts=3 --set 'reply=4120 B'
       slipstick solve my-activity.yaml --set population.processors=16 --json
       slipstick explain dvsm/lock
+      slipstick measured timings.csv
+      slipstick fit timings.csv --at 64,128
     """
 
 
@@ -54,7 +57,7 @@ def cli() -> None:
 @click.option("--jobs", type=click.IntRange(1, 256), default=1, help="Groups of points to solve side by side. [1]")
 @click.option("--resume", is_flag=True, help="Leave a folder alone that already holds these results.")
 @_set_option
-@_json_option
+@json_option
 def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence[str], as_json: bool) -> int:
     """Run STUDY, a name in the catalogue or a file, and write its report.
 
@@ -81,11 +84,11 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
     if as_json:
         answers = [*results.cases.values(), *(answer for sweep in results.sweeps for answer in sweep.answers)]
         few = prepared.points <= MOST_ANSWERS
-        _print_json(
+        print_json(
             {"answers": list(map(answer_document, answers))} if few else {"results": str(folder / "results.csv")}
         )
     else:
-        _print_cases(results.cases)
+        _print_cases(results.cases, prepared.spec.answer)
         if results.comparisons:
             click.echo(f"\n{summary(results.comparisons)}")
         click.echo(f"\nThe report is in {folder / 'report.md'}, the numbers in {folder / 'results.csv'}.")
@@ -98,7 +101,12 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
 @_workload_option
 @_set_option
 @click.option(
-    "--with", "methods", metavar="METHOD,...", help="closed-form, simulation, bounds; several are put side by side."
+    "--with",
+    "methods",
+    metavar="METHOD,...",
+    default="",
+    help="closed-form, mean-value, simulation, bounds; of a queueing network exact-mva, convolution, schweitzer, "
+    "linearizer, markov-chain, simulation, bounds; several are put side by side. [the best that applies]",
 )
 @click.option("--seed", type=click.IntRange(0), help="Key of the random streams of a simulation. [0]")
 @click.option("--precision", metavar="PART", help="Half-width of a simulation's interval, such as 1%. [2%]")
@@ -107,7 +115,7 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write who did what when: .json for trace viewers, .png or .svg to look at.",
 )
-@_json_option
+@json_option
 def solve(
     model: str,
     machine: str | None,
@@ -119,12 +127,13 @@ def solve(
     timeline: Path | None,
     as_json: bool,
 ) -> int:
-    """Answer for MODEL: a program, an activity, a law, or the file of an activity.
+    """Answer for MODEL: a program, an activity, a queueing network, a law, or a file.
 
     \b
     Examples:
       slipstick solve dvsm/page-fault --machine rs6000-43p-atm
       slipstick solve lock-and-bus --set population.processors=32 --with closed-form,simulation,bounds
+      slipstick solve central-server --set classes.jobs.population=40 --with exact-mva,bounds
       slipstick solve law/flow-line --set items=3 --set 'once=10 us' --set 'longest=3 us'
     """
     from slipstick.report.answer_text import answers_text
@@ -142,7 +151,7 @@ def solve(
         write_timeline(timeline_of(bound), timeline, bound.name)
     failed = [answer.failed for answer in answers if answer.failed]
     if as_json:
-        _print_json({"answers": list(map(answer_document, answers))})
+        print_json({"answers": list(map(answer_document, answers))})
     elif failed:
         raise NoAnswerError(failed[0])
     else:
@@ -171,20 +180,23 @@ def explain(model: str, machine: str | None, workload: str | None, changes: Sequ
     from slipstick.study.explain import explained
 
     if model in PROGRAMS and machine is None:
-        from slipstick.schema.catalogue import names
+        from slipstick.schema.scene import machines_for
 
-        machine = names("machine")[0]
+        machine = machines_for(PROGRAMS[model])[0]
         click.echo(f"with the numbers of {machine}; choose another with --machine", err=True)
     found = explained({**_references(model, machine, workload), **_nodes(changes)})
     words = explain_latex if latex else explain_text
-    click.echo(words(found.name, found.title, found.source, found.subject, found.entries, found.structure), nl=False)
+    solved = tuple(each.latex if latex else each.text for each in found.solved)
+    text = words(found.name, found.title, found.source, found.subject, found.entries, found.structure, solved)
+    click.echo(text, nl=False)
     return DONE
 
 
 @cli.command("list")
 @click.argument("kind", required=False)
 def list_(kind: str | None) -> int:
-    """List the catalogue, or one KIND of it: machine, network, workload, activity, study, program, law."""
+    """List the catalogue, or one KIND of it: machine, network, workload, activity,
+    queueing-network, study, profile, program, law."""
     from slipstick.report.catalogue import catalogue_text
     from slipstick.study.catalogue import listed
 
@@ -211,7 +223,7 @@ def show(name: str) -> int:
 
 @cli.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@_json_option
+@json_option
 def check(files: Sequence[Path], as_json: bool) -> int:
     """Check spec FILES and everything they name, without solving anything."""
     from slipstick.study.check import check_file
@@ -228,18 +240,23 @@ def check(files: Sequence[Path], as_json: bool) -> int:
     if problems:
         raise SpecError(problems)
     if as_json:
-        _print_json({"answers": []})
+        print_json({"answers": []})
     return DONE
 
 
 @cli.command()
 @click.argument("kind")
 def schema(kind: str) -> int:
-    """Print the JSON Schema of a KIND of spec, for editors: machine, network, workload, activity, study."""
+    """Print the JSON Schema of a KIND of spec, for editors: machine, network, workload, activity,
+    queueing-network, study, profile."""
     from slipstick.schema.editor import editor_schema
 
     click.echo(json.dumps(editor_schema(kind), indent=2))
     return DONE
+
+
+cli.add_command(measured)
+cli.add_command(fit)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -334,26 +351,20 @@ def _command(study: str, changes: Sequence[str]) -> str:
 
 def _refused(problems: Sequence[Problem], arguments: Sequence[str], error: Exception) -> int:
     if "--json" in arguments:
-        keys = ("file", "line", "column", "path", "message")
-        click.echo(json.dumps({"problems": [{key: getattr(each, key) for key in keys} for each in problems]}))
+        click.echo(json.dumps({"problems": plain_problems(problems)}))
     else:
         click.echo(f"error: {error.format_message() if isinstance(error, click.ClickException) else error}", err=True)
     return WRONG_INPUT
 
 
-def _print_json(document: dict[str, Any]) -> None:
-    from slipstick import __version__
-
-    click.echo(json.dumps({"slipstick": __version__, **document, "problems": []}, allow_nan=False))
-
-
-def _print_cases(cases: Mapping[str, Answer]) -> None:
+def _print_cases(cases: Mapping[str, Answer], wanted: Sequence[str]) -> None:
     from slipstick.report.words import plain_table, quantity
 
     rows = []
     for name, answer in cases.items():
-        first = next(iter(answer.values.values()), None)
-        rows.append([name, answer.model, quantity(first.value, first.unit) if first else f"failed: {answer.failed}"])
+        first = next((each for each in (*wanted, *answer.values) if answer.find(each) is not None), "")
+        shown = quantity(answer.find(first), answer.unit(first)) if first else f"failed: {answer.failed}"
+        rows.append([name, answer.model, shown])
     click.echo(plain_table(["case", "model", "answer"], rows))
 
 

@@ -8,6 +8,7 @@
     |   |-- UnitError         a quantity that cannot be read or turned into another unit
     |   |-- FormulaError      text that is not arithmetic on known names
     |   |-- ModelError        a model, law or expression that cannot be built
+    |   |   `-- FaultyError   faults of a model, all at once, each with its place in it
     |   |-- UnknownNameError  a name that is not there, with the nearest that are
     |   `-- MissingExtraError an optional library is not installed
     `-- NoAnswerError         the model has no answer; the command line ends with status 1
@@ -23,6 +24,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 __all__ = [
+    "Fault",
+    "FaultyError",
     "FormulaError",
     "InputError",
     "MissingExtraError",
@@ -59,6 +62,25 @@ class Problem:
         return f"{place}: {self.path}: {self.message}" if self.path else f"{place}: {self.message}"
 
 
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that is wrong with a model.
+
+    Parameters
+    ----------
+    path : where, as keys and numbers
+    message : what, and the way out
+    key : it is the key at the end of the path that is wrong, not its value
+    """
+
+    path: tuple[str | int, ...]
+    message: str
+    key: bool = False
+
+    def __str__(self) -> str:
+        return f"{'.'.join(map(str, self.path))}: {self.message}"
+
+
 class SlipstickError(Exception):
     """Root of every error that slipstick raises on purpose."""
 
@@ -93,6 +115,14 @@ class FormulaError(InputError):
 
 class ModelError(InputError):
     """A model, law or expression cannot be built or evaluated as asked."""
+
+
+class FaultyError(ModelError):
+    """A model has faults."""
+
+    def __init__(self, faults: Iterable[Fault]) -> None:
+        self.faults: tuple[Fault, ...] = tuple(faults)
+        super().__init__("; ".join(map(str, self.faults)))
 
 
 class UnknownNameError(InputError):

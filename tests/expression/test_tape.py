@@ -67,7 +67,7 @@ def test_buffers_never_alias_and_sweep_bits_are_point_bits(expr: Expr, seed: int
         ]
 
 
-@pytest.mark.parametrize("points", [1, 7, CHUNK - 1, CHUNK, CHUNK + 1])
+@pytest.mark.parametrize("points", [1, 7, CHUNK - 1, CHUNK, CHUNK + 1, 8 * CHUNK, 8 * CHUNK + 1])
 def test_chunk_boundaries_do_not_change_a_bit(points: int) -> None:
     x, y, fixed = Parameter("x"), Parameter("y"), Parameter("fixed", value=3.0)
     inner = sqrt(x) * log2(y + 1) + ceil_log(y * 100, 36) + fixed**3

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import math
 from pathlib import Path
 
 import pytest
@@ -18,7 +20,7 @@ STUDIES = sorted(path.stem for path in (ROOT / "specs" / "studies").glob("*.yaml
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
 def test_a_shipped_spec_is_valid(path: Path) -> None:
-    assert check_file(path) == {"activities": "activity", "studies": "study"}.get(
+    assert check_file(path) == {"activities": "activity", "queueing": "queueing-network", "studies": "study"}.get(
         path.parent.name, path.parent.name.removesuffix("s")
     )
 
@@ -30,8 +32,19 @@ def test_a_report_is_current(study: str, tmp_path: Path) -> None:
     kept = ROOT / "reports" / study
     assert sorted(path.name for path in written) == sorted(path.name for path in kept.iterdir())
     assert (tmp_path / study / "report.md").read_text() == (kept / "report.md").read_text()
-    assert (tmp_path / study / "results.csv").read_bytes() == (kept / "results.csv").read_bytes()
+    assert _alike(_cells(tmp_path / study), _cells(kept))
     assert _inputs(tmp_path / study) == _inputs(kept)
+
+
+def _cells(folder: Path) -> list[list[str]]:
+    with (folder / "results.csv").open(newline="") as file:
+        return list(csv.reader(file))
+
+
+def _alike(made: list[list[str]], kept: list[list[str]]) -> bool:
+    """Compare tables; the last digits of logarithms and powers differ from processor to processor."""
+    pairs = [pair for rows in zip(made, kept, strict=True) for pair in zip(*rows, strict=True)]
+    return all(one == other or math.isclose(float(one), float(other), rel_tol=1e-11) for one, other in pairs)
 
 
 def _inputs(folder: Path) -> dict[str, object]:

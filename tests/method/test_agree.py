@@ -99,3 +99,51 @@ def test_a_busy_bus_is_seen_by_the_simulation_only() -> None:
     said = agreement("bus", answers)
     assert said.verdicts[0].endswith("% below simulation, for it leaves out waiting for bus")
     assert said.findings == ()
+
+
+def of_network(method: str, values: dict[str, Value], **more: object) -> Answer:
+    return Answer("n", method, values, **more)  # type: ignore[arg-type]
+
+
+def test_bounds_of_several_kinds_are_one_with_the_tightest_ends() -> None:
+    kinds = [
+        of_network("bounds/asymptotic", {"throughput[a]": Value(None, "1/s", 1.0, 3.0)}),
+        of_network("exact-mva", {"throughput[a]": Value(2.4, "1/s")}, exact=True),
+        of_network("bounds/geometric", {"throughput[a]": Value(None, "1/s", 2.0, 4.0)}),
+        of_network("bounds/proportional", {}, failed="not in product form"),
+    ]
+    found = agreement("n", kinds)
+    assert found.methods == ("bounds", "exact-mva")
+    assert found.rows[0].values == (Value(None, "1/s", 2.0, 3.0), Value(2.4, "1/s"))
+    assert found.verdicts == ("exact-mva lies within the bounds",)
+    assert found.failed == {}
+    none = agreement("n", [kinds[3], kinds[1]])
+    assert (none.methods, none.failed) == (("bounds", "exact-mva"), {"bounds": "not in product form"})
+
+
+def test_of_several_response_times_the_farthest_is_told() -> None:
+    def pair(a: float, b: float, width: float = 0.0) -> dict[str, Value]:
+        times = {"response_time[a]": a, "response_time[b]": b}
+        ends = {name: Value(each, "s", each - width, each + width) for name, each in times.items()}
+        return {"throughput[a]": Value(9.0, "1/s"), **(ends if width else {n: Value(t, "s") for n, t in times.items()})}
+
+    simulated = of_network("simulation", pair(1.0, 2.0, 0.1), converged=True)
+    near = of_network("exact-mva", pair(1.01, 2.05), exact=True)
+    wrong = of_network("exact-mva", pair(1.0, 3.0), exact=True)
+    same = of_network("linearizer", pair(1.0, 2.0))
+    assert agreement("n", [near, simulated]).verdicts == (
+        "response_time[b] differs most: exact-mva is exact and within the interval of simulation (2.5 % above its mean)",
+    )
+    assert agreement("n", [wrong, simulated]).findings == (
+        "response_time[b] differs most: exact-mva claims to be exact, but is 50 % above simulation, outside its interval",
+    )
+    assert agreement("n", [same, simulated]).verdicts == ("linearizer and simulation agree exactly",)
+    bounds = of_network("bounds/asymptotic", {"response_time[a]": Value(None, "s", 0.5)})
+    assert agreement("n", [bounds, simulated]).verdicts == ("simulation lies within the bounds",)
+    far = of_network("bounds/asymptotic", {"response_time[a]": Value(None, "s", 0.5, 0.8)})
+    assert agreement("n", [far, simulated]).findings == ("simulation lies above the upper of the bounds",)
+
+
+def test_answers_about_different_things_are_not_compared() -> None:
+    time, rate = by("closed-form", 1.0), of_network("markov-chain", {"throughput[a]": Value(1.0, "1/s")}, exact=True)
+    assert agreement("n", [time, rate]).verdicts == ("closed-form gives nothing that markov-chain gives",)

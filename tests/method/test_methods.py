@@ -6,22 +6,21 @@ import pytest
 
 from slipstick import LAWS, closed, delay, service, solve
 from slipstick.errors import ModelError, UnknownNameError
-from slipstick.method.methods import answered
-from slipstick.method.names import METHODS
+from slipstick.method.methods import answered, form_of, methods_for
 
 BUS = closed(delay(9.0, name="think") >> service("bus", 1.0, scv=1.0), processors=20)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [each.name for each in methods_for("activity")])
 def test_every_method_answers_for_a_model_and_says_its_name(method: str) -> None:
-    answer = answered(BUS, {}, method)
+    (answer,) = answered(BUS, {}, method)
     assert (answer.model, answer.method) == ("model", method)
     assert answer.values["time"].unit == "s"
     assert answer.notes
 
 
 def test_the_closed_form_is_the_default() -> None:
-    assert answered(BUS, {}).values == solve(BUS).values
+    assert answered(BUS, {})[0].values == solve(BUS).values
 
 
 def test_a_method_that_is_not_there_is_refused() -> None:
@@ -31,6 +30,12 @@ def test_a_method_that_is_not_there_is_refused() -> None:
 
 
 def test_a_law_has_a_closed_form_only() -> None:
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(UnknownNameError) as caught:
         answered(LAWS["flow-line"], {}, "bounds")
-    assert str(caught.value) == "law flow-line is a closed form; the method bounds answers for models"
+    assert str(caught.value) == "there is no method 'bounds'; known: closed-form"
+
+
+def test_what_answers_at_one_point_only_is_no_sweep() -> None:
+    with pytest.raises(ModelError) as caught:
+        form_of(BUS, {}, "bounds")
+    assert str(caught.value) == "the method bounds answers at one point, not for a sweep"

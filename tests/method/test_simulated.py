@@ -8,7 +8,7 @@ import pytest
 from slipstick import Trial, closed, delay, hold, service
 from slipstick.errors import ModelError
 from slipstick.method import simulation
-from slipstick.method.forms import form_of
+from slipstick.method.methods import form_of
 from slipstick.sim.effort import Effort
 
 MODEL = closed(delay(9.0, name="work", scv=1.0) >> hold("door", service("bus", 1.0, scv=1.0)), processors=4)
@@ -41,6 +41,4 @@ def test_a_point_that_cannot_be_simulated_says_why_and_the_others_stay() -> None
 def test_bounds_are_for_one_point() -> None:
     with pytest.raises(ModelError) as caught:
         form_of(MODEL, {}, "bounds")
-    assert str(caught.value) == (
-        "the method bounds answers for one point, not for a sweep; use closed-form or simulation"
-    )
+    assert str(caught.value) == ("the method bounds answers at one point, not for a sweep")

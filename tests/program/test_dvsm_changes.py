@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from slipstick.expression.dimension import BYTES
 from slipstick.expression.nodes import Parameter
-from slipstick.method.closed_form import ClosedForm, solve
+from slipstick.method.closed_form import ClosedForm
+from slipstick.method.methods import solve
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model
 from slipstick.program import PROGRAMS
@@ -282,6 +283,8 @@ def test_defaults_are_those_of_the_paper() -> None:
 def test_every_program_builds_with_its_defaults_and_describes_its_inputs() -> None:
     for name, program in PROGRAMS.items():
         assert program.name == name
+        if program.machine is not Machine:
+            continue
         answer = solve(program.on(machine("fast-ethernet")))
         assert answer["time"] is not None
         assert answer["time"] > 0

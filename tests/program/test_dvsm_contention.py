@@ -10,7 +10,8 @@ import pytest
 from slipstick.errors import ModelError
 from slipstick.expression.dimension import COUNT
 from slipstick.expression.nodes import Parameter
-from slipstick.method import closed_form, simulation
+from slipstick.method import simulation
+from slipstick.method.methods import solve
 from slipstick.program import PROGRAMS
 from tests.contention import ALONE, CELLS, EXCHANGES, column, fault_time, inputs, phase_model, simulated
 from tests.paper import NETWORKS, PAPER, US, diff_request, machine, page_fault
@@ -45,7 +46,7 @@ def share(table: int, network: str, phase: str) -> float:
 def without_measured_delay(table: int, network: str, phase: str) -> float:
     """Give the paper's closed form with the delay of Table 3 in place of the measured one [us]."""
     given = {"remote_delay": inputs(table, network, phase)["dispatch"]}
-    time = closed_form.solve(diff_request(table, network, phase), given)["time"]
+    time = solve(diff_request(table, network, phase), given)["time"]
     assert time is not None
     return time / US
 
@@ -114,8 +115,8 @@ def test_one_asker_of_one_other_is_the_page_fault_of_table_3(network: str) -> No
         remote_compute=printed["remote_compute"] * US,
         dispatch=inputs(4, network, "I")["dispatch"],
     )
-    expected = closed_form.solve(page_fault(network))["time"]
-    assert closed_form.solve(model)["time"] == pytest.approx(expected, rel=1e-12)
+    expected = solve(page_fault(network))["time"]
+    assert solve(model)["time"] == pytest.approx(expected, rel=1e-12)
     assert simulation.solve(model)["time"] == pytest.approx(expected, rel=1e-9)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from slipstick.errors import ModelError
-from slipstick.method import closed_form
+from slipstick.method.methods import solve
 from slipstick.program.dvsm.protocol import Requests, diff_phase, lock_phase
 from tests.contention import ALONE, CELLS, DISPATCH, EXCHANGES, column, fault_time, inputs, simulated
 from tests.paper import NETWORKS, PAPER, US, lock, machine
@@ -105,7 +105,7 @@ def test_a_seed_is_a_run() -> None:
 @pytest.mark.parametrize("parties", [2, 3])
 def test_a_lock_that_nobody_else_wants_is_the_closed_form(network: str, parties: int) -> None:
     model = lock(network, parties)
-    expected = closed_form.solve(model, {"remote_delay": DISPATCH[network] * US})["time"]
+    expected = solve(model, {"remote_delay": DISPATCH[network] * US})["time"]
     run = locks(network, parties)
     assert run.time == pytest.approx(expected, rel=1e-12)
     assert run.sent == run.received == parties

@@ -15,8 +15,8 @@ from slipstick.queueing.checks import checked
 from slipstick.queueing.core import substitute
 from slipstick.queueing.exact import exact
 from slipstick.queueing.network import Network, network
-from tests.queueing.brute_chain import markov_chain
 from tests.queueing.test_exact import networks
+from tests.queueing.yardstick import markov_chain
 
 METHODS = [schweitzer, linearizer]
 ITERATED = 1e-8

@@ -147,6 +147,37 @@ def test_relative_lines_begin_at_one_and_have_no_unit() -> None:
     assert _drawn(axes.get_lines()[0])[1] == pytest.approx([1.0, math.nan, 1.16 / 1.04], nan_ok=True)
 
 
+def test_lines_against_an_axis_are_what_its_first_value_gives_divided_by_each() -> None:
+    sizes, parts = Axis(ADAPTER, "s", (1.0, 2.0)), Axis(LONG, "1", (0.0, 1.0, 3.0))
+    made = sweep("grid", [sizes, parts], lambda _, size, part: size * (1 + part))
+    across = {"sweep": "grid", "x": ADAPTER, "series": LONG, "against": LONG}
+    lines = lines_of(made, LINES.model_copy(update=across))
+    assert [(line.label, line.unit, line.y.tolist()) for line in lines] == [
+        ("1", "", [0.5, 0.5]),
+        ("3", "", [0.25, 0.25]),
+    ]
+    along = lines_of(made, LINES.model_copy(update={**across, "x": LONG, "series": ADAPTER}))
+    assert [line.y.tolist() for line in along] == [[1.0, 0.5, 0.25]] * 2
+    axes = draw(with_sweeps(made), LINES.model_copy(update=across)).axes[0]
+    assert axes.get_ylabel().startswith("time at first ")
+
+
+def test_lines_are_compared_in_one_way_only() -> None:
+    with pytest.raises(ValueError, match="draw relative to the first point of a line, or against an axis; not both"):
+        type(LINES).model_validate(
+            {
+                "kind": "lines",
+                "name": "a",
+                "title": "b",
+                "sweep": "c",
+                "x": "d",
+                "y": ["time"],
+                "relative": True,
+                "against": "e",
+            }
+        )
+
+
 def test_values_of_different_units_have_panels_of_their_own() -> None:
     made = replace(SMALL, columns={**SMALL.columns, "speedup": np.ones(3)}, units={"time": "s", "speedup": "1"})
     figure = draw(with_sweeps(made), LINES.model_copy(update={"y": ["time", "speedup"]}))

@@ -43,3 +43,28 @@ def test_on_a_page_findings_come_first() -> None:
     assert page.index("- many: closed-form claims to be exact") < page.index("### many")
     assert "- simulation lies within the bounds" in page
     assert agreement_section([]) == ""
+
+
+def wide(methods: int, rows: int = 1) -> Agreement:
+    names = tuple(f"method-number-{index}" for index in range(methods))
+    values = tuple(Value(index + 0.123456, "s", index, index + 0.25) for index in range(methods))
+    return Agreement(
+        "many", names, tuple(SideBySide(f"queue_length[jobs,{row}]", "s", values) for row in range(rows)), ()
+    )
+
+
+def test_what_is_wider_than_a_terminal_is_folded_and_no_name_is_broken() -> None:
+    text = agreement_text(wide(9))
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= 100
+    heads = [line.split() for line in lines if line.startswith("value")]
+    assert [name for head in heads for name in head[1:]] == [f"method-number-{index}" for index in range(9)]
+    assert len(heads) > 1
+    assert sum(line.startswith("queue_length[jobs,0] ") for line in lines) == len(heads)
+    assert sum(line.startswith("value") for line in agreement_text(wide(2)).splitlines()) == 1
+
+
+def test_values_that_are_not_shown_are_counted() -> None:
+    assert "and 6 more values" in agreement_text(wide(2, rows=30))
+    assert agreement_section([wide(2, rows=25)]).endswith("and 1 more value")
+    assert "more value" not in agreement_text(wide(2, rows=24))

@@ -8,7 +8,7 @@ import pytest
 
 from slipstick.expression.dimension import COUNT, RATE, TIME
 from slipstick.expression.nodes import Expr, Number, Parameter
-from slipstick.method.closed_form import solve
+from slipstick.method.methods import solve
 from slipstick.model.activity import (
     Activity,
     barrier,

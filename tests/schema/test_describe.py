@@ -8,7 +8,8 @@ import pytest
 
 from slipstick.errors import UnknownNameError
 from slipstick.model.machine import Machine
-from slipstick.schema.bind import bind, machine_of
+from slipstick.schema.bind import bind
+from slipstick.schema.bind_machine import machine_of
 from slipstick.schema.describe import entries
 from slipstick.schema.front import load
 from slipstick.schema.load import Library

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from slipstick.errors import SpecError
-from slipstick.method.closed_form import solve
+from slipstick.method.methods import solve
 from slipstick.model.system import Model
 from slipstick.schema.bind import Bound, bind
 from slipstick.schema.load import Library
@@ -102,7 +102,9 @@ REFUSED = [
     ),
     (
         {"machine": "rs6000-43p-atm"},
-        [f"--set machine:1:1: model: name a model, one of {', '.join(model_names())}, or an activity's file"],
+        [
+            f"--set machine:1:1: model: name a model, one of {', '.join(model_names())}, or the file of an activity or a queueing network"
+        ],
     ),
     (
         {"model": "dvsm/lock", "machine": "rs6000-43p-atn"},

@@ -32,7 +32,8 @@ MACHINES = [
         [
             (
                 "1:1: machin: begin with what it is, one of 'machine: 1', 'network: 1', 'workload: 1', 'activity: 1', "
-                "'study: 1'; did you mean 'machine'?"
+                "'queueing-network: 1', "
+                "'study: 1', 'profile: 1'; did you mean 'machine'?"
             )
         ],
     ),
@@ -196,14 +197,14 @@ ACTIVITIES = [
         activity("{delay: 1 s}", head="population: {processors: 1}\nresources: {bus: {serves: 2}, door: {lock: lifo}}"),
         [
             "3:19: resources.bus.serves: unknown key; did you mean 'servers'?",
-            "3:44: resources.door.lock: write 'fifo'; got 'lifo'; did you mean 'fifo'?",
+            "3:44: resources.door.lock: write 'fifo', 'tas', 'ttas', 'ticket', 'array' or 'mcs'; got 'lifo'; did you mean 'fifo'?",
         ],
     ),
     (
         activity("{delay: 1 s}", head="population: {processors: 1}\nresources: {meet: {barrier: centrl, cost: 5}}"),
         [
             (
-                "3:29: resources.meet.barrier: write 'central', 'tree', 'dissemination' or 'manager'; got 'centrl'; did you mean "
+                "3:29: resources.meet.barrier: write 'central', 'tree', 'tournament', 'dissemination' or 'manager'; got 'centrl'; did you mean "
                 "'central'?"
             ),
             f"3:43: resources.meet.cost: {FIVE_US}; got 5",

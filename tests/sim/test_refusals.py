@@ -30,6 +30,19 @@ def two_quantities() -> None:
     builder.delay(constant(2.0), "work")
 
 
+def two_gates() -> None:
+    builder = Builder()
+    builder.admit("jobs")
+    builder.admit("jobs")
+
+
+def nowhere() -> None:
+    builder = Builder()
+    builder.mark("cpu")
+    builder.go([(1.0, "cpx")], "next")
+    builder.plan()
+
+
 def at_once() -> None:
     builder = Builder()
     builder.delay(constant(1.0))
@@ -118,6 +131,18 @@ REFUSED: list[tuple[Callable[[], object], type[SlipstickError], str]] = [
         ModelError,
         "station bus: no kernel knows the discipline 'fifo'; known: fcfs, ps, lcfs-pr, priority, priority-pr",
     ),
+    (
+        lambda: StationPlan("bus", 1, "priority", (1.0, 2.0)),
+        ModelError,
+        "station bus: rates are simulated of one server that is fcfs or ps, got 1 that are priority",
+    ),
+    (
+        lambda: StationPlan("bus", rates=(1.0, 0.0)),
+        ModelError,
+        "station bus: a simulation needs every rate to be above 0, got 0",
+    ),
+    (two_gates, ModelError, "two gates are called jobs"),
+    (nowhere, UnknownNameError, "there is no mark 'cpx'; did you mean 'cpu'?"),
     (
         lambda: Plan((), (Members("a", "once", (0,)), Members("b", "closed", (0,)))),
         ModelError,

@@ -53,7 +53,10 @@ def test_whatever_is_listed_can_be_shown(each: object) -> None:
         (
             "x",
             UnknownNameError,
-            "there is no kind 'x'; known: machine, network, workload, activity, study, program, law",
+            (
+                "there is no kind 'x'; known: machine, network, workload, activity, queueing-network, study, profile, program, "
+                "law"
+            ),
         ),
         ("machin/x", UnknownNameError, "there is no kind 'machin'; did you mean 'machine'?"),
         ("law/x", UnknownNameError, "there is no law 'x'; known: "),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slipstick.errors import ModelError
-from slipstick.expression.nodes import Expr, Like, as_expr
+from slipstick.expression.nodes import Expr, Like, as_expr, floor
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 
     from slipstick.expression.kernels import Array
 
-__all__ = ["RELATIONS", "Comparison", "compare"]
+__all__ = ["RELATIONS", "Comparison", "compare", "whole"]
 
 RELATIONS = {"<=": "less_equal", ">=": "greater_equal", "<": "less", ">": "greater", "==": "equal", "!=": "not_equal"}
 """Relations, and what NumPy calls them."""
+
+_WORST = {"<=": "maximum", "<": "maximum", ">=": "minimum", ">": "minimum"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +40,29 @@ class Comparison:
 
     def holds(self, values: Mapping[str, Array | float]) -> NDArray[np.bool_]:
         """Say at which points the condition holds; names it does not use are passed over [points]."""
-        import numpy as np
 
         from slipstick.expression.tape import Tape
 
         tape = Tape([self.left, self.right])
         left, right = tape.run({name: value for name, value in values.items() if name in tape.parameters})
-        # NaN fails every condition, also the one of being different.
+        return self.between(left, right)
+
+    def everywhere(self, left: Array, right: Array) -> bool:
+        """Say whether the condition holds at all points, given the values of the two sides [points]."""
+        if len(right) == 1 and self.relation in _WORST:
+            import numpy as np
+
+            # The worst point decides; finding it writes nothing. NaN is worse than any number.
+            left = getattr(np, _WORST[self.relation]).reduce(left, keepdims=True)
+        return bool(self.between(left, right).all())
+
+    def between(self, left: Array, right: Array) -> NDArray[np.bool_]:
+        """Say at which points the condition holds, given the values of the two sides [points]."""
+        import numpy as np
+
         held: NDArray[np.bool_] = getattr(np, RELATIONS[self.relation])(left, right)
-        return held & ~(np.isnan(left) | np.isnan(right))
+        # NaN fails every condition, also the one of being different.
+        return held & ~(np.isnan(left) | np.isnan(right)) if self.relation == "!=" else held
 
 
 def compare(left: Like, relation: str, right: Like) -> Comparison:
@@ -57,3 +73,13 @@ def compare(left: Like, relation: str, right: Like) -> Comparison:
     # A difference of the two sides exists only if they are of one dimension.
     _ = a - b
     return Comparison(a, relation, b)
+
+
+def whole(count: Like) -> Comparison:
+    """Insist on a whole number; raises ModelError unless it is a plain one.
+
+    >>> from slipstick.expression.nodes import Parameter
+    >>> str(whole(Parameter("servers")))
+    'servers == floor(servers)'
+    """
+    return compare(count, "==", floor(count))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.expression.levels import check_radix
+from slipstick.expression.special_kernels import SPECIAL_ADJOINT, SPECIAL_KERNELS
 
 __all__ = ["ADJOINT", "KERNELS", "Array"]
 
@@ -40,23 +42,41 @@ def _select(args: Sequence[Array], out: Array) -> None:
 
 
 def _ceil_log(args: Sequence[Array], out: Array) -> None:
-    counts, radices = np.broadcast_arrays(*args)
-    result = np.empty(counts.shape)
+    counts, radices = args
+    if len(radices) == 1:
+        _levels(counts, float(radices[0]), out)
+        return
+    counts = np.broadcast_to(counts, out.shape)
     for radix in np.unique(radices):
         chosen = radices == radix
-        result[chosen] = np.searchsorted(_reaches(float(radix)), counts[chosen], side="left")
-    out[...] = np.where(counts < np.inf, result, counts)
+        found = np.empty(int(np.count_nonzero(chosen)))
+        _levels(counts[chosen], float(radix), found)
+        out[chosen] = found
 
 
+def _levels(counts: Array, radix: float, out: Array) -> None:
+    """Guess by logarithms, which may be one off, and put it right by comparing."""
+    reaches = _reaches(radix)
+    np.log(np.maximum(counts, 1.0), out=out)
+    out *= 1.0 / np.log(radix)
+    np.ceil(out, out=out)
+    guess = np.minimum(np.nan_to_num(out, copy=False), len(reaches) - 2.0).astype(np.intp)
+    guess += reaches[guess] < counts
+    guess -= (guess > 0) & (reaches[guess - 1] >= counts)
+    np.copyto(out, guess)
+    np.copyto(out, counts, where=~(counts < np.inf))
+
+
+@lru_cache(maxsize=64)
 def _reaches(radix: float) -> Array:
-    """List the largest doubles not above radix^k, k = 0, 1, ...: comparing with them is exact."""
+    """List the largest doubles not above radix^k, k = 0, 1, ..., and infinity: comparing with them is exact."""
     check_radix(radix)
     reaches, power = [], 1
     while power <= _LARGEST:
         nearest = float(power)
         reaches.append(nearest if int(nearest) <= power else float(np.nextafter(nearest, 0.0)))
         power *= int(radix)
-    return np.array(reaches)
+    return np.array([*reaches, np.inf])
 
 
 def _power(args: Sequence[Array], out: Array) -> None:
@@ -86,6 +106,7 @@ KERNELS: dict[str, Kernel] = {
     "ceil_log": _ceil_log,
     "power": _power,
     "select": _select,
+    **SPECIAL_KERNELS,
 }
 """Each writes its result into `out`, which may not be one of several operands it still has to read."""
 
@@ -126,6 +147,7 @@ ADJOINT: dict[str, Adjoint] = {
     "ceil_log": lambda args, value, bar: [None, None],
     "power": _power_adjoint,
     "select": _select_adjoint,
+    **SPECIAL_ADJOINT,
 }
 """From operands, value and the derivative of the result, the derivative by each operand.
 

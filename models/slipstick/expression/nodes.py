@@ -1,15 +1,33 @@
-"""The nodes of an expression: numbers, named parameters and operations on them."""
+"""What expressions are made of and with: nodes, functions of them, and ways through a tree."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from functools import reduce
+from dataclasses import replace
 
 from slipstick.errors import ModelError
-from slipstick.expression.dimension import COUNT, Dimension
+from slipstick.expression.arithmetic import (
+    Booked,
+    Expr,
+    Like,
+    Number,
+    Operation,
+    Parameter,
+    as_expr,
+    constant,
+    difference,
+    is_number,
+    need_counts,
+    of_counts,
+    one_dimension,
+    power,
+    product,
+    quotient,
+    total,
+    zero,
+)
+from slipstick.expression.dimension import COUNT
 from slipstick.expression.levels import levels
 
 __all__ = [
@@ -34,145 +52,6 @@ __all__ = [
     "walk",
     "zero",
 ]
-
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*([.-][A-Za-z0-9_]+)*")
-
-
-class Expr:
-    """Arithmetic on quantities; every node knows its dimension.
-
-    ``+ - * /`` and ``**`` (whole exponent) build larger trees and refuse to add seconds to bytes.
-    """
-
-    __slots__ = ()
-    dimension: Dimension
-
-    def __add__(self, other: Like) -> Expr:
-        return total([self, other])
-
-    def __radd__(self, other: Like) -> Expr:
-        return total([other, self])
-
-    def __sub__(self, other: Like) -> Expr:
-        return _difference(self, as_expr(other))
-
-    def __rsub__(self, other: Like) -> Expr:
-        return _difference(as_expr(other), self)
-
-    def __mul__(self, other: Like) -> Expr:
-        return _product(self, as_expr(other))
-
-    def __rmul__(self, other: Like) -> Expr:
-        return _product(as_expr(other), self)
-
-    def __truediv__(self, other: Like) -> Expr:
-        return _quotient(self, as_expr(other))
-
-    def __rtruediv__(self, other: Like) -> Expr:
-        return _quotient(as_expr(other), self)
-
-    def __pow__(self, exponent: int) -> Expr:
-        return _power(self, exponent)
-
-    def __neg__(self) -> Expr:
-        return _product(Number(-1.0), self)
-
-    def __repr__(self) -> str:
-        from slipstick.expression.text import text
-
-        return text(self)
-
-
-Like = Expr | float | int
-"""What an operator takes: an expression, or a plain number."""
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Number(Expr):
-    """A constant. Only zero and numbers in conditions carry a dimension of their own."""
-
-    value: float
-    dimension: Dimension = COUNT
-
-    def __post_init__(self) -> None:
-        if not math.isfinite(self.value):
-            raise ModelError(f"a number in an expression must be finite, got {self.value!r}")
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Parameter(Expr):
-    """A named quantity, usually with a base value.
-
-    Parameters
-    ----------
-    name : dotted path, as in the file it comes from
-    dimension : what it counts
-    value : base value in base units; None for the symbols of a law
-
-    >>> Parameter("parts", value=3.0) - 1
-    parts - 1
-    """
-
-    name: str
-    dimension: Dimension = COUNT
-    value: float | None = None
-
-    def __post_init__(self) -> None:
-        if len(self.name) > 256 or not _NAME.fullmatch(self.name):
-            raise ModelError(f"{self.name[:60]!r} cannot name a parameter: write letters, digits, _ - and dots")
-        if self.value is not None and not math.isfinite(self.value):
-            raise ModelError(f"parameter {self.name} must be finite, got {self.value!r}")
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Operation(Expr):
-    """An operator applied to operands; made by the functions of this module only."""
-
-    operator: str
-    operands: tuple[Expr, ...]
-    dimension: Dimension
-    hashed: int = field(init=False, compare=False)
-
-    def __post_init__(self) -> None:
-        # Kept, because a tree that is used twice at each of 40 levels has a million million leaves.
-        object.__setattr__(self, "hashed", hash((self.operator, self.operands)))
-
-    def __hash__(self) -> int:
-        return self.hashed
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Booked(Expr):
-    """The same value as `inner`, kept apart under a label so that an account can be read off it."""
-
-    label: str
-    inner: Expr
-    dimension: Dimension = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "dimension", self.inner.dimension)
-
-
-def as_expr(value: Like) -> Expr:
-    """Take an expression as it is and a plain number as a constant."""
-    return value if isinstance(value, Expr) else Number(float(value))
-
-
-def zero(dimension: Dimension) -> Number:
-    """Nothing, of a dimension: what a sum of no times is."""
-    return Number(0.0, dimension)
-
-
-def total(terms: Iterable[Like], dimension: Dimension = COUNT) -> Expr:
-    """Add terms of one dimension, in order; no terms give zero of `dimension`."""
-    given = [as_expr(term) for term in terms]
-    kept = [term for term in given if not _is_number(term, 0.0)]
-    if not kept:
-        return zero(next((term.dimension for term in given if term.dimension != COUNT), dimension))
-    if all(isinstance(term, Number) for term in kept):
-        # One after the other, as the tape does; the built-in sum compensates in some versions of Python.
-        return Number(reduce(float.__add__, map(_value, kept)), _one_dimension("add", kept))
-    return kept[0] if len(kept) == 1 else Operation("sum", tuple(kept), _one_dimension("add", kept))
 
 
 def maximum(*operands: Like) -> Expr:
@@ -212,7 +91,7 @@ def ceil_log(operand: Like, radix: Like) -> Expr:
     3
     """
     count, base = as_expr(operand), as_expr(radix)
-    _need_count("ceil_log", count, base)
+    need_counts("ceil_log", count, base)
     if isinstance(count, Number) and isinstance(base, Number):
         return Number(float(levels(count.value, base.value)))
     return Operation("ceil_log", (count, base), COUNT)
@@ -221,10 +100,10 @@ def ceil_log(operand: Like, radix: Like) -> Expr:
 def select(operand: Like, limit: Like, below: Like, above: Like) -> Expr:
     """Choose a range: `below` where operand <= limit, else `above`."""
     x, edge, low, high = (as_expr(each) for each in (operand, limit, below, above))
-    _one_dimension("compare", [x, edge])
+    one_dimension("compare", [x, edge])
     if isinstance(x, Number) and isinstance(edge, Number):
         return low if x.value <= edge.value else high
-    return Operation("select", (x, edge, low, high), _one_dimension("choose between", [low, high]))
+    return Operation("select", (x, edge, low, high), one_dimension("choose between", [low, high]))
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
@@ -279,101 +158,28 @@ def _rebuilt(node: Expr, made: Mapping[int, Expr], replacements: Mapping[str, Li
         if node.name not in replacements:
             return node
         new = as_expr(replacements[node.name])
-        _one_dimension(f"put in the place of {node.name}", [node, new])
-        return zero(node.dimension) if _is_number(new, 0.0) else new
+        one_dimension(f"put in the place of {node.name}", [node, new])
+        return zero(node.dimension) if is_number(new, 0.0) else new
     if isinstance(node, Operation):
         inner = tuple(made[id(operand)] for operand in node.operands)
         same = all(new is old for new, old in zip(inner, node.operands, strict=True))
-        return node if same else _REBUILD[node.operator](inner, node)
+        return node if same else _applied(node, inner)
     return replace(node, inner=made[id(node.inner)]) if isinstance(node, Booked) else node
-
-
-def _value(node: Expr) -> float:
-    assert isinstance(node, Number)
-    return node.value
-
-
-def _is_number(node: Expr, value: float) -> bool:
-    return isinstance(node, Number) and node.value == value
-
-
-def _one_dimension(verb: str, nodes: Iterable[Expr]) -> Dimension:
-    """Insist on a common dimension; a bare zero goes with anything."""
-    known = [node for node in nodes if not _is_number(node, 0.0)]
-    for node in known[1:]:
-        if node.dimension != known[0].dimension:
-            raise ModelError(
-                f"cannot {verb} [{known[0].dimension}] and [{node.dimension}]: {_short(known[0])} and {_short(node)}"
-            )
-    return known[0].dimension if known else COUNT
-
-
-def _need_count(what: str, *nodes: Expr) -> None:
-    for node in nodes:
-        if node.dimension != COUNT:
-            raise ModelError(f"{what} takes a plain number, got [{node.dimension}]: {_short(node)}")
-
-
-def _short(node: Expr) -> str:
-    words = repr(node)
-    return words if len(words) <= 60 else words[:57] + "..."
-
-
-def _difference(a: Expr, b: Expr) -> Expr:
-    if _is_number(b, 0.0):
-        return a
-    dimension = _one_dimension("subtract", [a, b])
-    if isinstance(a, Number) and isinstance(b, Number):
-        return Number(a.value - b.value, dimension)
-    return Operation("difference", (a, b), dimension)
-
-
-def _product(a: Expr, b: Expr) -> Expr:
-    dimension = a.dimension * b.dimension
-    if isinstance(a, Number) and isinstance(b, Number):
-        return Number(a.value * b.value, dimension)
-    for one, other in ((a, b), (b, a)):
-        if one == Number(1.0):
-            return other
-    return Operation("product", (a, b), dimension)
-
-
-def _quotient(a: Expr, b: Expr) -> Expr:
-    if _is_number(b, 0.0):
-        raise ModelError(f"division by zero: {_short(a)} / 0")
-    if isinstance(a, Number) and isinstance(b, Number):
-        return Number(a.value / b.value, a.dimension / b.dimension)
-    return a if b == Number(1.0) else Operation("quotient", (a, b), a.dimension / b.dimension)
-
-
-def _power(base: Expr, exponent: int) -> Expr:
-    if exponent != int(exponent) or not -64 <= exponent <= 64:
-        raise ModelError(f"an exponent must be a whole number from -64 to 64, got {exponent!r}")
-    if isinstance(base, Number):
-        return Number(_finite_power(base.value, int(exponent)), base.dimension ** int(exponent))
-    return Operation("power", (base, Number(float(exponent))), base.dimension ** int(exponent))
-
-
-def _finite_power(base: float, exponent: int) -> float:
-    try:
-        return base**exponent
-    except (OverflowError, ZeroDivisionError):
-        raise ModelError(f"{base:g} ** {exponent} is not a finite number") from None
 
 
 def _extreme(operator: str, function: Callable[[Iterable[float]], float], values: Iterable[Like]) -> Expr:
     nodes = tuple(map(as_expr, values))
     if not nodes:
         raise ModelError(f"{operator} needs at least one operand")
-    dimension = _one_dimension("compare", nodes)
+    dimension = one_dimension("compare", nodes)
     if all(isinstance(node, Number) for node in nodes):
-        return Number(function(_value(node) for node in nodes), dimension)
+        return Number(function(constant(node) for node in nodes), dimension)
     return nodes[0] if len(nodes) == 1 else Operation(operator, nodes, dimension)
 
 
 def _of_count(operator: str, operand: Like, function: Callable[[float], float]) -> Expr:
     node = as_expr(operand)
-    _need_count(operator, node)
+    need_counts(operator, node)
     if not isinstance(node, Number):
         return Operation(operator, (node,), COUNT)
     try:
@@ -382,18 +188,28 @@ def _of_count(operator: str, operand: Like, function: Callable[[float], float]) 
         raise ModelError(f"{operator} has no value at {node.value:g}") from None
 
 
-_REBUILD: dict[str, Callable[[tuple[Expr, ...], Operation], Expr]] = {
-    "sum": lambda inner, node: total(inner, node.dimension),
-    "difference": lambda inner, _: _difference(*inner),
-    "product": lambda inner, _: _product(*inner),
-    "quotient": lambda inner, _: _quotient(*inner),
-    "power": lambda inner, _: _power(inner[0], int(_value(inner[1]))),
-    "max": lambda inner, _: maximum(*inner),
-    "min": lambda inner, _: minimum(*inner),
-    "ceil": lambda inner, _: ceil(*inner),
-    "floor": lambda inner, _: floor(*inner),
-    "log2": lambda inner, _: log2(*inner),
-    "sqrt": lambda inner, _: sqrt(*inner),
-    "ceil_log": lambda inner, _: ceil_log(*inner),
-    "select": lambda inner, _: select(*inner),
+def _applied(node: Operation, inner: tuple[Expr, ...]) -> Expr:
+    """Apply a node's operator to other operands."""
+    match node.operator:
+        case "sum":
+            return total(inner, node.dimension)
+        case "power":
+            return power(inner[0], int(constant(inner[1])))
+        case operator if operator in _FUNCTIONS:
+            return _FUNCTIONS[operator](*inner)
+    return of_counts(node.operator, *inner)
+
+
+_FUNCTIONS: dict[str, Callable[..., Expr]] = {
+    "difference": difference,
+    "product": product,
+    "quotient": quotient,
+    "max": maximum,
+    "min": minimum,
+    "ceil": ceil,
+    "floor": floor,
+    "log2": log2,
+    "sqrt": sqrt,
+    "ceil_log": ceil_log,
+    "select": select,
 }

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from slipstick.expression.nodes import Booked, Expr, Number, Operation, Parameter, operands, walk
+from slipstick.expression.special_symbolic import SPECIAL_RULES
 
 __all__ = ["latex", "to_sympy"]
 
@@ -64,7 +65,8 @@ def latex(expr: Expr, names: Mapping[str, str] | None = None) -> str:
             printed[symbols[node.name]] = given.get(node.name, upright(node.name))
     with sympy.evaluate(False):
         tree = to_sympy(expr, symbols)
-        return str(sympy.latex(tree, symbol_names=printed, order="none"))
+    # Printing asks what is real or zero, and to answer that SymPy must be allowed to evaluate.
+    return str(sympy.latex(tree, symbol_names=printed, order="none"))
 
 
 def upright(name: str) -> str:
@@ -93,7 +95,9 @@ _RULES: dict[str, Callable[[Any, list[Any]], Any]] = {
     "sum": lambda sympy, args: sympy.Add(*(term for arg in args for term in _terms(arg))),
     "difference": lambda sympy, args: sympy.Add(*_terms(args[0]), sympy.Mul(-1, args[1])),
     "product": lambda sympy, args: sympy.Mul(*sorted(args, key=lambda arg: not arg.is_Number)),  # 2 a, not a 2
-    "quotient": lambda sympy, args: sympy.Mul(args[0], sympy.Pow(args[1], -1)),
+    "quotient": lambda sympy, args: (
+        sympy.Pow(args[1], -1) if args[0] == 1 else sympy.Mul(args[0], sympy.Pow(args[1], -1))
+    ),
     "power": lambda sympy, args: sympy.Pow(*args),
     "max": lambda sympy, args: sympy.Max(*args, evaluate=False),
     "min": lambda sympy, args: sympy.Min(*args, evaluate=False),
@@ -103,4 +107,5 @@ _RULES: dict[str, Callable[[Any, list[Any]], Any]] = {
     "sqrt": lambda sympy, args: sympy.sqrt(args[0]),
     "ceil_log": _levels,
     "select": _ranges,
+    **SPECIAL_RULES,
 }

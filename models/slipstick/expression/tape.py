@@ -7,7 +7,7 @@ the cache. No text is generated and nothing is evaluated as code.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +19,10 @@ from slipstick.expression.nodes import Booked, Expr, Number, Operation, Paramete
 __all__ = ["CHUNK", "Derivatives", "Tape"]
 
 CHUNK = 16_384
-"""Points a chunk: 128 KiB a buffer, so a handful of buffers fit a second-level cache; see benchmarks/closed_form.py."""
+"""Points a chunk: 128 KiB a buffer, so a score of buffers fit a second-level cache; see benchmarks/closed_form.py."""
+
+_BUFFERS = 20
+"""With fewer arrays in play a chunk is as many times longer, up to eight: each costs a few calls."""
 
 Values = Mapping[str, "Array | float"]
 
@@ -106,6 +109,29 @@ class Tape:
                 return [np.array(registers[out]) for out in self._outputs]
             return self._run_chunks(registers, varying, points)
 
+    def run_watched(self, values: Values, watch: Callable[[Sequence[Array]], object]) -> Array:
+        """Evaluate the first output; show the others to `watch`, chunk by chunk, and keep nothing of them.
+
+        Parameters
+        ----------
+        values : as for `run`
+        watch : takes the other outputs at some of the points, or one value that holds for all of these
+
+        Returns
+        -------
+        float64, of length 1 if nothing varies [points]
+        """
+        base = self._inputs_as_arrays(values)
+        points = _points(base)
+        varying = self._varying(base)
+        registers = dict(base)
+        with np.errstate(all="ignore"):
+            self._execute(registers, [each for each in self._instructions if each.out not in varying], 1)
+            if points == 1:
+                watch([registers[out] for out in self._outputs[1:]])
+                return np.array(registers[self._outputs[0]])
+            return self._run_chunks(registers, varying, points, watch)[0]
+
     def differentiate(self, values: Values, output: int = 0) -> Derivatives:
         """Evaluate one output with its derivatives by every parameter and labelled part (reverse mode)."""
         registers = self._inputs_as_arrays(values)
@@ -183,20 +209,28 @@ class Tape:
             KERNELS[each.operator](args, out)
             registers[each.out] = out
 
-    def _run_chunks(self, registers: dict[int, Array], varying: set[int], points: int) -> list[Array]:
+    def _run_chunks(
+        self,
+        registers: dict[int, Array],
+        varying: set[int],
+        points: int,
+        watch: Callable[[Sequence[Array]], object] | None = None,
+    ) -> list[Array]:
         steps = [each for each in self._instructions if each.out in varying]
         owner = _owners(self._instructions)
         sources = [owner.get(register, register) for register in self._outputs]
-        slot, count = _slots(steps, owner)
-        buffers = [np.empty(min(CHUNK, points)) for _ in range(count)]
+        sources, watched = (sources, []) if watch is None else (sources[:1], sources[1:])
+        slot, count = _slots(steps, owner, watched)
         # An output is computed where it is to stay, which saves a copy of every chunk.
         finals = {register: np.empty(points) for register in sources if register in slot}
         inputs = [register for register in self._inputs if register in varying]
+        size = CHUNK * max(1, min(8, _BUFFERS // max(1, count + len(inputs) + len(finals))))
+        buffers = [np.empty(min(size, points)) for _ in range(count)]
         steps = [each for each in steps if each.operator != "booked"]
         reads = {each.out: [owner.get(arg, arg) for arg in each.args] for each in steps}
         local = dict(registers)
-        for start in range(0, points, CHUNK):
-            stop = min(start + CHUNK, points)
+        for start in range(0, points, size):
+            stop = min(start + size, points)
             for register in inputs:
                 local[register] = registers[register][start:stop]
             for each in steps:
@@ -204,6 +238,8 @@ class Tape:
                 out = buffers[slot[each.out]][: stop - start] if whole is None else whole[start:stop]
                 KERNELS[each.operator]([local[arg] for arg in reads[each.out]], out)
                 local[each.out] = out
+            if watch is not None:
+                watch([local[register] for register in watched])
         return [
             finals[source] if source in finals else np.array(np.broadcast_to(registers[source], (points,)))
             for source in sources
@@ -256,9 +292,12 @@ def _owners(instructions: Sequence[Instruction]) -> dict[int, int]:
     return owner
 
 
-def _slots(steps: Sequence[Instruction], owner: Mapping[int, int]) -> tuple[dict[int, int], int]:
+def _slots(
+    steps: Sequence[Instruction], owner: Mapping[int, int], watched: Sequence[int]
+) -> tuple[dict[int, int], int]:
     """Assign buffers so that a result's buffer is reused once nobody reads the result any more."""
     last_read = {owner.get(arg, arg): index for index, each in enumerate(steps) for arg in each.args}
+    last_read |= dict.fromkeys(watched, len(steps))
     slot: dict[int, int] = {}
     free: list[int] = []
     count = 0

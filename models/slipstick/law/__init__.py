@@ -5,14 +5,49 @@ LaTeX, help and tests are read from it, so they cannot drift apart. To add a law
 with at least one row in the module of its family: `ALL` and the tests find it there.
 """
 
-from slipstick.law import account, network, pipeline
+from slipstick.law import (
+    account,
+    barrier,
+    bus,
+    finite,
+    general,
+    grain,
+    lock,
+    memory,
+    multistage,
+    network,
+    pipeline,
+    priority,
+    ring,
+    scalability,
+    speedup,
+    station,
+)
 from slipstick.law.law import Law
 
-__all__ = ["ALL", "Law"]
+__all__ = ["ALL", "FAMILIES", "Law"]
+
+FAMILIES = (
+    account,
+    barrier,
+    bus,
+    finite,
+    general,
+    grain,
+    lock,
+    memory,
+    multistage,
+    network,
+    pipeline,
+    priority,
+    ring,
+    scalability,
+    speedup,
+    station,
+)
+"""The modules that hold the laws, one for each family."""
 
 ALL: dict[str, Law] = {
-    law.name: law
-    for family in (account, network, pipeline)
-    for law in (getattr(family, name) for name in family.__all__)
+    law.name: law for family in FAMILIES for law in (getattr(family, name) for name in family.__all__)
 }
 """Every law by its name in the catalogue."""

@@ -6,7 +6,15 @@ from slipstick.expression.condition import compare
 from slipstick.expression.dimension import COUNT, RATE, TIME
 from slipstick.law.law import Law, Row, Symbol
 
-__all__ = ["AVERAGE_LATENCY", "CYCLE_RATE", "EFFICIENCY", "PROCESSORS_LOST", "SPEEDUP"]
+__all__ = [
+    "AVERAGE_LATENCY",
+    "CYCLE_RATE",
+    "EFFICIENCY",
+    "PROCESSORS_LOST",
+    "SEQUENTIAL_ESTIMATE",
+    "SPEEDUP",
+    "SPEEDUP_FROM_WAITS",
+]
 
 _TIME = Symbol("time", TIME, "one cycle of a processor, or the whole program", "T")
 _PROCESSORS = Symbol("processors", COUNT, "processors of the population", "N")
@@ -51,6 +59,52 @@ PROCESSORS_LOST = Law(
     holds=lambda processors, booked, time: (compare(time, ">", 0),),
     source="Dritz and Boyle, Argonne National Laboratory ANL-87-7, 1987, as used by Lucier, SIGMETRICS 1988",
     rows=(Row({"processors": 16, "booked": 3.0, "time": 12.0}, 4.0, 0.0, _HAND),),
+)
+
+_DRITZ_BOYLE = "Dritz and Boyle, Argonne National Laboratory ANL-87-7, 1987; Lucier, SIGMETRICS 1988"
+_WAITS = Symbol("waits", TIME, "waits for locks, added up over processors", "W_N")
+_ELAPSED = Symbol("time", TIME, "elapsed time on all processors", "T_N")
+_ASSUMED = "waiting for locks is the only delay, and the work is that of one processor"
+
+SEQUENTIAL_ESTIMATE = Law(
+    name="sequential-estimate",
+    title="Time on one processor, estimated from a run on several",
+    gives=Symbol("sequential", TIME, "on one processor", "T_1"),
+    symbols=(_PROCESSORS, _WAITS, _ELAPSED),
+    equation=lambda processors, waits, time: processors * time - waits,
+    holds=lambda processors, waits, time: (
+        compare(processors, ">=", 1),
+        compare(waits, ">=", 0),
+        compare(processors * time, ">=", waits),
+    ),
+    source=_DRITZ_BOYLE,
+    note=f"{_ASSUMED}: a measured time on one processor says whether that is so",
+    rows=(
+        Row(
+            {"processors": 1, "waits": 38.0, "time": 6050.0},
+            6012.0,
+            0.5,
+            "Lucier 1988: 6050 s on one processor, 38 s of them the timer's",
+        ),
+        Row({"processors": 16, "waits": 2800.0, "time": 561.0}, 6176.0, 0.5, "Lucier 1988: waits; time fitted"),
+    ),
+)
+
+SPEEDUP_FROM_WAITS = Law(
+    name="speed-up-from-waits",
+    title="Speed-up without a run on one processor",
+    gives=Symbol("speedup", COUNT, "gain over one processor", "S_N"),
+    symbols=(_PROCESSORS, _WAITS, _ELAPSED),
+    equation=lambda processors, waits, time: processors - waits / time,
+    holds=lambda processors, waits, time: (
+        compare(processors, ">=", 1),
+        compare(waits, ">=", 0),
+        compare(time, ">", 0),
+        compare(processors * time, ">=", waits),
+    ),
+    source=_DRITZ_BOYLE,
+    note=f"{_ASSUMED}; waits over time are the processors lost",
+    rows=(Row({"processors": 16, "waits": 24.8, "time": 20.0}, 14.76, 1e-14, "worked by hand: 1.24 processors lost"),),
 )
 
 AVERAGE_LATENCY = Law(

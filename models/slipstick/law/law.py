@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from slipstick.errors import ModelError, did_you_mean
@@ -13,6 +14,7 @@ from slipstick.expression.nodes import Expr, Parameter, substitute
 
 if TYPE_CHECKING:
     from slipstick.expression.kernels import Array
+    from slipstick.expression.tape import Tape
 
 __all__ = ["Law", "Row", "Symbol"]
 
@@ -63,11 +65,12 @@ class Law:
     title : one line
     gives : the symbol on the left
     symbols : the symbols on the right
-    equation : the right-hand side, from the symbols by name; plain arithmetic, so it takes arrays too
+    equation : the right-hand side, from the symbols by name; where it is plain arithmetic it takes arrays too
     source : author, year, page or equation
     rows : values to hold the law against
     holds : from the same parameters, the conditions under which the law holds
-    note : what it leaves out, if anything
+    note : what it leaves out, if anything; of an approximation, its usual error
+    exact : false for an approximation of the system it speaks of
 
     A law called with numbers or arrays gives numbers or arrays; called with expressions it gives an
     expression, so models are built from laws.
@@ -88,6 +91,7 @@ class Law:
     rows: tuple[Row, ...]
     holds: Callable[..., tuple[Comparison, ...]] = lambda **_: ()
     note: str = ""
+    exact: bool = True
     right: Expr = field(init=False, repr=False, compare=False)
     conditions: tuple[Comparison, ...] = field(init=False, repr=False, compare=False)
 
@@ -111,10 +115,13 @@ class Law:
             return substitute(self.right, values)
         import numpy as np
 
-        from slipstick.expression.tape import Tape
-
-        self._check_conditions(values)
-        result = Tape([self.right]).run(values)[0]
+        try:
+            result = _tape(self).run_watched(values, lambda sides: self._check(sides, values))
+        except ModelError:
+            # A part of the equation may give up before a condition can say why.
+            for condition in self.conditions:
+                self._insist(condition, bool(condition.holds(values).all()), values)
+            raise
         return float(result[0]) if all(np.ndim(value) == 0 for value in values.values()) else result
 
     @property
@@ -139,9 +146,20 @@ class Law:
             wanted = "; ".join(f"{each.name} [{each.dimension}]: {each.meaning}" for each in missing)
             raise ModelError(f"law {self.name} needs {wanted}")
 
-    def _check_conditions(self, values: Mapping[str, Array | float]) -> None:
-        for condition in self.conditions:
-            if not condition.holds(values).all():
-                numbers = {name: value for name, value in values.items() if isinstance(value, float | int)}
-                shown = ", ".join(f"{name} = {value:g}" for name, value in numbers.items())
-                raise ModelError(f"law {self.name} holds for {condition}; got {shown or 'an array outside that'}")
+    def _check(self, sides: Sequence[Array], values: Mapping[str, Array | float]) -> None:
+        for condition, left, right in zip(self.conditions, sides[::2], sides[1::2], strict=True):
+            self._insist(condition, condition.everywhere(left, right), values)
+
+    def _insist(self, condition: Comparison, held: bool, values: Mapping[str, Array | float]) -> None:
+        if not held:
+            numbers = {name: value for name, value in values.items() if isinstance(value, float | int)}
+            shown = ", ".join(f"{name} = {value:g}" for name, value in numbers.items())
+            raise ModelError(f"law {self.name} holds for {condition}; got {shown or 'an array outside that'}")
+
+
+@cache
+def _tape(law: Law) -> Tape:
+    """Compile a law together with the two sides of each condition, which often hold the same parts."""
+    from slipstick.expression.tape import Tape
+
+    return Tape([law.right, *(side for each in law.conditions for side in (each.left, each.right))])

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from slipstick.answer import Answer, Value
+from slipstick.method.names import BOUNDS
 from slipstick.results import Agreement, SideBySide
 
 __all__ = ["agreement"]
@@ -16,7 +18,13 @@ ROUNDING = 1e-9
 EDGE = 2.0
 """Half-widths from the mean of an interval within which chance is an explanation: one in twenty is beyond 1."""
 
-_FIRST = ("time", "throughput", "speedup", "efficiency", "processors_lost", "utilization", "queue_length", "wait")
+_FIRST = (
+    *("time", "response_time", "throughput", "speedup", "efficiency"),
+    *("processors_lost", "utilization", "queue_length", "wait"),
+)
+
+_ABOUT = ("time", "response_time", "throughput")
+"""Kinds of values that answers are held against each other by, the best first."""
 
 
 def agreement(case: str, answers: Sequence[Answer]) -> Agreement:
@@ -24,7 +32,8 @@ def agreement(case: str, answers: Sequence[Answer]) -> Agreement:
 
     A simulation is the measure of the others, for it leaves nothing out; without one, the first exact answer is,
     or the first. An exact method has to be within the simulation's interval, an approximate one within what it
-    promises, and bounds have to enclose; where one does not, that is a finding.
+    promises, and bounds have to enclose; where one does not, that is a finding. Of a network the response times are
+    compared, and the one that differs most is told. Bounds of several kinds are one: the tightest.
 
     Parameters
     ----------
@@ -36,6 +45,7 @@ def agreement(case: str, answers: Sequence[Answer]) -> Agreement:
     >>> agreement("m", both).verdicts
     ('closed-form is exact and within the interval of simulation (0.5 % below its mean)',)
     """
+    answers = _bounds_as_one(answers)
     solved = [answer for answer in answers if answer.failed is None]
     failed = {answer.method: answer.failed for answer in answers if answer.failed is not None}
     rows = tuple(_row(name, answers) for name in _shared(solved))
@@ -49,13 +59,32 @@ def agreement(case: str, answers: Sequence[Answer]) -> Agreement:
     return Agreement(case, tuple(answer.method for answer in answers), rows, tuple(verdicts), tuple(findings), failed)
 
 
+def _bounds_as_one(answers: Sequence[Answer]) -> list[Answer]:
+    """Put bounds of several kinds together, in the place of the first: the tightest ends hold."""
+    kinds = [answer for answer in answers if answer.method.startswith(f"{BOUNDS}/")]
+    if not kinds:
+        return list(answers)
+    known = [answer for answer in kinds if answer.failed is None]
+    names = dict.fromkeys(name for answer in known for name in answer.values)
+    values = {name: _tightest([answer.values[name] for answer in known if name in answer.values]) for name in names}
+    one = Answer(kinds[0].model, BOUNDS, values, failed=None if known else kinds[0].failed)
+    return [one if answer is kinds[0] else answer for answer in answers if answer is kinds[0] or answer not in kinds]
+
+
+def _tightest(values: Sequence[Value]) -> Value:
+    lows = [each.low for each in values if each.low is not None]
+    highs = [each.high for each in values if each.high is not None]
+    return Value(values[0].value, values[0].unit, max(lows, default=None), min(highs, default=None))
+
+
 def _shared(answers: Sequence[Answer]) -> list[str]:
     """List the values that at least two answers have, the most important first."""
     counts: dict[str, int] = {}
     for answer in answers:
         for name in answer.values:
             counts[name] = counts.get(name, 0) + 1
-    shared = [name for name, count in counts.items() if count > 1]
+    # Probabilities of every number present are for programs, not to be read side by side.
+    shared = [name for name, count in counts.items() if count > 1 and not name.startswith("probability[")]
     return sorted(shared, key=lambda name: _importance(name.partition("[")[0]))
 
 
@@ -70,29 +99,54 @@ def _row(name: str, answers: Sequence[Answer]) -> SideBySide:
 
 def _measure(answers: Sequence[Answer]) -> Answer | None:
     """Choose what the others are held against."""
-    told = [answer for answer in answers if _time(answer).value is not None]
+    told = [answer for answer in answers if any(answer.values[name].value is not None for name in _about(answer))]
     simulated = [answer for answer in told if answer.converged is not None]
     exact = [answer for answer in told if answer.exact]
     return next(iter([*simulated, *exact, *told]), None)
 
 
-def _time(answer: Answer) -> Value:
-    """Give what the answer is about: the time, or whatever it gives first."""
-    return answer.values.get("time") or next(iter(answer.values.values()), Value(None, "1"))
+def _about(answer: Answer, other: Answer | None = None) -> list[str]:
+    """List what an answer, and another one, are about: the time, or the response times, or the throughputs."""
+    both = [name for name in answer.values if other is None or name in other.values]
+    kinds = ([name for name in both if name.partition("[")[0] == kind] for kind in _ABOUT)
+    return next((names for names in kinds if names), both[:1])
 
 
 def _stands(answer: Answer, measure: Answer) -> tuple[str, bool]:
-    """Say how an answer stands to the measure, and whether that is as it should be."""
-    found, truth = _time(answer), _time(measure)
+    """Say how an answer stands to the measure where it is farthest from it, and whether that is as it should be."""
+    names = [name for name in _about(answer, measure) if measure.values[name].value is not None]
+    if not names:
+        return f"{answer.method} gives nothing that {measure.method} gives", True
+    stands = [_stand(answer, measure, answer.values[name], measure.values[name]) for name in names]
+    farthest = max(range(len(names)), key=lambda index: (not stands[index].agrees, stands[index].off))
+    stand = stands[farthest]
+    if len(names) > 1 and (stand.off or not stand.agrees):
+        return f"{names[farthest]} differs most: {stand.words}", stand.agrees
+    return stand.words, stand.agrees
+
+
+@dataclass(frozen=True, slots=True)
+class _Stand:
+    """How a value stands to another: in words, whether that is as it should be, and the relative difference."""
+
+    words: str
+    agrees: bool
+    off: float = 0.0
+
+
+def _stand(answer: Answer, measure: Answer, found: Value, truth: Value) -> _Stand:
     assert truth.value is not None
     if found.value is None:
-        return _encloses(answer.method, found, measure.method, truth)
+        return _Stand(*_encloses(answer.method, found, measure.method, truth))
     off = _relative(found.value, truth.value)
     if off == 0:
-        return f"{answer.method} and {measure.method} agree exactly", True
+        return _Stand(f"{answer.method} and {measure.method} agree exactly", True)
+    return _Stand(*_differ(answer, measure, off, _place(found.value, truth)), abs(off))
+
+
+def _differ(answer: Answer, measure: Answer, off: float, place: float) -> tuple[str, bool]:
     if measure.converged is False:
         return f"{answer.method} is {_words(off)} {measure.method}, which did not converge", True
-    place = _place(found.value, truth)
     if answer.exact:
         return _exact(answer.method, measure.method, off, place)
     if place <= 1:

@@ -11,7 +11,7 @@ from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Expr, maximum, select, total
 from slipstick.expression.tape import Tape
 from slipstick.method.names import BOUNDS
-from slipstick.method.times import demand, population, time
+from slipstick.method.times import demand, population, release_time, time
 from slipstick.model.activity import Activity, Barrier, Choice, Fork, Hold, Pipeline, Repeat, Step, children, steps
 from slipstick.model.system import Arrivals, Cyclic, Groups, Model, Program, Station, is_processor
 
@@ -112,7 +112,7 @@ def _lows_of(model: Model, cycle: Activity, processors: Expr) -> dict[str, Expr]
     for name in used:
         resource = model.resources.get(name)
         if isinstance(resource, Station):
-            found[name] = processors * demand(cycle, name) / resource.servers
+            found[name] = processors * demand(cycle, name, model) / resource.servers
     for lock in dict.fromkeys(node.lock for node in steps(cycle) if isinstance(node, Hold)):
         found[lock] = processors * _held(cycle, lock, model)
     asked = [name for name in used if is_processor(name) and not name.startswith("processor[")]
@@ -127,7 +127,7 @@ def _held(activity: Activity, lock: str, model: Model) -> Expr:
     """Give how long one pass holds a lock, at least [s]."""
     match activity:
         case Hold(name, body) if name == lock:
-            return time(body, model, booked=False)
+            return total([time(body, model, booked=False), release_time(lock, model)], TIME)
         case Choice(options):
             return total((p * _held(body, lock, model) for p, body in options), TIME)
         case Repeat(count, body):

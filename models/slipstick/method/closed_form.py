@@ -6,19 +6,17 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from slipstick.answer import Answer
-from slipstick.errors import NoAnswerError
 from slipstick.expression.dimension import TIME
 from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Booked, Expr, total
 from slipstick.expression.tape import Tape
 from slipstick.method.exactness import neglected, sizes
-from slipstick.method.points import Around, Points
-from slipstick.method.times import BARRIER, demand, pipelines, population, stage_times, time
-from slipstick.model.activity import Activity, Barrier, steps
-from slipstick.model.system import Cyclic, Groups, Model, Program, need_model
+from slipstick.method.points import Around, Points, unit_of
+from slipstick.method.times import BARRIER, LOCK, demand, pipelines, population, stage_times, time
+from slipstick.model.activity import Activity, Barrier, Hold, steps
+from slipstick.model.system import Cyclic, Groups, Model, Program
 
-__all__ = ["BLOCK", "ClosedForm", "solve"]
+__all__ = ["BLOCK", "ClosedForm"]
 
 BLOCK = 32_768
 """Points whose accounts and derivatives are held in memory at a time."""
@@ -27,34 +25,6 @@ IDLE = "idle"
 IDLE_PROCESSORS = "idle:processors"  # no step can have this name
 
 Values = Mapping[str, "Array | float"]
-
-
-def solve(model: Model, values: Values | None = None) -> Answer:
-    """Answer for a model at one point, in closed form.
-
-    Parameters
-    ----------
-    model : the system
-    values : parameters that differ from the model's own, in base units
-
-    Raises
-    ------
-    ModelError : a name is unknown or a value missing
-    NoAnswerError : the time overflows or is undefined
-
-    >>> from slipstick.model.activity import delay, service
-    >>> from slipstick.model.system import closed
-    >>> answer = solve(closed(delay(9.0, name="work") >> service("bus", 3.0, component="wait"), processors=4))
-    >>> answer["time"], answer["efficiency"], answer["speedup"]
-    (12.0, 0.75, 3.0)
-    >>> answer.share["time"]
-    {'work': 0.75, 'bus': 0.25}
-    """
-    need_model(model, "solve")
-    answer = ClosedForm(model).points(values or {}).answer(0)
-    if answer.failed:
-        raise NoAnswerError(answer.failed)
-    return answer
 
 
 class ClosedForm:
@@ -72,6 +42,12 @@ class ClosedForm:
     tape : everything compiled together
 
     Of groups, time and account are those of the first; the others' times stand beside them.
+
+    >>> from slipstick.model.activity import delay, service
+    >>> from slipstick.model.system import closed
+    >>> cycle = delay(9.0, name="work") >> service("bus", 3.0, component="wait")
+    >>> ClosedForm(closed(cycle, processors=4)).times({"work": np.array([6.0, 9.0])})
+    array([ 9., 12.])
     """
 
     quantity = "time"
@@ -105,6 +81,10 @@ class ClosedForm:
         result = self._time_alone.run({name: value for name, value in values.items() if name in known})[0]
         points = [np.size(value) for value in values.values() if np.size(value) != 1]
         return np.full(points[0], result) if points and len(result) == 1 else result
+
+    def unit(self, column: str) -> str:
+        """Give the base unit of a column."""
+        return unit_of(column)
 
     def points(self, values: Values) -> Points:
         """Evaluate time, account and derivatives at aligned points."""
@@ -158,7 +138,7 @@ def _demands(model: Model) -> dict[str, Expr]:
 
 def _work_of(cycle: Activity, model: Model) -> dict[str, Expr]:
     used = dict.fromkeys(step.resource for step in model.steps if step.resource in model.resources)
-    return {name: demand(cycle, name) for name in used if name is not None}
+    return {name: demand(cycle, name, model) for name in used if name is not None}
 
 
 def _groups(model: Model) -> dict[str, tuple[Expr, Expr, dict[str, Expr]]]:
@@ -187,4 +167,6 @@ def _labels(model: Model) -> dict[str, tuple[str, str]]:
         for node in steps(body):
             if isinstance(node, Barrier):
                 labels[f"{BARRIER}:{node.name}"] = (BARRIER, "software")
+            elif isinstance(node, Hold):
+                labels[f"{LOCK}:{node.lock}"] = (f"{LOCK}:{node.lock}", "memory")
     return {**labels, IDLE_PROCESSORS: (IDLE, "application")}

@@ -33,6 +33,9 @@ __all__ = ["ALL", "IDLE", "OWN", "Flat", "expressions", "flatten"]
 
 IDLE, OWN = "idle", "own"
 
+_LOCK_FORMS = {"mcs": ("queue", 1), "array": ("queue", 2)}
+"""What a simulation calls a lock, and how many accesses its acquire, and its release, make in a row."""
+
 OUTSIDE = "outside"
 """Processors that one alone asks, for others are outside its population then."""
 
@@ -164,7 +167,7 @@ class _Writer:
             if isinstance(resource, Station):
                 self.builder.station(name, resource.servers, resource.discipline)
             elif isinstance(resource, Lock):
-                self.builder.lock(name, LockForm(resource.kind))
+                self.builder.lock(name, self._lock(name, resource))
         if any(step.resource is not None and step.resource not in self.model.resources for step in self.model.steps):
             if not members:
                 raise ModelError("askers that arrive have no processors of their own; name a resource instead")
@@ -173,6 +176,16 @@ class _Writer:
                 # One alone asks processors outside; they stand right behind its own.
                 self.others = self._most_side_by_side()
                 self.builder.station(OUTSIDE, copies=self.others)
+
+    def _lock(self, name: str, lock: Lock) -> LockForm:
+        if lock.kind == "ticket":
+            raise ModelError(
+                f"lock {name}: no simulation knows ticket locks yet; ask for array or mcs, or the closed form"
+            )
+        kind, rounds = _LOCK_FORMS.get(lock.kind, (lock.kind, 1))
+        access = Distribution("deterministic", rounds * self.numbers[lock.access], 0.0)
+        most = self.numbers[lock.most] if lock.back_off == "exponential" else math.inf
+        return LockForm(kind, lock.word, access, lock.back_off, self.numbers[lock.base], most)
 
     def phase(self, index: int, repeat: Expr, cycle: Activity, parties: int) -> None:
         """Write one phase of a program."""
@@ -259,7 +272,12 @@ class _Writer:
         meeting = self.model.resources[name]
         assert isinstance(meeting, Meeting)
         cost = Distribution("deterministic", self.numbers[meeting.cost], 0.0)
-        self.builder.barrier(name, parties, self.members, BarrierForm(meeting.kind, cost=cost))
+        self.builder.barrier(
+            name,
+            parties,
+            self.members,
+            BarrierForm("central" if meeting.kind == "tournament" else meeting.kind, cost=cost),
+        )
 
     def _odds(self, choice: Choice) -> list[float]:
         odds = [self.numbers[p] for p, _ in choice.options]
@@ -295,6 +313,9 @@ def expressions(model: Model) -> Iterator[Expr]:
             for phase in phases:
                 yield from (phase.repeat, phase.processors)
     yield from (each.cost for each in model.resources.values() if isinstance(each, Meeting))
+    for each in model.resources.values():
+        if isinstance(each, Lock):
+            yield from (each.access, each.base, each.most)
     for body in model.bodies:
         for node in steps(body):
             match node:

@@ -1,4 +1,4 @@
-"""Anything that can be solved at many points, behind one interface."""
+"""What a method makes of a model, one interface for all: compiled once, answered at many points."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.answer import Answer, Value
-from slipstick.errors import ModelError
 from slipstick.expression.condition import Comparison
 from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Parameter, substitute
 from slipstick.expression.tape import Derivatives, Tape
 from slipstick.law import Law
-from slipstick.method.closed_form import BLOCK, ClosedForm
-from slipstick.method.names import CLOSED_FORM, SIMULATION
-from slipstick.method.simulated import SimulationForm
-from slipstick.method.trial import Trial
+from slipstick.method.closed_form import BLOCK
+from slipstick.method.names import CLOSED_FORM
+from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 
-__all__ = ["Form", "LawForm", "Solved", "form_of", "need_closed_form"]
+__all__ = ["Form", "LawForm", "Parameters", "Solved", "Subject"]
+
+Subject = Model | QueueingNetwork | Law
+"""What there is to answer for."""
+
+Parameters = Mapping[str, Parameter]
 
 Values = Mapping[str, "Array | float"]
 
@@ -37,7 +40,7 @@ class Solved(Protocol):
 
     def __len__(self) -> int: ...
     def columns(self) -> dict[str, Array]:
-        """Give every numeric answer as a column, in base units."""
+        """Give every numeric answer as a column, in base units; NaN where there is none."""
 
     def limits(self) -> dict[str, list[str]]:
         """Name the limiting stage of each pipeline at each point."""
@@ -52,7 +55,13 @@ class Solved(Protocol):
 
 
 class Form(Protocol):
-    """Something ready to solve; `quantity` is what it gives first of all, `block` how many points at a time."""
+    """A model compiled by a method.
+
+    Attributes
+    ----------
+    quantity : what it gives first of all, NaN at a point without an answer
+    block : how many points it is to be given at a time
+    """
 
     quantity: str
     block: int
@@ -67,37 +76,8 @@ class Form(Protocol):
     def points(self, values: Values) -> Solved:
         """Evaluate everything."""
 
-
-def form_of(
-    model: Model | Law, parameters: Mapping[str, Parameter], method: str | None = None, trial: Trial | None = None
-) -> Form:
-    """Make ready to solve a model, or a law whose symbols have the given values, at many points.
-
-    Parameters
-    ----------
-    model : the system, or the formula
-    parameters : a parameter with a value for each symbol of a law
-    method : by name; None is the default
-    trial : how to simulate
-
-    Raises
-    ------
-    ModelError : a law is asked for by anything but its closed form, or a method does not do many points
-    """
-    if isinstance(model, Law):
-        need_closed_form(model, method)
-        return LawForm(model, parameters)
-    if method == SIMULATION:
-        return SimulationForm(model, trial or Trial())
-    if method in (None, CLOSED_FORM):
-        return ClosedForm(model)
-    raise ModelError(f"the method {method} answers for one point, not for a sweep; use closed-form or simulation")
-
-
-def need_closed_form(law: Law, method: str | None) -> None:
-    """Insist on the only method that a law has."""
-    if method not in (None, CLOSED_FORM):
-        raise ModelError(f"law {law.name} is a closed form; the method {method} answers for models")
+    def unit(self, column: str) -> str:
+        """Give the base unit of a column."""
 
 
 class LawForm:
@@ -111,7 +91,7 @@ class LawForm:
 
     block = BLOCK
 
-    def __init__(self, law: Law, parameters: Mapping[str, Parameter]) -> None:
+    def __init__(self, law: Law, parameters: Parameters) -> None:
         self.law = law
         self.quantity = law.gives.name
         self.tape = Tape([substitute(law.right, parameters)])
@@ -129,6 +109,10 @@ class LawForm:
         """Evaluate the law; NaN where it does not hold."""
         result = self.tape.run(values)[0]
         return np.where(self._holds(values, len(result)), result, np.nan)
+
+    def unit(self, column: str) -> str:
+        """Give the unit of the law's value, the one column there is."""
+        return str(self.law.gives.dimension)
 
     def points(self, values: Values) -> LawPoints:
         """Evaluate the law with its derivatives."""
@@ -182,7 +166,7 @@ class LawPoints:
             values={law.gives.name: Value(value, str(law.gives.dimension))},
             share={law.gives.name: self._shares(index, value, gradient)} if value else {},
             gradient={law.gives.name: gradient},
-            exact=True,
+            exact=law.exact,
             notes=(law.note,) if law.note else (),
         )
 

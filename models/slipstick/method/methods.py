@@ -1,99 +1,69 @@
-"""All methods, by name."""
+"""The methods: a table of who answers for what, and the doors to it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 from slipstick.answer import Answer
-from slipstick.errors import NoAnswerError, UnknownNameError
-from slipstick.expression.nodes import Parameter
+from slipstick.errors import ModelError, NoAnswerError, UnknownNameError
+from slipstick.expression.kernels import Array
 from slipstick.law import Law
-from slipstick.method import closed_form, simulation
 from slipstick.method.bounds import bounds
 from slipstick.method.closed_form import ClosedForm
-from slipstick.method.forms import form_of, need_closed_form
+from slipstick.method.forms import Form, LawForm, Parameters, Subject
 from slipstick.method.limits import with_takeovers
-from slipstick.method.names import BOUNDS, METHODS, SIMULATION
+from slipstick.method.names import (
+    ACTIVITY,
+    BEST,
+    BOUNDS,
+    CLOSED_FORM,
+    CONVOLUTION,
+    EXACT_MVA,
+    LAW,
+    LINEARIZER,
+    MARKOV_CHAIN,
+    MEAN_VALUE,
+    NETWORK,
+    SCHWEITZER,
+    SIMULATION,
+)
 from slipstick.method.trial import Trial
+from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model, need_model
 
-__all__ = ["answered", "solve"]
+__all__ = ["METHODS", "Method", "answered", "form_of", "methods_for", "solve"]
+
+_KINDS: dict[type, str] = {Model: ACTIVITY, Law: LAW, QueueingNetwork: NETWORK}
 
 
-def answered(
-    model: Model | Law, parameters: Mapping[str, Parameter], method: str | None = None, trial: Trial | None = None
-) -> Answer:
-    """Answer for a model or a law by a named method, at the values of its own parameters.
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A way to answer for one kind of model.
 
     Parameters
     ----------
-    model : the system, or the formula
-    parameters : a parameter with a value for each symbol of a law
-    method : one of `METHODS`; the first by default
-    trial : how to simulate
-
-    Raises
-    ------
-    UnknownNameError : there is no such method
-    ModelError : a law is asked for by anything but its closed form, or the model cannot be simulated
+    name : on the command line and in studies
+    kind : of the models it answers for: activity, law or queueing-network
+    form : compiles a model for many points, given how to simulate; None if the method answers at one point only
+    answers : answers at one point; None if that is the form's answer there
     """
-    need_method(method)
-    if isinstance(model, Law):
-        need_closed_form(model, method)
-    elif method == BOUNDS:
-        return bounds(model)
-    elif method == SIMULATION:
-        return _simulated(model, trial or Trial())
-    form = form_of(model, parameters)
+
+    name: str
+    kind: str
+    form: Callable[[Any, Parameters, Trial], Form] | None = None
+    answers: Callable[[Any, Parameters], tuple[Answer, ...]] | None = None
+
+
+def _closed_form(model: Model, _: Parameters) -> tuple[Answer, ...]:
+    """Answer in closed form, with what another stage needs to take over, and a warning of saturation."""
+    form = ClosedForm(model)
     answer = form.points({}).answer(0)
-    if not isinstance(form, ClosedForm) or answer.failed:
-        return answer
+    if answer.failed:
+        return (answer,)
     limits = with_takeovers(form, answer.limits, {}) if answer.limits else ()
-    return replace(answer, limits=limits, notes=(*_saturation(form.model, answer), *answer.notes))
-
-
-def solve(
-    model: Model, values: Mapping[str, float] | None = None, method: str | None = None, trial: Trial | None = None
-) -> Answer:
-    """Answer for a model at one point.
-
-    Parameters
-    ----------
-    model : the system
-    values : parameters that differ from the model's own, in base units
-    method : one of `METHODS`; the first by default
-    trial : how to simulate: seed, precision, budget
-
-    Raises
-    ------
-    ModelError : a name is unknown or a value missing
-    NoAnswerError : saturation, deadlock, or a time that overflows or is undefined
-
-    >>> from slipstick.model.activity import delay, service
-    >>> from slipstick.model.system import closed
-    >>> bus = closed(delay(9.0, name="think") >> service("bus", 3.0), processors=4)
-    >>> [solve(bus, method=each)["time"] for each in ("closed-form", "simulation")]
-    [12.0, 12.0]
-    """
-    need_model(model, "solve")
-    need_method(method)
-    if method == SIMULATION:
-        return simulation.solve(model, values, trial)
-    return bounds(model, values) if method == BOUNDS else closed_form.solve(model, values)
-
-
-def need_method(method: str | None) -> None:
-    """Insist on a method that is there; None is the default."""
-    if method is not None and method not in METHODS:
-        raise UnknownNameError("method", str(method)[:100], METHODS)
-
-
-def _simulated(model: Model, trial: Trial) -> Answer:
-    try:
-        return simulation.solve(model, None, trial)
-    except NoAnswerError as error:
-        return Answer(model.name, SIMULATION, failed=str(error))
+    return (replace(answer, limits=limits, notes=(*_saturation(model, answer), *answer.notes)),)
 
 
 def _saturation(model: Model, answer: Answer) -> tuple[str, ...]:
@@ -103,3 +73,153 @@ def _saturation(model: Model, answer: Answer) -> tuple[str, ...]:
         return ()
     times = f"{least.low / time:.3g} times" if time else "more than"
     return (f"waiting is not to be left out: a cycle takes at least {least.low:.4g} s, {times} what is answered here",)
+
+
+def _mean_value(model: Model, _: Parameters, __: Trial) -> Form:
+    from slipstick.method.mean_value import MeanValue
+
+    return MeanValue(model)
+
+
+def _simulation(model: Model, _: Parameters, trial: Trial) -> Form:
+    """Give the form that runs a model event by event; the simulator is imported when it is asked for."""
+    from slipstick.method.simulated import simulation_of
+
+    return simulation_of(model, trial)
+
+
+def _network_simulation(model: QueueingNetwork, _: Parameters, trial: Trial) -> Form:
+    from slipstick.method.network_simulation import simulation_of
+
+    return simulation_of(model, trial)
+
+
+def _network(solver: str) -> Callable[[QueueingNetwork, Parameters, Trial], Form]:
+    """Give the form of a network by one solver; the numerical libraries are imported when it is asked for."""
+
+    def form(model: QueueingNetwork, _: Parameters, __: Trial) -> Form:
+        from slipstick.method.network_form import NetworkForm
+
+        return NetworkForm(model, solver)
+
+    return form
+
+
+def _network_bounds(model: QueueingNetwork, _: Parameters) -> tuple[Answer, ...]:
+    from slipstick.method.network_bounds import network_bounds
+
+    return network_bounds(model)
+
+
+METHODS: tuple[Method, ...] = (
+    Method(CLOSED_FORM, ACTIVITY, lambda model, _, __: ClosedForm(model), _closed_form),
+    Method(MEAN_VALUE, ACTIVITY, _mean_value),
+    Method(SIMULATION, ACTIVITY, _simulation),
+    Method(BOUNDS, ACTIVITY, answers=lambda model, _: (bounds(model),)),
+    Method(CLOSED_FORM, LAW, lambda law, parameters, _: LawForm(law, parameters)),
+    Method(BEST, NETWORK, _network(BEST)),
+    Method(EXACT_MVA, NETWORK, _network(EXACT_MVA)),
+    Method(CONVOLUTION, NETWORK, _network(CONVOLUTION)),
+    Method(SCHWEITZER, NETWORK, _network(SCHWEITZER)),
+    Method(LINEARIZER, NETWORK, _network(LINEARIZER)),
+    Method(MARKOV_CHAIN, NETWORK, _network(MARKOV_CHAIN)),
+    Method(SIMULATION, NETWORK, _network_simulation),
+    Method(BOUNDS, NETWORK, answers=_network_bounds),
+)
+"""Every method. The first of a kind is its default; a new method is one line here."""
+
+
+def methods_for(kind: str) -> list[Method]:
+    """List the methods that answer for a kind of model, the default first."""
+    return [each for each in METHODS if each.kind == kind]
+
+
+def form_of(model: Subject, parameters: Parameters, method: str | None = None, trial: Trial | None = None) -> Form:
+    """Compile a model for many points.
+
+    Parameters
+    ----------
+    model : the system, the network, or the law
+    parameters : a parameter with a value for each symbol of a law
+    method : by name; None is the default of the model
+    trial : how to simulate
+
+    Raises
+    ------
+    UnknownNameError : there is no such method for such a model
+    ModelError : the method answers at one point only
+    """
+    found = _method(model, method)
+    if found.form is None:
+        raise ModelError(f"the method {found.name} answers at one point, not for a sweep")
+    return found.form(model, parameters, trial or Trial())
+
+
+def answered(
+    model: Subject, parameters: Parameters, method: str | None = None, trial: Trial | None = None
+) -> tuple[Answer, ...]:
+    """Answer for a model by one method, at the values of its own parameters; bounds may be several.
+
+    Parameters
+    ----------
+    model, parameters, method, trial : as for `form_of`
+
+    Raises
+    ------
+    UnknownNameError : there is no such method for such a model
+    """
+    found = _method(model, method)
+    if found.answers is not None:
+        return found.answers(model, parameters)
+    return (form_of(model, parameters, method, trial).points({}).answer(0),)
+
+
+def solve(
+    model: Model | QueueingNetwork,
+    values: Mapping[str, Array | float] | None = None,
+    method: str | None = None,
+    trial: Trial | None = None,
+) -> Answer:
+    """Answer for a model at one point.
+
+    Parameters
+    ----------
+    model : an activity with its population, or a queueing network
+    values : parameters that differ from the model's own, in base units
+    method : by name; by default the closed form of an activity, and for a network the most exact that its size
+        allows
+    trial : how to simulate: seed, precision, budget
+
+    Raises
+    ------
+    ModelError : a name is unknown or a value missing
+    NoAnswerError : there is no answer, because a time overflows or a station is saturated
+
+    >>> from slipstick.model.activity import delay, service
+    >>> from slipstick.model.system import closed
+    >>> answer = solve(closed(delay(9.0, name="work") >> service("bus", 3.0, component="wait"), processors=4))
+    >>> answer["time"], answer["efficiency"], answer["speedup"]
+    (12.0, 0.75, 3.0)
+    >>> answer.share["time"]
+    {'work': 0.75, 'bus': 0.25}
+    >>> busy = closed(delay(9.0, name="work", scv=1) >> service("bus", 3.0, scv=1), processors=4)
+    >>> solve(busy, method="simulation").values["time"].low > 13.0
+    True
+    """
+    if not isinstance(model, QueueingNetwork):
+        need_model(model, "solve")
+    found = _method(model, method)
+    if found.name == BOUNDS and isinstance(model, Model):
+        return bounds(model, {name: float(each) for name, each in (values or {}).items()})
+    answer = form_of(model, {}, method, trial).points(values or {}).answer(0)
+    if answer.failed:
+        raise NoAnswerError(answer.failed)
+    return answer
+
+
+def _method(model: Subject, name: str | None) -> Method:
+    known = methods_for(_KINDS[type(model)])
+    found = next((each for each in known if each.name == name), None) if name else known[0]
+    if found is None:
+        raise UnknownNameError("method", str(name)[:100], [each.name for each in known])
+    return found

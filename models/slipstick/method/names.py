@@ -1,12 +1,39 @@
-"""The methods by name; here, where naming one loads nothing."""
+"""The methods by name and by kind of model; here, where naming one loads nothing."""
 
 from __future__ import annotations
 
-__all__ = ["BOUNDS", "CLOSED_FORM", "METHODS", "SIMULATION"]
+__all__ = [
+    "ACTIVITY",
+    "BEST",
+    "BOUNDS",
+    "CLOSED_FORM",
+    "CONVOLUTION",
+    "EXACT_MVA",
+    "LAW",
+    "LINEARIZER",
+    "MARKOV_CHAIN",
+    "MEAN_VALUE",
+    "NAMES",
+    "NETWORK",
+    "SCHWEITZER",
+    "SIMULATION",
+]
 
-CLOSED_FORM = "closed-form"
-SIMULATION = "simulation"
-BOUNDS = "bounds"
+ACTIVITY, LAW, NETWORK = "activity", "law", "queueing-network"
 
-METHODS = (CLOSED_FORM, SIMULATION, BOUNDS)
-"""The default comes first."""
+CLOSED_FORM, MEAN_VALUE, SIMULATION, BOUNDS = "closed-form", "mean-value", "simulation", "bounds"
+BEST, EXACT_MVA, CONVOLUTION, SCHWEITZER, LINEARIZER, MARKOV_CHAIN = (
+    "best",
+    "exact-mva",
+    "convolution",
+    "schweitzer",
+    "linearizer",
+    "markov-chain",
+)
+
+NAMES = {
+    ACTIVITY: (CLOSED_FORM, MEAN_VALUE, SIMULATION, BOUNDS),
+    LAW: (CLOSED_FORM,),
+    NETWORK: (BEST, EXACT_MVA, CONVOLUTION, SCHWEITZER, LINEARIZER, MARKOV_CHAIN, SIMULATION, BOUNDS),
+}
+"""The methods that answer for each kind of model, the default first."""

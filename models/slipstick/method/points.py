@@ -17,12 +17,12 @@ from slipstick.method.exactness import LeftOut
 from slipstick.method.names import CLOSED_FORM
 from slipstick.model.system import Arrivals, Model
 
-__all__ = ["Around", "Points"]
+__all__ = ["Around", "Points", "unit_of"]
 
 AGAINST_ONE = "speed-up counts useful work; it is against one processor only if its useful work is the same"
 
-UNITS = {"time": "s", "throughput": "1/s", "wait": "s", "account": "s", "technology": "s", "step": "s", "once": "s"}
-"""Unit of a value by what stands before its bracket; all others are plain numbers."""
+_SECONDS = ("time", "wait", "account", "technology", "step", "once")
+_UNITS = {"throughput": "1/s", **dict.fromkeys(_SECONDS, "s")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ class Points:
         for name, column in self._rates().items():
             value = float(column[0])
             if math.isfinite(value):
-                found[name] = Value(value, UNITS.get(name.partition("[")[0], "1"))
+                found[name] = Value(value, unit_of(name))
         return found
 
     def _rates(self) -> dict[str, Array]:
@@ -213,6 +213,11 @@ def _cut(column: Array, index: int) -> Array:
 
 def _cut_all(columns: Mapping[str, Array], index: int) -> dict[str, Array]:
     return {name: _cut(column, index) for name, column in columns.items()}
+
+
+def unit_of(name: str) -> str:
+    """Give the unit of a value by what stands before its bracket; most are plain numbers."""
+    return _UNITS.get(name.partition("[")[0], "1")
 
 
 def _floats(columns: Mapping[str, Array]) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,11 +13,11 @@ from slipstick.expression.kernels import Array
 from slipstick.expression.tape import Tape
 from slipstick.method.flatten import expressions
 from slipstick.method.names import SIMULATION
-from slipstick.method.simulation import solve
+from slipstick.method.simulation import solve, value_unit
 from slipstick.method.trial import Trial
 from slipstick.model.system import Model
 
-__all__ = ["SimulationForm"]
+__all__ = ["SimulationForm", "simulation_of"]
 
 Values = Mapping[str, "Array | float"]
 
@@ -29,21 +29,35 @@ class SimulationForm:
 
     Parameters
     ----------
-    model : the system
-    trial : how to simulate it
+    name : of the model
+    quantity : what it gives first of all
+    parameters : names of everything that can be varied
+    unit_of : gives the base unit of a value
+    solve : simulates at the values of one point
     """
 
-    quantity = "time"
     block = 1
 
-    def __init__(self, model: Model, trial: Trial) -> None:
-        self.model, self.trial = model, trial
-        self._names = tuple(Tape(tuple(dict.fromkeys(expressions(model)))).parameters)
+    def __init__(
+        self,
+        name: str,
+        quantity: str,
+        parameters: Sequence[str],
+        unit_of: Callable[[str], str],
+        solve: Callable[[Mapping[str, float]], Answer],
+    ) -> None:
+        self.name, self.quantity, self._names = name, quantity, tuple(parameters)
+        self._unit_of, self._solve = unit_of, solve
 
     @property
     def parameters(self) -> tuple[str, ...]:
         """Names of everything that can be varied."""
         return self._names
+
+    def unit(self, column: str) -> str:
+        """Give the base unit of a column; the ends of intervals have those of their values."""
+        inside = column.removeprefix("low[").removeprefix("high[")
+        return self._unit_of(inside if inside == column else inside[:-1])
 
     def times(self, values: Values) -> Array:
         """Give the mean times alone [s]; NaN where there is none."""
@@ -55,14 +69,27 @@ class SimulationForm:
         count = max((len(each) for each in columns.values()), default=1)
         spread = {name: np.broadcast_to(each, (count,)) for name, each in columns.items()}
         return SimulatedPoints(
-            [self._answer({name: float(each[point]) for name, each in spread.items()}) for point in range(count)]
+            [self._answer({name: float(each[point]) for name, each in spread.items()}) for point in range(count)],
+            self.quantity,
         )
 
     def _answer(self, values: Mapping[str, float]) -> Answer:
         try:
-            return solve(self.model, values, self.trial)
+            return self._solve(values)
         except SlipstickError as error:
-            return Answer(self.model.name, SIMULATION, failed=str(error))
+            return Answer(self.name, SIMULATION, failed=str(error))
+
+
+def simulation_of(model: Model, trial: Trial) -> SimulationForm:
+    """Give the form that simulates an activity.
+
+    Parameters
+    ----------
+    model : the system
+    trial : how to simulate it
+    """
+    names = tuple(Tape(tuple(dict.fromkeys(expressions(model)))).parameters)
+    return SimulationForm(model.name, "time", names, value_unit, lambda values: solve(model, values, trial))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +97,7 @@ class SimulatedPoints:
     """Answers of simulations, point by point."""
 
     answers: Sequence[Answer]
+    quantity: str
 
     @property
     def interrupted(self) -> bool:
@@ -81,7 +109,7 @@ class SimulatedPoints:
 
     def columns(self) -> dict[str, Array]:
         """Give every numeric answer as a column, in base units, ends of intervals included; NaN where there is none."""
-        names = dict.fromkeys(["time", *(name for each in self.answers for name in each.names)])
+        names = dict.fromkeys([self.quantity, *(name for each in self.answers for name in each.names)])
         found = {name: np.array([_number(each.find(name)) for each in self.answers]) for name in names}
         for name in dict.fromkeys(name for each in self.answers for name in each.values):
             for end in ("low", "high"):

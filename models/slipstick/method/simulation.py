@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 import numpy as np
 
-from slipstick.answer import Answer, Value
+from slipstick.answer import Answer
 from slipstick.method.closed_form import ClosedForm
+from slipstick.method.estimated import ROUNDING, Differences, as_value, notes_of
 from slipstick.method.flatten import IDLE, Flat, flatten
 from slipstick.method.names import SIMULATION
-from slipstick.method.points import AGAINST_ONE, UNITS
+from slipstick.method.points import AGAINST_ONE, unit_of
 from slipstick.method.times import BARRIER
 from slipstick.method.trial import Trial
 from slipstick.model.system import Arrivals, Groups, Model
-from slipstick.sim.estimate.intervals import Estimate, t_quantile
+from slipstick.sim.effort import Effort
+from slipstick.sim.estimate.intervals import Estimate
 from slipstick.sim.estimate.result import Result
 from slipstick.sim.estimate.rows import Layout
 from slipstick.sim.plan.streams import Array
 from slipstick.sim.run import simulate
 
-__all__ = ["solve"]
+__all__ = ["solve", "value_unit"]
 
 QUANTILES = (0.5, 0.95, 0.99)
-
-ROUNDING = 1e-9
-"""An interval narrower than this part of its mean is rounding."""
-
-STEP = 0.02
-"""Relative step of the differences that shares are read from."""
 
 
 def solve(model: Model, values: Mapping[str, float] | None = None, trial: Trial | None = None) -> Answer:
@@ -62,12 +57,12 @@ def solve(model: Model, values: Mapping[str, float] | None = None, trial: Trial 
 def _answer(model: Model, flat: Flat, result: Result) -> Answer:
     booked = _Booked(model, result)
     values = {**_times(model, flat, result), **_efficiency(model, flat, booked), **_resources(result)}
-    notes = (*_notes(result), *flat.chances, *([AGAINST_ONE] if "speedup" in values else []))
+    notes = (*notes_of(result), *flat.chances, *([AGAINST_ONE] if "speedup" in values else []))
     time = result.mean_time()
     return Answer(
         model=model.name,
         method=SIMULATION,
-        values={name: _value(name, each) for name, each in values.items()},
+        values={name: as_value(each, value_unit(name)) for name, each in values.items()},
         account=booked.by(booked.component),
         technology=booked.by(booked.technology),
         steps=booked.by(lambda label: "idle:processors" if label == IDLE else label),
@@ -176,82 +171,27 @@ def _resources(result: Result) -> dict[str, Estimate]:
     return found
 
 
-def _value(name: str, estimate: Estimate) -> Value:
-    unit = UNITS.get(name.partition("[")[0], "s" if name.startswith("time") else "1")
-    if estimate.half_width <= ROUNDING * abs(estimate.mean):
-        return Value(estimate.mean, unit, estimate.mean, estimate.mean)
-    # A wait or a use cannot be below nothing, however wide its interval.
-    low = None if estimate.low is None else min(max(estimate.low, 0.0), estimate.mean)
-    return Value(estimate.mean, unit, low, estimate.high)
-
-
-def _notes(result: Result) -> tuple[str, ...]:
-    """Say what was run, and why it ended there."""
-    what = "replications" if result.plan.once else "cycles"
-    precision = f"{100 * result.effort.precision:g} %"
-    why = {
-        "precision": f"stopped at the wished precision of {precision}",
-        "events": f"stopped at the budget of {result.effort.events} events",
-        "cycles": f"ran {result.effort.cycles} {what}, as asked",
-        "complete": "ran the program once: nothing in it is random",
-        "interrupted": "unfinished: it was interrupted",
-    }[result.stopped]
-    notes = [f"{why}, after {result.cycles} {what}; {result.dropped} of them dropped as warm-up"]
-    if result.plan.once or not result.dropped:
-        notes = [f"{why}, after {result.cycles} {what}"]
-    if not result.converged:
-        reached = result.mean_time()
-        width = f"within {100 * reached.half_width / reached.mean:.2g} %" if np.isfinite(reached.half_width) else None
-        notes.append(f"not converged: the mean time is known {width}" if width else NOT_TRUSTED)
-    return tuple(notes)
-
-
-NOT_TRUSTED = "not converged: the run is too short, or drifts, so no interval can be trusted"
+def value_unit(name: str) -> str:
+    """Give the base unit of a value, its quantiles and groups included."""
+    return "s" if name.startswith("time") else unit_of(name)
 
 
 def _with_shares(answer: Answer, model: Model, values: Mapping[str, float], base: Result, trial: Trial) -> Answer:
-    """Add shares of the time, by differences of runs with the same random numbers."""
+    """Add shares of the time by the parameters that have the largest ones in closed form."""
     form = ClosedForm(model)
     without = form.points(values).answer(0)
     ranked = sorted(without.share.get("time", {}).items(), key=lambda item: -abs(item[1]))[: trial.shares]
-    powers = {name: each.dimension.time_power for name, each in form.tape.parameters.items()}
-    effort = replace(base.effort, cycles=base.cycles)
-    shares, gradient, found = {}, {}, dict(answer.values)
-    for name, _ in ranked:
-        theta = values.get(name, form.tape.parameters[name].value)
-        if not theta:
-            continue
-        up, down = (
-            simulate(flatten(model, {**values, name: theta * (1 + side)}).plan, trial.seed, effort, trial.kernel)
-            for side in (STEP, -STEP)
-        )
-        elasticity = _difference(up, down, base)
-        power = powers[name]
-        shares[name] = power * elasticity.mean
-        gradient[name] = elasticity.mean * base.mean_time().mean / theta
-        ends = [None if end is None else power * end for end in (elasticity.low, elasticity.high)]
-        low, high = ends if power > 0 else reversed(ends)
-        found[f"share[time,{name}]"] = Value(shares[name], "1", low, high)
-    note = f"shares of the largest {len(shares)} by differences of {100 * STEP:g} % under common random numbers"
-    return replace(
+    parameters = form.tape.parameters
+
+    def again(changed: Mapping[str, float], effort: Effort) -> Array:
+        return _batch_means(simulate(flatten(model, {**values, **changed}).plan, trial.seed, effort, trial.kernel))
+
+    return Differences("time", again, base).added_to(
         answer,
-        values=found,
-        share={"time": shares},
-        gradient={"time": gradient},
-        notes=(*answer.notes, note),
+        [name for name, _ in ranked],
+        {name: values.get(name, each.value or 0.0) for name, each in parameters.items()},
+        {name: each.dimension.time_power for name, each in parameters.items()},
     )
-
-
-def _difference(up: Result, down: Result, base: Result) -> Estimate:
-    """Estimate theta / T x dT/dtheta from two runs, batch by batch."""
-    high, low = (_batch_means(each) for each in (up, down))
-    count = min(len(high), len(low))
-    differences = (high[-count:] - low[-count:]) / (2 * STEP * base.mean_time().mean)
-    mean = float(differences.mean())
-    if count < 2:
-        return Estimate(mean, mean, mean) if base.stopped == "complete" else Estimate(mean)
-    half = t_quantile(base.effort.level, count - 1) * float(differences.std(ddof=1)) / count**0.5
-    return Estimate(mean, mean - half, mean + half)
 
 
 def _batch_means(result: Result) -> Array:

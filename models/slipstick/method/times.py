@@ -22,11 +22,12 @@ from slipstick.model.activity import (
     children,
     steps,
 )
-from slipstick.model.system import Arrivals, Cyclic, Groups, Meeting, Model, Program
+from slipstick.model.system import Arrivals, Cyclic, Groups, Lock, Meeting, Model, Program
 
-__all__ = ["BARRIER", "demand", "pipelines", "population", "stage_times", "time"]
+__all__ = ["BARRIER", "LOCK", "demand", "pipelines", "population", "release_time", "stage_times", "time"]
 
 BARRIER = "barrier"
+LOCK = "lock"
 
 
 def time(activity: Activity, model: Model, booked: bool = True) -> Expr:
@@ -51,8 +52,8 @@ def time(activity: Activity, model: Model, booked: bool = True) -> Expr:
             return total((p * time(body, model, booked) for p, body in options), TIME)
         case Repeat(count, body):
             return count * time(body, model, booked)
-        case Hold(_, body):
-            return time(body, model, booked)
+        case Hold(lock, body):
+            return total([*_lock_time(lock, model, booked), time(body, model, booked)], TIME)
         case Barrier(name):
             meeting = model.resources[name]
             assert isinstance(meeting, Meeting)
@@ -86,25 +87,57 @@ def population(model: Model) -> Expr:
             return maximum(*dict.fromkeys(phase.processors for phase in phases))
 
 
-def demand(activity: Activity, resource: str) -> Expr:
-    """Add up all service that one pass asks of a resource, side by side or not [s]."""
+def demand(activity: Activity, resource: str, model: Model | None = None) -> Expr:
+    """Add up all service that one pass asks of a resource, side by side or not [s].
+
+    Parameters
+    ----------
+    activity : what is done
+    resource : what is asked
+    model : whose locks may have their words there; without it, accesses to lock words are not counted
+    """
     match activity:
         case Step(_, mean, used):
             return mean if used == resource else zero(TIME)
         case Choice(options):
-            return total((p * demand(body, resource) for p, body in options), TIME)
+            return total((p * demand(body, resource, model) for p, body in options), TIME)
         case Repeat(count, body):
-            return _times(count, demand(body, resource))
+            return _times(count, demand(body, resource, model))
         case Pipeline(stages, items):
-            return total((_stage_demand(stage, items, resource) for stage in stages), TIME)
+            return total((_stage_demand(stage, items, resource, model) for stage in stages), TIME)
+        case Hold(lock, body) if model is not None and _word(lock, model) == resource:
+            return total([*_lock_time(lock, model, booked=False), demand(body, resource, model)], TIME)
         case _:
-            return total((demand(child, resource) for child in children(activity)), TIME)
+            return total((demand(child, resource, model) for child in children(activity)), TIME)
 
 
-def _stage_demand(stage: Stage, items: Expr, resource: str) -> Expr:
+def release_time(lock: str, model: Model) -> Expr:
+    """Give the time of the accesses to a lock's word with which it is released, the lock still held [s]."""
+    found = model.resources[lock]
+    assert isinstance(found, Lock)
+    return found.accesses[1] * found.access
+
+
+def _lock_time(lock: str, model: Model, booked: bool) -> list[Expr]:
+    """Give the time of all accesses to a lock's word with nobody in the way, if there are any [s]."""
+    found = model.resources[lock]
+    assert isinstance(found, Lock)
+    count = sum(found.accesses)
+    if not count:
+        return []
+    seconds = count * found.access
+    return [Booked(f"{LOCK}:{lock}", seconds) if booked else seconds]
+
+
+def _word(lock: str, model: Model) -> str | None:
+    found = model.resources[lock]
+    return found.word if isinstance(found, Lock) else None
+
+
+def _stage_demand(stage: Stage, items: Expr, resource: str, model: Model | None) -> Expr:
     if len(stage.bodies) == 1:
-        return _times(items, demand(stage.bodies[0], resource))
-    return total((demand(body, resource) for body in stage.bodies), TIME)
+        return _times(items, demand(stage.bodies[0], resource, model))
+    return total((demand(body, resource, model) for body in stage.bodies), TIME)
 
 
 def _times(count: Expr, work: Expr) -> Expr:

@@ -6,12 +6,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from slipstick.errors import ModelError, did_you_mean
-from slipstick.expression.dimension import COUNT, RATE, TIME
-from slipstick.expression.nodes import Expr, Like, Number, Parameter, zero
+from slipstick.expression.dimension import COUNT, RATE
+from slipstick.expression.nodes import Expr, Like, Number, Parameter
 from slipstick.model.activity import Activity, Barrier, Hold, Pipeline, Step, steps
-from slipstick.model.quantities import at_least, check_name, counted, timed
+from slipstick.model.quantities import at_least, check_name, counted
+from slipstick.model.resources import (
+    BACK_OFFS,
+    DISCIPLINES,
+    LOCKS,
+    MEETINGS,
+    Lock,
+    Meeting,
+    Resource,
+    Station,
+    meeting,
+)
 
 __all__ = [
+    "BACK_OFFS",
     "DISCIPLINES",
     "LOCKS",
     "MEETINGS",
@@ -31,51 +43,12 @@ __all__ = [
     "arriving",
     "closed",
     "grouped",
+    "meeting",
     "phases",
 ]
 
-DISCIPLINES = ("fcfs", "ps")
-LOCKS = ("fifo",)
-MEETINGS = ("central", "tree", "dissemination", "manager")
 PROCESSORS = ("own", "other", "each-other")
 """Processors as resources: the asker's own, one other at random, one other for each item or branch."""
-
-
-@dataclass(frozen=True, slots=True)
-class Station:
-    """Servers with a queue."""
-
-    servers: int = 1
-    discipline: str = "fcfs"
-
-    def __post_init__(self) -> None:
-        if self.servers < 1:
-            raise ModelError(f"a station needs at least 1 server, got {self.servers}")
-        _one_of("discipline", self.discipline, DISCIPLINES)
-
-
-@dataclass(frozen=True, slots=True)
-class Lock:
-    """A lock, handed over in the order of asking."""
-
-    kind: str = "fifo"
-
-    def __post_init__(self) -> None:
-        _one_of("lock", self.kind, LOCKS)
-
-
-@dataclass(frozen=True, slots=True)
-class Meeting:
-    """A barrier's implementation: what it costs beyond waiting for the last arrival [s]."""
-
-    kind: str = "central"
-    cost: Expr = field(default_factory=lambda: zero(TIME))
-
-    def __post_init__(self) -> None:
-        _one_of("barrier", self.kind, MEETINGS)
-
-
-Resource = Station | Lock | Meeting
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +150,9 @@ class Model:
 
     def __post_init__(self) -> None:
         check_name(self.name.replace("/", "."))
+        for lock, each in self.resources.items():
+            if isinstance(each, Lock) and each.word is not None:
+                self._check_use(f"the word of lock {lock}", each.word, Station, "a station")
         by_name: dict[tuple[str, str], Activity] = {}
         for body in self.bodies:
             for node in steps(body):
@@ -346,13 +322,3 @@ def _completed(bodies: list[Activity], given: Mapping[str, Resource] | None) -> 
         elif isinstance(node, Barrier):
             resources.setdefault(node.name, Meeting())
     return resources
-
-
-def meeting(kind: str = "central", cost: Like = 0.0, name: str = "barrier") -> Meeting:
-    """Describe a barrier's implementation by its cost beyond waiting for the last arrival [s]."""
-    return Meeting(kind, timed(cost, f"{name}.cost") if cost else zero(TIME))
-
-
-def _one_of(what: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise ModelError(f"there is no {what} {value!r}{did_you_mean(value, known)}")

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from slipstick.expression.nodes import Expr
 from slipstick.model.activity import Activity, Choice, Fork, Hold, Pipeline, Repeat, Step, Then
-from slipstick.model.system import Groups, Meeting, Model, Population, Program
+from slipstick.model.system import Groups, Lock, Meeting, Model, Population, Program
 
 __all__ = ["scaled"]
 
 
 def scaled(model: Model, factors: Mapping[str, Expr]) -> Model:
-    """Multiply the time of every step, and the cost of every barrier, by the factor of its technology class.
+    """Multiply the time of every step, lock access and barrier by the factor of its technology class.
 
     Parameters
     ----------
@@ -34,6 +34,9 @@ def scaled(model: Model, factors: Mapping[str, Expr]) -> Model:
         return replace(step, time=step.time * factors[step.technology]) if step.technology in factors else step
 
     resources = dict(model.resources)
+    if "memory" in factors:
+        locks = {name: each for name, each in resources.items() if isinstance(each, Lock) and each.word is not None}
+        resources.update((name, replace(each, access=each.access * factors["memory"])) for name, each in locks.items())
     if "software" in factors:
         # What a barrier costs is run-time software, as the account books it.
         meetings = {name: each for name, each in resources.items() if isinstance(each, Meeting)}

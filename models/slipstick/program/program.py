@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.dimension import Dimension
 from slipstick.expression.nodes import Expr, Number, Parameter
 from slipstick.model.machine import Machine
+from slipstick.model.shared_memory import SharedMemory
 from slipstick.model.system import Model
 
 __all__ = ["Given", "Input", "Inputs", "Program", "number", "one"]
 
-Given = Expr | tuple[Expr, ...]
+Given = Expr | tuple[Expr, ...] | str
 Inputs = Mapping[str, Given]
 
 
@@ -32,6 +34,8 @@ class Input:
     most : largest value allowed, in base units, if any
     whole : a count, so a whole number
     many : a list with one value for each part
+    options : the words it is one of; then it is no quantity
+    named : it names one of these of the machine, locks or barriers, or none; then it is no quantity
     """
 
     name: str
@@ -42,6 +46,13 @@ class Input:
     most: float | None = None
     whole: bool = False
     many: bool = False
+    options: tuple[str, ...] = ()
+    named: str = ""
+
+    @property
+    def word(self) -> bool:
+        """Say whether it is a word rather than a quantity."""
+        return bool(self.named or self.options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +66,17 @@ class Program:
     source : where the mechanism is described
     inputs : what it needs beside a machine
     build : from a machine and inputs, the model
+    machine : the kind of machine that it runs on
     """
 
     name: str
     title: str
     source: str
     inputs: tuple[Input, ...]
-    build: Callable[[Machine, Inputs], Model]
+    build: Callable[[Any, Inputs], Model]
+    machine: type[Machine | SharedMemory] = Machine
 
-    def on(self, machine: Machine, **given: Expr | float | tuple[Expr, ...]) -> Model:
+    def on(self, machine: Machine | SharedMemory, **given: Given | float) -> Model:
         """Build the model on a machine; inputs not given take their defaults.
 
         Parameters
@@ -77,10 +90,12 @@ class Program:
         """
         return self.build(machine, self.inputs_on(machine, **given))
 
-    def inputs_on(self, machine: Machine, **given: Expr | float | tuple[Expr, ...]) -> Inputs:
+    def inputs_on(self, machine: Machine | SharedMemory, **given: Expr | float | tuple[Expr, ...] | str) -> Inputs:
         """Give all inputs, checked: those given, and the defaults of the others; see `on`."""
-        if not isinstance(machine, Machine):
-            raise ModelError(f"{self.name} runs on a machine, as load('machine/...') gives it; got {machine!r}")
+        if not isinstance(machine, self.machine):
+            kind = "a machine" if self.machine is Machine else "a machine with shared memory"
+            got = machine.name if isinstance(machine, Machine | SharedMemory) else repr(machine)
+            raise ModelError(f"{self.name} runs on {kind}, as load('machine/...') gives it; got {got}")
         known = {each.name: each for each in self.inputs}
         for name in given:
             if name not in known:
@@ -88,7 +103,7 @@ class Program:
         made = {name: _as_given(known[name], value) for name, value in given.items()}
         return {**self._defaults(machine, made), **made}
 
-    def _defaults(self, machine: Machine, made: Inputs) -> dict[str, Given]:
+    def _defaults(self, machine: Machine | SharedMemory, made: Inputs) -> dict[str, Given]:
         missing = [each for each in self.inputs if each.name not in made and each.default is not None]
         return {each.name: _default(each, machine) for each in missing}
 
@@ -109,15 +124,29 @@ def number(inputs: Inputs, name: str) -> float:
     return value.value
 
 
-def _default(each: Input, machine: Machine) -> Given:
+def _default(each: Input, machine: Machine | SharedMemory) -> Given:
     if isinstance(each.default, str):
-        return {"machine.memory.page": machine.page, "machine.processors.count": machine.processors}[each.default]
+        value: Given = each.default if each.word else getattr(machine, _READ_FROM[each.default])
+        return value
+    assert each.default is not None
     return Parameter(each.name, each.dimension, each.default)
 
 
+_READ_FROM = {
+    "machine.memory.page": "page",
+    "machine.processors.count": "processors",
+    "machine.processors.step": "step",
+}
+"""What holds the value of a spec's path in a machine as programs read it."""
+
+
 def _as_given(each: Input, value: Given | float) -> Given:
+    if each.word:
+        return _as_word(each, value)
     if each.many and not (isinstance(value, tuple) and value):
         raise ModelError(f"{each.name} must be a list of values, one for each part")
+    if isinstance(value, str):
+        raise ModelError(f"{each.name} is a quantity, not a word; got {value!r}")
     if isinstance(value, Expr | tuple):
         return value
     if not value >= each.least or (each.most is not None and value > each.most):
@@ -126,3 +155,15 @@ def _as_given(each: Input, value: Given | float) -> Given:
     if each.whole and not float(value).is_integer():
         raise ModelError(f"{each.name} must be a whole number, got {value:g}")
     return Parameter(each.name, each.dimension, float(value))
+
+
+def _as_word(each: Input, value: Given | float) -> str:
+    if not isinstance(value, str):
+        raise ModelError(f"{each.name} is a word, {_choice(each)}; got {value!r}")
+    if each.options and value not in each.options:
+        raise ModelError(f"{each.name} cannot be {value!r}{did_you_mean(value, each.options)}")
+    return value
+
+
+def _choice(each: Input) -> str:
+    return f"one of {', '.join(each.options)}" if each.options else f"one of the machine's {each.named}, or none"

@@ -66,6 +66,8 @@ def saturation_population(network: Network) -> Array:
 
 def _least(limit: Array) -> Array:
     """Give the least along the stations by real parts, so that its derivative is that of the bottleneck."""
+    if limit.shape[2] == 0:
+        return np.full(limit.shape[:2], np.inf)
     least: Array = np.take_along_axis(limit, limit.real.argmin(axis=2)[:, :, None], axis=2)[:, :, 0]
     return least
 
@@ -93,8 +95,8 @@ def _fair(network: Network) -> NDArray[np.bool_]:
     """Tell where nobody waits longer than the product form says at worst, (K,)."""
     if not network.closed.all():
         return np.zeros(len(network.stations), dtype=bool)
-    known = np.array([not each for each in network.without_product_form])
-    line = np.array([each == "fcfs" for each in network.discipline])
+    known = np.array([not each for each in network.without_product_form], dtype=bool)
+    line = np.array([each == "fcfs" for each in network.discipline], dtype=bool)
     return np.asarray(known | (line & network.single & (len(network.classes) == 1)))
 
 

@@ -80,7 +80,7 @@ class _Check:
     def utilization(self) -> None:
         """Busy servers do the work that the flow brings, and are not more than there are."""
         network = self.network
-        counted = np.array([each is None for each in network.rates]) & ~network.delays
+        counted = np.array([each is None for each in network.rates], dtype=bool) & ~network.delays
         work = self.x[:, :, None] * self.d / network.servers
         self._equal("flow balance, U c = X D", np.where(counted, self.u, 0.0), np.where(counted, work, 0.0))
         busy = np.where(network.delays, 0.0, self.u.sum(axis=1))

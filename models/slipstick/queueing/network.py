@@ -69,12 +69,12 @@ class Network:
     @cached_property
     def delays(self) -> NDArray[np.bool_]:
         """Which stations serve everyone at once, (K,)."""
-        return np.array([each == "is" for each in self.discipline])
+        return np.array([each == "is" for each in self.discipline], dtype=bool)
 
     @cached_property
     def single(self) -> NDArray[np.bool_]:
         """Which stations are one server of constant speed, (K,)."""
-        plain = np.array([each is None for each in self.rates])
+        plain = np.array([each is None for each in self.rates], dtype=bool)
         single: NDArray[np.bool_] = plain & ~self.delays & (self.servers == 1)
         return single
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from slipstick.answer import Answer, Limit, Value
 from slipstick.report.side_by_side import agreement_text
-from slipstick.report.words import ascii_only, percent, plain_table, quantity, wrapped
+from slipstick.report.words import NOTHING, ascii_only, percent, plain_table, quantity, wrapped
 from slipstick.results import Agreement
 
 if TYPE_CHECKING:
@@ -15,9 +16,18 @@ if TYPE_CHECKING:
 
 __all__ = ["answer_text", "answers_text"]
 
-_FIRST = ("time", "throughput", "speedup", "efficiency", "processors_lost")
+_FIRST = ("time", "response_time", "throughput", "speedup", "efficiency", "processors_lost")
 _MOST_SHARES = 10
 _INDENT = "  "
+_PLACED = re.compile(r"(?P<kind>[a-z_]+)\[(?P<label>[A-Za-z][^,]*),(?P<station>[A-Za-z].*)\]")  # a class at a station
+_HEADS = {
+    "queue_length": "present",
+    "residence_time": "residence",
+    "time_per_visit": "per visit",
+    "waiting_time": "waiting",
+    "loss_probability": "lost",
+}
+_COUNTED = re.compile(r"probability\[.*\]")  # so many present: for programs, not for the terminal
 
 Entries = Mapping[str, "Entry"]
 
@@ -54,6 +64,7 @@ def answer_text(answer: Answer, entries: Entries | None = None) -> str:
     if answer.failed is None:
         parts += [
             _values(answer),
+            _by_station(answer),
             _booked("component", answer.account),
             _booked("technology class", answer.technology),
             _steps(answer),
@@ -93,11 +104,26 @@ def _setting(value: float | str, entry: Entry | None) -> str:
 
 
 def _values(answer: Answer) -> str:
-    names = sorted(answer.values, key=_importance)
+    names = sorted((name for name in answer.values if not _PLACED.fullmatch(name)), key=_importance)
+    names = [name for name in names if not _COUNTED.fullmatch(name)]
     ranges = any(answer.values[name].low is not None for name in names)
     rows = [[name, _amount(answer.values[name]), *([_range(answer.values[name])] if ranges else [])] for name in names]
     head = ["value", "amount", *(["between"] if ranges else [])]
     return plain_table(head, rows, [1]) if rows else ""
+
+
+def _by_station(answer: Answer) -> str:
+    """Lay out what a network has of each class at each station: a line a pair, a column a measure."""
+    found: dict[tuple[str, str], dict[str, Value]] = {}
+    for name, value in answer.values.items():
+        if placed := _PLACED.fullmatch(name):
+            found.setdefault((placed["label"], placed["station"]), {})[placed["kind"]] = value
+    kinds = list(dict.fromkeys(kind for each in found.values() for kind in each))
+    rows = [
+        [*where, *(_amount(each[kind]) if kind in each else NOTHING for kind in kinds)] for where, each in found.items()
+    ]
+    head = ["class", "station", *(_HEADS.get(kind, kind.replace("_", " ")) for kind in kinds)]
+    return plain_table(head, rows, range(2, len(head))) if rows else ""
 
 
 def _importance(name: str) -> int:
@@ -136,15 +162,24 @@ def _steps(answer: Answer) -> str:
 
 
 def _shares(answer: Answer, entries: Entries) -> str:
-    shares = answer.share.get("time", {})
+    tables = [_share(name, shares, entries) for name, shares in answer.share.items() if _is_time(name)]
+    return "\n\n".join(table for table in tables if table)
+
+
+def _is_time(name: str) -> bool:
+    return name == "time" or name.startswith("response_time")
+
+
+def _share(name: str, shares: Mapping[str, float], entries: Entries) -> str:
     ranked = sorted((each for each in shares.items() if each[1]), key=lambda each: -abs(each[1]))
     rows = [[path, percent(share), *_known(entries.get(path))] for path, share in ranked[:_MOST_SHARES]]
     if not rows:
         return ""
+    title = "what one percent less buys" + ("" if name == "time" else f" of {name}")
     if any(path in entries for path, _ in ranked):
-        text = plain_table(["what one percent less buys", "share", "now", "meaning"], rows, [1, 2])
+        text = plain_table([title, "share", "now", "meaning"], rows, [1, 2])
     else:
-        text = plain_table(["what one percent less buys", "share"], [row[:2] for row in rows], [1])
+        text = plain_table([title, "share"], [row[:2] for row in rows], [1])
     hidden = len(ranked) - len(rows)
     return f"{text}\nand {hidden} more" if hidden > 0 else text
 

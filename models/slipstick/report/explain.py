@@ -9,8 +9,10 @@ from slipstick.expression.nodes import Expr, Parameter
 from slipstick.law.law import Law
 from slipstick.law.pipeline import FLOW_LINE
 from slipstick.model.activity import Pipeline, steps
+from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Arrivals, Cyclic, Groups, Model
 from slipstick.report.equations import Equations, laws_in, spelt
+from slipstick.report.explain_network import network_latex, network_parts, network_symbols
 from slipstick.report.words import NOTHING, Notes, ascii_only, plain_table, quantity, wrapped
 
 if TYPE_CHECKING:
@@ -27,9 +29,10 @@ def explain_text(
     name: str,
     title: str,
     source: str,
-    subject: Model | Law,
+    subject: Model | QueueingNetwork | Law,
     entries: Entries | None = None,
     structure: Expr | None = None,
+    solved: tuple[str, ...] = (),
 ) -> str:
     """Explain a law or a model for the terminal: equations, symbols, units, sources.
 
@@ -39,10 +42,16 @@ def explain_text(
     subject : the law or the model
     entries : what the specs say of each path, if known
     structure : the time of a model, its steps labelled (`Booked`), as the closed form adds it up
+    solved : equations of a network that was solved in symbols
     """
     head = wrapped(f"{name}: {title}" if title else name, _INDENT)
     origin = wrapped(f"source: {source}", _INDENT) if source else ""
-    body = _law_parts(subject) if isinstance(subject, Law) else _model_parts(subject, entries or {}, structure)
+    if isinstance(subject, Law):
+        body = _law_parts(subject)
+    elif isinstance(subject, QueueingNetwork):
+        body = network_parts(subject, entries or {}, solved)
+    else:
+        body = _model_parts(subject, entries or {}, structure)
     return ascii_only("\n\n".join(part for part in (head, origin, *body) if part) + "\n")
 
 
@@ -50,19 +59,24 @@ def explain_latex(
     name: str,
     title: str,
     source: str,
-    subject: Model | Law,
+    subject: Model | QueueingNetwork | Law,
     entries: Entries | None = None,
     structure: Expr | None = None,
+    solved: tuple[str, ...] = (),
 ) -> str:
     """Explain a law or a model in LaTeX: an ``align*`` of equations, then the symbols; needs amsmath.
 
     Parameters
     ----------
-    name, title, source, subject, entries, structure : as for `explain_text`
+    name, title, source, subject, entries, structure, solved : as for `explain_text`, `solved` in LaTeX
     """
     if isinstance(subject, Law):
         lines = [subject.latex.replace(" = ", " &= ", 1)]
         symbols = [(f"${each.latex}$", str(each.dimension), each.meaning) for each in (subject.gives, *subject.symbols)]
+    elif isinstance(subject, QueueingNetwork):
+        lines = [*network_latex(subject), *solved]
+        rows = network_symbols(subject, entries or {}, Notes())
+        symbols = [(spelt(path), value, meaning) for path, value, meaning, _ in rows]
     else:
         equations = None if structure is None else Equations(structure)
         lines = [] if equations is None else equations.latex
@@ -82,10 +96,10 @@ def _tabular(rows: Sequence[tuple[str, str, str]]) -> list[str]:
 def _law_parts(law: Law) -> list[str]:
     symbols = [[each.name, str(each.dimension), each.meaning] for each in (law.gives, *law.symbols)]
     return [
-        _INDENT + law.text,
+        wrapped(_INDENT + law.text, 2 * _INDENT),
         plain_table(["symbol", "unit", "meaning"], symbols),
         "\n".join(wrapped(f"holds for {condition}", _INDENT) for condition in law.conditions),
-        wrapped(f"note: {law.note}", _INDENT) if law.note else "",
+        wrapped(f"{'note' if law.exact else 'approximation'}: {law.note}", _INDENT) if law.note else "",
         _rows(law),
     ]
 

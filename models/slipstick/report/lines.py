@@ -130,9 +130,10 @@ def lines_of(sweep: Sweep, spec: LinesSpec) -> list[Line]:
     groups = _groups(sweep, spec)
     for name in spec.y:
         column = np.asarray(column_of(sweep, name))
-        unit = "" if spec.relative else sweep.units[name]
+        column = _against(sweep, column, spec.against) if spec.against else column
+        unit = "" if spec.relative or spec.against else sweep.units[name]
         alone = sum(sweep.units[other] == sweep.units[name] for other in spec.y) == 1
-        alone = alone and not (spec.relative and len(spec.y) > 1)
+        alone = alone and not (not unit and len(spec.y) > 1)
         for label, points in groups.items():
             ordered = points[np.argsort(x[points], kind="stable")]
             y = column[ordered]
@@ -153,6 +154,8 @@ def _groups(sweep: Sweep, spec: LinesSpec) -> dict[str, Array]:
         tags.insert(0 if not spec.series else 1, list(sweep.cases))
     groups: dict[str, list[int]] = {}
     for index, each in enumerate(zip(*tags, strict=True)):
+        if spec.against and spec.against != spec.x and _is_first(sweep, spec.against, index):
+            continue  # what the others are held against would be a line at 1
         groups.setdefault(", ".join(each), []).append(index)
     return {label: np.array(indices) for label, indices in groups.items()}
 
@@ -171,6 +174,19 @@ def _places(sweep: Sweep, path: str) -> Array:
         place = {value: float(index) for index, value in enumerate(axis.values)}
         return np.array([place[value] for value in column])
     return np.asarray(column, dtype=float)
+
+
+def _against(sweep: Sweep, column: Array, path: str) -> Array:
+    """Divide what is at an axis' first value, all else equal, by each value."""
+    others = [sweep.points[axis.path] for axis in sweep.axes if axis.path != path]
+    keys = list(zip(sweep.cases, *others, strict=True))
+    first = {key: column[index] for index, key in enumerate(keys) if _is_first(sweep, path, index)}
+    with np.errstate(all="ignore"):
+        return np.asarray([first.get(key, np.nan) for key in keys] / column)
+
+
+def _is_first(sweep: Sweep, path: str, index: int) -> bool:
+    return bool(sweep.points[path][index] == axis_of(sweep, path).values[0])
 
 
 def _relative(y: Array) -> Array:
@@ -192,7 +208,9 @@ def _panel(axes: Axes, across: _Across, lines: Sequence[Line], labels: Sequence[
         _draw(axes, across.places(line.x), y / factor, line.label, labels.index(line.label))
     names = list(dict.fromkeys(line.value for line in lines))
     what = ", ".join(names) if len(names) < 3 else "value"
-    axes.set_ylabel(axis_title(f"{what} / first of its line" if spec.relative else what, unit))
+    words = f"{what} / first of its line" if spec.relative else what
+    words = f"{what} at first {short_path(spec.against, 30)} / {what}" if spec.against else words
+    axes.set_ylabel(axis_title(words, unit))
     if not len(known):
         axes.text(0.5, 0.5, "no point has a value", transform=axes.transAxes, ha="center", va="center")
     elif log:

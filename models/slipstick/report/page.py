@@ -69,13 +69,22 @@ def _head(results: Results, command: str) -> str:
 
 
 def _cases(results: Results, answer: Sequence[str]) -> str:
-    names = [name for name in dict.fromkeys(answer) if "[" not in name] or list(answer[:1])
+    names = [name for name in dict.fromkeys(answer) if "[" not in name] or _first_wanted(results, answer)
     notes = Notes()
     rows = [_case(results, case, names, notes) for case in results.cases]
     head = ["case", "model", "differs from the base in", *map(escape, names), "method", "exact", "notes"]
     listed = [f"{number}. {escape(text)}" for number, text in notes.listed.items()]
     table = markdown_table(head, rows, range(3, 3 + len(names)))
     return "\n\n".join(part for part in ("## Cases", table, "\n".join(listed)) if part)
+
+
+def _first_wanted(results: Results, answer: Sequence[str]) -> list[str]:
+    """Choose what the cases have of what is wanted, as few values as speak for all of them."""
+    chosen: list[str] = []
+    for each in results.cases.values():
+        if not any(each.find(name) is not None for name in chosen):
+            chosen += [name for name in answer if each.find(name) is not None][:1]
+    return chosen or list(answer[:1])
 
 
 def _case(results: Results, case: str, names: Sequence[str], notes: Notes) -> list[str]:

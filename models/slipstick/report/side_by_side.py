@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from slipstick.answer import Value
-from slipstick.report.words import NOTHING, escape, markdown_table, plain_table, prose, quantity, wrapped
+from slipstick.report.words import (
+    NOTHING,
+    WIDTH,
+    counted,
+    escape,
+    markdown_table,
+    plain_table,
+    prose,
+    quantity,
+    wrapped,
+)
 from slipstick.results import Agreement, SideBySide
 
 __all__ = ["agreement_section", "agreement_text"]
@@ -34,16 +44,38 @@ def agreement_section(agreements: Sequence[Agreement]) -> str:
 
 def agreement_text(found: Agreement) -> str:
     """Write one agreement for the terminal."""
-    table = plain_table(*_table(found), range(1, 1 + len(found.methods)))
+    head, rows = _table(found)
+    tables = [
+        plain_table([head[at] for at in part], [[row[at] for at in part] for row in rows], range(1, len(part)))
+        for part in _folds(head, rows)
+    ]
     words = [wrapped(line, "  ") for line in _sentences(found)]
-    return "\n".join([table, "", *words])
+    return "\n".join([*("\n\n".join(tables).splitlines()), *_beyond(found), "", *words])
+
+
+def _folds(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[list[int]]:
+    """Share the columns among tables that fit the terminal; each begins with the names."""
+    # A title has two blanks more than it needs, and two stand between columns.
+    widths = [max(len(title) + 2, *map(len, cells)) + 2 for title, *cells in zip(head, *rows, strict=True)]
+    parts: list[list[int]] = [[0]]
+    for at in range(1, len(head)):
+        if len(parts[-1]) > 1 and sum(widths[each] for each in parts[-1]) + widths[at] - 2 > WIDTH:
+            parts.append([0])
+        parts[-1].append(at)
+    return parts
+
+
+def _beyond(found: Agreement) -> list[str]:
+    """Say how many values are not shown."""
+    hidden = len(found.rows) - _MOST_ROWS
+    return [f"and {counted(hidden, 'more value')}"] if hidden > 0 else []
 
 
 def _part(found: Agreement) -> str:
     head, rows = _table(found)
     table = markdown_table(list(map(escape, head)), [list(map(escape, row)) for row in rows], range(1, len(head)))
     words = "\n".join(f"- {escape(line)}" for line in _sentences(found))
-    return "\n\n".join(part for part in (f"### {escape(found.case)}", table, words) if part)
+    return "\n\n".join(part for part in (f"### {escape(found.case)}", table, *_beyond(found), words) if part)
 
 
 def _sentences(found: Agreement) -> list[str]:

@@ -163,13 +163,28 @@ class StationSpec(Spec):
 class LockSpec(Spec):
     """A lock."""
 
-    lock: Literal["fifo"] = Field(description="how it is handed over")
+    lock: Literal["fifo", "tas", "ttas", "ticket", "array", "mcs"] = Field(description="how it is done")
+    word: Name | None = Field(None, description="the station that holds the lock word; none if that costs nothing")
+    access: TimeFormula | None = Field(None, description="time that one access to the lock word occupies the station")
+    back_off: Literal["none", "constant", "exponential"] = Field("none", description="pause after a failure")
+    base: TimeFormula | None = Field(None, description="pause after the first failure")
+    most: TimeFormula | None = Field(None, description="longest pause")
+
+    @model_validator(mode="after")
+    def _complete(self) -> LockSpec:
+        if (self.word is None) != (self.access is None):
+            raise broken_rule("a lock with a word needs the time of an access, and the other way round")
+        if self.back_off != "none" and self.base is None:
+            raise broken_rule("a back-off needs its base, the pause after the first failure", "back_off")
+        if self.back_off == "exponential" and self.most is None:
+            raise broken_rule("an exponential back-off needs its longest pause, most", "back_off")
+        return self
 
 
 class MeetingSpec(Spec):
     """A barrier's implementation."""
 
-    barrier: Literal["central", "tree", "dissemination", "manager"] = Field(description="how it is done")
+    barrier: Literal["central", "tree", "tournament", "dissemination", "manager"] = Field(description="how it is done")
     cost: TimeFormula | None = Field(None, description="what it costs beyond waiting for the last arrival")
 
 

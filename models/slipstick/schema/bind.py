@@ -4,31 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from slipstick.errors import ModelError, Problem, SpecError
+from slipstick.errors import ModelError, Problem, SpecError, did_you_mean
 from slipstick.expression.dimension import Dimension
 from slipstick.expression.nodes import Expr, Parameter
 from slipstick.law import ALL as LAWS
-from slipstick.law import Law
-from slipstick.model.machine import Line, Machine, Network, SizeRange
-from slipstick.model.system import Model
 from slipstick.model.technology import scaled
-from slipstick.program import PROGRAMS, Program
+from slipstick.program import PROGRAMS, Input, Program
 from slipstick.schema.activity import ActivitySpec, Factors
 from slipstick.schema.bind_activity import ActivityReader
 from slipstick.schema.bind_formula import read_formula
+from slipstick.schema.bind_machine import machine_of
+from slipstick.schema.bind_queueing import NetworkReader
 from slipstick.schema.describe import Entry, entries, parameters_of, with_sources
 from slipstick.schema.how import How
-from slipstick.schema.machine import MachineSpec, NetworkSpec
-from slipstick.schema.nodes import canonical, split
+from slipstick.schema.load import Library
+from slipstick.schema.machine import MachineSpec
+from slipstick.schema.nodes import Node, Scalar, canonical, split
 from slipstick.schema.quantity import Formula, Given
+from slipstick.schema.queueing import QueueingNetworkSpec
 from slipstick.schema.scalars import short
-from slipstick.schema.scene import Scene
+from slipstick.schema.scene import Scene, machines_for_workload, stage
+from slipstick.schema.shared_memory import SharedMemorySpec
 from slipstick.schema.validate import problem
 
-__all__ = ["Bound", "bind", "machine_of"]
+if TYPE_CHECKING:
+    # Checking a file needs no numerical library.
+    from slipstick.method.forms import Subject
+
+__all__ = ["Bound", "bind", "bind_workload"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +45,14 @@ class Bound:
     Parameters
     ----------
     name : of the model
-    model : the system, or the law
+    model : the system, the network, or the law
     parameters : everything that is a number in the scene, by path
     entries : what the specs say of each
     how : it is to be solved
     """
 
     name: str
-    model: Model | Law
+    model: Subject
     parameters: Mapping[str, Parameter]
     entries: Mapping[str, Entry]
     how: How = field(default_factory=How)
@@ -73,6 +80,24 @@ def bind(scene: Scene) -> Bound:
     return Bound(scene.name, model, parameters, {**found, **_defaults(scene, found)}, scene.how)
 
 
+def bind_workload(reference: Node, library: Library) -> Bound:
+    """Build the model of a workload on the first machine of the catalogue that it fits, to check or show its inputs.
+
+    Raises
+    ------
+    SpecError : it fits none; what is wrong on the first
+    """
+    problems: list[SpecError] = []
+    for name in machines_for_workload(reference, library):
+        try:
+            return bind(
+                stage({"workload": reference, "machine": Scalar(name, "", reference.mark, quoted=True)}, library)
+            )
+        except SpecError as error:
+            problems.append(error)
+    raise problems[0]
+
+
 def _parameters(scene: Scene, found: Mapping[str, Entry]) -> dict[str, Parameter]:
     """Make a parameter of each quantity; one that is nested too deep for a name is refused where it stands."""
     problems = []
@@ -97,47 +122,17 @@ def _defaults(scene: Scene, found: Mapping[str, Entry]) -> dict[str, Entry]:
     }
 
 
-def machine_of(spec: MachineSpec, name: str = "", prefix: str = "machine") -> Machine:
-    """Read a checked machine spec as expressions over its paths."""
-    at = parameters_of({each.path: each for each in entries(spec, prefix)})
-    return Machine(
-        name=name or spec.title,
-        processors=at[f"{prefix}.processors.count"],
-        speed=at[f"{prefix}.processors.speed"],
-        page=at[f"{prefix}.memory.page"],
-        signal=at[f"{prefix}.system.signal"],
-        network=_network(spec.network, at, f"{prefix}.network"),
-    )
-
-
-def _network(spec: NetworkSpec, at: Mapping[str, Parameter], prefix: str) -> Network:
-    ranges = []
-    for name, each in spec.protocol.ranges.items():
-        path = f"{prefix}.protocol.ranges.{name}"
-        total = Line(at[f"{path}.total.fixed"], at[f"{path}.total.per_byte"])
-        ranges.append(SizeRange(name, at[f"{path}.up_to"] if each.up_to else None, total))
-    return Network(
-        name=spec.title,
-        protocol_added=at[f"{prefix}.protocol.added"],
-        ranges=tuple(ranges),
-        wire_per_byte=at[f"{prefix}.wire.per_byte"],
-        wire_added=at[f"{prefix}.wire.added"],
-        adapter=at[f"{prefix}.adapter"],
-        switch=at[f"{prefix}.switch"],
-        switches=at[f"{prefix}.switches"],
-        medium=spec.medium,
-    )
-
-
-def _build(scene: Scene, spec: BaseModel, parameters: Mapping[str, Parameter]) -> Model | Law:
+def _build(scene: Scene, spec: BaseModel, parameters: Mapping[str, Parameter]) -> Subject:
     if scene.kind == "law":
         return LAWS[scene.name.removeprefix("law/")]
     if isinstance(spec, ActivitySpec):
         model = ActivityReader(scene.name, scene.tree, spec, parameters).model()
         return scaled(model, _factors(spec.technology, parameters))
+    if isinstance(spec, QueueingNetworkSpec):
+        return NetworkReader(scene.name, scene.tree, spec, parameters).model()
     program = PROGRAMS[scene.name]
     machine = getattr(spec, "machine")  # noqa: B009  # the form is made at run time
-    assert isinstance(machine, MachineSpec)
+    assert isinstance(machine, MachineSpec | SharedMemorySpec)
     inputs = _inputs(program, scene, spec, parameters)
     model = program.on(machine_of(machine), **inputs)
     return scaled(model, _factors(getattr(spec, "technology"), parameters))  # noqa: B009
@@ -149,20 +144,23 @@ def _factors(spec: Factors, parameters: Mapping[str, Parameter]) -> dict[str, Ex
 
 def _inputs(
     program: Program, scene: Scene, spec: BaseModel, parameters: Mapping[str, Parameter]
-) -> dict[str, Expr | tuple[Expr, ...]]:
+) -> dict[str, Expr | tuple[Expr, ...] | str]:
     """Give each input that is set: a parameter, a list of them, or a formula over the others."""
-    made: dict[str, Expr | tuple[Expr, ...]] = {}
+    made: dict[str, Expr | tuple[Expr, ...] | str] = {}
     formulas: dict[str, tuple[Formula, Dimension]] = {}
+    problems: list[Problem] = []
     for each in program.inputs:
         value = getattr(spec, each.name)
         if isinstance(value, Formula):
             formulas[each.name] = (value, each.dimension)
         elif isinstance(value, Given):
             made[each.name] = parameters[each.name]
+        elif isinstance(value, str):
+            made[each.name] = value
+            problems += _unknown_part(each, value, scene, spec)
         elif isinstance(value, list):
             made[each.name] = tuple(parameters[f"{each.name}.{index}"] for index in range(len(value)))
     known: dict[str, Expr] = dict(parameters)
-    problems: list[Problem] = []
     for name, (formula, dimension) in formulas.items():
         # In the order of the program's inputs; each may use parameters and the formulas before it.
         try:
@@ -172,3 +170,12 @@ def _inputs(
     if problems:
         raise SpecError(problems)
     return made
+
+
+def _unknown_part(each: Input, value: str, scene: Scene, spec: BaseModel) -> list[Problem]:
+    """Refuse the name of a lock or barrier that the machine does not have, where it is written."""
+    there = getattr(getattr(spec, "machine"), each.named, {}) if each.named else {}  # noqa: B009
+    if not each.named or value == "none" or value in there:
+        return []
+    why = f"this is none of the machine's {each.named}: {short(value)}{did_you_mean(value, list(there))}"
+    return [problem(scene.tree, (each.name,), why)]

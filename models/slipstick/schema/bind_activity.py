@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from slipstick.errors import ModelError, Problem, SpecError
-from slipstick.expression.dimension import COUNT, RATE, TIME, Dimension
+from slipstick.errors import ModelError, SpecError
+from slipstick.expression.dimension import COUNT, RATE, TIME
 from slipstick.expression.nodes import Expr, Number, Parameter, zero
 from slipstick.model.activity import (
     Activity,
@@ -57,14 +56,10 @@ from slipstick.schema.activity import (
     StageSpec,
     StationSpec,
 )
-from slipstick.schema.bind_formula import read_formula
-from slipstick.schema.nodes import Node, canonical
-from slipstick.schema.quantity import Formula, Given
-from slipstick.schema.validate import problem
+from slipstick.schema.bind_values import Loc, Values
+from slipstick.schema.nodes import Node
 
 __all__ = ["ActivityReader"]
-
-Loc = tuple[str | int, ...]
 
 
 class ActivityReader:
@@ -79,11 +74,8 @@ class ActivityReader:
     """
 
     def __init__(self, name: str, tree: Node, spec: ActivitySpec, parameters: Mapping[str, Parameter]) -> None:
-        self._name, self._tree, self._spec = name, tree, spec
-        self._parameters = parameters
-        self._problems: list[Problem] = []
-        self._unread: list[str] = []
-        self._known = self._read_parameters()
+        self._name, self._spec = name, spec
+        self._values = Values(tree, spec.parameters, parameters)
         self._resources = {name: self._resource(name, each) for name, each in spec.resources.items()}
         self._taken: Counter[str] = Counter()
         self._numbers: Counter[str] = Counter()
@@ -92,39 +84,13 @@ class ActivityReader:
     def model(self) -> Model:
         """Build the model; raises SpecError with every formula and name that does not fit."""
         population = self._population()
-        if self._problems:
-            raise SpecError(self._problems)
+        if self._values.problems:
+            raise SpecError(self._values.problems)
         made = Model(self._name, population, self._resources, tuple(self._spec.useful))
         self._check_useful(made)
-        if self._problems:
-            raise SpecError(self._problems)
+        if self._values.problems:
+            raise SpecError(self._values.problems)
         return made
-
-    def _read_parameters(self) -> dict[str, Expr]:
-        """Read the named quantities; a formula may use those before it."""
-        known: dict[str, Expr] = {}
-        for name, value in self._spec.parameters.items():
-            loc = ("parameters", name)
-            if not isinstance(value, Formula):
-                known[name] = self._parameters[canonical(self._tree, loc)]
-                continue
-            made = self._formula(value, loc, known, None)
-            if made is None:
-                self._unread.append(name)
-            else:
-                known[name] = made
-        return known
-
-    def _formula(
-        self, formula: Formula, loc: Loc, known: Mapping[str, Expr], dimension: Dimension | None
-    ) -> Expr | None:
-        try:
-            return read_formula(self._tree, loc, formula, known, dimension)
-        except SpecError as error:
-            # What a parameter is that could not be read, nobody knows; one problem is enough.
-            if not set(re.findall(r"\w+", formula.text)).intersection(self._unread):
-                self._problems += error.problems
-            return None
 
     def _check_useful(self, model: Model) -> None:
         if "useful" not in self._spec.model_fields_set:
@@ -133,7 +99,7 @@ class ActivityReader:
         for index, name in enumerate(self._spec.useful):
             if name not in components:
                 there = f"there are {', '.join(sorted(components))}" if components else "there are no steps"
-                self._refuse(("useful", index), f"no step has the component {name!r}; {there}")
+                self._values.refuse(("useful", index), f"no step has the component {name!r}; {there}")
 
     def _population(self) -> Population:
         spec = self._spec
@@ -148,31 +114,35 @@ class ActivityReader:
         assert spec.cycle is not None
         cycle = self._body(spec.cycle, ("cycle",))
         if spec.population.processors is not None:
-            return Cyclic(self._value(spec.population.processors, ("population", "processors"), COUNT), cycle)
-        return Arrivals(self._value(spec.population.arrivals, ("population", "arrivals"), RATE), cycle)
+            return Cyclic(self._values.expr(spec.population.processors, ("population", "processors"), COUNT), cycle)
+        return Arrivals(self._values.expr(spec.population.arrivals, ("population", "arrivals"), RATE), cycle)
 
     def _group(self, name: str, spec: GroupSpec) -> Group:
         loc: Loc = ("groups", name)
         return Group(
             name,
-            self._value(spec.processors, (*loc, "processors"), COUNT),
+            self._values.expr(spec.processors, (*loc, "processors"), COUNT),
             self._body(spec.cycle, (*loc, "cycle")),
         )
 
     def _phase(self, spec: PhaseSpec, loc: Loc) -> Phase:
-        times = self._value(spec.repeat, (*loc, "repeat"), COUNT)
-        processors = self._value(spec.processors, (*loc, "processors"), COUNT)
+        times = self._values.expr(spec.repeat, (*loc, "repeat"), COUNT)
+        processors = self._values.expr(spec.processors, (*loc, "processors"), COUNT)
         return Phase(times, processors, self._body(spec.cycle, (*loc, "cycle")))
 
     def _resource(self, name: str, spec: StationSpec | LockSpec | MeetingSpec) -> Resource:
         match spec:
             case LockSpec():
-                return Lock(spec.lock)
+                access, base, most = (self._cost(name, spec, key) for key in ("access", "base", "most"))
+                return Lock(spec.lock, spec.word, access, spec.back_off, base, most)
             case MeetingSpec():
-                cost = zero(TIME) if spec.cost is None else self._value(spec.cost, ("resources", name, "cost"), TIME)
-                return Meeting(spec.barrier, cost)
+                return Meeting(spec.barrier, self._cost(name, spec, "cost"))
             case StationSpec():
                 return Station(spec.servers, spec.discipline)
+
+    def _cost(self, name: str, spec: LockSpec | MeetingSpec, key: str) -> Expr:
+        value = getattr(spec, key)
+        return zero(TIME) if value is None else self._values.expr(value, ("resources", name, key), TIME)
 
     def _body(self, items: Sequence[Any], loc: Loc) -> Activity:
         return then(*(self._item(each, (*loc, index)) for index, each in enumerate(items)))
@@ -182,7 +152,7 @@ class ActivityReader:
         try:
             made = self._made(spec, loc)
         except ModelError as error:
-            self._refuse(loc, str(error))
+            self._values.refuse(loc, str(error))
             return then()
         self._check_use(made, loc)
         return made
@@ -200,14 +170,14 @@ class ActivityReader:
         try:
             Model(self._name, Cyclic(Number(1.0), alone), self._resources)
         except ModelError as error:
-            self._refuse((*loc, key), str(error))
+            self._values.refuse((*loc, key), str(error))
 
     def _made(self, spec: Any, loc: Loc) -> Activity:
         match spec:
             case DelaySpec():
-                return self._step(spec, self._value(spec.delay, (*loc, "delay"), TIME), None, loc)
+                return self._step(spec, self._values.expr(spec.delay, (*loc, "delay"), TIME), None, loc)
             case ServiceSpec():
-                return self._step(spec, self._value(spec.time, (*loc, "time"), TIME), spec.service, loc)
+                return self._step(spec, self._values.expr(spec.time, (*loc, "time"), TIME), spec.service, loc)
             case HoldSpec():
                 return hold(spec.hold, self._body(spec.body, (*loc, "body")))
             case ForkSpec():
@@ -215,7 +185,9 @@ class ActivityReader:
             case ChooseSpec():
                 return choose(*(self._option(each, (*loc, "choose", index)) for index, each in enumerate(spec.choose)))
             case RepeatSpec():
-                return repeat(self._value(spec.repeat, (*loc, "repeat"), COUNT), self._body(spec.body, (*loc, "body")))
+                return repeat(
+                    self._values.expr(spec.repeat, (*loc, "repeat"), COUNT), self._body(spec.body, (*loc, "body"))
+                )
             case PipelineSpec():
                 return self._pipeline(spec, loc)
             case BarrierSpec():
@@ -223,14 +195,14 @@ class ActivityReader:
         raise TypeError(type(spec))
 
     def _option(self, spec: Any, loc: Loc) -> tuple[Expr, Activity]:
-        return self._value(spec.p, (*loc, "p"), COUNT), self._body(spec.do, (*loc, "do"))
+        return self._values.expr(spec.p, (*loc, "p"), COUNT), self._body(spec.do, (*loc, "do"))
 
     def _step(self, spec: DelaySpec | ServiceSpec, time: Expr, resource: str | None, loc: Loc) -> Step:
         scv = 0.0 if spec.scv is None else spec.scv.value
         name = spec.name or self._numbered(resource or "delay")
         step = Step(name, time, resource, spec.component, spec.technology, scv)
         if self._steps.setdefault(name, step) != step:
-            self._refuse((*loc, "name"), f"another step is called {name}; give each a name of its own")
+            self._values.refuse((*loc, "name"), f"another step is called {name}; give each a name of its own")
         self._taken[name] += 1
         return step
 
@@ -244,7 +216,7 @@ class ActivityReader:
 
     def _pipeline(self, spec: PipelineSpec, loc: Loc) -> Activity:
         stages = [self._stage(each, (*loc, "stages", index)) for index, each in enumerate(spec.stages)]
-        items = self._value(spec.pipeline, (*loc, "pipeline"), COUNT)
+        items = self._values.expr(spec.pipeline, (*loc, "pipeline"), COUNT)
         uneven = any(len(stage.bodies) > 1 for stage in stages)
         if uneven and isinstance(items, Parameter) and items.value is not None:
             # Bodies are counted when the model is built, so their number is not a quantity to vary.
@@ -252,7 +224,7 @@ class ActivityReader:
         # A space keeps the names of pipelines apart from those of steps.
         name = spec.name or self._numbered("pipeline", " ")
         if self._taken[f" {name}"]:
-            self._refuse((*loc, "name"), f"another pipeline is called {name}; give each a name of its own")
+            self._values.refuse((*loc, "name"), f"another pipeline is called {name}; give each a name of its own")
         self._taken[f" {name}"] += 1
         return pipeline(stages, items, name)
 
@@ -265,17 +237,3 @@ class ActivityReader:
                 bodies = (self._body(one, (*loc, f"{kind}_each", index)) for index, one in enumerate(each))
                 return make(*bodies, name=spec.name)
         raise TypeError(type(spec))
-
-    def _value(self, value: Given | Formula | None, loc: Loc, dimension: Dimension) -> Expr:
-        if isinstance(value, Formula):
-            made = self._formula(value, loc, self._known, dimension)
-            return Number(1.0, dimension) if made is None else made
-        path = canonical(self._tree, loc)
-        if path in self._parameters:
-            return self._parameters[path]
-        # A default that the file does not mention is a plain number.
-        assert value is not None
-        return Number(value.value, dimension)
-
-    def _refuse(self, loc: Loc, message: str) -> None:
-        self._problems.append(problem(self._tree, loc, message))

@@ -14,7 +14,9 @@ FOLDERS = {
     "network": "networks",
     "workload": "workloads",
     "activity": "activities",
+    "queueing-network": "queueing",
     "study": "studies",
+    "profile": "profiles",
 }
 """Folder of each kind of spec, in the shipped catalogue and in a folder ``specs`` of the user's."""
 

@@ -80,7 +80,7 @@ def _entries(value: object, path: str, meaning: str, context: _Context) -> Itera
     elif isinstance(value, dict):
         for key, inner in value.items():
             # What a table says of itself says nothing of a quantity that its author named.
-            named = "a parameter of the file" if isinstance(inner, Given) else meaning
+            named = "a parameter of the file" if path == "parameters" else meaning
             yield from _entries(inner, _joined(path, str(key)), named, context)
     elif isinstance(value, list):
         for index, inner in enumerate(value):

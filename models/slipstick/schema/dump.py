@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from slipstick.errors import ModelError
-from slipstick.expression.dimension import COUNT
-from slipstick.expression.nodes import Expr, Number, Parameter, parameters, substitute
-from slipstick.expression.text import number_text
 from slipstick.model.activity import (
     Activity,
     Barrier,
@@ -21,6 +17,7 @@ from slipstick.model.activity import (
     Step,
     Then,
 )
+from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import (
     Arrivals,
     Cyclic,
@@ -35,10 +32,10 @@ from slipstick.model.system import (
     Station,
     need_model,
 )
+from slipstick.schema.dump_queueing import network_data
+from slipstick.schema.dump_values import WrittenValues, plain_name
 
 __all__ = ["activity_data", "dump"]
-
-SECTION = "parameters."
 
 
 def activity_data(model: Model) -> dict[str, Any]:
@@ -64,26 +61,26 @@ def activity_data(model: Model) -> dict[str, Any]:
     return _Writer(model).data()
 
 
-def dump(model: Model) -> str:
-    """Write a model as the text of an activity file."""
+def dump(model: Model | QueueingNetwork) -> str:
+    """Write a model as the text of a file: of an activity, or of a queueing network."""
     import yaml
 
-    return str(yaml.safe_dump(activity_data(model), sort_keys=False, width=100, default_flow_style=None))
+    data = network_data(model) if isinstance(model, QueueingNetwork) else activity_data(model)
+    return str(yaml.safe_dump(data, sort_keys=False, width=100, default_flow_style=None))
 
 
 class _Writer:
     def __init__(self, model: Model) -> None:
         self._model = model
-        self._parameters: dict[str, str | float] = {}
-        self._sources: dict[str, str] = {}
+        self._values = WrittenValues()
 
     def data(self) -> dict[str, Any]:
         model = self._model
         body = self._population()
         resources = {name: self._resource(each) for name, each in model.resources.items()}
         head: dict[str, Any] = {"activity": 1}
-        if self._parameters:
-            head["parameters"] = self._parameters
+        if self._values.parameters:
+            head["parameters"] = self._values.parameters
         components = {step.component for step in model.steps}
         useful = [name for name in model.useful if name in components]
         return {**head, **({"useful": useful} if useful else {}), "resources": resources, **body}
@@ -91,21 +88,21 @@ class _Writer:
     def _population(self) -> dict[str, Any]:
         match self._model.population:
             case Cyclic(processors, cycle):
-                return {"population": {"processors": self._value(processors)}, "cycle": self._items(cycle)}
+                return {"population": {"processors": self._values.written(processors)}, "cycle": self._items(cycle)}
             case Groups(groups):
                 return {"groups": {group.name: self._group(group) for group in groups}}
             case Arrivals(rate, cycle):
-                return {"population": {"arrivals": self._value(rate)}, "cycle": self._items(cycle)}
+                return {"population": {"arrivals": self._values.written(rate)}, "cycle": self._items(cycle)}
             case Program(phases):
                 return {"phases": [self._phase(each) for each in phases]}
 
     def _group(self, group: Group) -> dict[str, Any]:
-        return {"processors": self._value(group.processors), "cycle": self._items(group.cycle)}
+        return {"processors": self._values.written(group.processors), "cycle": self._items(group.cycle)}
 
     def _phase(self, phase: Phase) -> dict[str, Any]:
         return {
-            "repeat": self._value(phase.repeat),
-            "processors": self._value(phase.processors),
+            "repeat": self._values.written(phase.repeat),
+            "processors": self._values.written(phase.processors),
             "cycle": self._items(phase.cycle),
         }
 
@@ -113,10 +110,22 @@ class _Writer:
         match resource:
             case Station(servers, discipline):
                 return {"servers": servers, "discipline": discipline}
-            case Lock(kind):
-                return {"lock": kind}
+            case Lock():
+                return self._lock(resource)
             case Meeting(kind, cost):
-                return {"barrier": kind, "cost": self._value(cost)}
+                return {"barrier": kind, "cost": self._values.written(cost)}
+
+    def _lock(self, lock: Lock) -> dict[str, Any]:
+        data: dict[str, Any] = {"lock": lock.kind}
+        if lock.word is not None:
+            data |= {"word": lock.word, "access": self._values.written(lock.access)}
+        if lock.back_off != "none":
+            data |= {
+                "back_off": lock.back_off,
+                "base": self._values.written(lock.base),
+                "most": self._values.written(lock.most),
+            }
+        return data
 
     def _items(self, activity: Activity) -> list[dict[str, Any]]:
         parts = activity.parts if isinstance(activity, Then) else (activity,)
@@ -131,21 +140,25 @@ class _Writer:
             case Fork(branches):
                 return {"fork": [self._items(branch) for branch in branches]}
             case Choice(options):
-                return {"choose": [{"p": self._value(p), "do": self._items(body)} for p, body in options]}
+                return {"choose": [{"p": self._values.written(p), "do": self._items(body)} for p, body in options]}
             case Repeat(count, body):
-                return {"repeat": self._value(count), "body": self._items(body)}
+                return {"repeat": self._values.written(count), "body": self._items(body)}
             case Pipeline(stages, items, name):
-                return {"pipeline": self._value(items), "stages": [self._stage(each) for each in stages], "name": name}
+                return {
+                    "pipeline": self._values.written(items),
+                    "stages": [self._stage(each) for each in stages],
+                    "name": name,
+                }
             case Barrier(name, parties):
                 return {"barrier": name} | ({} if parties is None else {"parties": parties})
         raise ModelError(f"a {type(activity).__name__} cannot be written to a file")
 
     def _step(self, step: Step) -> dict[str, Any]:
-        data: dict[str, Any] = {"name": _plain(step.name)}
+        data: dict[str, Any] = {"name": plain_name(step.name)}
         if step.resource is None:
-            data["delay"] = self._value(step.time)
+            data["delay"] = self._values.written(step.time)
         else:
-            data |= {"service": step.resource, "time": self._value(step.time)}
+            data |= {"service": step.resource, "time": self._values.written(step.time)}
         labels = {"component": (step.component, "busy"), "technology": (step.technology, "application")}
         data |= {key: value for key, (value, default) in labels.items() if value != default}
         return data | ({"scv": step.scv} if step.scv else {})
@@ -154,44 +167,3 @@ class _Writer:
         if len(stage.bodies) == 1:
             return {stage.kind: self._items(stage.bodies[0]), "name": stage.name}
         return {f"{stage.kind}_each": [self._items(body) for body in stage.bodies], "name": stage.name}
-
-    def _value(self, value: Expr) -> str | float:
-        """Write a number, a quantity in its place, or a formula over named parameters."""
-        if isinstance(value, Number):
-            return _quantity(value, value.value)
-        if isinstance(value, Parameter) and _stands_here(value.name):
-            return _quantity(value, _known(value))
-        renamed = {each.name: replace(each, name=self._named(each)) for each in parameters(value)}
-        return repr(substitute(value, renamed))
-
-    def _named(self, parameter: Parameter) -> str:
-        """Enter a parameter under a name that can stand in arithmetic."""
-        name = _plain(parameter.name.removeprefix(SECTION)).replace("-", "_")
-        self._parameters[name] = _quantity(parameter, _known(parameter))
-        if self._sources.setdefault(name, parameter.name) != parameter.name:
-            raise ModelError(
-                f"parameters {self._sources[name]} and {parameter.name} would have one name in a file: {name}"
-            )
-        return name
-
-
-def _plain(name: str) -> str:
-    """Write a name without the dots that a path would take for steps down."""
-    return name.replace(".", "_")
-
-
-def _stands_here(name: str) -> bool:
-    """Say whether a parameter is named after a place of the file rather than by its author."""
-    return name.split(".")[0] in ("cycle", "groups", "population", "phases", "resources")
-
-
-def _known(parameter: Parameter) -> float:
-    if parameter.value is None:
-        raise ModelError(f"parameter {parameter.name} has no value; a file needs one")
-    return parameter.value
-
-
-def _quantity(value: Expr, number: float) -> str | float:
-    if value.dimension == COUNT:
-        return int(number) if number == int(number) and abs(number) < 1e15 else number
-    return f"{number_text(number)} {value.dimension}"

@@ -4,28 +4,30 @@ from __future__ import annotations
 
 from slipstick.errors import UnknownNameError
 from slipstick.model.machine import Machine
+from slipstick.model.network import QueueingNetwork
+from slipstick.model.shared_memory import SharedMemory
 from slipstick.model.system import Model
-from slipstick.schema.bind import bind, machine_of
-from slipstick.schema.load import Library
-from slipstick.schema.machine import MachineSpec
+from slipstick.schema.bind import bind
+from slipstick.schema.bind_machine import machine_of
+from slipstick.schema.load import Library, machine_spec
 from slipstick.schema.nodes import Mark, Scalar
-from slipstick.schema.scene import stage
+from slipstick.schema.scene import FILES, stage
 from slipstick.schema.validate import validate
 
 __all__ = ["load"]
 
 
-def load(reference: str) -> Machine | Model:
-    """Load a machine to build on, or an activity as a model.
+def load(reference: str) -> Machine | SharedMemory | Model | QueueingNetwork:
+    """Load a machine to build on, or an activity or a queueing network as a model.
 
     Parameters
     ----------
-    reference : ``machine/NAME`` or ``activity/NAME`` of the catalogue, or either with a file for a name
+    reference : ``machine/NAME``, ``activity/NAME`` or ``queueing-network/NAME`` of the catalogue, or a file for NAME
 
     Raises
     ------
     SpecError : the spec is wrong
-    UnknownNameError : neither a machine nor an activity
+    UnknownNameError : none of these kinds
 
     >>> load("machine/rs6000-43p-atm").network.medium
     'switched'
@@ -33,9 +35,11 @@ def load(reference: str) -> Machine | Model:
     kind, _, name = reference.partition("/")
     library = Library()
     if kind == "machine":
-        return machine_of(validate(MachineSpec, library.load("machine", name)), name)
-    if kind == "activity":
+        tree = library.load("machine", name)
+        return machine_of(validate(machine_spec(tree), tree), name)
+    if kind in FILES:
+        library.load(kind, name)
         model = bind(stage({"model": Scalar(name, name, Mark("load", 1, 1), quoted=True)}, library)).model
-        assert isinstance(model, Model)
+        assert isinstance(model, Model | QueueingNetwork)
         return model
-    raise UnknownNameError("kind to load", kind, ("machine", "activity"))
+    raise UnknownNameError("kind to load", kind, ("machine", *FILES))

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from slipstick.errors import Problem, SpecError, UnknownNameError
 from slipstick.expression.dimension import COUNT
-from slipstick.method.names import METHODS
+from slipstick.method.names import NAMES
 from slipstick.method.trial import Trial
 from slipstick.schema.nodes import Entry, Mark, Node, Scalar, Table
 from slipstick.schema.quantity import Given, Quantity
@@ -24,6 +24,7 @@ METHOD = "method"
 SECTION = "simulation."
 
 _DEFAULT = Effort()
+_KNOWN = tuple(dict.fromkeys(name for names in NAMES.values() for name in names))
 
 
 class SimulationSpec(Spec):
@@ -76,8 +77,8 @@ def _method(node: Node | None) -> str | None:
     if node is None:
         return None
     name = node.value if isinstance(node, Scalar) else None
-    if name not in METHODS:
-        words = str(UnknownNameError(METHOD, str(name)[:100], METHODS))
+    if name not in _KNOWN:
+        words = str(UnknownNameError(METHOD, str(name)[:100], _KNOWN))
         raise SpecError([Problem(node.mark.file, node.mark.line, node.mark.column, METHOD, words)])
     return str(name)
 

@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
@@ -17,7 +18,11 @@ from slipstick.schema.reader import read_file
 from slipstick.schema.scalars import short
 from slipstick.schema.validate import problems_of
 
-__all__ = ["Library", "kind_of", "spec_model"]
+if TYPE_CHECKING:
+    from slipstick.schema.machine import MachineSpec
+    from slipstick.schema.shared_memory import SharedMemorySpec
+
+__all__ = ["Library", "kind_of", "machine_spec", "spec_model"]
 
 MOST_EXTENDED = 32
 
@@ -25,16 +30,35 @@ _MODELS = {
     "activity": ("slipstick.schema.activity", "ActivitySpec"),
     "machine": ("slipstick.schema.machine", "MachineSpec"),
     "network": ("slipstick.schema.machine", "NetworkSpec"),
+    "profile": ("slipstick.schema.profile", "ProfileSpec"),
+    "queueing-network": ("slipstick.schema.queueing", "QueueingNetworkSpec"),
     "study": ("slipstick.schema.study", "StudySpec"),
     "workload": ("slipstick.schema.workload", "WorkloadSpec"),
 }
 
 
-def spec_model(kind: str) -> type[BaseModel]:
-    """Give the pydantic model of a kind of spec; its module is imported only now, to check a file quickly."""
+def spec_model(kind: str, tree: Node | None = None) -> type[BaseModel]:
+    """Give the pydantic model of a kind of spec; its module is imported only now, to check a file quickly.
+
+    There are two kinds of machines, told apart by their keys: processors on a network, and processors that share
+    memory by an interconnect.
+    """
+    if kind == "machine" and tree is not None:
+        return machine_spec(tree)
     module, name = _MODELS[kind]
     model: type[BaseModel] = getattr(import_module(module), name)
     return model
+
+
+def machine_spec(tree: Node) -> type[MachineSpec | SharedMemorySpec]:
+    """Tell a machine with shared memory from one on a network by the keys that only it has."""
+    from slipstick.schema.machine import MachineSpec
+    from slipstick.schema.shared_memory import ONLY_SHARED, SharedMemorySpec
+
+    shared = (
+        isinstance(tree, Table) and "network" not in tree.entries and not tree.entries.keys().isdisjoint(ONLY_SHARED)
+    )
+    return SharedMemorySpec if shared else MachineSpec
 
 
 @dataclass
@@ -58,7 +82,7 @@ class Library:
 
         Parameters
         ----------
-        kind : machine, network, workload, activity or study
+        kind : one of `slipstick.schema.catalogue.FOLDERS`
         reference : name in the catalogue, or path of a file
         at_mark, at_path : where the reference is written, for problems with it
 
@@ -66,7 +90,7 @@ class Library:
         ------
         SpecError : all problems found
         """
-        beside = Path(at_mark.file).parent if at_mark and at_mark.file.endswith((".yaml", ".yml")) else None
+        beside = _beside(at_mark)
         mark = at_mark or Mark(reference, 1, 1)
         try:
             path = find(kind, reference, beside)
@@ -80,6 +104,14 @@ class Library:
         tree = self._read(path)
         _check_kind(kind, tree)
         return self._resolved(kind, tree, (*_open, path))
+
+    def kind(self, reference: str, at_mark: Mark) -> str:
+        """Tell the kind of a file that is named at a place; nothing if there is no such file, or it has none."""
+        path = find("", reference, _beside(at_mark))
+        try:
+            return kind_of(self._read(path)) if path.is_file() else ""
+        except SpecError:
+            return ""
 
     def open(self, path: Path) -> tuple[str, Table]:
         """Read any spec file and tell its kind by its first key.
@@ -114,7 +146,7 @@ class Library:
             network = at(tree, ["network"])
             if isinstance(network, Scalar):  # a name is no mistake; where it leads was not asked any more
                 told.add((network.mark.file, network.mark.line, network.mark.column))
-            found = problems_of(spec_model(kind), tree, partial="extends" in tree.entries)
+            found = problems_of(spec_model(kind, tree), tree, partial="extends" in tree.entries)
             others = [each for each in found if each.place not in told]
             raise SpecError([*error.problems, *others]) from None
 
@@ -132,6 +164,11 @@ class Library:
             return tree
         own = Table({key: entry for key, entry in tree.entries.items() if key != "extends"}, tree.mark)
         return _table(merge(self.load(kind, base.value, base.mark, "extends", _open), own))
+
+
+def _beside(mark: Mark | None) -> Path | None:
+    """Give the folder that paths written at a place start from: that of the file they stand in."""
+    return Path(mark.file).parent if mark and mark.file.endswith((".yaml", ".yml")) else None
 
 
 def _own_source(tree: Table) -> str:

@@ -19,9 +19,10 @@ from slipstick.errors import Problem, SpecError
 from slipstick.schema.builder import build, place
 from slipstick.schema.nodes import Mark, Node, Scalar, Table
 
-__all__ = ["read_file", "read_text", "read_value"]
+__all__ = ["file_text", "read_file", "read_text", "read_value", "shown_name"]
 
 MOST_BYTES = 1024 * 1024
+_ADVICE = "split the file, use `extends:`"
 
 
 def read_file(path: Path | str) -> Node:
@@ -29,9 +30,34 @@ def read_file(path: Path | str) -> Node:
 
     Raises SpecError with all problems found; a file that is not there is one, too.
     """
+    return read_text(file_text(path), shown_name(path))
+
+
+def file_text(path: Path | str, most: int = MOST_BYTES, advice: str = _ADVICE) -> str:
+    """Read the text of a regular file.
+
+    Parameters
+    ----------
+    path : the file
+    most : largest size that is read [B]
+    advice : what to do with a larger one
+
+    Raises
+    ------
+    SpecError : no such file, a device, too large, or not UTF-8
+    """
+    start = Mark(shown_name(path), 1, 1)
+    return _decoded(_content(path, start, most, advice), start)
+
+
+def shown_name(path: Path | str) -> str:
+    """Name a file as problems do: in signs that can be printed.
+
+    >>> shown_name("runs\x07.csv")
+    "'runs\\\\x07.csv'"
+    """
     name = str(path)
-    start = Mark(name if name.isprintable() else ascii(name), 1, 1)
-    return read_text(_decoded(_content(path, start), start), start.file)
+    return name if name.isprintable() else ascii(name)
 
 
 def read_text(text: str, file: str) -> Node:
@@ -66,16 +92,16 @@ def read_value(text: str, file: str) -> Node:
     return build(text, file)
 
 
-def _content(path: Path | str, start: Mark) -> bytes:
+def _content(path: Path | str, start: Mark, most: int, advice: str) -> bytes:
     try:
         about = os.stat(path)
         if stat.S_ISDIR(about.st_mode):
             _refuse(start, "this is a directory; name a file in it")
         if not stat.S_ISREG(about.st_mode):
             _refuse(start, "this is a pipe or a device; only regular files are read")
-        _check_size(about.st_size, start)
+        _check_size(about.st_size, start, most, advice)
         with open(path, "rb", opener=_without_waiting) as file:
-            return file.read(MOST_BYTES + 1) or b""
+            return file.read(most + 1) or b""
     except (FileNotFoundError, ValueError):  # ValueError: a NUL in the path
         _refuse(start, "there is no such file; check its name")
     except OSError as error:
@@ -101,6 +127,6 @@ def _refuse(mark: Mark, message: str) -> NoReturn:
     raise SpecError([Problem(mark.file, mark.line, mark.column, "", message)])
 
 
-def _check_size(size: int, start: Mark) -> None:
-    if size > MOST_BYTES:
-        _refuse(start, f"{size:,} bytes are too many; at most {MOST_BYTES:,} are read: split the file, use `extends:`")
+def _check_size(size: int, start: Mark, most: int = MOST_BYTES, advice: str = _ADVICE) -> None:
+    if size > most:
+        _refuse(start, f"{size:,} bytes are too many; at most {most:,} are read: {advice}")

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from dataclasses import replace as replace_in
+from dataclasses import dataclass, field, replace
 
 from pydantic import BaseModel
 
 from slipstick.errors import Problem, SpecError, UnknownNameError, did_you_mean
 from slipstick.law import ALL as LAWS
-from slipstick.program import PROGRAMS
+from slipstick.method.names import ACTIVITY, BOUNDS, NAMES
+from slipstick.model.shared_memory import SharedMemory
+from slipstick.program import PROGRAMS, Program
 from slipstick.schema.catalogue import names
-from slipstick.schema.how import How, how, says_how
-from slipstick.schema.load import Library
-from slipstick.schema.nodes import Entry, Mark, Node, Scalar, Table, at, from_plain, replace, split
+from slipstick.schema.how import METHOD, How, how, says_how
+from slipstick.schema.load import Library, machine_spec, spec_model
+from slipstick.schema.nodes import Entry, Mark, Node, Scalar, Table, at, from_plain, split
+from slipstick.schema.nodes import replace as replaced
+from slipstick.schema.shared_memory import SharedMemorySpec
 from slipstick.schema.validate import validate
 from slipstick.schema.workload import WorkloadSpec, law_scene, program_scene
 
-__all__ = ["REFERENCES", "Scene", "Settings", "model_names", "stage"]
+__all__ = ["FILES", "REFERENCES", "Scene", "Settings", "machines_for", "machines_for_workload", "model_names", "stage"]
 
 REFERENCES = ("model", "workload", "machine")
 """Paths that name a whole spec; the rest are values inside."""
+
+FILES = {"activity": "an activity", "queueing-network": "a queueing network"}
+"""Kinds of model that are files, in words."""
 
 Settings = Mapping[str, Node]
 
@@ -32,7 +38,7 @@ class Scene:
 
     Parameters
     ----------
-    kind : program, activity or law
+    kind : program, law, or one of `FILES`
     name : of the model
     tree : the values, each with its place
     form : the pydantic model that checks them
@@ -53,7 +59,7 @@ class Scene:
 
     def with_value(self, path: str, node: Node, library: Library) -> Scene:
         """Put a value at a path; checked together with everything else."""
-        return replace_in(self, tree=_put(self.tree, path, node, library))
+        return replace(self, tree=_put(self.tree, path, node, library))
 
 
 def stage(settings: Settings, library: Library) -> Scene:
@@ -68,9 +74,10 @@ def stage(settings: Settings, library: Library) -> Scene:
     ------
     SpecError : a name is unknown, a file is wrong, or a path leads nowhere
     """
-    wanted = how(settings)
-    settings = {path: node for path, node in settings.items() if not says_how(path)}
-    return replace_in(_what(settings, library), how=wanted)
+    what = {path: node for path, node in settings.items() if not says_how(path)}
+    scene = replace(_what(what, library), how=how(settings))
+    _check_method(scene, settings)
+    return scene
 
 
 def _what(settings: Settings, library: Library) -> Scene:
@@ -82,37 +89,82 @@ def _what(settings: Settings, library: Library) -> Scene:
         return _law_scene(reference, model, settings, values, library)
     if reference in PROGRAMS:
         return _program_scene(reference, settings, values, library)
-    if reference.endswith((".yaml", ".yml")) or reference in names("activity"):
-        return _activity_scene(reference, model, settings, values, library)
+    if kind := _kind_of_file(reference, model, library):
+        return _file_scene(kind, reference, model, settings, values, library)
     raise _problem(model, "model", str(UnknownNameError("model", reference[:100], model_names())))
 
 
 def model_names() -> list[str]:
     """List everything that can be solved by name."""
-    return [*PROGRAMS, *names("activity"), *(f"law/{name}" for name in LAWS)]
+    return [*PROGRAMS, *(name for kind in FILES for name in names(kind)), *(f"law/{name}" for name in LAWS)]
+
+
+def machines_for(program: Program) -> list[str]:
+    """List the machines of the catalogue that a program runs on."""
+    library = Library()
+    return [name for name in names("machine") if _fits(program, library.load("machine", name))]
+
+
+def machines_for_workload(reference: Node, library: Library) -> list[str]:
+    """List the machines of the catalogue that a workload's program runs on; all if there is no such program."""
+    spec, _ = _workload(reference, library)
+    return machines_for(PROGRAMS[spec.model]) if spec.model in PROGRAMS else names("machine")
+
+
+def _fits(program: Program, machine: Node) -> bool:
+    return (machine_spec(machine) is SharedMemorySpec) == (program.machine is SharedMemory)
+
+
+def _check_fits(program: Program, reference: Node, machine: Node) -> None:
+    """Refuse a machine of the other kind as such, not key by key."""
+    if not _fits(program, machine):
+        wanted, got = "shared memory (an interconnect)", "a network"
+        if program.machine is not SharedMemory:
+            wanted, got = got, wanted
+        fitting = ", ".join(machines_for(program))
+        why = f"{program.name} runs on a machine with {wanted}, and this one has {got}; name one of {fitting}"
+        raise _problem(reference, "machine", why)
 
 
 def _program_scene(name: str, settings: Settings, values: Settings, library: Library) -> Scene:
     mark = settings["model"].mark if "model" in settings else Mark("", 1, 1)
     if "machine" not in settings:
         _refuse_mistyped("machine", settings)
-        raise _problem(
-            settings.get("model"), "machine", f"{name} runs on a machine; name one of {', '.join(names('machine'))}"
-        )
-    entries = {"machine": Entry(settings["machine"].mark, _machine(settings["machine"], library))}
+        fitting = ", ".join(machines_for(PROGRAMS[name]))
+        raise _problem(settings.get("model"), "machine", f"{name} runs on a machine; name one of {fitting}")
+    machine = _machine(settings["machine"], library)
+    _check_fits(PROGRAMS[name], settings["machine"], machine)
+    entries = {"machine": Entry(settings["machine"].mark, machine)}
     if "workload" in settings:
         entries.update(_inputs(name, settings["workload"], library))
     tree = _laid_over(Table(entries, mark), values, library)
     return Scene("program", name, tree, program_scene(PROGRAMS[name]), library.sources)
 
 
-def _activity_scene(reference: str, model: Node, settings: Settings, values: Settings, library: Library) -> Scene:
-    from slipstick.schema.activity import ActivitySpec
+def _kind_of_file(reference: str, model: Node, library: Library) -> str:
+    """Tell what kind of model a file is, or the file of a name; nothing if there is none of that name."""
+    if not reference.endswith((".yaml", ".yml")):
+        return next((kind for kind in FILES if reference in names(kind)), "")
+    kind = library.kind(reference, model.mark)
+    return kind if kind in FILES else "activity"
 
-    _refuse_machine("an activity", settings)
-    tree = library.load("activity", reference, model.mark, "model")
+
+def _file_scene(
+    kind: str, reference: str, model: Node, settings: Settings, values: Settings, library: Library
+) -> Scene:
+    _refuse_machine(FILES[kind], settings)
+    tree = library.load(kind, reference, model.mark, "model")
     name = reference.rpartition("/")[2].removesuffix(".yaml").removesuffix(".yml")
-    return Scene("activity", name, _laid_over(tree, values, library), ActivitySpec, library.sources)
+    return Scene(kind, name, _laid_over(tree, values, library), spec_model(kind), library.sources)
+
+
+def _check_method(scene: Scene, settings: Settings) -> None:
+    """Refuse a method that does not answer for such a model, or at one point only."""
+    known = [name for name in NAMES.get(scene.kind, NAMES[ACTIVITY]) if name != BOUNDS]
+    if scene.how.method is not None and scene.how.method not in known:
+        hint = did_you_mean(scene.how.method, known)
+        why = f"no method {scene.how.method!r} answers for {scene.name} at many points{hint}"
+        raise _problem(settings[METHOD], METHOD, why)
 
 
 def _refuse_machine(what: str, settings: Settings) -> None:
@@ -160,7 +212,11 @@ def _model_of_workload(settings: Settings, library: Library) -> Node:
     if "workload" not in settings:
         _refuse_mistyped("model", settings)
         place = next(iter(settings.values()), None)
-        raise _problem(place, "model", f"name a model, one of {', '.join(model_names())}, or an activity's file")
+        raise _problem(
+            place,
+            "model",
+            f"name a model, one of {', '.join(model_names())}, or the file of an activity or a queueing network",
+        )
     _, tree = _workload(settings["workload"], library)
     model = at(tree, ["model"])
     assert model is not None
@@ -187,14 +243,14 @@ def _put(tree: Table, path: str, node: Node, library: Library) -> Table:
     if parts[:1] == ("technology",) and len(parts) == 2 and "technology" not in tree.entries:
         tree = Table({**tree.entries, "technology": Entry(node.mark, from_plain({}, node.mark))}, tree.mark)
     try:
-        changed = replace(tree, path, node)
+        changed = replaced(tree, path, node)
     except UnknownNameError as error:
         raise _problem(node, path, str(error)) from None
     assert isinstance(changed, Table)
     if path == "machine.network" and isinstance(node, Scalar | Table):
         machine = at(changed, ["machine"])
         assert isinstance(machine, Table)
-        resolved = replace(changed, ["machine"], library.resolve("machine", machine))
+        resolved = replaced(changed, ["machine"], library.resolve("machine", machine))
         assert isinstance(resolved, Table)
         return resolved
     return changed

@@ -190,6 +190,15 @@ class LinesSpec(Drawn):
     series: Note = Field("", description="path of the axis with a line for each value; cases by default")
     log: Literal["none", "x", "y", "both"] = Field("none", description="logarithmic axes")
     relative: bool = Field(False, description="draw relative to the first point of each line")
+    against: Note = Field(
+        "", description="path of an axis: draw its first value's answer, all else equal, divided by each, an efficiency"
+    )
+
+    @model_validator(mode="after")
+    def _one_comparison(self) -> LinesSpec:
+        if self.relative and self.against:
+            raise broken_rule("draw relative to the first point of a line, or against an axis; not both", "against")
+        return self
 
 
 class MapSpec(Drawn):
@@ -226,7 +235,11 @@ class StudySpec(Described):
     vary: dict[Annotated[str, StringConstraints(max_length=256)], Varied] = Field(
         default_factory=dict, description="sweeps by name, or values by path to vary together"
     )
-    answer: list[Column] = Field(["time"], description="the values that results.csv holds", min_length=1)
+    answer: list[Column] = Field(
+        ["time"],
+        description="the values that results.csv holds; by default the time, or the first value of another model",
+        min_length=1,
+    )
     rank: RankSpec | None = Field(None, description="what would help most")
     agree: AgreeSpec | None = Field(None, description="methods to put side by side")
     compare: list[TableSpec] = Field(default_factory=list, description="published or measured tables to hold against")

@@ -141,6 +141,7 @@ _WORDS: dict[str, Callable[[dict[str, Any]], str]] = {
     "model_type": lambda _: "write keys and values",
     "model_attributes_type": lambda _: "write keys and values",
     "too_short": lambda c: f"at least {c['min_length']} needed",
+    "too_long": lambda c: f"at most {c['max_length']} wanted",
     "greater_than": lambda c: f"more than {c['gt']:g}",
     "greater_than_equal": lambda c: f"at least {c['ge']}",
     "less_than_equal": lambda c: f"at most {c['le']}",

@@ -8,11 +8,13 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, create_model
 
 from slipstick.law import Law
+from slipstick.model.shared_memory import SharedMemory
 from slipstick.program import Input, Program
 from slipstick.schema.activity import Factors
 from slipstick.schema.machine import MachineSpec
 from slipstick.schema.quantity import Formula, Given, Quantity
-from slipstick.schema.spec import Described, Note, Spec
+from slipstick.schema.shared_memory import SharedMemorySpec
+from slipstick.schema.spec import Described, Name, Note, Spec
 
 __all__ = ["WorkloadSpec", "law_scene", "program_scene"]
 
@@ -30,9 +32,8 @@ def program_scene(program: Program) -> type[BaseModel]:
     """Make the model that checks everything a program is solved with: machine, inputs, technology."""
     fields: dict[str, Any] = {each.name: _field(each) for each in program.inputs}
     machine = Field(description="the machine: a name in the catalogue, a file, or in place")
-    return create_model(
-        program.name, __base__=Spec, machine=(MachineSpec, machine), technology=(Factors, Factors()), **fields
-    )
+    kind = SharedMemorySpec if program.machine is SharedMemory else MachineSpec
+    return create_model(program.name, __base__=Spec, machine=(kind, machine), technology=(Factors, Factors()), **fields)
 
 
 @cache
@@ -47,6 +48,10 @@ def law_scene(law: Law) -> type[BaseModel]:
 
 def _field(each: Input) -> tuple[Any, Any]:
     """Turn an input into a field; one that is not given takes the program's default."""
+    if each.options:
+        return Literal[each.options] | None, Field(None, description=each.meaning)
+    if each.named:
+        return Name | None, Field(None, description=each.meaning)
     limits = Quantity(each.dimension, least=each.least, most=each.most, whole=each.whole, formula=not each.many)
     if each.many:
         return list[Annotated[Given, limits]] | None, Field(None, description=each.meaning, min_length=1)

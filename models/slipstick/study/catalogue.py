@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from slipstick.errors import SpecError, UnknownNameError
 from slipstick.law import ALL as LAWS
 from slipstick.program import PROGRAMS
-from slipstick.schema.bind import bind
+from slipstick.schema.bind import bind_workload
 from slipstick.schema.catalogue import FOLDERS, find, names
 from slipstick.schema.describe import Entry, entries, with_sources
 from slipstick.schema.load import Library, spec_model
 from slipstick.schema.nodes import Mark, Scalar, at, plain
 from slipstick.schema.quantity import Given
-from slipstick.schema.scene import stage
 from slipstick.schema.validate import validate
 
 __all__ = ["KINDS", "Listed", "Shown", "listed", "shown"]
@@ -85,7 +84,7 @@ def shown(name: str) -> Shown:
         raise UnknownNameError("entry of that name; write KIND/NAME:", kind, [f"{kind}/{each}" for each in names(kind)])
     library = Library()
     tree = library.load(kind, rest)
-    spec = validate(spec_model(kind), tree)
+    spec = validate(spec_model(kind, tree), tree)
     source = getattr(spec, "source", "")
     found = (
         _workload_entries(rest)
@@ -136,19 +135,12 @@ def _law(name: str) -> Shown:
 
 
 def _workload_entries(name: str) -> dict[str, Entry]:
-    """Read a workload's inputs as its program does, on any machine."""
-    mark = Mark(name, 1, 1)
-    scene = stage(
-        {
-            "workload": Scalar(name, name, mark, quoted=True),
-            "machine": Scalar(names("machine")[0], "", mark, quoted=True),
-        },
-        Library(),
-    )
+    """Read a workload's inputs as its program does, on any machine that it runs on."""
+    bound = bind_workload(Scalar(name, name, Mark(name, 1, 1), quoted=True), Library())
     source = at(Library().load("workload", name), ["source"])
     words = str(plain(source)) if source is not None else ""
     return {
         path: Entry(path, each.given, each.meaning, each.source or words)
-        for path, each in bind(scene).entries.items()
+        for path, each in bound.entries.items()
         if not path.startswith(("machine.", "technology."))
     }

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slipstick.errors import Problem, SpecError
-from slipstick.schema.catalogue import names
 from slipstick.schema.load import Library, spec_model
 from slipstick.schema.nodes import Mark, Scalar, Table, canonical
 from slipstick.schema.validate import validate
 
 if TYPE_CHECKING:
-    from slipstick.schema.scene import Scene, Settings
+    from slipstick.schema.scene import Settings
     from slipstick.schema.study import StudySpec
     from slipstick.study.cases import Asked
 
@@ -38,28 +37,21 @@ def check_file(path: Path) -> str:
     """
     library = Library()
     kind, tree = library.open(path)
-    spec = validate(spec_model(kind), tree)
-    if kind in ("activity", "workload", "study"):
+    spec = validate(spec_model(kind, tree), tree)
+    if kind in ("activity", "queueing-network", "workload", "study"):
         # A machine or a network is whole by now; the others are also built, which takes more to import.
-        from slipstick.schema.bind import bind
+        from slipstick.schema.bind import bind, bind_workload
+        from slipstick.schema.scene import stage
         from slipstick.schema.study import StudySpec
 
+        here = Scalar(str(path), str(path), Mark("check", 1, 1), quoted=True)
         if isinstance(spec, StudySpec):
             _check_study(spec, tree, library)
+        elif kind != "workload":
+            bind(stage({"model": here}, library))
         else:
-            bind(_scene(kind, path, library))
+            bind_workload(here, library)
     return kind
-
-
-def _scene(kind: str, path: Path, library: Library) -> Scene:
-    """Set a file on a stage; a workload's inputs are checked on whatever machine comes first."""
-    from slipstick.schema.scene import stage
-
-    mark = Mark("check", 1, 1)
-    here = Scalar(str(path), str(path), mark, quoted=True)
-    if kind == "activity":
-        return stage({"model": here}, library)
-    return stage({"workload": here, "machine": Scalar(names("machine")[0], "", mark, quoted=True)}, library)
 
 
 def _check_study(spec: StudySpec, tree: Table, library: Library) -> None:

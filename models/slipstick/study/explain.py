@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from slipstick.expression.nodes import Expr
 from slipstick.law import Law
 from slipstick.method.closed_form import ClosedForm
+from slipstick.method.network_symbols import Solved, solved_in_symbols
+from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.program import PROGRAMS
 from slipstick.schema.bind import bind
@@ -26,17 +28,19 @@ class Subject:
     Parameters
     ----------
     name, title, source : what it is, and who says so
-    subject : the model, or the law
+    subject : the model, the network, or the law
     entries : what the specs say of each quantity
     structure : the time of a model, its steps labelled
+    solved : equations of a small network that was solved in symbols
     """
 
     name: str
     title: str
     source: str
-    subject: Model | Law
+    subject: Model | QueueingNetwork | Law
     entries: Mapping[str, Entry]
     structure: Expr | None
+    solved: tuple[Solved, ...] = ()
 
 
 def explained(settings: Settings) -> Subject:
@@ -53,11 +57,12 @@ def explained(settings: Settings) -> Subject:
         return _law(law)
     scene = stage(settings, Library())
     bound = bind(scene)
-    assert isinstance(bound.model, Model)
     program = PROGRAMS.get(scene.name)
     title = program.title if program else _word(scene.tree, "title")
     source = program.source if program else _word(scene.tree, "source")
-    return Subject(scene.name, title, source, bound.model, bound.entries, ClosedForm(bound.model).time)
+    structure = ClosedForm(bound.model).time if isinstance(bound.model, Model) else None
+    solved = solved_in_symbols(bound.model) if isinstance(bound.model, QueueingNetwork) else ()
+    return Subject(scene.name, title, source, bound.model, bound.entries, structure, solved)
 
 
 def _law(name: str) -> Subject:

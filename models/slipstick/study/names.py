@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from slipstick.errors import Problem, SpecError, UnitError, UnknownNameError, did_you_mean
-from slipstick.method.names import METHODS
+from slipstick.method.names import NAMES
 from slipstick.schema.nodes import Node
 from slipstick.schema.study import BarsSpec, LinesSpec, MapSpec, StudySpec, TimelineSpec
 from slipstick.schema.validate import problem
@@ -57,7 +57,7 @@ def check_axes(spec: StudySpec, tree: Node, axes: Mapping[str, Sequence[str]]) -
         if isinstance(picture, BarsSpec | TimelineSpec) or picture.sweep not in axes:
             continue
         there = axes[picture.sweep]
-        for key in ("x", "series") if isinstance(picture, LinesSpec) else ("x", "y"):
+        for key in ("x", "series", "against") if isinstance(picture, LinesSpec) else ("x", "y"):
             path = getattr(picture, key)
             if path and path not in there:
                 message = f"sweep {picture.sweep} has no axis {path!r}{did_you_mean(path, there)}"
@@ -68,8 +68,9 @@ def check_axes(spec: StudySpec, tree: Node, axes: Mapping[str, Sequence[str]]) -
 
 def _methods(spec: StudySpec, tree: Node) -> Iterator[Problem]:
     for index, method in enumerate(spec.agree.methods if spec.agree else ()):
-        if method not in METHODS:
-            words = str(UnknownNameError("method", method, METHODS))
+        known = list(dict.fromkeys(name for names in NAMES.values() for name in names))
+        if method not in known:
+            words = str(UnknownNameError("method", method, known))
             yield problem(tree, ("agree", "methods", index), words)
 
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.errors import FormulaError, Problem, SpecError
-from slipstick.method.forms import Form, form_of
+from slipstick.method.forms import Form
+from slipstick.method.methods import form_of
 from slipstick.results import Axis
 from slipstick.schema.bind import Bound, bind
 from slipstick.schema.describe import entries

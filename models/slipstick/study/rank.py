@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from slipstick.answer import Answer
 from slipstick.errors import SpecError, did_you_mean
 from slipstick.expression.dimension import COUNT
-from slipstick.method.forms import Form, form_of
+from slipstick.method.forms import Form
+from slipstick.method.methods import form_of
 from slipstick.results import Ranked, Ranking
 from slipstick.schema.bind import Bound, bind
 from slipstick.schema.load import Library
@@ -47,7 +48,8 @@ def ranked(case: str, spec: RankSpec, tree: Node, settings: Settings, library: L
     wanted = [canonical(scene.tree, path) for path in spec.of] or list(bound.parameters)
     rows = [question.row(path, spec.change.value) for path in wanted]
     matter = sorted((row for row in rows if _matters(row)), key=lambda row: -abs(_weight(row, spec.change.value)))
-    idle = tuple(row.path for row in rows if not _matters(row))
+    # What may not be changed by that much, such as one server, was not tried and so is not said to have no effect.
+    idle = tuple(row.path for row in rows if not _matters(row) and row.effect is not None)
     return Ranking(case, spec.change.value, tuple(matter[: spec.most]), idle)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from slipstick.answer import Answer
 from slipstick.errors import SpecError, did_you_mean
 from slipstick.method.agree import agreement
-from slipstick.method.methods import answered
+from slipstick.method.methods import answered, form_of
 from slipstick.method.timeline import timeline
 from slipstick.model.system import Model, need_model
 from slipstick.results import Agreement, Ranking, Results, Sweep, Timeline
@@ -90,9 +90,22 @@ def prepare(reference: str, overrides: Settings | None = None) -> Prepared:
     cases = {name: {**settings, **(overrides or {})} for name, settings in case_settings(tree).items()}
     asked = sweeps_of(spec, tree)
     check_names(spec, tree, cases, asked)
+    if "answer" not in spec.model_fields_set:
+        spec = spec.model_copy(update={"answer": _first_quantities(cases, library)})
     plans = {each.name: planned(each, cases, library) for each in asked}
     check_axes(spec, tree, {name: [axis.path for axis in plan.axes] for name, plan in plans.items()})
     return Prepared(Path(reference).stem, spec, tree, cases, plans, library)
+
+
+def _first_quantities(cases: Mapping[str, Settings], library: Library) -> list[str]:
+    """Name what each case is asked for where the study does not say."""
+    scenes = [stage(settings, library) for settings in cases.values()]
+    names = ["time" if scene.kind in ("program", "activity") else _first_quantity(bind(scene)) for scene in scenes]
+    return list(dict.fromkeys(names))
+
+
+def _first_quantity(bound: Bound) -> str:
+    return form_of(bound.model, bound.parameters, bound.how.method).quantity
 
 
 def run(study: Prepared, *, jobs: int = 1, whole: bool = False, progress: Progress = lambda points: None) -> Results:
@@ -147,13 +160,13 @@ def run(study: Prepared, *, jobs: int = 1, whole: bool = False, progress: Progre
 def answer_scene(
     settings: Settings, library: Library, methods: Sequence[str | None] = (None,)
 ) -> tuple[tuple[Answer, ...], Bound]:
-    """Answer for one set of settings by one or several methods; the closed form with limits and takeovers.
+    """Answer for one set of settings by one or several methods.
 
     Parameters
     ----------
     settings : values by path
     library : what was read so far
-    methods : by name, each gives one answer; None is what the settings say, or the default
+    methods : by name, each gives one answer, bounds of a network several; None is what the settings say, or the default
 
     Raises
     ------
@@ -164,7 +177,9 @@ def answer_scene(
     bound = bind(scene)
     given = _given(settings, scene, bound)
     answers = (
-        answered(bound.model, bound.parameters, method or bound.how.method, bound.how.trial) for method in methods
+        each
+        for method in methods
+        for each in answered(bound.model, bound.parameters, method or bound.how.method, bound.how.trial)
     )
     return tuple(replace(answer, given=given) for answer in answers), bound
 
@@ -180,9 +195,8 @@ def _answered(settings: Settings, base: Settings, library: Library, shares: int)
     bound = bind(scene)
     changed = {path: node for path, node in settings.items() if base.get(path) is not node}
     trial = replace(bound.how.trial, shares=max(shares, bound.how.trial.shares))
-    answer = replace(
-        answered(bound.model, bound.parameters, bound.how.method, trial), given=_given(changed, scene, bound)
-    )
+    (found,) = answered(bound.model, bound.parameters, bound.how.method, trial)
+    answer = replace(found, given=_given(changed, scene, bound))
     return answer, {"model": bound.name, **_without_words(plain(scene.tree))}
 
 
@@ -218,13 +232,14 @@ def _agreements(study: Prepared, answers: Mapping[str, Answer], progress: Progre
     for case in (spec.cases or study.cases) if spec else ():
         assert spec is not None
         bound = bind(stage(study.cases[case], study.library))
-        by_method = {answers[case].method: answers[case]}
+        together: list[Answer] = []
         for method in spec.methods:
-            if method not in by_method:
-                by_method[method] = answered(bound.model, bound.parameters, method, bound.how.trial)
-            _stop_if_interrupted(by_method[method])
+            known = answers[case].method == method
+            several = (answers[case],) if known else answered(bound.model, bound.parameters, method, bound.how.trial)
+            _stop_if_interrupted(several[0])
+            together += several
             progress(1)
-        found.append(agreement(case, [by_method[method] for method in spec.methods]))
+        found.append(agreement(case, together))
     return tuple(found)
 
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from slipstick.answer import Answer
 from slipstick.method.closed_form import ClosedForm
 from slipstick.method.forms import Solved
-from slipstick.method.points import UNITS
 from slipstick.results import Sweep
 from slipstick.study.plan import Group, Plan
 
@@ -135,7 +134,7 @@ def _assembled(name: str, plan: Plan, answer: Sequence[str], pieces: Sequence[_F
         cases=plan.cases,
         points=plan.points,
         columns=columns,
-        units={key: UNITS.get(key.partition("[")[0], "1") for key in columns},
+        units={key: plan.groups[0].form.unit(key) for key in columns},
         limits=limits,
         failed=failed,
         idle=_idle(plan, columns),

@@ -15,7 +15,7 @@ from slipstick.queueing.exact import exact
 from slipstick.queueing.markov import build, chain_of, gth, routing, solve, stationary
 from slipstick.queueing.markov.size import estimate
 from slipstick.queueing.network import Network, network
-from tests.queueing.brute_chain import markov_chain
+from tests.queueing.yardstick import markov_chain
 
 STEP = 1e-30
 

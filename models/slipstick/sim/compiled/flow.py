@@ -22,6 +22,7 @@ from slipstick.sim.compiled.state import (
     BEST,
     CHILD,
     CLOSED,
+    DUE,
     GROUP,
     HOW,
     INDEX,
@@ -35,6 +36,7 @@ from slipstick.sim.compiled.state import (
     PASSED,
     PC,
     PHASE,
+    PRESENT,
     RANK,
     SIBLING,
     SINCE,
@@ -49,7 +51,7 @@ from slipstick.sim.compiled.stations import (
 )
 from slipstick.sim.plan.plan import Op, Where
 
-__all__ = ["end", "join", "part", "serve", "side_by_side", "turn"]
+__all__ = ["admit", "end", "join", "part", "serve", "side_by_side", "turn"]
 
 
 @inlined
@@ -97,16 +99,30 @@ def turn(s: State, token: int, code, op: int, value: float) -> bool:  # type: ig
 
 
 @inlined
-def end(s: State, token: int, now: float) -> bool:
+def admit(s: State, token: int, code, op: int, now: float) -> bool:  # type: ignore[no-untyped-def]
+    """ADMIT and BEGIN."""
+    if op == Op.BEGIN:
+        s.time[token, BEGUN] = now
+        return True
+    s.gates[code[1], 0] += 1
+    if code[3] > 0 and s.resource[code[2], PRESENT] >= code[3]:
+        s.gates[code[1], 1] += 1
+        s.token[token, PC] = code[4]
+    return True
+
+
+@inlined
+def end(s: State, token: int, code, now: float) -> bool:  # type: ignore[no-untyped-def]
     """END."""
     group = s.token[token, GROUP]
-    end_cycle(s, token, now)
+    end_cycle(s, token, now, code[2])
     how = s.group[group, HOW]
     begun = s.time[token, BEGUN]
     if how == CLOSED:
         s.time[token, BEGUN] = now
-        s.token[token, PC] = s.group[group, START]
-    due = last_is_done(s) if how == ONCE else row_is_due(s)
+        if code[1] == 0:
+            s.token[token, PC] = s.group[group, START]
+    due = last_is_done(s) if how == ONCE else code[2] == 0 and row_is_due(s)
     if due:
         for resource in range(s.resource.shape[0]):
             flush(s, resource, now)
@@ -115,7 +131,7 @@ def end(s: State, token: int, now: float) -> bool:
         put_down(s, token)
     if how == CLOSED and begun == now:
         s.token[token, PHASE] = AGAIN
-        plan_event(s, now, token)
+        s.token[token, DUE] = plan_event(s, now, token)
     return bool(how == CLOSED and begun != now)
 
 

@@ -10,6 +10,7 @@ from slipstick.sim.compiled.parts import (
 from slipstick.sim.compiled.state import (
     BUSY,
     DELAYING,
+    DUE,
     HEAD,
     LABEL,
     LOCKS_FROM,
@@ -70,7 +71,7 @@ def lock(s: State, token: int, code, op: int, value: float, now: float) -> bool:
         s.registers[token, code[3]] = min(doublings + 1, 60)
         s.token[token, LABEL] = code[2]
         s.token[token, PHASE] = DELAYING
-        plan_event(s, now + time, token)
+        s.token[token, DUE] = plan_event(s, now + time, token)
         return False
     return True
 

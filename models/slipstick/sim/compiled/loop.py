@@ -6,7 +6,7 @@ new block of random numbers, larger tables, or somebody to take the rows. It the
 
 from __future__ import annotations
 
-from slipstick.sim.compiled.flow import end, serve, side_by_side, turn
+from slipstick.sim.compiled.flow import admit, end, serve, side_by_side, turn
 from slipstick.sim.compiled.gather import gather, lock
 from slipstick.sim.compiled.jit import compiled, inlined
 from slipstick.sim.compiled.parts import (
@@ -94,11 +94,12 @@ def next_event(s: State) -> int:
     order = s.heap_order[0]
     remove_first(s)
     s.clock[0] = now
+    # What was planned for another speed of service may come after the token has gone on.
+    if s.token[token, DUE] != order:
+        return SPENT
+    s.token[token, DUE] = -1
     phase = s.token[token, PHASE]
     if phase == SERVED:
-        if s.token[token, DUE] != order:
-            return SPENT
-        s.token[token, DUE] = -1
         leave(s, s.token[token, STATION], token, now)
     elif phase == DELAYING:
         s.booked[token, s.token[token, LABEL]] += now - s.time[token, SINCE]
@@ -186,14 +187,16 @@ def step(s: State, token: int, now: float) -> bool:
     if op == Op.DELAY:
         s.token[token, LABEL] = code[2]
         s.token[token, PHASE] = DELAYING
-        plan_event(s, now + value, token)
+        s.token[token, DUE] = plan_event(s, now + value, token)
         return False
     if op == Op.END:
-        return end(s, token, now)
+        return end(s, token, code, now)
     if op < Op.END:
         return turn(s, token, code, op, value)
     if op < Op.ACQUIRE:
         return side_by_side(s, token, code, op, value, now)
     if op < Op.MEET:
         return lock(s, token, code, op, value, now)
-    return gather(s, token, code, op, now)
+    if op < Op.ADMIT:
+        return gather(s, token, code, op, now)
+    return admit(s, token, code, op, now)

@@ -148,14 +148,15 @@ def put_down(s: State, token: int) -> None:
 
 
 @inlined
-def end_cycle(s: State, token: int, now: float) -> None:
+def end_cycle(s: State, token: int, now: float, lost: int) -> None:
     """Book a cycle to its class."""
     group = s.token[token, GROUP]
-    time = now - s.time[token, BEGUN]
-    s.responses[group, s.group[group, RESPONSES]] = time
-    s.group[group, RESPONSES] += 1
-    s.cycle_time[group] += time
-    s.group[group, CYCLES] += 1
+    if lost == 0:
+        time = now - s.time[token, BEGUN]
+        s.responses[group, s.group[group, RESPONSES]] = time
+        s.group[group, RESPONSES] += 1
+        s.cycle_time[group] += time
+        s.group[group, CYCLES] += 1
     for label in range(s.booked.shape[1]):
         if s.booked[token, label] != 0.0:
             s.totals[group, label] += s.booked[token, label]
@@ -201,3 +202,7 @@ def write_row(s: State, now: float) -> None:
         for label in range(s.totals.shape[1]):
             row[place] = s.totals[group, label]
             place += 1
+    for gate in range(s.gates.shape[0]):
+        row[place] = s.gates[gate, 0]
+        row[place + 1] = s.gates[gate, 1]
+        place += 2

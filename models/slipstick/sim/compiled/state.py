@@ -29,8 +29,8 @@ DELAYING, SERVED, AGAIN = range(3)
 
 # Columns of a station or lock, whole numbers. In a lock, SERVING is its owner and WATCH those who watch it.
 SERVERS, KIND, LAST_FIRST, PREEMPTS, PRESENT, BUSY, DONE, HEAD, TAIL, SERVING, ARRIVED, TICKET = range(12)
-WATCH_HEAD, WATCH_TAIL = 12, 13
-RESOURCE_INTS = 14
+WATCH_HEAD, WATCH_TAIL, RATES_FROM, RATES, IN_TURN = range(12, 17)
+RESOURCE_INTS = 17
 FCFS, SHARED, ORDERED = range(3)
 # and times.
 AREA, USE, CHANGED, PROGRESS = range(4)
@@ -70,6 +70,8 @@ class State(NamedTuple):
     registers: Ints
     resource: Ints
     integral: Floats  # of resources
+    rates: Floats  # of stations that have them, one behind the other
+    gates: Ints  # who came, and who was sent away
     meeting: Ints  # how many wait, first and last
     nodes: Ints
     flags: Ints
@@ -113,6 +115,8 @@ def state(plan: Plan, traced: int = 0) -> State:
         registers=np.zeros((0, plan.registers), dtype=np.int64),
         resource=np.zeros((resources, RESOURCE_INTS), dtype=np.int64),
         integral=np.zeros((resources, RESOURCE_FLOATS)),
+        rates=np.array([*(rate for each in plan.stations for rate in each.rates), 0.0]),
+        gates=np.zeros((len(plan.gates), 2), dtype=np.int64),
         meeting=np.tile(np.array([0, -1, -1]), (len(plan.barriers), 1)).astype(np.int64),
         nodes=np.zeros(plan.nodes, dtype=np.int64),
         flags=np.zeros(plan.flags, dtype=np.int64),
@@ -151,7 +155,10 @@ def _begin(found: State, plan: Plan) -> None:
     found.resource[:, [HEAD, TAIL, SERVING, TICKET, WATCH_HEAD, WATCH_TAIL]] = -1
     for index, station in enumerate(plan.stations):
         found.resource[index, SERVERS] = station.servers
-        found.resource[index, KIND] = kinds.get(station.discipline, ORDERED)
+        found.resource[index, KIND] = SHARED if station.rates else kinds.get(station.discipline, ORDERED)
+        found.resource[index, RATES] = len(station.rates)
+        found.resource[index, RATES_FROM] = sum(len(each.rates) for each in plan.stations[:index])
+        found.resource[index, IN_TURN] = bool(station.rates) and station.discipline == "fcfs"
         found.resource[index, LAST_FIRST] = station.discipline == "lcfs-pr"
         found.resource[index, PREEMPTS] = station.discipline != "priority"
     for index, members in enumerate(plan.members):

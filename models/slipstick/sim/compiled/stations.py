@@ -16,6 +16,7 @@ from slipstick.sim.compiled.state import (
     FCFS,
     FINISH,
     HEAD,
+    IN_TURN,
     KEY,
     KIND,
     LABEL,
@@ -27,6 +28,8 @@ from slipstick.sim.compiled.state import (
     PRESENT,
     PROGRESS,
     RANK,
+    RATES,
+    RATES_FROM,
     SERVED,
     SERVERS,
     SERVING,
@@ -61,7 +64,11 @@ def flush(s: State, r: int, now: float) -> None:
 
 @inlined
 def rate(s: State, r: int) -> float:
-    """Give the rate at which each customer is served where processors are shared."""
+    """Give the rate at which each customer is served where processors are shared, or all are in turn."""
+    if s.resource[r, RATES] > 0:
+        present = max(s.resource[r, PRESENT], 1)
+        speed: float = s.rates[s.resource[r, RATES_FROM] + min(present, s.resource[r, RATES]) - 1]
+        return speed if s.resource[r, IN_TURN] else speed / present
     if s.resource[r, PRESENT] <= s.resource[r, SERVERS]:
         return 1.0
     shared: float = s.resource[r, SERVERS] / s.resource[r, PRESENT]
@@ -115,7 +122,10 @@ def enter(s: State, r: int, token: int, work: float, now: float) -> None:
         if s.resource[r, PRESENT] == 0:
             s.integral[r, PROGRESS] = 0.0
         s.time[token, ASKED] = work
-        s.time[token, FINISH] = s.integral[r, PROGRESS] + work
+        ahead = s.integral[r, PROGRESS]
+        if s.resource[r, IN_TURN] and s.resource[r, TAIL] >= 0:
+            ahead = s.time[s.resource[r, TAIL], FINISH]
+        s.time[token, FINISH] = ahead + work
         append(s, r, HEAD, TAIL, token)
         s.resource[r, PRESENT] += 1
         share_anew(s, r, now)

@@ -78,10 +78,16 @@ class Result:
 
     def time_quantile(self, p: float, group: int = 0) -> Estimate:
         """Estimate a quantile of the time of a cycle [s]."""
-        found = self.quantiles[group].estimate(p, self.dropped, self.effort.level)
+        found = self.quantiles[group].estimate(p, self._dropped_of(group), self.effort.level)
         if self.stopped == "complete":
             return Estimate(found.mean, found.mean, found.mean)
         return found if self.trusted else Estimate(found.mean)
+
+    def _dropped_of(self, group: int) -> int:
+        """Share the cycles dropped among the classes, as they end."""
+        layout = Layout(self.plan)
+        cycles = self.batches[:, layout.cycles].sum(axis=0)
+        return round(self.dropped * cycles[group] / cycles.sum()) if cycles.sum() else self.dropped
 
 
 def sure(estimate: Estimate, precision: float) -> bool:

@@ -34,6 +34,7 @@ class Layout:
     cycles, cycle_time : by class, cycles ended and the sum of their times [s]
     area, use, done : by resource, integrals of present and busy [s], and visits ended
     booked : by class, the first of its labels' sums over the cycles ended [s]
+    tried, refused : by gate, who came, and who of them was sent away
     width : columns of a row
     """
 
@@ -49,4 +50,7 @@ class Layout:
         first += 3 * resources
         self.booked = [first + labels * each for each in range(classes)]
         self.labels = labels
-        self.width = first + labels * classes
+        first += labels * classes
+        self.tried = [first + 2 * each for each in range(len(plan.gates))]
+        self.refused = [first + 2 * each + 1 for each in range(len(plan.gates))]
+        self.width = first + 2 * len(plan.gates)

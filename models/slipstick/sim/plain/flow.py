@@ -9,7 +9,22 @@ from slipstick.sim.plain.runtime import Runtime
 from slipstick.sim.plain.token import Action, Token
 from slipstick.sim.plan.plan import Where
 
-__all__ = ["choose", "delay", "each", "end", "fork", "join", "jump", "loop", "pick", "serve", "set_", "switch"]
+__all__ = [
+    "admit",
+    "begin",
+    "choose",
+    "delay",
+    "each",
+    "end",
+    "fork",
+    "join",
+    "jump",
+    "loop",
+    "pick",
+    "serve",
+    "set_",
+    "switch",
+]
 
 
 def delay(runtime: Runtime, pc: int, operands: Sequence[int]) -> Action:
@@ -141,15 +156,43 @@ def switch(runtime: Runtime, pc: int, operands: Sequence[int]) -> Action:
     return run
 
 
+def admit(runtime: Runtime, pc: int, operands: Sequence[int]) -> Action:
+    """ADMIT: count who comes, and send away who finds the station full."""
+    gate, station, most, elsewhere = operands[:4]
+    tried, refused, stations = runtime.tried, runtime.refused, runtime.stations
+
+    def run(token: Token, now: float) -> bool:
+        tried[gate] += 1
+        token.pc = pc + 1
+        if most and stations[station].present >= most:
+            refused[gate] += 1
+            token.pc = elsewhere
+        return True
+
+    return run
+
+
+def begin(runtime: Runtime, pc: int, operands: Sequence[int]) -> Action:
+    """BEGIN: what came before was no part of the response."""
+
+    def run(token: Token, now: float) -> bool:
+        token.pc = pc + 1
+        token.begun = now
+        return True
+
+    return run
+
+
 def end(runtime: Runtime, pc: int, operands: Sequence[int]) -> Action:
     """END: book the cycle; begin again, leave, or be done."""
-    plan = runtime.plan
+    plan, onward, lost = runtime.plan, operands[0], operands[1]
 
     def book(token: Token, now: float) -> None:
         group = token.group
-        time = now - token.begun
-        runtime.responses[group].append(time)
-        runtime.cycle_time[group] += time
+        if not lost:
+            time = now - token.begun
+            runtime.responses[group].append(time)
+            runtime.cycle_time[group] += time
         totals, booked = runtime.totals[group], token.booked
         for label, seconds in enumerate(booked):
             if seconds:
@@ -166,14 +209,16 @@ def end(runtime: Runtime, pc: int, operands: Sequence[int]) -> Action:
         kind, starts = plan.members[token.group].kind, plan.members[token.group].starts
         if kind == "closed":
             begun, token.begun = token.begun, now
-            token.pc = starts[0]
-            runtime.ended(token.group, now)
+            token.pc = pc + 1 if onward else starts[0]
+            if not lost:
+                runtime.ended(token.group, now)
             if begun == now:
                 # A cycle without time would keep this instant for ever: let others in between.
                 heappush(runtime.heap, (now, runtime.order(), again, token))
             return begun != now
         if kind == "open":
-            runtime.ended(token.group, now)
+            if not lost:
+                runtime.ended(token.group, now)
             runtime.pools[token.group].append(token)
             return False
         runtime.cycles[token.group] += 1

@@ -38,4 +38,6 @@ MEANING: dict[Op, Callable[[Runtime, int, Sequence[int]], Action]] = {
     Op.FREE: meeting.free,
     Op.POST: meeting.post,
     Op.AWAIT: meeting.await_,
+    Op.ADMIT: flow.admit,
+    Op.BEGIN: flow.begin,
 }

@@ -42,6 +42,7 @@ class Runtime(Clock):
     responses : times of the cycles ended, by class, until they are taken [s]
     draws : values of each random quantity
     pools : members of open classes who have left, to be used again
+    tried, refused : by gate, who came, and who of them was sent away
     alive : members of a program who have not ended
     """
 
@@ -65,6 +66,7 @@ class Runtime(Clock):
         self.nodes = [0] * plan.nodes
         self.flags = [0] * plan.flags
         self.flag_waiters: list[Token | None] = [None] * plan.flags
+        self.tried, self.refused = [0] * len(plan.gates), [0] * len(plan.gates)
 
     def _values(self, draw: int, seed: int, replication: int) -> Iterator[float]:
         each = self.plan.draws[draw]
@@ -97,4 +99,6 @@ class Runtime(Clock):
             row += [each.area, each.use, float(each.done)]
         for totals in self.totals:
             row += totals
+        for tried, refused in zip(self.tried, self.refused, strict=True):
+            row += [float(tried), float(refused)]
         self.rows.append(row)

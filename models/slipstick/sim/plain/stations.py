@@ -173,18 +173,20 @@ class Ordered(Station):
 
 
 class Sharing(Station):
-    """Processor sharing: with n present, each is served at the rate min(1, servers / n).
+    """Processor sharing: with n present, each is served at the rate min(1, servers / n), or rates[n] / n.
 
     `progress` is the service that a customer present all the time has received; whoever comes leaves
-    when it has grown by the work asked for.
+    when it has grown by the work asked for. Where the first come is served first, at a speed that depends on
+    how many are there, it is the service that all have received, and whoever comes has the others' work before it.
     """
 
-    __slots__ = ("present_tokens", "progress", "ticket")
+    __slots__ = ("in_turn", "present_tokens", "progress", "rates", "ticket")
 
     def __init__(self, clock: Clock, plan: StationPlan) -> None:
         super().__init__(clock, plan)
         self.present_tokens: list[Token] = []
         self.progress = 0.0
+        self.rates, self.in_turn = plan.rates, plan.discipline == "fcfs"
         self.ticket: list[Token | None] = [None]
 
     def flush(self, now: float) -> None:
@@ -193,6 +195,10 @@ class Sharing(Station):
         super().flush(now)
 
     def _rate(self) -> float:
+        if self.rates:
+            present = max(self.present, 1)
+            speed = self.rates[min(present, len(self.rates)) - 1]
+            return speed if self.in_turn else speed / present
         return 1.0 if self.present <= self.servers else self.servers / self.present
 
     def enter(self, token: Token, work: float, now: float) -> None:
@@ -201,7 +207,8 @@ class Sharing(Station):
         if not self.present_tokens:
             self.progress = 0.0
         token.asked = work
-        token.finish = self.progress + work
+        ahead = self.present_tokens[-1].finish if self.in_turn and self.present_tokens else self.progress
+        token.finish = ahead + work
         self.present_tokens.append(token)
         self._changed(now)
 
@@ -239,5 +246,7 @@ def stretched(token: Token, now: float) -> float:
 
 def make_station(clock: Clock, plan: StationPlan) -> Station:
     """Make the station of a discipline."""
+    if plan.rates:
+        return Sharing(clock, plan)
     kinds: dict[str, type[Station]] = {"fcfs": Fcfs, "ps": Sharing}
     return kinds.get(plan.discipline, Ordered)(clock, plan)

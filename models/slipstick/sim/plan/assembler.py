@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from slipstick.errors import ModelError, UnknownNameError
 from slipstick.sim.plan.distributions import Distribution
 from slipstick.sim.plan.plan import OPERANDS, Draw, Op, StationPlan, Where
@@ -25,6 +27,9 @@ class Assembler:
         self._targets: list[int] = []
         self._odds: list[float] = []
         self._counts: list[float] = []
+        self._gates: list[str] = []
+        self._marks: dict[str, int] = {}
+        self._later: list[tuple[list[int], int, str]] = []
         self._nodes = self._flags = 0
         self._depth = self._registers = 0
 
@@ -33,12 +38,19 @@ class Assembler:
         """Number of the next instruction."""
         return len(self._code)
 
-    def station(self, name: str, servers: int = 1, discipline: str = "fcfs", copies: int = 1) -> None:
+    def station(
+        self,
+        name: str,
+        servers: int = 1,
+        discipline: str = "fcfs",
+        copies: int = 1,
+        rates: Sequence[float] = (),
+    ) -> None:
         """Add a station, or a row of equal ones, such as one for each member."""
         if name in self._rows:
             raise ModelError(f"two stations are called {name}")
         self._rows[name] = (len(self._stations), copies)
-        self._stations += [StationPlan(name, servers, discipline)] * copies
+        self._stations += [StationPlan(name, servers, discipline, tuple(rates))] * copies
 
     def label(self, name: str) -> int:
         """Give the number of what time is booked to."""
@@ -74,6 +86,36 @@ class Assembler:
         name = label or station
         draw = self.draw(stream or name, time)
         self.emit(Op.SERVE, first, draw, self.label(name), self.label(wait or f"wait:{station}"), where, rank)
+
+    def admit(self, gate: str, station: str | None = None, most: int = 0, otherwise: str = "") -> None:
+        """Count who comes; send who finds `most` at a station on to the mark `otherwise`, and count the refusal."""
+        if gate in self._gates:
+            raise ModelError(f"two gates are called {gate}")
+        self._gates.append(gate)
+        number = self._row(station)[0] if station else 0
+        pc = self.emit(Op.ADMIT, len(self._gates) - 1, number, most, -1)
+        if most:
+            self._later.append((self._code[pc], 4, otherwise))
+
+    def mark(self, place: str) -> None:
+        """Call the next instruction by a name, for `go` and `admit` before or behind it."""
+        self._marks[place] = self.here
+
+    def go(self, ways: Sequence[tuple[float, str]], stream: str) -> None:
+        """Go on at one of several marks, by chance: pairs of a probability and a mark."""
+        first = len(self._targets)
+        self._reserve(len(ways))
+        chance = self.draw(stream, CHANCE) if len(ways) > 1 else self.draw("whole", _HALF)
+        self.emit(Op.CHOOSE, chance, first, len(ways))
+        reached = 0.0
+        for index, (probability, place) in enumerate(ways, first):
+            reached += probability
+            self._odds[index] = reached
+            self._later.append((self._targets, index, place))
+
+    def begin(self) -> None:
+        """Let the response begin here, in the place of where the cycle did."""
+        self.emit(Op.BEGIN)
 
     def meet(self, name: str, parties: int, label: str) -> None:
         """Wait at a place until `parties` have come; nothing else happens there."""
@@ -123,6 +165,13 @@ class Assembler:
     def give_register_back(self) -> None:
         """Let the last register taken be used by others."""
         self._depth -= 1
+
+    def _settle(self) -> None:
+        """Fill in where the marks are."""
+        for table, index, place in self._later:
+            if place not in self._marks:
+                raise UnknownNameError("mark", place, list(self._marks))
+            table[index] = self._marks[place]
 
     def _row(self, station: str) -> tuple[int, int]:
         if station not in self._rows:

@@ -69,6 +69,15 @@ class Builder(Assembler):
         self._code[loop][2] = self.here
         self.give_register_back()
 
+    def over_again(self, chance: float, body: Body, stream: str) -> None:
+        """Do something, and again with a chance after each time."""
+        start = self.here
+        body()
+        first = len(self._targets)
+        self._reserve(2)
+        self.emit(Op.CHOOSE, self.draw(stream, CHANCE), first, 2)
+        self._targets[first:], self._odds[first:] = [start, self.here], [chance, 1.0]
+
     def fork(self, branches: Sequence[Body]) -> None:
         """Do several side by side and wait for all."""
         first = len(self._targets)
@@ -107,9 +116,9 @@ class Builder(Assembler):
         """Wait until `parties` of the `members` have come."""
         spelling.meet(self, name, form or BarrierForm(), parties, members)
 
-    def finish(self) -> None:
-        """End the cycle."""
-        self.emit(Op.END)
+    def finish(self, *, onward: bool = False, lost: bool = False) -> None:
+        """End the cycle: a closed member begins anew, or goes `onward`; who is `lost` has ended none."""
+        self.emit(Op.END, onward, lost)
 
     def closed(self, name: str, members: int, at: int) -> None:
         """Let members go round from an instruction; ends the cycle if that was not done."""
@@ -131,6 +140,7 @@ class Builder(Assembler):
 
     def plan(self) -> Plan:
         """Give the finished plan."""
+        self._settle()
         return Plan(
             code=tuple(map(tuple, self._code)),
             members=tuple(self._members),
@@ -145,6 +155,7 @@ class Builder(Assembler):
             nodes=self._nodes,
             flags=self._flags,
             registers=self._registers,
+            gates=tuple(self._gates),
         )
 
     def _one_of(self, bodies: Sequence[Body]) -> None:

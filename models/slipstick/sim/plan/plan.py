@@ -6,6 +6,7 @@ waits it stays, what it books its time to is an operand. Resources, draws and la
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from enum import IntEnum
 
@@ -33,7 +34,7 @@ class Op(IntEnum):
     SET = 6  # register, count, draw: a fraction of the count is a chance of one more
     LOOP = 7  # register, target once the register is used up
     SWITCH = 8  # first target: by number of the branch or item
-    END = 9  # of a cycle: again, leave or finish, by kind of population
+    END = 9  # goes on behind it, lost: of a cycle: again, leave or finish, by kind of population
     FORK = 10  # first target, targets, where to go on
     JOIN = 11
     PIPE = 12  # count, draw, where an item begins, where to go on
@@ -50,6 +51,8 @@ class Op(IntEnum):
     FREE = 23  # barrier: all who wait go on
     POST = 24  # first flag, distance, members: raise the flag of the member that far on
     AWAIT = 25  # first flag, label: take one's own flag down, waiting for it
+    ADMIT = 26  # gate, station, most present (0 is no limit), target of who finds so many there and is refused
+    BEGIN = 27  # time counts as response from here on
 
 
 class Where(IntEnum):
@@ -77,11 +80,13 @@ class StationPlan:
     name : in answers
     servers : how many [1]
     discipline : one of `DISCIPLINES`
+    rates : speed of all service together with 1, 2, 3 ... present, the last for more; none if there are servers [1]
     """
 
     name: str
     servers: int = 1
     discipline: str = "fcfs"
+    rates: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         if self.discipline not in DISCIPLINES:
@@ -91,6 +96,14 @@ class StationPlan:
             )
         if self.servers < 1:
             raise ModelError(f"station {self.name}: at least 1 server must be there, got {self.servers}")
+        if self.rates and (self.discipline not in ("fcfs", "ps") or self.servers != 1):
+            raise ModelError(
+                f"station {self.name}: rates are simulated of one server that is fcfs or ps, got {self.servers} that "
+                f"are {self.discipline}"
+            )
+        for rate in self.rates:
+            if not 0 < rate < math.inf:
+                raise ModelError(f"station {self.name}: a simulation needs every rate to be above 0, got {rate:g}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +137,7 @@ class Plan:
     stations, locks : resources; their statistics are kept in this order
     barriers : names; nodes of trees and flags are numbered apart
     nodes, flags : how many
+    gates : names of what counts who comes, and who is refused
     labels : what time is booked to
     members : classes of the population
     registers : counters that a member needs
@@ -143,6 +157,7 @@ class Plan:
     nodes: int = 0
     flags: int = 0
     registers: int = 0
+    gates: tuple[str, ...] = ()
     once: bool = field(init=False)
 
     def __post_init__(self) -> None:

@@ -1,0 +1,179 @@
+"""A million evaluations of every law, beside NumPy's evaluation of the same expression as a person would write it.
+
+One process, one thread, in turn, by processor time. Whatever may vary without leaving the law's conditions is an array;
+counts are numbers. A law checks its conditions at every point. The first rival does, too, each as one comparison; the
+second checks nothing. Prints a table, worst ratio first.
+
+    python benchmarks/laws.py [--points 1000000] [--rounds 5] [--only NAME]
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
+from typing import Any
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slipstick.law import ALL, Law
+
+Array = NDArray[np.float64]
+
+
+def erlang_b(load: Any, servers: float) -> Any:
+    """Run the textbook's recursion."""
+    lost = 1.0
+    for k in range(1, int(servers) + 1):
+        lost = load * lost / (k + load * lost)
+    return lost
+
+
+def engset(load: Any, servers: float, sources: float) -> Any:
+    """Run the textbook's recursion."""
+    lost = 1.0
+    for k in range(1, int(servers) + 1):
+        lost = load * (sources - k + 1) * lost / (k + load * (sources - k + 1) * lost)
+    return lost
+
+
+def geometric_mean(ratio: Any, most: float) -> Any:
+    """Write the textbook's formula, which has no value at 1 and few digits near it."""
+    return ratio / (1 - ratio) - (most + 1) * ratio ** (most + 1) / (1 - ratio ** (most + 1))
+
+
+def retried_rate(rate: Any, inputs: float, outputs: float, stages: float) -> Any:
+    """Repeat Patel's equation twenty times, which is what people do."""
+    found = rate
+    for _ in range(20):
+        accepted = drop_stages(found, inputs, outputs, stages) / found * (outputs / inputs) ** stages
+        found = rate / (rate + accepted * (1 - rate))
+    return found
+
+
+def drop_stages(rate: Any, inputs: float, outputs: float, stages: float) -> Any:
+    """Follow the stages."""
+    return reduce(lambda m, _: 1 - (1 - m / outputs) ** inputs, range(int(stages)), rate)
+
+
+BY_HAND: dict[str, Any] = {
+    "max": lambda *each: reduce(np.maximum, each),
+    "min": lambda *each: reduce(np.minimum, each),
+    "pow": np.power,
+    "exp": np.exp,
+    "log": np.log,
+    "sqrt": np.sqrt,
+    "ceil_log": lambda count, radix: np.ceil(np.log(count) / np.log(radix)),
+    "select": lambda x, limit, below, above: np.where(x <= limit, below, above),
+    "exprel": lambda x: np.expm1(x) / x,
+    "geometric_sum": lambda ratio, terms: (1 - ratio**terms) / (1 - ratio),
+    "geometric_mean": geometric_mean,
+    "erlang_b": erlang_b,
+    "engset": engset,
+    "poisson": lambda mean, count: mean**count * np.exp(-mean) / math.factorial(int(count)),
+    "drop_stages": drop_stages,
+    "retried_rate": retried_rate,
+}
+"""How a person writes each function in NumPy."""
+
+
+def by_hand(law: Law) -> Callable[..., Any]:
+    """Compile the law's own text, as if it stood in somebody's program."""
+    names = ", ".join(each.name for each in law.symbols)
+    made: Callable[..., Any] = eval(f"lambda {names}: {law.text.partition(' = ')[2]}", BY_HAND)
+    return made
+
+
+def with_checks(law: Law) -> Callable[..., Any]:
+    """Put the conditions before it, as a careful person would."""
+    names = ", ".join(each.name for each in law.symbols)
+    scope = {**BY_HAND, "floor": np.floor}
+    checks = [eval(f"lambda {names}: {condition}", scope) for condition in law.conditions]
+    value = by_hand(law)
+
+    def checked(**values: Any) -> Any:
+        for check in checks:
+            if not np.all(check(**values)):
+                raise ValueError(law.name)
+        return value(**values)
+
+    return checked
+
+
+def points(law: Law, count: int) -> dict[str, Any]:
+    """Vary whatever may be varied by up to a tenth, within the law's conditions."""
+    given: dict[str, Any] = {name: float(value) for name, value in law.rows[-1].given.items()}
+    random = np.random.default_rng(1)
+    for each in law.symbols:
+        for low, high in ((1.0, 1.1), (0.9, 1.0)):
+            trial = {**given, each.name: given[each.name] * random.uniform(low, high, 1000)}
+            fits = {name: value[:1000] if np.ndim(value) else value for name, value in trial.items()}
+            if given[each.name] and all(condition.holds(fits).all() for condition in law.conditions):
+                given[each.name] = given[each.name] * random.uniform(low, high, count)
+                break
+    # Bounds that touch, such as work >= span, may be crossed by one point in a million.
+    good = np.logical_and.reduce(
+        [np.broadcast_to(each.holds(given), count) for each in law.conditions] or [np.ones(1, dtype=bool)]
+    )
+    if not np.all(good):
+        keep = np.resize(np.flatnonzero(good), count)
+        given = {name: value[keep] if np.ndim(value) else value for name, value in given.items()}
+    return given
+
+
+def timed(calls: Sequence[Callable[[], object]], rounds: int) -> tuple[list[float], list[float]]:
+    """Time calls in turn; give each one's median [s], and its median ratio to the first."""
+    table = []
+    for _ in range(rounds):
+        row = []
+        for call in calls:
+            # Time of the processor, which others on the machine disturb less.
+            start = time.process_time()
+            call()
+            row.append(time.process_time() - start)
+        table.append(row)
+    columns = list(zip(*table, strict=True))
+    ratios = [statistics.median(b / a for a, b in zip(columns[0], each, strict=True)) for each in columns]
+    return [statistics.median(column) for column in columns], ratios
+
+
+def main() -> None:
+    """Measure and print."""
+    arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    arguments.add_argument("--points", type=int, default=1_000_000)
+    arguments.add_argument("--rounds", type=int, default=5)
+    arguments.add_argument("--only", help="laws whose names hold this", default="")
+    asked = arguments.parse_args()
+    rows: list[tuple[float, float, str, float, float, float, float]] = []
+    for law in (each for name, each in ALL.items() if asked.only in name):
+        values = points(law, asked.points)
+        if not any(np.ndim(value) for value in values.values()):
+            continue
+        calls = [partial(each, **values) for each in (law, with_checks(law), by_hand(law))]
+        with np.errstate(all="ignore"):
+            ours, hand = (np.broadcast_to(np.asarray(call(), dtype=float), asked.points) for call in calls[::2])
+            (mine, checked, bare), (_, careful, careless) = timed(calls, asked.rounds)
+            worst = float(np.nanmax(np.abs(ours - hand) / np.maximum(np.abs(hand), 1e-300)))
+        rows.append((careful, careless, law.name, mine, checked, bare, worst))
+    print(f"{asked.points:,} points; one thread; medians of {asked.rounds} rounds; ratios are rival / law")
+    print(f"{'law':42} {'law':>10} {'with checks':>18} {'bare':>19}  worst difference")
+    for ratio, other, name, mine, checked, bare, worst in sorted(rows):
+        print(
+            f"{name:42} {mine * 1e3:7.1f} ms {checked * 1e3:7.1f} ms {ratio:5.2f} x"
+            f" {bare * 1e3:7.1f} ms {other:5.2f} x  {worst:.1e}"
+        )
+    for rival, column in (("with checks", [row[0] for row in rows]), ("bare", [row[1] for row in rows])):
+        fast, middle = sum(each >= 1 for each in column), statistics.median(column)
+        print(f"{fast} of {len(rows)} laws at least as fast as by hand {rival}; median ratio {middle:.2f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""Special functions of queueing and of networks: each one node with a stable evaluation and its derivative.
+
+They are nodes because composing them from arithmetic loses all digits somewhere: 1 - r^n over 1 - r at r = 1, a^c / c!
+at c = 200. `special_kernels` says how each is computed, `special_symbolic` what SymPy and paper make of it.
+Arguments that count (servers, terms, stages) are whole numbers; there is no derivative by them.
+"""
+
+from __future__ import annotations
+
+from slipstick.expression.arithmetic import Expr, Like, of_counts
+
+__all__ = [
+    "drop_stages",
+    "engset",
+    "erlang_b",
+    "exp",
+    "exprel",
+    "geometric_mean",
+    "geometric_sum",
+    "log",
+    "poisson",
+    "raised",
+    "retried_rate",
+]
+
+
+def exp(operand: Like) -> Expr:
+    """Take the exponential of a plain number."""
+    return of_counts("exp", operand)
+
+
+def exprel(operand: Like) -> Expr:
+    """Take (exp(x) - 1) / x, which is 1 at x = 0."""
+    return of_counts("exprel", operand)
+
+
+def log(operand: Like) -> Expr:
+    """Take the natural logarithm of a plain number."""
+    return of_counts("log", operand)
+
+
+def raised(base: Like, exponent: Like) -> Expr:
+    """Raise a plain number of at least 0 to a plain number; ``x ** 3`` is for whole powers of quantities.
+
+    >>> raised(2, 0.5)
+    pow(2, 0.5)
+    """
+    return of_counts("pow", base, exponent)
+
+
+def geometric_sum(ratio: Like, terms: Like) -> Expr:
+    """Add 1 + r + r^2 + ..., so many terms: (1 - r^n) / (1 - r), also at r = 1.
+
+    Parameters
+    ----------
+    ratio : above 0 [1]
+    terms : how many [1]
+    """
+    return of_counts("geometric_sum", ratio, terms)
+
+
+def geometric_mean(ratio: Like, most: Like) -> Expr:
+    """Take the mean of a count that is at most `most` and whose probabilities go as 1, r, r^2, ...
+
+    Parameters
+    ----------
+    ratio : above 0 [1]
+    most : the largest count [1]
+    """
+    return of_counts("geometric_mean", ratio, most)
+
+
+def erlang_b(load: Like, servers: Like) -> Expr:
+    """Erlang's loss formula: (a^c / c!) / sum_{k=0..c} a^k / k!.
+
+    Parameters
+    ----------
+    load : a, arrivals in a service time, above 0 [1]
+    servers : c, at most ten million, no number beyond [1]
+
+    Source: Erlang, 1917; the recursion 1/B_k = 1 + (k/a) / B_{k-1} never overflows before the answer is 0.
+    """
+    return of_counts("erlang_b", load, servers)
+
+
+def engset(load: Like, servers: Like, sources: Like) -> Expr:
+    """Engset's time congestion: C(N,c) a^c / sum_{k=0..c} C(N,k) a^k, the share of time with all servers busy.
+
+    Parameters
+    ----------
+    load : a, requests of one idle source in a service time, above 0 [1]
+    servers : c, at most ten million, no number beyond [1]
+    sources : N, at least c [1]
+
+    Source: Engset, 1918.
+    """
+    return of_counts("engset", load, servers, sources)
+
+
+def poisson(mean: Like, count: Like) -> Expr:
+    """Take the probability of a count whose mean is given: a^n exp(-a) / n!.
+
+    Parameters
+    ----------
+    mean : a, above 0 [1]
+    count : n, whole, at least 0 [1]
+
+    Source: Loader, Fast and accurate computation of binomial probabilities, 2000, for the digits of large counts.
+    """
+    return of_counts("poisson", mean, count)
+
+
+def drop_stages(rate: Like, inputs: Like, outputs: Like, stages: Like) -> Expr:
+    """Rate on a link behind stages of switches that drop what collides: m <- 1 - (1 - m/b)^a at each.
+
+    Parameters
+    ----------
+    rate : requests on an input link in a cycle, 0 to 1 [1]
+    inputs : a, of each switch [1]
+    outputs : b, of each switch [1]
+    stages : how many, at most 1024, no number beyond [1]
+
+    Source: Patel, IEEE Transactions on Computers C-30(10), 1981.
+    """
+    return of_counts("drop_stages", rate, inputs, outputs, stages)
+
+
+def retried_rate(rate: Like, inputs: Like, outputs: Like, stages: Like) -> Expr:
+    """Rate on an input link when those who are dropped ask again: the root m' of m' = m / (m + P (1 - m)).
+
+    P = (b/a)^n drop_stages(m', a, b, n) / m' is the share of requests that get through.
+
+    Parameters
+    ----------
+    rate : m, new requests of a processor that is not waiting, in a cycle, 0 to 1 [1]
+    inputs, outputs, stages : as of `drop_stages` [1]
+
+    Source: Patel, IEEE Transactions on Computers C-30(10), 1981.
+    """
+    return of_counts("retried_rate", rate, inputs, outputs, stages)

@@ -1,0 +1,102 @@
+"""A bus, or any resource that one at a time can use: where it saturates, and what it then gives."""
+
+from __future__ import annotations
+
+from slipstick.expression.condition import compare
+from slipstick.expression.dimension import BYTES, COUNT, RATE, TIME, TIME_PER_BYTE
+from slipstick.expression.nodes import minimum
+from slipstick.law.law import Law, Row, Symbol
+
+__all__ = ["BUS_SATURATION", "BUS_THROUGHPUT_BOUND", "BUS_TRANSACTION", "SNOOPING_TRAFFIC"]
+
+_BOUNDS = "Denning and Buzen, ACM Computing Surveys 10(3), 1978: asymptotic bounds"
+_HAND = "worked by hand"
+_PROCESSORS = Symbol("processors", COUNT, "processors that share the bus", "N")
+_THINK = Symbol("think", TIME, "time of a processor between transactions", "Z")
+_LATENCY = Symbol("latency", TIME, "a transaction from start to end, nobody in the way", "R_0")
+_OCCUPANCY = Symbol("occupancy", TIME, "time that a transaction holds the bus", "D")
+
+BUS_SATURATION = Law(
+    name="bus-saturation",
+    title="Processors that saturate a bus",
+    gives=Symbol("processors", COUNT, "with more of them somebody has to wait", "N^*"),
+    symbols=(_THINK, _LATENCY, _OCCUPANCY),
+    equation=lambda think, latency, occupancy: (think + latency) / occupancy,
+    holds=lambda think, latency, occupancy: (
+        compare(think, ">=", 0),
+        compare(occupancy, ">", 0),
+        compare(latency, ">=", occupancy),
+    ),
+    source=_BOUNDS,
+    note="an atomic bus is held for the whole latency, a split one for request and reply only",
+    rows=(
+        Row({"think": 9.0, "latency": 1.0, "occupancy": 1.0}, 10.0, 0.0, f"{_HAND}: held throughout"),
+        Row({"think": 9.0, "latency": 1.0, "occupancy": 0.5}, 20.0, 0.0, f"{_HAND}: held for half the latency"),
+    ),
+)
+
+BUS_THROUGHPUT_BOUND = Law(
+    name="bus-throughput-bound",
+    title="Most transactions that processors get through a bus",
+    gives=Symbol("throughput", RATE, "transactions of all processors", "X"),
+    symbols=(_PROCESSORS, _THINK, _LATENCY, _OCCUPANCY),
+    equation=lambda processors, think, latency, occupancy: minimum(processors / (think + latency), 1 / occupancy),
+    holds=lambda processors, think, latency, occupancy: (
+        compare(processors, ">=", 0),
+        compare(think, ">=", 0),
+        compare(occupancy, ">", 0),
+        compare(latency, ">=", occupancy),
+    ),
+    source=_BOUNDS,
+    note="an upper bound, reached with constant times in step; for random times see law/machine-repairman-throughput",
+    rows=(
+        Row({"processors": 5, "think": 9.0, "latency": 1.0, "occupancy": 1.0}, 0.5, 0.0, _HAND),
+        Row({"processors": 50, "think": 9.0, "latency": 1.0, "occupancy": 1.0}, 1.0, 0.0, f"{_HAND}: saturated"),
+    ),
+)
+
+BUS_TRANSACTION = Law(
+    name="bus-transaction",
+    title="Time that a transfer of data holds a bus",
+    gives=_OCCUPANCY,
+    symbols=(
+        Symbol("arbitration", TIME, "arbitration and address", "a"),
+        Symbol("held", TIME, "memory time during which the bus is held; 0 on a split bus", "m"),
+        Symbol("size", BYTES, "bytes moved", "s"),
+        Symbol("per_byte", TIME_PER_BYTE, "time of a byte on the bus", "g"),
+    ),
+    equation=lambda arbitration, held, size, per_byte: arbitration + held + size * per_byte,
+    holds=lambda arbitration, held, size, per_byte: (
+        compare(arbitration, ">=", 0),
+        compare(held, ">=", 0),
+        compare(size, ">=", 0),
+        compare(per_byte, ">=", 0),
+    ),
+    source="Hennessy and Patterson, Computer Architecture, Morgan Kaufmann 1990: atomic and split transactions",
+    rows=(Row({"arbitration": 1e-7, "held": 3e-7, "size": 16, "per_byte": 1.25e-8}, 6e-7, 1e-21, _HAND),),
+)
+
+SNOOPING_TRAFFIC = Law(
+    name="snooping-traffic",
+    title="Bus transactions of one processor under write-invalidate",
+    gives=Symbol("transactions", RATE, "misses, write-backs and invalidations", "x"),
+    symbols=(
+        Symbol("miss", COUNT, "misses for each access", "q"),
+        Symbol("written_back", COUNT, "share of the misses that push out a changed block", "d"),
+        Symbol("shared_write", COUNT, "hits, for each access, that write to a block others hold", "u"),
+        Symbol("accesses", RATE, "memory accesses of the processor", "a"),
+    ),
+    equation=lambda miss, written_back, shared_write, accesses: accesses * (miss * (1 + written_back) + shared_write),
+    holds=lambda miss, written_back, shared_write, accesses: (
+        compare(miss, ">=", 0),
+        compare(written_back, ">=", 0),
+        compare(written_back, "<=", 1),
+        compare(shared_write, ">=", 0),
+        compare(miss + shared_write, "<=", 1),
+        compare(accesses, ">=", 0),
+    ),
+    source="Archibald and Baer, ACM Transactions on Computer Systems 4(4), 1986: what each kind of access sends",
+    rows=(
+        Row({"miss": 0.02, "written_back": 0.5, "shared_write": 0.01, "accesses": 1e6}, 40e3, 1e-10, f"{_HAND}: 4%"),
+    ),
+)

@@ -1,0 +1,218 @@
+"""Locks: time from one holder to the next, traffic, and what a lock lets through.
+
+Spinners are those who wait for the lock. A transaction is an access to the resource that holds the lock's
+word: a bus transaction, or a remote access to a memory module that serves one at a time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from slipstick.expression.condition import Comparison, compare
+from slipstick.expression.dimension import COUNT, RATE, TIME
+from slipstick.expression.nodes import maximum, minimum
+from slipstick.law.law import Law, Row, Symbol
+
+__all__ = [
+    "LOCK_LATENCY",
+    "LOCK_SATURATION",
+    "LOCK_THROUGHPUT_BOUND",
+    "QUEUE_LOCK_HANDOFF",
+    "TEST_AND_SET_HANDOFF",
+    "TEST_AND_SET_HANDOFF_BACKOFF",
+    "TEST_AND_SET_LOAD",
+    "TEST_AND_TEST_AND_SET_HANDOFF",
+    "TEST_AND_TEST_AND_SET_QUIESCENCE",
+    "TICKET_HANDOFF",
+]
+
+_ANDERSON = "Anderson, IEEE Transactions on Parallel and Distributed Systems 1(1), 1990"
+_SURVEY = "Mellor-Crummey and Scott, ACM Transactions on Computer Systems 9(1), 1991"
+_HAND = "worked by hand"
+_IN_TURN = "takes transactions as served in the order they were asked for"
+
+_SPINNERS = Symbol("spinners", COUNT, "processors that wait for the lock", "w")
+_ACCESS = Symbol("access", TIME, "one transaction", "t")
+_HANDOFF = Symbol("time", TIME, "from the holder's release until the next one holds the lock", "h")
+
+
+def _waited(spinners: Any, access: Any) -> tuple[Comparison, ...]:
+    return compare(spinners, ">=", 1), compare(access, ">=", 0)
+
+
+LOCK_LATENCY = Law(
+    name="lock-latency",
+    title="Taking and giving back a free lock",
+    gives=Symbol("time", TIME, "nobody else wants it", "T"),
+    symbols=(
+        Symbol("accesses", COUNT, "transactions of acquire and release", "a"),
+        Symbol("software", TIME, "instructions of acquire and release", "c"),
+        _ACCESS,
+    ),
+    equation=lambda accesses, software, access: software + accesses * access,
+    holds=lambda accesses, software, access: (
+        compare(accesses, ">=", 0),
+        compare(software, ">=", 0),
+        compare(access, ">=", 0),
+    ),
+    source=_SURVEY,
+    rows=(Row({"accesses": 2, "software": 3e-6, "access": 1e-6}, 5e-6, 1e-21, _HAND),),
+)
+
+TEST_AND_SET_HANDOFF = Law(
+    name="lock-test-and-set-handoff",
+    title="From release to the next holder under test-and-set without back-off",
+    gives=_HANDOFF,
+    symbols=(_SPINNERS, _ACCESS),
+    equation=lambda spinners, access: (spinners + 2) * access,
+    holds=_waited,
+    source=f"{_ANDERSON}: the release waits behind one attempt of every spinner",
+    note=f"{_IN_TURN}; the release and the next attempt come after those that are under way",
+    exact=False,
+    rows=(Row({"spinners": 10, "access": 1e-6}, 12e-6, 1e-20, _HAND),),
+)
+
+TEST_AND_SET_HANDOFF_BACKOFF = Law(
+    name="lock-back-off-handoff",
+    title="From release to the next holder under test-and-set with back-off",
+    gives=_HANDOFF,
+    symbols=(
+        _SPINNERS,
+        Symbol("delay", TIME, "time between two attempts of one spinner", "d"),
+        _ACCESS,
+    ),
+    equation=lambda spinners, delay, access: 2 * access + delay / (spinners + 1),
+    holds=lambda spinners, delay, access: (*_waited(spinners, access), compare(delay, ">", spinners * access)),
+    source=f"{_ANDERSON}: delays between references",
+    note="spinners at random phases of equal periods; attempts are taken not to meet each other",
+    exact=False,
+    rows=(Row({"spinners": 4, "delay": 50e-6, "access": 1e-6}, 12e-6, 1e-20, f"{_HAND}: 2 + 50/5"),),
+)
+
+TEST_AND_SET_LOAD = Law(
+    name="lock-test-and-set-load",
+    title="Share of a resource that test-and-set spinners take",
+    gives=Symbol("load", COUNT, "share of its time", r"\rho_s"),
+    symbols=(
+        _SPINNERS,
+        Symbol("delay", TIME, "rest between two attempts of a spinner; 0 without back-off", "d"),
+        _ACCESS,
+    ),
+    equation=lambda spinners, delay, access: minimum(spinners * access / (delay + access), 1),
+    holds=lambda spinners, delay, access: (
+        compare(spinners, ">=", 0),
+        compare(delay, ">=", 0),
+        compare(access, ">", 0),
+    ),
+    source=_ANDERSON,
+    note="leaves out that attempts wait for each other, which lowers it near 1",
+    exact=False,
+    rows=(
+        Row({"spinners": 4, "delay": 9e-6, "access": 1e-6}, 0.4, 1e-16, _HAND),
+        Row({"spinners": 4, "delay": 0.0, "access": 1e-6}, 1.0, 0.0, f"{_HAND}: one spinner is enough"),
+    ),
+)
+
+TEST_AND_TEST_AND_SET_HANDOFF = Law(
+    name="lock-test-and-test-and-set-handoff",
+    title="From release to the next holder under test-and-test-and-set",
+    gives=_HANDOFF,
+    symbols=(_SPINNERS, _ACCESS),
+    equation=lambda spinners, access: (spinners + 2) * access,
+    holds=_waited,
+    source=f"{_ANDERSON}: spinning on a cached copy",
+    note=f"{_IN_TURN}: the release, a read by every spinner, then the first attempt",
+    exact=False,
+    rows=(Row({"spinners": 10, "access": 1e-6}, 12e-6, 1e-20, _HAND),),
+)
+
+TEST_AND_TEST_AND_SET_QUIESCENCE = Law(
+    name="lock-test-and-test-and-set-quiescence",
+    title="From a release until the resource is quiet again under test-and-test-and-set",
+    gives=Symbol("time", TIME, "the resource is busy with spinners", "q"),
+    symbols=(_SPINNERS, _ACCESS),
+    equation=lambda spinners, access: access * (1 + 2 * spinners + spinners * (spinners - 1) / 2),
+    holds=_waited,
+    source=f"{_ANDERSON}: of the order of the square of the spinners",
+    note="release, reads and attempts of all, and each failed attempt has those who spin already read again",
+    exact=False,
+    rows=(Row({"spinners": 10, "access": 1e-6}, 66e-6, 1e-19, f"{_HAND}: 1 + 10 + 10 + 45"),),
+)
+
+TICKET_HANDOFF = Law(
+    name="lock-ticket-handoff",
+    title="From release to the next holder under a ticket lock",
+    gives=_HANDOFF,
+    symbols=(_SPINNERS, _ACCESS),
+    equation=lambda spinners, access: access * (1 + (spinners + 1) / 2),
+    holds=_waited,
+    source=f"{_SURVEY}: all spinners read the counter again, and one of them is next",
+    note="takes the next holder's read as equally likely to be any of them; with proportional back-off it is 2 accesses",
+    exact=False,
+    rows=(Row({"spinners": 9, "access": 1e-6}, 6e-6, 1e-20, _HAND),),
+)
+
+QUEUE_LOCK_HANDOFF = Law(
+    name="lock-queue-handoff",
+    title="From release to the next holder under a queue lock, MCS or distributed array",
+    gives=_HANDOFF,
+    symbols=(
+        Symbol("software", TIME, "instructions between finding the next one and writing its flag", "c"),
+        _ACCESS,
+    ),
+    equation=lambda software, access: software + 2 * access,
+    holds=lambda software, access: (compare(software, ">=", 0), compare(access, ">=", 0)),
+    source=f"{_SURVEY}: a write to the flag that one processor spins on, and its read, however many wait",
+    rows=(Row({"software": 1e-6, "access": 1e-6}, 3e-6, 1e-21, _HAND),),
+)
+
+LOCK_SATURATION = Law(
+    name="lock-saturation",
+    title="Processors that saturate a lock",
+    gives=Symbol("processors", COUNT, "with more of them somebody always waits", "N^*"),
+    symbols=(
+        Symbol("think", TIME, "time of a processor between critical sections", "Z"),
+        Symbol("latency", TIME, "taking and giving back the lock while it is free", "T"),
+        Symbol("section", TIME, "the critical section", "s"),
+        Symbol("handoff", TIME, "from release to the next holder", "h"),
+    ),
+    equation=lambda think, latency, section, handoff: (think + latency + section) / (section + handoff),
+    holds=lambda think, latency, section, handoff: (
+        compare(think, ">=", 0),
+        compare(latency, ">=", 0),
+        compare(section, ">=", 0),
+        compare(section + handoff, ">", 0),
+    ),
+    source="Denning and Buzen, ACM Computing Surveys 10(3), 1978: asymptotic bounds",
+    rows=(Row({"think": 9.0, "latency": 0.0, "section": 1.0, "handoff": 0.0}, 10.0, 0.0, _HAND),),
+)
+
+LOCK_THROUGHPUT_BOUND = Law(
+    name="lock-throughput-bound",
+    title="Most critical sections that a lock lets through",
+    gives=Symbol("throughput", RATE, "critical sections of all processors", "X"),
+    symbols=(
+        Symbol("processors", COUNT, "processors that use the lock", "N"),
+        Symbol("think", TIME, "time of a processor between critical sections", "Z"),
+        Symbol("latency", TIME, "taking and giving back the lock while it is free", "T"),
+        Symbol("section", TIME, "the critical section", "s"),
+        Symbol("handoff", TIME, "from release to the next holder", "h"),
+    ),
+    equation=lambda processors, think, latency, section, handoff: (
+        processors / maximum(think + latency + section, processors * (section + handoff))
+    ),
+    holds=lambda processors, think, latency, section, handoff: (
+        compare(processors, ">=", 1),
+        compare(think, ">=", 0),
+        compare(latency, ">=", 0),
+        compare(section, ">=", 0),
+        compare(handoff, ">=", 0),
+        compare(section, ">", 0),
+    ),
+    source="Denning and Buzen, ACM Computing Surveys 10(3), 1978: asymptotic bounds",
+    note="an upper bound; for random times see law/machine-repairman-throughput",
+    rows=(
+        Row({"processors": 20, "think": 9.0, "latency": 0.0, "section": 1.0, "handoff": 0.25}, 0.8, 0.0, _HAND),
+        Row({"processors": 5, "think": 8.0, "latency": 1.0, "section": 1.0, "handoff": 1.0}, 0.5, 0.0, _HAND),
+    ),
+)

@@ -1,0 +1,80 @@
+"""Interleaved memory: how many of its modules random requests keep busy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from slipstick.expression.condition import Comparison, compare
+from slipstick.expression.dimension import COUNT
+from slipstick.expression.special import drop_stages, raised, retried_rate
+from slipstick.law.law import Law, Row, Symbol
+
+__all__ = ["MEMORY_BANDWIDTH", "MEMORY_BANDWIDTH_RETRYING", "MEMORY_RUN"]
+
+_HAND = "worked by hand"
+_STRECKER = "Strecker, thesis, Carnegie Mellon University, 1970"
+_PROCESSORS = Symbol("processors", COUNT, "processors that may ask in a cycle", "N")
+_MODULES = Symbol("modules", COUNT, "memory modules", "M")
+_BUSY = Symbol("busy", COUNT, "modules that serve a request in a cycle", "B")
+
+
+def _asked(processors: Any, modules: Any, rate: Any) -> tuple[Comparison, ...]:
+    return (
+        compare(processors, ">=", 1),
+        compare(modules, ">=", 1),
+        compare(rate, ">", 0),
+        compare(rate, "<=", 1),
+    )
+
+
+MEMORY_BANDWIDTH = Law(
+    name="memory-bandwidth",
+    title="Memory modules busy under random requests",
+    gives=_BUSY,
+    symbols=(_PROCESSORS, _MODULES, Symbol("rate", COUNT, "probability that a processor asks in a cycle", "r")),
+    equation=lambda processors, modules, rate: modules * drop_stages(rate, processors, modules, 1),
+    holds=_asked,
+    source=f"{_STRECKER}: B = M (1 - (1 - r/M)^N)",
+    note="requests that were refused are forgotten; where they insist, fewer modules are busy, at rate 1 by up to 10%",
+    rows=(
+        Row({"processors": 2, "modules": 2, "rate": 0.5}, 0.875, 1e-15, f"{_HAND}: 2 (1 - (3/4)^2)"),
+        Row({"processors": 2, "modules": 2, "rate": 1.0}, 1.5, 1e-15, f"{_HAND}: 2 (1 - 1/4)"),
+        Row({"processors": 4, "modules": 4, "rate": 1.0}, 2.734, 5e-4, f"{_HAND}: 4 (1 - 0.75^4)"),
+        Row({"processors": 8, "modules": 8, "rate": 1.0}, 5.251, 5e-4, f"{_HAND}: 8 (1 - 0.875^8)"),
+    ),
+)
+
+MEMORY_BANDWIDTH_RETRYING = Law(
+    name="memory-bandwidth-retrying",
+    title="Memory modules busy when refused requests are made again",
+    gives=_BUSY,
+    symbols=(
+        _PROCESSORS,
+        _MODULES,
+        Symbol("rate", COUNT, "probability that a processor that is not waiting asks in a cycle", "r"),
+    ),
+    equation=lambda processors, modules, rate: (
+        modules * drop_stages(retried_rate(rate, processors, modules, 1), processors, modules, 1)
+    ),
+    holds=_asked,
+    source="Hoogendoorn, IEEE Transactions on Computers C-26(10), 1977; Patel, C-30(10), 1981: rate adjustment",
+    note="takes retries as new requests to a random module; up to 10% above the exact chain where they insist",
+    exact=False,
+    rows=(
+        Row({"processors": 2, "modules": 2, "rate": 0.5}, 4 * 3**0.5 - 6, 1e-14, f"{_HAND}: as two 2 x 2 links"),
+        Row({"processors": 8, "modules": 8, "rate": 1.0}, 5.251, 5e-4, f"{_HAND}: all ask all the time"),
+    ),
+)
+
+MEMORY_RUN = Law(
+    name="memory-run",
+    title="Requests of one stream until two are for the same module",
+    gives=Symbol("run", COUNT, "requests served together", "B"),
+    symbols=(_MODULES,),
+    equation=lambda modules: raised(modules, 0.56),
+    holds=lambda modules: (compare(modules, ">=", 1), compare(modules, "<=", 45)),
+    source="Hellerman, Digital Computer System Principles, McGraw-Hill 1967",
+    note="an empirical power of sum_k k^2 (M-1)! / (M^k (M-k)!), within 5% of it up to 45 modules",
+    exact=False,
+    rows=(Row({"modules": 16}, 4.704, 0.02, "Hellerman's sum at 16 modules is 4.704"),),
+)

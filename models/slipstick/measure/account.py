@@ -1,0 +1,350 @@
+"""The account of time in measured runs: where the processors went, for each number of them.
+
+What a file holds decides which of four accounts is kept; all four add up to the time, and processors lost to N:
+
+- *waits* by cause (Dritz and Boyle): useful is all that is no wait, so no run on one processor is needed.
+- *busy* times: useful is what is measured as such; the rest is idle, or imbalance and communication (POP).
+- *POP efficiencies*: imbalance, serialization, transfer, and computation that the smallest run did not need.
+- *times*, of the whole and perhaps of its regions, beside those on one processor: useful is T_1 / N.
+
+Why this shape: each account is a function from a point to seconds of a processor by component; `_answer` makes the
+same values of whatever account there is, by the laws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from slipstick.answer import Answer, Value
+from slipstick.errors import Problem, SpecError
+from slipstick.law.account import AVERAGE_LATENCY, EFFICIENCY, PROCESSORS_LOST, SPEEDUP
+from slipstick.measure.reading import unknown_metrics
+from slipstick.measure.reduced import Point, Reduced, reduce_runs
+from slipstick.measure.regions import Regions, regions_of
+from slipstick.measure.runs import EFFICIENCIES, Run, Runs
+
+__all__ = ["Measured", "measured"]
+
+USEFUL, WAITING = "busy", "waiting"
+ROUNDING = 0.01
+"""How much more than the time an account may book before it is refused, for clocks differ and digits are cut."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What measured runs say.
+
+    Parameters
+    ----------
+    answers : one for each size and number of processors, in that order
+    notes : what is odd about the data, by file and line
+    title, source : what the files say of themselves
+    statistic : how repetitions became one value
+    """
+
+    answers: tuple[Answer, ...]
+    notes: tuple[Problem, ...]
+    title: str = ""
+    source: str = ""
+    statistic: str = "median"
+
+
+@dataclass
+class _Context:
+    """All points, and what was told of them."""
+
+    runs: Runs
+    points: Sequence[Point]
+    regions: Regions
+    timer: float
+    notes: list[Problem] = field(default_factory=list)
+
+    def single(self, point: Point) -> Point | None:
+        """Give the run on one processor with the same size."""
+        return next((each for each in self.points if each.p == 1 and each.n == point.n), None)
+
+    def smallest(self, point: Point) -> Point:
+        """Give the smallest run with the same size."""
+        return min((each for each in self.points if each.n == point.n), key=lambda each: each.p)
+
+    def time(self, point: Point) -> Reduced | None:
+        """Give the elapsed time of the whole."""
+        return point.find("time", self.regions.whole)
+
+    def one_processor(self, point: Point) -> float | None:
+        """Give the elapsed time on one processor, the one without timing if there is one."""
+        if self.runs.one_processor is not None:
+            return self.runs.one_processor
+        single = self.single(point)
+        found = self.time(single) if single else None
+        return found.value if found else None
+
+
+def measured(runs: Runs, statistic: str = "median", region: str | None = None, timer: float | None = None) -> Measured:
+    """Book the time of measured runs.
+
+    Parameters
+    ----------
+    runs : what was read
+    statistic : how repetitions become one value: median, mean, min
+    region : the part of the program to account for; the whole if None
+    timer : cost of the timer itself at each event, contained in the waits [s]; as the file says if None
+
+    Raises
+    ------
+    SpecError : the data contradict themselves, by file and line
+    UnknownNameError : there is no such region or statistic
+
+    >>> from slipstick.measure.runs import Run
+    >>> table = [Run(4, None, "", "time", "s", 10.0, None, "f", 1), Run(4, None, "door", "wait", "s", 5.0, None, "f", 2)]
+    >>> (answer,) = measured(Runs(tuple(table))).answers
+    >>> answer["speedup"], answer["processors_lost[door]"], answer["one_processor_estimate"]
+    (3.5, 0.5, 35.0)
+    """
+    points, notes = reduce_runs(runs, statistic)
+    context = _Context(runs, points, regions_of(points, region), _timer(runs, timer), [*runs.notes, *notes])
+    context.notes += [*unknown_metrics(runs.records), *context.regions.notes]
+    answers = tuple(_answer(context, point) for point in points)
+    if len({point.p for point in points}) == 1:
+        run = runs.records[0]
+        count = f"{run.p} {'processor' if run.p == 1 else 'processors'}"
+        why = f"all runs have {count}; how the program scales cannot be told from one number of them"
+        context.notes.append(Problem(run.file, run.line, 1, "", why))
+    return Measured(answers, tuple(dict.fromkeys(context.notes)), runs.title, runs.source, statistic)
+
+
+def _timer(runs: Runs, timer: float | None) -> float:
+    return timer if timer is not None else runs.timer or 0.0
+
+
+def _answer(context: _Context, point: Point) -> Answer:
+    time = context.time(point)
+    shares = None
+    if time is None:
+        shares, time = _shares(context, point), None
+    given: dict[str, float | str] = {"p": point.p} if point.n is None else {"p": point.p, "n": point.n}
+    if time is None and shares is None:
+        return Answer("measured", "account", failed="there is no elapsed time at this point", point=given)
+    elapsed = time.value if time else 1.0
+    account = shares if shares is not None else _account(context, point, elapsed)
+    notes: list[str] = [] if time else ["no elapsed time here, so ratios only"]
+    values: dict[str, Value] = {}
+    if time:
+        low, high = (time.low, time.high) if len(time.values) > 1 else (None, None)
+        values["time"] = Value(time.value, "s", low, high)
+        if len(time.values) > 1:
+            notes.append(f"time: {len(time.values)} repetitions; low and high are the least and the largest")
+    if account:
+        values |= _values(point.p, elapsed, account)
+    if not time:
+        del values["latency"]
+    values |= _ratios(context, point, elapsed, account) if time else {}
+    _check(context, point, values)
+    return Answer(
+        "measured", "account", values=values, account=account if time else {},
+        useful=(USEFUL,), point=given, notes=tuple(notes),
+    )  # fmt: skip
+
+
+def _account(context: _Context, point: Point, elapsed: float) -> dict[str, float]:
+    """Book the time of a processor, by whichever of the four accounts the data allow."""
+    kept: Sequence[Callable[[_Context, Point, float], dict[str, float]]] = (
+        _by_waits,
+        _by_busy,
+        _by_efficiencies,
+        _by_regions,
+    )
+    for keep in kept:
+        if account := keep(context, point, elapsed):
+            return account
+    return {}
+
+
+def _by_waits(context: _Context, point: Point, elapsed: float) -> dict[str, float]:
+    """Dritz and Boyle: what is no wait is useful, unless the useful time was measured as well."""
+    causes = point.regions("wait")
+    if not causes:
+        return {}
+    lost = {cause or WAITING: _wait(context, point, cause) / point.p for cause in causes}
+    busy = point.total("busy")
+    if busy is not None:
+        lost["idle"] = elapsed - busy / point.p - sum(lost.values())
+        return _closed(context, point, elapsed, {USEFUL: busy / point.p, **lost}, "idle")
+    return _closed(context, point, elapsed, {USEFUL: elapsed - sum(lost.values()), **lost}, USEFUL)
+
+
+def _wait(context: _Context, point: Point, cause: str) -> float:
+    """Give the time lost to a cause by all processors: of some causes only what exceeds the run on one processor."""
+    wait = _without_timer(context, point, cause)
+    single = context.single(point)
+    if cause in context.runs.excess and single is not None and cause in single.regions("wait"):
+        wait -= _without_timer(context, single, cause)
+    return wait
+
+
+def _without_timer(context: _Context, point: Point, cause: str) -> float:
+    """Give the wait of all processors for a cause, without what the timer cost itself."""
+    wait = point.total("wait", cause) or 0.0
+    events = point.total("events", cause)
+    if context.timer and events is not None:
+        cost = events * context.timer
+        if cost > wait * (1 + ROUNDING):
+            run = _first(point, "events", cause)
+            why = f"{events:g} events of {context.timer:g} s cost {cost:g} s, more than the wait, {wait:g} s"
+            raise SpecError([Problem(run.file, run.line, 1, cause, f"{why}; is the timer's cost right?")])
+        return wait - min(cost, wait)
+    if context.timer:
+        run = _first(point, "wait", cause)
+        why = f"no events of {cause} at p = {point.p}, so its wait keeps the timer's own cost"
+        context.notes.append(Problem(run.file, run.line, 1, cause, why))
+    return wait
+
+
+def _by_busy(context: _Context, point: Point, elapsed: float) -> dict[str, float]:
+    """POP from busy times: imbalance up to the busiest processor, communication from there to the end."""
+    busy = point.total("busy")
+    if busy is None:
+        return {}
+    each = [one.value for one in point.each("busy")]
+    mean = busy / point.p
+    if not each:
+        return _closed(context, point, elapsed, {USEFUL: mean, "idle": elapsed - mean}, "idle")
+    most = max(each)
+    booked = {USEFUL: mean, "imbalance": most - mean, "communication": elapsed - most}
+    return _closed(context, point, elapsed, booked, "communication")
+
+
+def _by_efficiencies(context: _Context, point: Point, elapsed: float) -> dict[str, float]:
+    return {name: share * elapsed for name, share in (_shares(context, point) or {}).items()}
+
+
+def _shares(context: _Context, point: Point) -> dict[str, float] | None:
+    """Book fractions of the time from POP efficiencies.
+
+    With the largest useful time T CommE, the average one T PE and the time on an ideal network T Trf, what lies between
+    them is imbalance, serialization and transfer, whether the tool defines load balance as a quotient or, as PyPOP
+    does, by a difference. Useful is what the smallest run needed as well, PE times computation scalability.
+    """
+    pop = {name: found.value for name in EFFICIENCIES if (found := point.find(name)) is not None}
+    parallel, communication = pop.get("parallel_efficiency"), pop.get("communication_efficiency")
+    if parallel is None and communication is not None and "load_balance" in pop:
+        parallel = pop["load_balance"] * communication
+    if parallel is None:
+        return None
+    scaled = min(pop.get("computation_scalability", 1.0), 1.0)
+    if pop.get("computation_scalability", 1.0) > 1.0:
+        run = _first(point, "computation_scalability", "")
+        why = (
+            f"is {pop['computation_scalability']:g} at p = {point.p}: computing took less time than in the smallest run"
+        )
+        context.notes.append(Problem(run.file, run.line, 1, "computation_scalability", why))
+    booked = {USEFUL: parallel * scaled, "computation": parallel * (1 - scaled)}
+    if communication is None:
+        booked["not-parallel"] = 1 - parallel
+    else:
+        booked["imbalance"] = communication - parallel
+        transfer = pop.get("transfer_efficiency")
+        if transfer is None:
+            booked["communication"] = 1 - communication
+        else:
+            booked |= {"serialization": transfer - communication, "transfer": 1 - transfer}
+    run = _first(point, "parallel_efficiency" if "parallel_efficiency" in pop else "load_balance", "")
+    for name, share in booked.items():
+        if share < -2 * ROUNDING:
+            why = f"the efficiencies contradict one another: {name} would be {share:.1%} of the time"
+            raise SpecError([Problem(run.file, run.line, 1, "parallel_efficiency", why)])
+    return {name: share for name, share in booked.items() if share or name == USEFUL}
+
+
+def _by_regions(context: _Context, point: Point, elapsed: float) -> dict[str, float]:
+    """Beside the run on one processor: each region loses what it takes beyond its N-th part of that run."""
+    one = context.one_processor(point)
+    if one is None:
+        return {}
+    single = context.single(point)
+    useful = one / point.p
+    lost: dict[str, float] = {}
+    for region in context.regions.parts:
+        here, there = point.find("time", region), single.find("time", region) if single else None
+        if here and there:
+            lost[context.regions.short(region)] = here.value - there.value / point.p
+    rest = elapsed - useful - sum(lost.values())
+    return {USEFUL: useful, **lost, "other" if lost else "lost": rest}
+
+
+def _closed(
+    context: _Context, point: Point, elapsed: float, account: dict[str, float], remainder: str
+) -> dict[str, float]:
+    """Refuse an account that books more than the time."""
+    if account[remainder] < -ROUNDING * elapsed:
+        time = context.time(point)
+        assert time is not None
+        booked = elapsed - account[remainder]
+        why = (
+            f"{booked * point.p:g} s are booked at p = {point.p}, more than {point.p} x {elapsed:g} s; "
+            "are waits added up over all processors, and busy times without waits?"
+        )
+        raise SpecError([Problem(time.run.file, time.run.line, 1, "time", why)])
+    return account
+
+
+def _values(p: int, elapsed: float, account: Mapping[str, float]) -> dict[str, Value]:
+    """Give what every account gives, by the laws."""
+    efficiency = EFFICIENCY.equation(useful=account[USEFUL], time=elapsed)
+    lost = {
+        f"processors_lost[{cause}]": Value(PROCESSORS_LOST.equation(processors=p, booked=seconds, time=elapsed), "1")
+        for cause, seconds in account.items()
+        if cause != USEFUL
+    }
+    return {
+        "speedup": Value(SPEEDUP.equation(processors=p, efficiency=efficiency), "1"),
+        "efficiency": Value(efficiency, "1"),
+        "latency": Value(AVERAGE_LATENCY.equation(time=elapsed, efficiency=efficiency), "s"),
+        **lost,
+    }
+
+
+def _ratios(context: _Context, point: Point, elapsed: float, account: Mapping[str, float]) -> dict[str, Value]:
+    """Give what else is known: the run on one processor, measured and estimated, and the POP efficiencies."""
+    values: dict[str, Value] = {}
+    one = context.one_processor(point)
+    independent = bool(point.regions("wait"))
+    if account and independent:
+        estimate = point.p * account[USEFUL]
+        values["one_processor_estimate"] = Value(estimate, "s")
+        if one is not None:
+            values["one_processor_time"] = Value(one, "s")
+            values["one_processor_drift"] = Value(estimate / one - 1, "1")
+    if one is not None and independent:
+        values["measured_speedup"] = Value(one / elapsed, "1")
+    smallest = context.smallest(point)
+    first = context.time(smallest)
+    if not account and first is not None and smallest is not point:
+        values["relative_speedup"] = Value(first.value / elapsed, "1")
+    busy = [each.value for each in point.each("busy")]
+    if busy and max(busy) > 0:
+        mean, most = sum(busy) / point.p, max(busy)
+        values |= {
+            "parallel_efficiency": Value(mean / elapsed, "1"),
+            "load_balance": Value(mean / most, "1"),
+            "communication_efficiency": Value(most / elapsed, "1"),
+        }
+    return values
+
+
+def _check(context: _Context, point: Point, values: Mapping[str, Value]) -> None:
+    """Note what no program should do."""
+    speedup = values.get("measured_speedup") or values.get("speedup")
+    time = context.time(point)
+    if time is None or speedup is None or speedup.value is None:
+        return
+    if speedup.value > point.p * (1 + 1e-9):
+        why = f"superlinear: speed-up {speedup.value:.4g} on {point.p} processors"
+        context.notes.append(
+            Problem(time.run.file, time.run.line, 1, "time", f"{why}; less work, more cache, or another program")
+        )
+
+
+def _first(point: Point, metric: str, region: str) -> Run:
+    return next(found.run for (name, part, _), found in point.values.items() if (name, part) == (metric, region))

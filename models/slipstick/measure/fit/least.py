@@ -1,0 +1,149 @@
+"""One form fitted to timings: least squares of relative errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from slipstick.errors import NoAnswerError
+from slipstick.measure.fit.families import Family
+from slipstick.measure.fit.forms import Form
+from slipstick.measure.fit.timings import Array, Timings
+
+__all__ = ["Fitted", "fit", "fit_form"]
+
+TINY = 1e-300  # a time of 0 has no logarithm
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A form with the parameters that fit best.
+
+    Parameters
+    ----------
+    form : the formula
+    theta : its parameters, in base units, (k,)
+    timings : what was fitted
+    residuals : log(observed / fitted), (M,)
+    """
+
+    form: Form
+    theta: Array
+    timings: Timings
+    residuals: Array
+
+    @property
+    def freedom(self) -> int:
+        """Observations beyond the parameters; exponents that were chosen count as parameters."""
+        return len(self.residuals) - len(self.theta) - self.form.chosen
+
+    @property
+    def scatter(self) -> float:
+        """Standard deviation of the relative errors [1]; infinite without an observation to spare."""
+        return float(np.sqrt(self.squares / self.freedom)) if self.freedom > 0 else np.inf
+
+    @property
+    def squares(self) -> float:
+        """Sum of the squared relative errors."""
+        return float(self.residuals @ self.residuals)
+
+    @property
+    def aicc(self) -> float:
+        r"""Akaike's criterion with the correction for few observations; infinite where there are too few.
+
+        ``M ln(RSS / M) + 2 k M / (M - k - 1)``, k counting the scatter and the chosen exponents.
+        Source: Hurvich and Tsai, Biometrika 76(2), 1989.
+        """
+        count, k = len(self.residuals), len(self.theta) + self.form.chosen + 1
+        if count <= k + 1:
+            return np.inf
+        # Below rounding, one model does not fit better than another.
+        squares = max(self.squares, count * np.finfo(float).eps ** 2)
+        return float(count * np.log(squares / count) + 2 * k * count / (count - k - 1))
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The parameters by name, in base units."""
+        return dict(zip(self.form.names, self.theta.tolist(), strict=True))
+
+    def predict(self, p: Sequence[float] | Array, n: float | None = None) -> Array:
+        """Give the time for each number of processors [s].
+
+        Parameters
+        ----------
+        p : processors
+        n : size of the problem; the largest one measured if None
+        """
+        at = np.asarray(p, dtype=float)
+        size = float(self.timings.n.max()) if n is None else n
+        return self.form.time(self.theta, Timings(at, np.full(len(at), size), at, self.timings.each))
+
+
+def fit(family: Family, timings: Timings) -> Fitted:
+    """Fit a family: the form with the least squares of log(observed / fitted).
+
+    Noise in timings is relative, so it is logarithms that are compared: then a run of an hour counts as much as one
+    of a second. Every repetition is an observation, so points that were measured more often weigh more.
+
+    Raises
+    ------
+    NoAnswerError : fewer numbers of processors than parameters, or no form fits
+
+    >>> from slipstick.measure.fit.families import FAMILIES
+    >>> p = np.array([1.0, 2.0, 4.0, 8.0])
+    >>> fit(FAMILIES["amdahl"], Timings(p, np.ones(4), 10 + 90 / p)).parameters
+    {'single': 100.0, 'serial': 0.1}
+    """
+    forms = [form for form in family.forms(timings) if len(form.letters) <= len(timings.processors)]
+    if not forms:
+        count = len(timings.processors)
+        raise NoAnswerError(
+            f"{family.title} cannot be fitted to {count} numbers of processors; measure at more of them"
+        )
+    begun = [(_squares(form, start, timings), form, start) for form in forms for start in form.starts(timings)]
+    # Of many forms, sums of terms all, the best start decides: it is the least already but for the logarithm.
+    tried = begun if len(forms) == 1 else [min(begun, key=lambda each: each[0])]
+    return min((fit_form(form, timings, start) for _, form, start in tried), key=lambda each: each.squares)
+
+
+def fit_form(form: Form, timings: Timings, start: Array, within: float = 1e-12) -> Fitted:
+    """Fit one form from a start.
+
+    Parameters
+    ----------
+    form, timings, start : what to fit, to what, from where
+    within : relative change of parameters and squares at which the search ends [1]
+    """
+    theta = _descended(form, start, timings, within)
+    return Fitted(form, theta, timings, _residuals(form, theta, timings))
+
+
+def _residuals(form: Form, theta: Array, timings: Timings) -> Array:
+    found: Array = np.log(timings.time) - np.log(np.maximum(form.time(theta, timings), TINY))
+    return found
+
+
+def _squares(form: Form, theta: Array, timings: Timings) -> float:
+    found = _residuals(form, theta, timings)
+    return float(found @ found)
+
+
+def _descended(form: Form, start: Array, timings: Timings, within: float) -> Array:
+    """Go down from a start, within the bounds; never to a worse place."""
+    from scipy.optimize import least_squares
+
+    most = np.array([letter.most for letter in form.letters])
+    # What a parameter is measured in: its start, or what it would have to be to matter.
+    scale = np.where(start > 0, start, 1e-3 * np.maximum(start.max(), TINY))
+    begin = np.clip(start, 1e-9 * scale, np.minimum(most, np.maximum(start, scale)) * (1 - 1e-9))
+    found = least_squares(
+        lambda theta: _residuals(form, theta * scale, timings),
+        begin / scale,
+        bounds=(np.zeros(len(start)), most / scale),
+        xtol=within, ftol=within, gtol=within,
+    )  # fmt: skip
+    theta: Array = found.x * scale
+    inside: Array = np.clip(start, 0, most)
+    return theta if _squares(form, theta, timings) <= _squares(form, inside, timings) else inside

@@ -1,0 +1,127 @@
+"""Every number of a model, at the points of a sweep, and beside one point for derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from slipstick.expression.nodes import Expr, parameters
+from slipstick.expression.tape import Tape
+from slipstick.method.mean_value.spans import Array
+from slipstick.model.activity import Activity, Barrier, Choice, Hold, Pipeline, Repeat, Step, steps
+from slipstick.model.system import Arrivals, Cyclic, Groups, Lock, Meeting, Model, Program
+
+__all__ = ["Numbers", "Quantities", "crowd_sizes", "lock_numbers", "numbers_of", "only"]
+
+Numbers = Mapping[Expr, Array]
+Values = Mapping[str, "Array | float"]
+
+
+class Quantities:
+    """The expressions of a model, compiled together.
+
+    Parameters
+    ----------
+    model : the system
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._exprs = tuple(dict.fromkeys(_expressions(model)))
+        self.tape = Tape(self._exprs)
+        whole = {each.name for each in parameters(*crowd_sizes(model))}
+        self.smooth = [name for name in self.tape.parameters if name not in whole]
+        """Parameters that the time has a derivative by: all but those that count processors."""
+
+    def columns(self, values: Values) -> dict[Expr, Array]:
+        """Evaluate every number [points]."""
+        found = self.tape.run(values)
+        points = max([1, *(np.size(each) for each in values.values()), *map(len, found)])
+        return {expr: np.broadcast_to(each, (points,)) for expr, each in zip(self._exprs, found, strict=True)}
+
+    def perturbed(self, values: Mapping[str, float], step: float) -> tuple[dict[Expr, Array], Array]:
+        """Evaluate at one point, once for each smooth parameter, moved by a small imaginary step.
+
+        Parameters
+        ----------
+        values : parameters that differ from the model's own
+        step : relative to the parameter's value, or in base units where it is 0 [1]
+
+        Returns
+        -------
+        every number [parameters], and the steps taken
+        """
+        place = {name: index for index, name in enumerate(self.smooth)}
+        here = {name: float(values.get(name, each.value or 0.0)) for name, each in self.tape.parameters.items()}
+        steps_taken = np.array([step * (abs(here[name]) or 1.0) for name in self.smooth])
+        moved: dict[Expr, Array] = {}
+        for index, expr in enumerate(self._exprs):
+            found = self.tape.differentiate(values, index)
+            row = np.full(len(self.smooth), complex(found.value[0]))
+            for name, slope in found.by_parameter.items():
+                if name in place:
+                    row[place[name]] += 1j * steps_taken[place[name]] * slope[0]
+            moved[expr] = row
+        return moved, steps_taken
+
+
+def crowd_sizes(model: Model) -> tuple[Expr, ...]:
+    """List the expressions that say how many processors there are."""
+    match model.population:
+        case Cyclic(processors):
+            return (processors,)
+        case Groups(groups):
+            return tuple(group.processors for group in groups)
+        case Program(phases):
+            return tuple(phase.processors for phase in phases)
+        case _:
+            return ()
+
+
+def only(numbers: Numbers, rows: Sequence[int] | Array) -> dict[Expr, Array]:
+    """Cut out some of the points."""
+    return {expr: column[rows] for expr, column in numbers.items()}
+
+
+def _expressions(model: Model) -> Iterator[Expr]:
+    match model.population:
+        case Cyclic(processors):
+            yield processors
+        case Groups(groups):
+            yield from (group.processors for group in groups)
+        case Arrivals(rate):
+            yield rate
+        case Program(phases):
+            for phase in phases:
+                yield from (phase.repeat, phase.processors)
+    for body in model.bodies:
+        yield from numbers_of(body)
+        yield from lock_numbers(body, model)
+        for node in steps(body):
+            if isinstance(node, Barrier):
+                meeting = model.resources[node.name]
+                assert isinstance(meeting, Meeting)
+                yield meeting.cost
+
+
+def numbers_of(activity: Activity) -> Iterator[Expr]:
+    """Yield every expression of an activity."""
+    for node in steps(activity):
+        match node:
+            case Step():
+                yield node.time
+            case Choice(options):
+                yield from (p for p, _ in options)
+            case Repeat(count):
+                yield count
+            case Pipeline(_, items):
+                yield items
+
+
+def lock_numbers(activity: Activity, model: Model) -> Iterator[Expr]:
+    """Yield every expression of the locks that an activity takes."""
+    for node in steps(activity):
+        if isinstance(node, Hold):
+            lock = model.resources[node.lock]
+            assert isinstance(lock, Lock)
+            yield from (lock.access, lock.base, lock.most)

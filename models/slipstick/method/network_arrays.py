@@ -1,0 +1,279 @@
+"""Queueing networks as arrays over points: chains become the classes that solvers know, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slipstick.expression.nodes import Parameter
+from slipstick.expression.tape import Tape
+from slipstick.method.traffic import traffic
+from slipstick.model.network import Chain, Customers, QueueingNetwork, Stream
+from slipstick.queueing.network import Network
+
+__all__ = ["Arrays", "Compiled"]
+
+Array = NDArray[Any]
+Values = Mapping[str, "NDArray[np.float64] | float"]
+Columns = Mapping[str, Array]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrays:
+    """A network at aligned points.
+
+    Parameters
+    ----------
+    network : what a solver takes; its classes are the chains
+    service, visits : of each class at each station [points, classes, stations]
+    chain_of : the chain of each class, by number [classes]
+    capacity : most customers present at each station; 0 where there is no limit [stations]
+    wrong : why a point has no answer, by its number
+    """
+
+    network: Network
+    service: Array
+    visits: Array
+    chain_of: NDArray[np.intp]
+    capacity: NDArray[np.int64]
+    wrong: Mapping[int, str] = field(default_factory=dict)
+
+    def only(self, point: int) -> Arrays:
+        """Cut out one point."""
+        return replace(self.select([point]), wrong={0: self.wrong[point]} if point in self.wrong else {})
+
+    def select(self, points: Any) -> Arrays:
+        """Take some of the points, by slice, mask or indices; nothing is known to be wrong with them."""
+        network = self.network.select(points)
+        return replace(self, network=network, service=self.service[points], visits=self.visits[points], wrong={})
+
+
+class Compiled:
+    """A network whose numbers are evaluated at many points together.
+
+    Parameters
+    ----------
+    model : the network
+
+    Attributes
+    ----------
+    chains : every population by name, classes that keep their class among them
+    classes, stations : names in order
+    tape : every number of the network, compiled together
+    """
+
+    def __init__(self, model: QueueingNetwork) -> None:
+        self.model = model
+        alone = {name: Chain((name,), each, (name, "")) for name, each in model.classes.items()}
+        self.chains: dict[str, Chain] = {**alone, **model.chains}
+        self.classes = model.class_names
+        self.stations = tuple(model.stations)
+        self._exprs = dict(model.quantities())
+        self.tape = Tape(list(self._exprs.values()))
+
+    def columns(self, values: Values) -> dict[str, Array]:
+        """Evaluate every number of the network, by its place [points]."""
+        found = self.tape.run(values)
+        points = max([1, *(np.size(each) for each in values.values()), *map(len, found)])
+        return {path: np.broadcast_to(each, (points,)) for path, each in zip(self._exprs, found, strict=True)}
+
+    def perturbed(self, values: Values, names: list[str], step: float) -> dict[str, Array]:
+        """Evaluate at one point, and beside it once for each parameter, moved by a small imaginary step.
+
+        Parameters
+        ----------
+        values : of the parameters at that point
+        names : of the parameters to move
+        step : relative to the parameter's value, or in base units where it is 0 [1]
+
+        Returns
+        -------
+        every number of the network by its place; the parameters' turns follow the point itself [1 + names]
+        """
+        place = {name: 1 + index for index, name in enumerate(names)}
+        here = {name: float(np.atleast_1d(values.get(name, each.value or 0.0))[0]) for name, each in self._all()}
+        moved = {}
+        for index, (path, expr) in enumerate(self._exprs.items()):
+            row = np.zeros(1 + len(names), dtype=complex)
+            if isinstance(expr, Parameter):
+                value, slopes = here[expr.name], {expr.name: 1.0}
+            else:
+                found = self.tape.differentiate(here, index)
+                value, slopes = (
+                    float(found.value[0]),
+                    {name: float(each[0]) for name, each in found.by_parameter.items()},
+                )
+            row += value
+            for name, slope in slopes.items():
+                if name in place:
+                    row[place[name]] += 1j * step * (here[name] or 1.0) * slope
+            moved[path] = row
+        return moved
+
+    def _all(self) -> list[tuple[str, Parameter]]:
+        return list(self.tape.parameters.items())
+
+    def arrays(self, columns: Columns) -> Arrays:
+        """Lay the numbers out for a solver.
+
+        Parameters
+        ----------
+        columns : as `columns` or `perturbed` give them
+        """
+        points = max((len(each) for each in columns.values()), default=1)
+        service, visits, scv = self._by_class(columns, points)
+        wrong = {**self._unsound(columns), **self._route(columns, visits)}
+        chain_of = np.array([list(self.chains).index(self._chain_of(label)) for label in self.classes], dtype=np.intp)
+        merged = self._merged(*self._alike(service, visits), scv, chain_of)
+        network = self._network(columns, points, *merged)
+        limits = [each.capacity or 0 for each in self.model.stations.values()]
+        return Arrays(network, service, visits, chain_of, np.array(limits, dtype=np.int64), wrong)
+
+    def _chain_of(self, label: str) -> str:
+        return next(name for name, chain in self.chains.items() if label in chain.classes)
+
+    def _by_class(self, columns: Columns, points: int) -> tuple[Array, Array, Array]:
+        """Read service, visits and scv of each class at each station; demands are one visit."""
+        shape = (points, len(self.classes), len(self.stations))
+        kind = np.result_type(float, *columns.values())
+        service, visits, scv = np.zeros(shape, kind), np.zeros(shape, kind), np.ones(shape, kind)
+        for k, (name, station) in enumerate(self.model.stations.items()):
+            for r, label in enumerate(self.classes):
+                here = f"stations.{name}"
+                if label in station.visitors():
+                    key = "demand" if label in station.demand else "service"
+                    service[:, r, k] = columns[f"{here}.{key}.{label}"]
+                    visits[:, r, k] = columns.get(f"{here}.visits.{label}", 1.0)
+                    scv[:, r, k] = columns.get(f"{here}.scv.{label}", 1.0)
+        return service, visits, scv
+
+    def _route(self, columns: Columns, visits: Array) -> dict[int, str]:
+        """Put the visits that follow from routing into `visits`; say at which points they do not."""
+        if not self.model.routing:
+            return {}
+        ways = range(len(self.model.routing))
+        probabilities = np.stack([columns[f"routing.{index}.probability"] for index in ways], axis=1)
+        wrong = self._sums(probabilities.real)
+        for name, chain in self.model.chains.items():
+            for r, label in enumerate(self.classes):
+                if label in chain.classes:
+                    visits[:, r, :] = 0.0
+            for (label, station), each in traffic(self.model, name, probabilities).items():
+                visits[:, self.classes.index(label), self.stations.index(station)] = each
+        lost = ~np.isfinite(visits).all(axis=(1, 2))
+        wrong |= {int(point): "the ways of some chain never come back" for point in np.flatnonzero(lost)}
+        visits[list(wrong)] = 0.0
+        return wrong
+
+    def _unsound(self, columns: Columns) -> dict[int, str]:
+        """Name the first number of a point that is negative, not finite, or not whole where it counts customers."""
+        wrong: dict[int, str] = {}
+        for path, column in columns.items():
+            values = column.real
+            fits = np.isfinite(values) & (values >= 0)
+            if path.endswith(".population"):
+                fits &= values == np.floor(values)
+            for point in np.flatnonzero(~fits):
+                kind = "a whole number" if path.endswith(".population") else "a finite number"
+                wrong.setdefault(int(point), f"{path} must be {kind} that is not negative, got {values[point]:g}")
+        return wrong
+
+    def _sums(self, probabilities: Array) -> dict[int, str]:
+        wrong: dict[int, str] = {}
+        sources = dict.fromkeys(each.source for each in self.model.routing)
+        for label, station in sources:
+            out = [index for index, each in enumerate(self.model.routing) if each.source == (label, station)]
+            sums = probabilities[:, out].sum(axis=1)
+            for point in np.flatnonzero(~np.isclose(sums, 1.0, rtol=1e-9)):
+                wrong.setdefault(
+                    int(point), f"the probabilities of leaving {station} as {label} add up to {sums[point]:g}, not to 1"
+                )
+        return wrong
+
+    def _alike(self, service: Array, visits: Array) -> tuple[Array, Array]:
+        """Take demands of several classes at a first-come station as visits of one service time.
+
+        A demand does not say how it is split into visits; with one service time the station has product form.
+        """
+        service, visits = service.copy(), visits.copy()
+        for k, station in enumerate(self.model.stations.values()):
+            members = [r for r, label in enumerate(self.classes) if label in station.demand]
+            if station.discipline == "fcfs" and len(members) > 1:
+                others = [r for r, label in enumerate(self.classes) if label in station.service]
+                one = service[:, others or members, k].real.max(axis=1)
+                for r in members:
+                    visits[:, r, k] = np.divide(
+                        service[:, r, k], one, out=np.zeros_like(service[:, r, k]), where=one > 0
+                    )
+                    service[:, r, k] = np.where(visits[:, r, k] != 0, one, 0.0)
+        return service, visits
+
+    def _merged(
+        self, service: Array, visits: Array, scv: Array, chain_of: NDArray[np.intp]
+    ) -> tuple[Array, Array, Array]:
+        """Merge the classes of each chain: a visit is one by whichever class, its service a mixture of theirs."""
+        if len(self.chains) == len(self.classes):
+            return service, visits, scv
+        shape = (len(service), len(self.chains), len(self.stations))
+        total, mean, spread = (np.zeros(shape, service.dtype) for _ in range(3))
+        for c in range(len(self.chains)):
+            members = np.flatnonzero(chain_of == c)
+            v, s, each = visits[:, members], service[:, members], scv[:, members]
+            total[:, c] = v.sum(axis=1)
+            part = np.divide(v, total[:, c, None], out=np.zeros_like(v), where=total[:, c, None] != 0)
+            mean[:, c] = (part * s).sum(axis=1)
+            second = (part * s**2 * (1 + each)).sum(axis=1)
+            mixed = np.divide(second, mean[:, c] ** 2, out=np.full_like(second, 2.0), where=mean[:, c] != 0) - 1
+            spread[:, c] = np.where(_one_value(s, v) & _one_value(each, v), each.max(axis=1), mixed)
+        return mean, total, spread
+
+    def _network(self, columns: Columns, points: int, service: Array, visits: Array, scv: Array) -> Network:
+        stations, count = self.model.stations.values(), len(self.chains)
+        think, arrivals = np.zeros((points, count), service.dtype), np.zeros((points, count), service.dtype)
+        population = np.zeros((points, count), dtype=np.int64)
+        for c, (name, chain) in enumerate(self.chains.items()):
+            prefix = f"{'chains' if name in self.model.chains else 'classes'}.{name}"
+            if isinstance(chain.members, Stream):
+                arrivals[:, c] = columns[f"{prefix}.arrivals"]
+            else:
+                think[:, c] = columns[f"{prefix}.think_time"]
+                population[:, c] = np.round(columns[f"{prefix}.population"].real)
+        ranks = [[self._rank(chain, each.priority) for each in stations] for chain in self.chains.values()]
+        return Network(
+            service=service,
+            visits=visits,
+            think=think,
+            population=population,
+            arrivals=arrivals,
+            closed=np.array([isinstance(each.members, Customers) for each in self.chains.values()]),
+            discipline=tuple(each.discipline for each in stations),
+            servers=np.array([each.servers for each in stations], dtype=np.int64),
+            rates=tuple(self._rates(columns, name) for name in self.stations),
+            scv=scv,
+            priority=np.array(ranks, dtype=np.int64).reshape(count, len(self.stations)),
+            stations=self.stations,
+            classes=tuple(self.chains),
+        )
+
+    def _rates(self, columns: Columns, name: str) -> Array | None:
+        count = len(self.model.stations[name].rates)
+        if not count:
+            return None
+        return np.stack([columns[f"stations.{name}.rates.{index}"] for index in range(count)], axis=1)
+
+    @staticmethod
+    def _rank(chain: Chain, priority: Mapping[str, int]) -> int:
+        return next((priority[label] for label in chain.classes if label in priority), 0)
+
+
+def _one_value(values: Array, visits: Array) -> NDArray[np.bool_]:
+    """Say where all classes that visit a station have one value there [points, stations]."""
+    there = visits.real != 0
+    high = np.max(values.real, axis=1, where=there, initial=0.0)
+    low = np.min(values.real, axis=1, where=there, initial=np.inf)
+    same: NDArray[np.bool_] = high <= low
+    return same

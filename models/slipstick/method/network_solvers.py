@@ -1,0 +1,255 @@
+"""Solvers of queueing networks by name, which of them is best for a network, and what stops a point beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slipstick.errors import ModelError, NoAnswerError
+from slipstick.method.network_arrays import Arrays
+from slipstick.method.network_values import Found
+from slipstick.queueing.checks import EXACT, checked
+from slipstick.queueing.network import Network, Solution
+
+__all__ = ["BEST", "SOLVERS", "Outcome", "Piece", "outcome", "outside", "preferred"]
+
+BEST = "best"
+
+Array = NDArray[Any]
+Solver = Callable[[Arrays], Solution]
+
+MOST_LISTED = 100
+"""Up to so many customers the probabilities of every number present are worked out."""
+
+MOST_NUMBERS = 1_000_000
+"""Probabilities up to which a sweep has them as well."""
+
+MOST_STATES = 1_000_000
+"""Vectors of populations up to which exact answers are the default."""
+
+MOST_CHAINED = 20_000
+"""States of a Markov chain up to which it is the default where product form fails."""
+
+SETTLED = 1e-6
+"""How far, relatively, the stopping rule of an approximation may leave it from a law."""
+
+
+def _exact_mva(arrays: Arrays) -> Solution:
+    from slipstick.queueing.exact import exact
+
+    network = arrays.network
+    most = int(network.population.sum(axis=1).max(initial=0))
+    numbers = network.points * len(network.stations) * (most + 1)
+    return exact(network, marginals=most <= MOST_LISTED and numbers <= MOST_NUMBERS and not _perturbed(network))
+
+
+def _perturbed(network: Network) -> bool:
+    """Say whether derivatives are asked for, which are of times and rates alone."""
+    return bool(np.iscomplexobj(network.service))
+
+
+def _convolution(arrays: Arrays) -> Solution:
+    from slipstick.queueing.convolution import convolution
+
+    return convolution(arrays.network)
+
+
+def _schweitzer(arrays: Arrays) -> Solution:
+    from slipstick.queueing.approximate import schweitzer
+
+    return schweitzer(arrays.network)
+
+
+def _linearizer(arrays: Arrays) -> Solution:
+    from slipstick.queueing.approximate import linearizer
+
+    return linearizer(arrays.network)
+
+
+def _markov_chain(arrays: Arrays, limit: int | None = None) -> Solution:
+    from slipstick.queueing.markov import LIMIT, solve
+
+    network = arrays.network
+    if len(arrays.chain_of) != len(network.classes):
+        raise ModelError("a Markov chain takes classes that keep their class; ask for exact-mva or linearizer")
+    capacity = [int(each) or None for each in arrays.capacity]
+    return solve(network, capacity=capacity, limit=LIMIT if limit is None else limit)
+
+
+SOLVERS: dict[str, Solver] = {
+    "exact-mva": _exact_mva,
+    "convolution": _convolution,
+    "schweitzer": _schweitzer,
+    "linearizer": _linearizer,
+    "markov-chain": _markov_chain,
+}
+"""Who takes arrays to a solution, by the name of the method."""
+
+TAKES_CAPACITY = ("markov-chain",)
+"""Who knows what happens at a station that is full."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Points that one solver answered together."""
+
+    points: NDArray[np.intp]
+    solver: str
+    solution: Solution
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of all points.
+
+    Parameters
+    ----------
+    found : the solutions, NaN where there is none
+    pieces : who solved which points
+    wrong : why a point has no answer, by its number
+    """
+
+    found: Found
+    pieces: tuple[Piece, ...]
+    wrong: dict[int, str]
+
+    def only(self, point: int) -> Outcome:
+        """Cut out one point."""
+        here = np.array([0], dtype=np.intp)
+        pieces = tuple(replace(each, points=here) for each in self.pieces if point in each.points)
+        return Outcome(self.found.only(point), pieces, {0: self.wrong[point]} if point in self.wrong else {})
+
+
+def outcome(arrays: Arrays, solver: str) -> Outcome:
+    """Solve all points that can be solved, together where possible.
+
+    Parameters
+    ----------
+    arrays : the network at aligned points
+    solver : one of `SOLVERS`, or `BEST`
+    """
+    wrong = outside(arrays)
+    open_points = np.array([each for each in range(arrays.network.points) if each not in wrong], dtype=np.intp)
+    pieces = tuple(_pieces(arrays, open_points, solver, wrong)) if len(open_points) else ()
+    return Outcome(_joined(arrays.network, pieces), pieces, dict(sorted(wrong.items())))
+
+
+def outside(arrays: Arrays) -> dict[int, str]:
+    """Say which points nobody can solve, and why: a number that is none, or a station that is saturated."""
+    return {**_saturated(arrays), **arrays.wrong}
+
+
+def _pieces(arrays: Arrays, points: NDArray[np.intp], solver: str, wrong: dict[int, str]) -> Iterator[Piece]:
+    """Solve points together; where that fails, in halves, until it is known which of them fail and why."""
+    here = arrays if len(points) == arrays.network.points else arrays.select(points)
+    try:
+        with np.errstate(all="ignore"):
+            chosen, solution = _best(here) if solver == BEST else (solver, _solved(here, solver))
+    except (NoAnswerError, ModelError) as error:
+        if len(points) == 1:
+            wrong[int(points[0])] = str(error)
+            return
+        for half in np.array_split(points, 2):
+            yield from _pieces(arrays, half, solver, wrong)
+    else:
+        yield Piece(points, chosen, solution)
+
+
+def _saturated(arrays: Arrays) -> dict[int, str]:
+    """Name the first station that streams ask more of than it can give."""
+    network = arrays.network
+    load = (network.arrivals[:, :, None] * network.demand).real.sum(axis=1)
+    wrong: dict[int, str] = {}
+    for k, (name, kind) in enumerate(zip(network.stations, network.discipline, strict=True)):
+        rates = network.rates[k]
+        most = np.array([float(network.servers[k])]) if rates is None else rates.real[:, -1]
+        if kind == "is" or arrays.capacity[k]:
+            continue
+        for point in np.flatnonzero((load[:, k] >= most) & (load[:, k] > 0)):
+            limit = float(np.broadcast_to(most, (network.points,))[point])
+            wrong.setdefault(
+                int(point),
+                f"station {name} is saturated: arrivals ask it for {load[point, k]:.6g} s of service a second, and it "
+                f"gives less than {limit:.6g}; lower the arrivals, shorten the demand, or add servers",
+            )
+    return wrong
+
+
+def _solved(arrays: Arrays, solver: str) -> Solution:
+    """Solve, and hold the solution against the laws that every network obeys."""
+    network = arrays.network
+    if arrays.capacity.any() and solver not in TAKES_CAPACITY:
+        full = network.stations[int(np.flatnonzero(arrays.capacity)[0])]
+        raise ModelError(f"{full} has a capacity, which the method {solver} does not take; ask for markov-chain")
+    solution = SOLVERS[solver](arrays)
+    # Who is lost comes round again without service, so that the laws hold for those who are let in only.
+    lossy = arrays.capacity.any()
+    return solution if lossy else checked(network, solution, EXACT if solution.exact else SETTLED)
+
+
+def preferred(arrays: Arrays) -> str:
+    """Name the most exact method that a network's kind and size allow; a Markov chain may still be too large."""
+    network = arrays.network
+    in_form = not any(network.without_product_form)
+    if not in_form or arrays.capacity.any():
+        return "markov-chain"
+    states = (network.population + 1).prod(axis=1, dtype=float).max()
+    return "exact-mva" if states <= MOST_STATES else "linearizer"
+
+
+def _best(arrays: Arrays) -> tuple[str, Solution]:
+    """Solve by the preferred method, and say which it was."""
+    chosen = preferred(arrays)
+    if chosen != "markov-chain":
+        return chosen, _solved(arrays, chosen)
+    try:
+        return chosen, _markov_chain(arrays, MOST_CHAINED)
+    except (NoAnswerError, ModelError):
+        if arrays.capacity.any():
+            raise
+        return "linearizer", _solved(arrays, "linearizer")
+
+
+def _joined(network: Network, pieces: tuple[Piece, ...]) -> Found:
+    """Put the solutions of all pieces side by side."""
+    if len(pieces) == 1 and len(pieces[0].points) == network.points:
+        whole = pieces[0].solution
+        loss = getattr(whole, "loss", None)
+        return Found(whole.throughput, whole.residence, whole.queue, whole.utilization, whole.probability, loss)
+    points, kinds, count = network.service.shape
+    kind = np.result_type(float, *(each.solution.throughput for each in pieces))
+    made: dict[str, Array] = {
+        name: np.full((points, kinds) if name == "throughput" else (points, kinds, count), np.nan, kind)
+        for name in ("throughput", "residence", "queue", "utilization")
+    }
+    for each in pieces:
+        for name, array in made.items():
+            array[each.points] = getattr(each.solution, name)
+    return Found(**made, probability=tuple(_table(k, points, pieces) for k in range(count)), loss=_losses(made, pieces))
+
+
+def _losses(made: dict[str, Array], pieces: tuple[Piece, ...]) -> Array | None:
+    """Join the probabilities of loss of those that know them."""
+    known = [each for each in pieces if hasattr(each.solution, "loss")]
+    joined = np.full_like(made["residence"], np.nan)
+    for each in known:
+        joined[each.points] = getattr(each.solution, "loss")  # noqa: B009  # only Markov chains tell
+    return joined if known else None
+
+
+def _table(k: int, points: int, pieces: tuple[Piece, ...]) -> Array | None:
+    """Join the distributions at one station; what a piece does not have is NaN, beyond its end it is 0."""
+    tables = [each.solution.probability[k] for each in pieces]
+    length = max((table.shape[1] for table in tables if table is not None), default=0)
+    if not length:
+        return None
+    joined = np.full((points, length), np.nan)
+    for each, table in zip(pieces, tables, strict=True):
+        if table is not None:
+            joined[each.points] = 0.0
+            joined[each.points, : table.shape[1]] = table
+    return joined

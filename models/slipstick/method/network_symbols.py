@@ -1,0 +1,102 @@
+"""Small queueing networks solved in symbols: throughput and response time over the demands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from slipstick.errors import ModelError, NoAnswerError
+from slipstick.expression.dimension import TIME
+from slipstick.expression.nodes import zero
+from slipstick.expression.tape import Tape
+from slipstick.model.network import Customers, Queue, QueueingNetwork
+
+__all__ = ["Solved", "solved_in_symbols"]
+
+LONGEST = 300
+"""Signs of an equation that is still worth reading."""
+
+
+@dataclass(frozen=True, slots=True)
+class Solved:
+    """An equation, in plain text and in LaTeX for ``align*``."""
+
+    text: str
+    latex: str
+
+
+def solved_in_symbols(model: QueueingNetwork) -> tuple[Solved, ...]:
+    """Give throughput and response time as rational functions of demands D and think times Z, by exact MVA.
+
+    Only for closed classes at single servers and delays in product form, and where the equations are short.
+
+    Parameters
+    ----------
+    model : the network, its populations as they are
+
+    >>> from slipstick.model.network import customers, network, queue
+    >>> pair = network({"j": customers(2)}, {name: queue(demand={"j": 1.0}) for name in ("a", "b")})
+    >>> print(solved_in_symbols(pair)[0].text)
+    X[j] = (D[j,a] + D[j,b])/(D[j,a]**2 + D[j,a]*D[j,b] + D[j,b]**2)
+    """
+    if not model.classes or model.chains or not all(map(_plain, model.stations.values())):
+        return ()
+    members = [each for each in model.classes.values() if isinstance(each, Customers)]
+    if len(members) < len(model.classes):
+        return ()
+    populations = [int(column[0]) for column in Tape([each.population for each in members]).run({})]
+    demands, thinks, delays, names = _letters(model, members)
+    from slipstick.queueing.symbolic import symbolic_mean_values
+
+    try:
+        throughput, response = symbolic_mean_values(demands, thinks, populations)
+    except (NoAnswerError, ModelError):
+        return ()
+    # What is spent at delays is away from the queues, but not from the stations.
+    response = [each + delay if size else each for each, delay, size in zip(response, delays, populations, strict=True)]
+    labels = list(model.classes)
+    found = [
+        *zip("X" * len(labels), labels, throughput, strict=True),
+        *zip("R" * len(labels), labels, response, strict=True),
+    ]
+    made = (_equation(letter, label, right, names) for letter, label, right in found)
+    return tuple(each for each in made if len(each.text) <= LONGEST)
+
+
+def _plain(station: Queue) -> bool:
+    """Say whether a station is a single server or a delay that has product form for whatever visits it."""
+    in_order = station.discipline == "fcfs" and (len(station.visitors()) > 1 or bool(station.scv))
+    special = station.servers != 1 or station.rates or station.capacity or station.discipline.startswith("priority")
+    return not (special or in_order)
+
+
+def _letters(
+    model: QueueingNetwork, members: list[Customers]
+) -> tuple[list[list[Any]], list[Any], list[Any], dict[Any, str]]:
+    """Give by class the demands at queues, the time away from them, that at delays; and how symbols are written."""
+    import sympy
+
+    names: dict[Any, str] = {}
+
+    def letter(sign: str, inside: str) -> Any:
+        symbol = sympy.Symbol(f"{sign}[{inside}]", positive=True)
+        names[symbol] = rf"{sign}_{{\text{{{inside.replace('_', chr(92) + '_')}}}}}"
+        return symbol
+
+    queues = [name for name, each in model.stations.items() if each.discipline != "is"]
+    demands, thinks, delays = [], [], []
+    for label, each in zip(model.classes, members, strict=True):
+        at = {name: label in station.visitors() for name, station in model.stations.items()}
+        demands.append([letter("D", f"{label},{name}") if at[name] else 0 for name in queues])
+        away = [letter("D", f"{label},{name}") for name in model.stations if at[name] and name not in queues]
+        think = [] if each.think_time == zero(TIME) else [letter("Z", label)]
+        delays.append(sum(away, sympy.Integer(0)))
+        thinks.append(sum(think, delays[-1]))
+    return demands, thinks, delays, names
+
+
+def _equation(letter: str, label: str, right: Any, names: dict[Any, str]) -> Solved:
+    import sympy
+
+    left = rf"{letter}_{{\text{{{label}}}}}"
+    return Solved(f"{letter}[{label}] = {right}", f"{left} &= {sympy.latex(right, symbol_names=names)}")

@@ -1,0 +1,105 @@
+"""Resources that activities share: stations, locks, barriers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from slipstick.errors import ModelError, did_you_mean
+from slipstick.expression.dimension import TIME
+from slipstick.expression.nodes import Expr, Like, zero
+from slipstick.model.quantities import timed
+
+__all__ = [
+    "BACK_OFFS",
+    "DISCIPLINES",
+    "LOCKS",
+    "LOCK_ACCESSES",
+    "MEETINGS",
+    "Lock",
+    "Meeting",
+    "Resource",
+    "Station",
+    "meeting",
+]
+
+DISCIPLINES = ("fcfs", "ps")
+LOCKS = ("fifo", "tas", "ttas", "ticket", "array", "mcs")
+"""Handed over in the order of asking at no cost; test-and-set; test-and-test-and-set; ticket; array of flags; list
+of waiters (Mellor-Crummey and Scott)."""
+BACK_OFFS = ("none", "constant", "exponential")
+MEETINGS = ("central", "tree", "tournament", "dissemination", "manager")
+
+
+@dataclass(frozen=True, slots=True)
+class Station:
+    """Servers with a queue."""
+
+    servers: int = 1
+    discipline: str = "fcfs"
+
+    def __post_init__(self) -> None:
+        if self.servers < 1:
+            raise ModelError(f"a station needs at least 1 server, got {self.servers}")
+        _one_of("discipline", self.discipline, DISCIPLINES)
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """A lock: how it is done, and where its word is.
+
+    With nobody in the way, acquire and release access the word `accesses` times. While others hold it, test-and-set
+    accesses the word over and over, with a pause of `back_off` in between; test-and-test-and-set and ticket spin on a
+    copy, which every waiter fetches anew at each release; array and mcs spin on a word of their own.
+
+    Parameters
+    ----------
+    kind : one of `LOCKS`; all but tas and ttas are handed over in the order of asking
+    word : the station that holds the lock word; None if looking at it costs nothing
+    access : one access occupies it [s]
+    back_off : one of `BACK_OFFS`; exponential pauses double
+    base, most : the first pause after a failure, and the longest [s]
+    """
+
+    kind: str = "fifo"
+    word: str | None = None
+    access: Expr = field(default_factory=lambda: zero(TIME))
+    back_off: str = "none"
+    base: Expr = field(default_factory=lambda: zero(TIME))
+    most: Expr = field(default_factory=lambda: zero(TIME))
+
+    def __post_init__(self) -> None:
+        _one_of("lock", self.kind, LOCKS)
+        _one_of("back-off", self.back_off, BACK_OFFS)
+
+    @property
+    def accesses(self) -> tuple[int, int]:
+        """Count the accesses to the word of an acquire and of a release with nobody in the way."""
+        return (0, 0) if self.word is None else LOCK_ACCESSES[self.kind]
+
+
+LOCK_ACCESSES = {"fifo": (0, 0), "tas": (1, 1), "ttas": (2, 1), "ticket": (2, 1), "array": (2, 2), "mcs": (1, 1)}
+"""Accesses to the lock word of an acquire and of a release with nobody in the way, by kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """A barrier's implementation: what it costs beyond waiting for the last arrival [s]."""
+
+    kind: str = "central"
+    cost: Expr = field(default_factory=lambda: zero(TIME))
+
+    def __post_init__(self) -> None:
+        _one_of("barrier", self.kind, MEETINGS)
+
+
+Resource = Station | Lock | Meeting
+
+
+def meeting(kind: str = "central", cost: Like = 0.0, name: str = "barrier") -> Meeting:
+    """Describe a barrier's implementation by its cost beyond waiting for the last arrival [s]."""
+    return Meeting(kind, timed(cost, f"{name}.cost") if cost else zero(TIME))
+
+
+def _one_of(what: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise ModelError(f"there is no {what} {value!r}{did_you_mean(value, known)}")

@@ -1,0 +1,75 @@
+"""Where periodic and random addresses fall: memory modules by interleaving, lines of a cache."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+__all__ = ["Addresses"]
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """The elements that one processor goes through: start, start + stride, ... modulo the number of elements.
+
+    Parameters
+    ----------
+    elements : M, shared elements in a row [1]
+    stride : s, from one access to the next [1]
+    offset : p, processor i begins at element i p mod M [1]
+    random : every element is as likely as any other at every access; stride and offset say nothing
+
+    A walk of stride s comes to every d-th element, d = gcd(s, M), once in M/d accesses, so ratios are exact.
+    """
+
+    elements: int
+    stride: int = 1
+    offset: int = 0
+    random: bool = False
+
+    @property
+    def spacing(self) -> int:
+        """Distance of the elements visited."""
+        return 1 if self.random else math.gcd(self.stride, self.elements)
+
+    def module_ratios(self, per_block: int, modules: int, *, all_processors: bool) -> tuple[float, ...]:
+        """Give the share of the accesses that each memory module gets.
+
+        Parameters
+        ----------
+        per_block : consecutive elements in one module before the next begins [1]
+        modules : how many [1]
+        all_processors : average over the starts of all processors; else those of processor 0
+
+        >>> Addresses(elements=8).module_ratios(4, 4, all_processors=False)
+        (0.5, 0.5, 0.0, 0.0)
+        """
+        # Processors begin at multiples of the offset, so together they visit multiples of a finer spacing.
+        spacing = math.gcd(self.spacing, self.offset) if all_processors and not self.random else self.spacing
+        import numpy as np  # only now: to check a machine takes no numerical library
+
+        visited = np.arange(0, self.elements, spacing)
+        counts = np.bincount(visited // per_block % modules, minlength=modules)
+        return tuple((counts / len(visited)).tolist())
+
+    def miss_ratio(self, per_line: float, lines: float) -> float:
+        """Give the share of the accesses that do not find their line in a cache of one's own, the others idle.
+
+        Least recently used lines leave; conflicts of sets are left out. A walk that comes back to a line only after
+        more lines than there are misses at each new line, one that fits misses never; at random it misses as often
+        as a line is not among those that fit.
+
+        Parameters
+        ----------
+        per_line : elements of a line [1]
+        lines : lines of the cache [1]
+
+        >>> Addresses(elements=1024, stride=2).miss_ratio(per_line=4, lines=16)
+        0.5
+        """
+        touched = min(self.elements / self.spacing, math.ceil(self.elements / per_line))
+        if touched <= lines:
+            return 0.0
+        if self.random:
+            return 1.0 - lines / touched
+        return min(1.0, self.stride / per_line)

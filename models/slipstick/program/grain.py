@@ -1,0 +1,282 @@
+"""Unit grains: how one processor's accesses, computing and critical sections fare among competitors.
+
+A grain is g_m, m accesses to shared elements, then g_c, c units of computing, then g_s, a critical section of c_s
+units of computing and m_s accesses; any may be missing. One test processor repeats its grain among N competitors,
+which repeat the same (homogeneous) or another one (heterogeneous). T_0 and T_N are the times of the test grain alone
+and among the competitors; see law/grain-efficiency and law/grain-interference.
+
+Source: Nanda and Ni, Benchmark workload generation and performance characterization of multiprocessors,
+Supercomputing 1992.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from slipstick.errors import ModelError
+from slipstick.expression.dimension import COUNT, TIME
+from slipstick.expression.nodes import Expr, Like, Number, Parameter, maximum, zero
+from slipstick.model.activity import Activity, choose, delay, fork, hold, repeat, then
+from slipstick.model.resources import LOCK_ACCESSES, Lock, Resource
+from slipstick.model.shared_memory import SharedMemory
+from slipstick.model.system import Model, closed, grouped
+from slipstick.program.addresses import Addresses
+from slipstick.program.memory import Port, known
+from slipstick.program.program import Input, Inputs, Program
+from slipstick.program.synchronization import lock_kind, meet
+
+__all__ = ["PROGRAMS", "Grain"]
+
+NONE = "none"
+OTHER = "other_"
+PATTERNS = ("uniform", "random")
+USEFUL = ("busy", "memory", "critical", "lock")
+
+
+@dataclass(frozen=True, slots=True)
+class Grain:
+    """One unit grain.
+
+    Parameters
+    ----------
+    prefix : of the names of its steps, so that two grains can stand in one model
+    write : what its accesses are; else they read
+    addresses : where they go
+    accesses : m [1]
+    compute : c, units of computing [1]
+    lock : the machine's lock of the critical section, or none
+    critical, critical_accesses : c_s, and m_s, the accesses inside [1]
+    critical_writes : f_s, the fraction of these that write [1]
+    scv : squared coefficient of variation of both computing times [1]
+    """
+
+    prefix: str
+    write: bool
+    addresses: Addresses
+    accesses: Expr
+    compute: Expr
+    lock: str
+    critical: Expr
+    critical_accesses: Expr
+    critical_writes: Expr
+    scv: float
+
+    @staticmethod
+    def of(inputs: Inputs, prefix: str = "") -> Grain:
+        """Read a grain from the inputs; a competitor's attribute that is not given is that of the test grain."""
+
+        def given(name: str) -> Expr:
+            value = inputs.get(f"{prefix}{name}", inputs[name])
+            assert isinstance(value, Expr)
+            return value
+
+        def word(name: str) -> str:
+            value = inputs.get(f"{prefix}{name}", inputs[name])
+            assert isinstance(value, str)
+            return value
+
+        addresses = Addresses(
+            elements=int(known(_expr(inputs, "elements"), "elements")),
+            stride=int(known(given("stride"), "stride")),
+            offset=int(known(given("start"), "start")),
+            random=word("pattern") == "random",
+        )
+        return Grain(
+            prefix.replace("_", "."),
+            word("access") == "write",
+            addresses,
+            given("accesses"),
+            given("compute"),
+            word("lock"),
+            given("critical"),
+            given("critical_accesses"),
+            given("critical_writes"),
+            known(given("scv"), "scv"),
+        )
+
+
+def unit(machine: SharedMemory, inputs: Inputs) -> Model:
+    """Build a test grain among competitors; a single population if all repeat the same grain."""
+    test, competitors = Grain.of(inputs), _expr(inputs, "competitors")
+    work = _Work(machine, competitors)
+    together, meeting = meet(machine, _word(inputs, "barrier"), competitors + 1)
+    if not any(f"{OTHER}{name}" in inputs for name in _ATTRIBUTES):
+        cycle = work.cycle(test, test, one=False) >> together
+        _insist(cycle)
+        resources = {**work.resources(test.lock), **meeting}
+        return closed(cycle, competitors + 1, name="grain/unit", resources=resources, useful=USEFUL)
+    rival = Grain.of(inputs, OTHER)
+    own = work.cycle(test, rival, one=True) >> together
+    _insist(own)
+    groups: dict[str, tuple[Like, Activity]] = {
+        "test": (1, own),
+        "competitors": (competitors, work.cycle(rival, test, one=False) >> together),
+    }
+    resources = {**work.resources(test.lock, rival.lock), **meeting}
+    return grouped(groups, name="grain/unit", resources=resources, useful=USEFUL)
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What grains do on a machine, step by step."""
+
+    machine: SharedMemory
+    others: Expr
+
+    @property
+    def port(self) -> Port:
+        return Port(self.machine, self.others)
+
+    def resources(self, *locks: str) -> dict[str, Resource]:
+        """Describe the stations, and the locks that are used."""
+        found = self.port.resources()
+        for name in locks:
+            if name != NONE:
+                kind = lock_kind(self.machine, name)
+                placed = kind.access if known(kind.access, "the access of a lock") else zero(TIME)
+                word = self.port.lock_word if placed is kind.access else None
+                found[name] = Lock(kind.kind, word, placed, kind.back_off, kind.base, kind.most)
+        return found
+
+    def cycle(self, grain: Grain, rival: Grain, *, one: bool) -> Activity:
+        """Lay out a grain whose rivals repeat another; `one` is the grain of processor 0 alone."""
+        parts: list[Activity] = []
+        if not _is_zero(grain.accesses):
+            parts.append(repeat(grain.accesses, self._access(grain, rival, one)))
+        if not _is_zero(grain.compute):
+            parts.append(self._computing(grain, grain.compute, "compute", "busy"))
+        if grain.lock != NONE:
+            parts.append(self._section(grain, one))
+        return then(*parts)
+
+    def _computing(self, grain: Grain, units: Expr, name: str, component: str) -> Activity:
+        return delay(units * self.machine.step, name=f"{grain.prefix}{name}", component=component, scv=grain.scv)
+
+    def _ratios(self, grain: Grain, one: bool) -> tuple[float, ...]:
+        memory = self.machine.memory
+        modules = int(known(memory.modules, "the number of memory modules"))
+        return grain.addresses.module_ratios(_elements(memory.block, self.machine), modules, all_processors=not one)
+
+    def _access(self, grain: Grain, rival: Grain, one: bool) -> Activity:
+        """Access one shared element: past the cache, or in it, or over the interconnect after a miss."""
+        name, ratios = f"{grain.prefix}{'write' if grain.write else 'read'}", self._ratios(grain, one)
+        straight, cache = self.port.access(name, ratios), self.machine.cache
+        if cache is None or (grain.write and cache.protocol == "write-through"):
+            return straight
+        lines = known(cache.size, "the size of the cache") / known(cache.line, "the size of a line")
+        miss = grain.addresses.miss_ratio(_elements(cache.line, self.machine), lines)
+        # A written line that has to leave does so while the new one is fetched.
+        missed = fork(straight, self.port.access(f"{name}.victim", ratios)) if grain.write else straight
+        return _either(miss, missed, self._found(name, grain, rival, ratios))
+
+    def _found(self, name: str, grain: Grain, rival: Grain, ratios: tuple[float, ...]) -> Activity:
+        """Find the line in the cache, unless somebody else was the last to write it; a write takes it from readers.
+
+        Rivals are taken to go over the same elements, whatever their addresses.
+        """
+        assert self.machine.cache is not None
+        hit = delay(self.machine.cache.hit, name=f"{name}.hit", component="memory", technology="memory")
+        # Whoever of N + 1 came last is equally likely to be any of them.
+        somebody = self.others / (self.others + 1)
+        if rival.write:
+            return choose((somebody, self.port.access(f"{name}.again", ratios, "coherence")), (1 - somebody, hit))
+        if grain.write:
+            return hit >> choose((somebody, self.port.invalidate(name)), (1 - somebody, then()))
+        return hit
+
+    def _section(self, grain: Grain, one: bool) -> Activity:
+        """Take the lock, do what is done inside, give it back.
+
+        Of the instructions that a free lock's latency leaves beside its accesses, half are taken to be the release's,
+        which are done while the lock is held.
+        """
+        kind, inside = lock_kind(self.machine, grain.lock), []
+        spent = sum(LOCK_ACCESSES[kind.kind]) * kind.access
+        half = maximum(kind.latency - spent, zero(TIME)) / 2
+        if not _is_zero(grain.critical):
+            inside.append(self._computing(grain, grain.critical, "critical", "critical"))
+        if not _is_zero(grain.critical_accesses):
+            name, ratios = f"{grain.prefix}critical", self._ratios(grain, one)
+            read, write = (self.port.access(f"{name}.{kind}", ratios) for kind in ("read", "write"))
+            taken = write >> self.port.invalidate(f"{name}.write")
+            writes = grain.critical_writes
+            inside.append(repeat(grain.critical_accesses, choose((writes, taken), (1 - writes, read))))
+        acquire, release = (
+            delay(half, name=f"{grain.prefix}lock.{call}", component="lock", technology="software")
+            for call in ("acquire", "release")
+        )
+        return acquire >> hold(grain.lock, then(*inside, release))
+
+
+def _either(chance: float, miss: Activity, hit: Activity) -> Activity:
+    if chance in (0.0, 1.0):
+        return miss if chance else hit
+    return choose((chance, miss), (1 - chance, hit))
+
+
+def _elements(size: Expr, machine: SharedMemory) -> int:
+    """Count the elements in a block or line; at least one."""
+    return max(1, int(known(size, "the size of a block") // known(machine.memory.element, "the size of an element")))
+
+
+def _is_zero(value: Expr) -> bool:
+    return isinstance(value, Number | Parameter) and value.value == 0
+
+
+def _insist(cycle: Activity) -> None:
+    if cycle == then():
+        raise ModelError("the test grain does nothing; give it accesses, compute, a lock or a barrier")
+
+
+def _expr(inputs: Inputs, name: str) -> Expr:
+    value = inputs[name]
+    assert isinstance(value, Expr)
+    return value
+
+
+def _word(inputs: Inputs, name: str) -> str:
+    value = inputs[name]
+    assert isinstance(value, str)
+    return value
+
+
+_GRAIN = (
+    Input("access", COUNT, "t: what the accesses do", "read", options=("read", "write")),
+    Input("pattern", COUNT, "uniform stride, or every element as likely as any other", "uniform", options=PATTERNS),
+    Input("start", COUNT, "p: processor i begins at element i p mod M", 0.0, whole=True),
+    Input("stride", COUNT, "s: from the element of one access to that of the next", 1.0, whole=True),
+    Input("accesses", COUNT, "m: accesses of a grain to shared elements", 1.0),
+    Input("compute", COUNT, "c: units of computing of a grain", 0.0),
+    Input("lock", COUNT, "the machine's lock of the critical section; none if there is none", NONE, named="locks"),
+    Input("critical", COUNT, "c_s: units of computing in the critical section", 0.0),
+    Input("critical_accesses", COUNT, "m_s: accesses in the critical section", 0.0),
+    Input("critical_writes", COUNT, "f_s: fraction of these that write", 0.0, most=1.0),
+    Input("scv", COUNT, "squared coefficient of variation of computing; 0 is a deterministic grain", 0.0),
+)
+_ATTRIBUTES = tuple(each.name for each in _GRAIN)
+
+PROGRAMS = (
+    Program(
+        "grain/unit",
+        "A unit grain among competitors: accesses, computing, a critical section",
+        "Nanda and Ni, Supercomputing 1992",
+        (
+            Input("competitors", COUNT, "N: processors beside the one that is tested", 0.0, whole=True),
+            Input("elements", COUNT, "M: elements that all share; 1 is a hot spot", 1.0, least=1, whole=True),
+            *_GRAIN,
+            *(
+                replace(each, name=f"{OTHER}{each.name}", default=None, meaning=f"{each.meaning}, of the competitors")
+                for each in _GRAIN
+            ),
+            Input(
+                "barrier",
+                COUNT,
+                "the machine's barrier that ends each grain; none if there is none",
+                NONE,
+                named="barriers",
+            ),
+        ),
+        unit,
+        SharedMemory,
+    ),
+)

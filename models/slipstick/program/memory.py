@@ -1,0 +1,149 @@
+"""Accesses to shared memory as activities on buses, switches, rings and modules.
+
+What is approximate: a multistage network or a crossbar is a delay to and fro, and each module is one server together
+with the last link before it, so links further up are never in the way (`slipstick.law.multistage` says what they do
+to uniform traffic); a refused circuit queues instead of trying again; a ring is as many servers as it has slots, each
+held for one way round, and of many rings one carries what is near for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from slipstick.errors import ModelError
+from slipstick.expression.dimension import TIME
+from slipstick.expression.nodes import Expr, Number, Parameter, ceil_log, maximum, zero
+from slipstick.model.activity import Activity, choose, delay, service, then
+from slipstick.model.resources import Resource, Station
+from slipstick.model.shared_memory import Bus, Multistage, Ring, SharedMemory
+
+__all__ = ["Port", "known"]
+
+BUS, RING, UPPER = "bus", "ring", "upper-ring"
+
+
+def known(value: Expr, what: str) -> float:
+    """Give the number of a quantity that shapes the model, and so must be known while it is built.
+
+    Raises
+    ------
+    ModelError : it is a formula, or has no value
+    """
+    if isinstance(value, Number | Parameter) and value.value is not None:
+        return value.value
+    raise ModelError(f"{what} shapes the model, so it must be a number, not {value}")
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """A processor's way to shared memory.
+
+    Parameters
+    ----------
+    machine : that the processor is one of
+    others : how many other processors take part [1]
+    """
+
+    machine: SharedMemory
+    others: Expr
+
+    @property
+    def lock_word(self) -> str:
+        """Name the station that holds a lock word."""
+        match self.machine.interconnect:
+            case Bus():
+                return BUS
+            case Ring():
+                return RING
+            case _:
+                return module(0)
+
+    def resources(self) -> dict[str, Resource]:
+        """Describe the stations of the interconnect; those that no step uses may stay."""
+        between = self.machine.interconnect
+        if not isinstance(between, Ring):
+            return {self.lock_word: Station()}
+        found: dict[str, Resource] = {RING: Station(_servers(between.slots))}
+        if between.upper_slots is not None:
+            found[UPPER] = Station(_servers(between.upper_slots))
+        return found
+
+    def access(self, name: str, ratios: Sequence[float], component: str = "memory") -> Activity:
+        """Access shared memory over the interconnect.
+
+        Parameters
+        ----------
+        name : what steps are called after
+        ratios : share of the accesses that goes to each module [1]
+        component : what it is booked to
+        """
+        label = _Label(name, component)
+        memory, between = self.machine.memory, self.machine.interconnect
+        match between:
+            case Bus(request, transfer, _, split):
+                if not split:
+                    return label.at(BUS, request + memory.access + transfer, "transaction")
+                return then(
+                    label.at(BUS, request, "request"),
+                    _one_of(label, ratios, memory.access),
+                    label.at(BUS, transfer, "transfer"),
+                )
+            case Ring():
+                return self._round(label, between)
+            case Multistage(radix, ports, hop, transfer, circuit):
+                way = ceil_log(ports, radix) * hop
+                if circuit:
+                    return _one_of(label, ratios, 2 * way + transfer + memory.access)
+            case _:
+                way, transfer = between.hop, between.transfer
+        there, back = label.wait(way, "there"), label.wait(way, "back")
+        return then(there, _one_of(label, ratios, transfer + memory.access), back)
+
+    def invalidate(self, name: str) -> Activity:
+        """Make the others drop their copies, on a bus; elsewhere it is part of the access."""
+        between = self.machine.interconnect
+        if isinstance(between, Bus):
+            return _Label(name, "coherence").at(BUS, between.invalidate, "invalidate")
+        return then()
+
+    def _round(self, label: _Label, ring: Ring) -> Activity:
+        """Go round the ring, or the ring of rings when it is another that answers."""
+        near = label.at(RING, ring.rotation, "ring")
+        if ring.upper is None:
+            return near
+        # Any of the others answers; as many as fill one's own ring are near.
+        far = maximum(1 - (ring.members - 1) / maximum(self.others, 1), 0)
+        return choose((1 - far, near), (far, label.at(UPPER, ring.upper, "upper")))
+
+
+def module(number: int) -> str:
+    """Name a memory module."""
+    return f"memory-{number}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Label:
+    """How the steps of one kind of access are named and booked."""
+
+    name: str
+    component: str
+
+    def at(self, resource: str, seconds: Expr, part: str) -> Activity:
+        technology = "memory" if resource.startswith("memory") else "wire"
+        return service(resource, seconds, name=f"{self.name}.{part}", component=self.component, technology=technology)
+
+    def wait(self, seconds: Expr, part: str) -> Activity:
+        return delay(seconds, name=f"{self.name}.{part}", component=self.component, technology="switch")
+
+
+def _one_of(label: _Label, ratios: Sequence[float], seconds: Expr) -> Activity:
+    """Ask one of the modules, each with its share of the accesses."""
+    if seconds == zero(TIME):
+        return then()
+    asked = [(ratio, label.at(module(number), seconds, f"m{number}")) for number, ratio in enumerate(ratios) if ratio]
+    return asked[0][1] if len(asked) == 1 else choose(*asked)
+
+
+def _servers(slots: Expr) -> int:
+    return int(known(slots, "the number of slots of a ring"))

@@ -1,0 +1,33 @@
+"""Fits as answers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from slipstick.measure.fit.answers import fits
+from slipstick.measure.fit.timings import Timings
+from tests.measure.fit.truths import TRUTHS, noisy
+
+
+def test_what_the_data_leave_has_intervals_and_the_rest_has_none() -> None:
+    found = fits(noisy(TRUTHS["coherency"], 0), p=[16, 64], draws=40)
+    best, *others = [answer for answer in found.answers if not answer.failed]
+    assert best.model == "usl"
+    predicted = best.values["time[64]"]
+    assert predicted.low is not None
+    assert predicted.high is not None
+    assert predicted.low < TRUTHS["coherency"].time(np.array([64.0]))[0] < predicted.high
+    assert all(value.low is None for answer in others for value in answer.values.values())
+    assert [answer["behind"] for answer in (best, *others)] == sorted(
+        answer["behind"] or 0.0 for answer in (best, *others)
+    )
+    assert best["missed"] == pytest.approx(0.02, abs=0.02)
+    assert len(found.warnings) == 1
+
+
+def test_too_few_observations_leave_values_without_intervals() -> None:
+    p = np.array([1.0, 2, 4, 8, 16])
+    found = fits(Timings(p, np.ones(5), 10 + 90 / p), ["amdahl"], draws=10)
+    assert found.answers[0].values["serial"].value == pytest.approx(0.1)
+    assert found.verdict == "the data prefer amdahl"

@@ -1,0 +1,49 @@
+"""Intervals hold what they promise: over many data sets they cover the truth as often as they say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from slipstick.errors import NoAnswerError
+from slipstick.measure.fit.bootstrap import resample
+from slipstick.measure.fit.families import FAMILIES
+from slipstick.measure.fit.least import fit
+from slipstick.measure.fit.timings import Timings
+from tests.measure.fit.truths import TRUTHS, noisy
+
+LEVEL, DRAWS = 0.9, 40
+ENOUGH = {30: 23, 12: 8}
+"""Of 30 intervals at 90%, fewer than 23 cover with a probability of 0.2%; of 12, fewer than 8 with 0.4%."""
+
+
+@pytest.mark.parametrize(("name", "sets"), [("coherency", 30), ("p log p latency", 30), ("lock", 12)])
+def test_intervals_cover_at_the_stated_rate(name: str, sets: int) -> None:
+    truth = TRUTHS[name]
+    covered, ahead = dict.fromkeys(truth.parameters, 0), 0
+    for seed in range(sets):
+        draws = resample(fit(FAMILIES[truth.family], noisy(truth, seed)), seed, DRAWS)
+        for key, interval in draws.parameters(LEVEL).items():
+            covered[key] += interval.low <= truth.parameters[key] <= interval.high
+        (beyond,) = draws.predict([64.0], level=LEVEL)
+        ahead += beyond.low <= truth.time(np.array([64.0]))[0] <= beyond.high
+    assert min(*covered.values(), ahead) >= ENOUGH[sets], (covered, ahead)
+    assert any(count < sets for count in (*covered.values(), ahead)), "intervals that always cover are too wide"
+
+
+def test_draws_follow_from_the_seed_alone() -> None:
+    fitted = fit(FAMILIES["amdahl"], noisy(TRUTHS["serial part"], 0))
+    assert (resample(fitted, 1, 5).thetas == resample(fitted, 1, 5).thetas).all()
+    assert (resample(fitted, 1, 5).thetas != resample(fitted, 2, 5).thetas).any()
+    first = resample(fitted, 1, 5).predict([4.0, 64.0])
+    assert all(each.low <= each.value <= each.high for each in first)
+    assert first[1].high / first[1].low > first[0].high / first[0].low  # farther out is less sure
+
+
+def test_without_observations_to_spare_there_is_no_interval() -> None:
+    fitted = fit(FAMILIES["amdahl"], Timings(np.array([1.0, 2]), np.ones(2), np.array([9.0, 5])))
+    with pytest.raises(
+        NoAnswerError, match="2 observations leave none over to tell the scatter from; measure at more points"
+    ):
+        resample(fitted, 0)
+    assert fitted.scatter == np.inf

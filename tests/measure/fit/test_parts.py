@@ -1,0 +1,164 @@
+"""What fits are made of: the closed queue, the largest of several, timings, least squares, limits."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slipstick.errors import ModelError
+from slipstick.measure.fit.families import FAMILIES
+from slipstick.measure.fit.least import fit
+from slipstick.measure.fit.limits import fastest, largest_efficient
+from slipstick.measure.fit.queue import cycle_times
+from slipstick.measure.fit.spread import largest_of
+from slipstick.measure.fit.timings import Timings, timings_of
+from tests.measure.data import run, table
+from tests.measure.fit.truths import MEASURED, TRUTHS, noisy
+
+positive = st.floats(0.01, 100)
+
+
+@given(positive, positive, st.integers(1, 60))
+def test_one_station_is_the_machine_repairman(outside: float, service: float, machines: int) -> None:
+    """The station is idle with probability 1 / sum_k N! / (N - k)! (D / Z)^k; Allen 1990, machine repair."""
+    terms = [math.exp(math.lgamma(machines + 1) - math.lgamma(machines - k + 1) + k * math.log(service / outside))
+             for k in range(machines + 1)]  # fmt: skip
+    busy = 1 - 1 / math.fsum(terms)
+    if busy > 1e-6:
+        assert cycle_times(outside, np.array([service]), np.array([float(machines)]))[0] == pytest.approx(
+            machines * service / busy, rel=1e-9
+        )
+
+
+@given(st.integers(1, 5), positive, st.integers(1, 50))
+def test_equal_stations_without_time_outside_share_evenly(stations: int, demand: float, customers: int) -> None:
+    found = cycle_times(0.0, np.full(stations, demand), np.array([float(customers)]))
+    assert found[0] == pytest.approx(demand * (customers + stations - 1))
+
+
+@given(positive, st.lists(positive, min_size=1, max_size=3), st.integers(1, 50))
+def test_the_bounds_enclose_the_cycle(outside: float, demands: list[float], customers: int) -> None:
+    found = cycle_times(outside, np.array(demands), np.array([float(customers)]))[0]
+    least = max(outside + sum(demands), customers * max(demands))
+    assert least * (1 - 1e-12) <= found <= (outside + customers * sum(demands)) * (1 + 1e-12)
+
+
+def test_no_time_at_all_is_no_trouble() -> None:
+    assert cycle_times(0.0, np.zeros(2), np.array([1.0, 3.0])).tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("count", "largest"),
+    [
+        (1, 0.0),
+        (2, 1 / math.sqrt(math.pi)),
+        (3, 1.5 / math.sqrt(math.pi)),
+        (5, 1.16296),  # Harter, Biometrika 48, 1961, expected values of normal order statistics
+        (10, 1.53875),
+        (20, 1.86748),
+        (100, 2.50759),
+    ],
+)
+def test_the_largest_of_normal_numbers(count: int, largest: float) -> None:
+    assert largest_of(np.array([float(count)]))[0] == pytest.approx(largest, abs=5e-6)
+
+
+@given(st.integers(2, 10**6))
+def test_the_largest_stays_below_its_bound(count: int) -> None:
+    assert largest_of(np.array([float(count)]))[0] <= math.sqrt(2 * math.log(count))
+
+
+def test_timings_are_all_repetitions_of_the_whole() -> None:
+    records = [
+        run(p, "time", 9.0 / p + at, region, repetition=at) for p in (1, 2) for at in (1, 2) for region in ("", "a")
+    ]
+    found = timings_of(table(*records))
+    assert (found.p.tolist(), found.time.tolist()) == ([1, 1, 2, 2], [10, 11, 5.5, 6.5])
+    assert (found.each, found.sized, len(found)) == (False, False, 4)
+    assert timings_of(table(*records), "a").time.tolist() == found.time.tolist()
+    cycles = timings_of(table(run(2, "cycle", 3.0, n=7.0), run(2, "cycle", 3.0, n=8.0)))
+    assert (cycles.each, cycles.sized) == (True, True)
+
+
+def test_what_cannot_be_fitted_is_refused() -> None:
+    with pytest.raises(ModelError, match="a fit needs times, cycles or throughputs, one of the three; there are none"):
+        timings_of(table(run(1, "wait", 1.0)))
+    with pytest.raises(ModelError, match="one of the three; there are time, cycle"):
+        timings_of(table(run(1, "time", 1.0), run(1, "cycle", 1.0)))
+    with pytest.raises(ModelError, match="f:1: time is 0; a fit needs values above 0"):
+        timings_of(table(run(1, "time", 0.0)))
+
+
+def test_errors_are_relative_so_long_runs_do_not_outweigh_short_ones() -> None:
+    """Noise of one sign at the short runs moves the fit as much as at the long ones."""
+    truth = TRUTHS["serial part"]
+    exact = noisy(truth, 0, noise=0.0)
+    family = FAMILIES["power-log"]
+    assert fit(family, exact).form.text == "T = constant + factor p^-1"
+    up = fit(FAMILIES["amdahl"], exact.with_time(exact.time * 1.1))
+    assert up.parameters == pytest.approx({"single": 110, "serial": 0.05})
+
+
+def test_points_measured_more_often_weigh_more() -> None:
+    p = np.array([1.0, 1, 2, 2, 4, 4])
+    time = np.array([100.0, 100, 50, 50, 25, 30])
+    often = np.array([0, 1, 2, 3, *[4] * 50, 5])
+    once = fit(FAMILIES["amdahl"], Timings(p, np.ones(6), time))
+    more = fit(FAMILIES["amdahl"], Timings(p[often], np.ones(len(often)), time[often]))
+    assert more.parameters["serial"] < once.parameters["serial"] / 2
+
+
+def test_sizes_are_part_of_the_latency() -> None:
+    """Scale-Graph, equation 3, with L growing as the root of the size."""
+    p, n = np.tile([1.0, 2, 4, 8, 16], 3), np.repeat([100.0, 400, 1600], 5)
+    timings = Timings(p, n, 0.01 * n / p + 0.002 * np.log2(p) * np.sqrt(n))
+    fitted = fit(FAMILIES["latency"], timings)
+    assert fitted.form.text == "T = work n / p + latency log2(p) n^(1/2)"
+    assert fitted.parameters == pytest.approx({"work": 0.01, "latency": 0.002})
+    assert fitted.predict([32], 6400.0) == pytest.approx([2 + 0.002 * 5 * 80])
+
+
+def test_where_a_program_is_fastest() -> None:
+    """USL, T falls until p = sqrt((1 - contention) / coherency)."""
+    fitted = fit(FAMILIES["usl"], noisy(TRUTHS["coherency"], 0, noise=0.0))
+    found = fastest(fitted)
+    assert found is not None
+    assert abs(found[0] - math.sqrt(0.97 / 0.0008)) <= 1
+    assert found[1] == pytest.approx(fitted.predict([found[0]])[0])
+    assert fastest(fit(FAMILIES["amdahl"], noisy(TRUTHS["serial part"], 0))) is None
+    assert fastest(fit(FAMILIES["usl"], noisy(TRUTHS["coherency, own work"], 0))) is None
+
+
+@pytest.mark.parametrize("efficiency", [0.5, 0.75, 0.9, 1.0])
+def test_the_largest_efficient_number_of_processors(efficiency: float) -> None:
+    """Amdahl, E = 1 / (1 + serial (p - 1))."""
+    fitted = fit(FAMILIES["amdahl"], noisy(TRUTHS["serial part"], 0, noise=0.0))
+    wanted = 1 + (1 / efficiency - 1) / 0.05
+    assert largest_efficient(fitted, efficiency) == math.floor(wanted + 1e-6)
+
+
+def test_a_form_that_never_falls_below_an_efficiency_reaches_the_end() -> None:
+    p = MEASURED
+    fitted = fit(FAMILIES["amdahl"], Timings(p, np.ones(len(p)), 100 / p))
+    assert largest_efficient(fitted, 0.9) == 64 * 32
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_family_says_what_it_is(name: str) -> None:
+    family = FAMILIES[name]
+    assert family.name == name
+    assert family.title
+    assert family.source
+    timings = noisy(TRUTHS["serial part"], 0)
+    for form in family.forms(timings):
+        assert form.family == name
+        assert form.text.startswith("T = ")
+        assert all(letter.meaning and letter.unit in ("s", "1") for letter in form.letters)
+        assert len(set(form.names)) == len(form.names)
+        for start in form.starts(timings):
+            assert start.shape == (len(form.letters),)
+            assert (start >= 0).all()

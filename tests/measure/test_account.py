@@ -1,0 +1,181 @@
+"""The account of measured runs: the published example, special cases, and what must always hold."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slipstick.errors import SpecError, UnknownNameError
+from slipstick.measure.account import measured
+from slipstick.measure.formats import read
+from slipstick.measure.reduced import STATISTICS
+from slipstick.schema.catalogue import shipped
+from tests.measure.data import at, run, table
+
+LUCIER = shipped() / "profiles" / "lucier-1988.yaml"
+
+
+def test_the_published_check_of_the_assumptions() -> None:
+    """Lucier 1988: the estimate rises from 6012 s with one processor to 6176 s with 16, against 6050 s measured."""
+    found = measured(read(LUCIER))
+    assert at(found, 1)["one_processor_estimate"] == pytest.approx(6012, abs=0.5)
+    assert at(found, 16)["one_processor_estimate"] == pytest.approx(6176, abs=0.5)
+    assert at(found, 16)["one_processor_time"] == 6050
+    assert at(found, 16)["one_processor_drift"] == pytest.approx(0.021, abs=0.0005)
+    assert at(found, 16).account["locks"] == 175  # "about 175 s a processor"
+    assert at(found, 16)["processors_lost[locks]"] == pytest.approx(4.99, abs=0.005)
+
+
+def test_the_timer_s_own_cost_is_taken_off_where_asked() -> None:
+    """15 us at each event are all of the 38 s on one processor, whose estimate is then the measured time."""
+    found = measured(read(LUCIER), timer=15e-6)
+    assert at(found, 1)["one_processor_estimate"] == pytest.approx(6050, abs=0.001)
+    assert at(found, 16)["one_processor_estimate"] == pytest.approx(6176 + 38, abs=0.001)
+
+
+@pytest.mark.parametrize(
+    ("p", "time", "waits", "speedup", "one"),
+    [
+        (1, 10.0, {}, 1.0, 10.0),  # nothing lost
+        (4, 10.0, {"a": 0.0}, 4.0, 40.0),
+        (4, 10.0, {"a": 20.0}, 2.0, 20.0),
+        (16, 561.0, {"a": 1000.0, "b": 1800.0}, 16 - 2800 / 561, 6176.0),
+        (8, 5.0, {"a": 35.0}, 1.0, 5.0),  # all but one wait all the time
+    ],
+)
+def test_dritz_and_boyle(p: int, time: float, waits: dict[str, float], speedup: float, one: float) -> None:
+    """S_N = N - W_N / T_N and T_1 = N T_N - W_N, without a run on one processor."""
+    records = [run(p, "time", time), *(run(p, "wait", wait, cause) for cause, wait in waits.items())]
+    if not waits:
+        records.append(run(p, "wait", 0.0, "a"))
+    answer = at(measured(table(*records)), p)
+    assert answer["speedup"] == pytest.approx(speedup)
+    assert answer["one_processor_estimate"] == pytest.approx(one)
+    for cause, wait in waits.items():
+        assert answer[f"processors_lost[{cause}]"] == pytest.approx(wait / time)
+
+
+@given(
+    st.integers(1, 64),
+    st.floats(1e-3, 1e6),
+    st.lists(st.floats(0, 1), min_size=1, max_size=5),
+    st.floats(1e-3, 1e3),
+)
+def test_the_account_adds_up_and_does_not_know_the_unit(p: int, time: float, parts: list[float], unit: float) -> None:
+    shares = [part / len(parts) for part in parts]
+
+    def booked(scale: float) -> list[float]:
+        records = [run(p, "time", time * scale)]
+        records += [run(p, "wait", share * p * time * scale, f"c{at}") for at, share in enumerate(shares)]
+        answer = at(measured(table(*records)), p)
+        assert sum(answer.account.values()) == pytest.approx(time * scale)
+        return [answer[name] or 0.0 for name in answer.values if name.startswith(("speedup", "processors_lost"))]
+
+    assert sum(booked(1.0)) == pytest.approx(p)
+    assert booked(unit) == pytest.approx(booked(1.0), abs=1e-9)
+
+
+def test_average_latency_by_source_counts_only_what_exceeds_one_processor() -> None:
+    """Scale-Graph, equations 5 to 7: L = (ML + IT + PT) / N with ML = ML(N) - ML(1)."""
+    records = [
+        run(1, "time", 100.0),
+        run(1, "wait", 20.0, "memory"),
+        run(4, "time", 40.0),
+        *(run(4, "wait", value, "memory", processor=each) for each, value in enumerate([8, 9, 7, 8], 1)),
+        *(run(4, "busy", value, processor=each) for each, value in enumerate([25, 25, 25, 25], 1)),
+        run(4, "wait", 10.0, "barrier"),
+    ]
+    found = measured(table(*records, excess=("memory",)))
+    answer = at(found, 4)
+    memory, idle, primitives = 32 - 20, 4 * 40 - 100 - 12 - 10, 10
+    assert answer["latency"] == pytest.approx((memory + idle + primitives) / 4)
+    assert answer.account == pytest.approx({"busy": 25, "memory": 3, "idle": 9.5, "barrier": 2.5})
+    assert answer["time"] == pytest.approx(100 / 4 + (answer["latency"] or 0.0))  # equation 3: W t_c / N + L
+    assert at(found, 1).account == {"busy": 100.0, "memory": 0.0}
+
+
+def test_without_waits_the_run_on_one_processor_is_what_is_useful() -> None:
+    answer = at(measured(table(run(1, "time", 100.0), run(4, "time", 40.0))), 4)
+    assert answer.account == {"busy": 25.0, "lost": 15.0}
+    assert (answer["speedup"], answer["efficiency"], answer["latency"]) == (2.5, 0.625, 15.0)
+
+
+def test_without_either_only_a_ratio_of_times_is_given() -> None:
+    found = measured(table(run(2, "time", 100.0), run(4, "time", 40.0)))
+    assert dict(at(found, 2).values) == {"time": at(found, 2).values["time"]}
+    assert at(found, 4)["relative_speedup"] == 2.5
+    assert "speedup" not in at(found, 4).values
+
+
+def test_sizes_are_held_against_runs_of_the_same_size() -> None:
+    found = measured(table(run(1, "time", 10.0, n=1.0), run(1, "time", 40.0, n=4.0), run(4, "time", 11.0, n=4.0)))
+    assert at(found, 4)["speedup"] == pytest.approx(40 / 11)
+    assert [(answer.point["n"], answer.point["p"]) for answer in found.answers] == [(1, 1), (4, 1), (4, 4)]
+
+
+def test_regions_lose_what_they_take_beyond_their_part() -> None:
+    records = [run(1, "time", 10.0), run(1, "time", 8.0, "solve"), run(1, "time", 2.0, "read")]
+    records += [run(4, "time", 4.5), run(4, "time", 2.25, "solve"), run(4, "time", 2.0, "read")]
+    answer = at(measured(table(*records)), 4)
+    assert answer["processors_lost[read]"] == pytest.approx((4 * 2 - 2) / 4.5)
+    assert answer["processors_lost[solve]"] == pytest.approx((4 * 2.25 - 8) / 4.5)
+    assert answer.account["other"] == pytest.approx(0.25)
+
+
+def test_a_region_may_be_the_whole() -> None:
+    records = [run(p, "time", value / p, region) for p in (1, 2) for region, value in (("a", 8.0), ("a->b", 6.0))]
+    assert at(measured(table(*records), region="a->b"), 2)["time"] == 3.0
+    with pytest.raises(UnknownNameError, match="there is no region with a time 'c'; known: a, a->b"):
+        measured(table(*records), region="c")
+
+
+def test_pop_by_its_definitions() -> None:
+    """Load balance is average over largest useful time, communication efficiency largest useful time over time."""
+    busy = [8.0, 6.0, 7.0, 5.0]
+    records = [run(4, "time", 10.0), *(run(4, "busy", value, processor=at) for at, value in enumerate(busy, 1))]
+    answer = at(measured(table(*records)), 4)
+    assert answer["load_balance"] == 6.5 / 8
+    assert answer["communication_efficiency"] == 0.8
+    assert answer["parallel_efficiency"] == answer["efficiency"] == 0.65
+    assert answer.account == pytest.approx({"busy": 6.5, "imbalance": 1.5, "communication": 2.0})
+    efficiencies = {"parallel_efficiency": 0.65, "communication_efficiency": 0.8, "load_balance": 0.8125}
+    table_of_pop = [run(4, "time", 10.0), *(run(4, name, value) for name, value in efficiencies.items())]
+    assert at(measured(table(*table_of_pop)), 4).account == pytest.approx(answer.account)
+
+
+def test_load_balance_and_communication_make_parallel_efficiency() -> None:
+    records = [run(4, "load_balance", 0.8125), run(4, "communication_efficiency", 0.8)]
+    assert at(measured(table(*records)), 4)["efficiency"] == pytest.approx(0.65)
+    lone = at(measured(table(run(4, "parallel_efficiency", 0.65))), 4)
+    assert lone["processors_lost[not-parallel]"] == pytest.approx(1.4)
+
+
+@pytest.mark.parametrize("statistic", STATISTICS)
+def test_repetitions_become_one_value_and_their_spread_is_kept(statistic: str) -> None:
+    records = [run(2, "time", value, repetition=at) for at, value in enumerate([9.0, 4.0, 5.0])]
+    value = at(measured(table(*records), statistic), 2).values["time"]
+    assert value.value == {"median": 5.0, "mean": 6.0, "min": 4.0}[statistic]
+    assert (value.low, value.high) == (4.0, 9.0)
+    with pytest.raises(UnknownNameError, match="there is no statistic 'max'"):
+        measured(table(*records), "max")
+
+
+def test_a_point_without_a_time_has_no_answer() -> None:
+    (answer,) = measured(table(run(2, "wait", 1.0, "a"))).answers
+    assert answer.failed == "there is no elapsed time at this point"
+
+
+def test_a_timer_that_costs_more_than_the_wait_is_refused() -> None:
+    records = [run(2, "time", 9.0), run(2, "wait", 1.0, "a", line=7), run(2, "events", 100.0, "a", line=8)]
+    with pytest.raises(SpecError) as caught:
+        measured(table(*records), timer=0.1)
+    why = "100 events of 0.1 s cost 10 s, more than the wait, 1 s; is the timer's cost right?"
+    assert str(caught.value) == f"f:8:1: a: {why}"
+    noted = measured(table(*records[:2]), timer=0.1).notes
+    assert str(noted[0]) == "f:7:1: a: no events of a at p = 2, so its wait keeps the timer's own cost"
+
+
+def test_idle_is_what_busy_and_waits_leave() -> None:
+    records = [run(2, "time", 9.0), run(2, "wait", 1.0, "a"), run(2, "busy", 15.0)]
+    assert at(measured(table(*records)), 2).account == {"busy": 7.5, "a": 0.5, "idle": 1.0}

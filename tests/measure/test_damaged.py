@@ -1,0 +1,52 @@
+"""Whatever a file of measurements holds, it is an account or a list of problems with places; never a traceback."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from slipstick.errors import Problem, SpecError
+from slipstick.measure.account import measured
+from slipstick.measure.formats import read
+from slipstick.report.measured_text import measured_text
+from tests.measure.damage import DAMAGES, damaged
+from tests.measure.data import FILES, HINTS, Hints
+
+VARIANTS = 200
+LONGEST = 400
+"""Characters of a message that is clear."""
+
+
+@pytest.mark.parametrize("name", HINTS)
+def test_damaged_files_are_read_or_refused_by_name(name: str, tmp_path: Path) -> None:
+    chance, outcomes = random.Random(name), set()
+    text = (FILES / name).read_text()
+    path = tmp_path / f"x{Path(name).suffix}"
+    for _ in range(VARIANTS // len(HINTS) * 4):
+        ways, data = damaged(text, chance)
+        path.write_bytes(data)
+        problems = _problems(path, HINTS[name])
+        outcomes.add(problems is None)
+        for each in problems or ():
+            assert each.file == str(path)
+            assert 1 <= each.line <= text.count("\n") * 2 + 9, f"{ways}: {each}"
+            assert 0 < len(each.message) < LONGEST, f"{ways}: {each}"
+    assert outcomes == {True, False}
+
+
+def _problems(path: Path, hints: Hints) -> tuple[Problem, ...] | None:
+    """Give what is wrong with a file; None if it is read and written out."""
+    try:
+        found = measured(read(path, hints))
+    except SpecError as error:
+        return error.problems
+    assert measured_text(found.answers, found.title)
+    return None
+
+
+@pytest.mark.parametrize("way", DAMAGES)
+def test_each_way_of_damage_changes_something(way: str) -> None:
+    text = (FILES / "timings.csv").read_text()
+    assert any(DAMAGES[way](text, random.Random(seed)) != text for seed in range(9))

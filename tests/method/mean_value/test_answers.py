@@ -1,0 +1,194 @@
+"""Names, notes and refusals of answers by mean value."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from slipstick.errors import NoAnswerError
+from slipstick.expression.dimension import TIME
+from slipstick.expression.nodes import Parameter
+from slipstick.method.closed_form import ClosedForm
+from slipstick.method.mean_value import METHOD, MeanValue
+from slipstick.method.methods import answered, solve
+from slipstick.model.activity import (
+    Activity,
+    barrier,
+    choose,
+    delay,
+    fork,
+    hold,
+    parallel,
+    pipeline,
+    repeat,
+    serial,
+    service,
+)
+from slipstick.model.system import Lock, Resource, Station, closed, phases
+
+THINK = delay(9.0, name="think", scv=1.0)
+USUAL = "usual error of the time under {size} (95 of 100 generated models, scv of 0.25 and 1); shares and waits are less sure"
+
+
+def notes(cycle: Activity, processors: int = 8, **resources: Resource) -> tuple[str, ...]:
+    return MeanValue(closed(cycle, processors, resources=resources)).points({}).answer(0).notes[:-1]
+
+
+def test_it_is_a_method_by_name_like_the_others() -> None:
+    model = closed(THINK >> service("bus", 1.0, scv=1.0), 10)
+    (answer,) = answered(model, {}, "mean-value")
+    assert (answer.method, METHOD) == ("mean-value", "mean-value")
+    assert solve(model, method="mean-value")["time"] == pytest.approx(12.0187, rel=1e-4)
+
+
+def test_values_have_the_closed_forms_names() -> None:
+    model = closed(THINK >> service("bus", 1.0, component="memory"), 1)
+    plain, found = (form(model).points({}).answer(0) for form in (ClosedForm, MeanValue))
+    assert {name: value.unit for name, value in found.values.items()} == {
+        name: value.unit for name, value in plain.values.items()
+    }
+    assert dict(found.once) == dict(plain.once)
+    columns = MeanValue(model).points({"bus": np.array([1.0, 2.0])}).columns()
+    assert set(columns) >= set(ClosedForm(model).points({"bus": np.array([1.0, 2.0])}).columns())
+
+
+def test_product_form_is_exact_and_says_nothing() -> None:
+    assert notes(THINK >> service("bus", 1.0, scv=1.0)) == ()
+
+
+def test_each_approximation_is_named() -> None:
+    assert notes(THINK >> service("bus", 1.0, scv=0.5)) == (
+        "first come first served at bus: others are found as in product form, their service left as (1 + scv) / 2",
+        USUAL.format(size="2 %"),
+    )
+    several = THINK >> service("pool", 1.0, scv=0.5)
+    assert "several servers at pool: all are busy as often as if the rest of the cycle were a delay" in notes(
+        several, pool=Station(2)
+    )
+    locked = THINK >> hold("door", delay(1.0, name="a", scv=0.5))
+    assert notes(locked) == (
+        "locks door: a queue whose service is what is done under the lock, waits inside included",
+        USUAL.format(size="10 %"),
+    )
+    forked = THINK >> fork(delay(1.0, name="a", scv=0.5), delay(2.0, name="b", scv=0.5))
+    assert notes(forked)[0] == (
+        "forks: branches are independent but for the resources they share, "
+        "and each as spread as its mean and variance say"
+    )
+    line = pipeline([serial(delay(1.0, name="a", scv=1.0)), parallel(delay(2.0, name="b"))], 4)
+    assert notes(line)[0] == "pipelines: ends of items at stages are jointly normal (Clark)"
+    meets = THINK >> delay(1.0, name="a", scv=0.5) >> barrier("meet")
+    assert notes(meets)[0] == (
+        "barriers meet: all set out at once, and gaps between arrivals at a queue are exponential"
+    )
+    assert notes(THINK >> service("other", 1.0))[0] == (
+        "processors as resources are taken as alike, each asked as often as the next"
+    )
+    program = MeanValue(phases((2, 4, delay(1.0, name="a", scv=1.0)))).points({}).answer(0)
+    assert program.notes[0] == ("phases end with the slowest of their processors, whose iterations are independent")
+
+
+def test_constant_times_near_saturation_are_warned_of() -> None:
+    near = notes(delay(9.0, name="think") >> service("bus", 1.0), 8)
+    assert near[-1] == (
+        "all times are constant and 80% of the busiest resource is used: processors may fall into step, "
+        "and errors of up to 40 % were seen"
+    )
+    assert not any("fall into step" in note for note in notes(delay(99.0, name="think") >> service("bus", 1.0), 8))
+
+
+def test_an_approximate_answer_promises_what_its_notes_say() -> None:
+    def promise(cycle: Activity, **resources: Resource) -> float | None:
+        return MeanValue(closed(cycle, 8, resources=resources)).points({}).answer(0).promise
+
+    assert promise(THINK >> service("bus", 1.0, scv=1.0)) is None
+    assert promise(THINK >> service("bus", 1.0, scv=0.5)) == 0.02
+    locked = THINK >> hold("door", delay(1.0, name="a", scv=0.5))
+    assert promise(locked) == 0.1
+    pause = Parameter("pause", TIME, 1.0)
+    backing_off = Lock("tas", "bus", Parameter("access", TIME, 0.1), "exponential", pause, 8 * pause)
+    assert promise(locked, bus=Station(), door=backing_off) == 0.3
+    assert promise(delay(9.0, name="think") >> service("bus", 1.0)) == 0.4
+
+
+def test_a_population_that_cannot_be_counted_is_refused_by_name() -> None:
+    form = MeanValue(closed(THINK >> service("bus", 1.0), 4))
+    swept = form.points({"population.processors": np.array([4.0, 2.5, 20_000.0, 0.0])})
+    words = (
+        "mean-value counts processors one by one: the population of model must be a whole number from 1 to 10000, got"
+    )
+    assert [swept.answer(index).failed for index in range(4)] == [None, f"{words} 2.5", f"{words} 20000", f"{words} 0"]
+    assert np.isnan(swept.columns()["time"]).tolist() == [False, True, True, True]
+    with pytest.raises(NoAnswerError, match=r"must be a whole number from 1 to 10000, got 2\.5"):
+        solve(form.model, {"population.processors": 2.5}, "mean-value")
+
+
+def test_numbers_out_of_range_are_refused_by_name() -> None:
+    p = Parameter("p", value=0.25)
+    items, turns = Parameter("items", value=2.0), Parameter("turns", value=2.0)
+    cycle = choose((p, delay(1.0, name="a")), (1 - p, delay(2.0, name="b"))) >> repeat(turns, delay(3.0, name="c"))
+    line = pipeline([serial(delay(1.0, name="d"))], items, name="line")
+    meets = repeat(turns, barrier("meet"))
+    model = closed(cycle >> line >> meets, 2)
+
+    def failed(**values: float) -> str | None:
+        return MeanValue(model).points(values).answer(0).failed
+
+    assert failed(a=-1.0) == "the time of step a comes out as -1, which mean-value cannot take"
+    assert failed(p=1.5) == "a probability comes out as 1.5, which mean-value cannot take"
+    assert failed(turns=-1.0) == "the count of a repeat comes out as -1, which mean-value cannot take"
+    assert failed(items=-2.0) == "the number of items of line comes out as -2, which mean-value cannot take"
+    assert failed(turns=0.5) == ("a repeat with a barrier inside must be done at least once for mean-value, got 0.5")
+    other = Parameter("q", value=0.75)
+    uneven = closed(choose((p, delay(1.0, name="a")), (other, delay(2.0, name="b"))), 2)
+    assert MeanValue(uneven).points({"q": 0.5}).answer(0).failed == (
+        "the probabilities of a choose add up to 0.75 here, not to 1"
+    )
+    assert failed() is None
+
+
+def test_the_cost_of_a_barrier_below_nothing_is_refused() -> None:
+    from slipstick.model.system import Meeting
+
+    meet = Meeting("central", Parameter("cost", TIME, 1.0))
+    form = MeanValue(closed(delay(1.0, name="a") >> barrier("meet"), 2, resources={"meet": meet}))
+    assert form.points({"cost": -1.0}).answer(0).failed == (
+        "the cost of barrier meet comes out as -1, which mean-value cannot take"
+    )
+
+
+@pytest.mark.parametrize(
+    ("cycle", "inside"),
+    [
+        (choose((0.5, barrier("meet")), (0.5, delay(1.0, name="a"))), "choose"),
+        (fork(barrier("meet"), delay(1.0, name="a")), "fork"),
+        (hold("door", barrier("meet")), "hold"),
+        (pipeline([serial(barrier("meet"), name="s")], 2), "pipeline"),
+    ],
+)
+def test_a_barrier_that_not_all_come_to_in_turn_is_refused(cycle: Activity, inside: str) -> None:
+    assert MeanValue(closed(cycle, 2)).points({}).answer(0).failed == (
+        f"barrier meet stands inside a {inside}, where not every processor comes to it in turn; "
+        "mean-value has no answer for that, simulation may"
+    )
+
+
+def test_nothing_takes_no_time() -> None:
+    answer = MeanValue(closed(service("bus", 0.0), 3)).points({}).answer(0)
+    assert answer["time"] == 0.0
+    assert "throughput" not in answer.values
+    assert dict(answer.share) == {}
+
+
+def test_a_thousand_processors_take_no_more_than_their_work() -> None:
+    model = closed(THINK >> service("bus", 1.0, scv=0.5), 1000)
+    assert MeanValue(model).times({})[0] == pytest.approx(1000.0, rel=1e-6)
+
+
+def test_a_time_that_is_no_number_is_never_shown() -> None:
+    form = MeanValue(closed(THINK, 2))
+    found = form.points({"think": 1.0})
+    found._found.time[0] = math.nan
+    assert found.answer(0).failed == "the mean values of model do not settle: its time comes out as nan"

@@ -1,0 +1,116 @@
+"""Askers that arrive, against the books' single stations; saturation by name."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from slipstick.answer import Answer
+from slipstick.method.mean_value import MeanValue
+from slipstick.model.activity import Activity, barrier, delay, fork, hold, service
+from slipstick.model.system import Lock, Resource, Station, arriving
+
+
+def answered(cycle: Activity, rate: float, **resources: Resource) -> Answer:
+    return MeanValue(arriving(cycle, rate, resources=resources)).points({}).answer(0)
+
+
+@pytest.mark.parametrize("scv", [0.0, 0.5, 1.0, 4.0])
+@pytest.mark.parametrize("load", [0.3, 0.9])
+def test_pollaczek_and_khinchine(scv: float, load: float) -> None:
+    answer = answered(service("bus", 2.0, scv=scv) >> delay(1.0, name="rest"), load / 2)
+    wait = load * 2.0 * (1 + scv) / 2 / (1 - load)
+    assert answer["wait[bus]"] == pytest.approx(wait)
+    assert answer["time"] == pytest.approx(3 + wait)
+    assert (answer["throughput"], answer["utilization[bus]"]) == pytest.approx((load / 2, load))
+    assert answer["queue_length[bus]"] == pytest.approx(load / 2 * (2 + wait))
+
+
+def erlang_c(offered: float, servers: int) -> float:
+    terms = [offered**k / math.factorial(k) for k in range(servers + 1)]
+    last = terms[-1] * servers / (servers - offered)
+    return last / (sum(terms[:-1]) + last)
+
+
+@pytest.mark.parametrize("servers", [1, 3, 20])
+@pytest.mark.parametrize("discipline", ["fcfs", "ps"])
+def test_several_servers_wait_by_erlang(servers: int, discipline: str) -> None:
+    offered = 0.8 * servers
+    answer = answered(service("bus", 1.0, scv=1.0), offered, bus=Station(servers, discipline))
+    assert answer["wait[bus]"] == pytest.approx(erlang_c(offered, servers) / (servers - offered))
+    assert answer.exact
+
+
+def test_visits_of_two_kinds_wait_alike_at_a_first_come_station() -> None:
+    answer = answered(service("bus", 1.0, scv=1.0) >> service("bus", 3.0, name="long", scv=0.0), 0.2)
+    left = 0.2 * 1.0 * 1.0 + 0.6 * 3.0 / 2
+    assert answer["wait[bus]"] == pytest.approx(left / (1 - 0.8))
+    assert not answer.exact
+
+
+def test_a_lock_is_a_queue_whose_service_is_what_is_done_under_it() -> None:
+    answer = answered(hold("door", delay(0.5, name="a") >> service("bus", 0.5)), 0.6, door=Lock())
+    assert answer["wait[bus]"] == 0.0
+    assert answer["wait[door]"] == pytest.approx(0.6 / 2 / (1 - 0.6))
+    assert answer.account == pytest.approx({"busy": 1.0, "lock:door": 0.75})
+
+
+def test_inner_locks_are_solved_first() -> None:
+    answer = answered(hold("outer", hold("inner", delay(0.5, name="a"))) >> hold("inner", delay(0.1, name="b")), 0.5)
+    inside = 0.05 * 0.1 / 2 / (1 - 0.05)
+    assert answer["time"] is not None
+    assert answer["time"] > 0.6 + inside
+    assert answer["utilization[inner]"] == pytest.approx(0.3)
+
+
+def test_the_shares_count_the_rate_as_a_time_to_the_power_minus_one() -> None:
+    answer = answered(service("bus", 2.0, scv=1.0), 0.25)
+    # T = S / (1 - rate S): both weigh S / (S - rate S^2).
+    assert answer.share["time"] == pytest.approx({"bus": 2.0, "population.arrivals": -1.0})
+
+
+def test_forks_of_askers_that_arrive() -> None:
+    answer = answered(fork(service("a", 1.0, scv=1.0), service("b", 1.0, scv=1.0)), 0.5)
+    # Flatto and Hahn's queues in parallel, by Nelson and Tantawi: (12 - load) / 8 times the time of one.
+    assert answer["time"] == pytest.approx((12 - 0.5) / 8 * 2.0, rel=0.05)
+
+
+def failed(cycle: Activity, rate: float, **resources: Resource) -> str:
+    answer = answered(cycle, rate, **resources)
+    assert answer.failed
+    assert answer.values == {}
+    return answer.failed
+
+
+def test_what_is_saturated_is_named_with_its_load() -> None:
+    words = "of the time; lower the arrivals, or shorten what is asked of it"
+    assert failed(service("bus", 2.0), 0.75) == f"station bus is saturated: 0.75/s arrive and keep it busy 1.5 {words}"
+    assert failed(service("bus", 1.0), 1.0) == f"station bus is saturated: 1/s arrive and keep it busy 1 {words}"
+    locked = hold("door", delay(3.0, name="crit"))
+    assert failed(locked, 0.5) == f"lock door is saturated: 0.5/s arrive and keep it busy 1.5 {words}"
+
+
+def test_one_saturated_point_leaves_the_others_their_answers() -> None:
+    form = MeanValue(arriving(service("bus", 1.0, scv=1.0), 0.5))
+    swept = form.points({"population.arrivals": np.array([0.5, 2.0, 0.9])})
+    assert swept.columns()["time"].tolist() == pytest.approx([2.0, math.nan, 10.0], nan_ok=True)
+    assert swept.answer(1).failed
+    assert swept.answer(2)["time"] == pytest.approx(10.0)
+
+
+def test_what_makes_no_sense_of_a_stream_is_refused() -> None:
+    assert failed(delay(1.0, name="a") >> barrier("meet", parties=2), 0.1) == (
+        "barrier meet is for those who are there; mean-value knows none for askers that arrive"
+    )
+    assert failed(service("own", 1.0), 0.1) == (
+        "the askers of model ask processors, but bring none along; mean-value needs a station of its own for that"
+    )
+    circle = hold("a", hold("b", delay(1.0, name="x"))) >> hold("b", hold("a", delay(1.0, name="y")))
+    assert failed(circle, 0.1) == (
+        "locks a, b are each taken while another is held; whoever holds one may wait for ever"
+    )
+    assert failed(delay(1.0, name="a"), 0.0) == (
+        "askers of model arrive 0 times a second; mean-value needs a rate above 0"
+    )

@@ -1,0 +1,79 @@
+"""Programs of phases: T = sum over phases of the slowest processor's iterations."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from slipstick.expression.nodes import Parameter
+from slipstick.method.closed_form import ClosedForm
+from slipstick.method.mean_value import MeanValue
+from slipstick.model.activity import barrier, delay, service
+from slipstick.model.system import phases
+from tests.method.mean_value.test_contention import exact_wave
+
+
+def test_constant_phases_add_up_as_in_closed_form() -> None:
+    model = phases((3, 4, delay(2.0, name="a")), (1, 1, delay(5.0, name="alone")))
+    plain, answer = (form(model).points({}).answer(0) for form in (ClosedForm, MeanValue))
+    assert answer["time"] == plain["time"] == 11.0
+    assert answer.account == pytest.approx(dict(plain.account))
+    assert answer.steps == pytest.approx(dict(plain.steps))
+    assert answer.exact
+
+
+def test_a_random_phase_ends_with_the_slowest() -> None:
+    answer = MeanValue(phases((1, 4, delay(3.0, name="a", scv=1.0)))).points({}).answer(0)
+    assert answer["time"] == pytest.approx(3 * (1 + 1 / 2 + 1 / 3 + 1 / 4))
+    assert answer.account == pytest.approx({"busy": 3.0, "idle": 3.25})
+    assert answer["processors_lost[idle]"] == pytest.approx(4 * 3.25 / 6.25)
+
+
+def test_one_pass_is_a_wave() -> None:
+    cycle = delay(3.0, name="think", scv=1.0) >> service("bus", 1.0, scv=1.0)
+    answer = MeanValue(phases((1, 8, cycle))).points({}).answer(0)
+    assert answer["time"] == pytest.approx(exact_wave(8, 0, 3.0, 1.0), rel=0.012)
+
+
+def test_many_iterations_tend_to_the_steady_state() -> None:
+    cycle = delay(9.0, name="think", scv=1.0) >> service("bus", 1.0, scv=1.0)
+    steady = 12.0187  # of ten machines under repair
+    answer = MeanValue(phases((2000, 10, cycle))).points({}).answer(0)
+    assert answer["time"] == pytest.approx(2000 * steady, rel=0.04)
+    assert answer["utilization[bus]"] == pytest.approx(10 / steady, rel=0.05)
+
+
+def test_the_account_of_all_processors_adds_up() -> None:
+    work = delay(2.0, name="a", scv=1.0) >> service("bus", 1.0)
+    model = phases((5, 6, work), (1, 1, delay(4.0, name="alone")), (2, 3, work >> barrier("meet")))
+    answer = MeanValue(model).points({}).answer(0)
+    time = answer["time"]
+    assert time is not None
+    assert math.fsum(answer.account.values()) == pytest.approx(time)
+    # Six do 5 rounds, three of them 2 more, and one works alone.
+    assert answer.steps["a"] == pytest.approx(2.0 * (5 + 2 / 2))
+    assert answer.steps["alone"] == pytest.approx(4.0 / 6)
+    assert answer["throughput"] == pytest.approx(6 / time)
+
+
+def test_a_sweep_over_the_processors_of_one_phase() -> None:
+    cycle = delay(2.0, name="a", scv=1.0) >> service("bus", 1.0)
+    model = phases((2, Parameter("p", value=2.0), cycle), (Parameter("r", value=1.0), 3, delay(1.0, name="b")))
+    form = MeanValue(model)
+    swept = form.points({"p": np.array([1.0, 2.0, 5.0]), "r": np.array([1.0, 0.0, 2.0])})
+    for index, (p, r) in enumerate([(1.0, 1.0), (2.0, 0.0), (5.0, 2.0)]):
+        alone = form.points({"p": p, "r": r}).answer(0)
+        assert swept.answer(index)["time"] == pytest.approx(alone["time"])
+        assert swept.answer(index).account == pytest.approx(dict(alone.account))
+
+
+def test_what_cannot_be_counted_is_refused() -> None:
+    model = phases((Parameter("r", value=1.0), Parameter("p", value=2.0), delay(1.0, name="a")))
+    form = MeanValue(model)
+    assert form.points({"r": -1.0}).answer(0).failed == ("phase 1 is repeated -1 times, which mean-value cannot count")
+    assert form.points({"p": 2.5}).answer(0).failed == (
+        "mean-value counts processors one by one: the processors of phase 1 must be a whole number from 1 to 10000, "
+        "got 2.5"
+    )

@@ -1,0 +1,348 @@
+"""Answers on queueing networks: names, account, shares, sweeps; against recursions and laws written out here."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slipstick import Parameter, QueueingNetwork, arrivals, chain, customers, network, queue, route, solve
+from slipstick.answer import Answer
+from slipstick.errors import NoAnswerError
+from slipstick.method.methods import answered, form_of, methods_for
+from slipstick.method.network_form import NetworkForm
+
+THINK, DEMANDS = 5.0, {"cpu": 0.2, "fast": 0.09, "slow": 0.12}
+CENTRAL = network(
+    {"jobs": customers(20, think_time=THINK)}, {name: queue(demand={"jobs": each}) for name, each in DEMANDS.items()}
+)
+MIXED = network(
+    {"batch": customers(3, think_time=1.0), "web": arrivals(2.0)},
+    {
+        "cpu": queue(demand={"batch": 0.05, "web": 0.1}, discipline="ps"),
+        "disk": queue(service={"batch": 0.02, "web": 0.02}, visits={"batch": 3, "web": 2}, servers=2),
+        "net": queue(demand={"web": 0.3}, discipline="is"),
+        "pool": queue(demand={"batch": 0.01}, discipline="ps", rates=[1, 1.5, 2]),
+    },
+)
+LOSSY = network({"jobs": arrivals(0.5)}, {"cpu": queue(demand={"jobs": 1.0}, capacity=3)})
+SWITCHING = network(
+    {},
+    {"cpu": queue(service={"a": 0.01, "b": 0.05}, discipline="ps"), "disk": queue(service={"a": 0.07, "b": 0.07})},
+    chains={"users": chain(["a", "b"], customers(4, think_time=0.2), ("a", "cpu"))},
+    routing=[
+        route(("a", "cpu"), ("a", "disk"), 0.7),
+        route(("a", "cpu"), ("b", "cpu"), 0.3),
+        route(("b", "cpu"), ("b", "disk"), 0.6),
+        route(("b", "cpu"), ("a", "cpu"), 0.4),
+        route(("a", "disk"), ("a", "cpu"), 1.0),
+        route(("b", "disk"), ("b", "cpu"), 1.0),
+    ],
+)
+EXACT, ALL = ("exact-mva", "convolution"), ("exact-mva", "convolution", "schweitzer", "linearizer", "markov-chain")
+
+
+def recursion(size: int) -> tuple[float, dict[str, float]]:
+    """Give throughput and queues of CENTRAL by mean value analysis as the textbooks print it."""
+    queues, rate = dict.fromkeys(DEMANDS, 0.0), 0.0
+    for n in range(1, size + 1):
+        times = {name: demand * (1 + queues[name]) for name, demand in DEMANDS.items()}
+        rate = n / (THINK + sum(times.values()))
+        queues = {name: rate * time for name, time in times.items()}
+    return rate, queues
+
+
+def known(answer: Answer, name: str) -> float:
+    value = answer[name]
+    assert value is not None
+    return value
+
+
+@pytest.mark.parametrize("method", EXACT)
+def test_the_answer_is_that_of_the_textbook_recursion(method: str) -> None:
+    answer, (rate, queues) = solve(CENTRAL, method=method), recursion(20)
+    assert answer.exact
+    assert answer["throughput[jobs]"] == pytest.approx(rate, rel=1e-12)
+    assert answer["response_time[jobs]"] == pytest.approx(20 / rate - THINK, rel=1e-11)
+    for name, each in queues.items():
+        assert answer[f"queue_length[jobs,{name}]"] == pytest.approx(each, rel=1e-11)
+        assert answer[f"utilization[jobs,{name}]"] == pytest.approx(rate * DEMANDS[name], rel=1e-12)
+        assert answer[f"residence_time[jobs,{name}]"] == pytest.approx(each / rate, rel=1e-11)
+    assert answer["saturation_population[jobs]"] == pytest.approx((THINK + sum(DEMANDS.values())) / 0.2)
+
+
+def test_every_method_is_near_the_exact_one() -> None:
+    exact = solve(MIXED)
+    for method in ("convolution", "schweitzer", "linearizer"):
+        answer = solve(MIXED, method=method)
+        assert answer.method == method
+        assert answer.exact == (method in EXACT)
+        assert answer["throughput[batch]"] == pytest.approx(exact["throughput[batch]"], rel=0.02)
+    assert "iterations" in solve(MIXED, method="linearizer").notes[0]
+
+
+def test_the_best_that_applies_is_chosen() -> None:
+    many = network(
+        {name: customers(100) for name in "abcd"},
+        {"cpu": queue(demand=dict.fromkeys("abcd", 1.0)), "disk": queue(demand=dict.fromkeys("abcd", 2.0))},
+    )
+    unequal = network(
+        {"a": customers(2, 1.0), "b": customers(2, 1.0)},
+        {"cpu": queue(service={"a": 1.0, "b": 3.0}), "disk": queue(service={"a": 1.0, "b": 1.0})},
+    )
+    assert [solve(each).method for each in (CENTRAL, many, unequal, LOSSY)] == [
+        "exact-mva",
+        "linearizer",
+        "markov-chain",
+        "markov-chain",
+    ]
+
+
+def test_per_visit_and_per_cycle_go_together() -> None:
+    answer = solve(MIXED)
+    for place in ("batch,disk", "web,disk"):
+        visits = 3 if place.startswith("batch") else 2
+        assert known(answer, f"time_per_visit[{place}]") * visits == pytest.approx(answer[f"residence_time[{place}]"])
+        assert known(answer, f"waiting_time[{place}]") == pytest.approx(
+            known(answer, f"time_per_visit[{place}]") - 0.02
+        )
+    assert answer["waiting_time[web,net]"] == 0.0
+    assert "utilization[web,net]" not in answer.values
+    assert "waiting_time[batch,pool]" not in answer.values
+    total = known(answer, "queue_length[batch,disk]") + known(answer, "queue_length[web,disk]")
+    assert answer["queue_length[disk]"] == pytest.approx(total)
+
+
+def test_a_station_of_rates_is_busy_when_it_is_not_empty() -> None:
+    answer = solve(MIXED)
+    assert answer["utilization[pool]"] == pytest.approx(1 - known(answer, "probability[pool,0]"))
+
+
+def test_probabilities_add_up_and_give_the_queue() -> None:
+    answer = solve(CENTRAL)
+    chances = [known(answer, f"probability[cpu,{n}]") for n in range(21)]
+    assert math.fsum(chances) == pytest.approx(1.0)
+    assert sum(n * each for n, each in enumerate(chances)) == pytest.approx(answer["queue_length[cpu]"])
+    assert 1 - chances[0] == pytest.approx(answer["utilization[cpu]"])
+
+
+def test_the_account_of_a_cycle_adds_up_to_it() -> None:
+    answer = solve(CENTRAL)
+    assert list(answer.account) == ["think", "cpu", "wait:cpu", "fast", "wait:fast", "slow", "wait:slow"]
+    assert math.fsum(answer.account.values()) == pytest.approx(THINK + known(answer, "response_time[jobs]"))
+    assert [answer.account[name] for name in DEMANDS] == pytest.approx(list(DEMANDS.values()))
+    assert solve(MIXED).account == {}
+
+
+@pytest.mark.parametrize("model", [CENTRAL, MIXED, SWITCHING, LOSSY], ids=["central", "mixed", "switching", "lossy"])
+def test_shares_of_times_and_rates_add_up_to_one(model: QueueingNetwork) -> None:
+    share = solve(model).share
+    assert set(share) == {name for name in solve(model).values if name.startswith(("throughput", "response_time"))}
+    for name, each in share.items():
+        assert math.fsum(each.values()) == pytest.approx(1.0, abs=1e-9), name
+
+
+@pytest.mark.parametrize("method", ALL)
+def test_derivatives_are_those_of_small_differences(method: str) -> None:
+    model = network(
+        {"jobs": customers(4, think_time=1.0)},
+        {"cpu": queue(service={"jobs": 0.2}, visits={"jobs": 2}), "disk": queue(demand={"jobs": 0.3})},
+    )
+    slopes = solve(model, method=method).gradient
+    form = form_of(model, {}, method)
+    values = {each.name: each.value or 0.0 for _, each in model.quantities() if isinstance(each, Parameter)}
+    for name, slope in slopes["throughput[jobs]"].items():
+        here, step = form.points({}), 1e-5
+        value = values[name]
+        ends = form.points({name: np.array([value - step, value + step])}).columns()["throughput[jobs]"]
+        assert slope == pytest.approx((ends[1] - ends[0]) / (2 * step), rel=1e-5), name
+        assert len(here) == 1
+    assert "classes.jobs.population" not in slopes["throughput[jobs]"]
+
+
+def test_a_chain_is_its_classes() -> None:
+    answer = solve(SWITCHING)
+    assert known(answer, "throughput[a]") + known(answer, "throughput[b]") == pytest.approx(answer["throughput[users]"])
+    assert known(answer, "response_time[a]") + known(answer, "response_time[b]") == pytest.approx(
+        answer["response_time[users]"]
+    )
+    cycle = 0.2 + known(answer, "response_time[users]")
+    assert known(answer, "throughput[users]") * cycle == pytest.approx(4.0)
+    assert math.fsum(answer.account.values()) == pytest.approx(cycle)
+    # Both wait equally long for the disk, whatever they are.
+    assert answer["waiting_time[a,disk]"] == pytest.approx(answer["waiting_time[b,disk]"])
+
+
+def test_an_open_chain_takes_in_what_arrives() -> None:
+    ways = [route(("a", "cpu"), None, 0.25), route(("a", "cpu"), ("a", "cpu"), 0.75)]
+    stations = {"cpu": queue(service={"a": 0.1})}
+    answer = solve(network({}, stations, chains={"web": chain(["a"], arrivals(2.0), ("a", "cpu"))}, routing=ways))
+    assert answer["throughput[a]"] == answer["throughput[web]"] == 2.0
+    assert answer["utilization[a,cpu]"] == pytest.approx(0.8)
+    assert answer["response_time[a]"] == pytest.approx(0.4 / (1 - 0.8))
+
+
+def test_a_station_that_is_full_loses_who_arrives() -> None:
+    answer = solve(LOSSY)
+    lost = 0.5**3 / sum(0.5**n for n in range(4))
+    assert answer["loss_probability[jobs,cpu]"] == pytest.approx(lost)
+    assert answer["throughput[jobs]"] == pytest.approx(0.5 * (1 - lost))
+    with pytest.raises(NoAnswerError) as caught:
+        solve(LOSSY, method="exact-mva")
+    assert str(caught.value) == ("cpu has a capacity, which the method exact-mva does not take; ask for markov-chain")
+
+
+def test_chains_are_not_for_markov() -> None:
+    with pytest.raises(NoAnswerError) as caught:
+        solve(SWITCHING, method="markov-chain")
+    assert str(caught.value) == ("a Markov chain takes classes that keep their class; ask for exact-mva or linearizer")
+
+
+class TestSweeps:
+    """Many points are one call, and each is what it is alone."""
+
+    @pytest.mark.parametrize("method", ["exact-mva", "schweitzer", "markov-chain"])
+    def test_each_point_is_what_it_is_alone(self, method: str) -> None:
+        form = NetworkForm(CENTRAL, method)
+        sizes, demands = np.array([0.0, 1.0, 2.0, 5.0]), np.array([0.1, 0.2, 0.3, 0.4])
+        many = form.points({"classes.jobs.population": sizes, "stations.cpu.demand.jobs": demands})
+        columns = many.columns()
+        for index in range(4):
+            given = {"classes.jobs.population": sizes[index], "stations.cpu.demand.jobs": demands[index]}
+            alone = form.points(given).answer(0)
+            assert many.answer(index).values.keys() <= alone.values.keys()
+            for name, value in many.answer(index).values.items():
+                assert value.value == pytest.approx(alone[name], rel=1e-9, abs=1e-12), name
+                assert columns.get(name, [value.value] * 4)[index] == pytest.approx(value.value, nan_ok=True)
+
+    def test_the_curve_over_customers_is_the_recursion(self) -> None:
+        sizes = np.arange(1, 51)
+        times = NetworkForm(CENTRAL, "best").times({"classes.jobs.population": sizes.astype(float)})
+        assert times == pytest.approx([n / recursion(int(n))[0] - THINK for n in sizes], rel=1e-9)
+
+    def test_probabilities_are_columns_too(self) -> None:
+        columns = NetworkForm(CENTRAL, "best").points({"classes.jobs.population": np.array([1.0, 3.0])}).columns()
+        assert columns["probability[cpu,1]"][0] == pytest.approx(columns["utilization[cpu]"][0])
+        assert sum(columns[f"probability[cpu,{n}]"] for n in range(4)) == pytest.approx(np.ones(2))
+        assert columns["probability[cpu,3]"][0] == 0.0
+
+    def test_points_without_an_answer_leave_the_others_alone(self) -> None:
+        form = NetworkForm(network({"web": arrivals(1.0)}, {"cpu": queue(demand={"web": 1.0})}), "best")
+        points = form.points({"classes.web.arrivals": np.array([0.5, 1.0, 0.8, -1.0, 1.5])})
+        assert points.first() == pytest.approx([2.0, math.nan, 5.0, math.nan, math.nan], nan_ok=True)
+        assert points.answer(2)["response_time[web]"] == pytest.approx(5.0)
+        assert [points.answer(index).failed for index in (1, 3)] == [
+            (
+                "station cpu is saturated: arrivals ask it for 1 s of service a second, and it gives less than 1; "
+                "lower the arrivals, shorten the demand, or add servers"
+            ),
+            "classes.web.arrivals must be a finite number that is not negative, got -1",
+        ]
+
+    def test_a_point_that_only_the_solver_refuses_leaves_the_others_alone(self) -> None:
+        form = NetworkForm(network({"jobs": customers(2)}, {"cpu": queue(demand={"jobs": 1.0})}), "exact-mva")
+        points = form.points({"stations.cpu.demand.jobs": np.array([1.0, 0.0, 3.0])})
+        assert points.first() == pytest.approx([2.0, math.nan, 6.0], nan_ok=True)
+        assert points.answer(1).failed == "a cycle of jobs takes no time: all its demands and its think time are 0"
+
+    def test_probabilities_of_routing_vary_together(self) -> None:
+        form = NetworkForm(SWITCHING, "exact-mva")
+        points = form.points(
+            {"routing.0.probability": np.array([0.7, 0.5, 0.5]), "routing.1.probability": np.array([0.3, 0.5, 0.4])}
+        )
+        assert np.isfinite(points.first()).tolist() == [True, True, False]
+        assert points.answer(2).failed == "the probabilities of leaving cpu as a add up to 0.9, not to 1"
+
+
+class TestEdges:
+    """What has hardly anything in it."""
+
+    @pytest.mark.parametrize("method", ALL)
+    def test_nobody_does_nothing(self, method: str) -> None:
+        answer = solve(CENTRAL, {"classes.jobs.population": 0.0}, method)
+        assert {answer[name] for name in answer.values if not name.startswith(("saturation", "probability"))} == {0.0}
+        assert answer.account == {}
+
+    def test_who_only_thinks_never_waits(self) -> None:
+        answer = solve(network({"jobs": customers(3, think_time=2.0)}, {}))
+        assert (answer["throughput[jobs]"], answer["response_time[jobs]"]) == (1.5, 0.0)
+        assert answer.account == {"think": 2.0}
+
+    def test_one_station_holds_everybody(self) -> None:
+        answer = solve(network({"jobs": customers(7)}, {"cpu": queue(demand={"jobs": 0.5})}))
+        assert (answer["queue_length[cpu]"], answer["utilization[cpu]"]) == pytest.approx((7.0, 1.0))
+
+    def test_no_demand_at_one_station_is_no_station(self) -> None:
+        answer = solve(CENTRAL, {"stations.slow.demand.jobs": 0.0})
+        left = {name: queue(demand={"jobs": DEMANDS[name]}) for name in ("cpu", "fast")}
+        other = solve(network({"jobs": customers(20, think_time=THINK)}, left))
+        assert answer["throughput[jobs]"] == pytest.approx(other["throughput[jobs]"], rel=1e-12)
+
+    def test_more_servers_than_customers_are_a_delay(self) -> None:
+        answer = solve(network({"jobs": customers(3, think_time=2.0)}, {"cpu": queue(demand={"jobs": 1.0}, servers=8)}))
+        assert (answer["throughput[jobs]"], answer["waiting_time[jobs,cpu]"]) == pytest.approx((1.0, 0.0))
+
+    def test_half_a_customer_is_refused(self) -> None:
+        with pytest.raises(NoAnswerError) as caught:
+            solve(CENTRAL, {"classes.jobs.population": 2.5})
+        assert str(caught.value) == "classes.jobs.population must be a whole number that is not negative, got 2.5"
+
+    def test_demands_of_several_classes_in_order_are_visits_of_one_service_time(self) -> None:
+        demands: dict[str, dict[str, float]] = {"cpu": {"a": 1.0, "b": 2.0}, "disk": {"a": 3.0, "b": 4.0}}
+        pair = {"a": customers(1), "b": customers(1)}
+        first = solve(network(pair, {name: queue(demand=each) for name, each in demands.items()}))
+        shared = solve(network(pair, {name: queue(demand=each, discipline="ps") for name, each in demands.items()}))
+        assert first["throughput[a]"] == pytest.approx(shared["throughput[a]"])
+        assert first.notes[-1] == (
+            "disk is first come first served: the demands of several classes there are taken as visits of one service "
+            "time; give service and visits to say otherwise"
+        )
+
+
+@pytest.mark.parametrize(("servers", "rate"), [(1, 0.5), (3, 2.5), (3, 2.0), (2, 1e-9)])
+def test_quantiles_are_where_the_distribution_says(servers: int, rate: float) -> None:
+    answer = solve(network({"web": arrivals(rate)}, {"cpu": queue(demand={"web": 1.0}, servers=servers)}))
+    terms = [rate**n / math.factorial(n) for n in range(servers)]
+    last = rate**servers / math.factorial(servers) / (1 - rate / servers)
+    waits, slack = last / (sum(terms) + last), servers - rate
+    for q in (0.5, 0.9, 0.95, 0.99):
+        t = known(answer, f"response_time_quantile[web,{q:g}]")
+        # Served at once, or after an exponential wait: the integral of one density against the other's tail.
+        grid = np.linspace(0, t, 20_001)
+        waiting = np.trapezoid(slack * np.exp(-slack * grid) * np.exp(-(t - grid)), grid) + math.exp(-slack * t)
+        assert (1 - waits) * math.exp(-t) + waits * waiting == pytest.approx(1 - q, rel=1e-6)
+
+
+def test_quantiles_are_for_what_has_a_closed_form() -> None:
+    through_two = network({"web": arrivals(0.5)}, {name: queue(demand={"web": 1.0}) for name in ("cpu", "disk")})
+    again = network({"web": arrivals(0.2)}, {"cpu": queue(service={"web": 1.0}, visits={"web": 2})})
+    shared = network({"web": arrivals(0.5)}, {"cpu": queue(demand={"web": 1.0}, discipline="ps")})
+    for model in (through_two, again, shared, CENTRAL):
+        assert not any(name.startswith("response_time_quantile") for name in solve(model).values)
+    delay = solve(network({"web": arrivals(0.5)}, {"net": queue(demand={"web": 2.0}, discipline="is")}))
+    assert delay["response_time_quantile[web,0.5]"] == pytest.approx(2.0 * math.log(2.0))
+
+
+@given(
+    st.lists(st.floats(0.01, 1.0), min_size=1, max_size=4),
+    st.integers(1, 12),
+    st.floats(0.0, 5.0),
+    st.sampled_from(EXACT),
+)
+def test_bounds_enclose_and_nobody_is_lost(demands: list[float], size: int, think: float, method: str) -> None:
+    stations = {f"s{index}": queue(demand={"jobs": each}) for index, each in enumerate(demands)}
+    model = network({"jobs": customers(size, think_time=think)}, stations)
+    answer = solve(model, method=method)
+    there = math.fsum(known(answer, f"queue_length[{name}]") for name in stations)
+    assert there + known(answer, "throughput[jobs]") * think == pytest.approx(size, rel=1e-9)
+    for each in answered(model, {}, "bounds"):
+        for name, value in each.values.items():
+            if value.low is not None and value.high is not None:
+                assert value.low * (1 - 1e-9) <= known(answer, name) <= value.high * (1 + 1e-9), (each.method, name)
+
+
+def test_every_method_of_networks_is_in_the_table() -> None:
+    assert [each.name for each in methods_for("queueing-network")] == ["best", *ALL, "simulation", "bounds"]

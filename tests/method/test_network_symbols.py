@@ -1,0 +1,46 @@
+"""Equations of small networks against the numbers of the same networks."""
+
+from __future__ import annotations
+
+import pytest
+import sympy
+
+from slipstick import QueueingNetwork, arrivals, customers, network, queue, solve
+from slipstick.method.network_symbols import solved_in_symbols
+
+NUMBERS = {"D[a,cpu]": 1.0, "D[a,disk]": 3.0, "D[b,cpu]": 2.0, "D[b,disk]": 4.0, "Z[a]": 5.0, "D[b,net]": 0.5}
+PAIR = {
+    "cpu": queue(demand={"a": 1.0, "b": 2.0}, discipline="ps"),
+    "disk": queue(demand={"a": 3.0, "b": 4.0}, discipline="ps"),
+    "net": queue(demand={"b": 0.5}, discipline="is"),
+}
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (2, 0), (0, 2)])
+def test_equations_give_the_numbers(sizes: tuple[int, int]) -> None:
+    model = network({"a": customers(sizes[0], think_time=5.0), "b": customers(sizes[1])}, PAIR)
+    answer, found = solve(model), solved_in_symbols(model)
+    assert found
+    letters = {name: sympy.Symbol(f"x{index}") for index, name in enumerate(NUMBERS)}
+    for each in found:
+        left, right = each.text.split(" = ")
+        for name, letter in letters.items():
+            right = right.replace(name, str(letter))
+        value = sympy.parse_expr(right).subs({letters[name]: number for name, number in NUMBERS.items()})
+        name = {"X": "throughput", "R": "response_time"}[left[0]]
+        assert float(value) == pytest.approx(answer[f"{name}{left[1:]}"], rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        network({"a": customers(2)}, {"cpu": queue(demand={"a": 1.0}, servers=2)}),
+        network({"a": customers(2)}, {"cpu": queue(demand={"a": 1.0}, scv={"a": 4.0})}),
+        network({"a": arrivals(0.2)}, {"cpu": queue(demand={"a": 1.0})}),
+        network({"a": customers(2), "b": customers(1)}, {"cpu": queue(service={"a": 1.0, "b": 2.0})}),
+        network({"a": customers(60)}, {name: queue(demand={"a": 1.0}) for name in ("cpu", "disk", "net")}),
+    ],
+    ids=["two servers", "scv", "open", "unequal", "many"],
+)
+def test_where_there_is_no_short_equation_there_is_none(model: QueueingNetwork) -> None:
+    assert solved_in_symbols(model) == ()

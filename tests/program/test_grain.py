@@ -1,0 +1,199 @@
+"""Unit grains: times added up by hand, who is in whose way, and the shapes of the paper's figures that bounds show."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from slipstick.answer import Answer
+from slipstick.errors import ModelError
+from slipstick.expression.nodes import Parameter
+from slipstick.expression.tape import Tape
+from slipstick.method.bounds import bounds
+from slipstick.method.methods import solve
+from slipstick.model.resources import Meeting
+from slipstick.model.shared_memory import SharedMemory
+from slipstick.model.system import Cyclic, Groups, Model, Station
+from slipstick.program import PROGRAMS
+from slipstick.program.synchronization import barrier_cost
+from slipstick.schema.front import load
+from tests.specs import shared_machine
+
+US = 1e-6
+UNIT = PROGRAMS["grain/unit"]
+
+
+SYMMETRY, TC2000 = shared_machine("sequent-symmetry-s81"), shared_machine("bbn-tc2000")
+LARGE = 128 * 1024
+
+
+def unit(on: SharedMemory, **inputs: Any) -> Model:
+    return UNIT.on(on, **inputs)
+
+
+def answer(on: SharedMemory, **inputs: Any) -> Answer:
+    return solve(unit(on, **inputs))
+
+
+def least(on: SharedMemory, **inputs: Any) -> float:
+    """Give the least time of the test grain among its competitors [s]."""
+    low = bounds(unit(on, **inputs)).values["time"].low
+    assert low is not None
+    return low
+
+
+def most_efficient(on: SharedMemory, competitors: int, **inputs: Any) -> float:
+    """Give the largest zeta that the bounds allow."""
+    return least(on, competitors=0, **inputs) / least(on, competitors=competitors, **inputs)
+
+
+def test_an_uncached_access_crosses_the_stages_to_and_fro() -> None:
+    # Two stages of 8 x 8 switches join 64 ports: 2 (2 x 0.3) + 0.105 + 0.5 us.
+    assert answer(TC2000, accesses=1)["time"] == pytest.approx(1.805 * US, rel=1e-3)
+
+
+def test_a_miss_takes_the_bus_twice_and_a_write_sends_a_line_back() -> None:
+    read = answer(SYMMETRY, accesses=1, elements=LARGE, stride=16)
+    write = answer(SYMMETRY, access="write", accesses=1, elements=LARGE, stride=16)
+    assert read["time"] == pytest.approx(0.8 * US)  # 0.1 + 0.4 + 0.3
+    assert write["time"] == read["time"]  # side by side
+    both = {"elements": LARGE, "stride": 16, "accesses": 1, "competitors": 20}
+    assert least(SYMMETRY, access="write", **both) == pytest.approx(2 * least(SYMMETRY, **both))
+
+
+def test_what_fits_in_the_cache_is_found_there() -> None:
+    few = answer(SYMMETRY, accesses=5, elements=1024)
+    assert few["time"] == pytest.approx(5 * 0.125 * US)
+    one_in_four = answer(SYMMETRY, accesses=4, elements=LARGE)  # a line of 16 B holds four elements
+    assert one_in_four["time"] == pytest.approx((0.8 + 3 * 0.125) * US)
+
+
+def test_written_elements_are_fetched_again_as_often_as_another_wrote_last() -> None:
+    times = [answer(SYMMETRY, access="write", accesses=1, competitors=n) for n in (0, 1, 3)]
+    assert times[0]["time"] == pytest.approx(0.125 * US)
+    assert [each.account.get("coherence", 0.0) for each in times] == pytest.approx([0.0, 0.4 * US, 0.6 * US])
+    writers = {"other_access": "write", "other_accesses": 1}
+    assert answer(SYMMETRY, accesses=1, competitors=3, **writers).account["coherence"] == pytest.approx(0.6 * US)
+    among_readers = answer(SYMMETRY, access="write", accesses=1, competitors=3, other_access="read")
+    assert among_readers.account["coherence"] == pytest.approx(0.75 * 0.1 * US)  # an invalidation
+
+
+def test_a_write_through_cache_sends_every_write_to_memory() -> None:
+    multimax = shared_machine("encore-multimax")
+    assert answer(multimax, access="write", accesses=1)["time"] == pytest.approx(0.48 * US)
+    assert answer(multimax, access="read", accesses=1)["time"] == pytest.approx(0.2 * US)
+
+
+def test_a_free_lock_costs_its_measured_latency() -> None:
+    for on, name, latency in ((SYMMETRY, "nat", 7.4), (TC2000, "nat", 12.1), (SYMMETRY, "mcs", 11.0)):
+        assert answer(on, accesses=0, lock=name)["time"] == pytest.approx(latency * US)
+
+
+def test_computing_and_critical_sections_are_counted_in_units() -> None:
+    whole = answer(TC2000, accesses=0, compute=300, lock="nat", critical=5, critical_accesses=2, critical_writes=0.5)
+    assert whole["time"] == pytest.approx((300 + 5 + 12.1 + 2 * 1.805) * US, rel=1e-4)
+    assert whole.account["busy"] == pytest.approx(300 * US)
+    assert whole.account["critical"] == pytest.approx(5 * US)
+
+
+def test_a_ring_of_rings_is_crossed_to_reach_those_who_are_not_near() -> None:
+    ksr = shared_machine("ksr-1")
+    many = {"accesses": 1, "elements": 2**24, "stride": 16}
+    assert answer(ksr, competitors=31, **many)["time"] == pytest.approx(7.5 * US)
+    far = 1 - 31 / 62
+    assert answer(ksr, competitors=62, **many)["time"] == pytest.approx((7.5 * (1 - far) + 28.5 * far) * US)
+    assert unit(ksr, **many).resources["ring"] == Station(servers=117)
+
+
+def test_a_held_circuit_keeps_its_module() -> None:
+    gp1000 = shared_machine("bbn-gp1000")
+    assert answer(gp1000, accesses=1)["time"] == pytest.approx(4 * US)  # four stages: 2 (4 x 0.25) + 1 + 1
+    assert least(gp1000, accesses=1, competitors=9) == pytest.approx(40 * US)
+
+
+def test_a_crossbar_is_crossed_to_and_fro() -> None:
+    found = answer(shared_machine("two-socket-server"), accesses=1, elements=2**24, stride=8)
+    assert found["time"] == pytest.approx(2 * 39e-9 + 3.56e-9 + 0.3e-9)
+
+
+def test_equal_grains_are_one_population_and_others_are_groups() -> None:
+    assert isinstance(unit(TC2000, accesses=1, competitors=9).population, Cyclic)
+    mixed = unit(TC2000, accesses=1, competitors=9, other_stride=0)
+    assert isinstance(mixed.population, Groups)
+    assert [group.name for group in mixed.population.groups] == ["test", "competitors"]
+    same = answer(TC2000, accesses=1, competitors=9, other_accesses=1)
+    assert same["time"] == answer(TC2000, accesses=1, competitors=9)["time"]
+
+
+def test_competitors_may_do_nothing() -> None:
+    alone = answer(TC2000, accesses=1, competitors=9, other_accesses=0)
+    assert alone["time[competitors]"] == 0.0
+    assert alone["time"] == answer(TC2000, accesses=1)["time"]
+
+
+@pytest.mark.parametrize("name", ["central", "tree", "dissemination"])
+def test_a_barrier_ends_the_grain(name: str) -> None:
+    found = answer(TC2000, accesses=0, compute=10, barrier=name, competitors=7)
+    kind = TC2000.barriers[name]
+    cost = float(Tape([barrier_cost(kind, Parameter("n", value=8.0))]).run({})[0][0])
+    assert found["time"] == pytest.approx(10 * US + cost)
+    assert found.account["barrier"] == pytest.approx(cost)
+    assert isinstance(unit(TC2000, compute=1, barrier=name).resources[name], Meeting)
+
+
+# The shapes of the paper, as far as bounds show them; methods with contention are held to them as well.
+
+
+def test_zeta_is_the_same_for_one_to_four_elements_and_better_for_every_further_four() -> None:
+    zeta = {m: most_efficient(TC2000, 31, accesses=1, elements=m) for m in (1, 2, 3, 4, 8, 12, 16)}
+    assert zeta[1] == zeta[2] == zeta[3] == zeta[4]
+    assert zeta[4] < zeta[8] < zeta[12] < zeta[16]
+    assert most_efficient(TC2000, 31, accesses=1, elements=256) > 0.9
+
+
+@pytest.mark.parametrize("competitors", [10, 20])
+def test_zeta_rises_with_computing_and_more_for_writes(competitors: int) -> None:
+    walk = {"elements": LARGE, "stride": 16, "accesses": 1, "start": 2}
+    read, write = (
+        [most_efficient(SYMMETRY, competitors, access=access, compute=c, **walk) for c in range(11)]
+        for access in ("read", "write")
+    )
+    assert all(a <= b for each in (read, write) for a, b in pairwise(each))
+    assert write[-1] / write[0] > read[-1] / read[0] > 1
+
+
+def test_longer_critical_sections_lower_zeta() -> None:
+    for on, compute, most in ((SYMMETRY, 120, 14), (TC2000, 300, 30)):
+        zeta = [
+            most_efficient(on, 20, accesses=0, compute=compute, lock="mcs", critical=c) for c in range(0, most + 1, 2)
+        ]
+        assert all(a >= b for a, b in pairwise(zeta))
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        ({"accesses": 0}, "the test grain does nothing; give it accesses, compute, a lock or a barrier"),
+        ({"accesses": 0, "other_accesses": 1}, "the test grain does nothing"),
+        ({"lock": "mcss"}, "sequent-symmetry-s81 has no lock 'mcss'; did you mean 'mcs'?"),
+        ({"compute": 1, "barrier": "three"}, "sequent-symmetry-s81 has no barrier 'three'; did you mean 'tree'?"),
+        ({"access": "wirte"}, "access cannot be 'wirte'; did you mean 'write'?"),
+        ({"access": 1}, "access is a word, one of read, write; got 1"),
+        ({"lock": 1.0}, "lock is a word, one of the machine's locks, or none; got 1.0"),
+        ({"compute": "many"}, "compute is a quantity, not a word; got 'many'"),
+        ({"accesses": 1, "elements": Parameter("n")}, "elements shapes the model, so it must be a number, not n"),
+    ],
+)
+def test_a_grain_that_cannot_be_is_refused(inputs: dict[str, Any], message: str) -> None:
+    with pytest.raises(ModelError) as caught:
+        unit(SYMMETRY, **inputs)
+    assert str(caught.value).startswith(message)
+
+
+def test_each_program_runs_on_its_kind_of_machine() -> None:
+    with pytest.raises(ModelError, match="grain/unit runs on a machine with shared memory, as load"):
+        UNIT.on(load("machine/rs6000-43p-atm"), accesses=1)  # type: ignore[arg-type]
+    with pytest.raises(ModelError, match=r"runs on a machine, as load.*got sequent-symmetry-s81"):
+        PROGRAMS["dvsm/message"].on(SYMMETRY)

@@ -1,0 +1,94 @@
+"""The shapes of the paper's figures, simulated: what contention does to unit grains on two machines."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from slipstick.errors import ModelError
+from slipstick.method.simulation import solve
+from slipstick.method.trial import Trial
+from slipstick.model.shared_memory import SharedMemory
+from slipstick.program import PROGRAMS
+from slipstick.sim.effort import Effort
+from tests.specs import shared_machine
+
+SYMMETRY, TC2000 = shared_machine("sequent-symmetry-s81"), shared_machine("bbn-tc2000")
+TRIAL = Trial(seed=1, effort=Effort(cycles=1000))
+LARGE = 128 * 1024
+LOCKS = ("nat", "tas", "mcs")
+
+
+@cache
+def time(on: str, **inputs: Any) -> float:
+    """Simulate a grain among its competitors: T_N [s]."""
+    machine: SharedMemory = {"symmetry": SYMMETRY, "tc2000": TC2000}[on]
+    found = solve(PROGRAMS["grain/unit"].on(machine, **inputs), trial=TRIAL)["time"]
+    assert found is not None
+    return found
+
+
+def zeta(on: str, competitors: int, **inputs: Any) -> float:
+    return time(on, competitors=0, **inputs) / time(on, competitors=competitors, **inputs)
+
+
+def test_figure_6_one_to_four_elements_are_one_module() -> None:
+    found = {m: zeta("tc2000", 16, elements=m) for m in (1, 2, 3, 4, 8, 12, 16, 256)}
+    assert [found[m] for m in (2, 3, 4)] == pytest.approx([found[1]] * 3, rel=0.02)
+    assert all(a < b for a, b in pairwise(found[m] for m in (4, 8, 12, 16, 256)))
+    assert found[256] > 0.9
+
+
+def test_figure_5_computing_helps_and_writes_most() -> None:
+    walk = {"elements": LARGE, "stride": 16, "start": 2, "scv": 1.0}
+    read, write = (
+        [zeta("symmetry", 10, access=access, compute=c, **walk) for c in (0, 2, 5, 10)] for access in ("read", "write")
+    )
+    assert all(a < b for each in (read, write) for a, b in pairwise(each))
+    assert write[-1] / write[0] > read[-1] / read[0]
+    assert all(w < r for r, w in zip(read, write, strict=True))
+
+
+def section(on: str, competitors: int, lock: str, units: int) -> float:
+    compute = {"symmetry": 120, "tc2000": 300}[on]
+    return zeta(on, competitors, accesses=0, compute=compute, lock=lock, critical=units, scv=1.0)
+
+
+def test_figure_8_the_queue_lock_loses_a_little_among_few_and_wins_among_many() -> None:
+    for units in (0, 4):
+        few = {lock: section("symmetry", 10, lock, units) for lock in LOCKS}
+        many = {lock: section("symmetry", 20, lock, units) for lock in LOCKS}
+        assert min(few["nat"], few["tas"]) - 0.05 < few["mcs"] < min(few["nat"], few["tas"])
+        assert many["mcs"] > 2 * max(many["nat"], many["tas"])
+
+
+def test_figure_8_on_switches_the_queue_lock_always_wins() -> None:
+    for units in (10, 20, 30):
+        found = {lock: section("tc2000", 10, lock, units) for lock in LOCKS}
+        assert found["mcs"] > max(found["nat"], found["tas"])
+
+
+def disturbed(on: str, competitors: int, lock: str) -> float:
+    """Give zeta of accesses among empty critical sections back to back."""
+    return zeta(on, competitors, elements=LARGE, stride=4, start=1, accesses=20, other_accesses=0, other_lock=lock)
+
+
+@pytest.mark.parametrize("competitors", [6, 12])
+def test_figure_9_the_queue_lock_disturbs_memory_least(competitors: int) -> None:
+    bus = {lock: disturbed("symmetry", competitors, lock) for lock in LOCKS}
+    assert bus["mcs"] > 1.5 * max(bus["nat"], bus["tas"])
+
+
+def test_figure_9_locks_disturb_memory_less_on_switches_than_on_a_bus() -> None:
+    for lock in ("nat", "tas"):
+        assert disturbed("symmetry", 12, lock) < disturbed("tc2000", 24, lock) < disturbed("tc2000", 24, "mcs")
+
+
+def test_no_simulation_knows_ticket_locks_yet() -> None:
+    with pytest.raises(
+        ModelError, match="lock ticket: no simulation knows ticket locks yet; ask for array or mcs, or the closed form"
+    ):
+        time("symmetry", accesses=0, lock="ticket")

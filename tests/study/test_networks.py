@@ -1,0 +1,216 @@
+"""Studies of queueing networks: the method is a setting like any other, and every question has its answer."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from slipstick import QueueingNetwork, load, run, solve
+from slipstick.cli import main
+from slipstick.errors import SpecError
+from tests.specs import refused
+
+STUDY = """\
+study: 1
+base: {model: central-server}
+what_if:
+  faster-cpu: {stations.cpu.service.jobs: 10 ms}
+  two-cpus: {stations.cpu.servers: 2}
+  by-schweitzer: {method: schweitzer}
+"""
+ROADS = """\
+vary:
+  method: [exact-mva, convolution, linearizer]
+  classes.jobs.population: [1, 20, 40]
+answer: ["response_time[jobs]", "queue_length[jobs,cpu]"]
+"""
+
+
+def results(folder: Path, text: str, name: str = "mine") -> object:
+    path = folder / f"{name}.yaml"
+    path.write_text(text)
+    return run(str(path))
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.yaml"
+    path.write_text(STUDY)
+    return path
+
+
+def test_the_first_value_is_asked_for_where_nobody_says(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(study), "--out", str(study.parent / "out")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[:3] for line in lines[2:6]] == [
+        ["base", "central-server", "837.5"],
+        ["faster-cpu", "central-server", "482"],
+        ["two-cpus", "central-server", "552.8"],
+        ["by-schweitzer", "central-server", "886.9"],
+    ]
+    head = (study.parent / "out" / "results.csv").read_text().splitlines()[0]
+    assert head == "sweep,case,response_time[jobs] [s],failed"
+
+
+def test_a_case_may_say_who_answers(study: Path) -> None:
+    cases = run(str(study)).cases
+    assert [each.method for each in cases.values()] == ["exact-mva", "exact-mva", "exact-mva", "schweitzer"]
+    assert cases["by-schweitzer"].given == {"method": "schweitzer"}
+    central = load("queueing-network/central-server")
+    assert isinstance(central, QueueingNetwork)
+    assert cases["base"]["throughput[jobs]"] == solve(central)["throughput[jobs]"]
+
+
+def test_methods_are_an_axis(study: Path) -> None:
+    study.write_text(STUDY + ROADS)
+    (sweep,) = run(str(study)).sweeps
+    assert sweep.units == {**sweep.units, "response_time[jobs]": "s", "queue_length[jobs,cpu]": "1"}
+    times = sweep.columns["response_time[jobs]"].reshape(3, 3)
+    assert times[0] == pytest.approx(times[1], rel=1e-9)
+    assert times[0] == pytest.approx(times[2], rel=0.01)
+    assert list(sweep.points["method"]) == [
+        name for name in ("exact-mva", "convolution", "linearizer") for _ in range(3)
+    ]
+
+
+def test_servers_and_customers_are_axes_of_numbers(study: Path) -> None:
+    study.write_text(STUDY + "vary: {stations.cpu.servers: [1, 2, 4], classes.jobs.population: [1, 30]}\n")
+    (sweep,) = run(str(study)).sweeps
+    assert [axis.unit for axis in sweep.axes] == ["1", "1"]
+    column = sweep.columns["response_time[jobs]"]
+    assert column[0] == pytest.approx(column[2]) == pytest.approx(column[4])
+    assert column[1] > column[3] > column[5]
+
+
+def test_what_would_help_most_is_ranked(study: Path) -> None:
+    study.write_text(f"{STUDY}rank: {{}}\n")
+    (ranking,) = run(str(study)).rankings
+    by_path = {row.path: row for row in ranking.rows}
+    assert ranking.rows[0].path in ("stations.cpu.service.jobs", "stations.cpu.visits.jobs")
+    assert sum(row.share or 0.0 for row in ranking.rows) == pytest.approx(1.0)
+    assert by_path["stations.slow.service.jobs"].meaning == "mean service time of a visit; in the place of a demand"
+    assert by_path["classes.jobs.population"].effect == pytest.approx(
+        1 - run_with(study, "classes.jobs.population: 10") / run_with(study, "classes.jobs.population: 20")
+    )
+    # Half a server cannot be tried, so nothing is said of it.
+    assert not any(path.endswith(".servers") for path in (*by_path, *ranking.idle))
+
+
+def run_with(study: Path, setting: str) -> float:
+    path = study.parent / "other.yaml"
+    path.write_text(f"study: 1\nbase: {{model: central-server, {setting}}}\n")
+    value = run(str(path)).cases["base"]["response_time[jobs]"]
+    assert value is not None
+    return value
+
+
+def test_a_saturated_point_fails_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("study: 1\nbase: {model: lazowska-open}\nvary: {classes.jobs.arrivals: [0.1 /s, 0.3 /s, 0.6 /s]}\n")
+    assert main(["run", str(path), "--out", str(tmp_path / "out"), "--json"]) == 1
+    answers = json.loads(capsys.readouterr().out)["answers"]
+    assert [each["failed"] is None for each in answers] == [True, True, True, False]
+    assert answers[3]["failed"].startswith("station a is saturated: arrivals ask it for 1.26 s of service a second")
+    assert answers[3]["method"] == "exact-mva"
+    assert answers[2]["share"]["response_time[jobs]"]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            STUDY.replace("schweitzer}", "schweizer}"),
+            "6:27: method: there is no method 'schweizer'; did you mean 'schweitzer'?",
+        ),
+        (
+            STUDY.replace("method: schweitzer", "method: bounds"),
+            (
+                "6:27: method: no method 'bounds' answers for central-server at many points; known: best, exact-mva, "
+                "convolution, schweitzer, linearizer, markov-chain, simulation"
+            ),
+        ),
+        (
+            STUDY + "vary: {method: [exact-mva, closed-form]}\n",
+            (
+                "7:28: method: no method 'closed-form' answers for central-server at many points; known: best, exact-mva, "
+                "convolution, schweitzer, linearizer, markov-chain, simulation"
+            ),
+        ),
+        (
+            STUDY + "vary: {classes.jobs.population: [1, 2.5]}\n",
+            "7:37: classes.jobs.population: must be a whole number, got 2.5",
+        ),
+        (
+            STUDY + "vary: {stations.cpu.service.job: [1 s]}\n",
+            "7:35: stations.cpu.service.job: there is no class 'job'; did you mean 'jobs'?",
+        ),
+        (
+            STUDY + "vary: {stations.cpx.service.jobs: [1 s]}\n",
+            "7:36: stations.cpx.service.jobs: there is no path 'cpx'; did you mean 'cpu'?",
+        ),
+    ],
+)
+def test_a_mistake_in_a_study_is_told_at_its_line(text: str, problem: str, tmp_path: Path) -> None:
+    assert refused(tmp_path, text) == [f"x.yaml:{problem}"]
+
+
+def test_an_answer_that_no_network_has_is_refused(study: Path) -> None:
+    study.write_text(f'{STUDY}answer: ["response_time[job]"]\n')
+    with pytest.raises(SpecError) as caught:
+        run(str(study))
+    assert str(caught.value).endswith(
+        "answer.0: no answer has the value response_time[job]; did you mean 'response_time[jobs]'?"
+    )
+
+
+COMMANDS = {
+    "solve central-server --with exact-mva,bounds": "bounds/geometric",
+    "solve central-server --set method=linearizer": "by linearizer: not exact",
+    "solve central-server --set classes.jobs.population=1 --with convolution": "convolution: exact",
+    "explain lazowska-mixed": "D[a,disk] = parameters.second / 6",
+    "explain schwetman-switching": "D[b,one] = stations.one.service.b * V.b.one",
+    "explain lazowska-closed-classes": "X[a] = (D[b,cpu] + D[b,disk])/(",
+    "explain lazowska-closed-classes --latex": r"X_{\text{a}} &= \frac{D_{\text{b,cpu}} + D_{\text{b,disk}}}{",
+    "explain bolch-8-4 --latex": r"D_{\text{jobs,one}} &=",
+    "show queueing-network/bolch-8-3": "mean service time of a visit",
+    "list queueing-network": "schwetman-terminals",
+    "schema queueing-network": "QueueingNetworkSpec",
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_command_knows_networks(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(shlex.split(command)) == 0
+    assert COMMANDS[command] in capsys.readouterr().out
+
+
+def test_the_terminal_has_a_line_for_each_class_at_each_station(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["solve", "lazowska-closed-classes"]) == 0
+    out = capsys.readouterr().out
+    rows = [line.split() for line in out.splitlines() if line.startswith(("a  ", "b  "))]
+    assert [row[:3] for row in rows] == [
+        ["a", "cpu", "0.2105"],
+        ["b", "cpu", "0.2632"],
+        ["a", "disk", "0.7895"],
+        ["b", "disk", "0.7368"],
+    ]
+    assert "what one percent less buys of response_time[a]" in out
+    assert "probability" not in out
+    assert max(map(len, out.splitlines())) <= 100
+
+
+def test_json_has_bounds_without_a_value(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["solve", "central-server", "--with", "exact-mva,bounds", "--json"]) == 0
+    exact, *bounds = json.loads(capsys.readouterr().out)["answers"]
+    assert [each["method"] for each in bounds] == [
+        f"bounds/{kind}" for kind in ("asymptotic", "balanced-job", "proportional", "geometric")
+    ]
+    rate = exact["values"]["throughput[jobs]"]["value"]
+    for each in bounds:
+        value = each["values"]["throughput[jobs]"]
+        assert value["value"] is None
+        assert value["low"] < rate < value["high"]
+        assert each["notes"]
