@@ -91,7 +91,7 @@ def test_the_best_that_applies_is_chosen() -> None:
         {"cpu": queue(demand=dict.fromkeys("abcd", 1.0)), "disk": queue(demand=dict.fromkeys("abcd", 2.0))},
     )
     unequal = network(
-        {"a": customers(2), "b": customers(2)},
+        {"a": customers(2, 1.0), "b": customers(2, 1.0)},
         {"cpu": queue(service={"a": 1.0, "b": 3.0}), "disk": queue(service={"a": 1.0, "b": 1.0})},
     )
     assert [solve(each).method for each in (CENTRAL, many, unequal, LOSSY)] == [

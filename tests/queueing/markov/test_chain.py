@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from importlib import import_module
 
 import numpy as np
 import pytest
@@ -74,8 +73,12 @@ def test_states_that_are_left_for_ever_have_no_part() -> None:
 
 def test_two_ends_have_no_long_run() -> None:
     chain = build("start", {"start": [("a", 1.0), ("b", 1.0)], "a": [], "b": []}.__getitem__)
-    with pytest.raises(NoAnswerError, match="the chain ends in one of 2 sets of states and stays there, so the long"):
+    with pytest.raises(NoAnswerError) as caught:
         stationary(chain)
+    assert str(caught.value) == (
+        "the chain ends in one of 2 sets of states and stays there, so the long run depends on chance; ask for the "
+        "absorption instead"
+    )
 
 
 def test_a_chain_too_large_is_refused_with_its_size() -> None:
@@ -153,8 +156,12 @@ def test_transient_questions_out_of_range_are_named() -> None:
         transient(chain, [-1.0])
     with pytest.raises(ModelError, match="the error of a transient answer must lie between 0 and 1, got 0"):
         transient(chain, [1.0], 0.0)
-    with pytest.raises(NoAnswerError, match="times until the last time asked for, and 1,000,000 are the most"):
+    with pytest.raises(NoAnswerError) as caught:
         transient(chain, [MOST_STEPS])
+    assert str(caught.value) == (
+        "the chain's clock ticks 2e+06 times until the last time asked for, and 1,000,000 are the most that is tried; "
+        "ask for an earlier time or for the long run"
+    )
 
 
 # The end.
@@ -203,26 +210,3 @@ def test_ends_that_are_not_there_are_named() -> None:
     trap = build(0, {0: [(1, 1.0), (2, 1.0)], 1: [], 2: [(3, 1.0)], 3: [(2, 1.0)]}.__getitem__)
     with pytest.raises(NoAnswerError, match="from state 2 no end can be reached, so the mean time is infinite"):
         absorption(trap)
-
-
-def test_a_long_run_that_depends_on_chance_is_refused() -> None:
-    fork = build(0, {0: [(1, 1.0), (2, 1.0)], 1: [], 2: []}.__getitem__)
-    with pytest.raises(NoAnswerError) as caught:
-        stationary(fork)
-    assert str(caught.value) == (
-        "the chain ends in one of 2 sets of states and stays there, so the long run depends on chance; ask for the "
-        "absorption instead"
-    )
-
-
-def test_a_clock_that_ticks_too_often_is_refused() -> None:
-    with pytest.raises(NoAnswerError) as caught:
-        transient(birth_death(1.0, 1.0, 3), [10.0 * MOST_STEPS])
-    assert "are the most that is tried; ask for an earlier time or for the long run" in str(caught.value)
-
-
-def test_probabilities_that_cannot_be_scaled_are_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = import_module("slipstick.queueing.markov.stationary")
-    monkeypatch.setattr(module, "_solver", lambda generator, fixed, method: lambda column: np.full(len(column), 2.0))
-    with pytest.raises(NoAnswerError, match=r"states add up to -\d+ before scaling; no answer"):
-        stationary(birth_death(1.0, 1.0, 60), "direct")

@@ -15,6 +15,7 @@ from slipstick.queueing.exact import exact
 from slipstick.queueing.markov import build, chain_of, gth, routing, solve, stationary
 from slipstick.queueing.markov.size import estimate
 from slipstick.queueing.network import Network, network
+from tests.queueing.yardstick import markov_chain
 
 STEP = 1e-30
 
@@ -33,13 +34,11 @@ def product_form(draw: st.DrawFn) -> Network:
     for k, each in enumerate(disciplines):
         if each == "fcfs":
             service[:, k] = service[0, k]
-    # Who comes back to the top of a stack at once is never overtaken: then the long run depends on the start.
-    rests = "lcfs-pr" in disciplines
     return network(
         service,
         np.array([[draw(st.sampled_from([0.25, 1.0, 1.0, 2.5])) for _ in range(count)] for _ in range(kinds)]),
         population=[draw(st.integers(0, 3)) for _ in range(kinds)],
-        think=[1.5 if rests else draw(st.sampled_from([0.0, 1.5])) for _ in range(kinds)],
+        think=draw(st.sampled_from([0.0, 1.5])) if kinds == 1 else 1.5,
         discipline=disciplines,
         servers=[1 if each == "lcfs-pr" else draw(st.integers(1, 3)) for each in disciplines],
     )
@@ -163,6 +162,40 @@ def test_a_stack_of_two_unequal_classes_is_product_form() -> None:
     agree(solve(given_), exact(given_))
 
 
+@st.composite
+def without_product_form(draw: st.DrawFn) -> Network:
+    disciplines = draw(
+        st.lists(st.sampled_from(["fcfs", "ps", "is", "priority", "priority-preemptive"]), min_size=2, max_size=2)
+    )
+    scv = [1.0 if each == "priority-preemptive" else draw(st.sampled_from([0.5, 1.0, 4.0])) for each in disciplines]
+    times = st.floats(0.1, 3.0)
+    return network(
+        [[draw(times) for _ in disciplines] for _ in range(2)],
+        [[draw(st.sampled_from([0.5, 1.0, 2.0])) for _ in disciplines] for _ in range(2)],
+        population=[2, draw(st.integers(1, 2))],
+        think=draw(st.floats(0.2, 3.0)),
+        discipline=disciplines,
+        servers=[draw(st.integers(1, 2)) for _ in disciplines],
+        scv=scv,
+        priority=[draw(st.integers(0, 1)), 0],
+    )
+
+
+@settings(max_examples=25)
+@given(without_product_form())
+def test_any_discipline_is_what_a_chain_written_apart_says(given_: Network) -> None:
+    # There a customer goes anywhere at random, in proportion to the visits; think time is one visit.
+    visits = given_.visits[0]
+    chance = visits / (visits.sum(axis=1, keepdims=True) + 1.0)
+    onward = np.zeros((2, 2, 2, 2))
+    for r in range(2):
+        onward[r, :, r] = chance[r]
+    found = solve(given_, routing(chance, onward))
+    throughput, queue = markov_chain(given_)
+    assert found.throughput[0] == pytest.approx(throughput, rel=1e-8)
+    assert found.queue[0] == pytest.approx(queue, rel=1e-8)
+
+
 def test_classes_that_switch() -> None:
     # One customer: class 1 at station 1 for 2 s, then class 2 at station 2 for 3 s.
     onward = np.zeros((2, 2, 2, 2))
@@ -211,14 +244,6 @@ def test_the_size_is_estimated() -> None:
     assert estimate(floor, np.array([0])) == chain.size == 45
 
 
-def test_who_never_overtakes_is_noted() -> None:
-    ring = network([[1.0, 2.0], [3.0, 1.0]], population=[2, 2], discipline="fcfs")
-    found = solve(ring)
-    assert not found.exact
-    assert "nobody overtakes anybody: the answer is that of the classes one after the other at the start" in found.notes
-    assert solve(network([[1.0, 2.0], [3.0, 1.0]], population=[2, 2], think=1.0, discipline="fcfs")).exact
-
-
 # What is refused.
 
 
@@ -228,6 +253,14 @@ def test_a_network_too_large_is_refused_with_its_size() -> None:
     assert str(caught.value).startswith("the chain has more than 5,000 states (about 2.1e+13 in all); allow more with")
     with pytest.raises(NoAnswerError, match="as many as were looked for, cut at"):
         solve(network([[1.0, 2.0]] * 2, arrivals=[0.1, 0.2], discipline="fcfs"), limit=5000)
+
+
+@pytest.mark.parametrize(
+    "given_", [network([1.0], arrivals=1 - 1e-6), network([1.0, 2.0], population=400_000)], ids=["open", "closed"]
+)
+def test_a_long_line_is_refused_before_it_is_explored(given_: Network) -> None:
+    with pytest.raises(NoAnswerError, match="the chain has more than 300,000 states"):
+        solve(given_)
 
 
 def test_a_saturated_station_is_named() -> None:
@@ -249,14 +282,30 @@ def test_a_network_that_never_settles_is_refused() -> None:
         discipline="priority-preemptive",
         priority=[1, 0],
     )
-    with pytest.raises(NoAnswerError, match="and more customers of open classes does not fall below"):
+    with pytest.raises(NoAnswerError) as caught:
         solve(given_, error=1e-3)
+    assert str(caught.value).startswith("more customers of open classes are likelier than fewer up to")
+    assert str(caught.value).endswith(
+        "of them: more work arrives than can be done; lower the arrivals, or give stations a capacity"
+    )
+
+
+def test_who_never_overtakes_has_no_long_run_of_its_own() -> None:
+    for discipline in ("fcfs", "lcfs-pr"):
+        with pytest.raises(NoAnswerError) as caught:
+            solve(network([[1.0], [3.0]], population=[2, 2], discipline=discipline))
+        assert str(caught.value) == (
+            "who is ahead of whom at the start stays so for ever, and the long run depends on it; give the classes a "
+            "think time or a routing that lets them overtake"
+        )
 
 
 def test_customers_who_can_never_leave_are_refused() -> None:
-    why = "customers of an open class can never leave; let routing add up to less than 1 somewhere"
-    with pytest.raises(NoAnswerError, match=why):
+    with pytest.raises(NoAnswerError) as caught:
         solve(network([1.0], arrivals=0.1), routing([[1.0]], np.ones((1, 1, 1, 1))))
+    assert str(caught.value) == (
+        "customers of an open class can never leave; let routing add up to less than 1 somewhere"
+    )
 
 
 @pytest.mark.parametrize(
@@ -346,6 +395,17 @@ def test_nobody_is_nowhere() -> None:
     found = solve(network([1.0, 2.0], population=0))
     assert found.throughput.item() == 0
     assert not found.queue.any()
+
+
+def test_stations_that_take_no_time_hold_nobody() -> None:
+    found = solve(network([0.0, 0.0], arrivals=3.0))
+    assert found.throughput.item() == pytest.approx(3.0)
+    assert not found.queue.any()
+    with pytest.raises(NoAnswerError) as caught:
+        solve(network([0.0], population=3))
+    assert str(caught.value) == (
+        "class 1 spends no time anywhere, so its cycles are endlessly many; give it a service or think time"
+    )
 
 
 def test_more_servers_than_customers() -> None:

@@ -11,21 +11,26 @@ explored at a time (`explore`). Rates may be complex, which is how a derivative 
 
 from slipstick.queueing.markov.absorption import Absorption, absorption
 from slipstick.queueing.markov.chain import LIMIT, Chain, build
+from slipstick.queueing.markov.holding import Holding, blocking_after_service
 from slipstick.queueing.markov.phase_type import PhaseType, coxian, erlang, exponential, fit, hyperexponential
 from slipstick.queueing.markov.routing import Routing, in_order, routing
 from slipstick.queueing.markov.solve import MarkovSolution, chain_of, solve
 from slipstick.queueing.markov.stationary import gth, stationary
+from slipstick.queueing.markov.threads import Threads, thread_chain, threads
 from slipstick.queueing.markov.transient import Transient, transient
 
 __all__ = [
     "LIMIT",
     "Absorption",
     "Chain",
+    "Holding",
     "MarkovSolution",
     "PhaseType",
     "Routing",
+    "Threads",
     "Transient",
     "absorption",
+    "blocking_after_service",
     "build",
     "chain_of",
     "coxian",
@@ -38,5 +43,7 @@ __all__ = [
     "routing",
     "solve",
     "stationary",
+    "thread_chain",
+    "threads",
     "transient",
 ]

@@ -27,6 +27,7 @@ def explore(
     moves: Callable[[Rows], Iterable[Move]],
     *,
     limit: int = LIMIT,
+    sure: Rows | None = None,
     known: Callable[[], str] = lambda: "as many as have been found",
 ) -> Chain:
     """Explore a chain from equally likely first states, the nearest states first; give them sorted.
@@ -36,6 +37,7 @@ def explore(
     start : the first states, all different [states, columns]
     moves : gives all moves of a block of states
     limit : states at most
+    sure : states that are reached for sure, all different, to look at more at a time [states, columns]
     known : what a refusal says of the size
 
     Raises
@@ -52,7 +54,10 @@ def explore(
     number.default_factory = number.__len__
     _numbered(start, number)
     block, looked_at = start, 0
-    seen = [start]
+    if sure is not None:
+        there = _numbered(sure, number)
+        block = np.concatenate([start, sure[there >= len(start)]])
+    seen = [block]
     found: list[tuple[Array, Array, Array, Array]] = []
     while len(block):
         fresh = [block[BLOCK:]]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from slipstick.errors import ModelError
 from slipstick.queueing.markov.chain import Array, Chain
 from slipstick.queueing.markov.explore import Move, Rows, explore
+from slipstick.queueing.markov.line import Line
 from slipstick.queueing.markov.rooms import Room
 
 __all__ = ["BLOCKING", "Floor", "Place", "place_all"]
@@ -37,7 +38,7 @@ class Floor:
     cut : customers of open classes in all, at most; None if the capacities are limit enough
     opened : which classes are open [classes]
     start : the first state, the closed classes one after the other [columns]
-    mixed : a state with the same customers, the classes in turn [columns]
+    mixed : a state with the same customers at the stations, the classes in turn, the last first [columns]
     """
 
     rooms: Sequence[Room]
@@ -53,7 +54,28 @@ class Floor:
 
     def chain(self, limit: int, known: Callable[[], str]) -> Chain:
         """Explore the chain; see `explore`."""
-        return explore(self.start[None, :], self.moves, limit=limit, known=known)
+        return explore(self.start[None, :], self.moves, limit=limit, sure=self._filling(), known=known)
+
+    def _filling(self) -> Rows:
+        """Give states that arrivals alone lead to: without them a long line is explored one customer at a time."""
+        row, found = self.start[None, :], []
+        first = next(((kind, places[0][1]) for kind, (_, places) in self.arrivals.items() if places), None)
+        if first is not None:
+            kind, to = first
+            for _ in range(self.cut or 0):
+                if self._full(row, to)[0]:
+                    break
+                row = self._with(row, to, next(self.rooms[to].enter(row[:, self.columns(to)], kind))[1])
+                found.append(row)
+        return np.concatenate(found) if found else row[:0]
+
+    def _full(self, rows: Rows, room: int) -> NDArray[np.bool_]:
+        """Say where a room is full [rows]."""
+        most = self.capacity[room]
+        if most is None:
+            return np.zeros(len(rows), dtype=bool)
+        full: NDArray[np.bool_] = self.rooms[room].length(rows[:, self.columns(room)]) >= most
+        return full
 
     def finished(self, kind: int, room: int) -> int:
         """Number the event that a service ends."""
@@ -83,8 +105,10 @@ class Floor:
         count: NDArray[np.int64] = np.rint(self.present(rows)[:, self.opened].sum(axis=(1, 2)).real).astype(np.int64)
         return count
 
-    def overtakes(self, chain: Chain) -> bool:
-        """Say whether classes mix; where nobody overtakes, the long run depends on the order at the start."""
+    def mixes(self, chain: Chain) -> bool:
+        """Say whether the classes come in other orders than at the start, where a room keeps the order."""
+        if not any(isinstance(room, Line) for room in self.rooms):
+            return True
         return bool((np.asarray(chain.states) == self.mixed).all(axis=1).any())
 
     def moves(self, rows: Rows) -> Iterator[Move]:
@@ -131,10 +155,7 @@ class Floor:
     ) -> Iterator[Move]:
         """Bring customers to a room; `base` are the rows without them, `rows[here]` those with them."""
         kind, to = target
-        full = np.zeros(len(here), dtype=bool)
-        most = self.capacity[to]
-        if most is not None:
-            full = self.rooms[to].length(base[:, self.columns(to)]) >= most
+        full = self._full(base, to)
         free = np.flatnonzero(~full)
         if len(free):
             for some, after, probability in self.rooms[to].enter(base[free][:, self.columns(to)], kind):

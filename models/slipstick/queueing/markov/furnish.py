@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from slipstick.errors import ModelError
+from slipstick.errors import ModelError, NoAnswerError
 from slipstick.queueing.markov.chain import Array
 from slipstick.queueing.markov.floor import BLOCKING, Floor, Place, place_all
 from slipstick.queueing.markov.line import Line
@@ -138,8 +138,9 @@ def furnish(built: Plan, cut: int | None) -> Floor:
     entry = [_places(built.routing.entry[r], r) for r in range(kinds)]
     home = [((r, count, 1.0),) if thinks[r] else _scaled(entry[r]) for r in range(kinds)]
     population = built.population()
+    _check_time(built, home)
     largest = max(int(population.sum()), cut or 0, *(each or 0 for each in built.capacity))
-    width = sum(room.width for room in rooms)
+    width = max(1, sum(room.width for room in rooms))
     nobody = np.zeros(width, dtype=np.int16 if largest < 2**14 else np.int32)
     floor = Floor(
         rooms=rooms,
@@ -161,9 +162,10 @@ def furnish(built: Plan, cut: int | None) -> Floor:
     begin = {r: _begin(built, home[r], r) for r in range(kinds)}
     who = {r: int(n) for r, n in enumerate(population) if n > 0}
     one_by_one = [r for r, n in who.items() for _ in range(n)]
-    # The j-th of n customers of a class comes at (j + 1/2) / n, so the classes take turns.
-    turns = sorted((((j + 0.5) / n, r) for r, n in who.items() for j in range(n)))
-    mixed = place_all(floor, [r for _, r in turns], begin)
+    # The j-th of n customers of a class comes at (j + 1/2) / n, so the classes take turns; the last begins.
+    turns = sorted((((j + 0.5) / n, r) for r, n in who.items() for j in range(n)), reverse=True)
+    at_work = {r: sorted(places, key=lambda k: k == count) for r, places in begin.items()}
+    mixed = place_all(floor, [r for _, r in turns], at_work)
     return replace(floor, start=place_all(floor, one_by_one, begin), mixed=mixed)
 
 
@@ -181,10 +183,11 @@ def _ways(
     built: Plan, home: Sequence[Sequence[Place]], entry: Sequence[Sequence[Place]], think: int
 ) -> dict[tuple[int, int], list[Place]]:
     onward, closed = built.routing.onward, built.network.closed
-    ways: dict[tuple[int, int], list[Place]] = {(r, think): list(entry[r]) for r in range(len(entry))}
-    for r in np.flatnonzero(closed).tolist():
-        # Who passes all stations by thinks again.
-        ways[r, think].append((r, think, 1.0 - sum(p for _, _, p in entry[r])))
+    ways: dict[tuple[int, int], list[Place]] = {}
+    for r, places in enumerate(entry):
+        # A cycle that visits nothing is thinking again.
+        again = 1.0 - sum(p for _, _, p in places)
+        ways[r, think] = [*places, *([(r, think, again)] if abs(again) > 1e-12 else [])]
     for r, k in np.argwhere(built.visited()).tolist():
         ways[r, k] = [(int(s), int(j), onward[r, k, s, j].item()) for s, j in np.argwhere(onward[r, k] != 0)]
         rest = 1.0 - onward[r, k].sum().item()
@@ -203,6 +206,15 @@ def _check_home(built: Plan, home: Sequence[Sequence[Place]]) -> None:
             raise ModelError(
                 f"{built.network.classes[r]} is lost at {built.network.stations[lossy[0]]} and begins its cycle again "
                 f"at {built.network.stations[bad[0]]}, which may be full; give a think time or another blocking"
+            )
+
+
+def _check_time(built: Plan, home: Sequence[Sequence[Place]]) -> None:
+    for r, count in enumerate(built.population()):
+        if count and not home[r]:
+            raise NoAnswerError(
+                f"{built.network.classes[r]} spends no time anywhere, so its cycles are endlessly many; give it a service "
+                "or think time"
             )
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.queueing.checks import EXACT, checked
-from slipstick.queueing.markov.chain import LIMIT, Array, Chain
+from slipstick.queueing.markov.chain import LIMIT, Array, Chain, refuse_size
 from slipstick.queueing.markov.floor import Floor
 from slipstick.queueing.markov.furnish import Plan, furnish, plan
 from slipstick.queueing.markov.phase_type import PhaseType
@@ -25,8 +25,6 @@ __all__ = ["ERROR", "MarkovSolution", "chain_of", "solve"]
 
 ERROR = 1e-10
 """Part of the mean number of open customers that may lie beyond the cut, unless told otherwise."""
-MOST_CUTS = 12
-MOST_GROWING = 4
 ROUNDING = 1e-15
 """Levels less probable than this show rounding, not the network."""
 
@@ -76,8 +74,7 @@ def chain_of(
     built = plan(network, routing, capacity, blocking, times)
     if cut is None and built.unbounded():
         raise ModelError("open classes can fill a station without end; give the chain a cut")
-    floor = furnish(built, cut)
-    return floor, _explored(built, floor, limit)
+    return _explored(built, cut, limit)
 
 
 def solve(
@@ -152,36 +149,41 @@ class _Point:
     states: int
     cut: int
     beyond: float
-    ordered: bool
 
 
 def _point(built: Plan, error: float, limit: int, method: str | None) -> _Point:
     if not built.unbounded():
-        floor = furnish(built, None)
-        chain = _explored(built, floor, limit)
+        floor, chain = _explored(built, None, limit)
         return _answers(built, floor, chain, stationary(chain, method), 0.0)
-    cut, growing = _first_cut(built, error), 0
-    for _ in range(MOST_CUTS):
-        floor = furnish(built, cut)
-        chain = _explored(built, floor, limit)
+    cut, rising = _first_cut(built, error), 0
+    while rising < 2:
+        floor, chain = _explored(built, cut, limit)
         pi = stationary(chain, method)
         beyond, missing, ratio = _tail(floor, chain, pi)
         if missing <= error:
             return _answers(built, floor, chain, pi, beyond)
-        # Where ever more customers stay likelier than few, no cut will do.
-        growing += ratio >= 1
-        if growing == MOST_GROWING:
-            break
+        rising = rising + 1 if ratio >= 1 else 0
         more = math.log(error / missing) / math.log(ratio) if 0 < ratio < 1 else cut
         cut += max(4, min(cut, math.ceil(1.1 * more)))
     raise NoAnswerError(
-        f"the probability of {cut} and more customers of open classes does not fall below {error:g}: more work may "
-        "arrive than can be done"
+        f"more customers of open classes are likelier than fewer up to {cut} of them: more work arrives than can be "
+        "done; lower the arrivals, or give stations a capacity"
     )
 
 
-def _explored(built: Plan, floor: Floor, limit: int) -> Chain:
-    return floor.chain(limit, lambda: known(floor, built.population()))
+def _explored(built: Plan, cut: int | None, limit: int) -> tuple[Floor, Chain]:
+    # One customer more or less is at least one state more.
+    least = max(cut or 0, *built.population())
+    if least >= limit:
+        refuse_size(limit, f"at least {least:,}, for as many customers")
+    floor = furnish(built, cut)
+    chain = floor.chain(limit, lambda: known(floor, built.population()))
+    if not floor.mixes(chain):
+        raise NoAnswerError(
+            "who is ahead of whom at the start stays so for ever, and the long run depends on it; give the classes a "
+            "think time or a routing that lets them overtake"
+        )
+    return floor, chain
 
 
 def _first_cut(built: Plan, error: float) -> int:
@@ -199,7 +201,10 @@ def _first_cut(built: Plan, error: float) -> int:
     present = float((network.arrivals[0, opened].real[:, None] * network.demand[0, opened].real).sum())
     body = present + 8 * math.sqrt(present)
     tail = math.log(error) / math.log(heaviest) if heaviest > 0 else 1.0
-    return math.ceil(8 + body + 1.1 * tail)
+    # Levels fall about as powers of the load; even where they fall twice as fast, no smaller cut will do.
+    alone = all(each is None for each in built.capacity) and 0 < load.max(initial=0.0) < 1
+    least = 0.5 * math.log(error) / math.log(load.max()) if alone else 0.0
+    return math.ceil(max(8 + body + 1.1 * tail, least))
 
 
 def _load(built: Plan) -> NDArray[np.float64]:
@@ -265,7 +270,6 @@ def _answers(built: Plan, floor: Floor, chain: Chain, pi: Array, beyond: float) 
         states=chain.size,
         cut=floor.cut or 0,
         beyond=beyond,
-        ordered=not floor.overtakes(chain),
     )
 
 
@@ -317,7 +321,7 @@ def _together(network: Network, points: list[_Point], ordered: bool) -> MarkovSo
         utilization=np.stack([each.utilization for each in points]),
         probability=tuple(_level([each.probability[k] for each in points]) for k in range(len(network.stations))),
         method="markov-chain",
-        exact=bool((network.scv == 1).all()) and not any(each.ordered for each in points),
+        exact=bool((network.scv == 1).all()),
         notes=_notes(network, points, ordered),
         loss=np.stack([each.loss for each in points]),
         states=tuple(each.states for each in points),
@@ -342,8 +346,6 @@ def _notes(network: Network, points: list[_Point], ordered: bool) -> tuple[str, 
         )
     if ordered and ((network.visits.real > 0).sum(axis=2) > 1).any():
         notes.append("stations are visited in the order written, repeated visits one after the other")
-    if any(each.ordered for each in points):
-        notes.append("nobody overtakes anybody: the answer is that of the classes one after the other at the start")
     if (network.scv != 1).any():
         notes.append("times of an scv other than 1 are phases of the same mean and scv")
     return tuple(notes)

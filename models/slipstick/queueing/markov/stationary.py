@@ -141,10 +141,8 @@ def _balanced(generator: csr_array, method: str, start: NDArray[np.float64]) -> 
         if np.isfinite(pi).all() and abs(pi[top]) < MOST_RATIO[method]:
             break
         fixed = top
-    total = pi.sum()
-    if not 0 < total < np.inf:
-        raise NoAnswerError(f"the probabilities of {len(pi):,} states add up to {total:g} before scaling; no answer")
-    return pi / total, solve
+    with np.errstate(invalid="ignore"):
+        return pi / pi.sum(), solve  # what is not finite fails the check
 
 
 def _likely(generator: csr_array, start: NDArray[np.float64]) -> int:
@@ -190,7 +188,8 @@ def _iterative(matrix: csc_array) -> Solve:
 
 def _check(generator: csr_array, pi: NDArray[np.float64]) -> None:
     """Refuse what does not solve the equations, and call a rounding below 0 a 0."""
-    rest = float(np.abs(pi @ generator).max()) / float(-generator.diagonal().min())
+    with np.errstate(invalid="ignore"):
+        rest = float(np.abs(pi @ generator).max()) / float(-generator.diagonal().min())
     least = float(pi.min())
     if not (rest <= RESIDUAL and least >= -ROUNDING):
         raise NoAnswerError(

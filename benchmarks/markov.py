@@ -1,0 +1,73 @@
+"""Chains of queueing networks: states explored and solved in a second, with sizes and memory.
+
+One process, one thread. Beside each network the same chain explored state by state in Python, where that is quick.
+
+    python benchmarks/markov.py [--large]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+from collections.abc import Iterator
+from time import perf_counter
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
+import numpy as np
+
+from slipstick.queueing.markov import build, chain_of, stationary
+from slipstick.queueing.network import Network, network
+
+CASES: dict[str, tuple[Network, int | None]] = {
+    "two queues, open": (network([0.5, 0.3], arrivals=1.0), 400),
+    "priority, open": (network([[1.0], [2.5]], arrivals=[0.3, 0.2], discipline="priority", priority=[0, 1]), 220),
+    "four stations, closed": (network([0.1, 0.3, 0.2, 0.25], population=40), None),
+    "two classes, closed": (network([[0.1, 0.3, 0.2], [0.3, 0.1, 0.2]], population=[14, 14]), None),
+    "lines that keep the order": (network([[1.0], [3.0]], population=[8, 8], think=5.0, discipline="fcfs"), None),
+}
+LARGE = {"four stations, larger": (network([0.1, 0.3, 0.2, 0.25], population=80), None)}
+
+
+def main() -> None:
+    """Explore and solve every case; print one line each."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--large", action="store_true", help="also a chain that takes a minute to solve")
+    large = parser.parse_args().large
+    print(f"{'chain':28}{'states':>10}{'rates':>10}{'explored/s':>12}{'solved/s':>12}{'pi Q':>10}{'MiB':>8}")
+    for name, (given, cut) in (CASES | (LARGE if large else {})).items():
+        start = perf_counter()
+        _, chain = chain_of(given, cut=cut)
+        explored = perf_counter()
+        pi = stationary(chain)
+        solved = perf_counter()
+        rest = np.abs(pi @ chain.generator()).max()
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(
+            f"{name:28}{chain.size:>10,}{len(chain.rates):>10,}{chain.size / (explored - start):>12,.0f}"
+            f"{chain.size / (solved - explored):>12,.0f}{rest:>10.0e}{memory:>8.0f}"
+        )
+    by_state()
+
+
+def by_state() -> None:
+    """Explore the four closed stations one state at a time."""
+
+    def moves(at: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], float]]:
+        for k, mean in enumerate((0.1, 0.3, 0.2, 0.25)):
+            if at[k]:
+                after = list(at)
+                after[k] -= 1
+                after[(k + 1) % 4] += 1
+                yield tuple(after), 1 / mean
+
+    start = perf_counter()
+    first: tuple[int, ...] = (40, 0, 0, 0)
+    chain = build(first, moves)
+    print(f"{'the same, state by state':28}{chain.size:>10,}{'':>10}{chain.size / (perf_counter() - start):>12,.0f}")
+
+
+if __name__ == "__main__":
+    main()
