@@ -29,6 +29,10 @@ __all__ = ["PROGRAMS", "Grain"]
 
 NONE = "none"
 OTHER = "other_"
+MOST = 2.0**24
+"""Elements, strides and offsets beyond this say nothing new, and their addresses would take long to count."""
+LONGEST_BLOCK = 2.0**40
+"""Blocks beyond this many elements hold all of them."""
 PATTERNS = ("uniform", "random")
 USEFUL = ("busy", "memory", "critical", "lock")
 
@@ -216,7 +220,8 @@ def _either(chance: float, miss: Activity, hit: Activity) -> Activity:
 
 def _elements(size: Expr, machine: SharedMemory) -> int:
     """Count the elements in a block or line; at least one."""
-    return max(1, int(known(size, "the size of a block") // known(machine.memory.element, "the size of an element")))
+    elements = known(size, "the size of a block") / known(machine.memory.element, "the size of an element")
+    return int(max(1.0, min(elements, LONGEST_BLOCK)))
 
 
 def _is_zero(value: Expr) -> bool:
@@ -243,8 +248,8 @@ def _word(inputs: Inputs, name: str) -> str:
 _GRAIN = (
     Input("access", COUNT, "t: what the accesses do", "read", options=("read", "write")),
     Input("pattern", COUNT, "uniform stride, or every element as likely as any other", "uniform", options=PATTERNS),
-    Input("start", COUNT, "p: processor i begins at element i p mod M", 0.0, whole=True),
-    Input("stride", COUNT, "s: from the element of one access to that of the next", 1.0, whole=True),
+    Input("start", COUNT, "p: processor i begins at element i p mod M", 0.0, most=MOST, whole=True),
+    Input("stride", COUNT, "s: from the element of one access to that of the next", 1.0, most=MOST, whole=True),
     Input("accesses", COUNT, "m: accesses of a grain to shared elements", 1.0),
     Input("compute", COUNT, "c: units of computing of a grain", 0.0),
     Input("lock", COUNT, "the machine's lock of the critical section; none if there is none", NONE, named="locks"),
@@ -262,7 +267,9 @@ PROGRAMS = (
         "Nanda and Ni, Supercomputing 1992",
         (
             Input("competitors", COUNT, "N: processors beside the one that is tested", 0.0, whole=True),
-            Input("elements", COUNT, "M: elements that all share; 1 is a hot spot", 1.0, least=1, whole=True),
+            Input(
+                "elements", COUNT, "M: elements that all share; 1 is a hot spot", 1.0, least=1, most=MOST, whole=True
+            ),
             *_GRAIN,
             *(
                 replace(each, name=f"{OTHER}{each.name}", default=None, meaning=f"{each.meaning}, of the competitors")

@@ -71,8 +71,10 @@ def stage(settings: Settings, library: Library) -> Scene:
     SpecError : a name is unknown, a file is wrong, or a path leads nowhere
     """
     wanted = how(settings)
-    settings = {path: node for path, node in settings.items() if not says_how(path)}
-    return replace_in(_what(settings, library), how=wanted)
+    what = {path: node for path, node in settings.items() if not says_how(path)}
+    if not what:  # all that was said is how; the place of that is where the rest is missing
+        _model_of_workload(settings, library)
+    return replace_in(_what(what, library), how=wanted)
 
 
 def _what(settings: Settings, library: Library) -> Scene:
