@@ -8,12 +8,12 @@ from typing import Any
 
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.dimension import Dimension
-from slipstick.expression.nodes import Expr, Parameter
+from slipstick.expression.nodes import Expr, Number, Parameter
 from slipstick.model.machine import Machine
 from slipstick.model.shared_memory import SharedMemory
 from slipstick.model.system import Model
 
-__all__ = ["Given", "Input", "Inputs", "Program"]
+__all__ = ["Given", "Input", "Inputs", "Program", "number", "one"]
 
 Given = Expr | tuple[Expr, ...] | str
 Inputs = Mapping[str, Given]
@@ -88,6 +88,10 @@ class Program:
         ------
         ModelError : there is no such input, or its value is not allowed
         """
+        return self.build(machine, self.inputs_on(machine, **given))
+
+    def inputs_on(self, machine: Machine | SharedMemory, **given: Given | float) -> Inputs:
+        """Give all inputs, checked: those given, and the defaults of the others; see `on`."""
         if not isinstance(machine, self.machine):
             kind = "a machine" if self.machine is Machine else "a machine with shared memory"
             got = machine.name if isinstance(machine, Machine | SharedMemory) else repr(machine)
@@ -97,11 +101,27 @@ class Program:
             if name not in known:
                 raise ModelError(f"{self.name} has no input {name!r}{did_you_mean(name, list(known))}")
         made = {name: _as_given(known[name], value) for name, value in given.items()}
-        return self.build(machine, {**self._defaults(machine, made), **made})
+        return {**self._defaults(machine, made), **made}
 
     def _defaults(self, machine: Machine | SharedMemory, made: Inputs) -> dict[str, Given]:
         missing = [each for each in self.inputs if each.name not in made and each.default is not None]
         return {each.name: _default(each, machine) for each in missing}
+
+
+def one(inputs: Inputs, name: str) -> Expr:
+    """Give an input that is one value."""
+    value = inputs[name]
+    if not isinstance(value, Expr):
+        raise ModelError(f"{name} must be one value, not a list of {len(value)}")
+    return value
+
+
+def number(inputs: Inputs, name: str) -> float:
+    """Give an input that shapes the model, and so must be a plain number."""
+    value = one(inputs, name)
+    if not isinstance(value, Number | Parameter) or value.value is None:
+        raise ModelError(f"{name} shapes the model: write a number, not {value}")
+    return value.value
 
 
 def _default(each: Input, machine: Machine | SharedMemory) -> Given:
