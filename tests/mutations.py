@@ -196,7 +196,18 @@ class _Spot:
         return self.entry.node if isinstance(self.entry.node, Scalar) and not self.entry.node.quoted else None
 
 
-_NAMED_BY_USER = ("sources", "what_if", "vary", "ranges", "slips", "stack", "resources", "parameters")
+_NAMED_BY_USER = (
+    "sources",
+    "what_if",
+    "vary",
+    "ranges",
+    "slips",
+    "stack",
+    "resources",
+    "parameters",
+    "locks",
+    "barriers",
+)
 _LISTED = ("medium", "kind", "spacing", "log", "discipline", "lock", "combine")
 _REFERENCES = ("network", "machine", "model", "extends", "sweep", "cases", "columns", "use", "service", "hold", "case")
 _QUANTITY = re.compile(r"[0-9.]+ [A-Za-z/]+")
@@ -284,7 +295,7 @@ def _valued(change: Callable[[str, random.Random], str | None]) -> Callable[[str
 
 def _other_unit(old: str, chance: random.Random) -> str:
     number, unit = old.split()
-    return f"{number} {'B' if unit not in ('B', 'KiB') else 's'}"
+    return f"{number} {'s' if unit.endswith('B') else 'B'}"
 
 
 def _mistyped(old: str, chance: random.Random) -> str:
