@@ -287,7 +287,7 @@ def _valued(change: Callable[[str, random.Random], str | None]) -> Callable[[str
 
 def _other_unit(old: str, chance: random.Random) -> str:
     number, unit = old.split()
-    return f"{number} {'B' if unit not in ('B', 'KiB') else 's'}"
+    return f"{number} {'s' if unit.endswith('B') else 'B'}"
 
 
 def _mistyped(old: str, chance: random.Random) -> str:

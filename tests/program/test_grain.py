@@ -180,6 +180,7 @@ def test_longer_critical_sections_lower_zeta() -> None:
         ({"lock": "mcss"}, "sequent-symmetry-s81 has no lock 'mcss'; did you mean 'mcs'?"),
         ({"compute": 1, "barrier": "three"}, "sequent-symmetry-s81 has no barrier 'three'; did you mean 'tree'?"),
         ({"access": "wirte"}, "access cannot be 'wirte'; did you mean 'write'?"),
+        ({"elements": 2.0**25}, "elements must be at least 1 and at most 1.67772e+07 [1], got 3.35544e+07"),
         ({"access": 1}, "access is a word, one of read, write; got 1"),
         ({"lock": 1.0}, "lock is a word, one of the machine's locks, or none; got 1.0"),
         ({"compute": "many"}, "compute is a quantity, not a word; got 'many'"),

@@ -94,6 +94,10 @@ REFUSED = [
     ),
     (changed(4, "memory: {modules: 4, access: 3 us, block: 0 B, element: 4 B}"), "memory.block: must be more than 0 B"),
     (
+        changed(4, "memory: {modules: 5000, access: 3 us, block: 32 B, element: 4 B}"),
+        "memory.modules: must be at most 4096",
+    ),
+    (
         changed(5, "locks: {mine: {kind: tas, latency: 9 us, back_off: constant}}"),
         "locks.mine.back_off: a constant back-off needs a base above 0 s",
     ),
@@ -138,3 +142,14 @@ def test_a_program_names_the_machines_that_it_runs_on(tmp_path: Path) -> None:
     (problem,) = refused(tmp_path, text)
     assert "grain/unit runs on a machine with shared memory (an interconnect), and this one has a network" in problem
     assert "name one of bbn-gp1000, bbn-tc2000" in problem
+
+
+def test_a_case_that_says_only_how_is_refused_at_its_line(tmp_path: Path) -> None:
+    (problem,) = refused(tmp_path, "study: 1\ntitle: t\nwhat_if:\n  free: {method: closed-form}\n")
+    assert problem.startswith("x.yaml:4:18: model: name a model, one of dvsm/message")
+
+
+def test_a_misspelt_model_of_the_base_is_the_only_problem(tmp_path: Path) -> None:
+    text = "study: 1\ntitle: t\nbase: {modxel: grain/unit, machine: bbn-tc2000}\nwhat_if: {few: {elements: 4}}\n"
+    sweep = "vary: {some: {axes: {competitors: [1, 2]}}}\n"
+    assert refused(tmp_path, text + sweep) == ["x.yaml:3:16: modxel: unknown key; did you mean 'model'?"]

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = ["Addresses"]
 
@@ -46,11 +51,12 @@ class Addresses:
         """
         # Processors begin at multiples of the offset, so together they visit multiples of a finer spacing.
         spacing = math.gcd(self.spacing, self.offset) if all_processors and not self.random else self.spacing
-        import numpy as np  # only now: to check a machine takes no numerical library
-
-        visited = np.arange(0, self.elements, spacing)
-        counts = np.bincount(visited // per_block % modules, minlength=modules)
-        return tuple((counts / len(visited)).tolist())
+        visited, cycle = self.elements // spacing, _cycle(spacing, per_block * modules)
+        rounds, rest = divmod(visited, cycle)
+        counts = _counts(rest, spacing, per_block, modules)
+        if rounds:
+            counts = counts + rounds * _counts(cycle, spacing, per_block, modules)
+        return tuple((counts / visited).tolist())
 
     def miss_ratio(self, per_line: float, lines: float) -> float:
         """Give the share of the accesses that do not find their line in a cache of one's own, the others idle.
@@ -73,3 +79,15 @@ class Addresses:
         if self.random:
             return 1.0 - lines / touched
         return min(1.0, self.stride / per_line)
+
+
+def _cycle(spacing: int, around: int) -> int:
+    """Count the elements visited until the modules come in the same order again, `around` elements being one turn."""
+    return around // math.gcd(spacing, around)
+
+
+def _counts(visited: int, spacing: int, per_block: int, modules: int) -> NDArray[np.int_]:
+    """Count how many of the first elements visited lie in each module."""
+    import numpy as np  # only now: to check a machine takes no numerical library
+
+    return np.bincount(np.arange(visited) * spacing // per_block % modules, minlength=modules)

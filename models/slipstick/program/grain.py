@@ -22,13 +22,17 @@ from slipstick.model.shared_memory import SharedMemory
 from slipstick.model.system import Model, closed, grouped
 from slipstick.program.addresses import Addresses
 from slipstick.program.memory import Port, known
-from slipstick.program.program import Input, Inputs, Program
+from slipstick.program.program import Input, Inputs, Program, one
 from slipstick.program.synchronization import lock_kind, meet
 
 __all__ = ["PROGRAMS", "Grain"]
 
 NONE = "none"
 OTHER = "other_"
+MOST = 2.0**24
+"""Elements, strides and offsets beyond this say nothing new, and their addresses would take long to count."""
+LONGEST_BLOCK = 2.0**40
+"""Blocks beyond this many elements hold all of them."""
 PATTERNS = ("uniform", "random")
 USEFUL = ("busy", "memory", "critical", "lock")
 
@@ -76,7 +80,7 @@ class Grain:
             return value
 
         addresses = Addresses(
-            elements=int(known(_expr(inputs, "elements"), "elements")),
+            elements=int(known(one(inputs, "elements"), "elements")),
             stride=int(known(given("stride"), "stride")),
             offset=int(known(given("start"), "start")),
             random=word("pattern") == "random",
@@ -97,20 +101,20 @@ class Grain:
 
 def unit(machine: SharedMemory, inputs: Inputs) -> Model:
     """Build a test grain among competitors; a single population if all repeat the same grain."""
-    test, competitors = Grain.of(inputs), _expr(inputs, "competitors")
+    test, competitors = Grain.of(inputs), one(inputs, "competitors")
     work = _Work(machine, competitors)
     together, meeting = meet(machine, _word(inputs, "barrier"), competitors + 1)
     if not any(f"{OTHER}{name}" in inputs for name in _ATTRIBUTES):
-        cycle = work.cycle(test, test, one=False) >> together
+        cycle = work.cycle(test, test, single=False) >> together
         _insist(cycle)
         resources = {**work.resources(test.lock), **meeting}
         return closed(cycle, competitors + 1, name="grain/unit", resources=resources, useful=USEFUL)
     rival = Grain.of(inputs, OTHER)
-    own = work.cycle(test, rival, one=True) >> together
+    own = work.cycle(test, rival, single=True) >> together
     _insist(own)
     groups: dict[str, tuple[Like, Activity]] = {
         "test": (1, own),
-        "competitors": (competitors, work.cycle(rival, test, one=False) >> together),
+        "competitors": (competitors, work.cycle(rival, test, single=False) >> together),
     }
     resources = {**work.resources(test.lock, rival.lock), **meeting}
     return grouped(groups, name="grain/unit", resources=resources, useful=USEFUL)
@@ -138,28 +142,28 @@ class _Work:
                 found[name] = Lock(kind.kind, word, placed, kind.back_off, kind.base, kind.most)
         return found
 
-    def cycle(self, grain: Grain, rival: Grain, *, one: bool) -> Activity:
-        """Lay out a grain whose rivals repeat another; `one` is the grain of processor 0 alone."""
+    def cycle(self, grain: Grain, rival: Grain, *, single: bool) -> Activity:
+        """Lay out a grain whose rivals repeat another; `single` is the grain of processor 0 alone."""
         parts: list[Activity] = []
         if not _is_zero(grain.accesses):
-            parts.append(repeat(grain.accesses, self._access(grain, rival, one)))
+            parts.append(repeat(grain.accesses, self._access(grain, rival, single)))
         if not _is_zero(grain.compute):
             parts.append(self._computing(grain, grain.compute, "compute", "busy"))
         if grain.lock != NONE:
-            parts.append(self._section(grain, one))
+            parts.append(self._section(grain, single))
         return then(*parts)
 
     def _computing(self, grain: Grain, units: Expr, name: str, component: str) -> Activity:
         return delay(units * self.machine.step, name=f"{grain.prefix}{name}", component=component, scv=grain.scv)
 
-    def _ratios(self, grain: Grain, one: bool) -> tuple[float, ...]:
+    def _ratios(self, grain: Grain, single: bool) -> tuple[float, ...]:
         memory = self.machine.memory
         modules = int(known(memory.modules, "the number of memory modules"))
-        return grain.addresses.module_ratios(_elements(memory.block, self.machine), modules, all_processors=not one)
+        return grain.addresses.module_ratios(_elements(memory.block, self.machine), modules, all_processors=not single)
 
-    def _access(self, grain: Grain, rival: Grain, one: bool) -> Activity:
+    def _access(self, grain: Grain, rival: Grain, single: bool) -> Activity:
         """Access one shared element: past the cache, or in it, or over the interconnect after a miss."""
-        name, ratios = f"{grain.prefix}{'write' if grain.write else 'read'}", self._ratios(grain, one)
+        name, ratios = f"{grain.prefix}{'write' if grain.write else 'read'}", self._ratios(grain, single)
         straight, cache = self.port.access(name, ratios), self.machine.cache
         if cache is None or (grain.write and cache.protocol == "write-through"):
             return straight
@@ -184,7 +188,7 @@ class _Work:
             return hit >> choose((somebody, self.port.invalidate(name)), (1 - somebody, then()))
         return hit
 
-    def _section(self, grain: Grain, one: bool) -> Activity:
+    def _section(self, grain: Grain, single: bool) -> Activity:
         """Take the lock, do what is done inside, give it back.
 
         Of the instructions that a free lock's latency leaves beside its accesses, half are taken to be the release's,
@@ -196,7 +200,7 @@ class _Work:
         if not _is_zero(grain.critical):
             inside.append(self._computing(grain, grain.critical, "critical", "critical"))
         if not _is_zero(grain.critical_accesses):
-            name, ratios = f"{grain.prefix}critical", self._ratios(grain, one)
+            name, ratios = f"{grain.prefix}critical", self._ratios(grain, single)
             read, write = (self.port.access(f"{name}.{kind}", ratios) for kind in ("read", "write"))
             taken = write >> self.port.invalidate(f"{name}.write")
             writes = grain.critical_writes
@@ -216,7 +220,8 @@ def _either(chance: float, miss: Activity, hit: Activity) -> Activity:
 
 def _elements(size: Expr, machine: SharedMemory) -> int:
     """Count the elements in a block or line; at least one."""
-    return max(1, int(known(size, "the size of a block") // known(machine.memory.element, "the size of an element")))
+    elements = known(size, "the size of a block") / known(machine.memory.element, "the size of an element")
+    return int(max(1.0, min(elements, LONGEST_BLOCK)))
 
 
 def _is_zero(value: Expr) -> bool:
@@ -228,12 +233,6 @@ def _insist(cycle: Activity) -> None:
         raise ModelError("the test grain does nothing; give it accesses, compute, a lock or a barrier")
 
 
-def _expr(inputs: Inputs, name: str) -> Expr:
-    value = inputs[name]
-    assert isinstance(value, Expr)
-    return value
-
-
 def _word(inputs: Inputs, name: str) -> str:
     value = inputs[name]
     assert isinstance(value, str)
@@ -243,8 +242,8 @@ def _word(inputs: Inputs, name: str) -> str:
 _GRAIN = (
     Input("access", COUNT, "t: what the accesses do", "read", options=("read", "write")),
     Input("pattern", COUNT, "uniform stride, or every element as likely as any other", "uniform", options=PATTERNS),
-    Input("start", COUNT, "p: processor i begins at element i p mod M", 0.0, whole=True),
-    Input("stride", COUNT, "s: from the element of one access to that of the next", 1.0, whole=True),
+    Input("start", COUNT, "p: processor i begins at element i p mod M", 0.0, most=MOST, whole=True),
+    Input("stride", COUNT, "s: from the element of one access to that of the next", 1.0, most=MOST, whole=True),
     Input("accesses", COUNT, "m: accesses of a grain to shared elements", 1.0),
     Input("compute", COUNT, "c: units of computing of a grain", 0.0),
     Input("lock", COUNT, "the machine's lock of the critical section; none if there is none", NONE, named="locks"),
@@ -262,7 +261,9 @@ PROGRAMS = (
         "Nanda and Ni, Supercomputing 1992",
         (
             Input("competitors", COUNT, "N: processors beside the one that is tested", 0.0, whole=True),
-            Input("elements", COUNT, "M: elements that all share; 1 is a hot spot", 1.0, least=1, whole=True),
+            Input(
+                "elements", COUNT, "M: elements that all share; 1 is a hot spot", 1.0, least=1, most=MOST, whole=True
+            ),
             *_GRAIN,
             *(
                 replace(each, name=f"{OTHER}{each.name}", default=None, meaning=f"{each.meaning}, of the competitors")

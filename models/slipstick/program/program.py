@@ -90,7 +90,7 @@ class Program:
         """
         return self.build(machine, self.inputs_on(machine, **given))
 
-    def inputs_on(self, machine: Machine | SharedMemory, **given: Expr | float | tuple[Expr, ...] | str) -> Inputs:
+    def inputs_on(self, machine: Machine | SharedMemory, **given: Given | float) -> Inputs:
         """Give all inputs, checked: those given, and the defaults of the others; see `on`."""
         if not isinstance(machine, self.machine):
             kind = "a machine" if self.machine is Machine else "a machine with shared memory"

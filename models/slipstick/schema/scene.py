@@ -74,8 +74,11 @@ def stage(settings: Settings, library: Library) -> Scene:
     ------
     SpecError : a name is unknown, a file is wrong, or a path leads nowhere
     """
+    wanted = how(settings)
     what = {path: node for path, node in settings.items() if not says_how(path)}
-    scene = replace(_what(what, library), how=how(settings))
+    if not what:  # all that was said is how; the place of that is where the rest is missing
+        _model_of_workload(settings, library)
+    scene = replace(_what(what, library), how=wanted)
     _check_method(scene, settings)
     return scene
 

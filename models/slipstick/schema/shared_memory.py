@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from slipstick.expression.dimension import Dimension
-from slipstick.schema.quantity import Bytes, Given, Quantity, Time, Whole
+from slipstick.schema.quantity import Given, Quantity, Time, Whole
 from slipstick.schema.spec import Described, Name, Spec, broken_rule
 
 __all__ = ["ONLY_SHARED", "SharedMemorySpec"]
@@ -17,6 +17,8 @@ ONLY_SHARED = ("interconnect", "cache", "locks", "barriers")
 
 Clock = Annotated[Given, Quantity(Dimension.of("cycle/s"), least=None, above=0.0)]
 Cycles = Annotated[Given, Quantity(Dimension.of("cycle"))]
+Modules = Annotated[Given, Quantity(Dimension(), least=1.0, most=4096.0, whole=True)]
+Size = Annotated[Given, Quantity(Dimension.of("B"), least=None, above=0.0)]
 Radix = Annotated[Given, Quantity(Dimension(), least=2.0, whole=True)]
 
 _NOTHING = Given(0.0, Dimension.of("s"), "0 s")
@@ -34,8 +36,8 @@ class ProcessorsSpec(Spec):
 class CacheSpec(Spec):
     """Each processor's cache for shared data."""
 
-    size: Bytes = Field(description="size of a processor's cache")
-    line: Bytes = Field(description="size of a line")
+    size: Size = Field(description="size of a processor's cache")
+    line: Size = Field(description="size of a line")
     ways: Whole = Field(description="lines of one set")
     hit: Time = Field(description="time of an access that finds its line")
     protocol: Literal["write-back", "write-through"] = Field(description="when writes reach memory")
@@ -95,14 +97,10 @@ class CrossbarSpec(Spec):
 class ModulesSpec(Spec):
     """The memory modules."""
 
-    modules: Whole = Field(description="how many modules there are")
+    modules: Modules = Field(description="how many modules there are")
     access: Time = Field(description="time that one access occupies a module")
-    block: Annotated[Given, Quantity(Dimension.of("B"), least=None, above=0.0)] = Field(
-        description="consecutive bytes in one module before the next begins"
-    )
-    element: Annotated[Given, Quantity(Dimension.of("B"), least=None, above=0.0)] = Field(
-        description="size of a shared element"
-    )
+    block: Size = Field(description="consecutive bytes in one module before the next begins")
+    element: Size = Field(description="size of a shared element")
 
 
 class LockKindSpec(Spec):

@@ -67,6 +67,9 @@ class Asked:
             raise self.problem(f"{points:,} points; at most {MOST_POINTS:,} fit", "axes")
 
 
+_SAY_WHAT = ("model", "workload")
+
+
 def case_settings(study: Table) -> dict[str, Settings]:
     """Give the settings of every case, the base first if it names a model or a workload.
 
@@ -80,7 +83,9 @@ def case_settings(study: Table) -> dict[str, Settings]:
     base = _settings(at(study, [BASE]))
     changes = at(study, ["what_if"])
     differences = changes.entries if isinstance(changes, Table) else {}
-    alone = base.keys() & {"model", "workload"} or (base and not differences)
+    # A misspelt one is told as that, not by everything that then lacks a base.
+    meant = any("did you mean" in did_you_mean(path, _SAY_WHAT) for path in base)
+    alone = base.keys() & set(_SAY_WHAT) or meant or (base and not differences)
     cases: dict[str, Settings] = {BASE: base} if alone else {}
     made: dict[str, _Difference] = {}
     problems: list[Problem] = []
