@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -58,6 +59,13 @@ class Isoefficiency:
         return self.efficiency / (1.0 - self.efficiency)
 
     @property
+    def ratio_symbol(self) -> Any:
+        """The symbol that stands for K."""
+        import sympy
+
+        return sympy.Symbol(RATIO, positive=True)
+
+    @property
     def order(self) -> Any:
         """How the work grows for large N: as the fastest growing need; None where no work is enough.
 
@@ -69,7 +77,11 @@ class Isoefficiency:
             return None
         if not self.needs:
             return sympy.Integer(1)
-        return _rounded(self.leading.order.subs(self._numbers))
+        return self.order_of(self.leading)
+
+    def order_of(self, need: Need) -> Any:
+        """Give how a need grows, the numbers in its exponents written out."""
+        return _rounded(need.order.subs(self._numbers))
 
     @property
     def leading(self) -> Need:
@@ -85,7 +97,7 @@ class Isoefficiency:
         """
         import sympy
 
-        n, k = self.run.size, sympy.Symbol(RATIO, positive=True)
+        n, k = self.run.size, self.ratio_symbol
         if self.limit:
             return None
         if not self.run.overhead.has(n):
@@ -101,24 +113,28 @@ class Isoefficiency:
 
     def size(self, processors: Array) -> Array:
         """Solve E(n, N) = E for the size at each number of processors: the largest root; not a number where there is none."""
-        import sympy
-
-        n, count = self.run.size, self.run.processors
-        paid = self.ratio * self.run.overhead / self.run.work
-        evaluate = sympy.lambdify((n, count), paid.subs(self.run.values), "numpy")
+        overhead, work = [*(need.term for need in self.needs), *self.gains], _terms(self.run.work, self.run)
 
         def missing(x: Array, each: Array) -> Array:
             with np.errstate(all="ignore"):
-                return np.asarray(evaluate(np.exp(x), each) * np.ones(len(x)) - 1.0)
+                return np.asarray(self.ratio * self._sum(overhead, x, each) / self._sum(work, x, each) - 1.0)
 
         return np.asarray(np.exp(last_reached(missing, np.asarray(processors, dtype=float), places=_LOG_SIZES)))
 
     def work(self, processors: Array) -> Array:
         """Give the work W t_c at each number of processors that keeps the efficiency [s]."""
-        import sympy
+        sizes = np.log(self.size(processors))
+        return self._sum(_terms(self.run.work, self.run), sizes, np.asarray(processors, dtype=float))
 
-        evaluate = sympy.lambdify(self.run.size, self.run.work.subs(self.run.values), "numpy")
-        return np.asarray(evaluate(self.size(processors)) * np.ones(np.shape(processors)))
+    def _sum(self, terms: Sequence[Term], x: Array, processors: Array) -> Array:
+        """Add terms up at log n = x."""
+        logs, found = np.log(processors), np.zeros(len(x))
+        for each in terms:
+            p, q = float(each.processors), float(each.processors_log)
+            with np.errstate(all="ignore"):
+                growth = np.exp(float(each.size) * x) * x ** float(each.size_log)
+                found = found + self._value(each.coefficient) * growth * processors**p * logs**q
+        return found
 
     @cached_property
     def reigns(self) -> tuple[Reign, ...]:
@@ -166,9 +182,7 @@ class Isoefficiency:
 
     @property
     def _numbers(self) -> dict[Any, float]:
-        import sympy
-
-        return {**self.run.values, sympy.Symbol(RATIO, positive=True): self.ratio}
+        return {**self.run.values, self.ratio_symbol: self.ratio}
 
     def _is_ours(self, root: Any) -> bool:
         """Tell the root that is a size from the others, by its value at some number of processors."""
@@ -209,7 +223,7 @@ def isoefficiency(run: Run, efficiency: float) -> Isoefficiency:
     if missing:
         raise ModelError(f"an isoefficiency needs a value for {', '.join(missing)}")
     n, count, ratio = run.size, run.processors, sympy.Symbol(RATIO, positive=True)
-    terms = [term_of(each, n, count) for each in sympy.Add.make_args(run.overhead) if each != 0]
+    terms = _terms(run.overhead, run)
     work = _leading(run)
     needs = tuple(need_of(each, work, ratio, n, count) for each in terms if not each.negative)
     found = Isoefficiency(run, efficiency, needs, tuple(each for each in terms if each.negative))
@@ -250,10 +264,14 @@ def _last(found: Isoefficiency, term: Term, work: Term) -> str:
 
 def _leading(run: Run) -> Term:
     """Give the term of the work that grows fastest with the size."""
+    return max(_terms(run.work, run), key=lambda term: (term.size, term.size_log))
+
+
+def _terms(whole: Any, run: Run) -> list[Term]:
+    """Read a sum term by term."""
     import sympy
 
-    terms = [term_of(each, run.size, run.processors) for each in sympy.Add.make_args(sympy.expand(run.work))]
-    return max(terms, key=lambda term: (term.size, term.size_log))
+    return [term_of(each, run.size, run.processors) for each in sympy.Add.make_args(sympy.expand(whole)) if each != 0]
 
 
 def _log_size(a: float, b: float, y: Array) -> Array:
