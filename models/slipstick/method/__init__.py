@@ -11,5 +11,6 @@ that the simulator runs, and `simulation` its result into an answer. A queueing 
 (`network_arrays`), any solver of `slipstick.queueing` takes them (`network_solvers`), and what it finds is read
 as columns or as one answer (`network_form`); or it becomes a plan (`network_flatten`), and what the simulator saw an
 answer (`network_simulation`; `estimated` is what both simulations share). What sits behind a sweep is a `Form`,
-whatever the method; `methods` is the table of them all, and `agree` holds answers against each other.
+whatever the method; `methods` is the table of them all, and `agree` holds answers against each other. `scaling` asks
+any form how much larger the work must be on more processors.
 """
