@@ -353,3 +353,11 @@ def test_one_alone_asks_processors_outside_each_item_another() -> None:
     """As the closed form has it: nobody is in the way of anybody there."""
     model = closed(pipeline([parallel(service("each-other", 2.0, name="ask"))], 3) >> service("other", 1.0, name="one"))
     assert plain(model)["time"] == solve(model)["time"] == 3.0
+
+
+def test_a_program_that_the_events_cut_short_is_no_deadlock() -> None:
+    # A run takes more than a stretch of events, so the budget ends within a later one.
+    program = phases((20_000, 2, repeat(1.5, delay(1.0, name="work"))))
+    answer = plain(program, Effort(events=150_000))
+    assert answer["time"] == pytest.approx(20_000 * 1.5, rel=0.01)
+    assert not answer.failed

@@ -200,7 +200,7 @@ def _programs(plan: Plan, seed: int, effort: Effort, make: Make, name: str) -> R
                 pass
             ended = kernel.take_rows()
             if not len(ended):
-                _check_program(plan, kernel, effort)
+                _check_program(plan, kernel, effort, events)
                 stopped = "events"
                 break
             rows.append(ended[-1])
@@ -218,9 +218,10 @@ def _programs(plan: Plan, seed: int, effort: Effort, make: Make, name: str) -> R
     ).with_convergence()
 
 
-def _check_program(plan: Plan, kernel: AnyKernel, effort: Effort) -> None:
+def _check_program(plan: Plan, kernel: AnyKernel, effort: Effort, before: float) -> None:
+    """Tell a run that can never end from one that the events allowed, those of runs before it included, cut short."""
     waits = kernel.waits()
-    if kernel.events < effort.events or lock_cycle(waits):
+    if before + kernel.events < effort.events or lock_cycle(waits):
         raise deadlock(plan, kernel.now, lock_cycle(waits) or waits)
 
 
