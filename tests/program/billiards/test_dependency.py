@@ -82,7 +82,8 @@ def test_parallelism_grows_with_balls_and_with_processors() -> None:
 
 def test_more_steps_give_no_more_parallelism() -> None:
     # Places and speeds stay as random as they were at the start, so parts of a run are alike.
-    dependent = np.array(observe(1000, 40_000, seed=1).dependent)
+    run = Simulation(uniform(1000, 1))
+    dependent = np.array(first_dependent([run.step().cause for _ in range(40_000)]))
     ahead = np.minimum(dependent - np.arange(len(dependent)), 32)
     early, late = ahead[:15_000].mean(), ahead[20_000:35_000].mean()
     assert early == pytest.approx(late, rel=0.03)
@@ -98,7 +99,8 @@ def test_from_any_collision_on_as_many_are_independent_as_lines_say(balls: int, 
     j < N is sqrt(pi n / 6) erf(N sqrt(3 / (2 n))).
     """
     count = 40_000
-    dependent = np.array(observe(balls, count, seed=1).dependent)[: count - 1000]
+    run = Simulation(uniform(balls, 1))
+    dependent = np.array(first_dependent([run.step().cause for _ in range(count)]))[: count - 1000]
     ahead = np.minimum(dependent - np.arange(len(dependent)), processors).mean()
     expected = math.sqrt(math.pi * balls / 6) * math.erf(processors * math.sqrt(1.5 / balls))
     assert ahead == pytest.approx(expected, rel=0.06)

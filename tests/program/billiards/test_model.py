@@ -43,7 +43,7 @@ def efficiency(**inputs: Any) -> float:
 
 def units(balls: int, steps: int) -> float:
     """Count the units of computing of the sequential program."""
-    counts = observe(balls, steps, seed=1)
+    counts = observe(balls, 20_000, seed=1)
     added, removed = counts.queued + steps * counts.added, steps * counts.removed
     return added * 400 + removed * 30.5 + (balls + 1 + 3 * steps) * 9 + steps * 9
 
@@ -70,7 +70,7 @@ def test_parallel_time_is_work_shared_and_latency_by_source(processors: int) -> 
 
 def test_idle_time_is_what_those_lose_who_may_not_execute() -> None:
     free = {"misses": 0, "check": 0, "lock": "none", "barrier": "none"}
-    found, counts = answer(processors=32, **free), observe(1000, 200, seed=1)
+    found, counts = answer(processors=32, **free), observe(1000, 20_000, seed=1)
     rounds = round(200 / counts.parallelism(32))
     executing = counts.added * 400 + counts.removed * 30.5 + 4 * 9
     idle = IDLE_TIME(processors=32, effective=200 * executing * US, time=rounds * executing * US)
@@ -79,7 +79,7 @@ def test_idle_time_is_what_those_lose_who_may_not_execute() -> None:
 
 def test_what_one_collision_adds_on_many_processors() -> None:
     # Two processors, all near: an access is one way round the ring, 7.5 us.
-    counts = observe(1000, 200, seed=1)
+    counts = observe(1000, 20_000, seed=1)
     rounds = round(200 / counts.parallelism(2))
     found = answer(processors=2, barrier="none", lock="none").account
     assert found["check"] == pytest.approx(rounds * 7.5 * US)
@@ -90,7 +90,7 @@ def test_what_one_collision_adds_on_many_processors() -> None:
 
 def test_the_fixed_problem_has_a_fastest_number_of_processors() -> None:
     times = {count: seconds(balls=5000, steps=1000, processors=count) for count in (4, 32, 48, 54, 60, 96)}
-    assert min(times, key=times.__getitem__) == 54
+    assert min(times, key=times.__getitem__) in (48, 54)
     assert times[4] > times[32] > times[48]
     assert times[96] > times[60]
 
@@ -106,3 +106,20 @@ def test_the_simulation_comes_to_the_same_time() -> None:
     simulated = solve(model, method="simulation", trial=Trial(seed=1, effort=Effort(cycles=8)))
     assert simulated["time"] == pytest.approx(solve(model)["time"], rel=0.03)
     assert simulated.account["idle"] == pytest.approx(solve(model).account["idle"], rel=0.2)
+
+
+@pytest.mark.parametrize("processors", [2, 8, 32, 64])
+@pytest.mark.parametrize("balls", [200, 1000, 10_000])
+def test_what_is_expected_of_many_balls_is_near_what_is_counted(balls: int, processors: int) -> None:
+    given = {"balls": balls, "steps": 5000, "processors": processors}
+    expected, counted = (answer(**given, parallelism=each) for each in ("expected", "counted"))
+    assert expected["time"] == pytest.approx(counted["time"], rel=0.06)
+    assert expected.account["busy"] == pytest.approx(counted.account["busy"], rel=0.02)
+
+
+def test_balls_and_steps_can_be_varied_where_nothing_is_counted() -> None:
+    model = PROGRAM.on(KSR, **{**COSTS, "balls": 100, "steps": 20, "processors": 8, "parallelism": "expected"})
+    larger = solve(model, {"balls": 5000.0, "steps": 1000.0})["time"]
+    assert larger == pytest.approx(answer(balls=5000, steps=1000, processors=8, parallelism="expected")["time"])
+    assert {"balls", "steps"} <= set(solve(model).gradient["time"])
+    assert not {"balls", "steps"} & set(answer(processors=8).gradient["time"])

@@ -20,32 +20,45 @@ of low number execute more often.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from slipstick.expression.dimension import COUNT
-from slipstick.expression.nodes import Expr, Number
+from slipstick.expression.nodes import Expr, Like, Number, maximum, minimum, total
+from slipstick.expression.special import exp
 from slipstick.method.times import time
 from slipstick.model.activity import Activity, choose, delay, repeat, then
 from slipstick.model.shared_memory import SharedMemory
 from slipstick.model.system import Model, closed, phases
-from slipstick.program.billiards.counts import Counts, observe
+from slipstick.program.billiards.counts import observe
 from slipstick.program.memory import Port
 from slipstick.program.program import Input, Inputs, Program, number, one
 from slipstick.program.synchronization import NONE, lock_kind, meet
 
 __all__ = ["PROGRAMS"]
 
+SHARING = 2.1
+"""n / j^2 pairs of the first j crossings of n lines that share a line: 2 E[m(v)^2] / E[m(v)]^2, m(v) = (1 + v^2) / 2."""
+
 NAME = "billiards/parallel"
 SOURCE = "Scale-Graph, IEEE TSE 1997, section 5"
 
 
 def parallel(machine: SharedMemory, inputs: Inputs) -> Model:
-    """Build the program: a setup, then as many steps as the collisions take."""
+    """Build the program: a setup, then as many steps as the collisions take.
+
+    With ``parallelism: expected`` nothing is simulated, and balls and steps can be varied in the built model: of the first
+    j crossings of n lines with uniform slopes, 2.1 j^2 / n pairs are expected to share a line. Taken as rare and
+    independent, exp(-2.1 j^2 / n) is the chance that a step goes on so far, and P the sum over j up to N. It is within
+    a few percent of what is counted, the more so the more balls. The number of steps is then no whole number, which the
+    method simulation does not take.
+    """
     work = _Work(machine, inputs)
     count = work.processors
     meeting, resources = meet(machine, NONE, Number(1.0))
     if count > 1:
         meeting, resources = meet(machine, _word(inputs, "barrier"), Number(float(count)))
         resources = {**work.port.resources(), **resources}
-    parts = ((1, count, work.setup() >> meeting), (work.rounds, count, work.step() >> meeting))
+    parts = ((1, count, work.setup() >> meeting), (work.run.rounds, count, work.step() >> meeting))
     return phases(*parts, name=NAME, resources=resources)
 
 
@@ -54,32 +67,31 @@ class _Work:
 
     def __init__(self, machine: SharedMemory, inputs: Inputs) -> None:
         self.machine, self.inputs = machine, inputs
-        self.processors, self.balls = (int(number(inputs, name)) for name in ("processors", "balls"))
-        self.steps, most, seed = (int(number(inputs, name)) for name in ("steps", "collisions", "seed"))
-        self.counts: Counts = observe(self.balls, min(self.steps, most), seed)
-        self.rounds = max(1, round(self.steps / self.counts.parallelism(self.processors)))
+        self.processors = int(number(inputs, "processors"))
+        found = _expected if _word(inputs, "parallelism") == "expected" else _counted
+        self.run = found(inputs, self.processors)
         self.port = Port(machine, Number(float(self.processors - 1)))
 
     def setup(self) -> Activity:
         """Compute a share of the times-to-collision and queue them."""
-        meetings, added = ((count / self.processors) for count in (self.balls + 1, self.counts.queued))
+        meetings, added = ((count / self.processors) for count in (self.run.balls + 1, self.run.queued))
         units = meetings * self._units("meeting") + added * self._units("adding")
         return self._with_overheads("setup", units, queued=added, fetched=added)
 
     def step(self) -> Activity:
         """Take a collision, compare it with the others', execute it or be idle."""
-        adding, removing = self.counts.added * self._units("adding"), self.counts.removed * self._units("removing")
+        adding, removing = self.run.added * self._units("adding"), self.run.removed * self._units("removing")
         units = self._units("collide") + 3 * self._units("meeting") + adding + removing
-        queued = self.counts.added + self.counts.removed
+        queued = self.run.added + self.run.removed
         execute = self._with_overheads("collision", units, queued=queued, fetched=1.0)
         if self.processors == 1:
             return execute
-        chance = min(1.0, self.steps / (self.rounds * self.processors))
+        chance = minimum(1.0, self.run.steps / (self.run.rounds * self.processors))
         waiting = delay(time(execute, closed(execute), booked=False), name="idle", component="idle")
         compare = self._fetch("check", (self.processors - 1) * self._units("check"), "check")
         return compare >> choose((chance, execute), (1 - chance, waiting))
 
-    def _with_overheads(self, name: str, units: Expr, queued: float, fetched: float) -> Activity:
+    def _with_overheads(self, name: str, units: Expr, queued: Like, fetched: Like) -> Activity:
         """Compute; and among others, fetch what they wrote and take locks."""
         computing = delay(units * self.machine.step, name=name)
         if self.processors == 1:
@@ -92,7 +104,7 @@ class _Work:
         modules = int(number({"modules": self.machine.memory.modules}, "modules"))
         return repeat(accesses, self.port.access(name, (1 / modules,) * modules, component))
 
-    def _locks(self, name: str, calls: float) -> Activity:
+    def _locks(self, name: str, calls: Like) -> Activity:
         kind = _word(self.inputs, "lock")
         if kind == NONE:
             return then()
@@ -101,6 +113,42 @@ class _Work:
 
     def _units(self, name: str) -> Expr:
         return one(self.inputs, name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What the size of the problem makes of a run.
+
+    Parameters
+    ----------
+    balls, steps : as given, numbers where they shape the model [1]
+    rounds : parallel steps [1]
+    queued : collisions at the start [1]
+    added, removed : by one collision [1]
+    """
+
+    balls: Expr
+    steps: Expr
+    rounds: Expr
+    queued: Expr
+    added: float
+    removed: float
+
+
+def _counted(inputs: Inputs, processors: int) -> _Run:
+    """Take what the simulation counts, and a whole number of steps."""
+    balls, steps, collisions, seed = (int(number(inputs, each)) for each in ("balls", "steps", "collisions", "seed"))
+    counts = observe(balls, collisions, seed)
+    rounds = max(1, round(steps / counts.parallelism(processors)))
+    n, done, together, queued = (Number(float(each)) for each in (balls, steps, rounds, counts.queued))
+    return _Run(n, done, together, queued, counts.added, counts.removed)
+
+
+def _expected(inputs: Inputs, processors: int) -> _Run:
+    """Take what is expected of very many balls; see `parallel`."""
+    balls, steps = one(inputs, "balls"), one(inputs, "steps")
+    parallelism = total((exp(-SHARING * (j + 0.5) ** 2 / balls) for j in range(processors)), COUNT)
+    return _Run(balls, steps, steps / maximum(parallelism, 1.0), (balls + 1) / 2, 1.5, 1.5)
 
 
 def _word(inputs: Inputs, name: str) -> str:
@@ -127,9 +175,16 @@ PROGRAMS = (
             Input("lock", COUNT, "the machine's lock of a bin, taken to add or remove", NONE, named="locks"),
             Input("barrier", COUNT, "the machine's barrier that ends a step", NONE, named="barriers"),
             Input(
+                "parallelism",
+                COUNT,
+                "counted in a simulation of the balls, or expected of very many",
+                "counted",
+                options=("counted", "expected"),
+            ),
+            Input(
                 "collisions",
                 COUNT,
-                "collisions that are counted at most; of more steps the rest go on alike",
+                "collisions that the means are counted over; how many steps there are changes none",
                 20000.0,
                 least=1,
                 whole=True,

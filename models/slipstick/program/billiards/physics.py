@@ -96,7 +96,7 @@ class Table:
         return self._positions[ball] + self._velocities[ball] * (time - self._updated[ball])
 
 
-def uniform(balls: int, seed: int) -> Start:
+def uniform(balls: int, seed: int, number: int = 0) -> Start:
     """Place balls at random, speeds uniform from -1 to 1, one ball to a unit of length.
 
     A line of such points stays as random as it was: velocities are only exchanged.
@@ -104,13 +104,13 @@ def uniform(balls: int, seed: int) -> Start:
     Parameters
     ----------
     balls : how many [1]
-    seed : of the random numbers
+    seed, number : of the random numbers, and of the start among those of the seed
 
     >>> uniform(3, seed=1).length
     3.0
     """
     import numpy as np  # only now: to list programs takes no numerical library
 
-    random = np.random.default_rng([seed, balls])
+    random = np.random.default_rng([seed, balls, number])
     positions, velocities = np.sort(random.uniform(0, balls, balls)), random.uniform(-1, 1, balls)
     return Start(tuple(positions.tolist()), tuple(velocities.tolist()), float(balls))
