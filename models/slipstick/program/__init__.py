@@ -10,6 +10,6 @@ from slipstick.program.program import Input, Program
 __all__ = ["PROGRAMS", "Input", "Program"]
 
 PROGRAMS: dict[str, Program] = {
-    program.name: program for program in (*billiards.PROGRAMS, *dvsm.PROGRAMS, *grain.PROGRAMS)
+    program.name: program for program in (*dvsm.PROGRAMS, *grain.PROGRAMS, *billiards.PROGRAMS)
 }
 """Every program by its name in the catalogue."""
