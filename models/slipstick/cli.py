@@ -68,6 +68,7 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
     """
     from slipstick.report.compare import summary
     from slipstick.report.document import answer_document
+    from slipstick.report.scale import scaling_text
     from slipstick.report.write import is_current, write
     from slipstick.study.run import MOST_ANSWERS, prepare, versions
     from slipstick.study.run import run as run_study
@@ -91,6 +92,8 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
         _print_cases(results.cases, prepared.spec.answer)
         if results.comparisons:
             click.echo(f"\n{summary(results.comparisons)}")
+        for scaling in results.scalings:
+            click.echo(f"\n{scaling_text(scaling)}")
         click.echo(f"\nThe report is in {folder / 'report.md'}, the numbers in {folder / 'results.csv'}.")
     return NO_ANSWER if failed else DONE
 

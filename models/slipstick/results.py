@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.answer import Answer, Value
+from slipstick.scaling import Scaling
 
 __all__ = [
     "Agreement",
@@ -271,6 +272,7 @@ class Results:
     versions : of slipstick and the libraries that computed
     notes : what the reader should know
     timelines : by the name of the picture that shows it
+    scalings : by case
     """
 
     name: str
@@ -288,3 +290,4 @@ class Results:
     notes: tuple[str, ...] = ()
     agreements: tuple[Agreement, ...] = ()
     timelines: Mapping[str, Timeline] = field(default_factory=dict)
+    scalings: tuple[Scaling, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from slipstick.errors import ModelError
@@ -44,6 +44,7 @@ __all__ = [
     "log2",
     "maximum",
     "minimum",
+    "only_booked",
     "parameters",
     "select",
     "sqrt",
@@ -150,6 +151,20 @@ def substitute(root: Expr, replacements: Mapping[str, Like]) -> Expr:
     made: dict[int, Expr] = {}
     for node in walk(root):
         made[id(node)] = _rebuilt(node, made, replacements)
+    return made[id(root)]
+
+
+def only_booked(root: Expr, labels: Collection[str]) -> Expr:
+    """Put nothing in the place of every booked part but those with these labels.
+
+    >>> time = Booked("work", Parameter("a")) + Booked("wait", Parameter("b"))
+    >>> only_booked(time, ["work"])
+    a
+    """
+    made: dict[int, Expr] = {}
+    for node in walk(root):
+        out = isinstance(node, Booked) and node.label not in labels
+        made[id(node)] = zero(node.dimension) if out else _rebuilt(node, made, {})
     return made[id(root)]
 
 

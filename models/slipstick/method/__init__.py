@@ -10,5 +10,6 @@ goes through the same tree with the waits that follow from who is where. `flatte
 that the simulator runs, and `simulation` its result into an answer. A queueing network becomes arrays
 (`network_arrays`), any solver of `slipstick.queueing` takes them (`network_solvers`), and what it finds is read
 as columns or as one answer (`network_form`). What sits behind a sweep is a `Form`, whatever the method;
-`methods` is the table of them all, and `agree` holds answers against each other.
+`methods` is the table of them all, and `agree` holds answers against each other. `scaling` asks any form how much larger
+the work must be on more processors.
 """

@@ -37,6 +37,7 @@ class ClosedForm:
     Attributes
     ----------
     time : the time of a cycle, or of the whole program, as an expression [s]
+    account : the same time, each processor's parts booked to its own line [s]
     labels : (component, technology class) of each booked part
     stages : time of one item at each serial stage of each pipeline of identical items [s]
     tape : everything compiled together
@@ -59,14 +60,14 @@ class ClosedForm:
         self.labels = _labels(model)
         self.stages = _serial_stages(model)
         self._population = population(model)
-        self._account = _account_time(model)
+        self.account = _account_time(model)
         self._work = _demands(model)
         self._sizes = sizes(model)
         self._groups = _groups(model)
         stage_times = [t for each in self.stages.values() for t in each.values()]
         of_groups = [each for times, size, work in self._groups.values() for each in (times, size, *work.values())]
         others = [self._population, *stage_times, *self._work.values(), *of_groups, *self._sizes]
-        self.tape = Tape([self.time, self._account, *others])
+        self.tape = Tape([self.time, self.account, *others])
         self._time_alone = Tape([self.time])
 
     @property
@@ -95,7 +96,7 @@ class ClosedForm:
             labels=self.labels,
             powers={name: each.dimension.time_power for name, each in self.tape.parameters.items()},
             whole=whole,
-            split=whole if self._account is self.time else self.tape.differentiate(values, 1),
+            split=whole if self.account is self.time else self.tape.differentiate(values, 1),
             population=next(others),
             stages={name: {stage: next(others) for stage in each} for name, each in self.stages.items()},
             work={name: next(others) for name in self._work},

@@ -22,12 +22,13 @@ def draw(results: Results, spec: PictureSpec) -> Figure:
     Parameters
     ----------
     results : of a study
-    spec : what to draw: bars, lines, a map or a timeline
+    spec : what to draw: bands, bars, lines, a map or a timeline
 
     Raises
     ------
     MissingExtraError : matplotlib is not installed
     """
+    from slipstick.report.bands import draw_bands
     from slipstick.report.bars import draw_bars
     from slipstick.report.gantt import draw_timeline
     from slipstick.report.lines import draw_lines
@@ -35,6 +36,8 @@ def draw(results: Results, spec: PictureSpec) -> Figure:
 
     with look():
         match spec.kind:
+            case "bands":
+                return draw_bands(results, spec)
             case "bars":
                 return draw_bars(results, spec)
             case "lines":

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from slipstick.answer import Answer, Takeover
 from slipstick.report.compare import comparison_section
 from slipstick.report.points import sweep_section
+from slipstick.report.scale import scaling_section
 from slipstick.report.side_by_side import agreement_section
 from slipstick.report.values import unit_of
 from slipstick.report.words import NOTHING, Notes, code, escape, fraction, markdown_table, percent, prose, quantity
@@ -51,6 +52,7 @@ def page(results: Results, study: StudySpec, pictures: Mapping[str, Sequence[str
         _limits(results),
         _rankings(results),
         sweep_section(results, study.answer),
+        scaling_section(results.scalings),
         _pictures(study, pictures),
         _notes(results),
         _inputs(results),

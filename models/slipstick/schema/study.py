@@ -6,19 +6,22 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, StringConstraints, Tag, model_validator
 
-from slipstick.expression.dimension import COUNT
+from slipstick.expression.dimension import BYTES, COUNT, TIME
 from slipstick.schema.quantity import Given, Quantity
 from slipstick.schema.spec import SPELT, Described, Name, Note, Spec, broken_rule
 
 __all__ = [
     "AgreeSpec",
     "AxisSpec",
+    "BandsSpec",
     "BarsSpec",
     "LinesSpec",
     "MapSpec",
+    "MemorySpec",
     "PictureSpec",
     "RankSpec",
     "RowSpec",
+    "ScaleSpec",
     "StudySpec",
     "SweepSpec",
     "TableSpec",
@@ -121,6 +124,49 @@ class AgreeSpec(Spec):
     cases: list[Name] = Field(default_factory=list, description="the cases to solve by all of them; all by default")
 
 
+class MemorySpec(Spec):
+    """The memory of a processor, and how much it may be."""
+
+    used: Note = Field(description="a formula of the case's quantities that gives bytes, such as items * each / 8")
+    most: Annotated[Given, Quantity(BYTES, least=None, above=0.0)] = Field(description="memory of a processor")
+
+
+class ScaleSpec(Spec):
+    """How the base and its differences scale: the size that each number of processors needs."""
+
+    cases: list[Name] = Field(["base"], description="the cases to scale", min_length=1)
+    processors: dict[Annotated[str, StringConstraints(max_length=256)], Axis] = Field(
+        description="numbers of processors, rising, by the path that stands for them", min_length=1, max_length=1
+    )
+    size: dict[Annotated[str, StringConstraints(max_length=256)], float] = Field(
+        default_factory=dict,
+        description="size parameters by path, each with the power of the common factor that it grows as, such as 1",
+    )
+    ways: list[Literal["fixed-size", "time-bound", "efficiency-conserved", "memory-bound"]] = Field(
+        ["fixed-size"], description="how the size goes with the processors", min_length=1
+    )
+    time: Annotated[Given, Quantity(TIME, least=None, above=0.0)] | None = Field(None, description="the time to keep")
+    efficiency: Fraction | None = Field(None, description="the efficiency to keep")
+    memory: MemorySpec | None = Field(None, description="the memory to keep")
+    against: Literal["useful", "one-processor"] = Field(
+        "useful", description="what the work is: the useful part of the account, or the time of one processor"
+    )
+    threshold: Fraction = Field(Given(0.5, COUNT, "50%"), description="efficiency to stay above at a fixed size")
+
+    @model_validator(mode="after")
+    def _each_way_has_its_goal(self) -> ScaleSpec:
+        goals = {"time-bound": "time", "efficiency-conserved": "efficiency", "memory-bound": "memory"}
+        for index, way in enumerate(self.ways):
+            if way in goals and getattr(self, goals[way]) is None:
+                raise broken_rule(f"{way} needs {goals[way]}: what is to be kept", "ways", index)
+            if way in goals and not self.size:
+                raise broken_rule(f"{way} needs size: what is to grow", "ways", index)
+        for path, power in self.size.items():
+            if power == 0:
+                raise broken_rule(f"{path} does not grow with a power of 0; leave it out", "size", path)
+        return self
+
+
 class RowSpec(Spec):
     """One row of a published table, beside what the program computes."""
 
@@ -220,7 +266,17 @@ class TimelineSpec(Drawn):
     cycles: int = Field(3, description="cycles of each processor to draw, on average", ge=1, le=1000)
 
 
-PictureSpec = Annotated[BarsSpec | LinesSpec | MapSpec | TimelineSpec, Field(discriminator="kind")]
+class BandsSpec(Drawn):
+    """Processors lost by cause, against the number of processors."""
+
+    kind: Literal["bands"] = Field(description="processors by cause against their number, a band each")
+    case: Name = Field("base", description="the case to draw, one that scale names")
+    way: Literal["fixed-size", "time-bound", "efficiency-conserved", "memory-bound"] = Field(
+        "fixed-size", description="how the size goes with the processors, one that scale names"
+    )
+
+
+PictureSpec = Annotated[BandsSpec | BarsSpec | LinesSpec | MapSpec | TimelineSpec, Field(discriminator="kind")]
 
 
 class StudySpec(Described):
@@ -242,6 +298,7 @@ class StudySpec(Described):
     )
     rank: RankSpec | None = Field(None, description="what would help most")
     agree: AgreeSpec | None = Field(None, description="methods to put side by side")
+    scale: ScaleSpec | None = Field(None, description="the size that more processors need")
     compare: list[TableSpec] = Field(default_factory=list, description="published or measured tables to hold against")
     pictures: list[PictureSpec] = Field(default_factory=list, description="what to draw")
 

@@ -78,6 +78,11 @@ def _check_study(spec: StudySpec, tree: Table, library: Library) -> None:
                     axes[each.name] = _check_sweep(each, cases[case], library)
     with _kept(problems):
         check_axes(spec, tree, axes)
+    if spec.scale and not problems:
+        from slipstick.study.scale import questions
+
+        with _kept(problems):
+            list(questions(spec, tree, cases, library))
     if problems:
         raise SpecError(problems)
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from slipstick.errors import Problem, SpecError, UnitError, UnknownNameError, did_you_mean
 from slipstick.method.names import NAMES
 from slipstick.schema.nodes import Node
-from slipstick.schema.study import BarsSpec, LinesSpec, MapSpec, StudySpec, TimelineSpec
+from slipstick.schema.study import BandsSpec, BarsSpec, LinesSpec, MapSpec, StudySpec, TimelineSpec
 from slipstick.schema.validate import problem
 from slipstick.study.cases import Asked
 from slipstick.units import scale
@@ -36,6 +36,7 @@ def check_names(spec: StudySpec, tree: Node, cases: Collection[str], sweeps: Seq
         except UnitError as error:
             found.append(problem(tree, ("compare", index, "unit"), str(error)))
     found += _methods(spec, tree)
+    found += _bands(spec, tree)
     if found:
         raise SpecError(found)
 
@@ -54,7 +55,7 @@ def check_axes(spec: StudySpec, tree: Node, axes: Mapping[str, Sequence[str]]) -
     """
     found = []
     for index, picture in enumerate(spec.pictures):
-        if isinstance(picture, BarsSpec | TimelineSpec) or picture.sweep not in axes:
+        if isinstance(picture, BandsSpec | BarsSpec | TimelineSpec) or picture.sweep not in axes:
             continue
         there = axes[picture.sweep]
         for key in ("x", "series", "against") if isinstance(picture, LinesSpec) else ("x", "y"):
@@ -64,6 +65,19 @@ def check_axes(spec: StudySpec, tree: Node, axes: Mapping[str, Sequence[str]]) -
                 found.append(problem(tree, ("pictures", index, key), message))
     if found:
         raise SpecError(found)
+
+
+def _bands(spec: StudySpec, tree: Node) -> Iterator[Problem]:
+    """Refuse bands of what is not scaled."""
+    for index, picture in enumerate(spec.pictures):
+        if isinstance(picture, BandsSpec):
+            for key, there in (
+                ("case", spec.scale.cases if spec.scale else []),
+                ("way", spec.scale.ways if spec.scale else []),
+            ):
+                if getattr(picture, key) not in there:
+                    why = f"scale has no {key} {getattr(picture, key)!r}, so there are no bands to draw"
+                    yield problem(tree, ("pictures", index, key), why)
 
 
 def _methods(spec: StudySpec, tree: Node) -> Iterator[Problem]:
@@ -85,6 +99,8 @@ def _cases_named(spec: StudySpec, sweeps: Sequence[Asked]) -> Iterator[tuple[Pat
         yield from ((asked.place("cases", index), case) for index, case in enumerate(asked.spec.cases))
     if spec.agree:
         yield from ((("agree", "cases", index), case) for index, case in enumerate(spec.agree.cases))
+    if spec.scale:
+        yield from ((("scale", "cases", index), case) for index, case in enumerate(spec.scale.cases))
     if spec.rank:
         yield from ((("rank", "cases", index), case) for index, case in enumerate(spec.rank.cases))
     for number, table in enumerate(spec.compare):
@@ -94,7 +110,7 @@ def _cases_named(spec: StudySpec, sweeps: Sequence[Asked]) -> Iterator[tuple[Pat
     for number, picture in enumerate(spec.pictures):
         if isinstance(picture, BarsSpec):
             yield from ((("pictures", number, "cases", index), case) for index, case in enumerate(picture.cases))
-        elif isinstance(picture, MapSpec | TimelineSpec):
+        elif isinstance(picture, BandsSpec | MapSpec | TimelineSpec):
             yield ("pictures", number, "case"), picture.case
 
 
@@ -104,6 +120,6 @@ def _pictures(spec: StudySpec, tree: Node, sweeps: Sequence[str]) -> Iterator[Pr
         if picture.name in taken:
             yield problem(tree, ("pictures", index, "name"), f"another picture is called {picture.name}")
         taken.add(picture.name)
-        if not isinstance(picture, BarsSpec | TimelineSpec) and picture.sweep not in sweeps:
+        if not isinstance(picture, BandsSpec | BarsSpec | TimelineSpec) and picture.sweep not in sweeps:
             message = f"there is no sweep {picture.sweep!r}{did_you_mean(picture.sweep, sweeps)}"
             yield problem(tree, ("pictures", index, "sweep"), message)

@@ -27,6 +27,7 @@ from slipstick.study.compare import compared, names_in
 from slipstick.study.names import check_axes, check_names
 from slipstick.study.plan import Plan, planned
 from slipstick.study.rank import ranked
+from slipstick.study.scale import Question, questions, scaled
 from slipstick.study.sweep import Progress, carried_out
 
 __all__ = ["MOST_ANSWERS", "Prepared", "answer_scene", "prepare", "run", "side_by_side", "timeline_of", "versions"]
@@ -50,6 +51,7 @@ class Prepared:
     cases : settings of each case
     plans : points of each sweep
     library : every file that was read
+    scalings : what is asked of each case that is scaled
     """
 
     name: str
@@ -58,6 +60,7 @@ class Prepared:
     cases: Mapping[str, Settings]
     plans: Mapping[str, Plan]
     library: Library
+    scalings: tuple[Question, ...] = ()
 
     @property
     def hashes(self) -> dict[str, str]:
@@ -94,7 +97,8 @@ def prepare(reference: str, overrides: Settings | None = None) -> Prepared:
         spec = spec.model_copy(update={"answer": _first_quantities(cases, library)})
     plans = {each.name: planned(each, cases, library) for each in asked}
     check_axes(spec, tree, {name: [axis.path for axis in plan.axes] for name, plan in plans.items()})
-    return Prepared(Path(reference).stem, spec, tree, cases, plans, library)
+    scalings = tuple(questions(spec, tree, cases, library))
+    return Prepared(Path(reference).stem, spec, tree, cases, plans, library, scalings)
 
 
 def _first_quantities(cases: Mapping[str, Settings], library: Library) -> list[str]:
@@ -154,6 +158,7 @@ def run(study: Prepared, *, jobs: int = 1, whole: bool = False, progress: Progre
         notes=_notes(sweeps),
         agreements=agreements,
         timelines=_timelines(study),
+        scalings=tuple(map(scaled, study.scalings)),
     )
 
 
