@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.errors import ModelError, Problem, SpecError, did_you_mean
-from slipstick.expression.dimension import BYTES
-from slipstick.expression.nodes import Expr
+from slipstick.expression.dimension import BYTES, COUNT
+from slipstick.expression.nodes import Expr, Parameter
 from slipstick.expression.tape import Tape
 from slipstick.law import Law
 from slipstick.method.closed_form import ClosedForm
@@ -172,7 +172,9 @@ def _memory(spec: ScaleSpec, tree: Node, bound: Bound, runs: Runs) -> Expr | Non
     if spec.memory is None:
         return None
     place = ("scale", "memory", "used")
-    made = read_formula(tree, place, Formula(spec.memory.used), bound.parameters, BYTES)
+    # The number of processors may shape the model, and then is no parameter of it.
+    names = {runs.processors: Parameter(runs.processors, COUNT, 1.0), **bound.parameters}
+    made = read_formula(tree, place, Formula(spec.memory.used), names, BYTES)
     known = Tape([made]).parameters
     if "memory-bound" in spec.ways and not any(path in known for path in runs.size):
         why = f"{spec.memory.used} does not depend on {', '.join(runs.size)}, so no size fills the memory"
