@@ -47,8 +47,24 @@ def test_the_bounds_enclose_the_cycle(outside: float, demands: list[float], cust
     assert least * (1 - 1e-12) <= found <= (outside + customers * sum(demands)) * (1 + 1e-12)
 
 
-def test_no_time_at_all_is_no_trouble() -> None:
-    assert cycle_times(0.0, np.zeros(2), np.array([1.0, 3.0])).tolist() == [0.0, 0.0]
+@pytest.mark.parametrize("name", ["lock", "lock, shared work", "two stations", "serial part", "coherency"])
+def test_what_is_lost_and_what_one_processor_takes_add_up_to_the_time(name: str) -> None:
+    timings = noisy(TRUTHS[name], 0, noise=0.0)
+    fitted = fit(FAMILIES[TRUTHS[name].family], timings)
+    for p in (1.0, 8.0, 64.0):
+        single, time = fitted.predict([1.0, p])
+        useful = single / time if timings.each else single / (p * time)
+        assert p * useful + sum(fitted.lost(p).values()) == pytest.approx(p, abs=1e-6)
+    assert list(fitted.lost(64.0).values()) == sorted(fitted.lost(64.0).values(), reverse=True)
+
+
+def test_several_sets_of_parameters_are_evaluated_at_once() -> None:
+    timings = noisy(TRUTHS["lock"], 0)
+    for family in ("queue-2", "usl", "phase-barrier", "power-log"):
+        *_, form = FAMILIES[family].forms(timings)
+        sets = np.linspace(0.1, 0.9, 3 * len(form.letters)).reshape(3, -1)
+        each = [form.time(theta, timings) for theta in sets]
+        assert form.times(sets, timings) == pytest.approx(np.array(each))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from slipstick.answer import Answer, Value
 from slipstick.errors import NoAnswerError
 from slipstick.measure.fit.bootstrap import resample
 from slipstick.measure.fit.compare import APART, Candidate, Comparison, compare
-from slipstick.measure.fit.families import FAMILIES
 from slipstick.measure.fit.limits import fastest, largest_efficient
 from slipstick.measure.fit.timings import Timings
 
@@ -71,7 +70,7 @@ def _warnings(found: Comparison, p: Sequence[float]) -> tuple[str, ...]:
 
 
 def _answer(each: Candidate, p: Sequence[float], seed: int, level: float, draws: int) -> Answer:
-    fitted, family = each.fitted, FAMILIES[each.name]
+    fitted, family = each.fitted, each.family
     units = {letter.name: letter.unit for letter in fitted.form.letters}
     values = {name: Value(value, units[name]) for name, value in fitted.parameters.items()}
     times = fitted.predict(p).tolist() if len(p) else []
