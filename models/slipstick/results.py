@@ -15,6 +15,8 @@ __all__ = [
     "Axis",
     "Cell",
     "Comparison",
+    "Curve",
+    "Fitting",
     "Ranked",
     "Ranking",
     "Results",
@@ -257,6 +259,49 @@ class Agreement:
 
 
 @dataclass(frozen=True, slots=True)
+class Curve:
+    """A fit over the number of processors.
+
+    Parameters
+    ----------
+    name : of the model
+    p, time : where, and the time there [s]
+    low, high : ends of the intervals there [s]; empty where there are none
+    """
+
+    name: str
+    p: Sequence[float]
+    time: Sequence[float]
+    low: Sequence[float] = ()
+    high: Sequence[float] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fitting:
+    """Fits to measured times.
+
+    Parameters
+    ----------
+    answers : one for each model, best first, then those without a fit
+    verdict : what the data tell, and what they do not
+    warnings : how far each prediction is beyond the data
+    p, time : what was fitted, every repetition
+    curves : the fits that the data leave, and the others, best first
+    source : where the times come from
+    size : of the problem that the curves are for; None where there is one size only
+    """
+
+    answers: tuple[Answer, ...]
+    verdict: str
+    warnings: tuple[str, ...]
+    p: Sequence[float] = ()
+    time: Sequence[float] = ()
+    curves: tuple[Curve, ...] = ()
+    source: str = ""
+    size: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Results:
     """Everything that a study found.
 
@@ -271,6 +316,8 @@ class Results:
     versions : of slipstick and the libraries that computed
     notes : what the reader should know
     timelines : by the name of the picture that shows it
+    fits : by question
+    measured : answers for each number of processors that was measured, by question
     """
 
     name: str
@@ -288,3 +335,5 @@ class Results:
     notes: tuple[str, ...] = ()
     agreements: tuple[Agreement, ...] = ()
     timelines: Mapping[str, Timeline] = field(default_factory=dict)
+    fits: Mapping[str, Fitting] = field(default_factory=dict)
+    measured: Mapping[str, tuple[Answer, ...]] = field(default_factory=dict)

@@ -50,6 +50,7 @@ class Form:
     time : from parameters, (k,) or (k, M), and timings, the times at their points [s]
     starts : from timings, parameters to begin a search at; several where there may be several valleys
     chosen : how many exponents were chosen by looking at the data, to be counted as parameters
+    far : multiples of the largest number of processors measured that are looked at for limits
     lost : from parameters and timings, what the times are lost to; nothing where the formula does not say
     """
 
@@ -59,6 +60,7 @@ class Form:
     time: Callable[[Array, Timings], Array]
     starts: Callable[[Timings], Sequence[Array]]
     chosen: int = 0
+    far: float = 64.0
     lost: Callable[[Array, Timings], Lost] = nothing_lost
 
     @property
@@ -88,10 +90,12 @@ class Form:
         -------
         times [s], (D, M)
         """
-        count, points = len(thetas), len(timings)
-        p, n, time = (np.tile(each, count) for each in (timings.p, timings.n, timings.time))
-        found = self.time(np.repeat(thetas.T, points, axis=1), Timings(p, n, time, timings.each))
-        return np.broadcast_to(found, (count * points,)).reshape(count, points)
+        # Repetitions are at the same point: what the form says of it is asked once.
+        distinct, where = np.unique(np.stack([timings.p, timings.n]), axis=1, return_inverse=True)
+        count, points = len(thetas), distinct.shape[1]
+        p, n = (np.tile(each, count) for each in distinct)
+        found = self.time(np.repeat(thetas.T, points, axis=1), Timings(p, n, p, timings.each))
+        return np.broadcast_to(found, (count * points,)).reshape(count, points)[:, where.reshape(-1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +153,7 @@ def linear(
         causes = lost or {}
         return {causes[each.name]: value * basis(timings) for (each, basis), value in named if each.name in causes}
 
-    return Form(family, text, tuple(letter for letter, _ in terms), time, starts, chosen, losses)
+    return Form(family, text, tuple(letter for letter, _ in terms), time, starts, chosen, lost=losses)
 
 
 def nonnegative(columns: Array, time: Array) -> Array:

@@ -14,6 +14,7 @@ from slipstick.measure.fit.timings import Array, Timings
 __all__ = ["Fitted", "descended", "fit", "fit_form"]
 
 TINY = 1e-300  # a time of 0 has no logarithm
+MOST_STEPS = 200
 STEP = 1.5e-8  # of differences, relative: half of the digits
 
 
@@ -48,6 +49,10 @@ class Fitted:
     def squares(self) -> float:
         """Sum of the squared relative errors."""
         return float(self.residuals @ self.residuals)
+
+    def squares_at(self, theta: Array) -> float:
+        """Give the sum of the squared relative errors for other parameters."""
+        return _squares(self.form, theta, self.timings)
 
     @property
     def aicc(self) -> float:
@@ -138,7 +143,8 @@ def fit_form(form: Form, timings: Timings, start: Array, within: float = 1e-12) 
 
 
 def _residuals(form: Form, theta: Array, timings: Timings) -> Array:
-    return _logarithms(form.time(theta, timings), timings)
+    found: Array = _logarithms(form.times(theta[None], timings), timings)[0]
+    return found
 
 
 def _logarithms(times: Array, timings: Timings) -> Array:
@@ -191,7 +197,7 @@ def descended(
         begin / scale,
         jac=differences,
         bounds=(least / scale, most / scale),
-        xtol=within, ftol=within, gtol=within,
+        xtol=within, ftol=within, gtol=within, max_nfev=MOST_STEPS,
     )  # fmt: skip
     ended: Array = np.clip(found.x * scale, least, most)
     squares = (residuals(np.vstack([ended, inside])) ** 2).sum(axis=1)
