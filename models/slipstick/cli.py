@@ -86,7 +86,8 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
             {"answers": list(map(answer_document, answers))} if few else {"results": str(folder / "results.csv")}
         )
     else:
-        _print_cases(results.cases, prepared.spec.answer)
+        if results.cases:
+            _print_cases(results.cases, prepared.spec.answer)
         if results.comparisons:
             click.echo(f"\n{summary(results.comparisons)}")
         click.echo(f"\nThe report is in {folder / 'report.md'}, the numbers in {folder / 'results.csv'}.")

@@ -289,6 +289,7 @@ class Fitting:
     curves : the fits that the data leave, and the others, best first
     source : where the times come from
     size : of the problem that the curves are for; None where there is one size only
+    truth : the time that is known, by processors [s]; of made-up data only
     """
 
     answers: tuple[Answer, ...]
@@ -299,6 +300,7 @@ class Fitting:
     curves: tuple[Curve, ...] = ()
     source: str = ""
     size: float | None = None
+    truth: Mapping[float, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

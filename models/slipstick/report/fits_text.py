@@ -12,7 +12,7 @@ from slipstick.results import Fitting
 __all__ = ["families", "fits_text", "needed"]
 
 _INDENT = "  "
-_LOST = "processors_lost["
+_LOST, _SIZE = "processors_lost[", "size_needed["
 _MEASURES = (
     "behind",
     "scatter",
@@ -61,6 +61,10 @@ def needed(found: Fitting, efficient: float) -> list[str]:
         if name.startswith("time["):
             between = f", between {_between(value)}" if value.low is not None else ""
             lines.append(f"At p = {name[5:-1]}: {amount(value)}{between}.")
+        if name.startswith(_SIZE):
+            lines.append(
+                f"Efficiency of {percent(efficient)} at p = {name[len(_SIZE) : -1]} needs n = {value.value:.4g}."
+            )
     return [*lines, f"{found.verdict[:1].upper()}{found.verdict[1:]}."]
 
 
@@ -94,7 +98,7 @@ def _details(answer: Answer, efficient: float) -> str:
             *([_between(value)] if value.low is not None else [""]),
         ]
         for name, value in answer.values.items()
-        if name not in _MEASURES and not name.startswith(_LOST)
+        if name not in _MEASURES and not name.startswith((_LOST, _SIZE))
     ]
     lines = [
         wrapped(f"{answer.model}: {answer.notes[0]}", _INDENT),

@@ -58,13 +58,19 @@ def _check_study(spec: StudySpec, tree: Table, library: Library) -> None:
     """Check every case, every name, and the values of every sweep in their place."""
     from slipstick.schema.bind import bind
     from slipstick.schema.scene import stage
-    from slipstick.study.cases import case_settings, sweeps_of
+    from slipstick.study.cases import base_settings, case_settings, sweeps_of
+    from slipstick.study.fitted import accounts, by_processors, read_fits
     from slipstick.study.names import check_axes, check_names
 
     cases, asked = case_settings(tree), sweeps_of(spec, tree)
     problems: list[Problem] = []
+    named: list[str] = []
     with _kept(problems):
-        check_names(spec, tree, cases, asked)
+        named += by_processors(accounts(spec, tree, library))
+    with _kept(problems):
+        check_names(spec, tree, cases, asked, named)
+    with _kept(problems):
+        read_fits(spec, tree, cases, base_settings(tree), library)
     sound = []
     for name, settings in cases.items():
         with _kept(problems):

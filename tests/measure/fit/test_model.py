@@ -122,7 +122,7 @@ def test_a_law_with_a_size() -> None:
         ({}, ["parameters.work=4 s..3 s"], "parameters.work is free from 4 s to 3 s: no room; the first must be less, and not negative"),
         ({}, ["parameters.work", "parameters.work"], "parameters.work is free twice; leave one out"),
         ({}, ["population.processors"], "population.processors comes from the data, so it cannot be free"),
-        ({"method": "simulation"}, ["parameters.work"], "a fit needs a smooth model; simulated times jump, so take another"),
+        ({"method": "simulation"}, ["parameters.work"], "a fit needs a smooth model; simulated times jump, so take another method"),
         ({"model": "lazowska-closed-classes"}, [], "is the number of processors (population); there are classes."),
     ],
 )  # fmt: skip
@@ -135,6 +135,7 @@ def test_what_cannot_be_free_is_refused(settings: dict[str, object], free: list[
 @pytest.mark.parametrize(
     ("settings", "free", "truth", "cycles", "message"),
     [
+        ({"model": "law/sequential-estimate", "processors": 1, "waits": "100 s", "time": "1 s"}, "time=0 s..1 s", "lock", None, "law/sequential-estimate has no time at the points of the data: "),
         ({"model": "central-server"}, "classes.jobs.think_time", "serial part", None, "the data are times of a whole work; say how many cycles of central-server it has (cycles)"),
         ({"model": "central-server"}, "classes.jobs.think_time", "lock", 3, "the data are times of a cycle, so the number of cycles (cycles) says nothing; leave it out"),
         ({"model": "law/amdahl-speedup", "serial": 0.5, "processors": 1}, "serial", "lock", None, "law/amdahl-speedup gives a speedup, not a time, so no time can be held against it"),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from slipstick.errors import ModelError
 from slipstick.measure.fit.families import FAMILIES
 from slipstick.measure.fit.least import fit
-from slipstick.measure.fit.limits import Reach, fastest, largest_efficient
+from slipstick.measure.fit.limits import Reach, fastest, largest_efficient, largest_speedup, size_needed
 from slipstick.measure.fit.queue import cycle_times
 from slipstick.measure.fit.spread import largest_of
 from slipstick.measure.fit.timings import Timings, timings_of
@@ -178,3 +178,20 @@ def test_a_family_says_what_it_is(name: str) -> None:
         for start in form.starts(timings):
             assert start.shape == (len(form.letters),)
             assert (start >= 0).all()
+
+
+def test_the_size_that_more_processors_need_is_the_isoefficiency() -> None:
+    """T = w n / p + l, so E = w n / (w n + l) at p over one processor: n = (p E - 1) l / ((1 - E) w)."""
+    p, n = np.tile(MEASURED, 2), np.repeat([100.0, 800.0], len(MEASURED))
+    fitted = fit(FAMILIES["latency"], Timings(p, n, 2 * n / p + 3))
+    found = size_needed(fitted, 64, 0.75)
+    assert found == pytest.approx((64 * 0.75 - 1) * 3 / (0.25 * 2), rel=1e-4)
+    assert size_needed(fitted, 1, 0.75) == 100
+    assert size_needed(fit(FAMILIES["amdahl"], noisy(TRUTHS["serial part"], 0)), 64, 0.75) is None
+    assert size_needed(fit(FAMILIES["usl"], Timings(p, n, 2 * (1 + 0.1 * (p - 1)) / p)), 64, 0.75) is None
+
+
+def test_the_largest_speedup_of_amdahl_is_at_its_end() -> None:
+    most, at = largest_speedup(Reach(fit(FAMILIES["amdahl"], noisy(TRUTHS["serial part"], 0, noise=0.0))))
+    assert most == pytest.approx(1 / (0.05 + 0.95 / at), rel=1e-6)
+    assert at > 2000

@@ -12,7 +12,7 @@ from slipstick.errors import NoAnswerError
 from slipstick.measure.fit.bootstrap import Interval, Resampled, resample
 from slipstick.measure.fit.compare import APART, Candidate, Comparison, compare
 from slipstick.measure.fit.forms import Family
-from slipstick.measure.fit.limits import Reach, fastest, largest_efficient, largest_speedup
+from slipstick.measure.fit.limits import Reach, fastest, largest_efficient, largest_speedup, size_needed
 from slipstick.measure.fit.profile import Profiled, profile
 from slipstick.measure.fit.timings import Timings
 from slipstick.results import Curve, Fitting
@@ -22,7 +22,7 @@ __all__ = ["EFFICIENT", "Intervals", "fits"]
 EFFICIENT = 0.75
 """The efficiency that an allocation is commonly asked to have."""
 
-POINTS = 16
+POINTS = 12
 """Numbers of processors along a drawn curve."""
 
 
@@ -132,6 +132,8 @@ class _Told:
         if self.candidate.missed is not None:
             values["missed"] = Value(self.candidate.missed, "1")
         values |= _limits(Reach(fitted))
+        sizes = {each: size_needed(fitted, each, EFFICIENT) for each in p}
+        values |= {f"size_needed[{each:g}]": Value(size, "1") for each, size in sizes.items() if size is not None}
         at = max(p, default=float(fitted.timings.p.max()))
         values |= {f"processors_lost[{cause}]": Value(lost, "1") for cause, lost in fitted.lost(at).items()}
         notes = [f"{family.title}: {fitted.form.text} ({family.source})"]

@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 
 from slipstick.measure.fit.least import Fitted
 
-__all__ = ["Reach", "fastest", "largest_efficient", "largest_speedup"]
+__all__ = ["Reach", "fastest", "largest_efficient", "largest_speedup", "size_needed"]
+
+LARGEST = 1e6
+"""Multiples of the largest size measured up to which a size is sought."""
 
 CLOSE, APART = 256, 1.02
 """Up to `CLOSE` every number is looked at; beyond, numbers apart by this ratio, and those between where it matters."""
@@ -36,7 +39,7 @@ class Reach:
         """The numbers of processors that are looked at."""
         last = self.fitted.form.far * float(self.fitted.timings.p.max())
         far = CLOSE * APART ** np.arange(1, max(0.0, np.log(last / CLOSE) / np.log(APART)) + 1)
-        found: Array = np.unique([*np.arange(1.0, min(CLOSE, last) + 1), *np.round(far)])
+        found: Array = np.unique([*np.arange(1.0, min(CLOSE, last) + 1), *np.minimum(np.round(far), last), last])
         return found
 
     @cached_property
@@ -109,6 +112,34 @@ def largest_efficient(reach: Reach, efficiency: float) -> int:
     near = reach.between(int(short[0]) - 1, int(short[0]))
     (first, *_) = _short(reach, near, reach.fitted.predict(near, reach.n), efficiency)
     return max(1, int(near[first]) - 1)
+
+
+def size_needed(fitted: Fitted, p: float, efficiency: float) -> float | None:
+    """Give the size of the problem from which on so many processors keep an efficiency.
+
+    None if the data have one size only, or if no size up to `LARGEST` times the largest measured is enough. Takes the
+    efficiency for one that grows with the size.
+
+    Parameters
+    ----------
+    fitted : a fit to several sizes
+    p : processors
+    efficiency : wanted, above 0 and below 1 [1]
+    """
+    if not fitted.timings.sized:
+        return None
+
+    def enough(size: float) -> bool:
+        single, time = fitted.predict([1.0, p], size)
+        return bool(single / time >= efficiency * (1.0 if fitted.timings.each else p))
+
+    low, high = float(fitted.timings.n.min()), LARGEST * float(fitted.timings.n.max())
+    if enough(low) or not enough(high):
+        return low if enough(low) else None
+    while high / low > 1 + 1e-6:
+        middle = float(np.sqrt(low * high))
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
 
 
 def _short(reach: Reach, p: Array, time: Array, efficiency: float) -> NDArray[np.intp]:

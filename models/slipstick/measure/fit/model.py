@@ -203,7 +203,7 @@ class _Evaluated:
     @property
     def method(self) -> str:
         """How it is solved, in words."""
-        return f"solved by {self.model.bound.how.method or 'its first method'}"
+        return f"solved by {self.model.bound.how.method or 'the default method'}"
 
     @property
     def says(self) -> str:
