@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from slipstick.errors import SpecError
+from slipstick.errors import NoAnswerError, SpecError
 from slipstick.report.page import page
 from slipstick.results import Results
 from slipstick.schema.bind import bind
@@ -121,3 +121,12 @@ def test_free_paths_need_a_base(tmp_path: Path) -> None:
     )
     with pytest.raises(SpecError, match="free paths are those of the base; name its model"):
         check_file(path)
+
+
+def test_data_that_tell_too_little_leave_the_base_as_it_is(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    (tmp_path / "runs.csv").write_text("p,time [s]\n1,10\n1,10.1\n1,9.9\n1,10\n1,10.2\n1,10\n")
+    few = STUDY.replace("[amdahl]", "[amdahl, power-log]")
+    path.write_text(few)
+    with pytest.raises(NoAnswerError, match="the base cannot be fitted to"):
+        prepare(str(path))

@@ -19,7 +19,9 @@ Processors = Annotated[int, Field(ge=1, le=100_000_000)]
 class MeasuredSpec(Spec):
     """Measured runs to account for."""
 
-    data: Note = Field(description="a profile of the catalogue, or a file of measurements beside the study")
+    data: Note = Field(
+        description="a profile or a table of specs/runs by name, or a file of measurements beside the study"
+    )
     timer: Time | None = Field(None, description="cost of the timer at each event, contained in the waits")
     statistic: Literal["median", "mean", "min"] = Field("median", description="of repetitions")
     region: Note | None = Field(None, description="part of the program; the whole by default")
@@ -40,7 +42,7 @@ class MadeSpec(Spec):
 class FitSpec(Spec):
     """Models fitted to measured times."""
 
-    data: Note = Field("", description="a file of measurements beside the study")
+    data: Note = Field("", description="a table of specs/runs by name, or a file of measurements beside the study")
     made: MadeSpec | None = Field(None, description="made-up timings instead of data")
     title: Note = Field("", description="what the times are")
     families: list[Name] = Field(default_factory=list, description="families to fit; all by default")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -58,19 +58,13 @@ def _check_study(spec: StudySpec, tree: Table, library: Library) -> None:
     """Check every case, every name, and the values of every sweep in their place."""
     from slipstick.schema.bind import bind
     from slipstick.schema.scene import stage
-    from slipstick.study.cases import base_settings, case_settings, sweeps_of
-    from slipstick.study.fitted import accounts, by_processors, read_fits
+    from slipstick.study.cases import case_settings, sweeps_of
     from slipstick.study.names import check_axes, check_names
 
     cases, asked = case_settings(tree), sweeps_of(spec, tree)
     problems: list[Problem] = []
-    named: list[str] = []
     with _kept(problems):
-        named += by_processors(accounts(spec, tree, library))
-    with _kept(problems):
-        check_names(spec, tree, cases, asked, named)
-    with _kept(problems):
-        read_fits(spec, tree, cases, base_settings(tree), library)
+        check_names(spec, tree, cases, asked, _check_measured(spec, tree, cases, library, problems))
     sound = []
     for name, settings in cases.items():
         with _kept(problems):
@@ -86,6 +80,22 @@ def _check_study(spec: StudySpec, tree: Table, library: Library) -> None:
         check_axes(spec, tree, axes)
     if problems:
         raise SpecError(problems)
+
+
+def _check_measured(
+    spec: StudySpec, tree: Table, cases: Mapping[str, Settings], library: Library, problems: list[Problem]
+) -> list[str]:
+    """Check what is asked of measured runs, and name their answers; nothing is imported where nothing is asked."""
+    if not (spec.measured or spec.fits):
+        return []
+    from slipstick.study.cases import base_settings
+    from slipstick.study.fitted import accounts, by_processors, read_fits
+
+    with _kept(problems):
+        read_fits(spec, tree, cases, base_settings(tree), library)
+    with _kept(problems):
+        return list(by_processors(accounts(spec, tree, library)))
+    return []
 
 
 def _check_sweep(asked: Asked, settings: Settings, library: Library) -> list[str]:

@@ -18,7 +18,7 @@ from slipstick.measure.fit.timings import Timings, timings_of
 from slipstick.measure.formats import read
 from slipstick.measure.runs import Runs
 from slipstick.results import Fitting
-from slipstick.schema.catalogue import find, names
+from slipstick.schema.catalogue import find, names, table_called
 from slipstick.schema.load import Library
 from slipstick.schema.nodes import Node, Scalar, Table, at, from_plain
 from slipstick.schema.scene import Settings
@@ -163,7 +163,7 @@ def _runs(data: str, tree: Table, path: tuple[str, ...], library: Library) -> Ru
     if data in names("profile"):
         library.load("profile", data, place, "data")
         return read(find("profile", data))
-    return read(library.beside(data, place))
+    return read(library.beside(table_called(data) or data, place))
 
 
 def _freed(spec: FitSpec, tree: Table, path: tuple[str, ...], base: Settings, library: Library) -> Freed:
