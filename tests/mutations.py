@@ -306,7 +306,11 @@ def _is_number(spot: _Spot) -> bool:
 def _is_quantity(spot: _Spot) -> bool:
     # A parameter may be a quantity of any kind; what is wrong with it shows where it is used.
     return bool(
-        _is_number(spot) and spot.scalar and _QUANTITY.fullmatch(spot.scalar.text) and spot.parent != "parameters"
+        _is_number(spot)
+        and spot.scalar
+        and _QUANTITY.fullmatch(spot.scalar.text)
+        and spot.parent != "parameters"
+        and not str(spot.path[-1]).startswith("parameters.")
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -71,31 +70,3 @@ def test_the_timer_is_taken_off_where_asked(capsys: pytest.CaptureFixture[str]) 
     assert main(["measured", "specs/profiles/lucier-1988.yaml", "--timer", "15 us", "--json"]) == 0
     first = json.loads(capsys.readouterr().out)["answers"][0]
     assert first["values"]["one_processor_estimate"]["value"] == pytest.approx(6050, abs=1e-3)
-
-
-def test_a_fit_predicts_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "x.csv"
-    path.write_text("p,time [s]\n" + "".join(f"{p},{10 + 90 / p + 0.01 * p}\n" for p in (1, 2, 3, 4, 8, 16)))
-    assert main(["fit", str(path), "--at", "32,64", "--model", "amdahl,usl", "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert {answer["model"] for answer in document["answers"]} == {"amdahl", "usl"}
-    assert document["answers"][0]["values"]["time[32]"]["value"] == pytest.approx(10 + 90 / 32 + 0.32, rel=0.01)
-    assert len(document["warnings"]) == 2
-    assert main(["fit", str(path)]) == 0
-    assert "Efficiency is at least 75 % up to p =" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (
-            ["--statistic", "mean"],
-            "fit:1:1: every repetition counts, as it was measured; leave out --statistic and --timer",
-        ),
-        (["--at", "many"], "--at:1:1: write a whole number from 1 to 100,000,000; got 'many'"),
-        (["--model", "queue"], "there is no family of models 'queue'; did you mean 'queue-"),
-    ],
-)
-def test_options_of_a_fit_are_checked(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["fit", str(FILES / "timings.csv"), *options]) == 2
-    assert message in capsys.readouterr().err

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from slipstick.cli_measured import fit, measured
-from slipstick.console import DONE, NO_ANSWER, json_option, plain_problems, print_json
+from slipstick.cli_fit import fit
+from slipstick.cli_measured import measured
+from slipstick.console import DONE, NO_ANSWER, json_option, nodes_of, plain_problems, print_json, set_option, text_node
 from slipstick.errors import NoAnswerError, Problem, SlipstickError, SpecError
 
 if TYPE_CHECKING:
@@ -27,9 +28,6 @@ __all__ = ["main"]
 WRONG_INPUT, INTERRUPTED = 2, 130
 HERE = "command line"
 
-_set_option = click.option(
-    "--set", "changes", multiple=True, metavar="PATH=VALUE", help="Set a value by its path; may be given several times."
-)
 _machine_option = click.option("--machine", metavar="M", help="Machine: a name in the catalogue, or a file.")
 _workload_option = click.option("--workload", metavar="W", help="Workload: a name in the catalogue, or a file.")
 
@@ -56,7 +54,7 @@ def cli() -> None:
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder to write. [reports/<study>/]")
 @click.option("--jobs", type=click.IntRange(1, 256), default=1, help="Groups of points to solve side by side. [1]")
 @click.option("--resume", is_flag=True, help="Leave a folder alone that already holds these results.")
-@_set_option
+@set_option
 @json_option
 def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence[str], as_json: bool) -> int:
     """Run STUDY, a name in the catalogue or a file, and write its report.
@@ -74,7 +72,7 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
     from slipstick.study.run import run as run_study
 
     folder, command = out or Path("reports") / Path(study).stem, _command(study, changes)
-    prepared = prepare(study, _nodes(changes))
+    prepared = prepare(study, nodes_of(changes))
     if resume and not as_json and is_current(folder, prepared.hashes, versions(), command):
         click.echo(f"{folder / 'report.md'} is up to date")
         return DONE
@@ -89,7 +87,8 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
             {"answers": list(map(answer_document, answers))} if few else {"results": str(folder / "results.csv")}
         )
     else:
-        _print_cases(results.cases, prepared.spec.answer)
+        if results.cases:
+            _print_cases(results.cases, prepared.spec.answer)
         if results.comparisons:
             click.echo(f"\n{summary(results.comparisons)}")
         for scaling in results.scalings:
@@ -102,7 +101,7 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
 @click.argument("model")
 @_machine_option
 @_workload_option
-@_set_option
+@set_option
 @click.option(
     "--with",
     "methods",
@@ -147,7 +146,7 @@ def solve(
 
     simulation = {"simulation.seed": seed, "simulation.precision": precision}
     changes = [*changes, *(f"{path}={value}" for path, value in simulation.items() if value is not None)]
-    settings = {**_references(model, machine, workload), **_nodes(changes)}
+    settings = {**_references(model, machine, workload), **nodes_of(changes)}
     names = [name.strip() for name in methods.split(",")] if methods else [None]
     answers, bound = answer_scene(settings, Library(), names)
     if timeline is not None:
@@ -168,7 +167,7 @@ def solve(
 @click.argument("model")
 @_machine_option
 @_workload_option
-@_set_option
+@set_option
 @click.option("--latex", is_flag=True, help="Print the equations as LaTeX.")
 def explain(model: str, machine: str | None, workload: str | None, changes: Sequence[str], latex: bool) -> int:
     """Print MODEL's equations with symbols, units and sources.
@@ -187,7 +186,7 @@ def explain(model: str, machine: str | None, workload: str | None, changes: Sequ
 
         machine = machines_for(PROGRAMS[model])[0]
         click.echo(f"with the numbers of {machine}; choose another with --machine", err=True)
-    found = explained({**_references(model, machine, workload), **_nodes(changes)})
+    found = explained({**_references(model, machine, workload), **nodes_of(changes)})
     words = explain_latex if latex else explain_text
     solved = tuple(each.latex if latex else each.text for each in found.solved)
     text = words(found.name, found.title, found.source, found.subject, found.entries, found.structure, solved)
@@ -324,26 +323,7 @@ class _Progress:
 
 def _references(model: str, machine: str | None, workload: str | None) -> dict[str, Node]:
     given = {"model": model, "machine": machine, "workload": workload}
-    return {key: _text_node(value, f"--{key}") for key, value in given.items() if value is not None}
-
-
-def _text_node(text: str, place: str) -> Node:
-    from slipstick.schema.nodes import Mark, Scalar
-
-    return Scalar(text, text, Mark(place, 1, 1), quoted=True)
-
-
-def _nodes(changes: Sequence[str]) -> dict[str, Node]:
-    """Read ``path=value`` by the rules of a spec."""
-    from slipstick.schema.reader import read_value
-
-    nodes = {}
-    for change in changes:
-        path, equals, value = change.partition("=")
-        if not (path and equals):
-            raise SpecError([Problem(f"--set {change}", 1, 1, "", "write PATH=VALUE, such as parts=3")])
-        nodes[path.strip()] = read_value(value.strip(), f"--set {path.strip()}")
-    return nodes
+    return {key: text_node(value, f"--{key}") for key, value in given.items() if value is not None}
 
 
 def _command(study: str, changes: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""The commands that work on measured runs: what they say, and which model fits them."""
+"""The command that says what measured runs say, and how files of measurements are read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from slipstick.errors import Problem, SpecError, UnitError
 if TYPE_CHECKING:
     from slipstick.measure.runs import Runs
 
-__all__ = ["data_options", "fit", "measured", "read_data"]
+__all__ = ["data_options", "measured", "read_data", "refuse", "whole"]
 
 _OPTIONS = (
     click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path)),
@@ -68,53 +68,6 @@ def measured(
     return NO_ANSWER if any(answer.failed for answer in found.answers) else DONE
 
 
-@click.command()
-@data_options
-@click.option("--model", "families", metavar="NAME,...", help="Families of models to fit. [all]")
-@click.option("--at", "wanted", metavar="P,...", default="", help="Processors to predict the time for.")
-@click.option("--seed", type=click.IntRange(0), default=1, help="Of the random streams of the intervals. [1]")
-@json_option
-def fit(
-    files: Sequence[Path], families: str | None, wanted: str, seed: int, region: str | None, as_json: bool, **told: Any
-) -> int:
-    """Fit models to measured times: how far the program scales, and how sure that is.
-
-    FILE is read as by `slipstick measured`; every repetition counts. Families: amdahl, usl, queue-1, queue-2,
-    phase-barrier, latency, power-log.
-
-    \b
-    Examples:
-      slipstick fit timings.csv --at 64,128
-      slipstick fit experiment.json --unit s --model usl,queue-1 --at 64
-    """
-    from slipstick.measure.fit.answers import EFFICIENT, fits
-    from slipstick.measure.fit.timings import timings_of
-    from slipstick.report.document import answer_document
-    from slipstick.report.fits_text import fits_text
-    from slipstick.report.measured_text import notes_text
-
-    unused = {told.pop("statistic"), told.pop("timer")} - {"median", None}
-    if unused:
-        _refuse("fit", "every repetition counts, as it was measured; leave out --statistic and --timer")
-    p = [float(_whole(word.strip(), "--at") or 1) for word in wanted.split(",") if word.strip()]
-    names = [name.strip() for name in families.split(",")] if families else None
-    runs = read_data(files, **told)
-    found = fits(timings_of(runs, region), names, p, seed)
-    if as_json:
-        print_json(
-            {
-                "answers": list(map(answer_document, found.answers)),
-                "verdict": found.verdict,
-                "warnings": list(found.warnings),
-                "notes": plain_problems(runs.notes),
-            }
-        )
-    else:
-        click.echo(fits_text(found.answers, found.verdict, found.warnings, EFFICIENT), nl=False)
-        click.echo(notes_text(runs.notes), nl=False, err=True)
-    return DONE
-
-
 def read_data(
     files: Sequence[Path],
     format_: str | None,
@@ -135,7 +88,7 @@ def read_data(
 
     count = len(files)
     mapped = dict(_mapping(each) for each in columns)
-    counts = [_whole(word) for word in _spread("--processors", processors, count)]
+    counts = [whole(word) for word in _spread("--processors", processors, count)]
     seconds = [_seconds("--time", word) for word in _spread("--time", times, count)]
     told = [Hints(p, _positive(size), time, unit, mapped) for p, time in zip(counts, seconds, strict=True)]
     return read_all(files, told, format_)
@@ -144,7 +97,7 @@ def read_data(
 def _spread(option: str, text: str | None, count: int) -> list[str | None]:
     words: list[str | None] = [None] if text is None else [word.strip() for word in text.split(",")]
     if len(words) not in (1, count):
-        _refuse(option, f"{len(words)} values for {count} files; give one for all, or one a file")
+        refuse(option, f"{len(words)} values for {count} files; give one for all, or one a file")
     return words * count if len(words) == 1 else words
 
 
@@ -152,15 +105,16 @@ def _mapping(text: str) -> tuple[str, str]:
     ours, equals, theirs = text.partition("=")
     known = ("p", "n", "region", "metric", "unit", "value", "repetition", "processor")
     if not (equals and theirs and ours.strip() in known):
-        _refuse("--column", f"write OURS=THEIRS, such as p=ranks, with one of {', '.join(known)}; got {text!r}")
+        refuse("--column", f"write OURS=THEIRS, such as p=ranks, with one of {', '.join(known)}; got {text!r}")
     return ours.strip(), theirs.strip()
 
 
-def _whole(word: str | None, option: str = "--processors") -> int | None:
+def whole(word: str | None, option: str = "--processors") -> int | None:
+    """Read a whole number from an option."""
     if word is None:
         return None
     if not (word.isascii() and word.isdigit() and 0 < int(word[:12]) <= 100_000_000):
-        _refuse(option, f"write a whole number from 1 to 100,000,000; got {word!r}")
+        refuse(option, f"write a whole number from 1 to 100,000,000; got {word!r}")
     return int(word)
 
 
@@ -182,11 +136,12 @@ def _quantity(option: str, word: str, dimension: Any) -> float:
     try:
         value = to_base(word, dimension)
     except UnitError as error:
-        _refuse(option, str(error))
+        refuse(option, str(error))
     if not value > 0 and option != "--timer":
-        _refuse(option, f"must be more than 0; got {word}")
+        refuse(option, f"must be more than 0; got {word}")
     return value
 
 
-def _refuse(option: str, message: str) -> NoReturn:
+def refuse(option: str, message: str) -> NoReturn:
+    """Refuse the value of an option."""
     raise SpecError([Problem(option, 1, 1, "", message)])

@@ -16,6 +16,8 @@ __all__ = [
     "Axis",
     "Cell",
     "Comparison",
+    "Curve",
+    "Fitting",
     "Ranked",
     "Ranking",
     "Results",
@@ -258,6 +260,51 @@ class Agreement:
 
 
 @dataclass(frozen=True, slots=True)
+class Curve:
+    """A fit over the number of processors.
+
+    Parameters
+    ----------
+    name : of the model
+    p, time : where, and the time there [s]
+    low, high : ends of the intervals there [s]; empty where there are none
+    """
+
+    name: str
+    p: Sequence[float]
+    time: Sequence[float]
+    low: Sequence[float] = ()
+    high: Sequence[float] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fitting:
+    """Fits to measured times.
+
+    Parameters
+    ----------
+    answers : one for each model, best first, then those without a fit
+    verdict : what the data tell, and what they do not
+    warnings : how far each prediction is beyond the data
+    p, time : what was fitted, every repetition
+    curves : the fits that the data leave, and the others, best first
+    source : where the times come from
+    size : of the problem that the curves are for; None where there is one size only
+    truth : the time that is known, by processors [s]; of made-up data only
+    """
+
+    answers: tuple[Answer, ...]
+    verdict: str
+    warnings: tuple[str, ...]
+    p: Sequence[float] = ()
+    time: Sequence[float] = ()
+    curves: tuple[Curve, ...] = ()
+    source: str = ""
+    size: float | None = None
+    truth: Mapping[float, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Results:
     """Everything that a study found.
 
@@ -273,6 +320,8 @@ class Results:
     notes : what the reader should know
     timelines : by the name of the picture that shows it
     scalings : by case
+    fits : by question
+    measured : answers for each number of processors that was measured, by question
     """
 
     name: str
@@ -291,3 +340,5 @@ class Results:
     agreements: tuple[Agreement, ...] = ()
     timelines: Mapping[str, Timeline] = field(default_factory=dict)
     scalings: tuple[Scaling, ...] = ()
+    fits: Mapping[str, Fitting] = field(default_factory=dict)
+    measured: Mapping[str, tuple[Answer, ...]] = field(default_factory=dict)

@@ -283,7 +283,10 @@ STUDIES = [
     ),
     (
         study("pictures: [{name: a, title: b, kind: bar}]"),
-        ["3:38: pictures.0.kind: write 'bands', 'bars', 'lines', 'map' or 'timeline'; got 'bar'; did you mean 'bars'?"],
+        [
+            "3:38: pictures.0.kind: write 'bands', 'bars', 'fits', 'lines', 'map' or 'timeline'; got 'bar'; "
+            "did you mean 'bars'?"
+        ],
     ),
     (
         study("pictures: [{name: a, title: b, kind: bars, cases: [base], stack: tecnology}]"),

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import Problem, SpecError
-from slipstick.law.account import AVERAGE_LATENCY, EFFICIENCY, PROCESSORS_LOST, SPEEDUP
+from slipstick.law.account import AVERAGE_LATENCY, EFFICIENCY, PROCESSORS_LOST, SEQUENTIAL_ESTIMATE, SPEEDUP
 from slipstick.measure.reading import unknown_metrics
 from slipstick.measure.reduced import Point, Reduced, reduce_runs
 from slipstick.measure.regions import Regions, regions_of
@@ -311,7 +311,8 @@ def _ratios(context: _Context, point: Point, elapsed: float, account: Mapping[st
     one = context.one_processor(point)
     independent = bool(point.regions("wait"))
     if account and independent:
-        estimate = point.p * account[USEFUL]
+        waits = point.p * (elapsed - account[USEFUL])
+        estimate = SEQUENTIAL_ESTIMATE.equation(processors=point.p, waits=waits, time=elapsed)
         values["one_processor_estimate"] = Value(estimate, "s")
         if one is not None:
             values["one_processor_time"] = Value(one, "s")

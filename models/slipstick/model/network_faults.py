@@ -73,8 +73,10 @@ class _Inspection:
                 yield Fault(
                     (*here, "service", label), f"{label} has both a demand and a service time at {name}; give one"
                 )
+        # Whose service time is missing may be whom it calls by a wrong name.
+        mistyped = any(label not in self._names for label in station.service)
         for label in station.visits:
-            if label not in station.service and label in self._names:
+            if label not in station.service and label in self._names and not mistyped:
                 other = "a demand holds all visits already" if label in station.demand else "give it one"
                 yield Fault((*here, "visits", label), f"visits of {label} to {name} have no service time; {other}")
         for label in station.scv:

@@ -30,6 +30,7 @@ def draw(results: Results, spec: PictureSpec) -> Figure:
     """
     from slipstick.report.bands import draw_bands
     from slipstick.report.bars import draw_bars
+    from slipstick.report.fits_picture import draw_fits
     from slipstick.report.gantt import draw_timeline
     from slipstick.report.lines import draw_lines
     from slipstick.report.maps import draw_map
@@ -44,6 +45,8 @@ def draw(results: Results, spec: PictureSpec) -> Figure:
                 return draw_lines(results, spec)
             case "map":
                 return draw_map(results, spec)
+            case "fits":
+                return draw_fits(results.fits[spec.fit], spec.title)
             case "timeline":
                 return draw_timeline(results.timelines[spec.name], spec.title)
 

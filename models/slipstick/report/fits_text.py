@@ -7,32 +7,74 @@ from collections.abc import Sequence
 from slipstick.answer import Answer, Value
 from slipstick.report.measured_text import amount
 from slipstick.report.words import ascii_only, percent, plain_table, wrapped
+from slipstick.results import Fitting
 
-__all__ = ["fits_text"]
+__all__ = ["families", "fits_text", "needed"]
 
 _INDENT = "  "
-_MEASURES = ("behind", "scatter", "missed", "fastest_processors", "fastest_time", "efficient_processors")
+_LOST, _SIZE = "processors_lost[", "size_needed["
+_MEASURES = (
+    "behind",
+    "scatter",
+    "missed",
+    "fastest_processors",
+    "fastest_time",
+    "largest_speedup",
+    "largest_speedup_processors",
+    "efficient_processors",
+)
 
 
-def fits_text(answers: Sequence[Answer], verdict: str, warnings: Sequence[str], efficient: float) -> str:
-    """Write fits: the verdict, all families beside one another, and what is known of those that the data leave.
+def fits_text(found: Fitting, efficient: float) -> str:
+    """Write fits: what a person needs first, all families beside one another, and those that the data leave.
 
     Parameters
     ----------
-    answers : one for each family, best first
-    verdict, warnings : in words
+    found : the fits
     efficient : the efficiency that the processors in the answers keep [1]
     """
+    answers, warnings = found.answers, found.warnings
     fitted = [answer for answer in answers if not answer.failed]
     left = [answer for answer in fitted if _has_interval(answer)] or fitted[:1]
-    parts = [wrapped(f"{verdict[:1].upper()}{verdict[1:]}."), _families(fitted)]
+    parts = ["\n".join(map(wrapped, needed(found, efficient))), plain_table(*families(fitted), range(1, 99))]
     parts += [_details(answer, efficient) for answer in left]
     parts.append("\n".join(wrapped(f"warning: {each}", _INDENT) for each in warnings))
     parts.append("\n".join(wrapped(f"{each.model}: no fit: {each.failed}", _INDENT) for each in answers if each.failed))
     return ascii_only("\n\n".join(part for part in parts if part) + "\n")
 
 
-def _families(answers: Sequence[Answer]) -> str:
+def needed(found: Fitting, efficient: float) -> list[str]:
+    """Say what a person needs first, of the model that the data prefer: how far, what limits, what is lost, the rest.
+
+    Parameters
+    ----------
+    found, efficient : as for `fits_text`
+    """
+    best = found.answers[0]
+    lost = {name: value for name, value in best.values.items() if name.startswith(_LOST)}
+    lines = [f"By {best.model}: {_limits(best, efficient)}"]
+    if lost:
+        (cause, most) = next(iter(lost.items()))
+        at = best.point["p"]
+        lines.append(f"Most is lost to {cause[len(_LOST) : -1]}: {most.value:.3g} of {at:g} processors at p = {at:g}.")
+    for name, value in best.values.items():
+        if name.startswith("time["):
+            between = f", between {_between(value)}" if value.low is not None else ""
+            lines.append(f"At p = {name[5:-1]}: {amount(value)}{between}.")
+        if name.startswith(_SIZE):
+            lines.append(
+                f"Efficiency of {percent(efficient)} at p = {name[len(_SIZE) : -1]} needs n = {value.value:.4g}."
+            )
+    return [*lines, f"{found.verdict[:1].upper()}{found.verdict[1:]}."]
+
+
+def families(answers: Sequence[Answer]) -> tuple[list[str], list[list[str]]]:
+    """Put all families beside one another: a head and rows.
+
+    Parameters
+    ----------
+    answers : those with a fit
+    """
     times = [name for name in answers[0].values if name.startswith("time[")]
     head = ["model", "behind", "scatter", "misses the largest", *(f"p = {name[5:-1]}" for name in times)]
     rows = [
@@ -45,7 +87,7 @@ def _families(answers: Sequence[Answer]) -> str:
         ]
         for answer in answers
     ]
-    return plain_table(head, rows, range(1, len(head)))
+    return head, rows
 
 
 def _details(answer: Answer, efficient: float) -> str:
@@ -53,14 +95,10 @@ def _details(answer: Answer, efficient: float) -> str:
         [
             name,
             amount(value),
-            *(
-                [f"{amount(Value(value.low, value.unit))} to {amount(Value(value.high, value.unit))}"]
-                if value.low is not None
-                else [""]
-            ),
+            *([_between(value)] if value.low is not None else [""]),
         ]
         for name, value in answer.values.items()
-        if name not in _MEASURES
+        if name not in _MEASURES and not name.startswith((_LOST, _SIZE))
     ]
     lines = [
         wrapped(f"{answer.model}: {answer.notes[0]}", _INDENT),
@@ -71,8 +109,13 @@ def _details(answer: Answer, efficient: float) -> str:
     return "\n".join([*lines, *(wrapped(f"note: {note}", _INDENT) for note in answer.notes[1:])])
 
 
+def _between(value: Value) -> str:
+    return f"{amount(Value(value.low, value.unit))} to {amount(Value(value.high, value.unit))}"
+
+
 def _limits(answer: Answer, efficient: float) -> str:
     words = f"Efficiency is at least {percent(efficient)} up to p = {answer['efficient_processors']:g}."
+    words += f" Speed-up is at most {answer['largest_speedup']:.3g}, at p = {answer['largest_speedup_processors']:g}."
     if "fastest_processors" in answer.values:
         time = amount(answer.values["fastest_time"])
         words = f"Fastest at p = {answer['fastest_processors']:g}, in {time}. {words}"

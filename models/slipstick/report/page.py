@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from slipstick.answer import Answer, Takeover
 from slipstick.report.compare import comparison_section
+from slipstick.report.measured_section import fits_section, measured_section
 from slipstick.report.points import sweep_section
 from slipstick.report.scale import scaling_section
 from slipstick.report.side_by_side import agreement_section
@@ -46,7 +47,9 @@ def page(results: Results, study: StudySpec, pictures: Mapping[str, Sequence[str
     """
     sections = [
         _head(results, command),
-        _cases(results, study.answer),
+        measured_section(results.measured),
+        fits_section(results.fits),
+        _cases(results, study.answer) if results.cases else "",
         comparison_section(results.comparisons),
         agreement_section(results.agreements),
         _limits(results),

@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from slipstick.errors import InputError
+from slipstick.report.fits_picture import draw_fits
 from slipstick.report.gantt import draw_timeline
 from slipstick.report.page import page
 from slipstick.report.style import look
 from slipstick.report.table import write_csv
 from slipstick.report.trace import chrome_trace
-from slipstick.results import Results, Timeline
+from slipstick.results import Fitting, Results, Timeline
 
 if TYPE_CHECKING:
     from slipstick.schema.study import StudySpec
 
-__all__ = ["INPUTS", "PAGE", "TABLE", "is_current", "write", "write_timeline"]
+__all__ = ["INPUTS", "PAGE", "TABLE", "is_current", "write", "write_fits", "write_timeline"]
 
 PAGE, TABLE, INPUTS = "report.md", "results.csv", "inputs.yaml"
 _PICTURES = (".png", ".svg")
@@ -83,6 +84,32 @@ def write_timeline(timeline: Timeline, path: Path, title: str) -> None:
         else:
             with look():
                 draw_timeline(timeline, title).savefig(work)
+        os.replace(work, path)
+    finally:
+        work.unlink(missing_ok=True)
+
+
+def write_fits(fits: Fitting, path: Path, title: str) -> None:
+    """Draw fits into a file, PNG or SVG by the ending of its name; whole, or nothing.
+
+    Parameters
+    ----------
+    fits : with curves
+    path : where to
+    title : heading of the picture
+
+    Raises
+    ------
+    InputError : the ending is another
+    MissingExtraError : matplotlib is not installed
+    """
+    if path.suffix not in _PICTURES:
+        raise InputError(f"fits are drawn into a file that ends in .png or .svg, not into {path.name}")
+    work = path.with_name(f".{path.name}.part{path.suffix}")
+    try:
+        with look():
+            stamp = {"Software": None} if path.suffix == ".png" else {"Date": None, "Creator": None}
+            draw_fits(fits, title).savefig(work, metadata=stamp)
         os.replace(work, path)
     finally:
         work.unlink(missing_ok=True)

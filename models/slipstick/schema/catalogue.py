@@ -7,7 +7,7 @@ from pathlib import Path
 
 from slipstick.errors import UnknownNameError
 
-__all__ = ["FOLDERS", "find", "names", "shipped"]
+__all__ = ["FOLDERS", "find", "names", "shipped", "table_called"]
 
 FOLDERS = {
     "machine": "machines",
@@ -59,6 +59,15 @@ def find(kind: str, reference: str, beside: Path | None = None) -> Path:
         if "/" not in reference and len(reference) <= LONGEST_NAME and path.is_file():
             return path
     raise UnknownNameError(kind, reference[:100], names(kind))
+
+
+def table_called(reference: str) -> str:
+    """Find a table of measured runs by name in ``specs/runs``, the user's own or the shipped one; nothing if none."""
+    for folder in (Path("specs").absolute(), shipped()):
+        path = folder / "runs" / f"{reference}.csv"
+        if "/" not in reference and len(reference) <= LONGEST_NAME and path.is_file():
+            return str(path)
+    return ""
 
 
 def _folders(kind: str) -> list[Path]:

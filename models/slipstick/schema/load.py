@@ -150,6 +150,20 @@ class Library:
             others = [each for each in found if each.place not in told]
             raise SpecError([*error.problems, *others]) from None
 
+    def beside(self, reference: str, mark: Mark) -> Path:
+        """Find a file that is no spec, named at a place, and remember its hash.
+
+        Raises
+        ------
+        SpecError : there is no such file
+        """
+        path = (_beside(mark) or Path()) / reference
+        if not path.is_file():
+            why = f"there is no file of measurements {short(reference)}; check its name"
+            raise SpecError([Problem(mark.file, mark.line, mark.column, "data", why)])
+        self.hashes[_shown_path(path)] = hashlib.sha256(path.read_bytes()).hexdigest()
+        return path
+
     def _read(self, path: Path) -> Table:
         if path not in self._trees:
             tree = _table(read_file(path))

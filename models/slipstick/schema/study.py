@@ -9,12 +9,14 @@ from pydantic import Discriminator, Field, StringConstraints, Tag, model_validat
 from slipstick.expression.dimension import BYTES, COUNT, TIME
 from slipstick.schema.quantity import Given, Quantity
 from slipstick.schema.spec import SPELT, Described, Name, Note, Spec, broken_rule
+from slipstick.schema.study_fits import FitSpec, MeasuredSpec
 
 __all__ = [
     "AgreeSpec",
     "AxisSpec",
     "BandsSpec",
     "BarsSpec",
+    "FitsPictureSpec",
     "LinesSpec",
     "MapSpec",
     "MemorySpec",
@@ -276,7 +278,18 @@ class BandsSpec(Drawn):
     )
 
 
-PictureSpec = Annotated[BandsSpec | BarsSpec | LinesSpec | MapSpec | TimelineSpec, Field(discriminator="kind")]
+class FitsPictureSpec(Drawn):
+    """Measured times and the fits to them."""
+
+    kind: Literal["fits"] = Field(
+        description="measured times, fits with their intervals, and what lies beyond the data"
+    )
+    fit: Name = Field(description="the fit to draw")
+
+
+PictureSpec = Annotated[
+    BandsSpec | BarsSpec | FitsPictureSpec | LinesSpec | MapSpec | TimelineSpec, Field(discriminator="kind")
+]
 
 
 class StudySpec(Described):
@@ -299,6 +312,10 @@ class StudySpec(Described):
     rank: RankSpec | None = Field(None, description="what would help most")
     agree: AgreeSpec | None = Field(None, description="methods to put side by side")
     scale: ScaleSpec | None = Field(None, description="the size that more processors need")
+    measured: dict[Name, MeasuredSpec] = Field(
+        default_factory=dict, description="measured runs to account for; compare calls their answers NAME-PROCESSORS"
+    )
+    fits: dict[Name, FitSpec] = Field(default_factory=dict, description="models to fit to measured times")
     compare: list[TableSpec] = Field(default_factory=list, description="published or measured tables to hold against")
     pictures: list[PictureSpec] = Field(default_factory=list, description="what to draw")
 
@@ -307,4 +324,8 @@ class StudySpec(Described):
         if "base" in self.what_if:
             why = "a difference cannot be called base; that is what it differs from"
             raise broken_rule(why, "what_if", "base")
+        free = [name for name, each in self.fits.items() if each.free]
+        if len(free) > 1:
+            why = f"the base is fitted to {free[0]} already; a study has one base, so one fit with free paths"
+            raise broken_rule(why, "fits", free[1], "free")
         return self

@@ -13,7 +13,7 @@ from slipstick.schema.scene import Settings
 from slipstick.schema.study import StudySpec, SweepSpec
 from slipstick.study.axes import axis_nodes
 
-__all__ = ["BASE", "Asked", "case_settings", "shown", "sweeps_of"]
+__all__ = ["BASE", "Asked", "base_settings", "case_settings", "shown", "sweeps_of"]
 
 MOST_POINTS = 20_000_000
 BASE = "base"
@@ -70,17 +70,27 @@ class Asked:
 _SAY_WHAT = ("model", "workload")
 
 
-def case_settings(study: Table) -> dict[str, Settings]:
+def base_settings(study: Table) -> dict[str, Node]:
+    """Give the settings of the base."""
+    return _settings(at(study, [BASE]))
+
+
+def case_settings(study: Table, laid: Settings | None = None) -> dict[str, Settings]:
     """Give the settings of every case, the base first if it names a model or a workload.
 
     A difference may build on others by ``use: [names]``, which are laid over the base in that order,
     then its own values.
 
+    Parameters
+    ----------
+    study : as written
+    laid : values by path to lay over the base
+
     Raises
     ------
     SpecError : a difference uses one that does not exist, or itself
     """
-    base = _settings(at(study, [BASE]))
+    base = {**base_settings(study), **(laid or {})}
     changes = at(study, ["what_if"])
     differences = changes.entries if isinstance(changes, Table) else {}
     # A misspelt one is told as that, not by everything that then lacks a base.
@@ -96,7 +106,7 @@ def case_settings(study: Table) -> dict[str, Settings]:
             problems += error.problems
     if problems:
         raise SpecError(problems)
-    if not cases:
+    if not cases and not (at(study, ["measured"]) or at(study, ["fits"])):
         raise _problem(study, [BASE], "there is nothing to solve: name a model or a workload in base or what_if")
     return cases
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,7 +64,7 @@ def _check_study(spec: StudySpec, tree: Table, library: Library) -> None:
     cases, asked = case_settings(tree), sweeps_of(spec, tree)
     problems: list[Problem] = []
     with _kept(problems):
-        check_names(spec, tree, cases, asked)
+        check_names(spec, tree, cases, asked, _check_measured(spec, tree, cases, library, problems))
     sound = []
     for name, settings in cases.items():
         with _kept(problems):
@@ -85,6 +85,22 @@ def _check_study(spec: StudySpec, tree: Table, library: Library) -> None:
             list(questions(spec, tree, cases, library))
     if problems:
         raise SpecError(problems)
+
+
+def _check_measured(
+    spec: StudySpec, tree: Table, cases: Mapping[str, Settings], library: Library, problems: list[Problem]
+) -> list[str]:
+    """Check what is asked of measured runs, and name their answers; nothing is imported where nothing is asked."""
+    if not (spec.measured or spec.fits):
+        return []
+    from slipstick.study.cases import base_settings
+    from slipstick.study.fitted import accounts, by_processors, read_fits
+
+    with _kept(problems):
+        read_fits(spec, tree, cases, base_settings(tree), library)
+    with _kept(problems):
+        return list(by_processors(accounts(spec, tree, library)))
+    return []
 
 
 def _check_sweep(asked: Asked, settings: Settings, library: Library) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from slipstick.errors import Problem, SpecError, UnitError, UnknownNameError, did_you_mean
 from slipstick.method.names import NAMES
 from slipstick.schema.nodes import Node
-from slipstick.schema.study import BandsSpec, BarsSpec, LinesSpec, MapSpec, StudySpec, TimelineSpec
+from slipstick.schema.study import BandsSpec, BarsSpec, FitsPictureSpec, LinesSpec, MapSpec, StudySpec, TimelineSpec
 from slipstick.schema.validate import problem
 from slipstick.study.cases import Asked
 from slipstick.units import scale
@@ -17,19 +17,24 @@ __all__ = ["check_axes", "check_names"]
 Path = tuple[str | int, ...]
 
 
-def check_names(spec: StudySpec, tree: Node, cases: Collection[str], sweeps: Sequence[Asked]) -> None:
+def check_names(
+    spec: StudySpec, tree: Node, cases: Collection[str], sweeps: Sequence[Asked], measured: Collection[str] = ()
+) -> None:
     """Refuse cases and sweeps that are not there, before anything is solved.
 
     Parameters
     ----------
     spec, tree : the study, checked and as written
-    cases, sweeps : those that are there
+    cases, sweeps, measured : those that are there; measured ones stand in tables beside cases
 
     Raises
     ------
     SpecError : every name that leads nowhere, stands twice, or is no unit
     """
-    found = [*_cases(spec, tree, list(cases), sweeps), *_pictures(spec, tree, [each.name for each in sweeps])]
+    found = [
+        *_cases(spec, tree, list(cases), sweeps, list(measured)),
+        *_pictures(spec, tree, [each.name for each in sweeps]),
+    ]
     for index, table in enumerate(spec.compare):
         try:
             scale(table.unit)
@@ -55,7 +60,7 @@ def check_axes(spec: StudySpec, tree: Node, axes: Mapping[str, Sequence[str]]) -
     """
     found = []
     for index, picture in enumerate(spec.pictures):
-        if isinstance(picture, BandsSpec | BarsSpec | TimelineSpec) or picture.sweep not in axes:
+        if isinstance(picture, BandsSpec | BarsSpec | FitsPictureSpec | TimelineSpec) or picture.sweep not in axes:
             continue
         there = axes[picture.sweep]
         for key in ("x", "series", "against") if isinstance(picture, LinesSpec) else ("x", "y"):
@@ -88,10 +93,13 @@ def _methods(spec: StudySpec, tree: Node) -> Iterator[Problem]:
             yield problem(tree, ("agree", "methods", index), words)
 
 
-def _cases(spec: StudySpec, tree: Node, cases: Sequence[str], sweeps: Sequence[Asked]) -> Iterator[Problem]:
+def _cases(
+    spec: StudySpec, tree: Node, cases: Sequence[str], sweeps: Sequence[Asked], measured: Sequence[str]
+) -> Iterator[Problem]:
     for path, case in _cases_named(spec, sweeps):
-        if case not in cases:
-            yield problem(tree, path, f"there is no case {case!r}{did_you_mean(case, cases)}")
+        known = [*cases, *measured] if path[0] == "compare" else cases
+        if case not in known:
+            yield problem(tree, path, f"there is no case {case!r}{did_you_mean(case, known)}")
 
 
 def _cases_named(spec: StudySpec, sweeps: Sequence[Asked]) -> Iterator[tuple[Path, str]]:
@@ -120,6 +128,10 @@ def _pictures(spec: StudySpec, tree: Node, sweeps: Sequence[str]) -> Iterator[Pr
         if picture.name in taken:
             yield problem(tree, ("pictures", index, "name"), f"another picture is called {picture.name}")
         taken.add(picture.name)
-        if not isinstance(picture, BandsSpec | BarsSpec | TimelineSpec) and picture.sweep not in sweeps:
+        if isinstance(picture, FitsPictureSpec):
+            if picture.fit not in spec.fits:
+                message = f"there is no fit {picture.fit!r}{did_you_mean(picture.fit, list(spec.fits))}"
+                yield problem(tree, ("pictures", index, "fit"), message)
+        elif not isinstance(picture, BandsSpec | BarsSpec | TimelineSpec) and picture.sweep not in sweeps:
             message = f"there is no sweep {picture.sweep!r}{did_you_mean(picture.sweep, sweeps)}"
             yield problem(tree, ("pictures", index, "sweep"), message)

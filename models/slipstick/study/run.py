@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -15,15 +15,16 @@ from slipstick.method.agree import agreement
 from slipstick.method.methods import answered, form_of
 from slipstick.method.timeline import timeline
 from slipstick.model.system import Model, need_model
-from slipstick.results import Agreement, Ranking, Results, Sweep, Timeline
+from slipstick.results import Agreement, Fitting, Ranking, Results, Sweep, Timeline
 from slipstick.schema.bind import Bound, bind
 from slipstick.schema.load import Library
 from slipstick.schema.nodes import Scalar, Table, canonical, plain
 from slipstick.schema.scene import Scene, Settings, stage
-from slipstick.schema.study import StudySpec, TimelineSpec
+from slipstick.schema.study import FitsPictureSpec, StudySpec, TimelineSpec
 from slipstick.schema.validate import problem, validate
-from slipstick.study.cases import BASE, case_settings, shown, sweeps_of
+from slipstick.study.cases import BASE, base_settings, case_settings, shown, sweeps_of
 from slipstick.study.compare import compared, names_in
+from slipstick.study.fitted import accounts, by_processors, fitted, read_fits
 from slipstick.study.names import check_axes, check_names
 from slipstick.study.plan import Plan, planned
 from slipstick.study.rank import ranked
@@ -52,6 +53,7 @@ class Prepared:
     plans : points of each sweep
     library : every file that was read
     scalings : what is asked of each case that is scaled
+    fits, measured : what was found in measured runs, on which the cases may rest
     """
 
     name: str
@@ -61,6 +63,8 @@ class Prepared:
     plans: Mapping[str, Plan]
     library: Library
     scalings: tuple[Question, ...] = ()
+    fits: Mapping[str, Fitting] = field(default_factory=dict)
+    measured: Mapping[str, tuple[Answer, ...]] = field(default_factory=dict)
 
     @property
     def hashes(self) -> dict[str, str]:
@@ -86,26 +90,32 @@ def prepare(reference: str, overrides: Settings | None = None) -> Prepared:
     Raises
     ------
     SpecError : the study, or anything it names, is wrong
+    NoAnswerError : nothing can be fitted to its data
     """
     library = Library()
     tree = library.load("study", reference)
     spec = validate(StudySpec, tree)
-    cases = {name: {**settings, **(overrides or {})} for name, settings in case_settings(tree).items()}
+    changes = dict(overrides or {})
+    found = accounts(spec, tree, library)
+    before = {name: {**settings, **changes} for name, settings in case_settings(tree).items()}
     asked = sweeps_of(spec, tree)
-    check_names(spec, tree, cases, asked)
+    check_names(spec, tree, before, asked, by_processors(found))
+    drawn = [each.fit for each in spec.pictures if isinstance(each, FitsPictureSpec)]
+    fits, laid = fitted(read_fits(spec, tree, before, {**base_settings(tree), **changes}, library), drawn)
+    cases = {name: {**settings, **changes} for name, settings in case_settings(tree, laid).items()}
     if "answer" not in spec.model_fields_set:
         spec = spec.model_copy(update={"answer": _first_quantities(cases, library)})
     plans = {each.name: planned(each, cases, library) for each in asked}
     check_axes(spec, tree, {name: [axis.path for axis in plan.axes] for name, plan in plans.items()})
     scalings = tuple(questions(spec, tree, cases, library))
-    return Prepared(Path(reference).stem, spec, tree, cases, plans, library, scalings)
+    return Prepared(Path(reference).stem, spec, tree, cases, plans, library, scalings, fits, found)
 
 
 def _first_quantities(cases: Mapping[str, Settings], library: Library) -> list[str]:
     """Name what each case is asked for where the study does not say."""
     scenes = [stage(settings, library) for settings in cases.values()]
     names = ["time" if scene.kind in ("program", "activity") else _first_quantity(bind(scene)) for scene in scenes]
-    return list(dict.fromkeys(names))
+    return list(dict.fromkeys(names)) or ["time"]
 
 
 def _first_quantity(bound: Bound) -> str:
@@ -151,7 +161,10 @@ def run(study: Prepared, *, jobs: int = 1, whole: bool = False, progress: Progre
         settings={name: shown(settings, base) for name, settings in cases.items()},
         sweeps=sweeps,
         rankings=_rankings(study, answers),
-        comparisons=tuple(compared(each, tree, index, answers) for index, each in enumerate(spec.compare)),
+        comparisons=tuple(
+            compared(each, tree, index, {**answers, **by_processors(study.measured)})
+            for index, each in enumerate(spec.compare)
+        ),
         hashes=study.hashes,
         resolved=resolved,
         versions=versions(),
@@ -159,6 +172,8 @@ def run(study: Prepared, *, jobs: int = 1, whole: bool = False, progress: Progre
         agreements=agreements,
         timelines=_timelines(study),
         scalings=tuple(map(scaled, study.scalings)),
+        fits=study.fits,
+        measured=study.measured,
     )
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from slipstick.measure.fit.answers import fits
+from slipstick.measure.fit.answers import Intervals, fits
 from slipstick.measure.fit.timings import Timings
 from tests.measure.fit.truths import TRUTHS, noisy
 
 
 def test_what_the_data_leave_has_intervals_and_the_rest_has_none() -> None:
-    found = fits(noisy(TRUTHS["coherency"], 0), p=[16, 64], draws=40)
+    found = fits(noisy(TRUTHS["coherency"], 0), p=[16, 64], intervals=Intervals(draws=40))
     best, *others = [answer for answer in found.answers if not answer.failed]
     assert best.model == "usl"
     predicted = best.values["time[64]"]
@@ -28,6 +28,23 @@ def test_what_the_data_leave_has_intervals_and_the_rest_has_none() -> None:
 
 def test_too_few_observations_leave_values_without_intervals() -> None:
     p = np.array([1.0, 2, 4, 8, 16])
-    found = fits(Timings(p, np.ones(5), 10 + 90 / p), ["amdahl"], draws=10)
+    found = fits(Timings(p, np.ones(5), 10 + 90 / p), ["amdahl"], intervals=Intervals(draws=10))
     assert found.answers[0].values["serial"].value == pytest.approx(0.1)
     assert found.verdict == "the data prefer amdahl"
+
+
+def test_the_answer_says_how_far_and_what_is_lost_to_what() -> None:
+    truth = TRUTHS["coherency"]
+    found = fits(noisy(truth, 0), ["usl"], [64], Intervals("profile"), drawn=True)
+    (answer,) = found.answers
+    peak = truth.time(np.arange(1.0, 200))
+    assert answer["fastest_processors"] == pytest.approx(np.argmin(peak) + 1, abs=2)
+    assert answer["largest_speedup"] == pytest.approx(100 / peak.min(), rel=0.03)
+    lost = {name: value.value for name, value in answer.values.items() if name.startswith("processors_lost[")}
+    assert list(lost) == ["processors_lost[coherency]", "processors_lost[contention]"]
+    assert sum(each for each in lost.values() if each) == pytest.approx(
+        64 - 100 / truth.time(np.array([64.0]))[0], rel=0.01
+    )
+    (curve,) = found.curves
+    assert (min(curve.p), max(curve.p)) == (1, 64)
+    assert all(low < time < high for low, time, high in zip(curve.low, curve.time, curve.high, strict=True))

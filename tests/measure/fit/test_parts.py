@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from slipstick.errors import ModelError
 from slipstick.measure.fit.families import FAMILIES
 from slipstick.measure.fit.least import fit
-from slipstick.measure.fit.limits import fastest, largest_efficient
+from slipstick.measure.fit.limits import Reach, fastest, largest_efficient, largest_speedup, size_needed
 from slipstick.measure.fit.queue import cycle_times
 from slipstick.measure.fit.spread import largest_of
 from slipstick.measure.fit.timings import Timings, timings_of
@@ -47,8 +47,24 @@ def test_the_bounds_enclose_the_cycle(outside: float, demands: list[float], cust
     assert least * (1 - 1e-12) <= found <= (outside + customers * sum(demands)) * (1 + 1e-12)
 
 
-def test_no_time_at_all_is_no_trouble() -> None:
-    assert cycle_times(0.0, np.zeros(2), np.array([1.0, 3.0])).tolist() == [0.0, 0.0]
+@pytest.mark.parametrize("name", ["lock", "lock, shared work", "two stations", "serial part", "coherency"])
+def test_what_is_lost_and_what_one_processor_takes_add_up_to_the_time(name: str) -> None:
+    timings = noisy(TRUTHS[name], 0, noise=0.0)
+    fitted = fit(FAMILIES[TRUTHS[name].family], timings)
+    for p in (1.0, 8.0, 64.0):
+        single, time = fitted.predict([1.0, p])
+        useful = single / time if timings.each else single / (p * time)
+        assert p * useful + sum(fitted.lost(p).values()) == pytest.approx(p, abs=1e-6)
+    assert list(fitted.lost(64.0).values()) == sorted(fitted.lost(64.0).values(), reverse=True)
+
+
+def test_several_sets_of_parameters_are_evaluated_at_once() -> None:
+    timings = noisy(TRUTHS["lock"], 0)
+    for family in ("queue-2", "usl", "phase-barrier", "power-log"):
+        *_, form = FAMILIES[family].forms(timings)
+        sets = np.linspace(0.1, 0.9, 3 * len(form.letters)).reshape(3, -1)
+        each = [form.time(theta, timings) for theta in sets]
+        assert form.times(sets, timings) == pytest.approx(np.array(each))
 
 
 @pytest.mark.parametrize(
@@ -125,12 +141,12 @@ def test_sizes_are_part_of_the_latency() -> None:
 def test_where_a_program_is_fastest() -> None:
     """USL, T falls until p = sqrt((1 - contention) / coherency)."""
     fitted = fit(FAMILIES["usl"], noisy(TRUTHS["coherency"], 0, noise=0.0))
-    found = fastest(fitted)
+    found = fastest(Reach(fitted))
     assert found is not None
     assert abs(found[0] - math.sqrt(0.97 / 0.0008)) <= 1
     assert found[1] == pytest.approx(fitted.predict([found[0]])[0])
-    assert fastest(fit(FAMILIES["amdahl"], noisy(TRUTHS["serial part"], 0))) is None
-    assert fastest(fit(FAMILIES["usl"], noisy(TRUTHS["coherency, own work"], 0))) is None
+    assert fastest(Reach(fit(FAMILIES["amdahl"], noisy(TRUTHS["serial part"], 0)))) is None
+    assert fastest(Reach(fit(FAMILIES["usl"], noisy(TRUTHS["coherency, own work"], 0)))) is None
 
 
 @pytest.mark.parametrize("efficiency", [0.5, 0.75, 0.9, 1.0])
@@ -138,13 +154,13 @@ def test_the_largest_efficient_number_of_processors(efficiency: float) -> None:
     """Amdahl, E = 1 / (1 + serial (p - 1))."""
     fitted = fit(FAMILIES["amdahl"], noisy(TRUTHS["serial part"], 0, noise=0.0))
     wanted = 1 + (1 / efficiency - 1) / 0.05
-    assert largest_efficient(fitted, efficiency) == math.floor(wanted + 1e-6)
+    assert largest_efficient(Reach(fitted), efficiency) == math.floor(wanted + 1e-6)
 
 
 def test_a_form_that_never_falls_below_an_efficiency_reaches_the_end() -> None:
     p = MEASURED
     fitted = fit(FAMILIES["amdahl"], Timings(p, np.ones(len(p)), 100 / p))
-    assert largest_efficient(fitted, 0.9) == 64 * 32
+    assert largest_efficient(Reach(fitted), 0.9) == 64 * 32
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -162,3 +178,20 @@ def test_a_family_says_what_it_is(name: str) -> None:
         for start in form.starts(timings):
             assert start.shape == (len(form.letters),)
             assert (start >= 0).all()
+
+
+def test_the_size_that_more_processors_need_is_the_isoefficiency() -> None:
+    """T = w n / p + l, so E = w n / (w n + l) at p over one processor: n = (p E - 1) l / ((1 - E) w)."""
+    p, n = np.tile(MEASURED, 2), np.repeat([100.0, 800.0], len(MEASURED))
+    fitted = fit(FAMILIES["latency"], Timings(p, n, 2 * n / p + 3))
+    found = size_needed(fitted, 64, 0.75)
+    assert found == pytest.approx((64 * 0.75 - 1) * 3 / (0.25 * 2), rel=1e-4)
+    assert size_needed(fitted, 1, 0.75) == 100
+    assert size_needed(fit(FAMILIES["amdahl"], noisy(TRUTHS["serial part"], 0)), 64, 0.75) is None
+    assert size_needed(fit(FAMILIES["usl"], Timings(p, n, 2 * (1 + 0.1 * (p - 1)) / p)), 64, 0.75) is None
+
+
+def test_the_largest_speedup_of_amdahl_is_at_its_end() -> None:
+    most, at = largest_speedup(Reach(fit(FAMILIES["amdahl"], noisy(TRUTHS["serial part"], 0, noise=0.0))))
+    assert most == pytest.approx(1 / (0.05 + 0.95 / at), rel=1e-6)
+    assert at > 2000

@@ -2,99 +2,168 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import NoAnswerError
-from slipstick.measure.fit.bootstrap import resample
+from slipstick.measure.fit.bootstrap import Interval, Resampled, resample
 from slipstick.measure.fit.compare import APART, Candidate, Comparison, compare
-from slipstick.measure.fit.families import FAMILIES
-from slipstick.measure.fit.limits import fastest, largest_efficient
+from slipstick.measure.fit.forms import Family
+from slipstick.measure.fit.limits import Reach, fastest, largest_efficient, largest_speedup, size_needed
+from slipstick.measure.fit.profile import Profiled, profile
 from slipstick.measure.fit.timings import Timings
+from slipstick.results import Curve, Fitting
 
-__all__ = ["EFFICIENT", "Fits", "fits"]
+__all__ = ["EFFICIENT", "Intervals", "fits"]
 
 EFFICIENT = 0.75
 """The efficiency that an allocation is commonly asked to have."""
 
+POINTS = 12
+"""Numbers of processors along a drawn curve."""
+
 
 @dataclass(frozen=True, slots=True)
-class Fits:
-    """What fits say.
+class Intervals:
+    """How sure a fit is to be said.
 
     Parameters
     ----------
-    answers : one for each family, best first, then those without a fit
-    verdict : what the data tell, and what they do not
-    warnings : how far each prediction is beyond the data
+    by : bootstrap, or profile
+    level : how often an interval is to hold the truth, if the form is right [1]
+    seed, draws : of the bootstrap
     """
 
-    answers: tuple[Answer, ...]
-    verdict: str
-    warnings: tuple[str, ...]
+    by: str = "bootstrap"
+    level: float = 0.95
+    seed: int = 1
+    draws: int = 200
+
+    def of(self, candidate: Candidate) -> Resampled | Profiled:
+        """Make a fit ready to give intervals."""
+        if self.by == "profile":
+            return profile(candidate.fitted)
+        return resample(candidate.fitted, self.seed, self.draws)
+
+    @property
+    def text(self) -> str:
+        """What low and high mean."""
+        how = "the profile of the fit" if self.by == "profile" else f"{self.draws} fits to timings drawn anew"
+        return f"low and high enclose {self.level:.0%}, by {how}, if the form is right"
 
 
 def fits(
     timings: Timings,
-    families: Sequence[str] | None = None,
+    families: Sequence[str | Family] | None = None,
     p: Sequence[float] = (),
-    seed: int = 1,
-    level: float = 0.95,
-    draws: int = 200,
-) -> Fits:
+    intervals: Intervals | None = None,
+    drawn: bool = False,
+) -> Fitting:
     """Fit families, and predict the time at some numbers of processors.
 
-    Families that the data leave have intervals; values of the others are there to compare.
+    Families that the data leave have intervals; values of the others are there to compare. Processors lost are those
+    at the largest number asked for, or measured if none is.
 
     Parameters
     ----------
     timings : what was measured
-    families : names of families; all if None
+    families : families of our own by name, or others; all of our own if None
     p : processors to predict for
-    seed : of the random streams of the intervals
-    level : of the intervals [1]
-    draws : of the bootstrap
+    intervals : how sure a fit is to be said
+    drawn : whether curves are wanted, to draw them
 
     Raises
     ------
     UnknownNameError, NoAnswerError : as for `compare`
     """
     found = compare(timings, families)
-    answers = [_answer(each, p, seed, level, draws) for each in found.candidates]
+    told = [_Told.of(each, intervals or Intervals()) for each in found.candidates]
+    answers = [each.answer(p) for each in told]
     answers += [Answer(name, "fit", failed=why) for name, why in found.failed.items()]
-    return Fits(tuple(answers), found.verdict(p), _warnings(found, p))
+    last = max([2 * float(timings.p.max()), *p])
+    curves = tuple(each.curve(last) for each in told) if drawn else ()
+    size = float(timings.n.max()) if timings.sized else None
+    data = timings.chosen(timings.n == timings.n.max())
+    return Fitting(
+        tuple(answers), found.verdict(p), _warnings(found, p), data.p.tolist(), data.time.tolist(), curves, size=size
+    )
 
 
 def _warnings(found: Comparison, p: Sequence[float]) -> tuple[str, ...]:
     return tuple(words for each in p if (words := found.warning(each)))
 
 
-def _answer(each: Candidate, p: Sequence[float], seed: int, level: float, draws: int) -> Answer:
-    fitted, family = each.fitted, FAMILIES[each.name]
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A candidate, and how sure it is; why it is not known how sure."""
+
+    candidate: Candidate
+    intervals: Intervals
+    sure: Resampled | Profiled | None
+    why: str = ""
+
+    @classmethod
+    def of(cls, candidate: Candidate, intervals: Intervals) -> _Told:
+        if candidate.behind >= APART:
+            return cls(candidate, intervals, None)
+        try:
+            return cls(candidate, intervals, intervals.of(candidate))
+        except NoAnswerError as error:
+            return cls(candidate, intervals, None, str(error))
+
+    def curve(self, last: float) -> Curve:
+        """Follow the fit to a number of processors."""
+        p = np.unique(np.round(np.geomspace(1, last, POINTS)))
+        time = self.candidate.fitted.predict(p).tolist()
+        between = self.sure.predict(p.tolist(), level=self.intervals.level) if self.sure else []
+        return Curve(
+            self.candidate.name, p.tolist(), time, [each.low for each in between], [each.high for each in between]
+        )
+
+    def answer(self, p: Sequence[float]) -> Answer:
+        """Give everything that is known of the fit."""
+        fitted, family = self.candidate.fitted, self.candidate.family
+        values = self._sure(_predicted(self.candidate, p), p)
+        values["behind"] = Value(self.candidate.behind, "1")
+        values["scatter"] = Value(fitted.scatter, "1")
+        if self.candidate.missed is not None:
+            values["missed"] = Value(self.candidate.missed, "1")
+        values |= _limits(Reach(fitted))
+        sizes = {each: size_needed(fitted, each, EFFICIENT) for each in p}
+        values |= {f"size_needed[{each:g}]": Value(size, "1") for each, size in sizes.items() if size is not None}
+        at = max(p, default=float(fitted.timings.p.max()))
+        values |= {f"processors_lost[{cause}]": Value(lost, "1") for cause, lost in fitted.lost(at).items()}
+        notes = [f"{family.title}: {fitted.form.text} ({family.source})"]
+        notes += [self.why] if self.why else [self.intervals.text] if self.sure else []
+        return Answer(family.name, "fit", values=values, notes=tuple(notes), seed=self.intervals.seed, point={"p": at})
+
+    def _sure(self, values: dict[str, Value], p: Sequence[float]) -> dict[str, Value]:
+        """Put intervals to parameters and predictions."""
+        if self.sure is None:
+            return values
+        level = self.intervals.level
+        between: dict[str, Interval] = self.sure.parameters(level)
+        if len(p):
+            between |= {f"time[{at:g}]": one for at, one in zip(p, self.sure.predict(p, level=level), strict=True)}
+        return values | {name: Value(one.value, values[name].unit, one.low, one.high) for name, one in between.items()}
+
+
+def _predicted(candidate: Candidate, p: Sequence[float]) -> dict[str, Value]:
+    fitted = candidate.fitted
     units = {letter.name: letter.unit for letter in fitted.form.letters}
     values = {name: Value(value, units[name]) for name, value in fitted.parameters.items()}
     times = fitted.predict(p).tolist() if len(p) else []
-    values |= {f"time[{at:g}]": Value(time, "s") for at, time in zip(p, times, strict=True)}
-    notes = [f"{family.title}: {fitted.form.text} ({family.source})"]
-    if each.behind < APART:
-        try:
-            drawn = resample(fitted, seed, draws)
-        except NoAnswerError as error:
-            notes.append(str(error))
-        else:
-            between = drawn.parameters(level)
-            if len(p):
-                between |= {f"time[{at:g}]": one for at, one in zip(p, drawn.predict(p, level=level), strict=True)}
-            values |= {name: Value(one.value, values[name].unit, one.low, one.high) for name, one in between.items()}
-            notes.append(
-                f"low and high enclose {level:.0%} of {draws} fits to timings drawn anew, if the form is right"
-            )
-    values["behind"] = Value(each.behind, "1")
-    values["scatter"] = Value(fitted.scatter, "1")
-    if each.missed is not None:
-        values["missed"] = Value(each.missed, "1")
-    if least := fastest(fitted):
+    return values | {f"time[{at:g}]": Value(time, "s") for at, time in zip(p, times, strict=True)}
+
+
+def _limits(reach: Reach) -> Mapping[str, Value]:
+    values: dict[str, Value] = {}
+    if least := fastest(reach):
         values |= {"fastest_processors": Value(least[0], "1"), "fastest_time": Value(least[1], "s")}
-    values["efficient_processors"] = Value(largest_efficient(fitted, EFFICIENT), "1")
-    return Answer(each.name, "fit", values=values, notes=tuple(notes), seed=seed)
+    most, at = largest_speedup(reach)
+    values |= {"largest_speedup": Value(most, "1"), "largest_speedup_processors": Value(at, "1")}
+    values["efficient_processors"] = Value(largest_efficient(reach, EFFICIENT), "1")
+    return values

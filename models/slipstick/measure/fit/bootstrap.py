@@ -11,7 +11,7 @@ from slipstick.errors import NoAnswerError
 from slipstick.measure.fit.least import Fitted, fit_form
 from slipstick.measure.fit.timings import Array
 
-__all__ = ["Interval", "Resampled", "resample"]
+__all__ = ["Interval", "Resampled", "check_spare", "resample"]
 
 ROUGHLY = 1e-7
 """How closely a draw is fitted; its scatter is far wider."""
@@ -82,9 +82,7 @@ def resample(fitted: Fitted, seed: int, draws: int = 200) -> Resampled:
 
     Source: Davison and Hinkley, Bootstrap Methods and their Application, 1997, section 6.2.3.
     """
-    if fitted.freedom < 1:
-        count = len(fitted.residuals)
-        raise NoAnswerError(f"{count} observations leave none over to tell the scatter from; measure at more points")
+    check_spare(fitted)
     random = np.random.default_rng([seed, *f"fit/{fitted.form.family}".encode()])
     residuals = (fitted.residuals - fitted.residuals.mean()) * np.sqrt(len(fitted.residuals) / fitted.freedom)
     times = fitted.form.time(fitted.theta, fitted.timings)
@@ -93,3 +91,15 @@ def resample(fitted: Fitted, seed: int, draws: int = 200) -> Resampled:
         drawn = times * np.exp(random.choice(residuals, len(times)))
         thetas.append(fit_form(fitted.form, fitted.timings.with_time(drawn), fitted.theta, ROUGHLY).theta)
     return Resampled(fitted, np.array(thetas))
+
+
+def check_spare(fitted: Fitted) -> None:
+    """Refuse a fit without an observation to spare.
+
+    Raises
+    ------
+    NoAnswerError : no observation is left over to tell the scatter from
+    """
+    if fitted.freedom < 1:
+        count = len(fitted.residuals)
+        raise NoAnswerError(f"{count} observations leave none over to tell the scatter from; measure at more points")

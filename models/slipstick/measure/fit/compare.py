@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from slipstick.errors import NoAnswerError, UnknownNameError
-from slipstick.measure.fit.families import FAMILIES, Family
+from slipstick.errors import NoAnswerError
+from slipstick.measure.fit.families import FAMILIES, family_called
+from slipstick.measure.fit.forms import Family
 from slipstick.measure.fit.least import Fitted, fit
 from slipstick.measure.fit.timings import Timings
 
@@ -28,20 +29,22 @@ class Candidate:
 
     Parameters
     ----------
+    family : what was fitted
     fitted : the fit
     behind : how far its criterion is behind the best one [1]
     missed : relative error at the largest runs, when fitted without them (root of the mean square); None where too few
         are left to fit
     """
 
+    family: Family
     fitted: Fitted
     behind: float
     missed: float | None
 
     @property
     def name(self) -> str:
-        """The family."""
-        return self.fitted.form.family
+        """The family's."""
+        return self.family.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,40 +133,40 @@ class Comparison:
         return words
 
 
-def compare(timings: Timings, families: Sequence[str] | None = None) -> Comparison:
+def compare(timings: Timings, families: Sequence[str | Family] | None = None) -> Comparison:
     """Fit several families, and order them by Akaike's criterion for few observations.
 
     Parameters
     ----------
     timings : what was measured
-    families : names of families; all if None
+    families : families of our own by name, or others; all of our own if None
 
     Raises
     ------
     UnknownNameError : there is no such family
     NoAnswerError : none can be fitted and judged
     """
-    names = list(FAMILIES) if families is None else list(families)
-    fits: list[Fitted] = []
+    wanted = [family_called(each) if isinstance(each, str) else each for each in families or FAMILIES]
+    fits: list[tuple[Family, Fitted]] = []
     failed: dict[str, str] = {}
-    for name in names:
-        if name not in FAMILIES:
-            raise UnknownNameError("family of models", name, list(FAMILIES))
+    for family in wanted:
         try:
-            fitted = fit(FAMILIES[name], timings)
+            fitted = fit(family, timings)
         except NoAnswerError as error:
-            failed[name] = str(error)
+            failed[family.name] = str(error)
             continue
         if np.isfinite(fitted.aicc):
-            fits.append(fitted)
+            fits.append((family, fitted))
         else:
-            failed[name] = f"{len(timings)} observations are too few to judge {len(fitted.theta)} parameters by"
+            why = f"{len(timings)} observations are too few to judge {len(fitted.theta)} parameters by"
+            failed[family.name] = why
     if not fits:
         reasons = "; ".join(failed.values())
         raise NoAnswerError(f"no model can be fitted: {reasons}")
-    fits.sort(key=lambda each: each.aicc)
+    fits.sort(key=lambda each: each[1].aicc)
+    least = fits[0][1].aicc
     kept = _kept(timings)
-    candidates = [Candidate(each, each.aicc - fits[0].aicc, _missed(each, timings, kept)) for each in fits]
+    candidates = [Candidate(family, each, each.aicc - least, _missed(family, each, kept)) for family, each in fits]
     known = kept if any(each.missed is not None for each in candidates) else None
     return Comparison(tuple(candidates), known, failed)
 
@@ -175,10 +178,10 @@ def _kept(timings: Timings) -> float:
     return float(distinct[max(0, len(distinct) - out - 1)])
 
 
-def _missed(fitted: Fitted, timings: Timings, kept: float) -> float | None:
+def _missed(family: Family, fitted: Fitted, kept: float) -> float | None:
     """Fit the family without the largest runs, and hold what it predicts there against them."""
+    timings = fitted.timings
     inside, beyond = timings.chosen(timings.p <= kept), timings.chosen(timings.p > kept)
-    family: Family = FAMILIES[fitted.form.family]
     if not len(beyond) or len(inside.processors) <= len(fitted.theta):
         return None
     try:

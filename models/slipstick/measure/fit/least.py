@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from slipstick.errors import NoAnswerError
-from slipstick.measure.fit.families import Family
-from slipstick.measure.fit.forms import Form
+from slipstick.measure.fit.forms import Family, Form
 from slipstick.measure.fit.timings import Array, Timings
 
-__all__ = ["Fitted", "fit", "fit_form"]
+__all__ = ["Fitted", "descended", "fit", "fit_form"]
 
 TINY = 1e-300  # a time of 0 has no logarithm
+MOST_STEPS = 200
+STEP = 1.5e-8  # of differences, relative: half of the digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,10 @@ class Fitted:
         """Sum of the squared relative errors."""
         return float(self.residuals @ self.residuals)
 
+    def squares_at(self, theta: Array) -> float:
+        """Give the sum of the squared relative errors for other parameters."""
+        return _squares(self.form, theta, self.timings)
+
     @property
     def aicc(self) -> float:
         r"""Akaike's criterion with the correction for few observations; infinite where there are too few.
@@ -76,9 +81,26 @@ class Fitted:
         p : processors
         n : size of the problem; the largest one measured if None
         """
-        at = np.asarray(p, dtype=float)
+        return self.form.time(self.theta, self.at(p, n))
+
+    def at(self, p: Sequence[float] | Array, n: float | None = None) -> Timings:
+        """Give points to predict at, as for `predict`; their times say nothing."""
+        processors = np.asarray(p, dtype=float)
         size = float(self.timings.n.max()) if n is None else n
-        return self.form.time(self.theta, Timings(at, np.full(len(at), size), at, self.timings.each))
+        return Timings(processors, np.full(len(processors), size), processors, self.timings.each)
+
+    def lost(self, p: float, n: float | None = None) -> dict[str, float]:
+        """Give the processors lost at a number of them, by cause, the largest loss first.
+
+        Parameters
+        ----------
+        p : processors
+        n : size of the problem; the largest one measured if None
+        """
+        at = self.at([p], n)
+        time = float(self.form.time(self.theta, at)[0])
+        lost = {cause: p * float(each[0]) / time for cause, each in self.form.lost(self.theta, at).items()}
+        return dict(sorted(lost.items(), key=lambda item: -item[1]))
 
 
 def fit(family: Family, timings: Timings) -> Fitted:
@@ -116,12 +138,18 @@ def fit_form(form: Form, timings: Timings, start: Array, within: float = 1e-12) 
     form, timings, start : what to fit, to what, from where
     within : relative change of parameters and squares at which the search ends [1]
     """
-    theta = _descended(form, start, timings, within)
+    theta = descended(form, start, timings, within)
     return Fitted(form, theta, timings, _residuals(form, theta, timings))
 
 
 def _residuals(form: Form, theta: Array, timings: Timings) -> Array:
-    found: Array = np.log(timings.time) - np.log(np.maximum(form.time(theta, timings), TINY))
+    found: Array = _logarithms(form.times(theta[None], timings), timings)[0]
+    return found
+
+
+def _logarithms(times: Array, timings: Timings) -> Array:
+    # Where a model has no answer, no fit may end.
+    found: Array = np.log(timings.time) - np.log(np.where(times > TINY, times, TINY))
     return found
 
 
@@ -130,20 +158,47 @@ def _squares(form: Form, theta: Array, timings: Timings) -> float:
     return float(found @ found)
 
 
-def _descended(form: Form, start: Array, timings: Timings, within: float) -> Array:
-    """Go down from a start, within the bounds; never to a worse place."""
+def descended(
+    form: Form,
+    start: Array,
+    timings: Timings,
+    within: float = 1e-12,
+    more: Callable[[Array], Array] = lambda thetas: np.empty((len(thetas), 0)),
+) -> Array:
+    """Go down from a start, within the bounds; never to a worse place.
+
+    Parameters
+    ----------
+    form, start, timings, within : as for `fit_form`
+    more : from sets of parameters, (D, k), residuals to make small beside those of the timings, (D, any)
+    """
     from scipy.optimize import least_squares
 
-    most = np.array([letter.most for letter in form.letters])
+    least, most = form.least, form.most
     # What a parameter is measured in: its start, or what it would have to be to matter.
     scale = np.where(start > 0, start, 1e-3 * np.maximum(start.max(), TINY))
-    begin = np.clip(start, 1e-9 * scale, np.minimum(most, np.maximum(start, scale)) * (1 - 1e-9))
+    inside: Array = np.clip(start, least, most)
+    room = 1e-9 * np.minimum(scale, most - least)
+    begin = np.clip(inside, least + room, np.minimum(most, np.maximum(inside, scale)) - room)
+
+    def residuals(thetas: Array) -> Array:
+        return np.hstack([_logarithms(form.times(thetas, timings), timings), more(thetas)])
+
+    def differences(theta: Array) -> Array:
+        # One call for all differences; a step never leaves the bounds.
+        step = STEP * np.maximum(np.abs(theta), 1e-3)
+        step = np.where((theta + step) * scale > most, -step, step)
+        found = residuals(np.vstack([theta, theta + np.diag(step)]) * scale)
+        slopes: Array = (found[1:] - found[0]).T / step
+        return slopes
+
     found = least_squares(
-        lambda theta: _residuals(form, theta * scale, timings),
+        lambda theta: residuals(theta[None] * scale)[0],
         begin / scale,
-        bounds=(np.zeros(len(start)), most / scale),
-        xtol=within, ftol=within, gtol=within,
+        jac=differences,
+        bounds=(least / scale, most / scale),
+        xtol=within, ftol=within, gtol=within, max_nfev=MOST_STEPS,
     )  # fmt: skip
-    theta: Array = found.x * scale
-    inside: Array = np.clip(start, 0, most)
-    return theta if _squares(form, theta, timings) <= _squares(form, inside, timings) else inside
+    ended: Array = np.clip(found.x * scale, least, most)
+    squares = (residuals(np.vstack([ended, inside])) ** 2).sum(axis=1)
+    return ended if squares[0] <= squares[1] else inside

@@ -2,39 +2,100 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
+from numpy.typing import NDArray
 
 from slipstick.measure.fit.least import Fitted
 
-__all__ = ["fastest", "largest_efficient"]
+__all__ = ["Reach", "fastest", "largest_efficient", "largest_speedup", "size_needed"]
 
-FARTHEST = 64
-"""Multiples of the largest number measured that are looked at."""
+LARGEST = 1e6
+"""Multiples of the largest size measured up to which a size is sought."""
+
+CLOSE, APART = 256, 1.02
+"""Up to `CLOSE` every number is looked at; beyond, numbers apart by this ratio, and those between where it matters."""
+
+Array = NDArray[np.float64]
 
 
-def fastest(fitted: Fitted, n: float | None = None) -> tuple[int, float] | None:
-    """Give the number of processors at which a shared work is done fastest, p_x, and the time there [s].
-
-    None if the time still falls at `FARTHEST` times the largest number measured, or if every processor has a work of
-    its own, where more of them never shorten a cycle.
+@dataclass(frozen=True)
+class Reach:
+    """How a fit goes on with the number of processors.
 
     Parameters
     ----------
     fitted : a fit
     n : size of the problem; the largest one measured if None
     """
-    if fitted.timings.each:
+
+    fitted: Fitted
+    n: float | None = None
+
+    @cached_property
+    def p(self) -> Array:
+        """The numbers of processors that are looked at."""
+        last = self.fitted.form.far * float(self.fitted.timings.p.max())
+        far = CLOSE * APART ** np.arange(1, max(0.0, np.log(last / CLOSE) / np.log(APART)) + 1)
+        found: Array = np.unique([*np.arange(1.0, min(CLOSE, last) + 1), *np.minimum(np.round(far), last), last])
+        return found
+
+    @cached_property
+    def time(self) -> Array:
+        """The times there [s]."""
+        return self.fitted.predict(self.p, self.n)
+
+    def speedup(self, p: Array, time: Array) -> Array:
+        """Give the speed-up over one processor, T(1) / T(p) for a shared work, else p T(1) / T(p)."""
+        found: Array = self.time[0] / time * (p if self.fitted.timings.each else 1.0)
+        return found
+
+    def between(self, first: int, last: int) -> Array:
+        """Give every whole number from one that was looked at to another."""
+        low, high = self.p[max(first, 0)], self.p[min(last, len(self.p) - 1)]
+        return np.arange(low, high + 1)
+
+
+def fastest(reach: Reach) -> tuple[int, float] | None:
+    """Give the number of processors at which a shared work is done fastest, p_x, and the time there [s].
+
+    None if the time still falls as far as the form is looked at (`Form.far`), or if every processor has a work of
+    its own, where more of them never shorten a cycle.
+
+    Parameters
+    ----------
+    reach : of a fit
+    """
+    if reach.fitted.timings.each:
         return None
-    p = _range(fitted)
-    time = fitted.predict(p, n)
-    at = int(np.argmin(time))
+    at, time = int(np.argmin(reach.time)), reach.time
     # A model that levels off is fastest at the end to the last digit; that is no least time.
-    if at == len(p) - 1 or not time[-1] > time[at] * (1 + 1e-9):
+    if at == len(time) - 1 or not time[-1] > time[at] * (1 + 1e-9):
         return None
-    return int(p[at]), float(time[at])
+    near = reach.between(at - 1, at + 1)
+    times = reach.fitted.predict(near, reach.n)
+    least = int(np.argmin(times))
+    return int(near[least]), float(times[least])
 
 
-def largest_efficient(fitted: Fitted, efficiency: float, n: float | None = None) -> int:
+def largest_speedup(reach: Reach) -> tuple[float, int]:
+    """Give the largest speed-up over one processor that the fit has anywhere, and the number of processors there.
+
+    Where it still grows as far as the form is looked at (`Form.far`), it is the one there.
+
+    Parameters
+    ----------
+    reach : of a fit
+    """
+    found = reach.speedup(reach.p, reach.time)
+    # Of equals to the last digits, the first.
+    at = int(np.flatnonzero(found >= found.max() * (1 - 1e-9))[0])
+    return float(found[at]), int(reach.p[at])
+
+
+def largest_efficient(reach: Reach, efficiency: float) -> int:
     """Give the largest number of processors up to which the efficiency stays at least as large.
 
     Efficiency is T(1) / (p T(p)) for a shared work, T(1) / T(p) for one of each processor's own, with T(1) from the
@@ -42,16 +103,44 @@ def largest_efficient(fitted: Fitted, efficiency: float, n: float | None = None)
 
     Parameters
     ----------
-    fitted : a fit
+    reach : of a fit
     efficiency : wanted, above 0 and at most 1 [1]
-    n : size of the problem; the largest one measured if None
     """
-    p = _range(fitted)
-    time = fitted.predict(p, n)
-    found = time[0] / (time if fitted.timings.each else time * p)
-    short = np.flatnonzero(~(found >= efficiency * (1 - 1e-12)))
-    return int(p[short[0] - 1]) if len(short) and short[0] > 0 else int(p[0] if len(short) else p[-1])
+    short = _short(reach, reach.p, reach.time, efficiency)
+    if not len(short):
+        return int(reach.p[-1])
+    near = reach.between(int(short[0]) - 1, int(short[0]))
+    (first, *_) = _short(reach, near, reach.fitted.predict(near, reach.n), efficiency)
+    return max(1, int(near[first]) - 1)
 
 
-def _range(fitted: Fitted) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    return np.arange(1.0, FARTHEST * float(fitted.timings.p.max()) + 1)
+def size_needed(fitted: Fitted, p: float, efficiency: float) -> float | None:
+    """Give the size of the problem from which on so many processors keep an efficiency.
+
+    None if the data have one size only, or if no size up to `LARGEST` times the largest measured is enough. Takes the
+    efficiency for one that grows with the size.
+
+    Parameters
+    ----------
+    fitted : a fit to several sizes
+    p : processors
+    efficiency : wanted, above 0 and below 1 [1]
+    """
+    if not fitted.timings.sized:
+        return None
+
+    def enough(size: float) -> bool:
+        single, time = fitted.predict([1.0, p], size)
+        return bool(single / time >= efficiency * (1.0 if fitted.timings.each else p))
+
+    low, high = float(fitted.timings.n.min()), LARGEST * float(fitted.timings.n.max())
+    if enough(low) or not enough(high):
+        return low if enough(low) else None
+    while high / low > 1 + 1e-6:
+        middle = float(np.sqrt(low * high))
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def _short(reach: Reach, p: Array, time: Array, efficiency: float) -> NDArray[np.intp]:
+    return np.flatnonzero(~(reach.speedup(p, time) / p >= efficiency * (1 - 1e-12)))

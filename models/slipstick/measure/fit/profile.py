@@ -1,0 +1,141 @@
+"""Intervals by profile: how far a value can be pushed before the fit becomes too bad."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from slipstick.measure.fit.bootstrap import Interval, check_spare
+from slipstick.measure.fit.forms import Form
+from slipstick.measure.fit.least import Fitted, descended
+from slipstick.measure.fit.timings import Array, Timings
+
+__all__ = ["Profiled", "profile"]
+
+PUSHES = 8
+"""Fits on each side at most; the search is a secant, which needs two to four."""
+NEAR = 0.02
+"""How closely the border is found, relative to its distance [1]."""
+STIFF = 0.2
+"""Standard errors by which a pushed value may miss where it is pushed to."""
+ROUGHLY = 1e-8
+
+Value = Callable[[Array], Array]
+"""From sets of parameters, (D, k), a value of each, (D,)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profiled:
+    """A fit whose intervals are profiles.
+
+    Parameters
+    ----------
+    fitted : the fit
+    """
+
+    fitted: Fitted
+
+    def parameters(self, level: float = 0.95) -> dict[str, Interval]:
+        """Give an interval for each parameter."""
+        names = self.fitted.form.names
+        return {name: self._between(partial(_parameter, at), level) for at, name in enumerate(names)}
+
+    def predict(self, p: Sequence[float], n: float | None = None, level: float = 0.95) -> list[Interval]:
+        """Give an interval for the mean time at each number of processors [s], if the form is the right one."""
+        there = [self.fitted.at([each], n) for each in p]
+        logs = [self._between(partial(_log_time, self.fitted.form, at), level, least=-np.inf) for at in there]
+        return [Interval(*(float(np.exp(end)) for end in (each.value, each.low, each.high))) for each in logs]
+
+    def _between(self, value: Value, level: float, least: float = 0.0) -> Interval:
+        from scipy.stats import t
+
+        fitted = self.fitted
+        best = float(value(fitted.theta[None])[0])
+        error = _standard_error(fitted, value)
+        if not (np.isfinite(error) and error > 0 and fitted.scatter > 0):
+            return Interval(best, best, best)
+        far = float(t.ppf((1 + level) / 2, fitted.freedom))
+        low, high = (_pushed(fitted, value, best, side * error, far) for side in (-1, 1))
+        # What is pushed to a bound stops a hair before it.
+        low = least if low < least + NEAR * error else low
+        return Interval(best, min(low, best), max(high, best))
+
+
+def profile(fitted: Fitted) -> Profiled:
+    r"""Make a fit ready to give intervals by profile.
+
+    A value g, a parameter or the logarithm of a predicted time, lies between the least and the largest for which some
+    parameters fit with
+
+    ::
+
+        RSS <= RSS_best (1 + t^2 / (M - k))        t: quantile of Student's distribution with M - k degrees
+
+    Unlike the bootstrap it takes no random numbers and few fits; like it, it takes the form for true and the scatter
+    for normal and the same everywhere. Exact for linear forms, else approximate.
+
+    Parameters
+    ----------
+    fitted : a fit
+
+    Raises
+    ------
+    NoAnswerError : no observation is left over to tell the scatter from
+
+    Source: Bates and Watts, Nonlinear Regression Analysis and its Applications, 1988, section 6.1.2.
+    """
+    check_spare(fitted)
+    return Profiled(fitted)
+
+
+def _pushed(fitted: Fitted, value: Value, best: float, error: float, far: float) -> float:
+    """Push a value to one side until the fit is as bad as it may be.
+
+    Every fit with one more residual, the distance from where the value is pushed to, is the best one with the value
+    that it ends at. So it lies on the profile, however stiff the push.
+    """
+    reached, before, aim, theta = best, best, best + far * error, fitted.theta
+    for _ in range(PUSHES):
+        stiff = fitted.scatter / (STIFF * abs(error))
+        theta = descended(fitted.form, theta, fitted.timings, ROUGHLY, partial(_push, value, stiff, aim))
+        reached = float(value(theta[None])[0])
+        worse = float(fitted.squares_at(theta) - fitted.squares)
+        distance = np.sqrt(max(worse, 0.0)) / fitted.scatter
+        if abs(distance / far - 1) < NEAR:
+            return reached
+        if abs(reached - before) < 1e-6 * abs(error) or distance <= 0:
+            return reached  # at a bound of the parameters, which ends the interval
+        before = reached
+        # On a parabola the distance is proportional to the push; a step is not to run away where it is not.
+        aim = best + (aim - best) * float(np.clip(far / distance, 0.2, 3.0))
+    return reached
+
+
+def _parameter(at: int, thetas: Array) -> Array:
+    found: Array = thetas[:, at]
+    return found
+
+
+def _log_time(form: Form, at: Timings, thetas: Array) -> Array:
+    found: Array = np.log(form.times(thetas, at)[:, 0])
+    return found
+
+
+def _push(value: Value, stiff: float, aim: float, thetas: Array) -> Array:
+    found: Array = stiff * (value(thetas) - aim)[:, None]
+    return found
+
+
+def _standard_error(fitted: Fitted, value: Value) -> float:
+    """Give the standard error of a value by the slopes at the best fit."""
+    theta = fitted.theta
+    scale = np.maximum(np.abs(theta), 1e-3 * np.abs(theta).max())
+    step = np.where(theta + 1e-6 * scale > fitted.form.most, -1e-6, 1e-6)
+    near = np.vstack([theta, theta + np.diag(step * scale)])
+    times, values = np.log(fitted.form.times(near, fitted.timings)), value(near)
+    slopes, rise = (times[1:] - times[0]).T / step, (values[1:] - values[0]) / step
+    covariance = np.linalg.pinv(slopes.T @ slopes, rcond=1e-12)
+    return float(fitted.scatter * np.sqrt(max(rise @ covariance @ rise, 0.0)))

@@ -1,0 +1,98 @@
+"""Measured runs and fits on the page of a study."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from slipstick.answer import Answer, Value
+from slipstick.report.fits_text import families, needed
+from slipstick.report.measured_text import amount
+from slipstick.report.words import escape, fraction, markdown_table, percent, quantity
+from slipstick.results import Fitting
+
+__all__ = ["fits_section", "measured_section"]
+
+_LOST = "processors_lost["
+_EFFICIENT = 0.75
+_READING = (
+    "Behind: how far Akaike's criterion, corrected for few observations, is behind the best; under 4 the data do not "
+    "tell models apart. Misses the largest: relative error at the largest runs when fitted without them."
+)
+
+
+def measured_section(found: Mapping[str, Sequence[Answer]]) -> str:
+    """Write where the processors of measured runs go; nothing where there are none.
+
+    Parameters
+    ----------
+    found : answers for each number of processors, by question
+    """
+    parts = [f"### {escape(name)}\n\n{_account(answers)}" for name, answers in found.items()]
+    return "\n\n".join(["## Measured runs", *parts]) if parts else ""
+
+
+def _account(answers: Sequence[Answer]) -> str:
+    wanted = {
+        "time": "time",
+        "speedup": "speed-up",
+        "efficiency": "efficiency",
+        "latency": "latency",
+        "one_processor_estimate": "T_1 = N T_N - W_N",
+        "one_processor_drift": "beside the measured T_1",
+    }
+    causes = dict.fromkeys(name for each in answers for name in each.values if name.startswith(_LOST))
+    shown = [name for name in wanted if any(name in each.values for each in answers)]
+    head = ["p", *(wanted[name] for name in shown), *(f"lost to {escape(name[len(_LOST) : -1])}" for name in causes)]
+    rows = [
+        [f"{each.point['p']:g}", *(_cell(name, each.values.get(name)) for name in shown),
+         *(fraction(each.find(name)) for name in causes)]
+        for each in answers
+    ]  # fmt: skip
+    return markdown_table(head, rows, range(len(head)))
+
+
+def _cell(name: str, value: Value | None) -> str:
+    if value is None or value.value is None:
+        return ""
+    if name in ("efficiency", "one_processor_drift"):
+        return percent(value.value, 2)
+    return fraction(value.value) if value.unit == "1" else quantity(value.value, value.unit)
+
+
+def fits_section(found: Mapping[str, Fitting]) -> str:
+    """Write fits; nothing where there are none.
+
+    Parameters
+    ----------
+    found : by question
+    """
+    parts = [f"### {escape(name)}\n\n{_fit(each)}" for name, each in found.items()]
+    return "\n\n".join(["## Fits", _READING, *parts]) if parts else ""
+
+
+def _fit(found: Fitting) -> str:
+    fitted = [answer for answer in found.answers if not answer.failed]
+    head, rows = families(fitted)
+    if found.truth:
+        times = [name for name in fitted[0].values if name.startswith("time[")]
+        head += [f"misses p = {name[5:-1]}" for name in times]
+        for row, answer in zip(rows, fitted, strict=True):
+            row += [percent((answer[name] or 0.0) / found.truth[float(name[5:-1])] - 1, 2) for name in times]
+    told = [f"- {escape(line)}" for line in [*needed(found, _EFFICIENT), *found.warnings]]
+    parts = [f"Fitted to {escape(found.source)}.", "\n".join(told), markdown_table(head, rows, range(1, len(head)))]
+    return "\n\n".join([*parts, _parameters(fitted[0])])
+
+
+def _parameters(best: Answer) -> str:
+    rows = [
+        [
+            escape(name),
+            amount(value),
+            f"{amount(Value(value.low, value.unit))} to {amount(Value(value.high, value.unit))}",
+        ]
+        for name, value in best.values.items()
+        if value.low is not None and not name.startswith("time[")
+    ]
+    if not rows:
+        return escape(best.notes[0])
+    return f"{escape(best.notes[0])}\n\n{markdown_table([escape(best.model), 'value', 'between'], rows, [1, 2])}"

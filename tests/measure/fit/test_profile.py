@@ -1,0 +1,60 @@
+"""Intervals by profile: against the theory of straight lines, against the bootstrap, and at bounds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import t
+
+from slipstick.errors import NoAnswerError
+from slipstick.measure.fit.bootstrap import resample
+from slipstick.measure.fit.families import FAMILIES
+from slipstick.measure.fit.least import fit
+from slipstick.measure.fit.profile import profile
+from slipstick.measure.fit.timings import Timings
+from tests.measure.fit.truths import TRUTHS, noisy
+
+
+def test_a_single_factor_has_the_interval_of_the_textbook() -> None:
+    """A constant on a logarithmic scale: mean -+ t s / sqrt(M)."""
+    p = np.arange(1.0, 9.0)
+    time = 7 * np.exp(0.01 * np.array([1, -2, 0.5, 1.5, -1, 0.3, -0.8, 0.5]))
+    fitted = fit(FAMILIES["amdahl"], Timings(p, np.ones(8), time))
+    (serial,) = [each for name, each in profile(fitted).parameters(0.9).items() if name == "serial"]
+    assert serial.high <= 1.0 + 1e-9
+    logs = np.log(time)
+    width = t.ppf(0.95, 6) * np.sqrt(((logs - logs.mean()) ** 2).sum() / 6 / 8)
+    (there,) = profile(fitted).predict([4.0], level=0.9)
+    assert np.log(there.high / there.value) == pytest.approx(width, rel=0.35)
+
+
+@pytest.mark.parametrize("name", ["lock", "coherency", "p log p latency"])
+def test_the_profile_and_the_bootstrap_agree(name: str) -> None:
+    fitted = fit(FAMILIES[TRUTHS[name].family], noisy(TRUTHS[name], 0))
+    one, other = profile(fitted), resample(fitted, 0, 60)
+    pairs = [*zip(one.parameters().values(), other.parameters().values(), strict=True)]
+    pairs += zip(one.predict([64.0]), other.predict([64.0]), strict=True)
+    for ours, theirs in pairs:
+        assert ours.high - ours.low == pytest.approx(theirs.high - theirs.low, rel=0.5)
+
+
+def test_profiles_cover_at_the_stated_rate() -> None:
+    truth = TRUTHS["coherency"]
+    covered = dict.fromkeys(truth.parameters, 0)
+    for seed in range(30):
+        for key, each in profile(fit(FAMILIES["usl"], noisy(truth, seed))).parameters(0.9).items():
+            covered[key] += each.low <= truth.parameters[key] <= each.high
+    # Of 30 intervals at 90%, fewer than 23 cover with a probability of 0.2%.
+    assert min(covered.values()) >= 23, covered
+    assert min(covered.values()) < 30, covered
+
+
+def test_a_value_that_may_be_nothing_begins_at_0() -> None:
+    fitted = fit(FAMILIES["phase-barrier"], noisy(TRUTHS["tree barrier"], 0))
+    assert profile(fitted).parameters()["spread"].low == 0
+
+
+def test_without_observations_to_spare_there_is_no_profile() -> None:
+    fitted = fit(FAMILIES["amdahl"], Timings(np.array([1.0, 2]), np.ones(2), np.array([9.0, 5])))
+    with pytest.raises(NoAnswerError, match="leave none over to tell the scatter from"):
+        profile(fitted)

@@ -1,0 +1,132 @@
+"""Measured runs in a study: accounts, fits, and what-ifs of a fitted base."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from slipstick.errors import NoAnswerError, SpecError
+from slipstick.report.page import page
+from slipstick.results import Results
+from slipstick.schema.bind import bind
+from slipstick.schema.scene import stage
+from slipstick.study.check import check_file
+from slipstick.study.run import prepare, run
+
+MODEL = """activity: 1
+parameters: {work: 1 s, serial: 1 s, p: 1}
+population: {processors: 1}
+cycle:
+  - {name: work, delay: work / p}
+  - {name: serial, delay: serial, component: serial}
+"""
+STUDY = """study: 1
+base: {model: model.yaml, parameters.p: 64}
+fits:
+  runs:
+    data: runs.csv
+    free: [parameters.work, parameters.serial=0 s..100 s]
+    population: parameters.p
+    families: [amdahl]
+    at: [64]
+what_if:
+  no-serial: {parameters.serial: 0 s}
+"""
+
+
+def written(folder: Path, study: str = STUDY) -> Path:
+    (folder / "model.yaml").write_text(MODEL)
+    rows = [f"{p},{time}" for p in (1, 2, 4, 8, 16) for time in (5 + 95 / p, 5.1 + 94 / p)]
+    (folder / "runs.csv").write_text("\n".join(["p,time [s]", *rows]) + "\n")
+    (folder / "study.yaml").write_text(study)
+    return folder / "study.yaml"
+
+
+def answered(path: Path) -> Results:
+    return run(prepare(str(path)))
+
+
+def test_the_base_is_fitted_and_then_asked_what_if(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    prepared = prepare(str(path))
+    found = run(prepared)
+    assert found.cases["base"]["time"] == pytest.approx(5.05 + 94.5 / 64, rel=0.01)
+    assert found.cases["no-serial"]["time"] == pytest.approx(94.5 / 64, rel=0.01)
+    fitting = found.fits["runs"]
+    assert {answer.model for answer in fitting.answers} == {"model", "amdahl"}
+    bound = bind(stage(prepared.cases["base"], prepared.library))
+    assert bound.entries["parameters.serial"].source == "fitted to runs.csv"
+    assert sorted(found.hashes) == ["model.yaml", "runs.csv", "study.yaml"]
+    text = page(found, prepared.spec, {}, "slipstick run study")
+    assert "Fitted to runs.csv." in text
+    assert "| parameters.serial |" in text
+    assert check_file(path) == "study"
+
+
+def test_made_up_timings_are_a_case_with_noise_from_a_seed(tmp_path: Path) -> None:
+    made = "made: {case: base, processors: [1, 2, 4, 8, 16], population: parameters.p, cycles: false, noise: 2%}"
+    text = STUDY.replace("data: runs.csv", made).replace("parameters.serial: 0 s", "parameters.serial: 2 s")
+    one, other = (answered(written(tmp_path, text)).fits["runs"] for _ in range(2))
+    assert one.time == other.time
+    assert one.truth == {64.0: pytest.approx((1 / 64 + 1) / 64)}
+    assert one.source == "timings made up from base"
+
+
+def test_measured_runs_stand_beside_what_was_printed(tmp_path: Path) -> None:
+    path = tmp_path / "study.yaml"
+    path.write_text("""study: 1
+measured:
+  lucier: {data: lucier-1988}
+compare:
+  - {title: T1, unit: s, columns: [lucier-1, lucier-16],
+     rows: [{row: estimate, sum: [one_processor_estimate], printed: [6012, 6176]}]}
+""")
+    found = answered(path)
+    assert [cell.agrees for cell in found.comparisons[0].rows[0].cells] == [True, True]
+    assert found.cases == {}
+    assert len(found.measured["lucier"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("data: runs.csv", "data: run.csv", "study.yaml:5:11: data: there is no file of measurements 'run.csv'; check its name"),
+        ("[amdahl]", "[amdal]", "study.yaml:8:15: fits.runs.families: there is no family of models 'amdal'; did you mean"),
+        ("[parameters.work,", "[parameters.wrk,", "study.yaml:6:12: free: model has no number at 'parameters.wrk'"),
+        ("    data: runs.csv\n", "", "a fit needs data, or timings made up from a case (made), one of the two"),
+        ("data: runs.csv", "made: {case: bas, processors: [1]}", "fits.runs.made.case: there is no case 'bas'"),
+        ("what_if:", "pictures: [{kind: fits, name: a, title: a, fit: rns}]\nwhat_if:", "there is no fit 'rns'; did you mean 'runs'?"),
+        ("base: {model: model.yaml, parameters.p: 64}", "measured: {a: {data: runs.csv, region: door}}", "study.yaml:2:40: measured.a.region: there is no region"),
+        ("  no-serial: {", "  no-serial: {model: model.yaml, ", ""),
+        ("what_if:", "  more: {data: runs.csv, free: [parameters.work]}\nwhat_if:", "the base is fitted to runs already; a study has one base, so one fit with free paths"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said_where_it_stands(old: str, new: str, message: str, tmp_path: Path) -> None:
+    path = written(tmp_path, STUDY.replace(old, new))
+    if not message:
+        assert check_file(path) == "study"
+        return
+    with pytest.raises(SpecError) as caught:
+        check_file(path)
+    assert message in str(caught.value)
+
+
+def test_free_paths_need_a_base(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        STUDY.replace("base: {model: model.yaml, parameters.p: 64}\n", "").replace(
+            "{parameters", "{model: model.yaml, parameters"
+        ),
+    )
+    with pytest.raises(SpecError, match="free paths are those of the base; name its model"):
+        check_file(path)
+
+
+def test_data_that_tell_too_little_leave_the_base_as_it_is(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    (tmp_path / "runs.csv").write_text("p,time [s]\n1,10\n1,10.1\n1,9.9\n1,10\n1,10.2\n1,10\n")
+    few = STUDY.replace("[amdahl]", "[amdahl, power-log]")
+    path.write_text(few)
+    with pytest.raises(NoAnswerError, match="the base cannot be fitted to"):
+        prepare(str(path))
