@@ -107,7 +107,7 @@ def test_two_writers_of_one_page_exchange_diffs_or_the_page() -> None:
 
 def test_the_latest_writer_passes_on_what_it_holds() -> None:
     chain: list[list[Access]] = [[Work(1 + me), *locked(0, read(), write(3))] for me in range(4)]
-    every, latest = counted(VALID, *chain), counted(Protocol(start="valid", ask="latest"), *chain)
+    latest, every = counted(VALID, *chain), counted(Protocol(start="valid", ask="every"), *chain)
     assert every.faults_by_parts() == {1: (1, 20), 2: (1, 40), 3: (1, 60)}
     assert latest.faults_by_parts() == {1: (3, 120)}
 
@@ -119,7 +119,7 @@ def test_a_page_is_fetched_once_and_costs_its_first_owner_nothing() -> None:
 
 
 def test_garbage_is_collected_by_everybody_and_costs_faults() -> None:
-    bodies = [[write(me), Barrier("a"), write(2 + me), Barrier("b"), read(), Barrier("c")] for me in range(2)]
+    bodies: list[list[Access]] = [[write(me), Barrier("a"), write(2 + me), Barrier("b"), read(), Barrier("c")] for me in range(2)]
     kept, dropped = counted(VALID, *bodies), counted(Protocol(start="valid", collect_above=1), *bodies)
     assert (kept.total("collections"), kept.total("collected")) == (0, 0)
     assert dropped.total("collections") == 4, "two barriers with something to drop, two processors"

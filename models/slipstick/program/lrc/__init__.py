@@ -1,4 +1,4 @@
-"""Lazy release consistency as counts: what a program's accesses to shared memory make a protocol do, without a clock.
+"""LAZY RELEASE CONSISTENCY AS COUNTS: what accesses to shared memory make a protocol do, without a clock.
 
 A program is a stream of accesses for each processor (`accesses`). `run` takes them in turn and gives `Counts`: for
 each phase between barriers and each processor the faults, empty misses, lock acquisitions, write notices,

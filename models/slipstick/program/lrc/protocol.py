@@ -67,21 +67,23 @@ class Protocol:
         who owns it and from whom others fetch the whole page
     release : ``lazy``: write notices travel with the next acquire; ``eager``: a release sends them to all
         who hold the page, and waits for their acknowledgements
-    ask : of ``every`` writer with an unseen interval a fault requests a diff, or only of the ``latest``: those
-        whose last interval no other's comes after; they pass on the diffs they hold themselves
+    ask : a fault requests diffs of the ``latest`` writers only: those whose last unseen interval no other's comes
+        after, who pass on the earlier diffs that they hold; or of ``every`` writer with an unseen interval. For
+        data that migrates under a lock the first asks one, the second all
     start : at first all pages are ``absent`` but at who touches them first, or ``valid`` everywhere
     collect_above : garbage is collected at a barrier when diffs, twins and write notices of a processor take
         more than this [B]
     sizes : of the parts of messages
 
-    Source: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, appendix. Asking the latest only is
-    what TreadMarks does: Keleher, Dwarkadas, Cox, Zwaenepoel, TreadMarks, USENIX Winter 1994. Eager
-    release and single writers: Keleher, Cox, Zwaenepoel, ISCA 1992; Keleher, ICDCS 1996.
+    Source: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, appendix; "diff requests in practice have
+    few parts" there, which only asking the latest gives, and which TreadMarks does: Keleher, Dwarkadas, Cox,
+    Zwaenepoel, USENIX Winter 1994. Eager release and single writers: Keleher, Cox, Zwaenepoel, ISCA 1992;
+    Keleher, ICDCS 1996.
     """
 
     writers: Literal["multiple", "single"] = "multiple"
     release: Literal["lazy", "eager"] = "lazy"
-    ask: Literal["every", "latest"] = "every"
+    ask: Literal["latest", "every"] = "latest"
     start: Literal["absent", "valid"] = "absent"
     collect_above: int = 4 * 2**20
     sizes: Sizes = field(default_factory=Sizes)
@@ -90,7 +92,7 @@ class Protocol:
         allowed = {
             "writers": ("multiple", "single"),
             "release": ("lazy", "eager"),
-            "ask": ("every", "latest"),
+            "ask": ("latest", "every"),
             "start": ("absent", "valid"),
         }
         for name, values in allowed.items():

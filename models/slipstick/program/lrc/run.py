@@ -1,7 +1,7 @@
 """Running a program's accesses through the protocol, one processor's turn after the other.
 
-There is no clock. Who has done least work goes next, ties by number, until it works again, waits for a lock or
-meets the others; so the same program always gives the same counts.
+There is no clock. Who has done least work goes next, of several the one that waited longest, until it works again,
+waits for a lock or meets the others; so the same program always gives the same counts.
 """
 
 from __future__ import annotations
@@ -63,14 +63,15 @@ class _Turns:
         self.barriers = Barriers(protocol, intervals, self.pages, notices, self.book)
         self.bodies: list[Iterator[Access]] = [program.body(each) for each in range(count)]
         self.done = [0] * count
-        self.ready = [(0, each) for each in range(count)]
+        self.ready = [(0, each, each) for each in range(count)]
+        self.turns = count
         self.arrived: dict[int, str] = {}
         self.ended = 0
 
     def go(self) -> None:
         """Give turns until all have ended."""
         while self.ready:
-            _, processor = heapq.heappop(self.ready)
+            _, _, processor = heapq.heappop(self.ready)
             self._turn(processor)
             if len(self.arrived) == self.program.processors:
                 self._meet()
@@ -108,7 +109,8 @@ class _Turns:
 
     def _wake(self, processor: int, done: int) -> None:
         self.done[processor] = done
-        heapq.heappush(self.ready, (done, processor))
+        self.turns += 1
+        heapq.heappush(self.ready, (done, self.turns, processor))
 
     def _meet(self) -> None:
         names = sorted(set(self.arrived.values()))
