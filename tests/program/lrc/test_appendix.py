@@ -119,7 +119,9 @@ def test_a_page_is_fetched_once_and_costs_its_first_owner_nothing() -> None:
 
 
 def test_garbage_is_collected_by_everybody_and_costs_faults() -> None:
-    bodies: list[list[Access]] = [[write(me), Barrier("a"), write(2 + me), Barrier("b"), read(), Barrier("c")] for me in range(2)]
+    bodies: list[list[Access]] = [
+        [write(me), Barrier("a"), write(2 + me), Barrier("b"), read(), Barrier("c")] for me in range(2)
+    ]
     kept, dropped = counted(VALID, *bodies), counted(Protocol(start="valid", collect_above=1), *bodies)
     assert (kept.total("collections"), kept.total("collected")) == (0, 0)
     assert dropped.total("collections") == 4, "two barriers with something to drop, two processors"

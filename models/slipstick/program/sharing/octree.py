@@ -191,5 +191,5 @@ def _parents(bodies: int, order: Numbers, levels: list[_Level], number: Numbers)
 def _runs(begin: Numbers, end: Numbers) -> Numbers:
     """List all places of runs one after the other."""
     number = end - begin
-    within = np.arange(int(number.sum())) - np.repeat(np.cumsum(number) - number, number)
-    return within + np.repeat(begin, number)
+    places: Numbers = np.arange(int(number.sum())) + np.repeat(begin + number - np.cumsum(number), number)
+    return places
