@@ -9,7 +9,7 @@ import pytest
 
 from slipstick.errors import ModelError
 from slipstick.program.lrc.accesses import Write
-from slipstick.program.lrc.counts import Phase
+from slipstick.program.lrc.counts import Counts, Phase
 from slipstick.program.lrc.run import run
 from slipstick.program.sharing.barnes import barnes
 from slipstick.program.sharing.integer_sort import integer_sort
@@ -61,7 +61,7 @@ def test_is_changes_only_the_buckets_that_its_keys_hit() -> None:
 
 
 def test_barnes_alternates_between_processor_0_and_the_others() -> None:
-    counts = run(barnes(processors=4, bodies=1024, steps=3)).without("start-up")
+    counts = run(barnes(processors=4, bodies=1024, steps=3, scattered=True)).without("start-up")
     by_name = {name: [each for each in counts.phases if each.name == name][1:] for name in ("tree", "forces", "move")}
     for phase in by_name["tree"]:
         first, *others = faults(phase)
@@ -104,14 +104,25 @@ def test_water_computes_each_near_pair_once_and_locks_each_molecule_of_it() -> N
         assert tally.total("acquisitions") == len({each for pair in mine for each in pair}) + 1
 
 
-def test_sphere_updates_every_row_by_every_processor() -> None:
+def test_sphere_locks_every_row_of_its_band_and_sends_few() -> None:
     processors, pitch, steps, sweeps = 4, 18, 2, 3
-    counts = run(sphere(processors, pitch, steps, sweeps)).without("start-up")
-    polar = sum(abs(90 - 180 * row / pitch) > 60 for row in range(pitch + 1))
-    assert polar == 6
-    assert counts.total("acquisitions") == steps * (sweeps * (pitch + 1) * processors + polar)
-    late = counts.phases[sweeps + 1 :]
-    assert sum(tally.empty for phase in late for tally in phase.tallies) == 0, "what is read only is fetched once"
+    counts = run(sphere(processors, pitch, steps, sweeps, locks=5)).without("start-up")
+    rows, polar = 2 * pitch + 1, sum(abs(90 - 90 * row / pitch) > 60 for row in range(2 * pitch + 1))
+    assert polar == 12
+    assert counts.total("acquisitions") == steps * (sweeps * (rows + processors - 1) + polar)
+    late = Counts("late", processors, PAGE, "cells", counts.phases[sweeps + 1 :])
+    assert late.total("empty") == 0, "what is read only is fetched once"
+    remote = sum(number for hops, number in acquisitions(late).items() if hops)
+    assert remote > 0.8 * late.total("acquisitions"), "locks stand for many rows, so they travel"
+    assert late.total("faults") < 0.5 * remote, "rows do not"
+
+
+def acquisitions(counts: Counts) -> Counter[int]:
+    found: Counter[int] = Counter()
+    for phase in counts.phases:
+        for tally in phase.tallies:
+            found.update(tally.acquisitions)
+    return found
 
 
 def test_raytrace_writes_every_pixel_once_and_steals_what_it_must() -> None:
