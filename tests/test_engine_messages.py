@@ -51,10 +51,11 @@ from slipstick.model.activity import (
 )
 from slipstick.model.system import Lock, Meeting, Model, Station, arriving, closed, grouped, phases
 from slipstick.program import PROGRAMS
+from slipstick.program.dvsm.protocol import diff_phase, lock_phase
 from tests.paper import machine
 
 SOURCES = (
-    *(f"{package}/*.py" for package in ("expression", "law", "model", "program")),
+    *(f"{package}/*.py" for package in ("expression", "law", "model", "program", "program/dvsm")),
     *(f"method/{name}.py" for name in ("closed_form", "exactness", "forms", "limits", "points", "times")),
 )
 T, B, N = Parameter("t", TIME, 2.0), Parameter("b", BYTES, 4.0), Parameter("n", COUNT, 3.0)
@@ -290,6 +291,19 @@ PROGRAM = [
     bad(lambda: DIFFS.on(FE, replies=20.0), "replies must be a list of values, one for each part"),
     bad(lambda: DIFFS.on(FE, replies=()), "replies must be a list of values, one for each part"),
     bad(lambda: DIFFS.on(FE, request=(B, B)), "request must be one value, not a list of 2"),
+    bad(
+        lambda: PROGRAMS["dvsm/diff-phase"].on(FE, askers=2 * N),
+        "askers shapes the model: write a number, not 2 * n",
+    ),
+    bad(
+        lambda: PROGRAMS["dvsm/diff-phase"].on(FE, processors=4, askers=5),
+        "dvsm/diff-phase has 5 askers among 4 processors; let there be fewer",
+    ),
+    bad(lambda: diff_phase(FE, faults=0), "a phase needs at least one of faults, got 0"),
+    bad(
+        lambda: lock_phase(FE, parties=4),
+        "a lock request passes one manager at most, so there are 2 or 3 parties, got 4",
+    ),
 ]
 
 METHODS = [

@@ -7,7 +7,7 @@ from slipstick.law.network import ADAPTER_LATENCY, PROTOCOL_TIME, SWITCH_LATENCY
 from slipstick.model.activity import Activity, delay, service, then
 from slipstick.model.machine import Machine, Network
 
-__all__ = ["hardware", "protocol_time", "software", "wire", "wire_time"]
+__all__ = ["hardware", "latency", "protocol_time", "software", "wire", "wire_time"]
 
 
 def protocol_time(network: Network, size: Expr) -> Expr:
@@ -43,11 +43,19 @@ def wire(machine: Machine, size: Expr, *, name: str, component: str) -> Activity
     return service("wire", seconds, name=name, component=component, technology="wire")
 
 
-def hardware(machine: Machine, messages: Like, *, name: str, component: str) -> Activity:
-    """Cross two adapters and the switches between them, once for each message in turn."""
+def latency(machine: Machine, messages: Like = 1) -> tuple[Expr, Expr]:
+    """Give the hardware latency of messages in turn: two adapters each, and the switches between them [s]."""
     network, count = machine.network, as_expr(messages)
     adapters = ADAPTER_LATENCY(messages=count, adapter=network.adapter)
     switches = SWITCH_LATENCY(messages=count, switch=network.switch, switches=network.switches)
+    assert isinstance(adapters, Expr)
+    assert isinstance(switches, Expr)
+    return adapters, switches
+
+
+def hardware(machine: Machine, messages: Like, *, name: str, component: str) -> Activity:
+    """Cross two adapters and the switches between them, once for each message in turn."""
+    adapters, switches = latency(machine, messages)
     return then(
         delay(adapters, name=f"{name}.adapter", component=component, technology="adapter"),
         delay(switches, name=f"{name}.switch", component=component, technology="switch"),

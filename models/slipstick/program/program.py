@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.dimension import Dimension
-from slipstick.expression.nodes import Expr, Parameter
+from slipstick.expression.nodes import Expr, Number, Parameter
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model
 
-__all__ = ["Given", "Input", "Inputs", "Program"]
+__all__ = ["Given", "Input", "Inputs", "Program", "number", "one"]
 
 Given = Expr | tuple[Expr, ...]
 Inputs = Mapping[str, Given]
@@ -75,6 +75,10 @@ class Program:
         ------
         ModelError : there is no such input, or its value is not allowed
         """
+        return self.build(machine, self.inputs_on(machine, **given))
+
+    def inputs_on(self, machine: Machine, **given: Expr | float | tuple[Expr, ...]) -> Inputs:
+        """Give all inputs, checked: those given, and the defaults of the others; see `on`."""
         if not isinstance(machine, Machine):
             raise ModelError(f"{self.name} runs on a machine, as load('machine/...') gives it; got {machine!r}")
         known = {each.name: each for each in self.inputs}
@@ -82,11 +86,27 @@ class Program:
             if name not in known:
                 raise ModelError(f"{self.name} has no input {name!r}{did_you_mean(name, list(known))}")
         made = {name: _as_given(known[name], value) for name, value in given.items()}
-        return self.build(machine, {**self._defaults(machine, made), **made})
+        return {**self._defaults(machine, made), **made}
 
     def _defaults(self, machine: Machine, made: Inputs) -> dict[str, Given]:
         missing = [each for each in self.inputs if each.name not in made and each.default is not None]
         return {each.name: _default(each, machine) for each in missing}
+
+
+def one(inputs: Inputs, name: str) -> Expr:
+    """Give an input that is one value."""
+    value = inputs[name]
+    if not isinstance(value, Expr):
+        raise ModelError(f"{name} must be one value, not a list of {len(value)}")
+    return value
+
+
+def number(inputs: Inputs, name: str) -> float:
+    """Give an input that shapes the model, and so must be a plain number."""
+    value = one(inputs, name)
+    if not isinstance(value, Number | Parameter) or value.value is None:
+        raise ModelError(f"{name} shapes the model: write a number, not {value}")
+    return value.value
 
 
 def _default(each: Input, machine: Machine) -> Given:

@@ -14,18 +14,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from slipstick.errors import ModelError
 from slipstick.expression.dimension import BYTES, COUNT, TIME
 from slipstick.expression.nodes import Expr, Number
 from slipstick.model.activity import Activity, parallel, pipeline, repeat, serial, then
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model, closed
 from slipstick.program.message import hardware, protocol_time, software, wire
-from slipstick.program.program import Input, Inputs, Program
+from slipstick.program.program import Input, Inputs, Program, one
 
-__all__ = ["PROGRAMS"]
+__all__ = ["PROGRAMS", "SOURCE"]
 
-_SOURCE = "Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997"
+SOURCE = "Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997"
 
 _REQUEST = Input("request", BYTES, "size of a request", 12.0)
 _REMOTE = (
@@ -59,13 +58,13 @@ class _Side:
 def message(machine: Machine, inputs: Inputs) -> Model:
     """Build one message from one processor to another: send, wire, hardware, receive."""
     component = "message"
-    size = _one(inputs, "size")
+    size = one(inputs, "size")
     sender, receiver = _Side(machine, component), _Side(machine, component, "other")
     cycle = then(
-        sender.handle("send", size, _one(inputs, "send_call")),
+        sender.handle("send", size, one(inputs, "send_call")),
         wire(machine, size, name="wire", component=component),
         hardware(machine, 1, name="hardware", component=component),
-        receiver.handle("receive", size, _one(inputs, "receive_call")),
+        receiver.handle("receive", size, one(inputs, "receive_call")),
     )
     return closed(cycle, name="dvsm/message", useful=())
 
@@ -76,20 +75,20 @@ def page_fault(machine: Machine, inputs: Inputs) -> Model:
     The protocol time is counted on both sides of both messages.
     """
     component = "empty"
-    request, reply = _one(inputs, "request"), _one(inputs, "reply")
+    request, reply = one(inputs, "request"), one(inputs, "reply")
     here, there = _Side(machine, component), _Side(machine, component, "other")
     cycle = then(
         here.handle("send", request),
         wire(machine, request, name="request.wire", component=component),
         hardware(machine, 2, name="hardware", component=component),
         there.interrupted(),
-        there.spend("remote.delay", _one(inputs, "remote_delay"), "software"),
+        there.spend("remote.delay", one(inputs, "remote_delay"), "software"),
         there.handle("remote.receive", request),
-        there.spend("remote.compute", _one(inputs, "remote_compute"), "software"),
+        there.spend("remote.compute", one(inputs, "remote_compute"), "software"),
         there.handle("remote.send", reply),
         wire(machine, reply, name="reply.wire", component=component),
         here.handle("receive", reply),
-        here.spend("call", _one(inputs, "call"), "system"),
+        here.spend("call", one(inputs, "call"), "system"),
     )
     return closed(cycle, name="dvsm/page-fault", useful=())
 
@@ -102,8 +101,8 @@ def diff_request(machine: Machine, inputs: Inputs) -> Model:
     fault handler's computation comes once.
     """
     replies = inputs.get("replies")
-    sizes = replies if isinstance(replies, tuple) else (_one(inputs, "reply"),)
-    items = Number(float(len(sizes))) if isinstance(replies, tuple) else _one(inputs, "parts")
+    sizes = replies if isinstance(replies, tuple) else (one(inputs, "reply"),)
+    items = Number(float(len(sizes))) if isinstance(replies, tuple) else one(inputs, "parts")
     parts = [_part(machine, inputs, size, f".{index}" if len(sizes) > 1 else "") for index, size in enumerate(sizes)]
     sends, wires, remotes, receives = zip(*parts, strict=True)
     here = _Side(machine, "fault")
@@ -113,13 +112,13 @@ def diff_request(machine: Machine, inputs: Inputs) -> Model:
         parallel(*remotes, name="remote"),
         serial(*receives, name="receives"),
     ]
-    cycle = pipeline(stages, items, name="diffs") >> here.spend("compute", _one(inputs, "compute"), "software")
+    cycle = pipeline(stages, items, name="diffs") >> here.spend("compute", one(inputs, "compute"), "software")
     return closed(cycle, name="dvsm/diff-request", useful=())
 
 
 def _part(machine: Machine, inputs: Inputs, reply: Expr, mark: str) -> tuple[Activity, Activity, Activity, Activity]:
     """Build what one part does at each of the four stages."""
-    component, request = "fault", _one(inputs, "request")
+    component, request = "fault", one(inputs, "request")
     here, there = _Side(machine, component), _Side(machine, component, "each-other")
     on_wire = then(
         wire(machine, request, name="request.wire", component=component),
@@ -128,13 +127,13 @@ def _part(machine: Machine, inputs: Inputs, reply: Expr, mark: str) -> tuple[Act
     remote = then(
         hardware(machine, 2, name="hardware", component=component),
         there.interrupted(),
-        there.spend("remote.delay", _one(inputs, "remote_delay"), "software"),
-        there.handle("remote.receive", request, _one(inputs, "remote_call")),
-        there.spend("remote.compute", _one(inputs, "remote_compute"), "software"),
+        there.spend("remote.delay", one(inputs, "remote_delay"), "software"),
+        there.handle("remote.receive", request, one(inputs, "remote_call")),
+        there.spend("remote.compute", one(inputs, "remote_compute"), "software"),
         there.handle(f"remote.send{mark}", reply),
     )
-    send = here.handle("send", request, _one(inputs, "send_call"))
-    return send, on_wire, remote, here.handle(f"receive{mark}", reply, _one(inputs, "receive_call"))
+    send = here.handle("send", request, one(inputs, "send_call"))
+    return send, on_wire, remote, here.handle(f"receive{mark}", reply, one(inputs, "receive_call"))
 
 
 def lock(machine: Machine, inputs: Inputs) -> Model:
@@ -144,16 +143,16 @@ def lock(machine: Machine, inputs: Inputs) -> Model:
     reply with the write notices.
     """
     component = "lock"
-    request, reply, parties = _one(inputs, "request"), _one(inputs, "reply"), _one(inputs, "parties")
+    request, reply, parties = one(inputs, "request"), one(inputs, "reply"), one(inputs, "parties")
     here, there = _Side(machine, component), _Side(machine, component, "other")
     hop = then(
         here.handle("request.send", request),
         wire(machine, request, name="request.wire", component=component),
         hardware(machine, 1, name="request.hardware", component=component),
         there.interrupted(),
-        there.spend("remote.delay", _one(inputs, "remote_delay"), "software"),
+        there.spend("remote.delay", one(inputs, "remote_delay"), "software"),
         there.handle("request.receive", request),
-        there.spend("remote.compute", _one(inputs, "remote_compute"), "software"),
+        there.spend("remote.compute", one(inputs, "remote_compute"), "software"),
     )
     cycle = then(
         repeat(parties - 1, hop),
@@ -161,8 +160,8 @@ def lock(machine: Machine, inputs: Inputs) -> Model:
         wire(machine, reply, name="reply.wire", component=component),
         hardware(machine, 1, name="reply.hardware", component=component),
         here.handle("reply.receive", reply),
-        here.spend("call", _one(inputs, "call"), "system"),
-        here.spend("compute", _one(inputs, "compute"), "software"),
+        here.spend("call", one(inputs, "call"), "system"),
+        here.spend("compute", one(inputs, "compute"), "software"),
     )
     return closed(cycle, name="dvsm/lock", useful=())
 
@@ -170,15 +169,15 @@ def lock(machine: Machine, inputs: Inputs) -> Model:
 def barrier_slave(machine: Machine, inputs: Inputs) -> Model:
     """Build a barrier as the last slave sees it: the master's four parts and the way of its own release."""
     component = "barrier"
-    release = _one(inputs, "release")
+    release = one(inputs, "release")
     here = _Side(machine, component)
     cycle = then(
-        here.spend("notices", _one(inputs, "notices"), "software"),
+        here.spend("notices", one(inputs, "notices"), "software"),
         _until_released(machine, inputs),
         wire(machine, release, name="release.wire", component=component),
         hardware(machine, 1, name="release.hardware", component=component),
-        here.handle("release.receive", release, _one(inputs, "receive_call")),
-        here.spend("invalidate", _one(inputs, "invalidate"), "software"),
+        here.handle("release.receive", release, one(inputs, "receive_call")),
+        here.spend("invalidate", one(inputs, "invalidate"), "software"),
     )
     return closed(cycle, name="dvsm/barrier-slave", useful=())
 
@@ -190,30 +189,23 @@ def barrier_master(machine: Machine, inputs: Inputs) -> Model:
     slaves, the computation after the barrier. The best case: the master is there first.
     """
     here = _Side(machine, "barrier")
-    cycle = _until_released(machine, inputs) >> here.spend("invalidate", _one(inputs, "invalidate"), "software")
+    cycle = _until_released(machine, inputs) >> here.spend("invalidate", one(inputs, "invalidate"), "software")
     return closed(cycle, name="dvsm/barrier-master", useful=())
 
 
 def _until_released(machine: Machine, inputs: Inputs) -> Activity:
     """Build the parts that slave and master share: arrival, merging, the releases leaving one by one."""
     component = "barrier"
-    arrive, release, count = _one(inputs, "arrive"), _one(inputs, "release"), _one(inputs, "processors")
+    arrive, release, count = one(inputs, "arrive"), one(inputs, "release"), one(inputs, "processors")
     slave, master = _Side(machine, component), _Side(machine, component, "processor[0]")
     return then(
-        slave.handle("arrive.send", arrive, _one(inputs, "send_call")),
+        slave.handle("arrive.send", arrive, one(inputs, "send_call")),
         wire(machine, arrive, name="arrive.wire", component=component),
         hardware(machine, 1, name="arrive.hardware", component=component),
         master.handle("arrive.receive", arrive),
-        master.spend("merge", _one(inputs, "merge"), "software"),
-        repeat(count - 1, master.handle("release.send", release, _one(inputs, "release_call"))),
+        master.spend("merge", one(inputs, "merge"), "software"),
+        repeat(count - 1, master.handle("release.send", release, one(inputs, "release_call"))),
     )
-
-
-def _one(inputs: Inputs, name: str) -> Expr:
-    value = inputs[name]
-    if not isinstance(value, Expr):
-        raise ModelError(f"{name} must be one value, not a list of {len(value)}")
-    return value
 
 
 _BARRIER_INPUTS = (
@@ -230,7 +222,7 @@ PROGRAMS = (
     Program(
         "dvsm/message",
         "One message between two processors",
-        f"{_SOURCE}, Table 2",
+        f"{SOURCE}, Table 2",
         (
             Input("size", BYTES, "size of the message", 12.0),
             Input("send_call", TIME, "extra system-call time of the send"),
@@ -241,7 +233,7 @@ PROGRAMS = (
     Program(
         "dvsm/page-fault",
         "Empty page fault: a whole page is fetched from its owner",
-        f"{_SOURCE}, Table 3",
+        f"{SOURCE}, Table 3",
         (
             _REQUEST,
             Input("reply", BYTES, "size of the reply", "machine.memory.page"),
@@ -253,7 +245,7 @@ PROGRAMS = (
     Program(
         "dvsm/diff-request",
         "Multipart diff request: diffs of one page are asked of several processors at once",
-        f"{_SOURCE}, Tables 4 and 5",
+        f"{SOURCE}, Tables 4 and 5",
         (
             Input("parts", COUNT, "processors asked for a diff", 1.0, least=1, whole=True),
             _REQUEST,
@@ -272,7 +264,7 @@ PROGRAMS = (
     Program(
         "dvsm/lock",
         "Lock acquisition by way of the lock's manager",
-        f"{_SOURCE}, Table 6",
+        f"{SOURCE}, Table 6",
         (
             Input(
                 "parties", COUNT, "2: the manager holds the lock; 3: it forwards the request", 2.0, least=2, whole=True
@@ -288,7 +280,7 @@ PROGRAMS = (
     Program(
         "dvsm/barrier-slave",
         "Barrier as a slave sees it",
-        f"{_SOURCE}, section on barriers",
+        f"{SOURCE}, section on barriers",
         (
             *_BARRIER_INPUTS,
             Input("notices", TIME, "making the write notices, at the slave"),
@@ -299,7 +291,7 @@ PROGRAMS = (
     Program(
         "dvsm/barrier-master",
         "Barrier as its master sees it",
-        f"{_SOURCE}, section on barriers",
+        f"{SOURCE}, section on barriers",
         _BARRIER_INPUTS,
         barrier_master,
     ),

@@ -1,0 +1,135 @@
+"""Diff requests of several processors at once: the remote delay is an answer, not an input.
+
+Every processor is a station that does one operation at a time, in the order of asking: a send, a receive,
+serving a request, computing. What it is told:
+
+- A fault asks all other processors for a diff. Its requests leave one after another; what arrives meanwhile
+  is served between two of them.
+- A request is served by the destination's processor, after the operation in progress and all that was asked
+  before: signal, dispatch, receive, computing the diff, sending it, without a break. The dispatch is the delay
+  of a handler that nobody is in the way of, as Table 3 has it.
+- A shared medium carries one frame at a time, requests and replies of all. On a switched network each
+  processor has a link of its own each way; the replies queue for the link of the processor that answers are
+  about, the links of its peers are taken as free.
+- Replies are received as they arrive, one at a time; the fault handler then computes, in one go.
+- A fault begins when its processor has served what was asked of it before. That service is a component of
+  the account, `served`, and no part of the fault time.
+
+Source: the mechanism is that of Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, sections on fault
+time and model validation; that the processors are stations is our reading of it.
+"""
+
+from __future__ import annotations
+
+from slipstick.errors import ModelError
+from slipstick.expression.dimension import BYTES, COUNT, TIME
+from slipstick.expression.nodes import Expr, Number
+from slipstick.model.activity import Activity, delay, parallel, pipeline, serial, service, then
+from slipstick.model.machine import Machine
+from slipstick.model.system import Group, Groups, Model, Station
+from slipstick.program.dvsm.operations import SOURCE
+from slipstick.program.message import hardware, protocol_time, wire_time
+from slipstick.program.program import Input, Inputs, Program, number, one
+
+__all__ = ["PROGRAMS"]
+
+COMPONENT = "fault"
+
+
+def diff_phase(machine: Machine, inputs: Inputs) -> Model:
+    """Build a phase of faults: some processors ask all the others for diffs, again and again.
+
+    Answers are about one of the askers. An operation is one step, for nothing comes between its parts; so a
+    what-if by technology class takes a whole send or receive as protocol, and all of serving as software.
+    """
+    processors, askers = number(inputs, "processors"), number(inputs, "askers")
+    if askers > processors:
+        raise ModelError(f"dvsm/diff-phase has {askers:g} askers among {processors:g} processors; let there be fewer")
+    # Its own number for its own processor: so the account tells this wait from those within the fault.
+    tested = _free("served", "processor[0]") >> _fault(machine, inputs, "")
+    peers = _free("served.peer", "own") >> _fault(machine, inputs, ".peer")
+    waiting = delay(one(inputs, "pause"), name="waiting", component="idle", technology="application")
+    count = one(inputs, "askers")
+    groups = (
+        Group("asker", Number(1.0), tested),
+        Group("peers", count - 1, peers),
+        Group("idle", one(inputs, "processors") - count, waiting),
+    )
+    resources = {_wire(machine): Station()}
+    return Model("dvsm/diff-phase", Groups(groups), resources, useful=())
+
+
+def _free(name: str, processor: str) -> Activity:
+    """Wait until a processor has nothing else to do."""
+    return service(processor, Number(0.0, TIME), name=name, component="served", technology="software")
+
+
+def _fault(machine: Machine, inputs: Inputs, mark: str) -> Activity:
+    """Build one fault; the mark tells the steps of peers that differ from those of the processor in question."""
+    scv = number(inputs, "variation") ** 2
+    costs = Costs(machine, inputs)
+
+    def work(resource: str, seconds: Expr, name: str, technology: str) -> Activity:
+        return service(resource, seconds, name=name, component=COMPONENT, technology=technology, scv=scv)
+
+    remote = then(
+        _carried(machine, costs.request, "request.wire", queues=machine.network.medium == "shared"),
+        hardware(machine, 1, name="request.hardware", component=COMPONENT),
+        work("each-other", costs.serve, "serve", "software"),
+        _carried(machine, costs.reply, f"reply.wire{mark}", queues=machine.network.medium == "shared" or not mark),
+        hardware(machine, 1, name="reply.hardware", component=COMPONENT),
+        work("own", costs.receive, "receive", "protocol"),
+    )
+    stages = [serial(work("own", costs.send, "send", "protocol"), name="sends"), parallel(remote, name="remote")]
+    diffs = pipeline(stages, one(inputs, "processors") - 1, name=f"diffs{mark}")
+    return diffs >> work("own", costs.compute, "compute", "software")
+
+
+class Costs:
+    """Times of the operations of a diff request, each without a break [s], and its messages [B]."""
+
+    def __init__(self, machine: Machine, inputs: Inputs) -> None:
+        network, speed = machine.network, machine.speed
+        self.request, self.reply = one(inputs, "request"), one(inputs, "reply")
+        request, reply = protocol_time(network, self.request), protocol_time(network, self.reply)
+        self.send = (request + one(inputs, "send_call")) / speed
+        self.receive = (reply + one(inputs, "receive_call")) / speed
+        inside = one(inputs, "remote_call") + one(inputs, "remote_compute")
+        self.serve = (machine.signal + one(inputs, "dispatch") + request + inside + reply) / speed
+        self.compute = one(inputs, "compute") / speed
+
+
+def _carried(machine: Machine, size: Expr, name: str, queues: bool) -> Activity:
+    seconds = wire_time(machine.network, size)
+    if queues:
+        return service(_wire(machine), seconds, name=name, component=COMPONENT, technology="wire")
+    return delay(seconds, name=name, component=COMPONENT, technology="wire")
+
+
+def _wire(machine: Machine) -> str:
+    """Name what frames queue for: the medium of all, or the link into one processor."""
+    return "wire" if machine.network.medium == "shared" else "link"
+
+
+PROGRAMS = (
+    Program(
+        "dvsm/diff-phase",
+        "Phase of diff requests: several processors fault side by side, and serve one another",
+        f"{SOURCE}, Tables 4 and 5",
+        (
+            Input("processors", COUNT, "processors that take part", "machine.processors.count", least=2, whole=True),
+            Input("askers", COUNT, "processors that fault; the others wait at the barrier", 1.0, least=1, whole=True),
+            Input("request", BYTES, "size of a request", 12.0),
+            Input("reply", BYTES, "size of each reply", 20.0),
+            Input("send_call", TIME, "extra system-call time of each send at the source"),
+            Input("receive_call", TIME, "extra system-call time of each receive at the source"),
+            Input("remote_call", TIME, "extra system-call time at each destination"),
+            Input("compute", TIME, "computation of the fault handler, for the whole fault"),
+            Input("remote_compute", TIME, "computation of the remote handler, for each request"),
+            Input("dispatch", TIME, "from a request's arrival to its processing, with nobody in the way"),
+            Input("variation", COUNT, "coefficient of variation of the operations' times"),
+            Input("pause", TIME, "between two looks of a waiting processor at the barrier", 1e-3, least=1e-6),
+        ),
+        diff_phase,
+    ),
+)

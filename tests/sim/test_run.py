@@ -1,0 +1,22 @@
+"""Which kernel runs."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+
+import pytest
+
+from slipstick.sim import run
+from slipstick.sim.effort import Effort
+from slipstick.sim.plan.build import Builder
+from slipstick.sim.plan.distributions import Distribution
+
+
+def test_without_numba_the_plain_kernel_runs_even_where_the_loop_was_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, run.LOOP, ModuleType("loop"))
+    monkeypatch.setattr(run, "AVAILABLE", False)
+    builder = Builder()
+    builder.delay(Distribution("exponential", 2.0))
+    builder.closed("all", members=1, at=0)
+    assert run.simulate(builder.plan(), effort=Effort(cycles=100)).kernel == "plain"
