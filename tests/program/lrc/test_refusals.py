@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 from slipstick.errors import ModelError
-from slipstick.program.lrc.accesses import Access, Acquire, Barrier, Release, SharedProgram
+from slipstick.program.lrc.accesses import Access, Acquire, Barrier, Read, Release, SharedProgram, Work, Write
 from slipstick.program.lrc.counts import Counts, Tally
 from slipstick.program.lrc.protocol import Protocol
 from slipstick.program.lrc.run import run
 
+ONCE = "; they go up, each once, within 0 to 0"
+WORDS = " pages; each needs its set of words 0 to 1023"
 HEAD: dict[str, Any] = {"program": "mine", "processors": 1, "page": 4096, "unit": "1", "phases": []}
 
 
@@ -30,6 +34,13 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (running([Release(3)]), "processor 0 releases lock 3, which it does not hold"),
     (running([Acquire(3), Acquire(3)]), "processor 0 asks for lock 3, which it holds already"),
     (running([Acquire(3)]), "processor 0 ends without releasing lock 3"),
+    (running([Work(-1)]), "processor 0 does -1 units of work; it must be at least 0"),
+    (running(["work"]), "processor 0 yields 'work', which is no access"),  # type: ignore[list-item]
+    (running([Read(np.array([0, 0]))]), f"processor 0 names pages 0, 0{ONCE}"),
+    (running([Read(np.array([1]))]), f"processor 0 names pages 1{ONCE}"),
+    (running([Read(np.array([-1]))]), f"processor 0 names pages -1{ONCE}"),
+    (running([Write(np.array([0]), [])]), f"processor 0 writes 1{WORDS}"),
+    (running([Write(np.array([0]), [1 << 1024])]), f"processor 0 writes 1{WORDS}"),
     (running([Barrier("a")], [Barrier("b")]), "processors meet at different barriers: a, b"),
     (
         running([Barrier("a")], []),
@@ -64,8 +75,9 @@ def test_the_whole_text(does: Callable[[], object], text: str) -> None:
 
 
 def test_counts_measured_elsewhere_leave_out_what_is_zero() -> None:
-    tally = {"work": 7, "faults": [[2, 40, 3]], "acquisitions": {2: 4}, "sent": {"diffs": [6, 120]}}
+    tally = {"work": 7, "faults": [[2, 40, 3]], "acquisitions": [[2, 4]], "sent": {"diffs": [6, 120]}}
     counts = Counts.from_dict({**HEAD, "phases": [{"name": "step", "tallies": [tally]}]})
     assert counts.to_dict()["phases"][0]["tallies"] == [tally]
     assert (counts.total("faults"), counts.total("acquisitions"), counts.bytes_sent()) == (3, 4, 120)
     assert counts.without("step").phases == ()
+    assert Counts.from_dict(json.loads(json.dumps(counts.to_dict()))) == counts

@@ -46,14 +46,14 @@ Pages = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Read something in each of these pages, none named twice, in the order given."""
+    """Read something in each of these pages, whose numbers go up."""
 
     pages: Pages
 
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Write pages, none named twice; `words` says for each page which words get a new value.
+    """Write pages, whose numbers go up; `words` says for each page which words get a new value.
 
     A page whose set is empty is written with the values that it has: it costs a fault, but no diff.
     """

@@ -188,7 +188,7 @@ def _plain(name: str, value: Any) -> Any:
     if name in _EXCHANGES:
         return [[parts, size, number] for (parts, size), number in sorted(value.items())]
     if name == "acquisitions":
-        return dict(sorted(value.items()))
+        return [list(pair) for pair in sorted(value.items())]
     return {kind: list(pair) for kind, pair in sorted(value.items())} if name in _MESSAGES else value
 
 
@@ -199,7 +199,7 @@ def _read(name: str, value: Any) -> Any:
             found[_whole(name, parts), _whole(name, size)] += _whole(name, number)
         return found
     if name == "acquisitions":
-        return Counter({_whole(name, hops): _whole(name, number) for hops, number in value.items()})
+        return Counter({_whole(name, hops): _whole(name, number) for hops, number in value})
     if name in _MESSAGES:
         return {kind: (_whole(name, number), _whole(name, size)) for kind, (number, size) in value.items()}
     return _whole(name, value)

@@ -7,10 +7,21 @@ waits for a lock or meets the others; so the same program always gives the same 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from slipstick.errors import ModelError
-from slipstick.program.lrc.accesses import WORD, Access, Acquire, Barrier, Read, Release, SharedProgram, Work, Write
+from slipstick.program.lrc.accesses import (
+    WORD,
+    Access,
+    Acquire,
+    Barrier,
+    Pages,
+    Read,
+    Release,
+    SharedProgram,
+    Work,
+    Write,
+)
 from slipstick.program.lrc.barriers import Barriers
 from slipstick.program.lrc.book import Book
 from slipstick.program.lrc.counts import Counts
@@ -88,10 +99,15 @@ class _Turns:
         for access in self.bodies[processor]:
             match access:
                 case Read(pages):
+                    self._check(processor, pages)
                     self.pages.read(processor, pages)
                 case Write(pages, words):
+                    self._check(processor, pages)
+                    self._check_words(processor, pages, words)
                     self.pages.write(processor, pages, words)
                 case Work(amount):
+                    if amount < 0:
+                        raise ModelError(f"processor {processor} does {amount} units of work; it must be at least 0")
                     self.book.tallies[processor].work += amount
                     self._wake(processor, self.done[processor] + amount)
                     return
@@ -105,7 +121,23 @@ class _Turns:
                 case Barrier(phase):
                     self.arrived[processor] = phase
                     return
+                case _:
+                    raise ModelError(f"processor {processor} yields {access!r}, which is no access")
         self.ended += 1
+
+    def _check(self, processor: int, pages: Pages) -> None:
+        """Refuse pages that are not there; a page named twice would fault twice."""
+        if len(pages) and not (pages[0] >= 0 and pages[-1] < self.program.pages and (pages[1:] > pages[:-1]).all()):
+            shown = ", ".join(str(each) for each in pages[:8].tolist())
+            last = self.program.pages - 1
+            raise ModelError(f"processor {processor} names pages {shown}; they go up, each once, within 0 to {last}")
+
+    def _check_words(self, processor: int, pages: Pages, words: Sequence[int]) -> None:
+        count = self.program.word_count
+        if len(words) != len(pages) or (words and (min(words) < 0 or max(words) >> count)):
+            raise ModelError(
+                f"processor {processor} writes {len(pages)} pages; each needs its set of words 0 to {count - 1}"
+            )
 
     def _wake(self, processor: int, done: int) -> None:
         self.done[processor] = done

@@ -87,8 +87,9 @@ class SharedArray:
         first, after = self._span(begin, end)
         pages = self._span_pages(first, after)
         words = [(1 << self.word_count) - 1] * len(pages)
-        words[0] &= ~((1 << first % self.word_count) - 1)
-        words[-1] &= (1 << (after - 1) % self.word_count + 1) - 1
+        if words:
+            words[0] &= ~((1 << first % self.word_count) - 1)
+            words[-1] &= (1 << (after - 1) % self.word_count + 1) - 1
         return Write(pages, words)
 
     def _offsets(self, fields: Sequence[Field]) -> Items:
@@ -99,4 +100,6 @@ class SharedArray:
         return self.first + begin * self.item_words, self.first + end * self.item_words
 
     def _span_pages(self, first: int, after: int) -> Items:
+        if first >= after:
+            return np.arange(0)
         return np.arange(first // self.word_count, (after - 1) // self.word_count + 1)
