@@ -71,8 +71,8 @@ class Protocol:
         after, who pass on the earlier diffs that they hold; or of ``every`` writer with an unseen interval. For
         data that migrates under a lock the first asks one, the second all
     start : at first all pages are ``absent`` but at who touches them first, or ``valid`` everywhere
-    collect_above : garbage is collected at a barrier when diffs, twins and write notices of a processor take
-        more than this [B]
+    collect_above : garbage is collected at a barrier when twins, write notices and diffs of a processor take
+        more than this [B]; the diffs are its own and, if the latest are asked and pass them on, those it got
     sizes : of the parts of messages
 
     Source: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, appendix; "diff requests in practice have
