@@ -1,0 +1,145 @@
+"""Shared-memory programs through the release-consistency protocol: speed, memory, growth, and their counts.
+
+Run it with ``python benchmarks/lrc.py``; ``--small`` leaves out the larger runs. Accesses are pages touched by reads and
+writes, and lock operations. Each run has a process of its own, so that its memory is its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import NamedTuple
+
+from slipstick.program.lrc.accesses import Access, Acquire, Read, Release, SharedProgram, Write
+from slipstick.program.lrc.counts import Counts
+from slipstick.program.lrc.protocol import Protocol
+from slipstick.program.lrc.run import run
+from slipstick.program.sharing.barnes import barnes
+from slipstick.program.sharing.paper import TABLE_1
+from slipstick.program.sharing.partition import START
+from slipstick.program.sharing.sor import sor
+from slipstick.program.sharing.water import water
+
+PRINTED = {
+    "SOR": "faults at borders only; no locks",
+    "IS": "migratory under locks, then read-only",
+    "Barnes (1)": "diffs of over 3 KB in the mean; processor 0 alternates with the rest",
+    "Barnes (2)": "as Barnes (1); much garbage collection",
+    "Sphere (1)": "mostly locks; few faults beside first misses",
+    "Sphere (2)": "as Sphere (1)",
+    "Water": "fine-grained, migratory; much locking",
+    "Raytrace": "read-only scene, stealing; locks",
+}
+"""What the paper says of each program's counts: it prints no table of them."""
+
+
+class Measured(NamedTuple):
+    """One run: its accesses, time, memory and counts, start-up left out of the counts."""
+
+    accesses: int
+    building: float
+    running: float
+    mebibytes: float
+    counts: Counts
+
+
+def counted(program: SharedProgram, seen: list[int]) -> SharedProgram:
+    """Count a program's accesses as it makes them."""
+
+    def body(me: int) -> Iterator[Access]:
+        for access in program.body(me):
+            if isinstance(access, Read | Write):
+                seen[0] += len(access.pages)
+            elif isinstance(access, Acquire | Release):
+                seen[0] += 1
+            yield access
+
+    return SharedProgram(program.name, program.processors, program.pages, body, program.unit, program.word_count)
+
+
+def measured(make: Callable[[], SharedProgram], protocol: Protocol) -> Measured:
+    begin, seen = time.perf_counter(), [0]
+    program = make()
+    built = time.perf_counter()
+    counts = run(counted(program, seen), protocol)
+    ended = time.perf_counter()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return Measured(seen[0], built - begin, ended - built, peak, counts.without(START))
+
+
+def table_1(name: str, protocol: Protocol) -> Measured:
+    return measured(TABLE_1[name], protocol)
+
+
+def grown(name: str, factor: int) -> Measured:
+    """Run a program for so many times its steps."""
+    makers: dict[str, Callable[[], SharedProgram]] = {
+        "SOR": lambda: sor(iterations=10 * factor),
+        "Barnes": lambda: barnes(bodies=2048, steps=factor),
+        "Water": lambda: water(molecules=512, steps=factor),
+    }
+    return measured(makers[name], Protocol())
+
+
+def alone(function: Callable[..., Measured], *arguments: object) -> Measured:
+    """Run in a process of its own."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(function, *arguments).result()
+
+
+def show_speed(name: str, each: Measured) -> None:
+    total = each.building + each.running
+    print(
+        f"  {name:<12} {each.accesses:12,} accesses {each.building:6.1f} s laid out {each.running:6.1f} s run"
+        f" {each.accesses / total:12,.0f} accesses/s {each.mebibytes:7.0f} MiB"
+    )
+
+
+def show_counts(name: str, counts: Counts) -> None:
+    parts = counts.faults_by_parts()
+    replies = sum(d * number for d, (number, _) in parts.items())
+    size = sum(total for _, total in parts.values())
+    hops: Counter[int] = Counter()
+    for phase in counts.phases:
+        for tally in phase.tallies:
+            hops.update(tally.acquisitions)
+    names = ("faults", "write_faults", "twins", "empty", "notices", "invalidated", "collections", "collected", "sent")
+    print(f"  {name}: {counts.total('work'):,} {counts.unit}, {len(counts.phases)} phases")
+    print("    " + ", ".join(f"{each} {counts.total(each):,}" for each in names))
+    print(
+        f"    bytes sent {counts.bytes_sent():,}; faults by parts { ({d: number for d, (number, _) in parts.items()}) }"
+    )
+    each = f"{size / replies:.0f} B a reply, {size / counts.total('faults'):.0f} B a fault" if replies else "none"
+    print(f"    diffs: {each}; acquisitions by hops {dict(sorted(hops.items()))}")
+    print(f"    the paper: {PRINTED[name]}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--small", action="store_true", help="leave out Barnes and the growth")
+    small = parser.parse_args().small
+    names = [name for name in TABLE_1 if not (small and name.startswith("Barnes"))]
+    print("Table 1's runs, eight processors, lazy release, several writers a page")
+    found = {name: alone(table_1, name, Protocol()) for name in names}
+    for name, each in found.items():
+        show_speed(name, each)
+    print("\ntheir counts, start-up left out")
+    for name, each in found.items():
+        show_counts(name, each.counts)
+    if small:
+        return
+    print("\ngrowth: time for an access as a program goes on, beside its first size")
+    for name in ("SOR", "Barnes", "Water"):
+        first, *later = (alone(grown, name, factor) for factor in (2, 4, 8))
+        ratios = [(each.running / each.accesses) / (first.running / first.accesses) for each in later]
+        accesses = [f"{each.accesses:,}" for each in (first, *later)]
+        print(f"  {name:<8} accesses {', '.join(accesses)}: {', '.join(f'{ratio:.2f}' for ratio in ratios)}")
+
+
+if __name__ == "__main__":
+    main()
