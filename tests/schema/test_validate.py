@@ -284,8 +284,7 @@ STUDIES = [
     (
         study("pictures: [{name: a, title: b, kind: bar}]"),
         [
-            "3:38: pictures.0.kind: write 'bands', 'bars', 'fits', 'lines', 'map' or 'timeline'; got 'bar'; "
-            "did you mean 'bars'?"
+            "3:38: pictures.0.kind: write 'bands', 'bars', 'fits', 'lines', 'map' or 'timeline'; got 'bar'; did you mean 'bars'?",
         ],
     ),
     (
