@@ -176,7 +176,7 @@ def generated(construct: str, scv: float, number: int) -> Model:
 
 def simulated(model: Model) -> Row:
     """Ask the second road, which is imported only when it is needed."""
-    solve = import_module("slipstick.method.simulation").solve
+    solve = import_module("slipstick.method.simulation.answers").solve
     trial = import_module("slipstick.method.trial").Trial
     effort = import_module("slipstick.sim.effort").Effort
     answer = solve(model, None, trial(effort=effort(precision=0.003, events=600_000)))

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from slipstick.answer import Answer
-from slipstick.method import simulation
+from slipstick.method.simulation import answers as simulation
 from slipstick.method.trial import Trial
 from slipstick.model.system import Model
 from slipstick.program import PROGRAMS

@@ -33,7 +33,7 @@ from slipstick.expression.nodes import (
 from slipstick.expression.tape import Tape
 from slipstick.law import ALL
 from slipstick.law.law import Law, Row, Symbol
-from slipstick.method.closed_form import ClosedForm
+from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.methods import solve
 from slipstick.model.activity import (
     Activity,

@@ -9,7 +9,7 @@ import pytest
 
 from slipstick.expression.nodes import Parameter
 from slipstick.law import ALL, Law
-from slipstick.method.closed_form import ClosedForm
+from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.forms import LawForm
 from slipstick.method.methods import form_of
 from slipstick.model.activity import delay

@@ -10,7 +10,7 @@ from slipstick.errors import ModelError
 from slipstick.expression.dimension import COUNT
 from slipstick.expression.nodes import Parameter
 from slipstick.method.bounds import bounds
-from slipstick.method.closed_form import ClosedForm
+from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.methods import solve
 from slipstick.model.activity import Activity, barrier, delay, hold, service
 from slipstick.model.system import Groups, Model, Station, closed, grouped

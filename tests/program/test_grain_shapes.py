@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from slipstick.errors import ModelError
-from slipstick.method.simulation import solve
+from slipstick.method.simulation.answers import solve
 from slipstick.method.trial import Trial
 from slipstick.model.shared_memory import SharedMemory
 from slipstick.program import PROGRAMS

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from slipstick.method.flatten import flatten
+from slipstick.method.simulation.flatten import flatten
 from slipstick.model.system import Model
 from slipstick.sim.compiled.jit import AVAILABLE
 from slipstick.sim.compiled.kernel import CompiledKernel

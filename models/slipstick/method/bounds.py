@@ -10,8 +10,8 @@ from slipstick.expression.dimension import TIME
 from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Expr, maximum, select, total
 from slipstick.expression.tape import Tape
+from slipstick.method.closed_form.times import demand, population, release_time, time
 from slipstick.method.names import BOUNDS
-from slipstick.method.times import demand, population, release_time, time
 from slipstick.model.activity import Activity, Barrier, Choice, Fork, Hold, Pipeline, Repeat, Step, children, steps
 from slipstick.model.system import Arrivals, Cyclic, Groups, Model, Program, Station, is_processor
 

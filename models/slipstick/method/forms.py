@@ -16,7 +16,7 @@ from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Parameter, substitute
 from slipstick.expression.tape import Derivatives, Tape
 from slipstick.law import Law
-from slipstick.method.closed_form import BLOCK
+from slipstick.method.closed_form.form import BLOCK
 from slipstick.method.names import CLOSED_FORM
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model

@@ -11,9 +11,9 @@ from slipstick.errors import ModelError, NoAnswerError, UnknownNameError
 from slipstick.expression.kernels import Array
 from slipstick.law import Law
 from slipstick.method.bounds import bounds
-from slipstick.method.closed_form import ClosedForm
+from slipstick.method.closed_form.form import ClosedForm
+from slipstick.method.closed_form.limits import with_takeovers
 from slipstick.method.forms import Form, LawForm, Parameters, Subject
-from slipstick.method.limits import with_takeovers
 from slipstick.method.names import (
     ACTIVITY,
     BEST,
@@ -83,13 +83,13 @@ def _mean_value(model: Model, _: Parameters, __: Trial) -> Form:
 
 def _simulation(model: Model, _: Parameters, trial: Trial) -> Form:
     """Give the form that runs a model event by event; the simulator is imported when it is asked for."""
-    from slipstick.method.simulated import simulation_of
+    from slipstick.method.simulation.form import simulation_of
 
     return simulation_of(model, trial)
 
 
 def _network_simulation(model: QueueingNetwork, _: Parameters, trial: Trial) -> Form:
-    from slipstick.method.network_simulation import simulation_of
+    from slipstick.method.networks.simulation import simulation_of
 
     return simulation_of(model, trial)
 
@@ -98,7 +98,7 @@ def _network(solver: str) -> Callable[[QueueingNetwork, Parameters, Trial], Form
     """Give the form of a network by one solver; the numerical libraries are imported when it is asked for."""
 
     def form(model: QueueingNetwork, _: Parameters, __: Trial) -> Form:
-        from slipstick.method.network_form import NetworkForm
+        from slipstick.method.networks.form import NetworkForm
 
         return NetworkForm(model, solver)
 
@@ -106,7 +106,7 @@ def _network(solver: str) -> Callable[[QueueingNetwork, Parameters, Trial], Form
 
 
 def _network_bounds(model: QueueingNetwork, _: Parameters) -> tuple[Answer, ...]:
-    from slipstick.method.network_bounds import network_bounds
+    from slipstick.method.networks.bounds import network_bounds
 
     return network_bounds(model)
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from slipstick.expression.nodes import Expr
 from slipstick.law import Law
-from slipstick.method.closed_form import ClosedForm
-from slipstick.method.network_symbols import Solved, solved_in_symbols
+from slipstick.method.closed_form.form import ClosedForm
+from slipstick.method.networks.symbols import Solved, solved_in_symbols
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.program import PROGRAMS

@@ -13,7 +13,7 @@ from slipstick.answer import Answer
 from slipstick.errors import SpecError, did_you_mean
 from slipstick.method.agree import agreement
 from slipstick.method.methods import answered, form_of
-from slipstick.method.timeline import timeline
+from slipstick.method.simulation.timeline import timeline
 from slipstick.model.system import Model, need_model
 from slipstick.results import Agreement, Fitting, Ranking, Results, Sweep, Timeline
 from slipstick.schema.bind import Bound, bind

@@ -14,7 +14,7 @@ from slipstick.expression.dimension import BYTES, COUNT
 from slipstick.expression.nodes import Expr, Parameter
 from slipstick.expression.tape import Tape
 from slipstick.law import Law
-from slipstick.method.closed_form import ClosedForm
+from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.forms import LawForm
 from slipstick.method.scaling.isoefficiency import isoefficiency
 from slipstick.method.scaling.overhead import Run, run_of

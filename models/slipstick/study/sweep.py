@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.answer import Answer
-from slipstick.method.closed_form import ClosedForm
+from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.forms import Solved
 from slipstick.results import Sweep
 from slipstick.study.plan import Group, Plan

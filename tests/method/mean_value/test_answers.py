@@ -10,7 +10,7 @@ import pytest
 from slipstick.errors import NoAnswerError
 from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import Parameter
-from slipstick.method.closed_form import ClosedForm
+from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.mean_value import METHOD, MeanValue
 from slipstick.method.methods import answered, solve
 from slipstick.model.activity import (

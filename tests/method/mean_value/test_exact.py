@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from slipstick.method.closed_form import ClosedForm
+from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.mean_value import MeanValue
 from slipstick.method.mean_value.recursion import Recursion
 from slipstick.model.activity import Activity, choose, delay, hold, repeat, service

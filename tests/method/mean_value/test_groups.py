@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from slipstick.answer import Answer
-from slipstick.method.closed_form import ClosedForm
+from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.mean_value import MeanValue
-from slipstick.method.simulation import solve
+from slipstick.method.simulation.answers import solve
 from slipstick.method.trial import Trial
 from slipstick.model.activity import Activity, barrier, delay, hold, service
 from slipstick.model.system import Model, Station, closed, grouped

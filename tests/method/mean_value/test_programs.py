@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from slipstick.expression.nodes import Parameter
-from slipstick.method.closed_form import ClosedForm
+from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.mean_value import MeanValue
 from slipstick.model.activity import barrier, delay, service
 from slipstick.model.system import phases

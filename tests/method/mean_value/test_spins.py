@@ -11,9 +11,9 @@ import pytest
 from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import Parameter
 from slipstick.law.lock import TEST_AND_SET_HANDOFF, TICKET_HANDOFF
-from slipstick.method.closed_form import ClosedForm
+from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.mean_value import MeanValue
-from slipstick.method.simulation import solve
+from slipstick.method.simulation.answers import solve
 from slipstick.method.trial import Trial
 from slipstick.model.activity import delay, hold, service
 from slipstick.model.system import Lock, Model, Station, arriving, closed, grouped

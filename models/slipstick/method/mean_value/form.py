@@ -10,8 +10,9 @@ import numpy as np
 from slipstick.answer import Answer, Later, Value
 from slipstick.errors import NoAnswerError
 from slipstick.law.account import CYCLE_RATE, EFFICIENCY, PROCESSORS_LOST, SPEEDUP
-from slipstick.method.closed_form import BLOCK
-from slipstick.method.exactness import neglected, sizes
+from slipstick.method.closed_form.exactness import neglected, sizes
+from slipstick.method.closed_form.form import BLOCK
+from slipstick.method.closed_form.points import AGAINST_ONE, unit_of
 from slipstick.method.mean_value.closed import solve_closed
 from slipstick.method.mean_value.groups import solve_groups
 from slipstick.method.mean_value.labels import classes_of
@@ -21,7 +22,6 @@ from slipstick.method.mean_value.open import solve_open
 from slipstick.method.mean_value.outcome import Outcome
 from slipstick.method.mean_value.programs import solve_program
 from slipstick.method.mean_value.spans import Array
-from slipstick.method.points import AGAINST_ONE, unit_of
 from slipstick.model.activity import Step
 from slipstick.model.system import Arrivals, Cyclic, Groups, Model, Program
 

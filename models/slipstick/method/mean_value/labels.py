@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from slipstick.method.closed_form import IDLE, IDLE_PROCESSORS
+from slipstick.method.closed_form.form import IDLE, IDLE_PROCESSORS
+from slipstick.method.closed_form.times import BARRIER
 from slipstick.method.mean_value.queues import label_of
 from slipstick.method.mean_value.recursion import Recursion
-from slipstick.method.times import BARRIER
 from slipstick.model.activity import Barrier, Step, steps
 from slipstick.model.system import Model
 

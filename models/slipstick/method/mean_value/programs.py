@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from slipstick.method.closed_form import IDLE_PROCESSORS
+from slipstick.method.closed_form.form import IDLE_PROCESSORS
 from slipstick.method.mean_value.curves import Stop, booked, none_negative, stops
 from slipstick.method.mean_value.labels import labels_of
 from slipstick.method.mean_value.longest import first_largest, longest_of_alike

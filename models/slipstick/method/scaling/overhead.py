@@ -10,7 +10,7 @@ from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.nodes import Expr, Operation, only_booked, parameters, walk
 from slipstick.expression.symbolic import to_sympy
 from slipstick.law import Law
-from slipstick.method.closed_form import ClosedForm
+from slipstick.method.closed_form.form import ClosedForm
 from slipstick.model.system import Cyclic, Model, Program
 
 __all__ = ["AGAINST", "ONE", "USEFUL", "Run", "run_of"]

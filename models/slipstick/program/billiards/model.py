@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from slipstick.expression.dimension import COUNT
 from slipstick.expression.nodes import Expr, Like, Number, maximum, minimum, total
 from slipstick.expression.special import exp
-from slipstick.method.times import time
+from slipstick.method.closed_form.times import time
 from slipstick.model.activity import Activity, choose, delay, repeat, then
 from slipstick.model.shared_memory import SharedMemory
 from slipstick.model.system import Model, closed, phases

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from slipstick.errors import NoAnswerError
-from slipstick.method.network_arrays import Arrays, Compiled
+from slipstick.method.networks.arrays import Arrays, Compiled
 from slipstick.queueing.bounds import saturation_population
 from slipstick.queueing.network import Network, Solution
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from slipstick import arrivals, chain, customers, network, queue, route
-from slipstick.method.traffic import traffic
+from slipstick.method.networks.traffic import traffic
 
 STATIONS = {"cpu": queue(service={"a": 1.0}), "disk": queue(service={"a": 1.0})}
 BACK = [

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slipstick.method.network_arrays import Arrays, Compiled
+from slipstick.method.networks.arrays import Arrays, Compiled
 from slipstick.model.network import Chain, Stream
 
 __all__ = ["Found", "Measures", "unit_of"]

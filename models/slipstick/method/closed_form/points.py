@@ -13,7 +13,7 @@ from slipstick.answer import Answer, Limit, Value
 from slipstick.expression.kernels import Array
 from slipstick.expression.tape import Derivatives
 from slipstick.law.account import CYCLE_RATE, EFFICIENCY, PROCESSORS_LOST, SPEEDUP
-from slipstick.method.exactness import LeftOut
+from slipstick.method.closed_form.exactness import LeftOut
 from slipstick.method.names import CLOSED_FORM
 from slipstick.model.system import Arrivals, Model
 

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from slipstick.answer import Answer, Later, Value
 from slipstick.expression.nodes import parameters
-from slipstick.method.closed_form import BLOCK
-from slipstick.method.network_answers import account, constants, notes_of, quantiles
-from slipstick.method.network_arrays import Arrays, Compiled, Values
-from slipstick.method.network_solvers import BEST, Outcome, outcome, preferred
-from slipstick.method.network_values import Measures, unit_of
+from slipstick.method.closed_form.form import BLOCK
+from slipstick.method.networks.answers import account, constants, notes_of, quantiles
+from slipstick.method.networks.arrays import Arrays, Compiled, Values
+from slipstick.method.networks.solvers import BEST, Outcome, outcome, preferred
+from slipstick.method.networks.values import Measures, unit_of
 from slipstick.model.network import Customers, QueueingNetwork
 
 __all__ = ["NetworkForm", "NetworkPoints"]

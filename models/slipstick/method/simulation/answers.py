@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from slipstick.answer import Answer
-from slipstick.method.closed_form import ClosedForm
-from slipstick.method.estimated import ROUNDING, Differences, as_value, notes_of
-from slipstick.method.flatten import IDLE, Flat, flatten
+from slipstick.method.closed_form.form import ClosedForm
+from slipstick.method.closed_form.points import AGAINST_ONE, unit_of
+from slipstick.method.closed_form.times import BARRIER
 from slipstick.method.names import SIMULATION
-from slipstick.method.points import AGAINST_ONE, unit_of
-from slipstick.method.times import BARRIER
+from slipstick.method.simulation.estimated import ROUNDING, Differences, as_value, notes_of
+from slipstick.method.simulation.flatten import IDLE, Flat, flatten
 from slipstick.method.trial import Trial
 from slipstick.model.system import Arrivals, Groups, Model
 from slipstick.sim.effort import Effort

@@ -13,7 +13,7 @@ from slipstick import Parameter, QueueingNetwork, arrivals, chain, customers, ne
 from slipstick.answer import Answer
 from slipstick.errors import NoAnswerError
 from slipstick.method.methods import answered, form_of, methods_for
-from slipstick.method.network_form import NetworkForm
+from slipstick.method.networks.form import NetworkForm
 from slipstick.model.network import Members
 
 THINK, DEMANDS = 5.0, {"cpu": 0.2, "fast": 0.09, "slow": 0.12}

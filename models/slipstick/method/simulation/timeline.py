@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from slipstick.method.flatten import flatten
-from slipstick.method.times import BARRIER
+from slipstick.method.closed_form.times import BARRIER
+from slipstick.method.simulation.flatten import flatten
 from slipstick.model.system import Model
 from slipstick.results import Timeline
 from slipstick.sim.plain.timeline import critical_path, record

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.errors import ModelError, NoAnswerError
-from slipstick.method.network_arrays import Arrays
-from slipstick.method.network_values import Found
+from slipstick.method.networks.arrays import Arrays
+from slipstick.method.networks.values import Found
 from slipstick.queueing.checks import EXACT, checked
 from slipstick.queueing.network import Network, Solution
 

@@ -12,7 +12,7 @@ from slipstick.answer import Limit, Takeover
 from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Parameter, parameters
 from slipstick.expression.tape import Tape
-from slipstick.method.closed_form import ClosedForm
+from slipstick.method.closed_form.form import ClosedForm
 
 __all__ = ["with_takeovers"]
 

@@ -8,15 +8,15 @@ import numpy as np
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import NoAnswerError
-from slipstick.method.estimated import ROUNDING, Differences, as_value, notes_of
 from slipstick.method.names import LINEARIZER, SIMULATION
-from slipstick.method.network_answers import QUANTILES, THINK, assumed
-from slipstick.method.network_arrays import Compiled
-from slipstick.method.network_flatten import FlatNetwork, flatten, served, thinking, waited
-from slipstick.method.network_form import NetworkForm
-from slipstick.method.network_solvers import outside
-from slipstick.method.network_values import unit_of
-from slipstick.method.simulated import SimulationForm
+from slipstick.method.networks.answers import QUANTILES, THINK, assumed
+from slipstick.method.networks.arrays import Compiled
+from slipstick.method.networks.flatten import FlatNetwork, flatten, served, thinking, waited
+from slipstick.method.networks.form import NetworkForm
+from slipstick.method.networks.solvers import outside
+from slipstick.method.networks.values import unit_of
+from slipstick.method.simulation.estimated import ROUNDING, Differences, as_value, notes_of
+from slipstick.method.simulation.form import SimulationForm
 from slipstick.method.trial import Trial
 from slipstick.model.network import Place, QueueingNetwork, Stream
 from slipstick.sim.effort import Effort

@@ -9,8 +9,8 @@ import numpy as np
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import ModelError, NoAnswerError
-from slipstick.method.network_arrays import Arrays, Compiled
-from slipstick.method.network_solvers import outside
+from slipstick.method.networks.arrays import Arrays, Compiled
+from slipstick.method.networks.solvers import outside
 from slipstick.model.network import QueueingNetwork
 from slipstick.queueing.bounds import Bounds, asymptotic, balanced_job, geometric, proportional, saturation_population
 from slipstick.queueing.network import Network

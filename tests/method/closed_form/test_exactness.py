@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from slipstick.expression.nodes import Parameter
+from slipstick.method.closed_form.points import AGAINST_ONE
 from slipstick.method.methods import solve
-from slipstick.method.points import AGAINST_ONE
 from slipstick.model.activity import (
     Activity,
     barrier,

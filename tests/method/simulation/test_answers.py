@@ -13,11 +13,11 @@ from slipstick.answer import Answer
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.dimension import COUNT, TIME
 from slipstick.expression.nodes import Parameter
-from slipstick.method import simulation
 from slipstick.method.agree import agreement
 from slipstick.method.bounds import bounds
-from slipstick.method.flatten import flatten
 from slipstick.method.methods import solve
+from slipstick.method.simulation import answers as simulation
+from slipstick.method.simulation.flatten import flatten
 from slipstick.method.trial import Trial
 from slipstick.model.activity import (
     Activity,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.errors import ModelError
-from slipstick.method.network_arrays import Arrays, Compiled
+from slipstick.method.networks.arrays import Arrays, Compiled
 from slipstick.model.network import Chain, Customers, Place, Stream
 from slipstick.queueing.groups import check_some_time
 from slipstick.sim.plan.build import Builder

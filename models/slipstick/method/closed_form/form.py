@@ -10,9 +10,9 @@ from slipstick.expression.dimension import TIME
 from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Booked, Expr, total
 from slipstick.expression.tape import Tape
-from slipstick.method.exactness import neglected, sizes
-from slipstick.method.points import Around, Points, unit_of
-from slipstick.method.times import BARRIER, LOCK, demand, pipelines, population, stage_times, time
+from slipstick.method.closed_form.exactness import neglected, sizes
+from slipstick.method.closed_form.points import Around, Points, unit_of
+from slipstick.method.closed_form.times import BARRIER, LOCK, demand, pipelines, population, stage_times, time
 from slipstick.model.activity import Activity, Barrier, Hold, steps
 from slipstick.model.system import Cyclic, Groups, Model, Program
 

@@ -15,13 +15,13 @@ import pytest
 from slipstick import QueueingNetwork, Trial, arrivals, chain, customers, load, network, queue, route, solve
 from slipstick.answer import Answer
 from slipstick.errors import ModelError, NoAnswerError, SlipstickError
-from slipstick.method import network_simulation
 from slipstick.method.agree import agreement
 from slipstick.method.methods import answered, form_of
+from slipstick.method.networks import simulation as network_simulation
 from slipstick.model.network import Queue
 from slipstick.sim.compiled.jit import AVAILABLE
 from slipstick.sim.effort import Effort
-from tests.method.test_network_form import CENTRAL, LOSSY, MIXED, SWITCHING
+from tests.method.networks.test_form import CENTRAL, LOSSY, MIXED, SWITCHING
 
 CHECKS = 1500
 LEVEL = 1 - 0.005 / CHECKS

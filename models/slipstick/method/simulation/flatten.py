@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Tape
-from slipstick.method.times import demand
+from slipstick.method.closed_form.times import demand
 from slipstick.model.activity import (
     Activity,
     Barrier,

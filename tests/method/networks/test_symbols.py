@@ -6,7 +6,7 @@ import pytest
 import sympy
 
 from slipstick import QueueingNetwork, arrivals, customers, network, queue, solve
-from slipstick.method.network_symbols import solved_in_symbols
+from slipstick.method.networks.symbols import solved_in_symbols
 
 NUMBERS = {"D[a,cpu]": 1.0, "D[a,disk]": 3.0, "D[b,cpu]": 2.0, "D[b,disk]": 4.0, "Z[a]": 5.0, "D[b,net]": 0.5}
 PAIR = {

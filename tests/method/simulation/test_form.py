@@ -7,8 +7,8 @@ import pytest
 
 from slipstick import Trial, closed, delay, hold, service
 from slipstick.errors import ModelError
-from slipstick.method import simulation
 from slipstick.method.methods import form_of
+from slipstick.method.simulation import answers as simulation
 from slipstick.sim.effort import Effort
 
 MODEL = closed(delay(9.0, name="work", scv=1.0) >> hold("door", service("bus", 1.0, scv=1.0)), processors=4)

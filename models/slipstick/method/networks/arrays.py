@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from slipstick.expression.nodes import Parameter
 from slipstick.expression.tape import Tape
-from slipstick.method.traffic import traffic
+from slipstick.method.networks.traffic import traffic
 from slipstick.model.network import Chain, Customers, QueueingNetwork, Stream
 from slipstick.queueing.network import Network
 

@@ -11,9 +11,9 @@ from slipstick.answer import Answer
 from slipstick.errors import SlipstickError
 from slipstick.expression.kernels import Array
 from slipstick.expression.tape import Tape
-from slipstick.method.flatten import expressions
 from slipstick.method.names import SIMULATION
-from slipstick.method.simulation import solve, value_unit
+from slipstick.method.simulation.answers import solve, value_unit
+from slipstick.method.simulation.flatten import expressions
 from slipstick.method.trial import Trial
 from slipstick.model.system import Model
 
