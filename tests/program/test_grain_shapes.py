@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from slipstick.errors import ModelError
 from slipstick.method.simulation.answers import solve
 from slipstick.method.trial import Trial
 from slipstick.model.shared_memory import SharedMemory
@@ -85,10 +84,3 @@ def test_figure_9_the_queue_lock_disturbs_memory_least(competitors: int) -> None
 def test_figure_9_locks_disturb_memory_less_on_switches_than_on_a_bus() -> None:
     for lock in ("nat", "tas"):
         assert disturbed("symmetry", 12, lock) < disturbed("tc2000", 24, lock) < disturbed("tc2000", 24, "mcs")
-
-
-def test_no_simulation_knows_ticket_locks_yet() -> None:
-    with pytest.raises(
-        ModelError, match="lock ticket: no simulation knows ticket locks yet; ask for array or mcs, or the closed form"
-    ):
-        time("symmetry", accesses=0, lock="ticket")

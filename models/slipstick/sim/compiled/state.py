@@ -146,7 +146,9 @@ def _draw(plan: Plan, pc: int) -> int:
     from slipstick.sim.plan.plan import Op
 
     op, *operands = plan.code[pc]
-    place = {Op.DELAY: 0, Op.SERVE: 1, Op.PICK: 0, Op.CHOOSE: 0, Op.SET: 2, Op.PIPE: 1, Op.BACK: 0}.get(Op(op))
+    place = {Op.DELAY: 0, Op.SERVE: 1, Op.PICK: 0, Op.CHOOSE: 0, Op.SET: 2, Op.PIPE: 1, Op.BACK: 0, Op.CALL: 3}.get(
+        Op(op)
+    )
     return -1 if place is None else operands[place]
 
 

@@ -27,6 +27,13 @@ class Lock(Counted):
         self.owner = token
         self.busy = 1
 
+    def watch(self, token: Token) -> None:
+        """Let a token wait until the lock is let go, in its place among those who then go on: that of its key."""
+        place = len(self.watchers)
+        while place and self.watchers[place - 1].key > token.key:
+            place -= 1
+        self.watchers.insert(place, token)
+
     def release(self, now: float) -> None:
         """Hand over to the one who has waited longest, else let all who watch know."""
         self.flush(now)
