@@ -88,6 +88,8 @@ def test_a_full_ticket_lock_is_handed_over_in_simulation_as_its_law_says() -> No
     cycle = delay(1e-3, name="work") >> hold("door", delay(section, name="crit"))
     model = closed(cycle, n, resources={"bus": Station(), "door": door("ticket")})
     seen = solve(model, None, Trial(effort=Effort(cycles=20_000)))
+    assert seen["time"] is not None
+    assert seen["utilization[bus]"] is not None
     assert seen["time"] == pytest.approx(n * (section + TICKET_HANDOFF.equation(n - 1, 1.0)), rel=0.01)
     # A number, a first look and a release, and a look of all who wait whenever the lock is let go.
     assert seen["utilization[bus]"] * seen["time"] == pytest.approx(n * (3 + n - 1), rel=0.001)
