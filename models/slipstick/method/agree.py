@@ -20,7 +20,7 @@ EDGE = 2.0
 
 _FIRST = (
     *("time", "response_time", "throughput", "speedup", "efficiency"),
-    *("processors_lost", "utilization", "queue_length", "wait"),
+    *("processors_lost", "utilization", "queue_length", "wait", "fairness"),
 )
 
 _ABOUT = ("time", "response_time", "throughput")

@@ -56,7 +56,12 @@ def solve(model: Model, values: Mapping[str, float] | None = None, trial: Trial 
 
 def _answer(model: Model, flat: Flat, result: Result) -> Answer:
     booked = _Booked(model, result)
-    values = {**_times(model, flat, result), **_efficiency(model, flat, booked), **_resources(result)}
+    values = {
+        **_times(model, flat, result),
+        **_efficiency(model, flat, booked),
+        **_resources(result),
+        **_fairness(result),
+    }
     notes = (*notes_of(result), *flat.chances, *([AGAINST_ONE] if "speedup" in values else []))
     time = result.mean_time()
     return Answer(
@@ -168,6 +173,27 @@ def _resources(result: Result) -> dict[str, Estimate]:
         found[f"queue_length[{name}]"] = result.ratio(area, elapsed * copies)
         if result.batches @ done @ np.ones(len(result.batches)) > 0:
             found[f"wait[{name}]"] = result.ratio(area - use, done)
+    return found
+
+
+def _fairness(result: Result) -> dict[str, Estimate]:
+    r"""Estimate how evenly the waits for each lock are spread: Jain's index, W^2 / (n Q) of n waits w.
+
+    W adds the waits from asking until holding up and Q their squares: 1 where everybody waits as long, 1 / n where one
+    waits for all. The interval is that of the ratio of (2 W_b / W - n_b / n) to Q_b / Q over batches b, which is the
+    same to first order.
+
+    Source: Jain, Chiu and Hawe, DEC Research Report TR-301, 1984.
+    """
+    layout, found = Layout(result.plan), {}
+    sums = result.batches.sum(axis=0)
+    for index, name in enumerate(result.plan.locks):
+        taken, waited, squares = layout.taken[index], layout.waited[index], layout.squares[index]
+        if not sums[squares] > 0:
+            continue
+        even = sums[waited] ** 2 / (sums[taken] * sums[squares])
+        top = result.column(waited, 2 * even / sums[waited]) - result.column(taken, even / sums[taken])
+        found[f"fairness[{name}]"] = result.ratio(top, result.column(squares, 1 / sums[squares]))
     return found
 
 

@@ -8,7 +8,6 @@ from slipstick.sim.compiled.parts import (
     wake,
 )
 from slipstick.sim.compiled.state import (
-    BUSY,
     DELAYING,
     DONE,
     DUE,
@@ -29,8 +28,10 @@ from slipstick.sim.compiled.state import (
 )
 from slipstick.sim.compiled.stations import (
     append,
+    ask,
     flush,
     release,
+    take,
 )
 from slipstick.sim.plain.locking import PLACES
 from slipstick.sim.plan.plan import Op
@@ -44,34 +45,29 @@ def lock(s: State, token: int, code, op: int, value: float, now: float) -> bool:
     r = s.number[LOCKS_FROM] + code[1]
     if op == Op.ACQUIRE:
         s.token[token, LABEL] = code[2]
-        flush(s, r, now)
-        s.resource[r, PRESENT] += 1
+        ask(s, r, token, now)
         if s.resource[r, SERVING] >= 0:
             append(s, r, HEAD, TAIL, token)
             return False
-        s.resource[r, SERVING] = token
-        s.resource[r, BUSY] = 1
+        take(s, r, token, now)
     elif op == Op.RELEASE:
         release(s, r, now)
     elif op == Op.ASK:
-        flush(s, r, now)
-        s.resource[r, PRESENT] += 1
+        ask(s, r, token, now)
     elif op == Op.TRY:
         if s.resource[r, SERVING] >= 0:
             s.token[token, PC] = code[2]
         else:
             flush(s, r, now)
-            s.resource[r, SERVING] = token
-            s.resource[r, BUSY] = 1
+            take(s, r, token, now)
     elif op == Op.WATCH:
         if s.resource[r, SERVING] >= 0:
             s.token[token, LABEL] = code[2]
             append(s, r, WATCH_HEAD, WATCH_TAIL, token)
             return False
     elif op == Op.NUMBER:
-        flush(s, r, now)
         s.registers[token, code[2]] = s.resource[r, DONE] + s.resource[r, PRESENT]
-        s.resource[r, PRESENT] += 1
+        ask(s, r, token, now)
     elif op == Op.CALL:
         return call(s, r, token, code, value, now)
     else:
@@ -91,8 +87,7 @@ def call(s: State, r: int, token: int, code, value: float, now: float) -> bool: 
     s.token[token, KEY] = int(value * PLACES)
     if s.registers[token, code[3]] == s.resource[r, DONE]:
         flush(s, r, now)
-        s.resource[r, SERVING] = token
-        s.resource[r, BUSY] = 1
+        take(s, r, token, now)
         return True
     s.token[token, PC] = code[5]
     s.token[token, LABEL] = code[2]

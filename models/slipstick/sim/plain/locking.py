@@ -26,10 +26,9 @@ def acquire(runtime: Runtime, pc: int, operands: Sequence[int]) -> Action:
     def run(token: Token, now: float) -> bool:
         token.pc = pc + 1
         token.label = label
-        lock.flush(now)
-        lock.present += 1
+        lock.ask(token, now)
         if lock.owner is None:
-            lock.take(token)
+            lock.take(token, now)
             return True
         lock.queue.append(token)
         return False
@@ -55,8 +54,7 @@ def ask(runtime: Runtime, pc: int, operands: Sequence[int]) -> Action:
 
     def run(token: Token, now: float) -> bool:
         token.pc = pc + 1
-        lock.flush(now)
-        lock.present += 1
+        lock.ask(token, now)
         return True
 
     return run
@@ -72,7 +70,7 @@ def try_(runtime: Runtime, pc: int, operands: Sequence[int]) -> Action:
             return True
         token.pc = pc + 1
         lock.flush(now)
-        lock.take(token)
+        lock.take(token, now)
         return True
 
     return run
@@ -116,9 +114,8 @@ def number(runtime: Runtime, pc: int, operands: Sequence[int]) -> Action:
 
     def run(token: Token, now: float) -> bool:
         token.pc = pc + 1
-        lock.flush(now)
         token.registers[register] = lock.done + lock.present
-        lock.present += 1
+        lock.ask(token, now)
         return True
 
     return run
@@ -138,7 +135,7 @@ def call(runtime: Runtime, pc: int, operands: Sequence[int]) -> Action:
         if token.registers[register] == lock.done:
             token.pc = pc + 1
             lock.flush(now)
-            lock.take(token)
+            lock.take(token, now)
             return True
         token.pc = look
         token.label = label
