@@ -382,6 +382,8 @@ def test_fairness_is_jains_index_of_the_waits() -> None:
     """Three ask at once and hold the lock for 10 s each: they wait 0, 10 and 20 s, 30^2 / (3 x 500)."""
     model = phases((1, 3, hold("door", delay(10.0, name="inside"))))
     assert plain(model)["fairness[door]"] == pytest.approx(0.6)
+    two = phases((1, 3, hold("door", delay(10.0, name="inside")) >> hold("gate", delay(1.0, name="there"))))
+    assert plain(two)["fairness"] == pytest.approx(30**2 / (6 * 500))
     # Constant times: whoever is handed the lock has waited as long as all others.
     steady = closed(delay(1.0, name="work") >> hold("door", delay(2.0, name="inside")), 5)
     assert plain(steady, Effort(cycles=8000))["fairness[door]"] == pytest.approx(1.0, abs=1e-3)

@@ -177,23 +177,26 @@ def _resources(result: Result) -> dict[str, Estimate]:
 
 
 def _fairness(result: Result) -> dict[str, Estimate]:
-    r"""Estimate how evenly the waits for each lock are spread: Jain's index, W^2 / (n Q) of n waits w.
+    r"""Estimate how evenly the waits for each lock, and for all together, are spread: Jain's index.
 
-    W adds the waits from asking until holding up and Q their squares: 1 where everybody waits as long, 1 / n where one
-    waits for all. The interval is that of the ratio of (2 W_b / W - n_b / n) to Q_b / Q over batches b, which is the
-    same to first order.
+    W^2 / (n Q) of n waits, where W adds them up, from asking until holding, and Q their squares: 1 where everybody waits
+    as long, 1 / n where one waits for all. The interval is that of the ratio of (2 W_b / W - n_b / n) to Q_b / Q over
+    batches b, which is the same to first order.
 
     Source: Jain, Chiu and Hawe, DEC Research Report TR-301, 1984.
     """
-    layout, found = Layout(result.plan), {}
-    sums = result.batches.sum(axis=0)
-    for index, name in enumerate(result.plan.locks):
-        taken, waited, squares = layout.taken[index], layout.waited[index], layout.squares[index]
-        if not sums[squares] > 0:
-            continue
-        even = sums[waited] ** 2 / (sums[taken] * sums[squares])
-        top = result.column(waited, 2 * even / sums[waited]) - result.column(taken, even / sums[taken])
-        found[f"fairness[{name}]"] = result.ratio(top, result.column(squares, 1 / sums[squares]))
+    layout, locks = Layout(result.plan), result.plan.locks
+    asked = {"fairness": range(len(locks)), **{f"fairness[{name}]": (at,) for at, name in enumerate(locks)}}
+    sums, found = result.batches.sum(axis=0), {}
+    for name, members in asked.items():
+        taken, waited, squares = (
+            sum((result.column(column[at]) for at in members), np.zeros(layout.width))
+            for column in (layout.taken, layout.waited, layout.squares)
+        )
+        n, w, q = (float(sums @ each) for each in (taken, waited, squares))
+        if q > 0:
+            even = w * w / (n * q)
+            found[name] = result.ratio(2 * even / w * waited - even / n * taken, squares / q)
     return found
 
 
