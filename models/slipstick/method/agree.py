@@ -20,6 +20,7 @@ EDGE = 2.0
 
 _FIRST = (
     *("time", "response_time", "throughput", "speedup", "efficiency"),
+    *("time_alone", "grain_efficiency", "grain_interference", "warps"),
     *("processors_lost", "utilization", "queue_length", "wait", "fairness"),
 )
 

@@ -3,7 +3,9 @@
 A grain is g_m, m accesses to shared elements, then g_c, c units of computing, then g_s, a critical section of c_s
 units of computing and m_s accesses; any may be missing. One test processor repeats its grain among N competitors,
 which repeat the same (homogeneous) or another one (heterogeneous). T_0 and T_N are the times of the test grain alone
-and among the competitors; see law/grain-efficiency and law/grain-interference.
+and among the competitors; see law/grain-efficiency and law/grain-interference. Answers give T_0 as ``time_alone``, zeta and
+Phi as ``grain_efficiency`` and ``grain_interference``, and WARPS, the words that all access at random in a second, as
+``warps`` (law/words-accessed-randomly) where all repeat one grain with accesses at random.
 
 Source: Nanda and Ni, Benchmark workload generation and performance characterization of multiprocessors,
 Supercomputing 1992.
@@ -19,7 +21,7 @@ from slipstick.expression.nodes import Expr, Like, Number, Parameter, maximum, z
 from slipstick.model.activity import Activity, choose, delay, fork, hold, repeat, then
 from slipstick.model.resources import LOCK_ACCESSES, Lock, Resource
 from slipstick.model.shared_memory import SharedMemory
-from slipstick.model.system import Model, closed, grouped
+from slipstick.model.system import Alone, Model, closed, grouped
 from slipstick.program.addresses import Addresses
 from slipstick.program.memory import Port, known
 from slipstick.program.program import Input, Inputs, Program, one
@@ -100,6 +102,14 @@ class Grain:
 
 
 def unit(machine: SharedMemory, inputs: Inputs) -> Model:
+    """Build a test grain among competitors, and alone; words are counted where all access them at random."""
+    same = not any(f"{OTHER}{name}" in inputs for name in _ATTRIBUTES)
+    counted = same and _word(inputs, "pattern") == "random" and not _is_zero(one(inputs, "accesses"))
+    alone = _among(machine, {**inputs, "competitors": Number(0.0)})
+    return replace(_among(machine, inputs), alone=Alone(alone, one(inputs, "accesses") if counted else None))
+
+
+def _among(machine: SharedMemory, inputs: Inputs) -> Model:
     """Build a test grain among competitors; a single population if all repeat the same grain."""
     test, competitors = Grain.of(inputs), one(inputs, "competitors")
     work = _Work(machine, competitors)

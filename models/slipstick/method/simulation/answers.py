@@ -11,6 +11,7 @@ from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.closed_form.points import AGAINST_ONE, unit_of
 from slipstick.method.closed_form.times import BARRIER
 from slipstick.method.names import SIMULATION
+from slipstick.method.simulation.against import told_against
 from slipstick.method.simulation.estimated import ROUNDING, Differences, as_value, notes_of
 from slipstick.method.simulation.flatten import IDLE, Flat, flatten
 from slipstick.method.trial import Trial
@@ -51,6 +52,8 @@ def solve(model: Model, values: Mapping[str, float] | None = None, trial: Trial 
     flat = flatten(model, values)
     result = simulate(flat.plan, asked.seed, asked.effort, asked.kernel)
     answer = _answer(model, flat, result)
+    if model.alone:
+        answer = told_against(answer, model.alone, values or {}, lambda each, known: solve(each, known, trial))
     return _with_shares(answer, model, values or {}, result, asked) if asked.shares else answer
 
 
