@@ -10,6 +10,7 @@ from slipstick.answer import Answer, Value
 from slipstick.expression.tape import Tape
 from slipstick.law.grain import GRAIN_EFFICIENCY, GRAIN_INTERFERENCE
 from slipstick.method.closed_form.form import ClosedForm
+from slipstick.method.simulation.estimated import ROUNDING
 from slipstick.model.system import Alone, Model
 
 __all__ = ["told_against"]
@@ -39,6 +40,10 @@ def told_against(answer: Answer, alone: Alone, values: Mapping[str, float], simu
     among = answer.values["time"]
     if not (single.value and among.value):
         return answer
+    if math.isclose(single.value, among.value, rel_tol=ROUNDING):
+        # Nobody was in the way; the clock of the simulation is rounded, and less than nothing is no interference.
+        single = replace(single, value=among.value)
+    assert single.value
     spread = math.hypot(_relative(single), _relative(among))
     efficiency = float(GRAIN_EFFICIENCY.equation(single.value, among.value))
     interference = float(GRAIN_INTERFERENCE.equation(single.value, among.value))
