@@ -64,6 +64,7 @@ SOURCES = (
 T, B, N = Parameter("t", TIME, 2.0), Parameter("b", BYTES, 4.0), Parameter("n", COUNT, 3.0)
 NAMELESS = Parameter("x", COUNT)
 UNIT, SHARED = PROGRAMS["grain/unit"], shared_machine("bbn-tc2000")
+PHASES = PROGRAMS["grain/phases"]
 A, C = delay(1.0, name="a"), delay(2.0, name="c")
 FLOW = ALL["flow-line"]
 DIFFS = PROGRAMS["dvsm/diff-request"]
@@ -285,6 +286,18 @@ PROGRAM = [
     bad(
         lambda: UNIT.on(SHARED, accesses=0),
         "the test grain does nothing; give it accesses, compute, a lock or a barrier",
+    ),
+    bad(
+        lambda: PHASES.on(SHARED),
+        "there are no phases; give repeat, a list with the grains of each processor in every phase",
+    ),
+    bad(
+        lambda: PHASES.on(SHARED, repeat=(Number(1.0),), processors=(Number(2.0), Number(3.0))),
+        "processors has 2 values for 1 phases, as repeat counts them",
+    ),
+    bad(
+        lambda: PHASES.on(SHARED, repeat=(Number(1.0),), processors=(Number(2.0),)),
+        "phase 1 does nothing; give it accesses, compute or a critical section",
     ),
     bad(lambda: UNIT.on(SHARED, lock="mcss"), "bbn-tc2000 has no lock 'mcss'; did you mean 'mcs'?"),
     bad(lambda: UNIT.on(SHARED, compute=1, barrier="tee"), "bbn-tc2000 has no barrier 'tee'; did you mean 'tree'?"),

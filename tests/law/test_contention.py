@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -17,11 +18,15 @@ from slipstick.law.lock import LOCK_SATURATION, LOCK_THROUGHPUT_BOUND, TEST_AND_
 from slipstick.law.memory import MEMORY_BANDWIDTH, MEMORY_BANDWIDTH_RETRYING, MEMORY_RUN
 from slipstick.law.multistage import (
     BUFFERED_DELAY,
+    CIRCUIT_DELAY,
+    CIRCUIT_HOT_SPOT_LIMIT,
+    CIRCUIT_THROUGHPUT,
     DROPPING_ACCEPTANCE,
     DROPPING_ASYMPTOTE,
     DROPPING_RATE,
     HOT_MODULE_LOAD,
     HOT_SPOT_LIMIT,
+    HOT_SPOT_PROCESSORS,
     RETRYING_DELAY,
     RETRYING_RATE,
     RETRYING_THROUGHPUT,
@@ -211,3 +216,59 @@ def test_quiescence_counted_transaction_by_transaction() -> None:
                 transactions += spinning
         found = TEST_AND_TEST_AND_SET_QUIESCENCE(spinners=spinners, access=1.0)
         assert found == transactions
+
+
+def circuits(stages: int, held: int, rate: float, hot: float = 0.0, cycles: int = 5000) -> float:
+    """Simulate an omega network of 2 x 2 switches whose circuits are held; who is refused insists on its module.
+
+    Returns
+    -------
+    circuits of a processor in a cycle [1]
+    """
+    chance, n = random.Random(1), 2**stages
+    target, until = [-1] * n, [0] * n
+    links: dict[tuple[int, int], int] = {}
+    served = 0
+    for now in range(cycles):
+        for each in range(n):
+            if until[each] <= now and target[each] < 0 and chance.random() < rate:
+                target[each] = 0 if chance.random() < hot else chance.randrange(n)
+        way: dict[int, list[int]] = {each: [] for each in range(n) if target[each] >= 0 and until[each] <= now}
+        for stage in range(stages):
+            asked: dict[int, list[int]] = {}
+            for each, links_so_far in way.items():
+                at = links_so_far[-1] if links_so_far else each
+                asked.setdefault(2 * at % n + target[each] // 2 ** (stages - 1 - stage) % 2, []).append(each)
+            free = {link: who for link, who in asked.items() if links.get((stage, link), 0) <= now}
+            way = {one: [*way[one], link] for link, who in free.items() for one in [chance.choice(who)]}
+        for each, path in way.items():
+            served, target[each], until[each] = served + 1, -1, now + held
+            links.update(dict.fromkeys(enumerate(path), now + held))
+    return float(served / cycles / n)
+
+
+@pytest.mark.parametrize(("stages", "held", "rate"), [(3, 4, 0.1), (3, 12, 0.5), (5, 4, 0.5), (5, 12, 0.02)])
+def test_circuits_with_retries_against_a_simulation(stages: int, held: int, rate: float) -> None:
+    found = CIRCUIT_THROUGHPUT(degree=2, stages=stages, held=held, rate=rate)
+    assert found == pytest.approx(circuits(stages, held, rate), rel=0.07)
+
+
+def test_circuits_of_one_cycle_are_requests_and_rare_ones_never_wait() -> None:
+    for rate in (0.1, 0.7, 1.0):
+        switches = {"degree": 4, "stages": 3, "rate": rate}
+        assert CIRCUIT_THROUGHPUT(**switches, held=1) == pytest.approx(RETRYING_THROUGHPUT(**switches), rel=1e-12)
+        assert CIRCUIT_DELAY(**switches, held=1, cycle=2.0) == pytest.approx(RETRYING_DELAY(**switches, cycle=2.0))
+    rare = CIRCUIT_DELAY(degree=2, stages=6, held=8, rate=1e-7, cycle=1.0)
+    assert 0 <= rare < 1e-4
+    # Nobody is in the way on a switch of one input.
+    assert CIRCUIT_DELAY(degree=1, stages=6, held=8, rate=0.5, cycle=1.0) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_hot_module_holds_circuits_up_as_the_limit_says() -> None:
+    limit = CIRCUIT_HOT_SPOT_LIMIT(processors=16, held=4, hot=0.25)
+    # The share that goes to the hot module is a matter of chance, too.
+    assert circuits(4, 4, 0.5, hot=0.25, cycles=20_000) == pytest.approx(limit, rel=0.03)
+    # As many as fill the module: r = 1 / L circuits in a cycle are 1 in L cycles.
+    n = HOT_SPOT_PROCESSORS(hot=0.25, rate=0.2)
+    assert CIRCUIT_HOT_SPOT_LIMIT(processors=n, held=4, hot=0.25) == pytest.approx(0.2 / 4)
+    assert HOT_MODULE_LOAD(processors=n, hot=0.25, rate=0.2) == pytest.approx(1.0)

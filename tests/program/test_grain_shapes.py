@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from slipstick.errors import ModelError
 from slipstick.method.simulation.answers import solve
 from slipstick.method.trial import Trial
 from slipstick.model.shared_memory import SharedMemory
@@ -23,16 +22,13 @@ LOCKS = ("nat", "tas", "mcs")
 
 
 @cache
-def time(on: str, **inputs: Any) -> float:
-    """Simulate a grain among its competitors: T_N [s]."""
+def zeta(on: str, competitors: int, **inputs: Any) -> float:
+    """Simulate a grain among its competitors, and give its efficiency."""
     machine: SharedMemory = {"symmetry": SYMMETRY, "tc2000": TC2000}[on]
-    found = solve(PROGRAMS["grain/unit"].on(machine, **inputs), trial=TRIAL)["time"]
+    model = PROGRAMS["grain/unit"].on(machine, competitors=competitors, **inputs)
+    found = solve(model, trial=TRIAL)["grain_efficiency"]
     assert found is not None
     return found
-
-
-def zeta(on: str, competitors: int, **inputs: Any) -> float:
-    return time(on, competitors=0, **inputs) / time(on, competitors=competitors, **inputs)
 
 
 def test_figure_6_one_to_four_elements_are_one_module() -> None:
@@ -76,19 +72,35 @@ def disturbed(on: str, competitors: int, lock: str) -> float:
     return zeta(on, competitors, elements=LARGE, stride=4, start=1, accesses=20, other_accesses=0, other_lock=lock)
 
 
-@pytest.mark.parametrize("competitors", [6, 12])
+@pytest.mark.parametrize("competitors", [5, 6, 12, 20])
 def test_figure_9_the_queue_lock_disturbs_memory_least(competitors: int) -> None:
     bus = {lock: disturbed("symmetry", competitors, lock) for lock in LOCKS}
     assert bus["mcs"] > 1.5 * max(bus["nat"], bus["tas"])
 
 
+@pytest.mark.parametrize("competitors", [5, 12, 24])
+def test_figure_9_on_switches_the_queue_lock_disturbs_memory_least_too(competitors: int) -> None:
+    found = {lock: disturbed("tc2000", competitors, lock) for lock in LOCKS}
+    assert found["mcs"] > max(found["nat"], found["tas"])
+
+
+def test_figure_7_words_level_off_on_a_bus_and_rise_on_with_switches() -> None:
+    def warps(machine: SharedMemory, competitors: int, access: str) -> float:
+        walk: dict[str, Any] = {"elements": LARGE, "pattern": "random", "access": access}
+        model = PROGRAMS["grain/unit"].on(machine, competitors=competitors, **walk)
+        found = solve(model, trial=TRIAL)["warps"]
+        assert found is not None
+        return found
+
+    for access in ("read", "write"):
+        bus = [warps(SYMMETRY, n, access) for n in (0, 8, 20)]
+        switches = [warps(TC2000, n, access) for n in (0, 12, 30)]
+        assert bus[0] < bus[1] == pytest.approx(bus[2], rel=0.05)
+        assert switches[0] * 0.9 < switches[1] / 13 < switches[0]
+        assert switches[0] * 0.8 < switches[2] / 31 < switches[1] / 13
+    assert warps(SYMMETRY, 20, "write") < warps(SYMMETRY, 20, "read")
+
+
 def test_figure_9_locks_disturb_memory_less_on_switches_than_on_a_bus() -> None:
     for lock in ("nat", "tas"):
         assert disturbed("symmetry", 12, lock) < disturbed("tc2000", 24, lock) < disturbed("tc2000", 24, "mcs")
-
-
-def test_no_simulation_knows_ticket_locks_yet() -> None:
-    with pytest.raises(
-        ModelError, match="lock ticket: no simulation knows ticket locks yet; ask for array or mcs, or the closed form"
-    ):
-        time("symmetry", accesses=0, lock="ticket")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from slipstick.sim.plan.build import Builder
+from slipstick.sim.plan.distributions import Distribution
 from slipstick.sim.plan.forms import BarrierForm, LockForm
 from slipstick.sim.plan.plan import Op, Where
 from tests.sim.stories import Story, constant, story
@@ -116,6 +117,40 @@ def test_test_and_set_loads_the_bus_as_long_as_somebody_waits() -> None:
     assert held(locked(form, 2)) == [(0, 1.0), (1, 13.0)]
     assert accesses(form, 2) == 13 + 1
     assert accesses(LockForm("tas", word="bus", access=constant(1.0), back_off="constant", base=4.0), 2) < 9
+
+
+def test_a_ticket_lock_is_handed_over_in_the_order_of_asking_and_all_who_wait_look_at_each_release() -> None:
+    form = LockForm("ticket", word="bus", access=constant(1.0))
+    told = held(locked(form))
+    # Three numbers, then three looks; the first of these ends at 4 s. After each release whoever is next looks when
+    # its place in the order comes.
+    assert [who for who, _ in told] == [0, 1, 2]
+    assert told[0][1] == 4.0
+    assert told[1][1] in (16.0, 17.0)
+    assert told[2][1] == told[1][1] + 12.0
+    # A number, a look and a release each, and a look more for everyone who waits when somebody leaves.
+    assert accesses(form, 8) == 3 * 8 + 7 * 8 / 2
+    assert accesses(form, 1) == 3
+
+
+def test_numbers_are_called_up_in_order_whoever_looks_first() -> None:
+    form = LockForm("ticket", word="bus", access=constant(0.5))
+    builder = Builder()
+    builder.station("bus")
+    builder.lock("door", form)
+
+    def visit() -> None:
+        builder.delay(Distribution("exponential", 4.0), "away")
+        builder.hold("door", lambda: builder.delay(Distribution("exponential", 2.0), "inside"))
+
+    builder.repeat(20, visit, "visits")
+    builder.once("all", [0] * 12)
+    told = story(builder)
+    # Who asks first has its number first, as the bus serves in the order of asking.
+    asked = sorted((end, who) for who, label, _, end in told if label == "away")
+    served = sorted((start, who) for who, label, start, _ in told if label == "inside")
+    assert [who for _, who in served] == [who for _, who in asked]
+    assert len(served) == 20 * 12
 
 
 def test_whoever_spins_on_a_copy_reads_the_word_when_it_is_freed() -> None:

@@ -121,10 +121,12 @@ LOCKS = [
     LockForm("tas", "bus", CONSTANT, "constant", 0.5),
     LockForm("tas", "bus", CONSTANT, "exponential", 0.25, 4.0),
     LockForm("ttas", "bus", CONSTANT),
+    LockForm("ticket", "bus", CONSTANT),
+    LockForm("ticket"),
 ]
 
 
-@pytest.mark.parametrize("form", LOCKS, ids=lambda form: f"{form.kind}-{form.back_off}")
+@pytest.mark.parametrize("form", LOCKS, ids=lambda form: f"{form.kind}-{form.back_off}-{form.word}")
 def test_of_every_lock(form: LockForm) -> None:
     builder = Builder()
     builder.station("bus")

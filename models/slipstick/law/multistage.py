@@ -11,11 +11,15 @@ from slipstick.law.law import Law, Row, Symbol
 
 __all__ = [
     "BUFFERED_DELAY",
+    "CIRCUIT_DELAY",
+    "CIRCUIT_HOT_SPOT_LIMIT",
+    "CIRCUIT_THROUGHPUT",
     "DROPPING_ACCEPTANCE",
     "DROPPING_ASYMPTOTE",
     "DROPPING_RATE",
     "HOT_MODULE_LOAD",
     "HOT_SPOT_LIMIT",
+    "HOT_SPOT_PROCESSORS",
     "RETRYING_DELAY",
     "RETRYING_RATE",
     "RETRYING_THROUGHPUT",
@@ -31,6 +35,7 @@ _DEGREE = Symbol("degree", COUNT, "inputs, and outputs, of a switch", "k")
 _STAGES = Symbol("stages", COUNT, "stages of switches", "n")
 _RATE = Symbol("rate", COUNT, "requests of a processor in a cycle", "m_0")
 _FRESH = Symbol("rate", COUNT, "new requests, in a cycle, of a processor that is not waiting", "m")
+_HELD = Symbol("held", COUNT, "cycles that a circuit is held, setting it up included", "L")
 _PROCESSORS = Symbol("processors", COUNT, "processors, and memory modules", "N")
 _HOT = Symbol("hot", COUNT, "share of the requests that go to the hot module, beside its part of the rest", "h")
 _CYCLE = Symbol("cycle", TIME, "time of a request through the network, nobody in the way", "t")
@@ -147,6 +152,62 @@ RETRYING_DELAY = Law(
     ),
 )
 
+_CACHES = "Patel, IEEE Transactions on Computers C-31(4), 1982"
+_UNIT_REQUESTS = (
+    "takes a circuit of L cycles as L requests of one cycle that are independent of each other (the unit-request "
+    "approximation); throughputs are within about 6 % of what is simulated"
+)
+
+
+def _circuits(degree: Any, stages: Any, held: Any, rate: Any) -> tuple[Comparison, ...]:
+    return (*_switches(degree, stages, rate), compare(held, ">=", 1))
+
+
+def _circuit_rate(degree: Any, stages: Any, held: Any, rate: Any) -> Any:
+    """Give circuits of a processor in a cycle: held a part L m / (1 - m + L m) of the time if nothing collided."""
+    wanted = held * rate / (1 - rate + held * rate)
+    return drop_stages(retried_rate(wanted, degree, degree, stages), degree, degree, stages) / held
+
+
+CIRCUIT_THROUGHPUT = Law(
+    name="multistage-circuit-throughput",
+    title="Circuits through a network in which who is refused tries again",
+    gives=Symbol("through", COUNT, "circuits of a processor that are set up in a cycle", "x"),
+    symbols=(_DEGREE, _STAGES, _HELD, _FRESH),
+    equation=_circuit_rate,
+    holds=_circuits,
+    source=f"{_CACHES}: utilization U of a processor with 1 - U = m_0, m_n = m t U, here with circuits for blocks",
+    note=_UNIT_REQUESTS,
+    exact=False,
+    rows=(
+        Row({"degree": 2, "stages": 1, "held": 1, "rate": 0.5}, 2 * 3**0.5 - 3, 1e-15, f"{_HAND}: as without circuits"),
+        Row({"degree": 2, "stages": 2, "held": 4, "rate": 1.0}, 0.609375 / 4, 1e-15, f"{_HAND}: all links are busy"),
+    ),
+)
+
+CIRCUIT_DELAY = Law(
+    name="multistage-circuit-delay",
+    title="Time that a request for a circuit is refused",
+    gives=Symbol("wait", TIME, "time from the first attempt to the one that gets a circuit", "W"),
+    symbols=(_DEGREE, _STAGES, _HELD, _FRESH, _CYCLE),
+    equation=lambda degree, stages, held, rate, cycle: (
+        cycle * (1 / _circuit_rate(degree, stages, held, rate) - (1 / rate - 1) - held)
+    ),
+    holds=lambda degree, stages, held, rate, cycle: (
+        *_circuits(degree, stages, held, rate),
+        compare(cycle, ">=", 0),
+    ),
+    source=f"{_CACHES}: a processor's time between circuits, less what it holds one and what it does in between",
+    note=_UNIT_REQUESTS,
+    exact=False,
+    rows=(
+        Row({"degree": 2, "stages": 2, "held": 1, "rate": 1.0, "cycle": 1e-6}, 0.641e-6, 5e-10, _HAND),
+        Row(
+            {"degree": 2, "stages": 2, "held": 4, "rate": 1.0, "cycle": 1.0}, 2.5641, 5e-5, f"{_HAND}: 4 (1/0.609 - 1)"
+        ),
+    ),
+)
+
 BUFFERED_DELAY = Law(
     name="multistage-buffered-delay",
     title="Transit time of a message through a buffered network",
@@ -198,6 +259,41 @@ HOT_SPOT_LIMIT = Law(
         Row({"processors": 64, "hot": 0.0}, 1.0, 0.0, f"{_HAND}: without a hot spot, all links are busy"),
         Row({"processors": 64, "hot": 1.0}, 1 / 64, 0.0, f"{_HAND}: all ask for one module"),
     ),
+)
+
+HOT_SPOT_PROCESSORS = Law(
+    name="hot-spot-processors",
+    title="Processors from which on the hot module is full",
+    gives=Symbol("processors", COUNT, "with more of them, requests pile up", "N^*"),
+    symbols=(_HOT, Symbol("rate", COUNT, "requests of a processor in a cycle", "r")),
+    equation=lambda hot, rate: 1 + (1 / rate - 1) / hot,
+    holds=lambda hot, rate: (
+        compare(hot, ">", 0),
+        compare(hot, "<=", 1),
+        compare(rate, ">", 0),
+        compare(rate, "<=", 1),
+    ),
+    source=f"{_PFISTER_NORTON}: r (1 + h (N - 1)) = 1",
+    note="where circuits are held for L cycles, the rate counts those wanted in L cycles",
+    rows=(Row({"hot": 0.01, "rate": 0.25}, 301.0, 1e-12, f"{_HAND}: 1 + 3 / 0.01"),),
+)
+
+CIRCUIT_HOT_SPOT_LIMIT = Law(
+    name="multistage-circuit-hot-spot-limit",
+    title="Most circuits of a processor when some of them go to one module",
+    gives=Symbol("through", COUNT, "circuits of a processor that are set up in a cycle", "x"),
+    symbols=(_PROCESSORS, _HELD, _HOT),
+    equation=lambda processors, held, hot: 1 / (held * (1 + hot * (processors - 1))),
+    holds=lambda processors, held, hot: (
+        compare(processors, ">=", 1),
+        compare(held, ">=", 1),
+        compare(hot, ">=", 0),
+        compare(hot, "<=", 1),
+    ),
+    source=f"{_PFISTER_NORTON}: the hot module has one circuit at a time",
+    note="a bound: those who are refused at the hot module hold no links, so the rest is slowed less than in trees of "
+    "full buffers",
+    rows=(Row({"processors": 1001, "held": 5, "hot": 0.01}, 1 / 55, 1e-16, f"{_HAND}: 1 / (5 x 11)"),),
 )
 
 HOT_MODULE_LOAD = Law(

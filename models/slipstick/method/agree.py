@@ -20,7 +20,8 @@ EDGE = 2.0
 
 _FIRST = (
     *("time", "response_time", "throughput", "speedup", "efficiency"),
-    *("processors_lost", "utilization", "queue_length", "wait"),
+    *("time_alone", "grain_efficiency", "grain_interference", "warps"),
+    *("processors_lost", "utilization", "queue_length", "wait", "fairness"),
 )
 
 _ABOUT = ("time", "response_time", "throughput")

@@ -28,6 +28,7 @@ __all__ = [
     "LOCKS",
     "MEETINGS",
     "PROCESSORS",
+    "Alone",
     "Arrivals",
     "Cyclic",
     "Group",
@@ -123,6 +124,20 @@ Population = Cyclic | Groups | Arrivals | Program
 
 
 @dataclass(frozen=True, slots=True)
+class Alone:
+    """The first processor of a model with nobody else there; what others cost it is told against this.
+
+    Parameters
+    ----------
+    model : that processor alone; its parameters are among those of the model
+    words : shared words that each processor accesses at random in a cycle; None where they are not counted [1]
+    """
+
+    model: Model
+    words: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Model:
     """A system that a method can answer for.
 
@@ -132,6 +147,7 @@ class Model:
     population : who does what
     resources : by name; processors need no entry
     useful : the components that count as useful work
+    alone : what the first processor would do alone, if answers are to say what the others cost it
 
     Raises
     ------
@@ -147,6 +163,7 @@ class Model:
     population: Population
     resources: Mapping[str, Resource] = field(default_factory=dict)
     useful: tuple[str, ...] = ("busy",)
+    alone: Alone | None = None
 
     def __post_init__(self) -> None:
         check_name(self.name.replace("/", "."))

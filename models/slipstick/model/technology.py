@@ -41,7 +41,8 @@ def scaled(model: Model, factors: Mapping[str, Expr]) -> Model:
         # What a barrier costs is run-time software, as the account books it.
         meetings = {name: each for name, each in resources.items() if isinstance(each, Meeting)}
         resources.update((name, replace(each, cost=each.cost * factors["software"])) for name, each in meetings.items())
-    return replace(model, population=_population(model.population, faster), resources=resources)
+    alone = None if model.alone is None else replace(model.alone, model=scaled(model.alone.model, factors))
+    return replace(model, population=_population(model.population, faster), resources=resources, alone=alone)
 
 
 def _population(population: Population, change: Callable[[Step], Step]) -> Population:

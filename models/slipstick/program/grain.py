@@ -3,7 +3,9 @@
 A grain is g_m, m accesses to shared elements, then g_c, c units of computing, then g_s, a critical section of c_s
 units of computing and m_s accesses; any may be missing. One test processor repeats its grain among N competitors,
 which repeat the same (homogeneous) or another one (heterogeneous). T_0 and T_N are the times of the test grain alone
-and among the competitors; see law/grain-efficiency and law/grain-interference.
+and among the competitors; see law/grain-efficiency and law/grain-interference. Answers give T_0 as ``time_alone``, zeta and
+Phi as ``grain_efficiency`` and ``grain_interference``, and WARPS, the words that all access at random in a second, as
+``warps`` (law/words-accessed-randomly) where all repeat one grain with accesses at random.
 
 Source: Nanda and Ni, Benchmark workload generation and performance characterization of multiprocessors,
 Supercomputing 1992.
@@ -19,13 +21,13 @@ from slipstick.expression.nodes import Expr, Like, Number, Parameter, maximum, z
 from slipstick.model.activity import Activity, choose, delay, fork, hold, repeat, then
 from slipstick.model.resources import LOCK_ACCESSES, Lock, Resource
 from slipstick.model.shared_memory import SharedMemory
-from slipstick.model.system import Model, closed, grouped
+from slipstick.model.system import Alone, Model, closed, grouped
 from slipstick.program.addresses import Addresses
 from slipstick.program.memory import Port, known
 from slipstick.program.program import Input, Inputs, Program, one
 from slipstick.program.synchronization import lock_kind, meet
 
-__all__ = ["PROGRAMS", "Grain"]
+__all__ = ["ACCESSES", "CRITICAL_WRITES", "NONE", "PROGRAMS", "SCV", "USEFUL", "Grain", "Work"]
 
 NONE = "none"
 OTHER = "other_"
@@ -100,9 +102,17 @@ class Grain:
 
 
 def unit(machine: SharedMemory, inputs: Inputs) -> Model:
+    """Build a test grain among competitors, and alone; words are counted where all access them at random."""
+    same = not any(f"{OTHER}{name}" in inputs for name in _ATTRIBUTES)
+    counted = same and _word(inputs, "pattern") == "random" and not _is_zero(one(inputs, "accesses"))
+    alone = _among(machine, {**inputs, "competitors": Number(0.0)})
+    return replace(_among(machine, inputs), alone=Alone(alone, one(inputs, "accesses") if counted else None))
+
+
+def _among(machine: SharedMemory, inputs: Inputs) -> Model:
     """Build a test grain among competitors; a single population if all repeat the same grain."""
     test, competitors = Grain.of(inputs), one(inputs, "competitors")
-    work = _Work(machine, competitors)
+    work = Work(machine, competitors)
     together, meeting = meet(machine, _word(inputs, "barrier"), competitors + 1)
     if not any(f"{OTHER}{name}" in inputs for name in _ATTRIBUTES):
         cycle = work.cycle(test, test, single=False) >> together
@@ -121,8 +131,14 @@ def unit(machine: SharedMemory, inputs: Inputs) -> Model:
 
 
 @dataclass(frozen=True, slots=True)
-class _Work:
-    """What grains do on a machine, step by step."""
+class Work:
+    """What grains do on a machine, step by step.
+
+    Parameters
+    ----------
+    machine : that they run on
+    others : how many other processors take part [1]
+    """
 
     machine: SharedMemory
     others: Expr
@@ -239,18 +255,27 @@ def _word(inputs: Inputs, name: str) -> str:
     return value
 
 
-_GRAIN = (
+ELEMENTS = Input("elements", COUNT, "M: elements that all share; 1 is a hot spot", 1.0, least=1, most=MOST, whole=True)
+_WALK = (
     Input("access", COUNT, "t: what the accesses do", "read", options=("read", "write")),
     Input("pattern", COUNT, "uniform stride, or every element as likely as any other", "uniform", options=PATTERNS),
     Input("start", COUNT, "p: processor i begins at element i p mod M", 0.0, most=MOST, whole=True),
     Input("stride", COUNT, "s: from the element of one access to that of the next", 1.0, most=MOST, whole=True),
+)
+ACCESSES = (ELEMENTS, *_WALK)
+"""Inputs that say what accesses do, and where they go."""
+CRITICAL_WRITES = Input("critical_writes", COUNT, "f_s: fraction of these that write", 0.0, most=1.0)
+SCV = Input("scv", COUNT, "squared coefficient of variation of computing; 0 is a deterministic grain", 0.0)
+
+_GRAIN = (
+    *_WALK,
     Input("accesses", COUNT, "m: accesses of a grain to shared elements", 1.0),
     Input("compute", COUNT, "c: units of computing of a grain", 0.0),
     Input("lock", COUNT, "the machine's lock of the critical section; none if there is none", NONE, named="locks"),
     Input("critical", COUNT, "c_s: units of computing in the critical section", 0.0),
     Input("critical_accesses", COUNT, "m_s: accesses in the critical section", 0.0),
-    Input("critical_writes", COUNT, "f_s: fraction of these that write", 0.0, most=1.0),
-    Input("scv", COUNT, "squared coefficient of variation of computing; 0 is a deterministic grain", 0.0),
+    CRITICAL_WRITES,
+    SCV,
 )
 _ATTRIBUTES = tuple(each.name for each in _GRAIN)
 
@@ -261,9 +286,7 @@ PROGRAMS = (
         "Nanda and Ni, Supercomputing 1992",
         (
             Input("competitors", COUNT, "N: processors beside the one that is tested", 0.0, whole=True),
-            Input(
-                "elements", COUNT, "M: elements that all share; 1 is a hot spot", 1.0, least=1, most=MOST, whole=True
-            ),
+            ELEMENTS,
             *_GRAIN,
             *(
                 replace(each, name=f"{OTHER}{each.name}", default=None, meaning=f"{each.meaning}, of the competitors")

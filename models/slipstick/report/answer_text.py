@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 __all__ = ["answer_text", "answers_text"]
 
-_FIRST = ("time", "response_time", "throughput", "speedup", "efficiency", "processors_lost")
+_FIRST = (
+    *("time", "response_time", "throughput", "speedup", "efficiency"),
+    *("time_alone", "grain_efficiency", "grain_interference", "warps", "processors_lost"),
+)
 _MOST_SHARES = 10
 _INDENT = "  "
 _PLACED = re.compile(r"(?P<kind>[a-z_]+)\[(?P<label>[A-Za-z][^,]*),(?P<station>[A-Za-z].*)\]")  # a class at a station

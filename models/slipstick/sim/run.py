@@ -31,6 +31,9 @@ LOOP = "slipstick.sim.compiled.loop"
 PLAIN_EVENTS = 200_000
 """Events that the plain kernel is given before the compiled one, once loaded, takes over from the start."""
 
+_NEGLIGIBLE = 0.01
+"""Batches that differ from their mean by less than this part of the wished precision may be alike: it does not matter."""
+
 _STRETCH = 16_384
 """Events between two looks at what came out."""
 
@@ -176,7 +179,7 @@ def _judged(record: Record, seed: int, effort: Effort, stopped: str, name: str) 
         return result
     groups = range(len(plan.members))
     means = [batches[:, layout.cycle_time[each]] / np.maximum(batches[:, layout.cycles[each]], 1) for each in groups]
-    result = replace(result, trusted=not any(map(correlated, means)))
+    result = replace(result, trusted=not any(correlated(each, effort.precision * _NEGLIGIBLE) for each in means))
     known = all(sure(result.mean_time(each), effort.precision) for each in groups)
     return replace(result, converged=known and result.trusted and stopped != "interrupted")
 

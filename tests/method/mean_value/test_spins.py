@@ -59,7 +59,9 @@ def test_one_alone_takes_what_the_closed_form_counts(kind: str) -> None:
     assert dict(found.account) == pytest.approx(dict(plain.account))
 
 
-@pytest.mark.parametrize("lock", [door("tas"), door("tas", "constant", 10.0), door("ttas"), door("array"), door("mcs")])
+@pytest.mark.parametrize(
+    "lock", [door("tas"), door("tas", "constant", 10.0), door("ttas"), door("ticket"), door("array"), door("mcs")]
+)
 def test_usual_errors_are_below_ten_percent(lock: Lock) -> None:
     off = []
     for processors, work, section in ((4, 200.0, 20.0), (8, 100.0, 2.0), (16, 200.0, 20.0), (32, 100.0, 2.0)):
@@ -78,6 +80,27 @@ def test_a_full_lock_goes_round_as_the_laws_say() -> None:
         # The releasing access of a ticket lock waits for no burst: it is over before the section is, or nearly.
         floor = n * (section + handed)
         assert floor * 0.97 < time_of(spinning(door(kind), n, work=1.0)) < floor * 1.35
+
+
+def test_a_full_ticket_lock_is_handed_over_in_simulation_as_its_law_says() -> None:
+    n, section = 9, 20.0
+    # Sections are all longer than a burst of looks, so that no release waits for one.
+    cycle = delay(1e-3, name="work") >> hold("door", delay(section, name="crit"))
+    model = closed(cycle, n, resources={"bus": Station(), "door": door("ticket")})
+    seen = solve(model, None, Trial(effort=Effort(cycles=20_000)))
+    assert seen["time"] is not None
+    assert seen["utilization[bus]"] is not None
+    assert seen["time"] == pytest.approx(n * (section + TICKET_HANDOFF.equation(n - 1, 1.0)), rel=0.01)
+    # A number, a first look and a release, and a look of all who wait whenever the lock is let go.
+    assert seen["utilization[bus]"] * seen["time"] == pytest.approx(n * (3 + n - 1), rel=0.001)
+
+
+@pytest.mark.parametrize("processors", [6, 16])
+def test_mean_value_and_simulation_count_the_same_traffic_of_ticket_locks(processors: int) -> None:
+    model = spinning(door("ticket"), processors)
+    busy = MeanValue(model).points({}).answer(0)["utilization[bus]"]
+    seen = solve(model, None, Trial(effort=Effort(cycles=20_000)))["utilization[bus]"]
+    assert busy == pytest.approx(seen, rel=0.1)
 
 
 def test_each_waiter_costs_but_those_of_a_queue_lock() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from slipstick.answer import Answer
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.dimension import COUNT, TIME
-from slipstick.expression.nodes import Parameter
+from slipstick.expression.nodes import Number, Parameter
 from slipstick.method.agree import agreement
 from slipstick.method.bounds import bounds
 from slipstick.method.methods import solve
@@ -32,7 +32,7 @@ from slipstick.model.activity import (
     service,
     then,
 )
-from slipstick.model.system import Model, Station, arriving, closed, phases
+from slipstick.model.system import Lock, Model, Station, arriving, closed, phases
 from slipstick.sim.compiled.jit import AVAILABLE
 from slipstick.sim.effort import Effort
 from slipstick.sim.plain.kernel import Kernel
@@ -369,3 +369,47 @@ def test_a_program_that_the_events_cut_short_is_no_deadlock() -> None:
     answer = plain(program, Effort(events=150_000))
     assert answer["time"] == pytest.approx(20_000 * 1.5, rel=0.01)
     assert not answer.failed
+
+
+def in_turn(kind: str, members: int = 8, back_off: str = "none") -> Model:
+    """Let members want one lock nearly all the time."""
+    lock = Lock(kind, "bus", Number(0.1, TIME), back_off, Number(0.5, TIME), Number(8.0, TIME))
+    cycle = delay(1.0, name="work", scv=1.0) >> hold("door", delay(2.0, name="inside", scv=1.0))
+    return closed(cycle, members, resources={"bus": Station(), "door": lock})
+
+
+def test_fairness_is_jains_index_of_the_waits() -> None:
+    """Three ask at once and hold the lock for 10 s each: they wait 0, 10 and 20 s, 30^2 / (3 x 500)."""
+    model = phases((1, 3, hold("door", delay(10.0, name="inside"))))
+    assert plain(model)["fairness[door]"] == pytest.approx(0.6)
+    two = phases((1, 3, hold("door", delay(10.0, name="inside")) >> hold("gate", delay(1.0, name="there"))))
+    assert plain(two)["fairness"] == pytest.approx(30**2 / (6 * 500))
+    # Constant times: whoever is handed the lock has waited as long as all others.
+    steady = closed(delay(1.0, name="work") >> hold("door", delay(2.0, name="inside")), 5)
+    assert plain(steady, Effort(cycles=8000))["fairness[door]"] == pytest.approx(1.0, abs=1e-3)
+    # Nobody waits, so there is nothing to spread.
+    alone = plain(closed(hold("door", delay(2.0, name="inside", scv=1.0)), 1), SHORT)
+    assert "fairness[door]" not in alone.values
+
+
+def test_locks_that_keep_the_order_are_fairer_than_those_that_leave_it_to_luck() -> None:
+    found = {
+        kind: quick(in_turn(kind, 16), Effort(cycles=8000), 1).values["fairness[door]"]
+        for kind in ("fifo", "ticket", "mcs", "tas", "ttas")
+    }
+    lucky = quick(in_turn("tas", 16, "exponential"), Effort(cycles=8000), 1).values["fairness[door]"]
+    ordered = [found[kind].low for kind in ("fifo", "ticket", "mcs")]
+    assert min(low or 0.0 for low in ordered) > 0.9
+    assert lucky.high is not None
+    assert lucky.high < 0.6
+
+
+def test_waits_of_random_order_have_the_fairness_of_their_distribution() -> None:
+    """Waits that are 0 or exponential by a coin have E[w]^2 / E[w^2] = (m / 2)^2 / (2 m^2 / 2), a quarter."""
+    # The one who holds the lock at once holds it for an exponential time, of which the other has the rest to wait.
+    first = hold("door", delay(3.0, name="first", scv=1.0))
+    model = phases((1, 2, first))
+    seen = quick(model, Effort(cycles=8000), 1).values["fairness[door]"]
+    assert seen.low is not None
+    assert seen.high is not None
+    assert seen.low < 0.25 < seen.high

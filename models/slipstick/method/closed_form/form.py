@@ -10,6 +10,7 @@ from slipstick.expression.dimension import TIME
 from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Booked, Expr, total
 from slipstick.expression.tape import Tape
+from slipstick.method.alone import Against
 from slipstick.method.closed_form.exactness import neglected, sizes
 from slipstick.method.closed_form.points import Around, Points, unit_of
 from slipstick.method.closed_form.times import BARRIER, LOCK, demand, pipelines, population, stage_times, time
@@ -69,6 +70,7 @@ class ClosedForm:
         others = [self._population, *stage_times, *self._work.values(), *of_groups, *self._sizes]
         self.tape = Tape([self.time, self.account, *others])
         self._time_alone = Tape([self.time])
+        self._against = Against(model.alone, ClosedForm(model.alone.model)) if model.alone else None
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -91,13 +93,14 @@ class ClosedForm:
         """Evaluate time, account and derivatives at aligned points."""
         whole = self.tape.differentiate(values, 0)
         others = iter(self.tape.run(values)[2:])
+        size = next(others)
         return Points(
             model=self.model,
             labels=self.labels,
             powers={name: each.dimension.time_power for name, each in self.tape.parameters.items()},
             whole=whole,
             split=whole if self.account is self.time else self.tape.differentiate(values, 1),
-            population=next(others),
+            population=size,
             stages={name: {stage: next(others) for stage in each} for name, each in self.stages.items()},
             work={name: next(others) for name in self._work},
             groups={
@@ -105,6 +108,7 @@ class ClosedForm:
                 for name, (_, _, work) in self._groups.items()
             },
             left_out=neglected(self.model, {size: next(others) for size in self._sizes}),
+            alone=self._against.values(values, whole.value, size) if self._against else {},
         )
 
 

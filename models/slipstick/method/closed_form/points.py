@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 
 import numpy as np
@@ -21,8 +21,8 @@ __all__ = ["Around", "Points", "unit_of"]
 
 AGAINST_ONE = "speed-up counts useful work; it is against one processor only if its useful work is the same"
 
-_SECONDS = ("time", "wait", "account", "technology", "step", "once")
-_UNITS = {"throughput": "1/s", **dict.fromkeys(_SECONDS, "s")}
+_SECONDS = ("time", "time_alone", "wait", "account", "technology", "step", "once")
+_UNITS = {"throughput": "1/s", "warps": "1/s", **dict.fromkeys(_SECONDS, "s")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,7 @@ class Points:
     work : service asked of each station in a cycle [s]
     groups : all groups by name, where there are several; the rest is about the first
     left_out : what the closed form leaves out
+    alone : the time told against that of one processor alone, by value
     interrupted : never, for it is done at once
     """
 
@@ -66,6 +67,7 @@ class Points:
     work: Mapping[str, Array]
     groups: Mapping[str, Around]
     left_out: LeftOut
+    alone: Mapping[str, Array] = field(default_factory=dict)
     interrupted: bool = False
 
     def __len__(self) -> int:
@@ -140,6 +142,7 @@ class Points:
             work=_cut_all(self.work, index),
             groups={name: each.cut(index) for name, each in self.groups.items()},
             left_out=self.left_out.only(index),
+            alone=_cut_all(self.alone, index),
         )
 
     def _values(self) -> dict[str, Value]:
@@ -168,6 +171,8 @@ class Points:
             for name, each in self.groups.items():
                 rates[f"time[{name}]"] = np.broadcast_to(each.time, (len(self),))
                 rates[f"throughput[{name}]"] = np.broadcast_to(CYCLE_RATE.equation(each.size, each.time), (len(self),))
+            nobody_waits = self.left_out.nothing()
+            rates.update((name, np.where(nobody_waits, each, np.nan)) for name, each in self.alone.items())
             for name, work in self.work.items():
                 rates.update(self._use(name, rates["throughput"] * work + self._asked_by_others(name)))
         return rates

@@ -10,6 +10,7 @@ import numpy as np
 from slipstick.answer import Answer, Later, Value
 from slipstick.errors import NoAnswerError
 from slipstick.law.account import CYCLE_RATE, EFFICIENCY, PROCESSORS_LOST, SPEEDUP
+from slipstick.method.alone import Against
 from slipstick.method.closed_form.exactness import neglected, sizes
 from slipstick.method.closed_form.form import BLOCK
 from slipstick.method.closed_form.points import AGAINST_ONE, unit_of
@@ -56,6 +57,7 @@ class MeanValue:
         self.model = model
         self.quantities = Quantities(model)
         self._sizes = sizes(model)
+        self.against = Against(model.alone, MeanValue(model.alone.model)) if model.alone else None
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -185,7 +187,8 @@ class MeanValuePoints:
             for name, seconds in account.items():
                 if name not in model.useful:
                     rates[f"processors_lost[{name}]"] = PROCESSORS_LOST.equation(found.size, seconds, found.time)
-        return {**rates, **self._others, **used}
+        against = self._form.against.values(self._values, found.time, found.size) if self._form.against else {}
+        return {**rates, **against, **self._others, **used}
 
     @property
     def _others(self) -> dict[str, Array]:

@@ -11,6 +11,7 @@ from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.closed_form.points import AGAINST_ONE, unit_of
 from slipstick.method.closed_form.times import BARRIER
 from slipstick.method.names import SIMULATION
+from slipstick.method.simulation.against import told_against
 from slipstick.method.simulation.estimated import ROUNDING, Differences, as_value, notes_of
 from slipstick.method.simulation.flatten import IDLE, Flat, flatten
 from slipstick.method.trial import Trial
@@ -51,12 +52,19 @@ def solve(model: Model, values: Mapping[str, float] | None = None, trial: Trial 
     flat = flatten(model, values)
     result = simulate(flat.plan, asked.seed, asked.effort, asked.kernel)
     answer = _answer(model, flat, result)
+    if model.alone:
+        answer = told_against(answer, model.alone, values or {}, lambda each, known: solve(each, known, trial))
     return _with_shares(answer, model, values or {}, result, asked) if asked.shares else answer
 
 
 def _answer(model: Model, flat: Flat, result: Result) -> Answer:
     booked = _Booked(model, result)
-    values = {**_times(model, flat, result), **_efficiency(model, flat, booked), **_resources(result)}
+    values = {
+        **_times(model, flat, result),
+        **_efficiency(model, flat, booked),
+        **_resources(result),
+        **_fairness(result),
+    }
     notes = (*notes_of(result), *flat.chances, *([AGAINST_ONE] if "speedup" in values else []))
     time = result.mean_time()
     return Answer(
@@ -168,6 +176,30 @@ def _resources(result: Result) -> dict[str, Estimate]:
         found[f"queue_length[{name}]"] = result.ratio(area, elapsed * copies)
         if result.batches @ done @ np.ones(len(result.batches)) > 0:
             found[f"wait[{name}]"] = result.ratio(area - use, done)
+    return found
+
+
+def _fairness(result: Result) -> dict[str, Estimate]:
+    r"""Estimate how evenly the waits for each lock, and for all together, are spread: Jain's index.
+
+    W^2 / (n Q) of n waits, where W adds them up, from asking until holding, and Q their squares: 1 where everybody waits
+    as long, 1 / n where one waits for all. The interval is that of the ratio of (2 W_b / W - n_b / n) to Q_b / Q over
+    batches b, which is the same to first order.
+
+    Source: Jain, Chiu and Hawe, DEC Research Report TR-301, 1984.
+    """
+    layout, locks = Layout(result.plan), result.plan.locks
+    asked = {"fairness": range(len(locks)), **{f"fairness[{name}]": (at,) for at, name in enumerate(locks)}}
+    sums, found = result.batches.sum(axis=0), {}
+    for name, members in asked.items():
+        taken, waited, squares = (
+            sum((result.column(column[at]) for at in members), np.zeros(layout.width))
+            for column in (layout.taken, layout.waited, layout.squares)
+        )
+        n, w, q = (float(sums @ each) for each in (taken, waited, squares))
+        if q > 0:
+            even = w * w / (n * q)
+            found[name] = result.ratio(2 * even / w * waited - even / n * taken, squares / q)
     return found
 
 

@@ -167,7 +167,7 @@ class _Writer:
             if isinstance(resource, Station):
                 self.builder.station(name, resource.servers, resource.discipline)
             elif isinstance(resource, Lock):
-                self.builder.lock(name, self._lock(name, resource))
+                self.builder.lock(name, self._lock(resource))
         if any(step.resource is not None and step.resource not in self.model.resources for step in self.model.steps):
             if not members:
                 raise ModelError("askers that arrive have no processors of their own; name a resource instead")
@@ -177,11 +177,7 @@ class _Writer:
                 self.others = self._most_side_by_side()
                 self.builder.station(OUTSIDE, copies=self.others)
 
-    def _lock(self, name: str, lock: Lock) -> LockForm:
-        if lock.kind == "ticket":
-            raise ModelError(
-                f"lock {name}: no simulation knows ticket locks yet; ask for array or mcs, or the closed form"
-            )
+    def _lock(self, lock: Lock) -> LockForm:
         kind, rounds = _LOCK_FORMS.get(lock.kind, (lock.kind, 1))
         access = Distribution("deterministic", rounds * self.numbers[lock.access], 0.0)
         most = self.numbers[lock.most] if lock.back_off == "exponential" else math.inf

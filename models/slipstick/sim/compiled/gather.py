@@ -8,10 +8,11 @@ from slipstick.sim.compiled.parts import (
     wake,
 )
 from slipstick.sim.compiled.state import (
-    BUSY,
     DELAYING,
+    DONE,
     DUE,
     HEAD,
+    KEY,
     LABEL,
     LOCKS_FROM,
     MEMBER,
@@ -27,44 +28,48 @@ from slipstick.sim.compiled.state import (
 )
 from slipstick.sim.compiled.stations import (
     append,
+    ask,
     flush,
     release,
+    take,
 )
+from slipstick.sim.plain.locking import PLACES
 from slipstick.sim.plan.plan import Op
 
-__all__ = ["gather", "let_go", "lock", "wait_at"]
+__all__ = ["call", "gather", "let_go", "lock", "wait_at", "watch"]
 
 
 @inlined
 def lock(s: State, token: int, code, op: int, value: float, now: float) -> bool:  # type: ignore[no-untyped-def]
-    """ACQUIRE, RELEASE, ASK, TRY, WATCH and BACK."""
+    """ACQUIRE, RELEASE, ASK, TRY, WATCH, NUMBER, CALL and BACK."""
     r = s.number[LOCKS_FROM] + code[1]
     if op == Op.ACQUIRE:
         s.token[token, LABEL] = code[2]
-        flush(s, r, now)
-        s.resource[r, PRESENT] += 1
+        ask(s, r, token, now)
         if s.resource[r, SERVING] >= 0:
             append(s, r, HEAD, TAIL, token)
             return False
-        s.resource[r, SERVING] = token
-        s.resource[r, BUSY] = 1
+        take(s, r, token, now)
     elif op == Op.RELEASE:
         release(s, r, now)
     elif op == Op.ASK:
-        flush(s, r, now)
-        s.resource[r, PRESENT] += 1
+        ask(s, r, token, now)
     elif op == Op.TRY:
         if s.resource[r, SERVING] >= 0:
             s.token[token, PC] = code[2]
         else:
             flush(s, r, now)
-            s.resource[r, SERVING] = token
-            s.resource[r, BUSY] = 1
+            take(s, r, token, now)
     elif op == Op.WATCH:
         if s.resource[r, SERVING] >= 0:
             s.token[token, LABEL] = code[2]
             append(s, r, WATCH_HEAD, WATCH_TAIL, token)
             return False
+    elif op == Op.NUMBER:
+        s.registers[token, code[2]] = s.resource[r, DONE] + s.resource[r, PRESENT]
+        ask(s, r, token, now)
+    elif op == Op.CALL:
+        return call(s, r, token, code, value, now)
     else:
         doublings = s.registers[token, code[3]]
         time = min(s.counts[code[4]] * float(1 << doublings), s.counts[code[5]]) * value
@@ -74,6 +79,35 @@ def lock(s: State, token: int, code, op: int, value: float, now: float) -> bool:
         s.token[token, DUE] = plan_event(s, now + time, token)
         return False
     return True
+
+
+@inlined
+def call(s: State, r: int, token: int, code, value: float, now: float) -> bool:  # type: ignore[no-untyped-def]
+    """CALL."""
+    s.token[token, KEY] = int(value * PLACES)
+    if s.registers[token, code[3]] == s.resource[r, DONE]:
+        flush(s, r, now)
+        take(s, r, token, now)
+        return True
+    s.token[token, PC] = code[5]
+    s.token[token, LABEL] = code[2]
+    watch(s, r, token)
+    return False
+
+
+@inlined
+def watch(s: State, r: int, token: int) -> None:
+    """Let a token wait until a lock is let go, in its place among those who then go on: that of its key."""
+    before, each = -1, s.resource[r, WATCH_HEAD]
+    while each >= 0 and s.token[each, KEY] <= s.token[token, KEY]:
+        before, each = each, s.token[each, NEXT]
+    s.token[token, NEXT] = each
+    if before < 0:
+        s.resource[r, WATCH_HEAD] = token
+    else:
+        s.token[before, NEXT] = token
+    if each < 0:
+        s.resource[r, WATCH_TAIL] = token
 
 
 @inlined

@@ -20,6 +20,7 @@ from slipstick.sim.compiled.state import (
     HEAP,
     INDEX,
     LABEL,
+    LOCKS_FROM,
     MEMBER,
     NEXT,
     PARENT,
@@ -31,7 +32,10 @@ from slipstick.sim.compiled.state import (
     ROWS,
     SIBLING,
     SINCE,
+    SQUARES,
+    TAKEN,
     TURN,
+    WAITS,
     State,
 )
 
@@ -206,3 +210,8 @@ def write_row(s: State, now: float) -> None:
         row[place] = s.gates[gate, 0]
         row[place + 1] = s.gates[gate, 1]
         place += 2
+    for lock in range(s.number[LOCKS_FROM], s.resource.shape[0]):
+        row[place] = s.resource[lock, TAKEN]
+        row[place + 1] = s.integral[lock, WAITS]
+        row[place + 2] = s.integral[lock, SQUARES]
+        place += 3

@@ -21,20 +21,20 @@ PC, MEMBER, GROUP, PARENT, INDEX, AIM, LABEL, WAIT, RANK, LEFT, BEST = range(11)
 BEFORE, AFTER, PASSED, TURN, NEXT, KEY, ORDER, DUE, PHASE, STATION, DELAYED, CHILD, SIBLING = range(11, 24)
 TOKEN_INTS = 24
 # and times.
-SINCE, BEGUN, WAITED, WORK, ASKED, FINISH, LAST = range(7)
-TOKEN_FLOATS = 7
+SINCE, BEGUN, WAITED, WORK, ASKED, FINISH, LAST, CAME = range(8)
+TOKEN_FLOATS = 8
 
 # What an event of a token is.
 DELAYING, SERVED, AGAIN = range(3)
 
 # Columns of a station or lock, whole numbers. In a lock, SERVING is its owner and WATCH those who watch it.
 SERVERS, KIND, LAST_FIRST, PREEMPTS, PRESENT, BUSY, DONE, HEAD, TAIL, SERVING, ARRIVED, TICKET = range(12)
-WATCH_HEAD, WATCH_TAIL, RATES_FROM, RATES, IN_TURN = range(12, 17)
-RESOURCE_INTS = 17
+WATCH_HEAD, WATCH_TAIL, RATES_FROM, RATES, IN_TURN, TAKEN = range(12, 18)
+RESOURCE_INTS = 18
 FCFS, SHARED, ORDERED = range(3)
-# and times.
-AREA, USE, CHANGED, PROGRESS = range(4)
-RESOURCE_FLOATS = 4
+# and times; of a lock also the waits for it, and their squares.
+AREA, USE, CHANGED, PROGRESS, WAITS, SQUARES = range(6)
+RESOURCE_FLOATS = 6
 
 # Columns of a class.
 HOW, START, ARRIVALS, ARRIVED_SO_FAR, CYCLES, RESPONSES = range(6)
@@ -146,7 +146,9 @@ def _draw(plan: Plan, pc: int) -> int:
     from slipstick.sim.plan.plan import Op
 
     op, *operands = plan.code[pc]
-    place = {Op.DELAY: 0, Op.SERVE: 1, Op.PICK: 0, Op.CHOOSE: 0, Op.SET: 2, Op.PIPE: 1, Op.BACK: 0}.get(Op(op))
+    place = {Op.DELAY: 0, Op.SERVE: 1, Op.PICK: 0, Op.CHOOSE: 0, Op.SET: 2, Op.PIPE: 1, Op.BACK: 0, Op.CALL: 3}.get(
+        Op(op)
+    )
     return -1 if place is None else operands[place]
 
 

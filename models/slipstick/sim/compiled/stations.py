@@ -9,6 +9,7 @@ from slipstick.sim.compiled.state import (
     ARRIVED,
     ASKED,
     BUSY,
+    CAME,
     CHANGED,
     DELAYED,
     DONE,
@@ -35,12 +36,15 @@ from slipstick.sim.compiled.state import (
     SERVING,
     SHARED,
     SINCE,
+    SQUARES,
     STATION,
     TAIL,
+    TAKEN,
     TICKET,
     USE,
     WAIT,
     WAITED,
+    WAITS,
     WATCH_HEAD,
     WATCH_TAIL,
     WORK,
@@ -48,7 +52,7 @@ from slipstick.sim.compiled.state import (
 )
 from slipstick.sim.plain.stations import NEVER_WAITED
 
-__all__ = ["append", "enter", "flush", "leave", "release"]
+__all__ = ["append", "ask", "enter", "flush", "leave", "release", "take"]
 
 
 @inlined
@@ -284,6 +288,25 @@ def stretched(s: State, token: int, now: float) -> float:
 
 
 @inlined
+def ask(s: State, r: int, token: int, now: float) -> None:
+    """Count a token as present at a lock from now on."""
+    flush(s, r, now)
+    s.resource[r, PRESENT] += 1
+    s.time[token, CAME] = now
+
+
+@inlined
+def take(s: State, r: int, token: int, now: float) -> None:
+    """Let a token hold a lock; the integrals are up to date."""
+    s.resource[r, SERVING] = token
+    s.resource[r, BUSY] = 1
+    wait = now - s.time[token, CAME]
+    s.resource[r, TAKEN] += 1
+    s.integral[r, WAITS] += wait
+    s.integral[r, SQUARES] += wait * wait
+
+
+@inlined
 def release(s: State, r: int, now: float) -> None:
     """Hand a lock over to the one who has waited longest, else let all who watch know."""
     flush(s, r, now)
@@ -291,7 +314,7 @@ def release(s: State, r: int, now: float) -> None:
     s.resource[r, DONE] += 1
     if s.resource[r, HEAD] >= 0:
         owner = take_first(s, r, HEAD, TAIL)
-        s.resource[r, SERVING] = owner
+        take(s, r, owner, now)
         wake(s, owner, now)
         return
     s.resource[r, SERVING] = -1

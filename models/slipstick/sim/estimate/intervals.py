@@ -98,10 +98,20 @@ def ratio(top: Array, bottom: Array, level: float = 0.95) -> Estimate:
     return Estimate(mean, mean - half, mean + half)
 
 
-def correlated(batches: Array) -> bool:
-    """Say whether successive batches are clearly alike: then they are too short for an interval."""
-    centred = batches - batches.mean()
+def correlated(batches: Array, negligible: float = 1e-12) -> bool:
+    """Say whether successive batches are clearly alike: then they are too short for an interval.
+
+    Parameters
+    ----------
+    batches : means, one behind the other
+    negligible : differences from their mean, relative to it, up to which they are taken as equal [1]
+
+    >>> correlated(np.linspace(1.0, 2.0, 32)), correlated(np.linspace(1.0, 1.0001, 32), 0.001)
+    (True, False)
+    """
+    mean = batches.mean()
+    centred = batches - mean
     square = float((centred**2).sum())
-    if square <= 1e-24 * float((batches**2).sum()):
+    if float(np.abs(centred).max()) <= negligible * abs(float(mean)):
         return False
     return float((centred[1:] * centred[:-1]).sum()) / square > 1.645 / math.sqrt(len(batches))

@@ -35,6 +35,7 @@ class Layout:
     area, use, done : by resource, integrals of present and busy [s], and visits ended
     booked : by class, the first of its labels' sums over the cycles ended [s]
     tried, refused : by gate, who came, and who of them was sent away
+    taken, waited, squares : by lock, how often it was taken, and the waits for it added up, and squared [s, s^2]
     width : columns of a row
     """
 
@@ -53,4 +54,9 @@ class Layout:
         first += labels * classes
         self.tried = [first + 2 * each for each in range(len(plan.gates))]
         self.refused = [first + 2 * each + 1 for each in range(len(plan.gates))]
-        self.width = first + 2 * len(plan.gates)
+        first += 2 * len(plan.gates)
+        locks = range(len(plan.locks))
+        self.taken = [first + 3 * each for each in locks]
+        self.waited = [first + 3 * each + 1 for each in locks]
+        self.squares = [first + 3 * each + 2 for each in locks]
+        self.width = first + 3 * len(plan.locks)

@@ -33,6 +33,8 @@ MEANING: dict[Op, Callable[[Runtime, int, Sequence[int]], Action]] = {
     Op.TRY: locking.try_,
     Op.WATCH: locking.watch,
     Op.BACK: locking.back,
+    Op.NUMBER: locking.number,
+    Op.CALL: locking.call,
     Op.MEET: meeting.meet,
     Op.COMBINE: meeting.combine,
     Op.FREE: meeting.free,

@@ -1,7 +1,8 @@
 """Instructions for locks.
 
 A spin lock is spelt in instructions (see `slipstick.sim.plan.forms`): each test or test-and-set is a visit
-to the resource that holds the lock word, then TRY or WATCH looks at the lock itself.
+to the resource that holds the lock word, then TRY, WATCH or CALL looks at the lock itself. Those who came and those who
+are done with a lock are counted anyway, and these counts are the numbers that a ticket lock hands out and calls up.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ from heapq import heappush
 from slipstick.sim.plain.runtime import Runtime
 from slipstick.sim.plain.token import Action, Token
 
-__all__ = ["acquire", "ask", "back", "release", "try_", "watch"]
+__all__ = ["PLACES", "acquire", "ask", "back", "call", "number", "release", "try_", "watch"]
+
+PLACES = 2.0**53
+"""Places in an order drawn at random: as many as a random number tells apart."""
 
 
 def acquire(runtime: Runtime, pc: int, operands: Sequence[int]) -> Action:
@@ -22,10 +26,9 @@ def acquire(runtime: Runtime, pc: int, operands: Sequence[int]) -> Action:
     def run(token: Token, now: float) -> bool:
         token.pc = pc + 1
         token.label = label
-        lock.flush(now)
-        lock.present += 1
+        lock.ask(token, now)
         if lock.owner is None:
-            lock.take(token)
+            lock.take(token, now)
             return True
         lock.queue.append(token)
         return False
@@ -51,8 +54,7 @@ def ask(runtime: Runtime, pc: int, operands: Sequence[int]) -> Action:
 
     def run(token: Token, now: float) -> bool:
         token.pc = pc + 1
-        lock.flush(now)
-        lock.present += 1
+        lock.ask(token, now)
         return True
 
     return run
@@ -68,7 +70,7 @@ def try_(runtime: Runtime, pc: int, operands: Sequence[int]) -> Action:
             return True
         token.pc = pc + 1
         lock.flush(now)
-        lock.take(token)
+        lock.take(token, now)
         return True
 
     return run
@@ -101,6 +103,43 @@ def back(runtime: Runtime, pc: int, operands: Sequence[int]) -> Action:
         time = min(base * float(1 << doublings), most) * next(times)
         token.registers[register] = min(doublings + 1, 60)
         heappush(runtime.heap, (now + time, runtime.order(), runtime.resume, token))
+        return False
+
+    return run
+
+
+def number(runtime: Runtime, pc: int, operands: Sequence[int]) -> Action:
+    """NUMBER: take the next number of a ticket lock, and count as present there."""
+    lock, register = runtime.locks[operands[0]], operands[1]
+
+    def run(token: Token, now: float) -> bool:
+        token.pc = pc + 1
+        token.registers[register] = lock.done + lock.present
+        lock.ask(token, now)
+        return True
+
+    return run
+
+
+def call(runtime: Runtime, pc: int, operands: Sequence[int]) -> Action:
+    """CALL: hold the lock if one's number is up, else wait for the next release and look again.
+
+    Those who look again do so in an order drawn anew each time, as whom a bus or a memory serves first does not depend
+    on the numbers.
+    """
+    lock, label, register = runtime.locks[operands[0]], operands[1], operands[2]
+    places, look = runtime.draws[operands[3]], operands[4]
+
+    def run(token: Token, now: float) -> bool:
+        token.key = int(next(places) * PLACES)
+        if token.registers[register] == lock.done:
+            token.pc = pc + 1
+            lock.flush(now)
+            lock.take(token, now)
+            return True
+        token.pc = look
+        token.label = label
+        lock.watch(token)
         return False
 
     return run

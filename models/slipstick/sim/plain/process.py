@@ -107,10 +107,9 @@ class Process:
         found = self.system.lock_called(lock)
 
         def run(token: Token, now: float) -> bool:
-            found.flush(now)
-            found.present += 1
+            found.ask(token, now)
             if found.owner is None:
-                found.take(token)
+                found.take(token, now)
                 return True
             token.label = self.system.label(f"lock:{lock}")
             found.queue.append(token)

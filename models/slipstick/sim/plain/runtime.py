@@ -101,4 +101,6 @@ class Runtime(Clock):
             row += totals
         for tried, refused in zip(self.tried, self.refused, strict=True):
             row += [float(tried), float(refused)]
+        for lock in self.locks:
+            row += [float(lock.taken), lock.waited, lock.squares]
         self.rows.append(row)

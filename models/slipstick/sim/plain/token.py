@@ -28,6 +28,7 @@ class Token:
         "begun",
         "best",
         "booked",
+        "came",
         "cause",
         "delayed",
         "finish",
@@ -70,6 +71,8 @@ class Token:
         self.key = self.order = 0
         self.delayed = False
         self.cause: int | None = None
+        # At a lock: since when it is asked for [s].
+        self.came = 0.0
         # A fork under way: how many are still out, and the line of the one that came in last.
         self.left, self.last, self.best = 0, -1.0, 0
         self.line = self.booked

@@ -9,9 +9,9 @@ from slipstick.sim.plan.distributions import Distribution
 
 __all__ = ["BACK_OFFS", "BARRIERS", "LOCKS", "NOTHING", "BarrierForm", "LockForm"]
 
-LOCKS = ("fifo", "tas", "ttas", "queue")
-"""FIFO hand-off at no cost; test-and-set; test-and-test-and-set; a queue of processors, each spinning on a
-word of its own."""
+LOCKS = ("fifo", "tas", "ttas", "ticket", "queue")
+"""FIFO hand-off at no cost; test-and-set; test-and-test-and-set; numbers drawn, and a count of whose turn it is, which
+all who wait read anew at each release; a queue of processors, each spinning on a word of its own."""
 
 BACK_OFFS = ("none", "constant", "exponential")
 

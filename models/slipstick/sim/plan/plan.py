@@ -46,13 +46,15 @@ class Op(IntEnum):
     TRY = 18  # lock, target if it is held
     WATCH = 19  # lock, label: wait until it is not held
     BACK = 20  # draw, label, register, base, most: back off by base x 2^register, the register one up
-    MEET = 21  # barrier, parties, label
-    COMBINE = 22  # first node, members a node, radix, children at this level, barrier, label, where to go on
-    FREE = 23  # barrier: all who wait go on
-    POST = 24  # first flag, distance, members: raise the flag of the member that far on
-    AWAIT = 25  # first flag, label: take one's own flag down, waiting for it
-    ADMIT = 26  # gate, station, most present (0 is no limit), target of who finds so many there and is refused
-    BEGIN = 27  # time counts as response from here on
+    NUMBER = 21  # lock, register: take the next number
+    CALL = 22  # lock, label, register, draw, target: hold the lock if one's number is up, else wait until the next is
+    MEET = 23  # barrier, parties, label
+    COMBINE = 24  # first node, members a node, radix, children at this level, barrier, label, where to go on
+    FREE = 25  # barrier: all who wait go on
+    POST = 26  # first flag, distance, members: raise the flag of the member that far on
+    AWAIT = 27  # first flag, label: take one's own flag down, waiting for it
+    ADMIT = 28  # gate, station, most present (0 is no limit), target of who finds so many there and is refused
+    BEGIN = 29  # time counts as response from here on
 
 
 class Where(IntEnum):

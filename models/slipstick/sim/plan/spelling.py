@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slipstick.errors import ModelError
-from slipstick.sim.plan.assembler import Assembler
+from slipstick.sim.plan.assembler import CHANCE, Assembler
 from slipstick.sim.plan.distributions import Distribution
 from slipstick.sim.plan.forms import BarrierForm, LockForm
 from slipstick.sim.plan.plan import Op
@@ -23,6 +23,10 @@ def acquire(assembler: Assembler, number: int, name: str, form: LockForm) -> Non
         assembler.emit(Op.ACQUIRE, number, label)
         return
     register = assembler.take_register()
+    if form.kind == "ticket":
+        _take_turns(assembler, number, name, form, register)
+        assembler.give_register_back()
+        return
     assembler.emit(Op.ASK, number)
     assembler.emit(Op.SET, register, *assembler.count(0, ""))
     look = assembler.here
@@ -39,6 +43,16 @@ def acquire(assembler: Assembler, number: int, name: str, form: LockForm) -> Non
     assembler.emit(Op.JUMP, look)
     assembler.patch(done, 0, assembler.here)
     assembler.give_register_back()
+
+
+def _take_turns(assembler: Assembler, number: int, name: str, form: LockForm, register: int) -> None:
+    """Fetch and increment the number, then read whose turn it is, once more at each release."""
+    _access(assembler, name, form)
+    assembler.emit(Op.NUMBER, number, register)
+    look = assembler.here
+    _access(assembler, name, form)
+    draw = assembler.draw(f"lock:{name}:arbitration", CHANCE)
+    assembler.emit(Op.CALL, number, assembler.label(f"lock:{name}"), register, draw, look)
 
 
 def release(assembler: Assembler, number: int, name: str, form: LockForm) -> None:

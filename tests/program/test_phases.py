@@ -1,0 +1,126 @@
+"""Phases of grains: the model of phases and transitions, T = T_S + sum of r_k t_k(N_k) + T_B(N_k), by every method."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from slipstick.answer import Answer
+from slipstick.expression.nodes import Number
+from slipstick.expression.tape import Tape
+from slipstick.law.grain import PHASE_TIME
+from slipstick.method.methods import solve
+from slipstick.method.trial import Trial
+from slipstick.model.system import Model
+from slipstick.program import PROGRAMS
+from slipstick.program.synchronization import barrier_cost
+from slipstick.schema.bind import bind
+from slipstick.schema.load import Library
+from slipstick.schema.scene import stage
+from slipstick.sim.effort import Effort
+from tests.specs import settings, shared_machine
+
+TC2000 = shared_machine("bbn-tc2000")
+REPEAT, PROCESSORS = (20, 50, 30), (16, 4, 12)
+
+
+def program(**inputs: Any) -> Model:
+    lists = {name: tuple(map(Number, map(float, value))) for name, value in inputs.items() if isinstance(value, tuple)}
+    return PROGRAMS["grain/phases"].on(TC2000, **{**inputs, **lists})
+
+
+def value(answer: Answer, name: str = "time") -> float:
+    found = answer[name]
+    assert found is not None
+    return found
+
+
+def transition(processors: int, barrier: str = "tree") -> float:
+    """Give T_B(N) [s]."""
+    return float(Tape([barrier_cost(TC2000.barriers[barrier], Number(float(processors)))]).run({})[0][0])
+
+
+def composed(iterations: list[float], sequential: float = 0.0) -> float:
+    """Give T_S + sum of r_k t_k + T_B."""
+    return sequential + math.fsum(
+        PHASE_TIME(iterations=times, iteration=each, barrier=transition(count))
+        for times, each, count in zip(REPEAT, iterations, PROCESSORS, strict=True)
+    )
+
+
+@pytest.mark.parametrize("method", ["closed-form", "mean-value", "simulation"])
+def test_without_contention_it_is_the_sum_of_the_phases(method: str) -> None:
+    model = program(
+        sequential=2e-3, repeat=REPEAT, processors=PROCESSORS, compute=(40, 100, 60), barrier="tree", accesses=(0, 0, 0)
+    )
+    step = 1e-6  # 20 cycles of 20 MHz
+    expected = composed([40 * step, 100 * step, 60 * step], 2e-3)
+    assert value(solve(model, method=method)) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("method", ["mean-value", "simulation"])
+def test_each_phase_takes_the_time_of_its_grain_among_its_competitors(method: str) -> None:
+    shared: dict[str, Any] = {"elements": 128 * 1024, "pattern": "random", "scv": 1.0, "lock": "mcs"}
+    accesses, compute, critical = (20, 0, 4), (40, 100, 60), (0, 0, 5)
+    trial = Trial(seed=1, effort=Effort(precision=0.01, events=2_000_000))
+    iterations = []
+    for index, count in enumerate(PROCESSORS):
+        own = {**shared, "lock": "mcs" if critical[index] else "none"}
+        grain = PROGRAMS["grain/unit"].on(
+            TC2000,
+            **own,
+            competitors=count - 1,
+            accesses=accesses[index],
+            compute=compute[index],
+            critical=critical[index],
+        )
+        iterations.append(value(solve(grain, method=method, trial=trial)))
+    model = program(
+        **shared,
+        repeat=REPEAT,
+        processors=PROCESSORS,
+        accesses=accesses,
+        compute=compute,
+        critical=critical,
+        barrier="tree",
+    )
+    found = value(solve(model, method=method, trial=trial))
+    # t_k is the slowest processor's, so the mean grain is too little, by the more the fewer grains it has.
+    low = composed(iterations)
+    assert low < found < 1.35 * low
+
+
+def test_slowest_processors_are_the_same_by_simulation_and_mean_value() -> None:
+    model = program(
+        repeat=REPEAT,
+        processors=PROCESSORS,
+        compute=(40, 100, 60),
+        accesses=(5, 1, 5),
+        elements=1,
+        scv=1.0,
+        barrier="tree",
+    )
+    seen = solve(model, method="simulation", trial=Trial(seed=1, effort=Effort(precision=0.01)))
+    found = solve(model, method="mean-value")
+    assert value(found) == pytest.approx(value(seen), rel=0.08)
+    assert found.account["idle"] == pytest.approx(seen.account["idle"], rel=0.15)
+    # Each of those left out of the second phase is idle in it.
+    assert found.account["idle"] > (12 / 16) * 50 * 100e-6
+
+
+def test_processors_left_out_are_idle() -> None:
+    model = program(repeat=(1, 1), processors=(4, 1), compute=(10, 10))
+    answer = solve(model)
+    assert answer.account == pytest.approx({"busy": (4 * 10 + 10) / 4 * 1e-6, "idle": 3 / 4 * 10e-6})
+
+
+@pytest.mark.parametrize("method", ["closed-form", "mean-value", "simulation", "bounds"])
+def test_the_shipped_workload_is_answered_by_every_method(method: str) -> None:
+    given = settings(workload="phases-of-grains", machine="bbn-tc2000")
+    model = bind(stage(given, Library())).model
+    assert isinstance(model, Model)
+    found = solve(model, method=method, trial=Trial(seed=1))
+    time = found.values["time"]
+    assert 10e-3 < (time.value or time.low or 0.0) < 18e-3
