@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import json
 from pathlib import Path
 
 import numpy as np
@@ -138,6 +140,20 @@ def test_other_methods_have_no_symbols_but_sizes(folder: Path) -> None:
     for way, each in found.ways.items():
         # Nobody waits for anything, so both are right.
         assert each.sizes["parameters.items"] == pytest.approx(closed.ways[way].sizes["parameters.items"], rel=1e-8)
+
+
+def test_json_and_the_table_have_the_same_numbers(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("study.yaml").write_text(SCALE)
+    assert main(["run", "study.yaml", "--out", "out", "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["scalings"]
+    with Path("out/results.csv").open(newline="") as lines:
+        rows = [row for row in csv.DictReader(lines) if row["sweep"] == "scale/time-bound"]
+    assert [float(row["parameters.items [1]"]) for row in rows] == found["ways"]["time-bound"]["sizes"][
+        "parameters.items"
+    ]
+    assert [float(row["time [s]"]) for row in rows] == pytest.approx([1e-3] * 4)
+    assert float(rows[3]["scalability[4] [1]"]) == found["matrix"]["time-bound"][1][3]
+    assert rows[1]["scalability[4] [1]"] == ""
 
 
 def test_the_command_line_says_it_in_a_few_lines(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

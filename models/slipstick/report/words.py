@@ -65,12 +65,14 @@ def quantity(value: float | None, unit: str, digits: int = 4) -> str:
 def percent(part: float | None, digits: int = 3, signed: bool = False) -> str:
     """Write a fraction in percent.
 
-    >>> percent(0.51234), percent(0.02, signed=True), percent(1.0)
-    ('51.2 %', '+2 %', '100 %')
+    >>> percent(0.51234), percent(0.02, signed=True), percent(1.0), percent(12.3456, 2)
+    ('51.2 %', '+2 %', '100 %', '1235 %')
     """
     if part is None or isnan(part):
         return NOTHING
-    return f"{100 * part:{'+' if signed else ''}.{digits}g} %"
+    # A number with more digits than are wanted would be written with a power of ten.
+    precision = f".{digits}g" if abs(100 * part) < 10**digits - 0.5 else ".0f"
+    return f"{100 * part:{'+' if signed else ''}{precision}} %"
 
 
 def fraction(value: float | None) -> str:

@@ -52,7 +52,7 @@ class Intervals:
     def text(self) -> str:
         """What low and high mean."""
         how = "the profile of the fit" if self.by == "profile" else f"{self.draws} fits to timings drawn anew"
-        return f"low and high enclose {self.level:.0%}, by {how}, if the form is right"
+        return f"low and high enclose {100 * self.level:.0f} %, by {how}, if the form is right"
 
 
 def fits(
@@ -166,4 +166,5 @@ def _limits(reach: Reach) -> Mapping[str, Value]:
     most, at = largest_speedup(reach)
     values |= {"largest_speedup": Value(most, "1"), "largest_speedup_processors": Value(at, "1")}
     values["efficient_processors"] = Value(largest_efficient(reach, EFFICIENT), "1")
+    values["most_processors"] = Value(float(reach.p[-1]), "1")
     return values

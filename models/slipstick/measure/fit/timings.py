@@ -8,12 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from slipstick.errors import ModelError
+from slipstick.errors import ModelError, Problem
+from slipstick.measure.account import superlinear
+from slipstick.measure.reading import unknown_metrics
 from slipstick.measure.reduced import reduce_runs
 from slipstick.measure.regions import regions_of
 from slipstick.measure.runs import Run, Runs
 
-__all__ = ["Array", "Timings", "timings_of"]
+__all__ = ["Array", "Timings", "oddities", "timings_of"]
 
 Array = NDArray[np.float64]
 
@@ -91,6 +93,23 @@ def timings_of(runs: Runs, region: str | None = None) -> Timings:
     n = np.array([1.0 if run.n is None else run.n for run in observed])
     value = np.array([run.value for run in observed])
     return Timings(p, n, p / value if metric == "throughput" else value, each=metric != "time")
+
+
+def oddities(runs: Runs, region: str | None = None) -> list[Problem]:
+    """Note what is odd about a table before it is fitted: as it was read, repetitions, metrics, superlinear speed-up.
+
+    Parameters
+    ----------
+    runs, region : as for `timings_of`
+    """
+    points, repeated = reduce_runs(runs)
+    notes = [*runs.notes, *repeated, *unknown_metrics(runs.records)]
+    whole = regions_of(points, region).whole
+    times = {(point.p, point.n): found for point in points if (found := point.find("time", whole))}
+    for (_, n), found in times.items():
+        if single := times.get((1, n)):
+            notes += superlinear(found.run, single.value / found.value)
+    return list(dict.fromkeys(notes))
 
 
 def _observed(records: Sequence[Run], metric: str, region: str) -> list[Run]:
