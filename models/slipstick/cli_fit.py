@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from slipstick.cli_measured import data_options, read_data, refuse, whole
+from slipstick.cli_measured import data_options, positive, read_data, refuse, whole
 from slipstick.console import DONE, json_option, nodes_of, plain_problems, print_json, set_option, text_node
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def fit(
     asked = {key: told.pop(key) for key in ("models", "free", "population", "size_path", "cycles", "method", "changes")}
     families = _families(**asked)
     runs = read_data(files, **told)
-    timings, notes = timings_of(runs, region), oddities(runs, region)
+    timings, notes = timings_of(runs, region, positive(told["size"])), oddities(runs, region)
     by = intervals or ("profile" if asked["free"] else "bootstrap")
     found = fits(timings, families, p, Intervals(by, seed=seed), drawn=picture is not None)
     if picture is not None:

@@ -111,7 +111,8 @@ def test_the_section_says_sizes_matrix_and_symbols() -> None:
     assert ["2", "0.50", "-"] in rows
     assert ["`b*N**2`", "`N**2`", "33.3"] in rows
     assert ["`-c`", "-", "-"] in rows
-    assert "To keep 50 % the work must grow as `N**2`. Exactly, W = `K*(a*N + b*N**2)`." in text
+    reigns = "the term that asks for the most from N = 33.3 on is `b*N**2`"
+    assert f"To keep 50 % the work must grow as `N**2`; {reigns}. Exactly, W = `K*(a*N + b*N**2)`." in text
 
 
 def test_the_tidy_table_has_a_row_for_each_way_and_number() -> None:
@@ -152,12 +153,14 @@ def test_the_terminal_gets_a_line_for_each_finding() -> None:
     assert scaling_text(MADE).splitlines() == [
         "base: At a fixed size it is fastest on 7 processors: 400 ms",
         f"base: {AT_THE_END}",
-        "base: To keep 50 % the work must grow as N**2",
+        "base: To keep 50 % the work must grow as N**2; the term that asks for the most from N = 33.3 on is b*N**2",
     ]
 
 
 def test_what_does_not_scale_says_why() -> None:
     never = replace(MADE, growth=replace(GROWTH, order="", exact="", limit="b*n grows as fast as the work"))
+    idle = replace(MADE, growth=replace(GROWTH, terms=GROWTH.terms[2:]))
+    assert scaling_text(idle).endswith("must grow as N**2")
     assert scaling_text(never).splitlines()[-1] == "base: Not scalable at 50 %: b*n grows as fast as the work"
     assert "Not scalable at 50 %: b\\*n grows as fast as the work." in scaling_section([never])
     none = replace(MADE, growth=None, no_growth="only a closed form has one")

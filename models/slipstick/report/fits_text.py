@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from slipstick.answer import Answer, Value
 from slipstick.report.measured_text import amount
-from slipstick.report.words import ascii_only, percent, plain_table, wrapped
+from slipstick.report.words import ascii_only, percent, plain, plain_table, wrapped
 from slipstick.results import Fitting
 
 __all__ = ["families", "fits_text", "needed"]
@@ -63,9 +63,9 @@ def needed(found: Fitting, efficient: float) -> list[str]:
             between = f", between {_between(value, 'and')}" if value.low is not None else ""
             lines.append(f"At p = {name[5:-1]}: {amount(value)}{between}.")
         if name.startswith(_SIZE):
-            lines.append(
-                f"Efficiency of {percent(efficient)} at p = {name[len(_SIZE) : -1]} needs n = {value.value:.4g}."
-            )
+            goal = f"efficiency of {percent(efficient)} at p = {name[len(_SIZE) : -1]}"
+            words = f"An {goal} needs n = {plain(value.value)}." if value.value else f"No size has an {goal}."
+            lines.append(words)
     return [*lines, f"{found.verdict[:1].upper()}{found.verdict[1:]}."]
 
 

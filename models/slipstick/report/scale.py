@@ -148,4 +148,10 @@ def _since(number: float | None) -> str:
 def _verdict(growth: Growth, order: str = "") -> str:
     if growth.limit:
         return f"Not scalable at {percent(growth.efficiency)}: {growth.limit}"
-    return f"To keep {percent(growth.efficiency)} the work must grow as {order or growth.order}"
+    words = f"To keep {percent(growth.efficiency)} the work must grow as {order or growth.order}"
+    reigning = [each for each in growth.terms if each.since is not None]
+    if not reigning:
+        return words
+    last = max(reigning, key=lambda each: each.since or 0.0)
+    term = code(last.text) if order else last.text
+    return f"{words}; the term that asks for the most from N = {fraction(last.since)} on is {term}"

@@ -26,6 +26,7 @@ __all__ = [
     "markdown_table",
     "need",
     "percent",
+    "plain",
     "plain_table",
     "prose",
     "quantity",
@@ -78,6 +79,16 @@ def percent(part: float | None, digits: int = 3, signed: bool = False) -> str:
 def fraction(value: float | None) -> str:
     """Write a ratio without a unit, such as an elasticity."""
     return NOTHING if value is None else f"{value:.3g}"
+
+
+def plain(value: float, digits: int = 4) -> str:
+    """Write a number to some digits without a power of ten, as a size is written.
+
+    >>> plain(20651234.5), plain(8e6), plain(12.5)
+    ('20650000', '8000000', '12.5')
+    """
+    text = f"{value:.{digits}g}"
+    return f"{float(text):.0f}" if "e+" in text and abs(value) < 1e15 else text
 
 
 def counted(number: int, one: str, many: str = "") -> str:

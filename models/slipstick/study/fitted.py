@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from slipstick.answer import Answer
-from slipstick.errors import NoAnswerError, Problem, SpecError, UnknownNameError
+from slipstick.errors import ModelError, NoAnswerError, Problem, SpecError, UnknownNameError
 from slipstick.measure.account import Measured, measured
 from slipstick.measure.fit.answers import Intervals, fits
 from slipstick.measure.fit.families import FAMILIES, family_called
@@ -113,8 +113,8 @@ def read_fits(spec: StudySpec, tree: Table, cases: Mapping[str, Settings], base:
             raise SpecError([problem(tree, (*path, "families"), str(error))]) from None
         if each.made is None:
             runs = _runs(each.data, tree, (*path, "data"), library)
-            timings[name] = timings_of(runs)
-            odd += oddities(runs)
+            timings[name] = _timings(runs, each, tree, path)
+            odd += oddities(runs, each.region)
             sources[name] = each.data.rpartition("/")[2]
         else:
             timings[name], truth[name] = _made(each.made, each.at, tree, path, cases, library)
@@ -169,6 +169,15 @@ def _runs(data: str, tree: Table, path: tuple[str, ...], library: Library) -> Ru
         library.load("profile", data, place, "data")
         return read(find("profile", data))
     return read(library.beside(table_called(data) or data, place))
+
+
+def _timings(runs: Runs, spec: FitSpec, tree: Table, path: tuple[str, ...]) -> Timings:
+    try:
+        return timings_of(runs, spec.region, spec.of_size)
+    except UnknownNameError as error:
+        raise SpecError([problem(tree, (*path, "region"), str(error))]) from None
+    except ModelError as error:
+        raise SpecError([problem(tree, (*path, "data"), str(error))]) from None
 
 
 def _freed(spec: FitSpec, tree: Table, path: tuple[str, ...], base: Settings, library: Library) -> Freed:

@@ -132,8 +132,8 @@ class _Told:
         if self.candidate.missed is not None:
             values["missed"] = Value(self.candidate.missed, "1")
         values |= _limits(Reach(fitted))
-        sizes = {each: size_needed(fitted, each, EFFICIENT) for each in p}
-        values |= {f"size_needed[{each:g}]": Value(size, "1") for each, size in sizes.items() if size is not None}
+        if fitted.timings.sized:
+            values |= {f"size_needed[{each:g}]": Value(size_needed(fitted, each, EFFICIENT), "1") for each in p}
         at = max(p, default=float(fitted.timings.p.max()))
         values |= {f"processors_lost[{cause}]": Value(lost, "1") for cause, lost in fitted.lost(at).items()}
         notes = [f"{family.title}: {fitted.form.text} ({family.source})"]

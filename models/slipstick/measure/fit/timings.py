@@ -61,17 +61,18 @@ class Timings:
         return Timings(self.p, self.n, time, self.each)
 
 
-def timings_of(runs: Runs, region: str | None = None) -> Timings:
+def timings_of(runs: Runs, region: str | None = None, size: float | None = None) -> Timings:
     """Take what can be fitted from a table: elapsed times, or cycle times, or throughputs (a cycle takes p / X).
 
     Parameters
     ----------
     runs : what was read
     region : part of the program; the whole if None
+    size : of the problem; all that there are if None
 
     Raises
     ------
-    ModelError : no times, times of several kinds, or of 0
+    ModelError : no run of this size, no times, times of several kinds, or of 0
     SpecError, UnknownNameError : as for the account
 
     >>> table = [Run(p, None, "", "throughput", "1/s", p / 2.0, None, "f", p) for p in (1, 2, 4)]
@@ -86,7 +87,10 @@ def timings_of(runs: Runs, region: str | None = None) -> Timings:
         words = ", ".join(found) or "none of them"
         raise ModelError(f"a fit needs times, cycles or throughputs, one of the three; there are {words}")
     (metric,) = found
-    observed = kinds[metric]
+    observed = [run for run in kinds[metric] if size is None or run.n == size]
+    if not observed:
+        known = ", ".join(f"{each:g}" for each in sorted({run.n for run in kinds[metric] if run.n is not None}))
+        raise ModelError(f"no run has the size {size:g}; known: {known or 'none, for no run has a size'}")
     if zero := next((run for run in observed if not run.value > 0), None):
         raise ModelError(f"{zero.file}:{zero.line}: {metric} is 0; a fit needs values above 0")
     p = np.array([run.p for run in observed], dtype=float)
