@@ -15,7 +15,7 @@ from slipstick.report.document import findings_document
 from slipstick.report.scale import scaling_section, scaling_text
 from slipstick.report.style import look
 from slipstick.report.table import frame
-from slipstick.scaling import Extreme, Grown, Growth, OverheadTerm, Scaling
+from slipstick.scaling import Extreme, Grown, Growth, OverheadTerm, Printed, Scaling
 from slipstick.schema.study import BandsSpec
 from tests.report.made_up import SMALL_RESULTS
 
@@ -127,6 +127,16 @@ def test_the_tidy_table_has_a_row_for_each_way_and_number() -> None:
     assert [row["scalability[2] [1]"] for row in kept] == [None, 0.5, None]
     assert [row["failed"] for row in kept] == [None, None, "no size will do"]
     assert table.height == 6
+
+
+def test_published_cells_stand_beside_ours() -> None:
+    cells = (Printed(2, 4, "efficiency-conserved", 0.54, 0.5, "Figure 14"),)
+    beside = replace(MADE, printed=cells)
+    assert "| 2 to 4 | efficiency-conserved |      0.54 |   0.50 | Figure 14 |" in scaling_section([beside])
+    document = findings_document(replace(SMALL_RESULTS, scalings=(beside,)))
+    assert document["scalings"][0]["printed"] == [
+        {"from": 2, "to": 4, "way": "efficiency-conserved", "printed": 0.54, "computed": 0.5, "source": "Figure 14"}
+    ]
 
 
 def test_json_has_what_the_page_has() -> None:

@@ -87,6 +87,17 @@ def _scaling(found: Scaling) -> dict[str, Any]:
         "largest": _extreme(found.largest, "1"),
         "isoefficiency": _growth(found.growth) if found.growth is not None else None,
         "no_isoefficiency": found.no_growth or None,
+        "printed": [
+            {
+                "from": each.processors,
+                "to": each.more_processors,
+                "way": each.way,
+                "printed": each.printed,
+                "computed": each.computed if isfinite(each.computed) else None,
+                "source": each.source,
+            }
+            for each in found.printed
+        ],
     }
 
 

@@ -118,7 +118,18 @@ def _matrix(found: Scaling) -> str:
         for row in range(len(numbers) - 1)
     ]
     table = markdown_table(["N \\ N'", *numbers[1:]], rows, range(1, len(numbers)))
-    return "\n\n".join([f"#### Matrix of scalability: {' / '.join(found.matrix)}", table])
+    return "\n\n".join([f"#### Matrix of scalability: {' / '.join(found.matrix)}", table, *_printed(found)])
+
+
+def _printed(found: Scaling) -> list[str]:
+    if not found.printed:
+        return []
+    rows = [
+        [f"{each.processors:g} to {each.more_processors:g}", each.way, _ratio(each.printed), _ratio(each.computed),
+         escape(each.source)]
+        for each in found.printed
+    ]  # fmt: skip
+    return [markdown_table(["cell", "way", "printed", "here", "source"], rows, [2, 3])]
 
 
 def _ratio(value: float) -> str:

@@ -10,7 +10,7 @@ from slipstick.expression.dimension import COUNT
 from slipstick.schema.quantity import Given, Quantity, Time
 from slipstick.schema.spec import Name, Note, Spec, broken_rule
 
-__all__ = ["FitSpec", "MadeSpec", "MeasuredSpec"]
+__all__ = ["FitSpec", "MadeSpec", "MeasuredSpec", "Processors"]
 
 Noise = Annotated[Given, Quantity(COUNT, least=0.0, most=1.0)]
 Processors = Annotated[int, Field(ge=1, le=100_000_000)]
