@@ -23,6 +23,32 @@ def test_a_fit_predicts_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "Efficiency is at least 75 % up to p =" in capsys.readouterr().out
 
 
+def test_what_is_odd_about_the_data_is_said_aside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "x.csv"
+    rows = [f"{p},time,s,{time}" for p, time in ((1, 100), (2, 40), (4, 30), (8, 18), (8, 19), (16, 16))]
+    path.write_text("\n".join(["p,metric,unit,value", *rows, "32,tmie,s,14"]))
+    assert main(["fit", str(path), "--model", "amdahl"]) == 0
+    notes = capsys.readouterr().err.replace(f"{path}:", "").splitlines()
+    assert notes == [
+        "note: 6:1: time: time at p = 8 is there 2 times without a number; taken as repetitions",
+        "note: 8:1: tmie: is no part of the account of time; did you mean 'time'?",
+        "note: 3:1: time: superlinear: speed-up 2.5 on 2 processors; less work, more cache, or another program",
+    ]
+
+
+def test_limits_that_are_not_reached_are_said_to_be_the_end_of_the_search(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(
+        "p,time [s]\n" + "".join(f"{p},{(1 + 999 / p) * (1 + 0.001 * (p % 3))}\n" for p in (1, 2, 3, 4, 8, 16))
+    )
+    assert main(["fit", str(path), "--model", "amdahl"]) == 0
+    first = capsys.readouterr().out.partition("\n\n")[0].replace("\n", " ")
+    assert " Speed-up still rises, to " in first
+    assert ", at p = 1024, the most that were looked at." in first
+
+
 def test_a_model_with_free_parameters_is_fitted_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, picture = tmp_path / "x.csv", tmp_path / "x.svg"
     path.write_text("p,time [s]\n" + "".join(f"{p},{10 + 90 / p}\n" for p in (1, 2, 3, 4, 8, 16)))

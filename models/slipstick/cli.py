@@ -65,7 +65,7 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
       slipstick run my-study.yaml --out /tmp/report --json
     """
     from slipstick.report.compare import summary
-    from slipstick.report.document import answer_document
+    from slipstick.report.document import answer_document, findings_document
     from slipstick.report.scale import scaling_text
     from slipstick.report.write import is_current, write
     from slipstick.study.run import MOST_ANSWERS, prepare, versions
@@ -83,9 +83,8 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
     if as_json:
         answers = [*results.cases.values(), *(answer for sweep in results.sweeps for answer in sweep.answers)]
         few = prepared.points <= MOST_ANSWERS
-        print_json(
-            {"answers": list(map(answer_document, answers))} if few else {"results": str(folder / "results.csv")}
-        )
+        solved = {"answers": list(map(answer_document, answers))} if few else {"results": str(folder / "results.csv")}
+        print_json({**solved, **findings_document(results)})
     else:
         if results.cases:
             _print_cases(results.cases, prepared.spec.answer)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from slipstick.cli_measured import data_options, read_data, refuse, whole
+from slipstick.cli_measured import data_options, positive, read_data, refuse, whole
 from slipstick.console import DONE, json_option, nodes_of, plain_problems, print_json, set_option, text_node
 
 if TYPE_CHECKING:
@@ -57,8 +57,8 @@ def fit(
       slipstick fit cycles.csv --model lock-and-bus --free parameters.work,parameters.critical=0.1ms..1s
     """
     from slipstick.measure.fit.answers import EFFICIENT, Intervals, fits
-    from slipstick.measure.fit.timings import timings_of
-    from slipstick.report.document import answer_document
+    from slipstick.measure.fit.timings import oddities, timings_of
+    from slipstick.report.document import fitting_document
     from slipstick.report.fits_text import fits_text
     from slipstick.report.measured_text import notes_text
     from slipstick.report.write import write_fits
@@ -70,17 +70,16 @@ def fit(
     asked = {key: told.pop(key) for key in ("models", "free", "population", "size_path", "cycles", "method", "changes")}
     families = _families(**asked)
     runs = read_data(files, **told)
+    timings, notes = timings_of(runs, region, positive(told["size"])), oddities(runs, region)
     by = intervals or ("profile" if asked["free"] else "bootstrap")
-    found = fits(timings_of(runs, region), families, p, Intervals(by, seed=seed), drawn=picture is not None)
+    found = fits(timings, families, p, Intervals(by, seed=seed), drawn=picture is not None)
     if picture is not None:
         write_fits(found, picture, ", ".join(path.name for path in files))
     if as_json:
-        answers = list(map(answer_document, found.answers))
-        said = {"verdict": found.verdict, "warnings": list(found.warnings), "notes": plain_problems(runs.notes)}
-        print_json({"answers": answers, **said})
+        print_json({**fitting_document(found), "notes": plain_problems(notes)})
     else:
         click.echo(fits_text(found, EFFICIENT), nl=False)
-        click.echo(notes_text(runs.notes), nl=False, err=True)
+        click.echo(notes_text(notes), nl=False, err=True)
     return DONE
 
 

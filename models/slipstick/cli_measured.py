@@ -14,7 +14,7 @@ from slipstick.errors import Problem, SpecError, UnitError
 if TYPE_CHECKING:
     from slipstick.measure.runs import Runs
 
-__all__ = ["data_options", "measured", "read_data", "refuse", "whole"]
+__all__ = ["data_options", "measured", "positive", "read_data", "refuse", "whole"]
 
 _OPTIONS = (
     click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path)),
@@ -23,7 +23,7 @@ _OPTIONS = (
     click.option("--unit", metavar="UNIT", help="Unit of times in files without units, such as s."),
     click.option("--processors", metavar="N,...", help="Processors of files that do not say, one for all or one a file."),
     click.option("--time", "times", metavar="T,...", help="Elapsed time of such files, such as '3.2 s'."),
-    click.option("--size", metavar="N", help="Size of the problem in such files."),
+    click.option("--size", metavar="N", help="Size of the problem in such files; a fit takes the runs of this size only."),
     click.option("--statistic", metavar="NAME", default="median", help="Of repetitions: median, mean, min. [median]"),
     click.option("--region", metavar="NAME", help="Part of the program to account for. [the whole]"),
     click.option("--timer", metavar="T", help="Cost of the timer at each event, contained in the waits: '15 us'."),
@@ -90,7 +90,7 @@ def read_data(
     mapped = dict(_mapping(each) for each in columns)
     counts = [whole(word) for word in _spread("--processors", processors, count)]
     seconds = [_seconds("--time", word) for word in _spread("--time", times, count)]
-    told = [Hints(p, _positive(size), time, unit, mapped) for p, time in zip(counts, seconds, strict=True)]
+    told = [Hints(p, positive(size), time, unit, mapped) for p, time in zip(counts, seconds, strict=True)]
     return read_all(files, told, format_)
 
 
@@ -118,7 +118,8 @@ def whole(word: str | None, option: str = "--processors") -> int | None:
     return int(word)
 
 
-def _positive(word: str | None) -> float | None:
+def positive(word: str | None) -> float | None:
+    """Read the size of a problem from an option."""
     from slipstick.expression.dimension import COUNT
 
     return None if word is None else _quantity("--size", word, COUNT)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Extreme", "Grown", "Growth", "OverheadTerm", "Scaling"]
+__all__ = ["Extreme", "Grown", "Growth", "OverheadTerm", "Printed", "Scaling"]
 
 Array = NDArray[np.float64]
 
@@ -97,6 +97,26 @@ class Extreme:
 
 
 @dataclass(frozen=True, slots=True)
+class Printed:
+    """A published cell of the matrix of scalability beside ours.
+
+    Parameters
+    ----------
+    processors, more_processors : N and N'
+    way : how the size grows
+    printed, computed : the latency metric; NaN where we have none
+    source : where it is printed
+    """
+
+    processors: float
+    more_processors: float
+    way: str
+    printed: float
+    computed: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class Scaling:
     """How a case scales.
 
@@ -115,6 +135,7 @@ class Scaling:
     largest : the most processors that do, at a fixed size
     growth : the isoefficiency in symbols, where the closed form has one
     no_growth : why it has none
+    printed : published cells of the matrix
     """
 
     case: str
@@ -131,3 +152,4 @@ class Scaling:
     largest: Extreme
     growth: Growth | None = None
     no_growth: str = ""
+    printed: tuple[Printed, ...] = ()

@@ -58,6 +58,14 @@ def test_a_tidy_table() -> None:
     assert answer.account == pytest.approx({"busy": 25.25, "barrier": 3.0, "task queue": 1.75})
 
 
+def test_a_value_may_have_its_unit_in_its_cell(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("p,time,wait [ms]\n1,100 s,5\n2,5.2e4ms,5 ms\n")
+    found = read(tmp_path / "x.csv", Hints())
+    assert [(run.p, run.metric, run.value) for run in found.records] == [
+        (1, "time", 100.0), (1, "wait", 0.005), (2, "time", 52.0), (2, "wait", 0.005),
+    ]  # fmt: skip
+
+
 def test_a_table_with_a_column_for_each_metric(tmp_path: Path) -> None:
     runs = read(FILES / "wide.csv")
     assert [(run.p, run.metric, run.value) for run in runs.records[-2:]] == [(4, "time", 2.6), (4, "wait", 2.1)]

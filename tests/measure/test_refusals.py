@@ -41,7 +41,20 @@ WRONG: dict[str, tuple[str, Hints, list[str]]] = {
     "no unit": (
         "p,time\n1,2\n",
         Hints(),
-        ["x.csv:2:1: time: there is no unit; name one in the file, or with --unit, as in --unit s"],
+        ["x.csv:2:1: time: there is no unit; write one, as in 'time [s]', or give --unit s"],
+    ),
+    "no unit on any line": (
+        "p,time\n1,2\n2,1\n4,x\n",
+        Hints(),
+        [
+            "x.csv:2:1: time: there is no unit; write one, as in 'time [s]', or give --unit s",
+            "x.csv:4:1: time: 'x' is not a number",
+        ],
+    ),
+    "two units for one value": (
+        "p,time [ms]\n1,2 s\n2,1 ms\n",
+        Hints(),
+        ["x.csv:2:1: time: 2 s has a unit of its own, beside ms; keep one of the two"],
     ),
     "unknown unit": (
         f"{HEAD}1,,,time,sec,2,\n",
@@ -294,7 +307,7 @@ WRONG: dict[str, tuple[str, Hints, list[str]]] = {
         "Number of Processes,Parallel Efficiency,Communication Efficiency\n2,0.9,0.8\n",
         Hints(),
         [
-            "x.csv:2:1: parallel_efficiency: the efficiencies contradict one another: imbalance would be -10.0% of the time"
+            "x.csv:2:1: parallel_efficiency: the efficiencies contradict one another: imbalance would be -10.0 % of the time"
         ],
     ),
     "a profile by another name": (

@@ -141,6 +141,20 @@ def test_names_along_the_axis_are_categories_in_order() -> None:
     assert axes.get_xlabel() == NETWORK
 
 
+def test_lines_of_one_case_and_one_kind_are_called_by_what_tells_them_apart() -> None:
+    axis = Axis("n", "1", (1.0, 2.0))
+    made = sweep("latency", [axis], lambda *_: 1.0, cases=("base", "faster"))
+    columns = {"account[lock]": made.columns["time"], "account[idle]": made.columns["time"]}
+    accounts = replace(made, columns=columns, units=dict.fromkeys(columns, "s"))
+    asked = LINES.model_copy(update={"x": "n", "y": list(columns), "log": "none"})
+    everyone = ["lock, base", "lock, faster", "idle, base", "idle, faster"]
+    assert [line.label for line in lines_of(accounts, asked)] == everyone
+    assert [line.label for line in lines_of(accounts, asked.model_copy(update={"cases": ["faster"]}))] == [
+        "lock",
+        "idle",
+    ]
+
+
 def test_relative_lines_begin_at_one_and_have_no_unit() -> None:
     axes = draw(SMALL_RESULTS, LINES.model_copy(update={"relative": True})).axes[0]
     assert axes.get_ylabel() == "time / first of its line [1]"

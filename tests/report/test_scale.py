@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 
 from slipstick.errors import UnknownNameError
 from slipstick.report.bands import bands_of, draw_bands
+from slipstick.report.document import findings_document
 from slipstick.report.scale import scaling_section, scaling_text
 from slipstick.report.style import look
-from slipstick.scaling import Extreme, Grown, Growth, OverheadTerm, Scaling
+from slipstick.report.table import frame
+from slipstick.scaling import Extreme, Grown, Growth, OverheadTerm, Printed, Scaling
 from slipstick.schema.study import BandsSpec
 from tests.report.made_up import SMALL_RESULTS
 
@@ -107,7 +111,48 @@ def test_the_section_says_sizes_matrix_and_symbols() -> None:
     assert ["2", "0.50", "-"] in rows
     assert ["`b*N**2`", "`N**2`", "33.3"] in rows
     assert ["`-c`", "-", "-"] in rows
-    assert "To keep 50 % the work must grow as `N**2`. Exactly, W = `K*(a*N + b*N**2)`." in text
+    reigns = "the term that asks for the most from N = 33.3 on is `b*N**2`"
+    assert f"To keep 50 % the work must grow as `N**2`; {reigns}. Exactly, W = `K*(a*N + b*N**2)`." in text
+
+
+def test_the_tidy_table_has_a_row_for_each_way_and_number() -> None:
+    table = frame(replace(SMALL_RESULTS, sweeps=(), cases={}, scalings=(MADE,)), ["time"])
+    kept = table.filter(pl.col("sweep") == "scale/efficiency-conserved").to_dicts()
+    assert [row["population.processors [1]"] for row in kept] == [2, 4, 8]
+    assert [row["items [1]"] for row in kept] == [10, 40, None]
+    assert [row["time [s]"] for row in kept] == [0.2, 0.4, None]
+    assert [row["latency [s]"] for row in kept] == [0.1, 0.2, None]
+    assert [row["account[lock] [s]"] for row in kept] == [0.1, 0.2, None]
+    # The matrix has L(2) / L(4) in the row of 4.
+    assert [row["scalability[2] [1]"] for row in kept] == [None, 0.5, None]
+    assert [row["failed"] for row in kept] == [None, None, "no size will do"]
+    assert table.height == 6
+
+
+def test_published_cells_stand_beside_ours() -> None:
+    cells = (Printed(2, 4, "efficiency-conserved", 0.54, 0.5, "Figure 14"),)
+    beside = replace(MADE, printed=cells)
+    assert "| 2 to 4 | efficiency-conserved |      0.54 |   0.50 | Figure 14 |" in scaling_section([beside])
+    document = findings_document(replace(SMALL_RESULTS, scalings=(beside,)))
+    assert document["scalings"][0]["printed"] == [
+        {"from": 2, "to": 4, "way": "efficiency-conserved", "printed": 0.54, "computed": 0.5, "source": "Figure 14"}
+    ]
+
+
+def test_json_has_what_the_page_has() -> None:
+    document = findings_document(replace(SMALL_RESULTS, scalings=(MADE,)))
+    assert list(document) == ["scalings"]
+    (found,) = document["scalings"]
+    assert found["processors"] == {"path": "population.processors", "values": [2, 4, 8]}
+    kept = found["ways"]["efficiency-conserved"]
+    assert (kept["goal"], kept["unit"]) == (0.5, "1")
+    assert kept["sizes"] == {"items": [10, 40, None]}
+    assert kept["failed"] == [None, None, "no size will do"]
+    assert (found["ways"]["fixed-size"]["goal"], found["ways"]["fixed-size"]["unit"]) == (None, None)
+    assert found["matrix"]["efficiency-conserved"][0] == [None, 0.5, None]
+    assert found["fastest"] == {"processors": 7, "value": 0.4, "unit": "s", "at_the_end": False}
+    assert found["isoefficiency"]["terms"][1] == {"term": "b*N**2", "order": "N**2", "since": 33.3}
+    assert json.loads(json.dumps(document, allow_nan=False)) == document
 
 
 def test_no_scaling_is_no_section() -> None:
@@ -118,12 +163,14 @@ def test_the_terminal_gets_a_line_for_each_finding() -> None:
     assert scaling_text(MADE).splitlines() == [
         "base: At a fixed size it is fastest on 7 processors: 400 ms",
         f"base: {AT_THE_END}",
-        "base: To keep 50 % the work must grow as N**2",
+        "base: To keep 50 % the work must grow as N**2; the term that asks for the most from N = 33.3 on is b*N**2",
     ]
 
 
 def test_what_does_not_scale_says_why() -> None:
     never = replace(MADE, growth=replace(GROWTH, order="", exact="", limit="b*n grows as fast as the work"))
+    idle = replace(MADE, growth=replace(GROWTH, terms=GROWTH.terms[2:]))
+    assert scaling_text(idle).endswith("must grow as N**2")
     assert scaling_text(never).splitlines()[-1] == "base: Not scalable at 50 %: b*n grows as fast as the work"
     assert "Not scalable at 50 %: b\\*n grows as fast as the work." in scaling_section([never])
     none = replace(MADE, growth=None, no_growth="only a closed form has one")

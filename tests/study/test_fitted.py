@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import json
 from pathlib import Path
 
 import pytest
 
+from slipstick.cli import main
 from slipstick.errors import NoAnswerError, SpecError
 from slipstick.report.page import page
 from slipstick.results import Results
@@ -21,6 +24,7 @@ cycle:
   - {name: work, delay: work / p}
   - {name: serial, delay: serial, component: serial}
 """
+START = "  - {name: start, delay: start, component: start}\n"
 STUDY = """study: 1
 base: {model: model.yaml, parameters.p: 64}
 fits:
@@ -64,6 +68,27 @@ def test_the_base_is_fitted_and_then_asked_what_if(tmp_path: Path) -> None:
     assert check_file(path) == "study"
 
 
+def test_json_and_tables_have_the_fits_and_the_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = STUDY.replace("what_if:", "measured: {runs: {data: runs.csv}}\nwhat_if:")
+    assert main(["run", str(written(tmp_path, text)), "--out", str(tmp_path / "out"), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    found = document["fits"]["runs"]
+    assert found["verdict"].startswith("the data")
+    best = found["answers"][0]
+    assert len(document["measured"]["runs"]) == 5
+    with (tmp_path / "out/fits.csv").open(newline="") as lines:
+        rows = {(row["model"], row["value"]): row for row in csv.DictReader(lines)}
+    predicted = rows[best["model"], "time[64]"]
+    assert (float(predicted["is"]), predicted["unit"]) == (best["values"]["time[64]"]["value"], "s")
+    assert float(predicted["low"]) < float(predicted["is"]) < float(predicted["high"])
+    with (tmp_path / "out/results.csv").open(newline="") as lines:
+        runs = [row for row in csv.DictReader(lines) if row["sweep"] == "measured/runs"]
+    assert [row["p [1]"] for row in runs] == ["1.0", "2.0", "4.0", "8.0", "16.0"]
+    assert [float(row["speedup [1]"]) for row in runs] == pytest.approx(
+        [each["values"]["speedup"]["value"] for each in document["measured"]["runs"]]
+    )
+
+
 def test_made_up_timings_are_a_case_with_noise_from_a_seed(tmp_path: Path) -> None:
     made = "made: {case: base, processors: [1, 2, 4, 8, 16], population: parameters.p, cycles: false, noise: 2%}"
     text = STUDY.replace("data: runs.csv", made).replace("parameters.serial: 0 s", "parameters.serial: 2 s")
@@ -96,6 +121,9 @@ compare:
         ("[parameters.work,", "[parameters.wrk,", "study.yaml:6:12: free: model has no number at 'parameters.wrk'"),
         ("    data: runs.csv\n", "", "a fit needs data, or timings made up from a case (made), one of the two"),
         ("data: runs.csv", "made: {case: bas, processors: [1]}", "fits.runs.made.case: there is no case 'bas'"),
+        ("    at: [64]", "    at: [64]\n    of_size: 7", "study.yaml:5:11: fits.runs.data: no run has the size 7; known: none, for no run has a size"),
+        ("    at: [64]", "    at: [64]\n    region: door", "study.yaml:10:13: fits.runs.region: there is no region"),
+        ("data: runs.csv", "made: {case: base, processors: [1]}\n    region: a", "made-up timings have no regions and one size; leave out region and of_size"),
         ("what_if:", "pictures: [{kind: fits, name: a, title: a, fit: rns}]\nwhat_if:", "there is no fit 'rns'; did you mean 'runs'?"),
         ("base: {model: model.yaml, parameters.p: 64}", "measured: {a: {data: runs.csv, region: door}}", "study.yaml:2:40: measured.a.region: there is no region"),
         ("  no-serial: {", "  no-serial: {model: model.yaml, ", ""),
@@ -125,8 +153,9 @@ def test_free_paths_need_a_base(tmp_path: Path) -> None:
 
 def test_data_that_tell_too_little_leave_the_base_as_it_is(tmp_path: Path) -> None:
     path = written(tmp_path)
-    (tmp_path / "runs.csv").write_text("p,time [s]\n1,10\n1,10.1\n1,9.9\n1,10\n1,10.2\n1,10\n")
-    few = STUDY.replace("[amdahl]", "[amdahl, power-log]")
-    path.write_text(few)
+    (tmp_path / "model.yaml").write_text(MODEL.replace("serial: 1 s", "serial: 1 s, start: 1 s") + START)
+    path.write_text(STUDY.replace("[parameters.work,", "[parameters.start, parameters.work,"))
+    rows = [f"{p},{10 / p + 0.1 * again}" for p in (1, 2) for again in range(4)]
+    (tmp_path / "runs.csv").write_text("\n".join(["p,time [s]", *rows]))
     with pytest.raises(NoAnswerError, match="the base cannot be fitted to"):
         prepare(str(path))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import json
 from pathlib import Path
 
 import numpy as np
@@ -140,6 +142,29 @@ def test_other_methods_have_no_symbols_but_sizes(folder: Path) -> None:
         assert each.sizes["parameters.items"] == pytest.approx(closed.ways[way].sizes["parameters.items"], rel=1e-8)
 
 
+def test_a_published_cell_is_held_against_that_of_the_matrix(folder: Path) -> None:
+    cell = "  threshold: 60%\n  printed: [{from: 4, to: 64, scalability: {time-bound: 0.5, memory-bound: 0.25}}]"
+    found = scaling(SCALE.replace("  threshold: 60%", cell))
+    assert [(each.way, each.printed, each.computed) for each in found.printed] == [
+        ("time-bound", 0.5, found.matrix["time-bound"][1, 3]),
+        ("memory-bound", 0.25, found.matrix["memory-bound"][1, 3]),
+    ]
+
+
+def test_json_and_the_table_have_the_same_numbers(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("study.yaml").write_text(SCALE)
+    assert main(["run", "study.yaml", "--out", "out", "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["scalings"]
+    with Path("out/results.csv").open(newline="") as lines:
+        rows = [row for row in csv.DictReader(lines) if row["sweep"] == "scale/time-bound"]
+    assert [float(row["parameters.items [1]"]) for row in rows] == found["ways"]["time-bound"]["sizes"][
+        "parameters.items"
+    ]
+    assert [float(row["time [s]"]) for row in rows] == pytest.approx([1e-3] * 4)
+    assert float(rows[3]["scalability[4] [1]"]) == found["matrix"]["time-bound"][1][3]
+    assert rows[1]["scalability[4] [1]"] == ""
+
+
 def test_the_command_line_says_it_in_a_few_lines(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("study.yaml").write_text(SCALE)
     assert main(["run", "study.yaml", "--out", "here"]) == 0
@@ -187,6 +212,16 @@ WRONG = [
         "scale has no case 'other', so there are no bands to draw",
     ),
     ("  threshold: 60%", "  cases: [bass]", "scale.cases.0: there is no case 'bass'; did you mean 'base'?"),
+    (
+        "  threshold: 60%",
+        "  printed: [{from: 2, to: 8, scalability: {time-bound: 0.5}}]",
+        "scale.printed.0.to: the cell from 2 to 8 processors is not in the matrix; list 8 as well",
+    ),
+    (
+        "ways: [fixed-size, time-bound, efficiency-conserved, memory-bound]",
+        "ways: [time-bound]\n  printed: [{from: 2, to: 4, scalability: {memory-bound: 0.5}}]",
+        "memory-bound is none of the ways that are asked for",
+    ),
     (
         "base: {model: model.yaml}",
         "base: {model: model.yaml, parameters.items: 0}",

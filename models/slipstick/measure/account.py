@@ -24,7 +24,7 @@ from slipstick.measure.reduced import Point, Reduced, reduce_runs
 from slipstick.measure.regions import Regions, regions_of
 from slipstick.measure.runs import EFFICIENCIES, Run, Runs
 
-__all__ = ["Measured", "measured"]
+__all__ = ["Measured", "measured", "superlinear"]
 
 USEFUL, WAITING = "busy", "waiting"
 ROUNDING = 0.01
@@ -252,7 +252,7 @@ def _shares(context: _Context, point: Point) -> dict[str, float] | None:
     run = _first(point, "parallel_efficiency" if "parallel_efficiency" in pop else "load_balance", "")
     for name, share in booked.items():
         if share < -2 * ROUNDING:
-            why = f"the efficiencies contradict one another: {name} would be {share:.1%} of the time"
+            why = f"the efficiencies contradict one another: {name} would be {100 * share:.1f} % of the time"
             raise SpecError([Problem(run.file, run.line, 1, "parallel_efficiency", why)])
     return {name: share for name, share in booked.items() if share or name == USEFUL}
 
@@ -340,11 +340,21 @@ def _check(context: _Context, point: Point, values: Mapping[str, Value]) -> None
     time = context.time(point)
     if time is None or speedup is None or speedup.value is None:
         return
-    if speedup.value > point.p * (1 + 1e-9):
-        why = f"superlinear: speed-up {speedup.value:.4g} on {point.p} processors"
-        context.notes.append(
-            Problem(time.run.file, time.run.line, 1, "time", f"{why}; less work, more cache, or another program")
-        )
+    context.notes += superlinear(time.run, speedup.value)
+
+
+def superlinear(run: Run, speedup: float) -> list[Problem]:
+    """Note a speed-up above the number of processors; nothing where it is not.
+
+    Parameters
+    ----------
+    run : the elapsed time that it is of
+    speedup : over one processor [1]
+    """
+    if not speedup > run.p * (1 + 1e-9):
+        return []
+    why = f"superlinear: speed-up {speedup:.4g} on {run.p} processors; less work, more cache, or another program"
+    return [Problem(run.file, run.line, 1, "time", why)]
 
 
 def _first(point: Point, metric: str, region: str) -> Run:

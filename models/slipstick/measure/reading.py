@@ -59,6 +59,7 @@ class Reading:
     problems: list[Problem] = field(default_factory=list)
     notes: list[Problem] = field(default_factory=list)
     _scales: dict[str, tuple[Fraction, Dimension] | str] = field(default_factory=dict)
+    _told: set[tuple[str, str | None]] = field(default_factory=set)
 
     @property
     def lines(self) -> list[str]:
@@ -178,7 +179,9 @@ class Reading:
             return Fraction(1), COUNT
         written = unit if unit is not None else self.hints.unit
         if written is None:
-            self.wrong(line, metric, "there is no unit; name one in the file, or with --unit, as in --unit s")
+            self._wrong_unit(
+                line, metric, metric, None, "there is no unit; write one, as in 'time [s]', or give --unit s"
+            )
             return None
         if written not in self._scales:
             try:
@@ -187,13 +190,19 @@ class Reading:
                 self._scales[written] = str(error)
         found = self._scales[written]
         if isinstance(found, str):
-            self.wrong(line, "unit", found)
+            self._wrong_unit(line, "unit", "", written, found)
             return None
         if wanted is not None and found[1] != wanted:
             kind = "a plain number, of unit 1" if wanted == COUNT else f"in {wanted}"
-            self.wrong(line, "unit", f"{short(written)} does not fit: {metric} is {kind}")
+            self._wrong_unit(line, "unit", metric, written, f"{short(written)} does not fit: {metric} is {kind}")
             return None
         return found
+
+    def _wrong_unit(self, line: int, what: str, metric: str, unit: str | None, message: str) -> None:
+        """Note what is wrong with a unit where it stands first; all lines below have it as well."""
+        if (metric, unit) not in self._told:
+            self.wrong(line, what, message)
+        self._told.add((metric, unit))
 
 
 def metric_name(text: str) -> str:

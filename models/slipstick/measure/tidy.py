@@ -26,6 +26,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 """Our columns, and what else people call them."""
 
 _DELIMITERS = ",;\t|"
+_WITH_UNIT = re.compile(r"(?P<number>[-+.0-9][-+.,0-9eE]*)\s*(?P<unit>[^\W\d_]+)")
 _UNIT = re.compile(r"(?P<name>[^\[(]*?)\s*[\[(](?P<unit>[^\])]*)[\])]\s*")
 
 
@@ -170,7 +171,17 @@ def _row(reading: Reading, line: int, header: Header, cells: Sequence[str]) -> N
         if unit and unit not in (before := header.units.setdefault(metric_name(name), [unit])):
             reading.odd(line, name, f"is in {unit} here and in {before[0]} before; each is taken as it says")
             before.append(unit)
-        reading.add(line, where, name, cells[index], unit or in_header)
+        reading.add(line, where, name, *_value(reading, line, name, cells[index], unit or in_header))
+
+
+def _value(reading: Reading, line: int, name: str, text: str, unit: str | None) -> tuple[str, str | None]:
+    """Part a value such as ``100 s`` from the unit in its cell, which is to be the only one, or the same."""
+    match = _WITH_UNIT.fullmatch(text.strip())
+    if match is None:
+        return text, unit
+    if unit is not None and unit != match["unit"]:
+        reading.wrong(line, name, f"{text.strip()} has a unit of its own, beside {unit}; keep one of the two")
+    return match["number"], unit or match["unit"]
 
 
 def _whole(reading: Reading, line: int, what: str, text: str) -> int | None:

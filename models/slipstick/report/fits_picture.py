@@ -8,6 +8,7 @@ import numpy as np
 
 from slipstick.report.scales import logarithmic
 from slipstick.report.style import STROKES, axis_title, sheet, title_of
+from slipstick.report.words import plain
 from slipstick.results import Fitting
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def draw_fits(found: Fitting, title: str) -> Figure:
     ticks = [2.0**power for power in range(int(last).bit_length()) if 2.0**power <= last]
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.set_xlim(1 / 1.1, last)
-    axes.set_xlabel("processors" if found.size is None else f"processors, n = {found.size:g}")
+    axes.set_xlabel("processors" if found.size is None else f"processors, n = {plain(found.size)}")
     axes.set_ylabel(axis_title("time", "s"))
     figure.legend(loc="outside right upper", alignment="left")
     title_of(figure, title)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from slipstick.answer import Answer, Value
 from slipstick.report.measured_text import amount
-from slipstick.report.words import ascii_only, percent, plain_table, wrapped
+from slipstick.report.words import ascii_only, percent, plain, plain_table, wrapped
 from slipstick.results import Fitting
 
 __all__ = ["families", "fits_text", "needed"]
@@ -22,6 +22,7 @@ _MEASURES = (
     "largest_speedup",
     "largest_speedup_processors",
     "efficient_processors",
+    "most_processors",
 )
 
 
@@ -59,12 +60,12 @@ def needed(found: Fitting, efficient: float) -> list[str]:
         lines.append(f"Most is lost to {cause[len(_LOST) : -1]}: {most.value:.3g} of {at:g} processors at p = {at:g}.")
     for name, value in best.values.items():
         if name.startswith("time["):
-            between = f", between {_between(value)}" if value.low is not None else ""
+            between = f", between {_between(value, 'and')}" if value.low is not None else ""
             lines.append(f"At p = {name[5:-1]}: {amount(value)}{between}.")
         if name.startswith(_SIZE):
-            lines.append(
-                f"Efficiency of {percent(efficient)} at p = {name[len(_SIZE) : -1]} needs n = {value.value:.4g}."
-            )
+            goal = f"efficiency of {percent(efficient)} at p = {name[len(_SIZE) : -1]}"
+            words = f"An {goal} needs n = {plain(value.value)}." if value.value else f"No size has an {goal}."
+            lines.append(words)
     return [*lines, f"{found.verdict[:1].upper()}{found.verdict[1:]}."]
 
 
@@ -109,13 +110,18 @@ def _details(answer: Answer, efficient: float) -> str:
     return "\n".join([*lines, *(wrapped(f"note: {note}", _INDENT) for note in answer.notes[1:])])
 
 
-def _between(value: Value) -> str:
-    return f"{amount(Value(value.low, value.unit))} to {amount(Value(value.high, value.unit))}"
+def _between(value: Value, word: str = "to") -> str:
+    return f"{amount(Value(value.low, value.unit))} {word} {amount(Value(value.high, value.unit))}"
 
 
 def _limits(answer: Answer, efficient: float) -> str:
-    words = f"Efficiency is at least {percent(efficient)} up to p = {answer['efficient_processors']:g}."
-    words += f" Speed-up is at most {answer['largest_speedup']:.3g}, at p = {answer['largest_speedup_processors']:g}."
+    last = answer["most_processors"]
+    up_to, best, at = (
+        answer[name] for name in ("efficient_processors", "largest_speedup", "largest_speedup_processors")
+    )
+    end = f"{last:g}, the most that were looked at."
+    words = f"Efficiency is at least {percent(efficient)} up to p = {end if up_to == last else f'{up_to:g}.'}"
+    words += f" Speed-up {'still rises, to' if at == last else 'is at most'} {best:.3g}, at p = {end if at == last else f'{at:g}.'}"
     if "fastest_processors" in answer.values:
         time = amount(answer.values["fastest_time"])
         words = f"Fastest at p = {answer['fastest_processors']:g}, in {time}. {words}"

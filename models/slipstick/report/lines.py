@@ -11,7 +11,7 @@ import numpy as np
 from slipstick.expression.dimension import COUNT, Dimension
 from slipstick.report.scales import logarithmic, names_along, plain_ticks
 from slipstick.report.style import STROKES, axis_title, sheet, title_of
-from slipstick.report.values import axis_of, column_of, sweep_called
+from slipstick.report.values import axis_of, column_of, split_name, sweep_called
 from slipstick.report.words import quantity, short_path
 from slipstick.results import Array, Axis, Results, Sweep
 from slipstick.units import choose
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Line", "draw_lines", "lines_of"]
 
+_KINDS = {"account": "time of a processor", "technology": "time", "step": "time", "once": "time"}
 _MOST_MARKERS = 16
 _MOST_IN_COLUMN = 16
 
@@ -62,7 +63,8 @@ def draw_lines(results: Results, spec: LinesSpec) -> Figure:
     labels = list(dict.fromkeys(line.label for line in lines))
     units = list(dict.fromkeys(line.unit for line in lines)) or [""]
     columns = 1 + (len(labels) - 1) // _MOST_IN_COLUMN
-    title = short_path(spec.series, 30) if spec.series else "case"
+    alone = not spec.series and set(labels) <= set(_short(spec.y).values())
+    title = short_path(spec.series, 30) if spec.series else "value" if alone else "case"
     longest = max(map(len, [*labels, title]))
     figure = sheet(6.0 + min(0.7 + 0.07 * longest, 4.0) * max(1, columns), 1.0 + 3.2 * len(units))
     panels = figure.subplots(len(units), 1, sharex=True, squeeze=False)[:, 0]
@@ -127,7 +129,7 @@ def lines_of(sweep: Sweep, spec: LinesSpec) -> list[Line]:
     spec : what to draw
     """
     x, lines = _places(sweep, spec.x), []
-    groups = _groups(sweep, spec)
+    groups, short = _groups(sweep, spec), _short(spec.y)
     for name in spec.y:
         column = np.asarray(column_of(sweep, name))
         column = _against(sweep, column, spec.against) if spec.against else column
@@ -138,8 +140,17 @@ def lines_of(sweep: Sweep, spec: LinesSpec) -> list[Line]:
             ordered = points[np.argsort(x[points], kind="stable")]
             y = column[ordered]
             y = _relative(y) if spec.relative else y
-            lines.append(Line(name, unit, label if alone else f"{name}, {label}", x[ordered], y))
+            words = [] if alone else [short[name]]
+            words += [label] if alone or len(groups) > 1 else []
+            lines.append(Line(name, unit, ", ".join(words), x[ordered], y))
     return lines
+
+
+def _short(names: Sequence[str]) -> dict[str, str]:
+    """Leave out what values of one kind have in common: the account of ``account[lock]``."""
+    parts = {name: split_name(name) for name in names}
+    one_kind = len({kind for kind, _ in parts.values()}) == 1
+    return {name: inside if one_kind and inside else name for name, (_, inside) in parts.items()}
 
 
 def _groups(sweep: Sweep, spec: LinesSpec) -> dict[str, Array]:
@@ -150,10 +161,13 @@ def _groups(sweep: Sweep, spec: LinesSpec) -> dict[str, Array]:
     for axis in sorted(sweep.axes, key=lambda axis: axis.path != spec.series):
         if axis.path == spec.series or (axis.path != spec.x and len(axis.values) > 1):
             tags.append(_tags(sweep, axis, named=axis.path != spec.series))
-    if not spec.series or len(set(sweep.cases)) > 1:
+    drawn = set(spec.cases or sweep.cases)
+    if not spec.series or len(drawn) > 1:
         tags.insert(0 if not spec.series else 1, list(sweep.cases))
     groups: dict[str, list[int]] = {}
     for index, each in enumerate(zip(*tags, strict=True)):
+        if sweep.cases[index] not in drawn:
+            continue
         if spec.against and spec.against != spec.x and _is_first(sweep, spec.against, index):
             continue  # what the others are held against would be a line at 1
         groups.setdefault(", ".join(each), []).append(index)
@@ -207,7 +221,7 @@ def _panel(axes: Axes, across: _Across, lines: Sequence[Line], labels: Sequence[
         y = np.where(line.y > 0, line.y, np.nan) if log else line.y
         _draw(axes, across.places(line.x), y / factor, line.label, labels.index(line.label))
     names = list(dict.fromkeys(line.value for line in lines))
-    what = ", ".join(names) if len(names) < 3 else "value"
+    what = ", ".join(names) if len(names) < 3 else _KINDS.get(split_name(names[0])[0], "value")
     words = f"{what} / first of its line" if spec.relative else what
     words = f"{what} at first {short_path(spec.against, 30)} / {what}" if spec.against else words
     axes.set_ylabel(axis_title(words, unit))

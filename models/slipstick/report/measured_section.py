@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from slipstick.answer import Answer, Value
 from slipstick.report.fits_text import families, needed
 from slipstick.report.measured_text import amount
-from slipstick.report.words import escape, fraction, markdown_table, percent, quantity
+from slipstick.report.words import escape, fraction, markdown_table, percent
 from slipstick.results import Fitting
 
 __all__ = ["fits_section", "measured_section"]
@@ -56,7 +56,7 @@ def _cell(name: str, value: Value | None) -> str:
         return ""
     if name in ("efficiency", "one_processor_drift"):
         return percent(value.value, 2)
-    return fraction(value.value) if value.unit == "1" else quantity(value.value, value.unit)
+    return fraction(value.value) if value.unit == "1" else amount(value)
 
 
 def fits_section(found: Mapping[str, Fitting]) -> str:
@@ -80,7 +80,8 @@ def _fit(found: Fitting) -> str:
             row += [percent((answer[name] or 0.0) / found.truth[float(name[5:-1])] - 1, 2) for name in times]
     told = [f"- {escape(line)}" for line in [*needed(found, _EFFICIENT), *found.warnings]]
     parts = [f"Fitted to {escape(found.source)}.", "\n".join(told), markdown_table(head, rows, range(1, len(head)))]
-    return "\n\n".join([*parts, _parameters(fitted[0])])
+    failed = [f"- {escape(each.model)}: no fit: {escape(each.failed)}" for each in found.answers if each.failed]
+    return "\n\n".join(filter(None, [*parts, "\n".join(failed), _parameters(fitted[0])]))
 
 
 def _parameters(best: Answer) -> str:

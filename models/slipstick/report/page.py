@@ -22,6 +22,7 @@ __all__ = ["page"]
 
 _MOST_SETTINGS = 4
 _ELSEWHERE = "Every point is in [results.csv](results.csv), every input in [inputs.yaml](inputs.yaml)."
+_FITS_ELSEWHERE = "All values of all fits are in [fits.csv](fits.csv)."
 _READING = (
     "Share: one percent less of the quantity saves this much of one percent of the time; the shares of all quantities "
     "add up to 100 %. Elasticity: relative change of the time for a relative change of the quantity. Time saved: solved "
@@ -68,7 +69,7 @@ def _head(results: Results, command: str) -> str:
         f"# {escape(results.title or results.name)}",
         prose(results.text),
         f"Source: {escape(results.source)}" if results.source else "",
-        f"Repeat with {code(command)}. {_ELSEWHERE}",
+        f"Repeat with {code(command)}. {_ELSEWHERE}{f' {_FITS_ELSEWHERE}' if results.fits else ''}",
     ]
     return "\n\n".join(part for part in parts if part)
 

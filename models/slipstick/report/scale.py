@@ -118,7 +118,18 @@ def _matrix(found: Scaling) -> str:
         for row in range(len(numbers) - 1)
     ]
     table = markdown_table(["N \\ N'", *numbers[1:]], rows, range(1, len(numbers)))
-    return "\n\n".join([f"#### Matrix of scalability: {' / '.join(found.matrix)}", table])
+    return "\n\n".join([f"#### Matrix of scalability: {' / '.join(found.matrix)}", table, *_printed(found)])
+
+
+def _printed(found: Scaling) -> list[str]:
+    if not found.printed:
+        return []
+    rows = [
+        [f"{each.processors:g} to {each.more_processors:g}", each.way, _ratio(each.printed), _ratio(each.computed),
+         escape(each.source)]
+        for each in found.printed
+    ]  # fmt: skip
+    return [markdown_table(["cell", "way", "printed", "here", "source"], rows, [2, 3])]
 
 
 def _ratio(value: float) -> str:
@@ -148,4 +159,10 @@ def _since(number: float | None) -> str:
 def _verdict(growth: Growth, order: str = "") -> str:
     if growth.limit:
         return f"Not scalable at {percent(growth.efficiency)}: {growth.limit}"
-    return f"To keep {percent(growth.efficiency)} the work must grow as {order or growth.order}"
+    words = f"To keep {percent(growth.efficiency)} the work must grow as {order or growth.order}"
+    reigning = [each for each in growth.terms if each.since is not None]
+    if not reigning:
+        return words
+    last = max(reigning, key=lambda each: each.since or 0.0)
+    term = code(last.text) if order else last.text
+    return f"{words}; the term that asks for the most from N = {fraction(last.since)} on is {term}"

@@ -26,6 +26,7 @@ __all__ = [
     "markdown_table",
     "need",
     "percent",
+    "plain",
     "plain_table",
     "prose",
     "quantity",
@@ -65,17 +66,29 @@ def quantity(value: float | None, unit: str, digits: int = 4) -> str:
 def percent(part: float | None, digits: int = 3, signed: bool = False) -> str:
     """Write a fraction in percent.
 
-    >>> percent(0.51234), percent(0.02, signed=True), percent(1.0)
-    ('51.2 %', '+2 %', '100 %')
+    >>> percent(0.51234), percent(0.02, signed=True), percent(1.0), percent(12.3456, 2)
+    ('51.2 %', '+2 %', '100 %', '1235 %')
     """
     if part is None or isnan(part):
         return NOTHING
-    return f"{100 * part:{'+' if signed else ''}.{digits}g} %"
+    # A number with more digits than are wanted would be written with a power of ten.
+    precision = f".{digits}g" if abs(100 * part) < 10**digits - 0.5 else ".0f"
+    return f"{100 * part:{'+' if signed else ''}{precision}} %"
 
 
 def fraction(value: float | None) -> str:
     """Write a ratio without a unit, such as an elasticity."""
     return NOTHING if value is None else f"{value:.3g}"
+
+
+def plain(value: float, digits: int = 4) -> str:
+    """Write a number to some digits without a power of ten, as a size is written.
+
+    >>> plain(20651234.5), plain(8e6), plain(12.5)
+    ('20650000', '8000000', '12.5')
+    """
+    text = f"{value:.{digits}g}"
+    return f"{float(text):.0f}" if "e+" in text and abs(value) < 1e15 else text
 
 
 def counted(number: int, one: str, many: str = "") -> str:

@@ -16,7 +16,7 @@ from slipstick.report.fits_picture import draw_fits
 from slipstick.report.gantt import draw_timeline
 from slipstick.report.page import page
 from slipstick.report.style import look
-from slipstick.report.table import write_csv
+from slipstick.report.table import write_csv, write_fits_csv
 from slipstick.report.trace import chrome_trace
 from slipstick.results import Fitting, Results, Timeline
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 __all__ = ["INPUTS", "PAGE", "TABLE", "is_current", "write", "write_fits", "write_timeline"]
 
-PAGE, TABLE, INPUTS = "report.md", "results.csv", "inputs.yaml"
+PAGE, TABLE, FITS, INPUTS = "report.md", "results.csv", "fits.csv", "inputs.yaml"
 _PICTURES = (".png", ".svg")
 
 
 def write(results: Results, study: StudySpec, folder: Path, command: str) -> list[Path]:
-    """Write report.md, results.csv, inputs.yaml and the pictures; whole, or nothing at all.
+    """Write report.md, results.csv, fits.csv where there are fits, inputs.yaml and the pictures; whole, or nothing at all.
 
     Pictures that an earlier run listed in its inputs.yaml and this one does not draw are removed.
 
@@ -119,9 +119,13 @@ def _fill(work: Path, results: Results, study: StudySpec, command: str) -> list[
     """Write everything into a folder of its own; the inputs come last, for they list the others."""
     pictures = _draw(results, study, work)
     drawn = [name for files in pictures.values() for name in files]
+    tables = [TABLE]
     write_csv(results, study.answer, work / TABLE)
+    if results.fits:
+        write_fits_csv(results.fits, work / FITS)
+        tables.append(FITS)
     _write_text(work / PAGE, page(results, study, pictures, command))
-    names = [PAGE, TABLE, *drawn, INPUTS]
+    names = [PAGE, *tables, *drawn, INPUTS]
     _write_text(work / INPUTS, _inputs_text(results, names, command))
     return names
 

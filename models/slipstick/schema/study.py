@@ -9,7 +9,7 @@ from pydantic import Discriminator, Field, StringConstraints, Tag, model_validat
 from slipstick.expression.dimension import BYTES, COUNT, TIME
 from slipstick.schema.quantity import Given, Quantity
 from slipstick.schema.spec import SPELT, Described, Name, Note, Spec, broken_rule
-from slipstick.schema.study_fits import FitSpec, MeasuredSpec
+from slipstick.schema.study_fits import FitSpec, MeasuredSpec, Processors
 
 __all__ = [
     "AgreeSpec",
@@ -133,6 +133,17 @@ class MemorySpec(Spec):
     most: Annotated[Given, Quantity(BYTES, least=None, above=0.0)] = Field(description="memory of a processor")
 
 
+class PrintedCell(Spec):
+    """A published cell of the matrix of scalability."""
+
+    fewer: Processors = Field(alias="from", description="processors of the smaller run, N")
+    more: Processors = Field(alias="to", description="processors of the larger run, N'")
+    scalability: dict[Literal["time-bound", "efficiency-conserved", "memory-bound"], float] = Field(
+        description="the latency metric by way, as printed", min_length=1
+    )
+    source: Note = Field("", description="where it is printed")
+
+
 class ScaleSpec(Spec):
     """How the base and its differences scale: the size that each number of processors needs."""
 
@@ -154,6 +165,9 @@ class ScaleSpec(Spec):
         "useful", description="what the work is: the useful part of the account, or the time of one processor"
     )
     threshold: Fraction = Field(Given(0.5, COUNT, "50%"), description="efficiency to stay above at a fixed size")
+    printed: list[PrintedCell] = Field(
+        default_factory=list, description="published cells of the matrix, to stand beside ours"
+    )
 
     @model_validator(mode="after")
     def _each_way_has_its_goal(self) -> ScaleSpec:
@@ -166,6 +180,12 @@ class ScaleSpec(Spec):
         for path, power in self.size.items():
             if power == 0:
                 raise broken_rule(f"{path} does not grow with a power of 0; leave it out", "size", path)
+        for index, cell in enumerate(self.printed):
+            for way in cell.scalability:
+                if way not in self.ways:
+                    raise broken_rule(
+                        f"{way} is none of the ways that are asked for", "printed", index, "scalability", way
+                    )
         return self
 
 
@@ -235,6 +255,7 @@ class LinesSpec(Drawn):
     sweep: Name = Field(description="the sweep to draw")
     x: Note = Field(description="path of the horizontal axis")
     y: list[Column] = Field(description="values to draw", min_length=1)
+    cases: list[Name] = Field(default_factory=list, description="cases to draw; all of the sweep by default")
     series: Note = Field("", description="path of the axis with a line for each value; cases by default")
     log: Literal["none", "x", "y", "both"] = Field("none", description="logarithmic axes")
     relative: bool = Field(False, description="draw relative to the first point of each line")

@@ -10,7 +10,7 @@ from slipstick.expression.dimension import COUNT
 from slipstick.schema.quantity import Given, Quantity, Time
 from slipstick.schema.spec import Name, Note, Spec, broken_rule
 
-__all__ = ["FitSpec", "MadeSpec", "MeasuredSpec"]
+__all__ = ["FitSpec", "MadeSpec", "MeasuredSpec", "Processors"]
 
 Noise = Annotated[Given, Quantity(COUNT, least=0.0, most=1.0)]
 Processors = Annotated[int, Field(ge=1, le=100_000_000)]
@@ -44,7 +44,10 @@ class FitSpec(Spec):
 
     data: Note = Field("", description="a table of specs/runs by name, or a file of measurements beside the study")
     made: MadeSpec | None = Field(None, description="made-up timings instead of data")
-    title: Note = Field("", description="what the times are")
+    region: Note | None = Field(None, description="part of the program; the whole by default")
+    of_size: Annotated[float, Field(gt=0)] | None = Field(
+        None, description="size of the problem: take the runs of this size only; all by default"
+    )
     families: list[Name] = Field(default_factory=list, description="families to fit; all by default")
     free: list[Note] = Field(
         default_factory=list,
@@ -60,4 +63,6 @@ class FitSpec(Spec):
     def _one_origin(self) -> FitSpec:
         if bool(self.data) == (self.made is not None):
             raise broken_rule("a fit needs data, or timings made up from a case (made), one of the two", "data")
+        if self.made and (self.region is not None or self.of_size is not None):
+            raise broken_rule("made-up timings have no regions and one size; leave out region and of_size", "made")
         return self

@@ -99,7 +99,7 @@ def _check_measured(
     with _kept(problems):
         read_fits(spec, tree, cases, base_settings(tree), library)
     with _kept(problems):
-        return list(by_processors(accounts(spec, tree, library)))
+        return list(by_processors({name: each.answers for name, each in accounts(spec, tree, library).items()}))
     return []
 
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from slipstick.answer import Answer
-from slipstick.errors import NoAnswerError, SpecError, UnknownNameError
-from slipstick.measure.account import measured
+from slipstick.errors import ModelError, NoAnswerError, Problem, SpecError, UnknownNameError
+from slipstick.measure.account import Measured, measured
 from slipstick.measure.fit.answers import Intervals, fits
 from slipstick.measure.fit.families import FAMILIES, family_called
 from slipstick.measure.fit.forms import Family
 from slipstick.measure.fit.model import Free, Freed, freed, model_family
-from slipstick.measure.fit.timings import Timings, timings_of
+from slipstick.measure.fit.timings import Timings, oddities, timings_of
 from slipstick.measure.formats import read
 from slipstick.measure.runs import Runs
 from slipstick.results import Fitting
@@ -44,6 +44,7 @@ class Fits:
     families : of each; the base with free parameters first
     sources : where the times of each come from
     base : the base, for the fit that frees some of it
+    odd : what is odd about the files
     """
 
     spec: Mapping[str, FitSpec]
@@ -52,9 +53,10 @@ class Fits:
     families: Mapping[str, list[str | Family]] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
     base: Freed | None = None
+    odd: tuple[Problem, ...] = ()
 
 
-def accounts(spec: StudySpec, tree: Table, library: Library) -> dict[str, tuple[Answer, ...]]:
+def accounts(spec: StudySpec, tree: Table, library: Library) -> dict[str, Measured]:
     """Account for the measured runs of a study.
 
     Parameters
@@ -72,13 +74,13 @@ def accounts(spec: StudySpec, tree: Table, library: Library) -> dict[str, tuple[
         timer = each.timer.value if each.timer else None
         runs = _runs(each.data, tree, (*path, "data"), library)
         try:
-            found[name] = measured(runs, each.statistic, each.region, timer).answers
+            found[name] = measured(runs, each.statistic, each.region, timer)
         except UnknownNameError as error:
             raise SpecError([problem(tree, (*path, "region"), str(error))]) from None
     return found
 
 
-def by_processors(found: Mapping[str, tuple[Answer, ...]]) -> dict[str, Answer]:
+def by_processors(found: Mapping[str, Sequence[Answer]]) -> dict[str, Answer]:
     """Name the answer for each number of processors, as tables of a study call it: NAME-PROCESSORS."""
     return {f"{name}-{each.point['p']:g}": each for name, answers in found.items() for each in answers}
 
@@ -102,6 +104,7 @@ def read_fits(spec: StudySpec, tree: Table, cases: Mapping[str, Settings], base:
     families: dict[str, list[str | Family]] = {}
     sources: dict[str, str] = {}
     free: Freed | None = None
+    odd: list[Problem] = []
     for name, each in spec.fits.items():
         path = ("fits", name)
         try:
@@ -109,7 +112,9 @@ def read_fits(spec: StudySpec, tree: Table, cases: Mapping[str, Settings], base:
         except UnknownNameError as error:
             raise SpecError([problem(tree, (*path, "families"), str(error))]) from None
         if each.made is None:
-            timings[name] = timings_of(_runs(each.data, tree, (*path, "data"), library))
+            runs = _runs(each.data, tree, (*path, "data"), library)
+            timings[name] = _timings(runs, each, tree, path)
+            odd += oddities(runs, each.region)
             sources[name] = each.data.rpartition("/")[2]
         else:
             timings[name], truth[name] = _made(each.made, each.at, tree, path, cases, library)
@@ -117,7 +122,7 @@ def read_fits(spec: StudySpec, tree: Table, cases: Mapping[str, Settings], base:
         if each.free:
             free = _freed(each, tree, path, base, library)
             families[name].insert(0, model_family(free))
-    return Fits(spec.fits, timings, truth, families, sources, free)
+    return Fits(spec.fits, timings, truth, families, sources, free, tuple(odd))
 
 
 def fitted(asked: Fits, drawn: Collection[str] = ()) -> tuple[dict[str, Fitting], Settings]:
@@ -164,6 +169,15 @@ def _runs(data: str, tree: Table, path: tuple[str, ...], library: Library) -> Ru
         library.load("profile", data, place, "data")
         return read(find("profile", data))
     return read(library.beside(table_called(data) or data, place))
+
+
+def _timings(runs: Runs, spec: FitSpec, tree: Table, path: tuple[str, ...]) -> Timings:
+    try:
+        return timings_of(runs, spec.region, spec.of_size)
+    except UnknownNameError as error:
+        raise SpecError([problem(tree, (*path, "region"), str(error))]) from None
+    except ModelError as error:
+        raise SpecError([problem(tree, (*path, "data"), str(error))]) from None
 
 
 def _freed(spec: FitSpec, tree: Table, path: tuple[str, ...], base: Settings, library: Library) -> Freed:

@@ -116,7 +116,7 @@ def _cases_named(spec: StudySpec, sweeps: Sequence[Asked]) -> Iterator[tuple[Pat
         for row, each in enumerate(table.rows):
             yield from ((("compare", number, "rows", row, "slips", case), case) for case in each.slips)
     for number, picture in enumerate(spec.pictures):
-        if isinstance(picture, BarsSpec):
+        if isinstance(picture, BarsSpec | LinesSpec):
             yield from ((("pictures", number, "cases", index), case) for index, case in enumerate(picture.cases))
         elif isinstance(picture, BandsSpec | MapSpec | TimelineSpec):
             yield ("pictures", number, "case"), picture.case

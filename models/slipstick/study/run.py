@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from slipstick.answer import Answer
-from slipstick.errors import SpecError, did_you_mean
+from slipstick.errors import Problem, SpecError, did_you_mean
 from slipstick.method.agree import agreement
 from slipstick.method.methods import answered, form_of
 from slipstick.method.simulation.timeline import timeline
@@ -54,6 +54,7 @@ class Prepared:
     library : every file that was read
     scalings : what is asked of each case that is scaled
     fits, measured : what was found in measured runs, on which the cases may rest
+    odd : what is odd about these
     """
 
     name: str
@@ -65,6 +66,7 @@ class Prepared:
     scalings: tuple[Question, ...] = ()
     fits: Mapping[str, Fitting] = field(default_factory=dict)
     measured: Mapping[str, tuple[Answer, ...]] = field(default_factory=dict)
+    odd: tuple[Problem, ...] = ()
 
     @property
     def hashes(self) -> dict[str, str]:
@@ -97,18 +99,21 @@ def prepare(reference: str, overrides: Settings | None = None) -> Prepared:
     spec = validate(StudySpec, tree)
     changes = dict(overrides or {})
     found = accounts(spec, tree, library)
+    runs = {name: each.answers for name, each in found.items()}
     before = {name: {**settings, **changes} for name, settings in case_settings(tree).items()}
     asked = sweeps_of(spec, tree)
-    check_names(spec, tree, before, asked, by_processors(found))
+    check_names(spec, tree, before, asked, by_processors(runs))
     drawn = [each.fit for each in spec.pictures if isinstance(each, FitsPictureSpec)]
-    fits, laid = fitted(read_fits(spec, tree, before, {**base_settings(tree), **changes}, library), drawn)
+    asked_fits = read_fits(spec, tree, before, {**base_settings(tree), **changes}, library)
+    fits, laid = fitted(asked_fits, drawn)
     cases = {name: {**settings, **changes} for name, settings in case_settings(tree, laid).items()}
     if "answer" not in spec.model_fields_set:
         spec = spec.model_copy(update={"answer": _first_quantities(cases, library)})
     plans = {each.name: planned(each, cases, library) for each in asked}
     check_axes(spec, tree, {name: [axis.path for axis in plan.axes] for name, plan in plans.items()})
     scalings = tuple(questions(spec, tree, cases, library))
-    return Prepared(Path(reference).stem, spec, tree, cases, plans, library, scalings, fits, found)
+    odd = tuple(dict.fromkeys([*(note for each in found.values() for note in each.notes), *asked_fits.odd]))
+    return Prepared(Path(reference).stem, spec, tree, cases, plans, library, scalings, fits, runs, odd)
 
 
 def _first_quantities(cases: Mapping[str, Settings], library: Library) -> list[str]:
@@ -168,7 +173,7 @@ def run(study: Prepared, *, jobs: int = 1, whole: bool = False, progress: Progre
         hashes=study.hashes,
         resolved=resolved,
         versions=versions(),
-        notes=_notes(sweeps),
+        notes=(*map(str, study.odd), *_notes(sweeps)),
         agreements=agreements,
         timelines=_timelines(study),
         scalings=tuple(map(scaled, study.scalings)),

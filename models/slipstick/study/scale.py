@@ -21,7 +21,7 @@ from slipstick.method.scaling.overhead import Run, run_of
 from slipstick.method.scaling.ways import FIXED_SIZE, TIME_BOUND, Runs, factors, scalability
 from slipstick.model.system import Model
 from slipstick.results import Array
-from slipstick.scaling import Extreme, Grown, Growth, OverheadTerm, Scaling
+from slipstick.scaling import Extreme, Grown, Growth, OverheadTerm, Printed, Scaling
 from slipstick.schema.bind import Bound, bind
 from slipstick.schema.bind_formula import read_formula
 from slipstick.schema.load import Library
@@ -125,6 +125,7 @@ def _question(case: str, spec: ScaleSpec, tree: Table, cases: Mapping[str, Setti
     size = _sizes(case, spec, tree, scene, bound, forms[0][0].parameters)
     runs = Runs(forms, path, size, spec.against)
     _check(case, spec, tree, runs, count)
+    _check_printed(spec, tree, count)
     units = {name: str(bound.parameters[name].dimension) for name in size}
     return Question(case, spec, bound, runs, count, units, _memory(spec, tree, bound, runs))
 
@@ -168,6 +169,16 @@ def _check(case: str, spec: ScaleSpec, tree: Node, runs: Runs, count: Array) -> 
         raise SpecError([problem(tree, ("scale",), why)])
 
 
+def _check_printed(spec: ScaleSpec, tree: Node, count: Array) -> None:
+    for index, cell in enumerate(spec.printed):
+        for key, number in (("from", cell.fewer), ("to", cell.more)):
+            if number not in count:
+                why = (
+                    f"the cell from {cell.fewer} to {cell.more} processors is not in the matrix; list {number} as well"
+                )
+                raise SpecError([problem(tree, ("scale", "printed", index, key), why)])
+
+
 def _memory(spec: ScaleSpec, tree: Node, bound: Bound, runs: Runs) -> Expr | None:
     if spec.memory is None:
         return None
@@ -196,6 +207,7 @@ def scaled(asked: Question) -> Scaling:
     ways: dict[str, Grown] = {way: _grown(asked, way) for way in spec.ways}
     numbers, time, efficiency = _scanned(runs, count)
     growth, why = _growth(asked)
+    matrix = {way: scalability(each.time, each.efficiency) for way, each in ways.items() if way != FIXED_SIZE}
     return Scaling(
         case=asked.case,
         method=runs.forms[0][0].points(_first(runs, count)).answer(0).method,
@@ -205,13 +217,23 @@ def scaled(asked: Question) -> Scaling:
         units=asked.units,
         useful=asked.bound.model.useful if isinstance(asked.bound.model, Model) else (),
         ways=ways,
-        matrix={way: scalability(each.time, each.efficiency) for way, each in ways.items() if way != FIXED_SIZE},
+        matrix=matrix,
         fastest=_extreme(numbers, time, np.isfinite(time) & (time == np.nanmin(time, initial=np.inf)), first=True),
         threshold=spec.threshold.value,
         largest=_extreme(numbers, efficiency, efficiency >= spec.threshold.value, first=False),
         growth=growth,
         no_growth=why,
+        printed=tuple(_printed(asked, matrix)),
     )
+
+
+def _printed(asked: Question, matrix: Mapping[str, Array]) -> Iterator[Printed]:
+    """Put published cells beside ours."""
+    places = {float(number): place for place, number in enumerate(asked.count)}
+    for cell in asked.spec.printed:
+        for way, value in cell.scalability.items():
+            computed = matrix[way][places[cell.fewer], places[cell.more]]
+            yield Printed(cell.fewer, cell.more, way, value, float(computed), cell.source)
 
 
 def _first(runs: Runs, count: Array) -> dict[str, Array]:
@@ -277,6 +299,8 @@ def _growth(asked: Question) -> tuple[Growth | None, str]:
         return None, ""
     if not isinstance(model, Model | Law) or not isinstance(form, ClosedForm | LawForm):
         return None, "only a closed form has one"
+    if not asked.runs.any_number:
+        return None, "the model is built anew for each number of processors"
     powers = {path: power for path, (_, power) in asked.runs.size.items()}
     numbers = {path: each.value for path, each in asked.bound.parameters.items() if each.value is not None}
     size = next(iter(powers)) if len(powers) == 1 else powers

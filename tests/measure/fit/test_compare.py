@@ -71,7 +71,7 @@ def test_what_cannot_be_told_apart_is_said_with_what_it_matters() -> None:
     differ = found.differ(64)
     assert differ > 0.05
     assert found.verdict([64]).startswith(
-        f"the data cannot tell these apart: {names}; at p = 64 they differ by {differ:.1%}"
+        f"the data cannot tell these apart: {names}; at p = 64 they differ by {100 * differ:.1f} %"
     )
     assert all(each.behind < APART for each in found.rivals)
 
@@ -92,7 +92,7 @@ def test_a_warning_grows_with_the_distance() -> None:
     assert near.startswith(
         "64 processors are 2 times the largest measured, 32; fitted up to 16 only, it misses those by"
     )
-    expected = [float(words.rpartition("error of ")[2].partition("%")[0]) for words in (near, far)]
+    expected = [float(words.rpartition("error of ")[2].partition(" %")[0]) for words in (near, far)]
     assert expected[1] == pytest.approx(4 * expected[0], abs=0.3)
     few = compare(noisy(TRUTHS["all serial"], 0, p=np.repeat([1.0, 2], 4)), ["amdahl"])
     assert few.warning(4).endswith("too few were measured to see how the model does beyond its data")
@@ -111,12 +111,18 @@ def test_too_little_data_is_said() -> None:
     one = Timings(np.ones(5), np.ones(5), np.full(5, 3.0))
     with pytest.raises(NoAnswerError) as caught:
         compare(one, ["amdahl"])
-    why = "Amdahl's law cannot be fitted to 1 numbers of processors; measure at more of them"
+    assert (
+        str(caught.value) == "all timings are on 1 processor, which does not tell how the time changes; measure on more"
+    )
+    two = Timings(np.repeat([1.0, 2.0], 3), np.ones(6), np.array([3.0, 3.1, 2.9, 2.0, 2.1, 1.9]))
+    with pytest.raises(NoAnswerError) as caught:
+        compare(two, ["usl"])
+    why = "the universal scalability law cannot be fitted to 2 numbers of processors; measure at more of them"
     assert str(caught.value) == f"no model can be fitted: {why}"
-    two = compare(Timings(np.array([1.0, 2, 4, 8, 16]), np.ones(5), np.array([9.0, 5, 3, 2, 1.5])))
-    assert two.failed["latency"] == "5 observations are too few to judge 2 parameters by"
+    few = compare(Timings(np.array([1.0, 2, 4, 8, 16]), np.ones(5), np.array([9.0, 5, 3, 2, 1.5])))
+    assert few.failed["latency"] == "5 observations are too few to judge 2 parameters by"
     with pytest.raises(UnknownNameError, match="there is no family of models 'ussl'; did you mean 'usl'"):
-        compare(one, ["ussl"])
+        compare(two, ["ussl"])
     own = compare(noisy(TRUTHS["lock"], 0), ["latency", "usl"])
     words = "with one size, and a work of each processor's own, latency is power-log by another name"
     assert own.failed == {"latency": words}

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slipstick.errors import ModelError
+from slipstick.errors import ModelError, NoAnswerError
 from slipstick.measure.fit.families import FAMILIES
 from slipstick.measure.fit.least import fit
 from slipstick.measure.fit.limits import Reach, fastest, largest_efficient, largest_speedup, size_needed
@@ -100,6 +100,17 @@ def test_timings_are_all_repetitions_of_the_whole() -> None:
     assert (cycles.each, cycles.sized) == (True, True)
 
 
+def test_the_runs_of_one_size_can_be_taken() -> None:
+    records = table(*(run(p, "time", n / p, n=n) for p in (1, 2) for n in (8.0, 9.0)))
+    assert timings_of(records, size=9.0).time.tolist() == [9.0, 4.5]
+    with pytest.raises(ModelError) as caught:
+        timings_of(records, size=7.0)
+    assert str(caught.value) == "no run has the size 7; known: 8, 9"
+    with pytest.raises(ModelError) as caught:
+        timings_of(table(run(1, "time", 1.0)), size=7.0)
+    assert str(caught.value) == "no run has the size 7; known: none, for no run has a size"
+
+
 def test_what_cannot_be_fitted_is_refused() -> None:
     with pytest.raises(ModelError, match="a fit needs times, cycles or throughputs, one of the three; there are none"):
         timings_of(table(run(1, "wait", 1.0)))
@@ -188,7 +199,11 @@ def test_the_size_that_more_processors_need_is_the_isoefficiency() -> None:
     assert found == pytest.approx((64 * 0.75 - 1) * 3 / (0.25 * 2), rel=1e-4)
     assert size_needed(fitted, 1, 0.75) == 100
     assert size_needed(fit(FAMILIES["amdahl"], noisy(TRUTHS["serial part"], 0)), 64, 0.75) is None
-    assert size_needed(fit(FAMILIES["usl"], Timings(p, n, 2 * (1 + 0.1 * (p - 1)) / p)), 64, 0.75) is None
+    assert size_needed(fit(FAMILIES["latency"], Timings(p, n, 2 * n / p + 0.1 * n)), 64, 0.75) is None
+    with pytest.raises(NoAnswerError) as caught:
+        fit(FAMILIES["usl"], Timings(p, n, 2 * n / p + 3))
+    words = "the data have 2 sizes, and the universal scalability law knows none; fit the runs of one (--size)"
+    assert str(caught.value) == words
 
 
 def test_the_largest_speedup_of_amdahl_is_at_its_end() -> None:

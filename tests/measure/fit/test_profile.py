@@ -49,6 +49,22 @@ def test_profiles_cover_at_the_stated_rate() -> None:
     assert min(covered.values()) < 30, covered
 
 
+def test_a_profile_from_a_bound_is_the_least_that_a_grid_finds() -> None:
+    """Four processors of a lock: the best contention is 0, but the least time far out needs some of it."""
+    fitted = fit(FAMILIES["usl"], noisy(TRUTHS["lock"], 0, p=np.repeat([1.0, 2, 3, 4], 3)))
+    assert fitted.parameters["contention"] == pytest.approx(0, abs=1e-9)
+    worst = fitted.squares * (1 + t.ppf(0.975, fitted.freedom) ** 2 / fitted.freedom)
+    shares = np.stack(np.meshgrid(np.linspace(0, 0.06, 301), np.linspace(0, 0.012, 301)), axis=-1).reshape(-1, 2)
+    thetas = np.column_stack([np.ones(len(shares)), shares])
+    off = np.log(fitted.timings.time) - np.log(fitted.form.times(thetas, fitted.timings))
+    fits = ((off - off.mean(axis=1)[:, None]) ** 2).sum(axis=1) <= worst
+    single = np.exp(off.mean(axis=1))
+    for p, found in zip((34.0, 128.0), profile(fitted).predict([34.0, 128.0]), strict=True):
+        times = single * fitted.form.times(thetas, fitted.at([p]))[:, 0]
+        assert found.low == pytest.approx(times[fits].min(), rel=0.03)
+        assert found.high == pytest.approx(times[fits].max(), rel=0.03)
+
+
 def test_a_value_that_may_be_nothing_begins_at_0() -> None:
     fitted = fit(FAMILIES["phase-barrier"], noisy(TRUTHS["tree barrier"], 0))
     assert profile(fitted).parameters()["spread"].low == 0

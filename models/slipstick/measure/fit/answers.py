@@ -52,7 +52,7 @@ class Intervals:
     def text(self) -> str:
         """What low and high mean."""
         how = "the profile of the fit" if self.by == "profile" else f"{self.draws} fits to timings drawn anew"
-        return f"low and high enclose {self.level:.0%}, by {how}, if the form is right"
+        return f"low and high enclose {100 * self.level:.0f} %, by {how}, if the form is right"
 
 
 def fits(
@@ -132,8 +132,8 @@ class _Told:
         if self.candidate.missed is not None:
             values["missed"] = Value(self.candidate.missed, "1")
         values |= _limits(Reach(fitted))
-        sizes = {each: size_needed(fitted, each, EFFICIENT) for each in p}
-        values |= {f"size_needed[{each:g}]": Value(size, "1") for each, size in sizes.items() if size is not None}
+        if fitted.timings.sized:
+            values |= {f"size_needed[{each:g}]": Value(size_needed(fitted, each, EFFICIENT), "1") for each in p}
         at = max(p, default=float(fitted.timings.p.max()))
         values |= {f"processors_lost[{cause}]": Value(lost, "1") for cause, lost in fitted.lost(at).items()}
         notes = [f"{family.title}: {fitted.form.text} ({family.source})"]
@@ -166,4 +166,5 @@ def _limits(reach: Reach) -> Mapping[str, Value]:
     most, at = largest_speedup(reach)
     values |= {"largest_speedup": Value(most, "1"), "largest_speedup_processors": Value(at, "1")}
     values["efficient_processors"] = Value(largest_efficient(reach, EFFICIENT), "1")
+    values["most_processors"] = Value(float(reach.p[-1]), "1")
     return values

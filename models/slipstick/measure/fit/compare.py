@@ -92,8 +92,8 @@ class Comparison:
             return f"{words}; too few were measured to see how the model does beyond its data"
         error = missed * np.log(p / most) / np.log(most / self.kept)
         return (
-            f"{words}; fitted up to {self.kept:g} only, it misses those by {missed:.1%}, so expect an error of "
-            f"{error:.1%} or more here"
+            f"{words}; fitted up to {self.kept:g} only, it misses those by {100 * missed:.1f} %, so expect an error of "
+            f"{100 * error:.1f} % or more here"
         )
 
     def differ(self, p: float, n: float | None = None) -> float:
@@ -119,7 +119,7 @@ class Comparison:
             words = f"the data prefer {names}"
         else:
             words = f"the data cannot tell these apart: {names}"
-            far = [f"at p = {each:g} they differ by {self.differ(each):.1%}" for each in p]
+            far = [f"at p = {each:g} they differ by {100 * self.differ(each):.1f} %" for each in p]
             words += "".join(f"; {each}" for each in far)
         better = [
             each
@@ -144,8 +144,11 @@ def compare(timings: Timings, families: Sequence[str | Family] | None = None) ->
     Raises
     ------
     UnknownNameError : there is no such family
-    NoAnswerError : none can be fitted and judged
+    NoAnswerError : all timings are on one number of processors, or no family can be fitted and judged
     """
+    if len(timings.processors) == 1:
+        count = f"{timings.p[0]:g} {'processor' if timings.p[0] == 1 else 'processors'}"
+        raise NoAnswerError(f"all timings are on {count}, which does not tell how the time changes; measure on more")
     wanted = [family_called(each) if isinstance(each, str) else each for each in families or FAMILIES]
     fits: list[tuple[Family, Fitted]] = []
     failed: dict[str, str] = {}
@@ -161,7 +164,7 @@ def compare(timings: Timings, families: Sequence[str | Family] | None = None) ->
             why = f"{len(timings)} observations are too few to judge {len(fitted.theta)} parameters by"
             failed[family.name] = why
     if not fits:
-        reasons = "; ".join(failed.values())
+        reasons = "; ".join(dict.fromkeys(failed.values()))
         raise NoAnswerError(f"no model can be fitted: {reasons}")
     fits.sort(key=lambda each: each[1].aicc)
     least = fits[0][1].aicc

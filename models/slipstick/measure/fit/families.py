@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from slipstick.errors import UnknownNameError
+from slipstick.errors import NoAnswerError, UnknownNameError
 from slipstick.measure.fit.curves import amdahl, latency, phase_barrier, power_log, usl
 from slipstick.measure.fit.forms import Family, Form
 from slipstick.measure.fit.queue import closed_queue
@@ -19,8 +19,18 @@ __all__ = ["FAMILIES", "family_called"]
 _MVA = "Reiser, Lavenberg, J. ACM 27(2), 1980"
 
 
-def _family(name: str, title: str, source: str, forms: Callable[[Timings], Iterator[Form]]) -> Family:
-    return Family(name, title, source, lambda timings: list(forms(timings)))
+def _family(
+    name: str, title: str, source: str, forms: Callable[[Timings], Iterator[Form]], sized: bool = False
+) -> Family:
+    """Make a family; where its forms have no size in them (`sized`), it fits the timings of one size only."""
+
+    def of(timings: Timings) -> list[Form]:
+        if timings.sized and not sized:
+            count = len(set(timings.n.tolist()))
+            raise NoAnswerError(f"the data have {count} sizes, and {title} knows none; fit the runs of one (--size)")
+        return list(forms(timings))
+
+    return Family(name, title, source, of)
 
 
 FAMILIES: Mapping[str, Family] = {
@@ -31,7 +41,7 @@ FAMILIES: Mapping[str, Family] = {
         _family("queue-1", "a closed queue: work outside, one station inside", _MVA, closed_queue(1)),
         _family("queue-2", "a closed queue: work outside, two stations inside", _MVA, closed_queue(2)),
         _family("phase-barrier", "phases of random work between barriers", "David, Nagaraja, Order Statistics, 2003", phase_barrier),
-        _family("latency", "useful work and an average latency in powers and logarithms", "Scale-Graph, IEEE TSE 1997, equation 3", latency),
+        _family("latency", "useful work and an average latency in powers and logarithms", "Scale-Graph, IEEE TSE 1997, equation 3", latency, sized=True),
         _family("power-log", "a constant and one term in powers and logarithms", "Calotoiu et al., SC 2013 (the normal form of Extra-P)", power_log),
     )
 }  # fmt: skip

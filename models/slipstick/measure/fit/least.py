@@ -15,6 +15,7 @@ __all__ = ["Fitted", "descended", "fit", "fit_form"]
 
 TINY = 1e-300  # a time of 0 has no logarithm
 MOST_STEPS = 200
+NOTHING = 1e-9  # a relative change of the times that no data show
 STEP = 1.5e-8  # of differences, relative: half of the digits
 
 
@@ -158,6 +159,16 @@ def _squares(form: Form, theta: Array, timings: Timings) -> float:
     return float(found @ found)
 
 
+def _scale(form: Form, start: Array, inside: Array, timings: Timings) -> Array:
+    """Say what each parameter is measured in: its start, or what it would have to be to matter."""
+    matters = 1e-3 * np.maximum(start.max(), TINY)
+    scale = np.where(start > 0, start, matters)
+    twice = _logarithms(form.times(np.vstack([inside, inside + np.diag(scale)]), timings), timings)
+    # An earlier search leaves a parameter at its bound but for a hair, which is no measure of it.
+    idle = np.abs(twice[1:] - twice[0]).max(axis=1) < NOTHING
+    return np.where(idle, np.maximum(scale, matters), scale)
+
+
 def descended(
     form: Form,
     start: Array,
@@ -175,9 +186,8 @@ def descended(
     from scipy.optimize import least_squares
 
     least, most = form.least, form.most
-    # What a parameter is measured in: its start, or what it would have to be to matter.
-    scale = np.where(start > 0, start, 1e-3 * np.maximum(start.max(), TINY))
     inside: Array = np.clip(start, least, most)
+    scale = _scale(form, start, inside, timings)
     room = 1e-9 * np.minimum(scale, most - least)
     begin = np.clip(inside, least + room, np.minimum(most, np.maximum(inside, scale)) - room)
 

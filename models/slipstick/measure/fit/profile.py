@@ -97,21 +97,32 @@ def _pushed(fitted: Fitted, value: Value, best: float, error: float, far: float)
     Every fit with one more residual, the distance from where the value is pushed to, is the best one with the value
     that it ends at. So it lies on the profile, however stiff the push.
     """
-    reached, before, aim, theta = best, best, best + far * error, fitted.theta
+    reached, aim, theta = best, best + far * error, fitted.theta
+    inside, outside = (best, 0.0), (np.nan, np.nan)  # where it was pushed to, and how far off the fit then was
     for _ in range(PUSHES):
         stiff = fitted.scatter / (STIFF * abs(error))
-        theta = descended(fitted.form, theta, fitted.timings, ROUGHLY, partial(_push, value, stiff, aim))
-        reached = float(value(theta[None])[0])
-        worse = float(fitted.squares_at(theta) - fitted.squares)
-        distance = np.sqrt(max(worse, 0.0)) / fitted.scatter
+        pushed = descended(fitted.form, theta, fitted.timings, ROUGHLY, partial(_push, value, stiff, aim))
+        there = float(value(pushed[None])[0])
+        distance = np.sqrt(max(fitted.squares_at(pushed) - fitted.squares, 0.0)) / fitted.scatter
         if abs(distance / far - 1) < NEAR:
-            return reached
-        if abs(reached - before) < 1e-6 * abs(error) or distance <= 0:
-            return reached  # at a bound of the parameters, which ends the interval
-        before = reached
-        # On a parabola the distance is proportional to the push; a step is not to run away where it is not.
-        aim = best + (aim - best) * float(np.clip(far / distance, 0.2, 3.0))
+            return there
+        before = inside
+        if distance > far:
+            outside = aim, distance
+        elif abs(there - reached) < 1e-6 * abs(error) or distance <= 0:
+            return there  # at a bound of the parameters, which ends the interval
+        else:
+            inside, reached, theta = (aim, distance), there, pushed
+        aim = _next(before if np.isnan(outside[0]) else outside, inside, far)
     return reached
+
+
+def _next(other: tuple[float, float], inside: tuple[float, float], far: float) -> float:
+    """Say where to push to next, by a secant: between two places around the border, or on beyond the two before it."""
+    (there, off), (here, near) = other, inside
+    if off <= far:  # behind
+        return here + (here - there) * (min((far - near) / (near - off), 3.0) if near > off else 1.0)
+    return here + (there - here) * min(max((far - near) / (off - near), 0.1), 0.9)
 
 
 def _parameter(at: int, thetas: Array) -> Array:
