@@ -67,9 +67,20 @@ class Network:
         return self.service * self.visits
 
     @cached_property
+    def all_closed(self) -> bool:
+        """Whether no class is open."""
+        return bool(self.closed.all())
+
+    @cached_property
     def delays(self) -> NDArray[np.bool_]:
         """Which stations serve everyone at once, (K,)."""
         return np.array([each == "is" for each in self.discipline], dtype=bool)
+
+    @cached_property
+    def shares(self) -> NDArray[np.int64]:
+        """Into how many servers the work of each station goes; a delay counts as one, (K,)."""
+        shares: NDArray[np.int64] = np.where(self.delays, 1, self.servers)
+        return shares
 
     @cached_property
     def single(self) -> NDArray[np.bool_]:
