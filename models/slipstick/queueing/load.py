@@ -12,6 +12,10 @@ from slipstick.queueing.network import Array, Network, Solution
 __all__ = ["Closed", "check_product_form", "closed_part", "open_load", "settle", "speeds", "why_no_product_form"]
 
 
+MOST_SHOWN = 100
+"""Numbers present whose probabilities are given where open classes leave them without end."""
+
+
 @dataclass(frozen=True, eq=False)
 class Closed:
     """The closed classes alone, at P points, with what open classes take already gone from the stations.
@@ -221,8 +225,10 @@ def settle(
         residence[:, opened] = demand[:, opened] * factor
         present[:, opened] = flow[:, opened, None] * residence[:, opened]
     shown: list[Array | None] = [None] * shape[2]
+    load = open_load(network)
     for station, chance in zip(closed.queueing.tolist(), probability, strict=True):
-        shown[station] = chance
+        alone = chance is None or not load[:, station].any()
+        shown[station] = chance if chance is None or alone else _everybody(network, station, chance, load[:, station])
     return Solution(
         throughput=flow,
         residence=residence,
@@ -232,6 +238,27 @@ def settle(
         method=method,
         exact=True,
     )
+
+
+def _everybody(network: Network, station: int, chance: Array, load: Array) -> Array:
+    """Give P(n present), open customers included, for n = 0, 1, ... up to `MOST_SHOWN`, (P, n).
+
+    Of n present m are closed with the probability chance(m) C(n, m) rho^(n-m) a(n) / F(m); see `closed_part`.
+    """
+    speed = speeds(network, station)
+    points, most, last = len(load), np.arange(MOST_SHOWN), speed.shape[1] - 1
+    speed = np.broadcast_to(speed, (points, last + 1))
+    sums = _log_sums(speed, load)
+    steps = np.log(speed[:, np.minimum(most, last)])
+    product = -np.concatenate([np.zeros((points, 1)), np.cumsum(steps[:, :-1], axis=1)], axis=1)
+    gone = np.log(np.where(load == 0, 1e-300, load))[:, None]
+    found = np.zeros((points, MOST_SHOWN), dtype=np.result_type(chance, product, gone))
+    for m in range(min(chance.shape[1], MOST_SHOWN)):
+        n = most[m:]
+        beyond = max(0, m - last) * np.log(speed[:, -1] - load)
+        logs = _log_choose(n, m) + (n - m) * gone + product[:, m:] - (sums[:, min(m, last)] - beyond)[:, None]
+        found[:, m:] += chance[:, m, None] * np.exp(logs)
+    return found
 
 
 def _utilization(network: Network, closed: Closed, flow: Array, idle: dict[int, Array]) -> Array:
