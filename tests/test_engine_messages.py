@@ -265,6 +265,10 @@ SOLVING = [
 
 NETWORK = [
     bad(lambda: queue(discipline="fcsf"), "a queue cannot have the discipline 'fcsf'; did you mean 'fcfs'?"),
+    bad(
+        lambda: queue(capacity=1, blocking="repaet"),
+        "a full queue cannot have the blocking 'repaet'; did you mean 'repeat'?",
+    ),
     bad(lambda: queue(servers=0), "the servers of a queue must be at least 1, got 0"),
     bad(lambda: queue(demand={"a": -1.0}), "the demand of a cannot be negative, got -1"),
     bad(lambda: queue(demand={"a": float("nan")}), "the demand of a cannot be negative, got nan"),

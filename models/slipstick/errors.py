@@ -34,6 +34,7 @@ __all__ = [
     "Problem",
     "SlipstickError",
     "SpecError",
+    "TooManyStatesError",
     "UnitError",
     "UnknownNameError",
     "did_you_mean",
@@ -143,6 +144,14 @@ class MissingExtraError(InputError):
 
 class NoAnswerError(SlipstickError):
     """The model is well formed but has no answer, for instance because a time overflows."""
+
+
+class TooManyStatesError(NoAnswerError):
+    """A Markov chain is too large; `size` says how large without a way out, for who knows a better one."""
+
+    def __init__(self, size: str, way_out: str) -> None:
+        self.size = size
+        super().__init__(f"{size}; {way_out}")
 
 
 def did_you_mean(name: str, known: Sequence[str], most: int = 12) -> str:

@@ -88,6 +88,10 @@ FAULTS: list[tuple[Any, str]] = [
         ),
     ),
     (
+        lambda: network(A, {"cpu": queue(demand={"a": 1}, blocking="repeat")}),
+        "stations.cpu.blocking: cpu is never full; give it a capacity, or leave blocking out",
+    ),
+    (
         lambda: network(A, {"cpu": queue(demand={"a": 1}, rates=[1, 2], servers=2)}),
         "stations.cpu.servers: rates say how fast the station is; leave servers out",
     ),

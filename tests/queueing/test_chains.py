@@ -1,102 +1,95 @@
-"""Visits from routing, and classes joined to chains and given back."""
+"""Visits from routing against counts worked by hand, and classes joined to chains."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from slipstick.errors import ModelError
-from slipstick.queueing.chains import chains, visits_from_routing
-from slipstick.queueing.checks import checked
+from slipstick.queueing.chains import OUT, Ways, joined, traffic, ways
 from slipstick.queueing.exact import exact
 from slipstick.queueing.network import network
 
-NAMES = ["cpu", "disk"], ["a", "b"]
+CPU, DISK, LEAVE = (0, 0), (0, 1), (OUT, OUT)
+BACK = [(CPU, DISK), (CPU, CPU), (DISK, CPU)]
+AWAY = [(CPU, LEAVE), (CPU, DISK), (DISK, CPU)]
 
 
-def routing(*steps: tuple[int, int, int, int, float]) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    matrix = np.zeros((2, 2, 2, 2))
-    for *place, probability in steps:
-        matrix[tuple(place)] = probability
-    return matrix
+def there(ends: list[tuple[tuple[int, int], tuple[int, int]]], *probability: object) -> Ways:
+    return ways([one for one, _ in ends], [other for _, other in ends], probability)  # type: ignore[arg-type]
+
+
+def test_a_cycle_is_one_visit_to_the_reference() -> None:
+    visits = traffic(there(BACK, [0.75, 0.25, 1.0], [0.5, 0.5, 1.0]), [0], CPU, True, (1, 2))
+    np.testing.assert_allclose(visits[:, 0], [[1.0, 0.75], [1.0, 0.5]])
+
+
+def test_a_cycle_is_one_visit_by_all_classes_together() -> None:
+    """As a twice at the processor and as b once: a third of the cycles each, and no visit of other classes."""
+    ends = [((0, 0), (0, 0)), ((0, 0), (2, 0)), ((2, 0), (0, 0))]
+    visits = traffic(there(ends, 0.5, 0.5, 1.0), [0, 2], CPU, True, (3, 1))
+    np.testing.assert_allclose(visits[0, :, 0], [2 / 3, 0, 1 / 3])
 
 
 def test_visits_solve_the_traffic_equations() -> None:
     random = np.random.default_rng(2)
-    matrix = random.random((5, 2, 2, 2, 2))
-    matrix /= matrix.sum(axis=(3, 4), keepdims=True)
-    visits = visits_from_routing(matrix, [(1, 0)], *NAMES)
-    np.testing.assert_allclose(visits[:, 1, 0], 1)
-    np.testing.assert_allclose(np.einsum("prk,prksl->psl", visits, matrix), visits, rtol=1e-12)
+    matrix = random.random((5, 4, 4))
+    matrix /= matrix.sum(axis=2, keepdims=True)
+    places = [(r, k) for r in range(2) for k in range(2)]
+    ends = [(one, other) for one in places for other in places]
+    visits = traffic(there(ends, *matrix.reshape(5, -1)), [0, 1], (1, 0), True, (2, 2))
+    np.testing.assert_allclose(visits[:, :, 0].sum(axis=1), 1)
+    flat = visits.reshape(5, 4)
+    np.testing.assert_allclose(np.einsum("pi,pij->pj", flat, matrix), flat, rtol=1e-12)
 
 
-def test_an_open_chain_leaves_where_probability_is_missing() -> None:
+def test_a_stream_comes_in_at_the_reference() -> None:
+    visits = traffic(there(AWAY, 0.2, 0.8, 1.0), [0], CPU, False, (1, 2))
+    np.testing.assert_allclose(visits[0, 0], [5.0, 4.0])
+
+
+def test_an_open_chain_is_that_of_a_textbook() -> None:
     """Bolch et al. 1998, Example 7.7, p. 304, its first class: 1.667 visits with an arrival rate of 2."""
-    matrix = np.zeros((1, 3, 1, 3))
-    matrix[0, :, 0] = [[0, 0.4, 0.3], [0.6, 0, 0.4], [0.5, 0.5, 0]]
-    visits = visits_from_routing(matrix, [(0, 0)], ["1", "2", "3"], ["a"], closed=[False])
+    matrix = np.array([[0, 0.4, 0.3], [0.6, 0, 0.4], [0.5, 0.5, 0]])
+    ends = [((0, i), (0, j)) for i in range(3) for j in range(3)]
+    visits = traffic(there(ends, *matrix.ravel()), [0], (0, 0), False, (1, 3))
     np.testing.assert_allclose(visits[0, 0], [3.333, 2.292, 1.917], atol=6e-4)
 
 
-def test_the_complex_step_passes_through_routing() -> None:
-    def visit(p: complex) -> complex:
-        matrix = np.zeros((1, 2, 1, 2), dtype=complex)
-        matrix[0, 0, 0] = 1 - p, p
-        matrix[0, 1, 0] = 1, 0
-        return complex(visits_from_routing(matrix, [(0, 0)], ["cpu", "disk"], ["a"])[0, 0, 1])
-
-    assert visit(0.3) == 0.3
-    assert visit(0.3 + 1e-20j).imag == pytest.approx(1e-20)
+def test_where_nobody_comes_back_there_are_no_visits_and_elsewhere_there_are() -> None:
+    visits = traffic(there(AWAY, [0.0, 1.0, 1.0], [0.5, 0.5, 1.0]), [0], CPU, False, (1, 2))
+    assert np.isnan(visits[0, 0, 0])
+    assert visits[1, 0, 0] == pytest.approx(2.0)
 
 
-@pytest.mark.parametrize(
-    ("matrix", "text"),
-    [
-        (routing((0, 0, 0, 1, 1.5)), "the probability from a at cpu to a at disk is 1.5; give one from 0 to 1"),
-        (routing((0, 0, 0, 1, 0.5)), "the probabilities from a at cpu add up to 0.5, not to 1"),
-        (
-            routing((0, 0, 0, 1, 1), (0, 1, 1, 1, 1), (1, 1, 0, 1, 1)),
-            "the routing lets customers leave a at cpu and never come back",
-        ),
-    ],
-)
-def test_routing_that_leads_nowhere_is_named(matrix: object, text: str) -> None:
-    with pytest.raises(ModelError) as refused:
-        visits_from_routing(matrix, [(0, 0)], *NAMES)  # type: ignore[arg-type]
-    assert str(refused.value) == text
+def test_a_small_imaginary_step_gives_the_derivative_by_a_probability() -> None:
+    step = 1e-20
+    visits = traffic(there(AWAY, 0.2, 0.8 + 1j * step, 1.0), [0], CPU, False, (1, 2))
+    assert visits[0, 0, 0].imag / step == pytest.approx(25.0)  # of 1 / (1 - p)
 
 
-def test_an_open_chain_may_lose_but_not_gain() -> None:
-    matrix = routing((0, 0, 0, 1, 0.7), (0, 0, 0, 0, 0.7))
-    with pytest.raises(ModelError, match=r"the probabilities from a at cpu add up to 1\.4, not to at most 1"):
-        visits_from_routing(matrix, [(0, 0)], *NAMES, closed=[False])
+def test_points_are_taken_by_mask() -> None:
+    assert there(BACK, [0.75, 0.25, 1.0], [0.5, 0.5, 1.0]).select([False, True]).probability.tolist() == [[0.5, 0.5, 1]]
 
 
 def test_classes_that_are_chains_of_their_own_stay_as_they_are() -> None:
-    given = network([[0.6, 0.4], [0.3, 0.5]], population=[3, 2], think=[1.0, 2.0])
-    joined = chains(given, [0, 1], [0, 1], ["one", "two"])
-    whole, parts = exact(joined.network), joined.by_class(exact(joined.network))
-    for name in ("throughput", "residence", "queue", "utilization"):
-        np.testing.assert_allclose(getattr(parts, name), getattr(exact(given), name))
-    checked(joined.network, whole)
+    random = np.random.default_rng(3)
+    given = random.random((4, 2, 3)), random.random((4, 2, 3)), 1 + random.random((4, 2, 3))
+    for one, other in zip(given, joined(*given, np.array([0, 1])), strict=True):
+        np.testing.assert_allclose(other, one, rtol=1e-14)
 
 
-def test_a_chain_is_the_sum_of_its_classes() -> None:
-    """Two classes of one chain, alike in all but name, are one class with twice the visits."""
-    split = network(
-        [[0.5, 0.2], [0.5, 0.2]], [[1.0, 2.0], [1.0, 1.0]], population=[4, 0], think=[3.0, 0.0], servers=[2, 1]
-    )
-    joined = chains(split, [0, 0], [0], ["jobs"])
-    one = exact(network([0.5, 0.2], [2.0, 3.0], population=4, think=3.0, servers=[2, 1]))
-    parts = joined.by_class(exact(joined.network))
-    np.testing.assert_allclose(joined.network.scv, 1)
-    np.testing.assert_allclose(parts.queue.sum(axis=1), one.queue[:, 0])
-    np.testing.assert_allclose(parts.throughput, one.throughput * [[1.0, 1.0]])
-    np.testing.assert_allclose(parts.residence.sum(axis=1), one.residence[:, 0])
-    assert parts.queue[0, 0, 1] == pytest.approx(2 * parts.queue[0, 1, 1])
+def test_a_chain_of_classes_alike_is_one_class_with_their_visits() -> None:
+    service, visits = np.array([[[0.5, 0.2], [0.5, 0.2]]]), np.array([[[1.0, 2.0], [1.0, 1.0]]])
+    whole = joined(service, visits, np.ones(service.shape), np.array([0, 0]))
+    np.testing.assert_allclose(whole[0], [[[0.5, 0.2]]])
+    np.testing.assert_allclose(whole[1], [[[2.0, 3.0]]])
+    assert (whole[2] == 1).all()
+    chain = network(*whole[:2], population=4, think=3.0, discipline="fcfs", servers=[2, 1])
+    one = network([0.5, 0.2], [2.0, 3.0], population=4, think=3.0, discipline="fcfs", servers=[2, 1])
+    np.testing.assert_allclose(exact(chain).queue, exact(one).queue)
 
 
 def test_service_times_that_differ_within_a_chain_have_a_mixed_scv() -> None:
     """Half 1 s, half 3 s, both exponential: mean 2, second moment (2 + 18) / 2 = 10, scv 10/4 - 1."""
-    split = network([[1.0], [3.0]], population=[4, 0])
-    assert chains(split, [0, 0], [0], ["jobs"]).network.scv[0, 0, 0] == pytest.approx(1.5)
+    half, one = np.full((1, 2, 1), 0.5), np.ones((1, 2, 1))
+    assert joined(np.array([[[1.0], [3.0]]]), half, one, np.array([0, 0]))[2].item() == pytest.approx(1.5)

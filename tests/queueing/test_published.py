@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 import yaml
 
-from slipstick.queueing.chains import chains, visits_from_routing
+from slipstick.queueing.chains import joined, traffic, ways
 from slipstick.queueing.checks import checked
 from slipstick.queueing.convolution import convolution
 from slipstick.queueing.exact import exact
@@ -23,14 +24,15 @@ def answer_of(row: dict[str, Any], road: str) -> tuple[Network, Solution]:
     given = network(**row["network"])
     if "chain" not in row:
         return given, checked(given, ROADS[road](given))
-    kinds, count = len(given.classes), len(given.stations)
-    routing = np.zeros((kinds, count, kinds, count))
-    for start, end, probability in row["chain"]:
-        routing[(*start, *end)] = probability
-    visits = visits_from_routing(routing, [(0, 0)], given.stations, given.classes)
-    given = network(**{**row["network"], "visits": visits})
-    joined = chains(given, [0] * kinds, [0], ["all"])
-    return given, joined.by_class(checked(joined.network, ROADS[road](joined.network)))
+    source, target, probability = zip(*row["chain"], strict=True)
+    members = list(range(len(given.classes)))
+    visits = traffic(ways(source, target, probability), members, (0, 0), True, given.service.shape[1:])
+    service, total, scv = joined(given.service, visits, given.scv, np.zeros(len(members), dtype=int))
+    size = given.population.sum(axis=1)
+    whole = checked(chain := network(service, total, population=size, scv=scv), ROADS[road](chain))
+    part = visits * given.service / chain.demand
+    shared = {name: getattr(whole, name) * part for name in ("queue", "utilization", "residence")}
+    return given, replace(whole, throughput=whole.throughput * visits[:, :, 0], **shared)
 
 
 @pytest.mark.parametrize("road", ROADS)

@@ -76,6 +76,12 @@ def test_a_network_that_is_written_reads_as_the_same(name: str, tmp_path: Path) 
     assert again.classes == made.classes
 
 
+def test_what_becomes_of_who_finds_a_station_full_is_read_and_written(tmp_path: Path) -> None:
+    made = built(tmp_path, line(DESIGN, 5, "  cpu: {demand: {jobs: 5 ms}, capacity: 3, blocking: before-service}"))
+    assert (made.stations["cpu"].capacity, made.stations["cpu"].blocking) == (3, "before-service")
+    assert built(tmp_path, dump(made)).stations["cpu"] == made.stations["cpu"]
+
+
 @pytest.mark.parametrize("text", [DESIGN, SWITCHING, *NETWORKS.values()])
 def test_editors_take_what_the_loader_takes(text: str) -> None:
     schema = editor_schema("queueing-network")

@@ -12,6 +12,7 @@ from slipstick.expression.nodes import Expr, Like, Number, Parameter, zero
 from slipstick.model.quantities import check_name
 
 __all__ = [
+    "BLOCKING",
     "OUT",
     "QUEUEING",
     "Chain",
@@ -29,6 +30,10 @@ __all__ = [
     "queue",
     "route",
 ]
+
+BLOCKING = ("loss", "repeat", "before-service")
+"""What becomes of a customer who finds a station full: lost; served once more where it comes from, and sent on anew;
+or held up before its service there, until there is room."""
 
 QUEUEING = ("fcfs", "ps", "lcfs-pr", "is", "priority", "priority-preemptive")
 """Disciplines: first come first served, processor sharing, last come first served with preemption and
@@ -79,7 +84,9 @@ class Queue:
     visits : visits in a cycle [1]; one by default, and none where routing says them
     rates : speed with 1, 2, 3 ... customers present; the last holds for more [1]
     scv : squared coefficient of variation of the service time; 1, exponential, by default [1]
-    capacity : most customers present, in service included; who arrives then is lost [1]
+    capacity : most customers present, in service included [1]
+    blocking : one of `BLOCKING`: what becomes of who comes when so many are present; who arrives from outside is
+        lost in any case
     priority : rank; who has the smaller one goes first [1]
     """
 
@@ -92,11 +99,15 @@ class Queue:
     scv: Mapping[str, Expr] = field(default_factory=dict)
     capacity: int | None = None
     priority: Mapping[str, int] = field(default_factory=dict)
+    blocking: str = "loss"
 
     def __post_init__(self) -> None:
         if self.discipline not in QUEUEING:
             hint = did_you_mean(self.discipline, QUEUEING)
             raise ModelError(f"a queue cannot have the discipline {self.discipline!r}{hint}")
+        if self.blocking not in BLOCKING:
+            hint = did_you_mean(self.blocking, BLOCKING)
+            raise ModelError(f"a full queue cannot have the blocking {self.blocking!r}{hint}")
         for what, number in (("servers", self.servers), ("capacity", self.capacity)):
             if number is not None and number < 1:
                 raise ModelError(f"the {what} of a queue must be at least 1, got {number}")
@@ -259,6 +270,7 @@ def queue(
     scv: Mapping[str, Like] | None = None,
     capacity: int | None = None,
     priority: Mapping[str, int] | None = None,
+    blocking: str = "loss",
 ) -> Queue:
     """Describe a station by class: its demand, or a service time and visits; see `Queue`.
 
@@ -277,6 +289,7 @@ def queue(
         rates=tuple(_amount(each, COUNT, "a rate of a station") for each in rates),
         capacity=capacity,
         priority=dict(priority or {}),
+        blocking=blocking,
     )
 
 

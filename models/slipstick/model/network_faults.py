@@ -99,6 +99,9 @@ class _Inspection:
                     yield Fault((*here, key), f"an is station serves everyone at once; leave {key} out", key=True)
         elif station.rates and station.servers != 1:
             yield Fault((*here, "servers"), "rates say how fast the station is; leave servers out", key=True)
+        if station.blocking != "loss" and station.capacity is None:
+            why = f"{name} is never full; give it a capacity, or leave blocking out"
+            yield Fault((*here, "blocking"), why, key=True)
         if kind.startswith("priority"):
             for label in station.visitors():
                 if label not in station.priority and label in self._names:

@@ -34,13 +34,17 @@ def asymptotic(network: Network) -> Bounds:
     """
     demand, count, closed = network.demand, network.population, network.closed
     least, most, capacity = _crowding(network)
-    limits = (capacity - open_load(network))[:, None]
+    if np.isfinite(most).all():
+        crowded = np.einsum("prk,pk->pr", demand, most)
+    else:
+        crowded = np.multiply(demand, most[:, None], out=np.zeros_like(demand), where=demand != 0).sum(axis=2)
     with np.errstate(divide="ignore", invalid="ignore"):
-        alone = count / (network.think + (demand * least[:, None]).sum(axis=2))
-        limit = np.where(demand != 0, limits / np.where(demand != 0, demand, 1), np.inf)
-        together = count / (network.think + np.where(demand != 0, demand * most[:, None], 0.0).sum(axis=2))
-    nearest = _least(limit)
+        alone = count / (network.think + np.einsum("prk,pk->pr", demand, least))
+        together = count / (network.think + crowded)
+    nearest = _nearest(network, capacity)
     high = np.where(alone.real <= nearest.real, alone, nearest)
+    if network.all_closed and count.all():
+        return together, high
     nobody = closed & (count == 0)
     low, high = (np.where(nobody, 0.0, np.where(closed, each, network.arrivals)) for each in (together, high))
     return low, high
@@ -55,19 +59,26 @@ def saturation_population(network: Network) -> Array:
     >>> saturation_population(network([0.6, 0.4], population=4, think=1.0))
     array([[3.33333333]])
     """
-    demand = network.demand
     least, _, capacity = _crowding(network)
-    limits = (capacity - open_load(network))[:, None]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        limit = np.where(demand != 0, limits / np.where(demand != 0, demand, 1), np.inf)
-    crossing: Array = (network.think + (demand * least[:, None]).sum(axis=2)) * _least(limit)
+    alone = network.think + np.einsum("prk,pk->pr", network.demand, least)
+    crossing: Array = alone * _nearest(network, capacity)
     return crossing
 
 
-def _least(limit: Array) -> Array:
-    """Give the least along the stations by real parts, so that its derivative is that of the bottleneck."""
-    if limit.shape[2] == 0:
-        return np.full(limit.shape[:2], np.inf)
+def _nearest(network: Network, capacity: Array) -> Array:
+    """Give each class's flow that its slowest station can still serve beside the open classes, (P, R) [1/s].
+
+    The least is that by real parts, so that its derivative is that of the bottleneck.
+    """
+    limits = (capacity - open_load(network))[:, None]
+    if network.demand.shape[2] == 0:
+        return np.full(network.demand.shape[:2], np.inf)
+    if np.result_type(limits, network.demand).kind != "c":
+        with np.errstate(divide="ignore"):
+            by_station = np.ascontiguousarray((limits / network.demand).transpose(2, 0, 1))
+        return np.asarray(by_station.min(axis=0))
+    limit = np.full(network.demand.shape, np.inf, dtype=complex)
+    np.divide(limits, network.demand, out=limit, where=network.demand != 0)
     least: Array = np.take_along_axis(limit, limit.real.argmin(axis=2)[:, :, None], axis=2)[:, :, 0]
     return least
 
@@ -76,8 +87,8 @@ def _crowding(network: Network) -> tuple[Array, Array, Array]:
     """Give least and most of n / s(n), and the highest speed, of each station, (P, K)."""
     total = network.population.sum(axis=1)[:, None]
     least = np.ones((network.points, len(network.stations)))
-    most = np.where(network.delays, 1.0, np.maximum(1.0, total / network.servers))
-    capacity = np.where(network.delays, np.inf, least * network.servers)
+    most, capacity = np.maximum(1.0, total / network.servers), least * network.servers
+    most[:, network.delays], capacity[:, network.delays] = 1.0, np.inf
     for station, rates in enumerate(network.rates):
         if rates is None or network.delays[station]:
             continue
@@ -87,13 +98,14 @@ def _crowding(network: Network) -> tuple[Array, Array, Array]:
         least[:, station] = np.where(here, n / speed, np.inf).min(axis=1)
         most[:, station] = np.maximum(np.where(here, n / speed, 0.0).max(axis=1), total[:, 0] / speed[:, -1])
         capacity[:, station] = speed.max(axis=1)
-    most[:, ~_fair(network)] = np.inf
+    if not network.all_closed or any(network.without_product_form):
+        most[:, ~_fair(network)] = np.inf
     return least, most, capacity
 
 
 def _fair(network: Network) -> NDArray[np.bool_]:
     """Tell where nobody waits longer than the product form says at worst, (K,)."""
-    if not network.closed.all():
+    if not network.all_closed:
         return np.zeros(len(network.stations), dtype=bool)
     known = np.array([not each for each in network.without_product_form], dtype=bool)
     line = np.array([each == "fcfs" for each in network.discipline], dtype=bool)

@@ -1,197 +1,156 @@
-"""Class switching: visits from routing, classes joined to chains, and a chain's answers given back to its classes."""
+"""Classes that customers change between: how often each visits, and all of them joined to one class a chain."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from slipstick.errors import ModelError
-from slipstick.queueing.network import Array, Network, Solution
+from slipstick.queueing.network import Array
 
-__all__ = ["Chains", "chains", "visits_from_routing"]
+__all__ = ["OUT", "Ways", "joined", "traffic", "ways"]
 
-
-def visits_from_routing(
-    routing: ArrayLike,
-    reference: Sequence[tuple[int, int]],
-    stations: Sequence[str],
-    classes: Sequence[str],
-    closed: Sequence[bool] | None = None,
-) -> Array:
-    r"""Give the visits of each class to each station in one cycle of its chain.
-
-        v = v P   with   v(reference of each chain) = 1        closed
-        v = v P + 1 at the reference, where customers come in   open
-
-    Parameters
-    ----------
-    routing : probability that a customer of class r leaving station k goes on as class s at station l,
-        (R, K, R, K) or (P, R, K, R, K); the rows of states that customers reach add up to 1, and what is
-        missing leaves an open network
-    reference : for each chain the class and station where its cycles are counted, or where customers come in
-    stations, classes : names, for messages
-    closed : for each chain; all by default
-
-    Returns
-    -------
-    visits, (P, R, K)
-
-    Raises
-    ------
-    ModelError : probabilities out of range or not adding up to 1, or customers that never come back
-
-    >>> there = np.zeros((1, 2, 1, 2))
-    >>> there[0, 0, 0] = 0.2, 0.8
-    >>> there[0, 1, 0] = 1.0, 0.0
-    >>> visits_from_routing(there, [(0, 0)], ["cpu", "disk"], ["job"])
-    array([[[1. , 0.8]]])
-    """
-    matrix = np.asarray(routing)
-    matrix = matrix[None] if matrix.ndim == 4 else matrix
-    points, kinds, count = matrix.shape[:3]
-    matrix = matrix.reshape(points, kinds * count, kinds * count)
-    names = [f"{kind} at {station}" for kind in classes for station in stations]
-    _check_probabilities(matrix, names)
-    visits = np.zeros((points, kinds * count), dtype=np.result_type(matrix, 1.0))
-    linked = (matrix.real != 0).any(axis=0)
-    for chain, (kind, station) in enumerate(reference):
-        start = kind * count + station
-        states = _reached(linked, start)
-        inner = matrix[:, states][:, :, states]
-        once = np.zeros((points, len(states)))
-        once[:, states.index(start)] = 1
-        if closed is None or closed[chain]:
-            _check_rows(inner, [names[each] for each in states], np.equal)
-            # Back at the reference the cycle is over.
-            inner = inner * (1 - once[:, None])
-        else:
-            _check_rows(inner, [names[each] for each in states], np.less_equal)
-        visits[:, states] = _solve(np.eye(len(states)) - inner.transpose(0, 2, 1), once, names[start])
-    return visits.reshape(points, kinds, count)
-
-
-def _check_probabilities(matrix: Array, names: list[str]) -> None:
-    wrong = ~np.isfinite(matrix) | (matrix.real < 0) | (matrix.real > 1 + 1e-9)
-    if wrong.any():
-        point, one, other = np.argwhere(wrong)[0]
-        raise ModelError(
-            f"the probability from {names[one]} to {names[other]} is {matrix[point, one, other].real:g}; "
-            "give one from 0 to 1"
-        )
-
-
-def _check_rows(inner: Array, names: list[str], wanted: np.ufunc) -> None:
-    total = np.round(inner.sum(axis=2).real, 9)
-    wrong = ~wanted(total, 1)
-    if wrong.any():
-        point, row = np.argwhere(wrong)[0]
-        most = "1" if wanted is np.equal else "at most 1"
-        raise ModelError(f"the probabilities from {names[row]} add up to {total[point, row]:g}, not to {most}")
-
-
-def _reached(linked: Array, start: int) -> list[int]:
-    found, open_ends = {start}, [start]
-    while open_ends:
-        for state in np.flatnonzero(linked[open_ends.pop()]):
-            if int(state) not in found:
-                found.add(int(state))
-                open_ends.append(int(state))
-    return sorted(found)
-
-
-def _solve(back: Array, first: Array, start: str) -> Array:
-    try:
-        visits = np.linalg.solve(back, first[:, :, None])[:, :, 0]
-    except np.linalg.LinAlgError:
-        visits = np.full(first.shape, np.nan)
-    if not (np.isfinite(visits).all() and (visits.real > -1e-9).all()):
-        raise ModelError(f"the routing lets customers leave {start} and never come back")
-    return visits
+OUT = -1
+"""The number of the class and the station of who leaves the network."""
 
 
 @dataclass(frozen=True, eq=False)
-class Chains:
-    """A network of chains, and how its answers split among the classes.
+class Ways:
+    """Where customers go who may change their class. Build one with `ways`.
 
     Parameters
     ----------
-    network : with one class a chain
-    of_classes : the network of classes it was made from
-    chain_of : the chain of each class, (R,)
-    counted : visits of each class to its chain's reference station in one cycle of the chain, (P, R)
+    source, target : class and station, by number; `OUT` for who leaves, (W, 2)
+    probability : (P, W)
     """
 
-    network: Network
-    of_classes: Network
-    chain_of: Array
-    counted: Array
+    source: NDArray[np.intp]
+    target: NDArray[np.intp]
+    probability: Array
 
-    def by_class(self, solution: Solution) -> Solution:
-        """Give each class its part: of queue and utilization by demand, of throughput by visits to the reference.
+    def select(self, points: Any) -> Ways:
+        """Take some of the points, by slice, mask or indices."""
+        return replace(self, probability=self.probability[points])
 
-        A residence time is per cycle of the chain, so those of a chain's classes add up to the chain's.
-        """
-        demand = self.of_classes.demand
-        whole = self.network.demand[:, self.chain_of]
-        part = np.divide(demand, whole, out=np.zeros_like(whole * demand), where=whole != 0)
-        return replace(
-            solution,
-            throughput=solution.throughput[:, self.chain_of] * self.counted,
-            residence=solution.residence[:, self.chain_of] * part,
-            queue=solution.queue[:, self.chain_of] * part,
-            utilization=solution.utilization[:, self.chain_of] * part,
-        )
+    def among(self, classes: Sequence[int]) -> NDArray[np.intp]:
+        """Number the ways of some classes."""
+        return np.flatnonzero(np.isin(self.source[:, 0], classes))
 
 
-def chains(network: Network, chain_of: Sequence[int], reference: Sequence[int], names: Sequence[str]) -> Chains:
-    r"""Join classes that customers switch between to one class a chain.
-
-    With v visits in one cycle of the chain: V = sum of v, S = sum of v s / V, and the second moments of the
-    service times are mixed in the same way, for each station.
+def ways(source: ArrayLike, target: ArrayLike, probability: ArrayLike) -> Ways:
+    """Take ways as given; see `Ways`.
 
     Parameters
     ----------
-    network : of classes, with visits per cycle of the chain; population, arrivals and think time of a chain are
-        those of its first class, the others' are 0
-    chain_of : the chain of each class, (R,)
-    reference : the station where each chain's cycles are counted
-    names : of the chains
+    source, target : (W, 2)
+    probability : (W,) or (P, W)
+    """
+    one, other = (np.asarray(each, dtype=np.intp).reshape(-1, 2) for each in (source, target))
+    return Ways(one, other, np.atleast_2d(np.asarray(probability)))
+
+
+def traffic(
+    of: Ways, classes: Sequence[int], reference: tuple[int, int], closed: bool, shape: tuple[int, int]
+) -> Array:
+    r"""Solve the traffic equations of one chain.
+
+    A place is a class at a station. With v the visits in one cycle and p the probabilities of the ways::
+
+        v_j = sum_i v_i p_ij                          closed: the visits to the reference station add up to 1
+        v_j = [j is the reference] + sum_i v_i p_ij   open: everybody comes in at the reference
+
+    Parameters
+    ----------
+    of : the ways, of other chains too; complex probabilities carry derivatives
+    classes : of the chain, by number
+    reference : the class and the station where its cycles are counted, or where customers come in
+    closed : whether the chain is
+    shape : how many classes and stations there are
+
+    Returns
+    -------
+    visits (P, R, K), 0 for other classes; NaN at points where nobody comes back, or leaves
+
+    Source: Bolch, Greiner, de Meer, Trivedi, Queueing Networks and Markov Chains, 2nd ed., 2006, section 7.1.
+
+    >>> there = ways([(0, 0), (0, 0), (0, 1)], [(0, 0), (0, 1), (0, 0)], [0.2, 0.8, 1.0])
+    >>> traffic(there, [0], (0, 0), True, (1, 2))
+    array([[[1. , 0.8]]])
+    """
+    mine = of.among(classes)
+    cells = [each[mine] @ (shape[1], 1) for each in (of.source, of.target)]
+    # Numbers of places are not negative, and out is.
+    stays = cells[1] >= 0
+    start = reference[0] * shape[1] + reference[1]
+    places = np.unique(np.concatenate([[start], cells[0], cells[1][stays]]))
+    points, size = len(of.probability), len(places)
+    balance = np.zeros((points, size, size), dtype=of.probability.dtype)
+    into, out_of = (np.searchsorted(places, each[stays]) for each in reversed(cells))
+    for way, i, j in zip(mine[stays], into, out_of, strict=True):
+        balance[:, i, j] += of.probability[:, way]
+    balance = np.eye(size) - balance
+    inflow = (places == start).astype(float)[:, None]
+    if closed:
+        # One of the equations follows from the others; in its place stands what a cycle is.
+        balance[:, int(inflow[:, 0].argmax()), :] = places % shape[1] == reference[1]
+    found = np.zeros((points, shape[0] * shape[1]), dtype=balance.dtype)
+    found[:, places] = _solved(balance, inflow)
+    return found.reshape(points, *shape)
+
+
+def _solved(balance: Array, inflow: Array) -> Array:
+    """Solve point by point at once; where one point cannot be solved, the others still are."""
+    try:
+        solved: Array = np.linalg.solve(balance, inflow)[..., 0]
+    except np.linalg.LinAlgError:
+        sound = np.abs(np.linalg.det(balance)) > 0
+        solved = np.full(balance.shape[:2], np.nan, dtype=balance.dtype)
+        solved[sound] = np.linalg.solve(balance[sound], inflow)[..., 0]
+    return solved
+
+
+def joined(service: Array, visits: Array, scv: Array, chain_of: Array) -> tuple[Array, Array, Array]:
+    r"""Join the classes of each chain: a visit is one by whichever class, its service a mixture of theirs.
+
+    With v visits in one cycle of the chain: V = sum of v, S = sum of v s / V, and the second moments of the
+    service times are mixed in the same way, for each station. Classes alike in service time and scv stay exact.
+
+    Parameters
+    ----------
+    service, visits, scv : of each class at each station, visits per cycle of the chain, (P, R, K)
+    chain_of : the chain of each class, by number, (R,)
+
+    Returns
+    -------
+    service, visits and scv of the chains, (P, C, K)
 
     Source: Bruell and Balbo, Computational Algorithms for Closed Queueing Networks, 1980, ch. 2.
 
-    >>> from slipstick.queueing.exact import exact
-    >>> from slipstick.queueing.network import network
-    >>> two = network([[1.0, 0.0], [0.0, 3.0]], [[1.0, 0.0], [0.0, 1.0]], population=[4, 0])
-    >>> joined = chains(two, chain_of=[0, 0], reference=[0], names=["jobs"])
-    >>> joined.by_class(exact(joined.network)).queue.round(4)
-    array([[[0.4793, 0.    ],
-            [0.    , 3.5207]]])
+    >>> half = np.array([[[1.0], [1.0]]])
+    >>> [each.ravel().tolist() for each in joined(np.array([[[1.0], [3.0]]]), half, half, np.array([0, 0]))]
+    [[2.0], [2.0], [1.5]]
     """
-    index = np.asarray(chain_of)
-    member = (index == np.arange(len(names))[:, None]).astype(float)
-    join = "cr,prk->pck"
-    visits = np.einsum(join, member, network.visits)
-    demand = np.einsum(join, member, network.demand)
-    square = np.einsum(join, member, network.visits * network.service**2 * (1 + network.scv))
-    service = np.divide(demand, visits, out=np.zeros_like(demand), where=visits != 0)
-    mean_square = visits * service**2
-    scv = np.divide(square, mean_square, out=np.full_like(square, 2.0), where=mean_square != 0) - 1
-    first = [int(np.flatnonzero(index == chain)[0]) for chain in range(len(names))]
-    joined = replace(
-        network,
-        service=service,
-        visits=visits,
-        scv=np.where(np.abs(scv.real - 1) < 1e-12, scv - scv.real + 1, scv),
-        think=network.think @ member.T,
-        population=(network.population @ member.T).astype(np.int64),
-        arrivals=network.arrivals @ member.T,
-        closed=network.closed[first],
-        priority=network.priority[first],
-        classes=tuple(names),
-    )
-    stations = np.asarray(reference)[index]
-    counted = network.visits[:, np.arange(len(index)), stations]
-    return Chains(joined, network, index, counted)
+    shape = (len(service), int(np.max(chain_of, initial=-1)) + 1, service.shape[2])
+    total, mean, spread = (np.zeros(shape, np.result_type(service, visits, scv)) for _ in range(3))
+    for c in range(shape[1]):
+        members = np.flatnonzero(chain_of == c)
+        v, s, each = visits[:, members], service[:, members], scv[:, members]
+        total[:, c] = v.sum(axis=1)
+        part = np.divide(v, total[:, c, None], out=np.zeros_like(v), where=total[:, c, None] != 0)
+        mean[:, c] = (part * s).sum(axis=1)
+        second = (part * s**2 * (1 + each)).sum(axis=1)
+        mixed = np.divide(second, mean[:, c] ** 2, out=np.full_like(second, 2.0), where=mean[:, c] != 0) - 1
+        spread[:, c] = np.where(_one_value(s, v) & _one_value(each, v), each.max(axis=1), mixed)
+    return mean, total, spread
+
+
+def _one_value(values: Array, visits: Array) -> NDArray[np.bool_]:
+    """Say where all classes that visit a station have one value there [points, stations]."""
+    there = visits.real != 0
+    high = np.max(values.real, axis=1, where=there, initial=0.0)
+    low = np.min(values.real, axis=1, where=there, initial=np.inf)
+    same: NDArray[np.bool_] = high <= low
+    return same

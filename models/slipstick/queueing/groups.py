@@ -25,12 +25,12 @@ def solve_with(network: Network, solver: Solver, method: str, one_class_together
     NoAnswerError : a station is saturated, or a cycle takes no time
     """
     closed = closed_part(network)
-    check_some_time(network, closed.delay + closed.demand.sum(axis=2), closed.classes)
+    check_some_time(network, closed.delay + np.einsum("prk->pr", closed.demand), closed.classes)
     answer = solve_closed(closed, solver, one_class_together)
     for name, each in (("throughput", answer.throughput), ("queue", answer.queue)):
         if not np.isfinite(each).all():
             raise NoAnswerError(f"{method}: a {name} leaves the range of doubles; look at the sizes of the demands")
-    met, idle = ahead(closed, answer), _idle(network, closed, answer)
+    met, idle = closed.last if network.all_closed else ahead(closed, answer), _idle(network, closed, answer)
     return settle(network, closed, answer.throughput, answer.queue, met, answer.probability, idle, method)
 
 

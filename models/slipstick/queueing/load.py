@@ -12,6 +12,10 @@ from slipstick.queueing.network import Array, Network, Solution
 __all__ = ["Closed", "check_product_form", "closed_part", "open_load", "settle", "speeds", "why_no_product_form"]
 
 
+MOST_SHOWN = 100
+"""Numbers present whose probabilities are given where open classes leave them without end."""
+
+
 @dataclass(frozen=True, eq=False)
 class Closed:
     """The closed classes alone, at P points, with what open classes take already gone from the stations.
@@ -53,7 +57,7 @@ def open_load(network: Network) -> Array:
     ------
     NoAnswerError : it is more than the station can serve
     """
-    if network.closed.all():
+    if network.all_closed:
         return np.zeros((1, len(network.stations)))
     arrivals = np.where(network.closed, 0.0, network.arrivals)
     load: Array = (arrivals[:, :, None] * network.demand).sum(axis=1)
@@ -107,12 +111,12 @@ def closed_part(network: Network) -> Closed:
     """
     load = open_load(network)
     queueing, classes = np.flatnonzero(~network.delays), np.flatnonzero(network.closed)
-    demand = network.demand[:, classes] if len(classes) < len(network.classes) else network.demand
+    demand = network.demand if network.all_closed else network.demand[:, classes]
     last, several, empty = np.ones((len(load), len(queueing)), dtype=load.dtype), dict[int, Array](), dict[int, Array]()
     single = network.single[queueing]
-    if not network.closed.all():
+    if not network.all_closed:
         last[:, single] -= load[:, queueing[single]]
-    for place, station in enumerate(queueing.tolist()):
+    for place, station in () if single.all() else enumerate(queueing.tolist()):
         if single[place]:
             continue
         left, nobody = _what_is_left(speeds(network, station), load[:, station])
@@ -122,13 +126,15 @@ def closed_part(network: Network) -> Closed:
         if left.shape[1] > 1:
             several[place] = left
     whole = len(queueing) == demand.shape[2]
-    away = network.think[:, classes]
+    away, count = network.think, network.population
+    if not network.all_closed:
+        away, count = away[:, classes], count[:, classes]
     return Closed(
         classes=classes,
         queueing=queueing,
         demand=demand if whole else demand[:, :, queueing],
         delay=away if whole else away + demand[:, :, network.delays].sum(axis=2),
-        population=network.population[:, classes],
+        population=count,
         last=last,
         several=several,
         empty=empty,
@@ -199,26 +205,30 @@ def settle(
     """
     shape, demand, delays = network.service.shape, network.demand, network.delays
     kind = np.result_type(throughput, queue, demand, network.arrivals, network.think)
-    opened = ~network.closed
-    flow = np.where(opened, network.arrivals, 0).astype(kind)
-    flow[:, closed.classes] = throughput
-    present, residence = np.zeros(shape, dtype=kind), np.zeros(shape, dtype=kind)
     if queue.shape == shape:
-        present[...] = queue
+        # All classes are closed and all stations have a queue.
+        flow, present = throughput.astype(kind), queue.astype(kind)
     else:
+        flow = np.where(network.closed, 0, network.arrivals).astype(kind)
+        flow[:, closed.classes] = throughput
+        present = np.zeros(shape, dtype=kind)
         crowded = np.zeros((*shape[:2], len(closed.queueing)), dtype=kind)
         crowded[:, closed.classes] = queue
         present[:, :, closed.queueing] = crowded
         present[:, :, delays] = flow[:, :, None] * demand[:, :, delays]
-    np.divide(present, flow[:, :, None], out=residence, where=flow[:, :, None] != 0)
-    if opened.any():
+    each = flow[:, :, None]
+    residence = np.divide(present, each, out=np.zeros(shape, dtype=kind), where=each != 0)
+    if not network.all_closed:
+        opened = ~network.closed
         factor = np.ones((shape[0], 1, shape[2]), dtype=kind)
         factor[:, 0, closed.queueing] = ahead
         residence[:, opened] = demand[:, opened] * factor
         present[:, opened] = flow[:, opened, None] * residence[:, opened]
     shown: list[Array | None] = [None] * shape[2]
-    for place, station in enumerate(closed.queueing):
-        shown[station] = probability[place]
+    load = open_load(network)
+    for station, chance in zip(closed.queueing.tolist(), probability, strict=True):
+        alone = chance is None or not load[:, station].any()
+        shown[station] = chance if chance is None or alone else _everybody(network, station, chance, load[:, station])
     return Solution(
         throughput=flow,
         residence=residence,
@@ -230,9 +240,30 @@ def settle(
     )
 
 
+def _everybody(network: Network, station: int, chance: Array, load: Array) -> Array:
+    """Give P(n present), open customers included, for n = 0, 1, ... up to `MOST_SHOWN`, (P, n).
+
+    Of n present m are closed with the probability chance(m) C(n, m) rho^(n-m) a(n) / F(m); see `closed_part`.
+    """
+    speed = speeds(network, station)
+    points, most, last = len(load), np.arange(MOST_SHOWN), speed.shape[1] - 1
+    speed = np.broadcast_to(speed, (points, last + 1))
+    sums = _log_sums(speed, load)
+    steps = np.log(speed[:, np.minimum(most, last)])
+    product = -np.concatenate([np.zeros((points, 1)), np.cumsum(steps[:, :-1], axis=1)], axis=1)
+    gone = np.log(np.where(load == 0, 1e-300, load))[:, None]
+    found = np.zeros((points, MOST_SHOWN), dtype=np.result_type(chance, product, gone))
+    for m in range(min(chance.shape[1], MOST_SHOWN)):
+        n = most[m:]
+        beyond = max(0, m - last) * np.log(speed[:, -1] - load)
+        logs = _log_choose(n, m) + (n - m) * gone + product[:, m:] - (sums[:, min(m, last)] - beyond)[:, None]
+        found[:, m:] += chance[:, m, None] * np.exp(logs)
+    return found
+
+
 def _utilization(network: Network, closed: Closed, flow: Array, idle: dict[int, Array]) -> Array:
     work: Array = flow[:, :, None] * network.demand
-    busy = work / np.where(network.delays, 1, network.servers)
+    busy = work / network.shares
     for place, empty in idle.items():
         here = work[:, :, closed.queueing[place]]
         total = here.sum(axis=1, keepdims=True)

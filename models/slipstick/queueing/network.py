@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from slipstick.errors import ModelError
 
-__all__ = ["DISCIPLINES", "Array", "Network", "Solution", "network"]
+__all__ = ["DISCIPLINES", "Array", "Network", "Solution", "Tally", "network"]
 
 Array = NDArray[Any]
 """Real or complex numbers; complex ones carry a derivative in their imaginary part."""
@@ -67,9 +67,20 @@ class Network:
         return self.service * self.visits
 
     @cached_property
+    def all_closed(self) -> bool:
+        """Whether no class is open."""
+        return bool(self.closed.all())
+
+    @cached_property
     def delays(self) -> NDArray[np.bool_]:
         """Which stations serve everyone at once, (K,)."""
         return np.array([each == "is" for each in self.discipline], dtype=bool)
+
+    @cached_property
+    def shares(self) -> NDArray[np.int64]:
+        """Into how many servers the work of each station goes; a delay counts as one, (K,)."""
+        shares: NDArray[np.int64] = np.where(self.delays, 1, self.servers)
+        return shares
 
     @cached_property
     def single(self) -> NDArray[np.bool_]:
@@ -114,7 +125,7 @@ class Solution:
     utilization : busy servers / servers, (P, R, K); at a station with `rates` the classes' shares of
         P(not empty), in proportion to the work done for each; at a delay the mean number present
     probability : for each station None, or P(n present, all classes together) for n = 0, 1, ..., (P, n);
-        where open classes make n unbounded, the part that was computed
+        where open classes make n unbounded, for n below 100
     method : the solver and its variant
     exact : whether this is the network's expectation to rounding
     rule : when an iteration stopped; empty where nothing iterates
@@ -140,6 +151,20 @@ class Solution:
         """A whole cycle without the think time [s], (P, R)."""
         response: Array = self.residence.sum(axis=2)
         return response
+
+
+@dataclass(frozen=True, eq=False)
+class Tally(Solution):
+    """A solution of a method that counts what happens.
+
+    Parameters
+    ----------
+    loss : probability that a customer who comes to a station is lost there [1], (P, R, K)
+    ended : services that end [1/s], (P, R, K)
+    """
+
+    loss: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
+    ended: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
 
 
 def _why_not(discipline: str, differ: bool, uneven: bool) -> str:

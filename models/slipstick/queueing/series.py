@@ -63,6 +63,8 @@ def solve_series(
     points, stations = demand.shape
     length = int(population.max(initial=0)) + 1
     block = max(1, MOST_NUMBERS // (length * max(1, stations)))
+    if points <= block:
+        return _solve_block(demand, last, several, delay, population, marginals)
     parts = []
     for start in range(0, points, block):
         few = slice(start, start + block)
@@ -72,7 +74,7 @@ def solve_series(
                 demand[few], last if len(last) == 1 else last[few], some, delay[few], population[few], marginals
             )
         )
-    return parts[0] if len(parts) == 1 else _join(parts, length)
+    return _join(parts, length)
 
 
 def _distinct(demand: Array, last: Array, several: Speeds, delay: Array, population: Array) -> tuple[Array, Array]:
@@ -81,11 +83,14 @@ def _distinct(demand: Array, last: Array, several: Speeds, delay: Array, populat
     if len(points) == 1 or (population == population[0]).all():
         return points, points
     varied = [each for each in (last, *several.values()) if len(each) > 1]
-    keys = np.ascontiguousarray(np.concatenate([demand, delay[:, None], *varied], axis=1))
-    # Rows compared as bytes: one sort instead of one for each column.
+    columns = np.concatenate([demand.T, delay[None], *(each.T for each in varied)])
+    # Neighbours are often alike, and cheaper to compare than to sort; the rest are sorted as bytes, all columns at once.
+    begins = np.ones(len(points), dtype=bool)
+    begins[1:] = (columns[:, 1:] != columns[:, :-1]).any(axis=0)
+    keys = np.ascontiguousarray(columns[:, begins].T)
     whole = keys.view(np.dtype((np.void, keys.dtype.itemsize * keys.shape[1])))[:, 0]
     _, rows, row_of = np.unique(whole, return_index=True, return_inverse=True)
-    return (rows, row_of) if len(rows) < len(points) else (points, points)
+    return (points[begins][rows], row_of[np.cumsum(begins) - 1]) if len(rows) < len(points) else (points, points)
 
 
 def _join(parts: list[ClosedAnswer], length: int) -> ClosedAnswer:
@@ -185,9 +190,12 @@ class _Series:
             back = self._backwards(self.total, row, population)
             back[:, 0] = 0
             return polynomial(back, pace)
-        each = np.stack([geometric(self.total, one) for one in pace.T])
-        below = each[:, row, population - (population > 0)]
-        return np.where(population > 0, pace.T[:, row] * below, 0.0).T
+        stations, points = pace.shape[1], len(self.total)
+        every = pace.T.reshape(-1)
+        each = every[:, None] * geometric(np.tile(self.total, (stations, 1)), every)
+        index = row * self.length + population - (population > 0)
+        found = each.reshape(stations, points * self.length).take(index, axis=1)
+        return np.asarray(found * (population > 0)).T
 
     def _backwards(self, series: Array, row: Array, population: Array) -> Array:
         """Give series(N - j) for j = 0, 1, ... and zero beyond, (P, N + 1)."""

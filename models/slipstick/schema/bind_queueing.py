@@ -76,6 +76,7 @@ class NetworkReader:
             scv=self._by_class(spec.scv, (*loc, "scv"), COUNT),
             capacity=None if spec.capacity is None else int(spec.capacity.value),
             priority=spec.priority,
+            blocking=spec.blocking,
         )
 
     def _by_class(self, given: Mapping[str, Given | Formula], loc: Loc, dimension: Dimension) -> dict[str, Expr]:

@@ -66,6 +66,8 @@ class _Writer:
                 data[key] = {name: self._values.written(each) for name, each in by_class.items()}
         if station.capacity is not None:
             data["capacity"] = station.capacity
+        if station.blocking != "loss":
+            data["blocking"] = station.blocking
         return data | ({"priority": dict(station.priority)} if station.priority else {})
 
     def _route(self, route: Route) -> dict[str, Any]:

@@ -130,6 +130,27 @@ def test_probabilities_add_up_and_give_the_queue() -> None:
     assert 1 - chances[0] == pytest.approx(answer["utilization[cpu]"])
 
 
+@pytest.mark.parametrize("method", EXACT)
+def test_probabilities_are_of_all_who_are_present_streams_among_them(method: str) -> None:
+    stations = {
+        "one": queue(service={"batch": 0.3, "web": 0.3}),
+        "two": queue(service={"batch": 0.5, "web": 0.5}, servers=2),
+        "fast": queue(demand={"batch": 0.1, "web": 0.3}, discipline="ps", rates=[1, 1.3, 1.9]),
+    }
+    for name, station in stations.items():
+        mixed = network({"batch": customers(2, think_time=1.0), "web": arrivals(0.5)}, {name: station})
+        exact, markov = solve(mixed, method=method), solve(mixed, method="markov-chain")
+        chances = [known(exact, f"probability[{name},{n}]") for n in range(100)]
+        assert chances[:20] == pytest.approx([known(markov, f"probability[{name},{n}]") for n in range(20)], abs=1e-9)
+        assert math.fsum(chances) == pytest.approx(1.0)
+        assert sum(n * each for n, each in enumerate(chances)) == pytest.approx(exact[f"queue_length[{name}]"])
+
+
+def test_probabilities_of_a_stream_alone_are_geometric() -> None:
+    answer = solve(network({"web": arrivals(0.5)}, {"cpu": queue(demand={"web": 1.0})}))
+    assert [answer[f"probability[cpu,{n}]"] for n in range(4)] == pytest.approx([0.5, 0.25, 0.125, 0.0625])
+
+
 def test_the_account_of_a_cycle_adds_up_to_it() -> None:
     answer = solve(CENTRAL)
     assert list(answer.account) == ["think", "cpu", "wait:cpu", "fast", "wait:fast", "slow", "wait:slow"]
@@ -194,12 +215,6 @@ def test_a_station_that_is_full_loses_who_arrives() -> None:
     with pytest.raises(NoAnswerError) as caught:
         solve(LOSSY, method="exact-mva")
     assert str(caught.value) == ("cpu has a capacity, which the method exact-mva does not take; ask for markov-chain")
-
-
-def test_chains_are_not_for_markov() -> None:
-    with pytest.raises(NoAnswerError) as caught:
-        solve(SWITCHING, method="markov-chain")
-    assert str(caught.value) == ("a Markov chain takes classes that keep their class; ask for exact-mva or linearizer")
 
 
 class TestSweeps:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from slipstick.expression.nodes import Parameter
 from slipstick.expression.tape import Tape
-from slipstick.method.networks.traffic import traffic
-from slipstick.model.network import Chain, Customers, QueueingNetwork, Stream
+from slipstick.model.network import Chain, Customers, Place, QueueingNetwork, Stream
+from slipstick.queueing.chains import OUT, Ways, joined, traffic
 from slipstick.queueing.network import Network
 
 __all__ = ["Arrays", "Compiled"]
@@ -29,17 +29,28 @@ class Arrays:
     Parameters
     ----------
     network : what a solver takes; its classes are the chains
-    service, visits : of each class at each station [points, classes, stations]
+    service, visits, scv : of each class at each station [points, classes, stations]
     chain_of : the chain of each class, by number [classes]
+    ranks : of each class at each station [classes, stations]
+    ways : where the classes of chains go, or None if all classes keep their class
+    references : of each chain the class and the station where its cycles begin, by number
     capacity : most customers present at each station; 0 where there is no limit [stations]
+    blocking : what becomes of who finds a station full, one of `slipstick.model.network.BLOCKING` [stations]
+    classes : their names
     wrong : why a point has no answer, by its number
     """
 
     network: Network
     service: Array
     visits: Array
+    scv: Array
     chain_of: NDArray[np.intp]
+    ranks: NDArray[np.int64]
+    ways: Ways | None
+    references: Sequence[tuple[int, int]]
     capacity: NDArray[np.int64]
+    blocking: Sequence[str]
+    classes: tuple[str, ...]
     wrong: Mapping[int, str] = field(default_factory=dict)
 
     def only(self, point: int) -> Arrays:
@@ -48,8 +59,9 @@ class Arrays:
 
     def select(self, points: Any) -> Arrays:
         """Take some of the points, by slice, mask or indices; nothing is known to be wrong with them."""
-        network = self.network.select(points)
-        return replace(self, network=network, service=self.service[points], visits=self.visits[points], wrong={})
+        cubes = {name: getattr(self, name)[points] for name in ("service", "visits", "scv")}
+        ways = None if self.ways is None else self.ways.select(points)
+        return replace(self, network=self.network.select(points), ways=ways, wrong={}, **cubes)
 
 
 class Compiled:
@@ -125,13 +137,27 @@ class Compiled:
         columns : as `columns` or `perturbed` give them
         """
         points = max((len(each) for each in columns.values()), default=1)
-        service, visits, scv = self._by_class(columns, points)
-        wrong = {**self._unsound(columns), **self._route(columns, visits)}
+        cubes = self._by_class(columns, points)
         chain_of = np.array([list(self.chains).index(self._chain_of(label)) for label in self.classes], dtype=np.intp)
-        merged = self._merged(*self._alike(service, visits), scv, chain_of)
-        network = self._network(columns, points, *merged)
+        ways = self._ways(columns)
+        wrong = {**self._unsound(columns), **({} if ways is None else self._route(ways, chain_of, cubes[1]))}
+        service, visited = self._alike(*cubes[:2])
+        merged = service, visited, cubes[2]
+        if ways is not None:
+            merged = joined(*merged, chain_of)
         limits = [each.capacity or 0 for each in self.model.stations.values()]
-        return Arrays(network, service, visits, chain_of, np.array(limits, dtype=np.int64), wrong)
+        return Arrays(
+            self._network(columns, points, *merged),
+            *cubes,
+            chain_of=chain_of,
+            ranks=self._ranks(),
+            ways=ways,
+            references=[self._reference(chain) for chain in self.chains.values()],
+            capacity=np.array(limits, dtype=np.int64),
+            blocking=[each.blocking for each in self.model.stations.values()],
+            classes=self.classes,
+            wrong=wrong,
+        )
 
     def _chain_of(self, label: str) -> str:
         return next(name for name, chain in self.chains.items() if label in chain.classes)
@@ -151,22 +177,33 @@ class Compiled:
                     scv[:, r, k] = columns.get(f"{here}.scv.{label}", 1.0)
         return service, visits, scv
 
-    def _route(self, columns: Columns, visits: Array) -> dict[int, str]:
-        """Put the visits that follow from routing into `visits`; say at which points they do not."""
+    def _ways(self, columns: Columns) -> Ways | None:
+        """Lay out where the classes of chains go."""
         if not self.model.routing:
-            return {}
-        ways = range(len(self.model.routing))
-        probabilities = np.stack([columns[f"routing.{index}.probability"] for index in ways], axis=1)
-        wrong = self._sums(probabilities.real)
-        for name, chain in self.model.chains.items():
-            for r, label in enumerate(self.classes):
-                if label in chain.classes:
-                    visits[:, r, :] = 0.0
-            for (label, station), each in traffic(self.model, name, probabilities).items():
-                visits[:, self.classes.index(label), self.stations.index(station)] = each
-        lost = ~np.isfinite(visits).all(axis=(1, 2))
+            return None
+        ends = [[each.source, each.target] for each in self.model.routing]
+        numbers = np.array([[(OUT, OUT) if place is None else self._place(place) for place in pair] for pair in ends])
+        chances = [columns[f"routing.{index}.probability"] for index in range(len(ends))]
+        return Ways(numbers[:, 0], numbers[:, 1], np.stack(chances, axis=1))
+
+    def _reference(self, chain: Chain) -> tuple[int, int]:
+        label, station = chain.reference
+        return self.classes.index(label), self.stations.index(station) if station else 0
+
+    def _place(self, place: Place) -> tuple[int, int]:
+        return self.classes.index(place[0]), self.stations.index(place[1])
+
+    def _route(self, ways: Ways, chain_of: NDArray[np.intp], visited: Array) -> dict[int, str]:
+        """Put the visits that follow from routing into `visited`; say at which points they do not."""
+        wrong = self._sums(ways.probability.real)
+        for c, (name, chain) in enumerate(self.chains.items()):
+            if name in self.model.chains:
+                members, closed = np.flatnonzero(chain_of == c), isinstance(chain.members, Customers)
+                found = traffic(ways, members.tolist(), self._place(chain.reference), closed, visited.shape[1:])
+                visited[:, members] = found[:, members]
+        lost = ~np.isfinite(visited).all(axis=(1, 2))
         wrong |= {int(point): "the ways of some chain never come back" for point in np.flatnonzero(lost)}
-        visits[list(wrong)] = 0.0
+        visited[list(wrong)] = 0.0
         return wrong
 
     def _unsound(self, columns: Columns) -> dict[int, str]:
@@ -212,25 +249,6 @@ class Compiled:
                     service[:, r, k] = np.where(visits[:, r, k] != 0, one, 0.0)
         return service, visits
 
-    def _merged(
-        self, service: Array, visits: Array, scv: Array, chain_of: NDArray[np.intp]
-    ) -> tuple[Array, Array, Array]:
-        """Merge the classes of each chain: a visit is one by whichever class, its service a mixture of theirs."""
-        if len(self.chains) == len(self.classes):
-            return service, visits, scv
-        shape = (len(service), len(self.chains), len(self.stations))
-        total, mean, spread = (np.zeros(shape, service.dtype) for _ in range(3))
-        for c in range(len(self.chains)):
-            members = np.flatnonzero(chain_of == c)
-            v, s, each = visits[:, members], service[:, members], scv[:, members]
-            total[:, c] = v.sum(axis=1)
-            part = np.divide(v, total[:, c, None], out=np.zeros_like(v), where=total[:, c, None] != 0)
-            mean[:, c] = (part * s).sum(axis=1)
-            second = (part * s**2 * (1 + each)).sum(axis=1)
-            mixed = np.divide(second, mean[:, c] ** 2, out=np.full_like(second, 2.0), where=mean[:, c] != 0) - 1
-            spread[:, c] = np.where(_one_value(s, v) & _one_value(each, v), each.max(axis=1), mixed)
-        return mean, total, spread
-
     def _network(self, columns: Columns, points: int, service: Array, visits: Array, scv: Array) -> Network:
         stations, count = self.model.stations.values(), len(self.chains)
         think, arrivals = np.zeros((points, count), service.dtype), np.zeros((points, count), service.dtype)
@@ -265,15 +283,12 @@ class Compiled:
             return None
         return np.stack([columns[f"stations.{name}.rates.{index}"] for index in range(count)], axis=1)
 
+    def _ranks(self) -> NDArray[np.int64]:
+        """Give each class's rank at each station [classes, stations]."""
+        stations = self.model.stations.values()
+        ranks = [[each.priority.get(label, 0) for each in stations] for label in self.classes]
+        return np.array(ranks, dtype=np.int64).reshape(len(self.classes), len(self.stations))
+
     @staticmethod
     def _rank(chain: Chain, priority: Mapping[str, int]) -> int:
         return next((priority[label] for label in chain.classes if label in priority), 0)
-
-
-def _one_value(values: Array, visits: Array) -> NDArray[np.bool_]:
-    """Say where all classes that visit a station have one value there [points, stations]."""
-    there = visits.real != 0
-    high = np.max(values.real, axis=1, where=there, initial=0.0)
-    low = np.min(values.real, axis=1, where=there, initial=np.inf)
-    same: NDArray[np.bool_] = high <= low
-    return same

@@ -78,10 +78,15 @@ def flatten(compiled: Compiled, columns: Mapping[str, NDArray[np.float64]], arra
 
     Raises
     ------
-    ModelError : there are too many customers, or those who are lost would come back at the same instant
+    ModelError : there are too many customers, a station blocks those who come to it, or those who are lost would come back at the same instant
     NoAnswerError : a cycle takes no time
     """
     network = arrays.network
+    for name, station in compiled.model.stations.items():
+        if station.blocking != "loss":
+            raise ModelError(
+                f"a simulation loses who comes to {name} when it is full, it blocks nobody; ask for markov-chain"
+            )
     closed = np.flatnonzero(network.closed)
     check_some_time(network, (network.think + network.demand.sum(axis=2))[:, closed], closed)
     return _Flattener(compiled, columns, arrays).flat()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.method.networks.arrays import Arrays
-from slipstick.method.networks.values import Found
+from slipstick.method.networks.values import CUBES, Found, found_of
 from slipstick.queueing.checks import EXACT, checked
 from slipstick.queueing.network import Network, Solution
 
@@ -71,13 +71,9 @@ def _linearizer(arrays: Arrays) -> Solution:
 
 
 def _markov_chain(arrays: Arrays, limit: int | None = None) -> Solution:
-    from slipstick.queueing.markov import LIMIT, solve
+    from slipstick.method.networks.chained import by_class
 
-    network = arrays.network
-    if len(arrays.chain_of) != len(network.classes):
-        raise ModelError("a Markov chain takes classes that keep their class; ask for exact-mva or linearizer")
-    capacity = [int(each) or None for each in arrays.capacity]
-    return solve(network, capacity=capacity, limit=LIMIT if limit is None else limit)
+    return by_class(arrays, limit)
 
 
 SOLVERS: dict[str, Solver] = {
@@ -90,7 +86,7 @@ SOLVERS: dict[str, Solver] = {
 """Who takes arrays to a solution, by the name of the method."""
 
 TAKES_CAPACITY = ("markov-chain",)
-"""Who knows what happens at a station that is full."""
+"""Who knows what happens at a station that is full; they hold what they find against the laws themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +131,7 @@ def outcome(arrays: Arrays, solver: str) -> Outcome:
     wrong = outside(arrays)
     open_points = np.array([each for each in range(arrays.network.points) if each not in wrong], dtype=np.intp)
     pieces = tuple(_pieces(arrays, open_points, solver, wrong)) if len(open_points) else ()
-    return Outcome(_joined(arrays.network, pieces), pieces, dict(sorted(wrong.items())))
+    return Outcome(_joined(arrays, pieces), pieces, dict(sorted(wrong.items())))
 
 
 def outside(arrays: Arrays) -> dict[int, str]:
@@ -186,9 +182,9 @@ def _solved(arrays: Arrays, solver: str) -> Solution:
         full = network.stations[int(np.flatnonzero(arrays.capacity)[0])]
         raise ModelError(f"{full} has a capacity, which the method {solver} does not take; ask for markov-chain")
     solution = SOLVERS[solver](arrays)
-    # Who is lost comes round again without service, so that the laws hold for those who are let in only.
-    lossy = arrays.capacity.any()
-    return solution if lossy else checked(network, solution, EXACT if solution.exact else SETTLED)
+    if solver in TAKES_CAPACITY:
+        return solution
+    return checked(network, solution, EXACT if solution.exact else SETTLED)
 
 
 def preferred(arrays: Arrays) -> str:
@@ -214,31 +210,23 @@ def _best(arrays: Arrays) -> tuple[str, Solution]:
         return "linearizer", _solved(arrays, "linearizer")
 
 
-def _joined(network: Network, pieces: tuple[Piece, ...]) -> Found:
-    """Put the solutions of all pieces side by side."""
-    if len(pieces) == 1 and len(pieces[0].points) == network.points:
-        whole = pieces[0].solution
-        loss = getattr(whole, "loss", None)
-        return Found(whole.throughput, whole.residence, whole.queue, whole.utilization, whole.probability, loss)
-    points, kinds, count = network.service.shape
-    kind = np.result_type(float, *(each.solution.throughput for each in pieces))
-    made: dict[str, Array] = {
-        name: np.full((points, kinds) if name == "throughput" else (points, kinds, count), np.nan, kind)
-        for name in ("throughput", "residence", "queue", "utilization")
-    }
-    for each in pieces:
-        for name, array in made.items():
-            array[each.points] = getattr(each.solution, name)
-    return Found(**made, probability=tuple(_table(k, points, pieces) for k in range(count)), loss=_losses(made, pieces))
-
-
-def _losses(made: dict[str, Array], pieces: tuple[Piece, ...]) -> Array | None:
-    """Join the probabilities of loss of those that know them."""
-    known = [each for each in pieces if hasattr(each.solution, "loss")]
-    joined = np.full_like(made["residence"], np.nan)
-    for each in known:
-        joined[each.points] = getattr(each.solution, "loss")  # noqa: B009  # only Markov chains tell
-    return joined if known else None
+def _joined(arrays: Arrays, pieces: tuple[Piece, ...]) -> Found:
+    """Put what all pieces found side by side."""
+    points, kinds, count = arrays.service.shape
+    if len(pieces) == 1 and len(pieces[0].points) == points:
+        return found_of(arrays, pieces[0].solution)
+    found = [found_of(arrays.select(each.points), each.solution) for each in pieces]
+    kind = np.result_type(float, *(each.throughput for each in found))
+    flow = np.full((points, arrays.network.service.shape[1]), np.nan, kind)
+    cubes = {name: np.full((points, kinds, count), np.nan, kind) for name in CUBES}
+    loss = np.full((points, kinds, count), np.nan, kind) if any(each.loss is not None for each in found) else None
+    for piece, each in zip(pieces, found, strict=True):
+        flow[piece.points] = each.throughput
+        for name, array in cubes.items():
+            array[piece.points] = getattr(each, name)
+        if loss is not None and each.loss is not None:
+            loss[piece.points] = each.loss
+    return Found(flow, **cubes, loss=loss, probability=tuple(_table(k, points, pieces) for k in range(count)))
 
 
 def _table(k: int, points: int, pieces: tuple[Piece, ...]) -> Array | None:

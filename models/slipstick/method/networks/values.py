@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from slipstick.method.networks.arrays import Arrays, Compiled
 from slipstick.model.network import Chain, Stream
+from slipstick.queueing.network import Solution, Tally
 
-__all__ = ["Found", "Measures", "unit_of"]
+__all__ = ["CUBES", "Found", "Measures", "found_of", "unit_of"]
 
 Array = NDArray[Any]
 
@@ -34,34 +35,102 @@ class Found:
     Parameters
     ----------
     throughput : cycles of each chain [1/s, points, chains]
-    residence, queue : of each chain at each station [s and 1; points, chains, stations]
-    utilization : busy servers / servers by chain [points, chains, stations]
+    residence, queue : of each class at each station, residence in a cycle of its chain [s and 1; points, classes, stations]
+    utilization : busy servers / servers by class [points, classes, stations]
+    made : part of the visits told that is made, where some are lost on the way; else 1 [points, classes, stations]
+    loss : share of a class's arrivals at a station that are lost, or None [points, classes, stations]
     probability : for each station P(n present), or None [points, n]
-    loss : share of a chain's arrivals at a station that are lost, or None [points, chains, stations]
     """
 
     throughput: Array
     residence: Array
     queue: Array
     utilization: Array
+    made: Array
+    loss: Array | None
     probability: tuple[Array | None, ...]
-    loss: Array | None = None
 
     def only(self, point: int) -> Found:
         """Cut out one point."""
         here = slice(point, point + 1)
-        return Found(
-            self.throughput[here],
-            self.residence[here],
-            self.queue[here],
-            self.utilization[here],
-            tuple(None if each is None else each[here] for each in self.probability),
-            None if self.loss is None else self.loss[here],
-        )
+        cubes = {name: getattr(self, name)[here] for name in CUBES}
+        loss = None if self.loss is None else self.loss[here]
+        tables = tuple(None if each is None else each[here] for each in self.probability)
+        return Found(self.throughput[here], **cubes, loss=loss, probability=tables)
+
+
+CUBES = ("residence", "queue", "utilization", "made")
+"""What is known of each class at each station."""
+
+
+def found_of(arrays: Arrays, solution: Solution) -> Found:
+    """Read a solution by class: a Markov chain's as it is, and a chain's shared out among its classes.
+
+    Parameters
+    ----------
+    arrays : the network
+    solution : of its chains; of its classes, and with losses, where it is a Markov chain's
+    """
+    with np.errstate(all="ignore"):
+        if isinstance(solution, Tally):
+            return _of_classes(arrays, solution)
+        return _of_chains(arrays, solution)
+
+
+def _of_classes(arrays: Arrays, solution: Tally) -> Found:
+    flow = solution.throughput
+    first = [int(np.flatnonzero(arrays.chain_of == c)[0]) for c in range(len(arrays.network.classes))]
+    made = np.ones(solution.queue.shape)
+    if arrays.capacity.any():
+        visits = arrays.visits if arrays.ways is not None else arrays.network.visits
+        made = _ratio(solution.ended, flow[:, :, None] * visits, 1.0)
+    return Found(
+        throughput=flow[:, first],
+        residence=solution.residence,
+        queue=solution.queue,
+        utilization=solution.utilization,
+        made=made,
+        loss=solution.loss if arrays.capacity.any() else None,
+        probability=solution.probability,
+    )
+
+
+def _of_chains(arrays: Arrays, solution: Solution) -> Found:
+    residence = _shared(arrays, solution.residence)
+    queue = solution.throughput[:, arrays.chain_of, None] * residence
+    alone = np.bincount(arrays.chain_of)[arrays.chain_of] == 1
+    queue[:, alone] = solution.queue[:, arrays.chain_of][:, alone]
+    part = _ratio(arrays.visits * arrays.service, arrays.network.demand[:, arrays.chain_of])
+    return Found(
+        throughput=solution.throughput,
+        residence=residence,
+        queue=queue,
+        utilization=solution.utilization[:, arrays.chain_of] * part,
+        made=np.ones(queue.shape),
+        loss=None,
+        probability=solution.probability,
+    )
+
+
+def _shared(arrays: Arrays, residence: Array) -> Array:
+    """Share the time of a chain at each station among its classes [s, points, classes, stations]."""
+    network = arrays.network
+    time = residence[:, arrays.chain_of]
+    alone = np.bincount(arrays.chain_of)[arrays.chain_of] == 1
+    visits, service = network.visits[:, arrays.chain_of], network.service[:, arrays.chain_of]
+    # Where there is nobody, nobody waits.
+    wait = np.where(time != 0, _ratio(time, visits) - service, 0.0)
+    in_order = arrays.visits * (arrays.service + wait)
+    shared = np.asarray(time) * _ratio(arrays.visits * arrays.service, visits * service)
+    for k, kind in enumerate(network.discipline):
+        if kind in _IN_ORDER and network.rates[k] is None:
+            shared[:, :, k] = in_order[:, :, k]
+    shared[:, alone] = time[:, alone]
+    return shared
 
 
 class Measures:
-    """The measures of classes, from the solution of their chains.
+    """The measures of classes and chains.
 
     Parameters
     ----------
@@ -77,17 +146,11 @@ class Measures:
     def columns(self) -> dict[str, Array]:
         """Give every measure by name; NaN where it has no meaning."""
         with np.errstate(all="ignore"):
-            residence = self._residence()
-            return {
-                **self.chains(residence),
-                **self._by_class(residence),
-                **self._totals(),
-                **self._probabilities(),
-            }
+            return {**self.chains(), **self._by_class(), **self._totals(), **self._probabilities()}
 
-    def chains(self, residence: Array | None = None) -> dict[str, Array]:
+    def chains(self) -> dict[str, Array]:
         """Give throughput and response time of every class and every chain."""
-        residence = self._residence() if residence is None else residence
+        residence = self._found.residence
         columns: dict[str, Array] = {}
         for c, (name, chain) in enumerate(self._compiled.chains.items()):
             members = [self._classes.index(label) for label in chain.classes]
@@ -105,61 +168,24 @@ class Measures:
             return float(self._classes[r] == label)
         return self._arrays.visits[:, r, self._stations.index(station)]
 
-    def _residence(self) -> Array:
-        """Share the time of a chain at each station among its classes [s, points, classes, stations]."""
-        arrays, network = self._arrays, self._arrays.network
-        time = self._found.residence[:, arrays.chain_of]
-        alone = np.bincount(arrays.chain_of)[arrays.chain_of] == 1
-        visits, service = network.visits[:, arrays.chain_of], network.service[:, arrays.chain_of]
-        # Where there is nobody, nobody waits.
-        wait = np.where(time != 0, _ratio(time, visits) - service, 0.0)
-        in_order = arrays.visits * (arrays.service + wait)
-        shared = np.asarray(time) * _ratio(arrays.visits * arrays.service, visits * service)
-        for k, kind in enumerate(network.discipline):
-            if kind in _IN_ORDER and network.rates[k] is None:
-                shared[:, :, k] = in_order[:, :, k]
-        shared[:, alone] = time[:, alone]
-        return shared
-
-    def _by_class(self, residence: Array) -> dict[str, Array]:
-        arrays, network = self._arrays, self._arrays.network
-        throughput = self._found.throughput[:, arrays.chain_of, None]
-        queue = throughput * residence
-        alone = np.bincount(arrays.chain_of)[arrays.chain_of] == 1
-        queue[:, alone] = self._found.queue[:, arrays.chain_of][:, alone]
-        visit = _ratio(residence, arrays.visits * self._made(), np.nan)
-        part = _ratio(arrays.visits * arrays.service, network.demand[:, arrays.chain_of])
-        busy = self._found.utilization[:, arrays.chain_of] * part
+    def _by_class(self) -> dict[str, Array]:
+        arrays, found = self._arrays, self._found
+        visit = _ratio(found.residence, arrays.visits * found.made, np.nan)
         columns: dict[str, Array] = {}
         for k, (name, station) in enumerate(self._compiled.model.stations.items()):
             for label in station.visitors():
                 r, key = self._classes.index(label), f"[{label},{name}]"
-                columns[f"queue_length{key}"] = queue[:, r, k]
-                columns[f"residence_time{key}"] = residence[:, r, k]
+                columns[f"queue_length{key}"] = found.queue[:, r, k]
+                columns[f"residence_time{key}"] = found.residence[:, r, k]
                 columns[f"time_per_visit{key}"] = visit[:, r, k]
-                if network.rates[k] is None:
+                if arrays.network.rates[k] is None:
                     wait = visit[:, r, k] - arrays.service[:, r, k]
-                    columns[f"waiting_time{key}"] = np.where(residence[:, r, k] != 0, wait, 0.0)
+                    columns[f"waiting_time{key}"] = np.where(found.residence[:, r, k] != 0, wait, 0.0)
                 if station.discipline != "is":
-                    columns[f"utilization{key}"] = busy[:, r, k]
-                if self._found.loss is not None and station.capacity:
-                    columns[f"loss_probability{key}"] = self._found.loss[:, arrays.chain_of[r], k]
+                    columns[f"utilization{key}"] = found.utilization[:, r, k]
+                if found.loss is not None and station.capacity:
+                    columns[f"loss_probability{key}"] = found.loss[:, r, k]
         return columns
-
-    def _made(self) -> Array | float:
-        """Give the part of the visits that is made where customers are lost on the way: work done / work brought."""
-        if self._found.loss is None:
-            return 1.0
-        arrays, network = self._arrays, self._arrays.network
-        brought = self._found.throughput[:, :, None] * network.demand
-        part = _ratio(self._found.utilization * network.servers, brought, 1.0)
-        visited = network.demand.real > 0
-        first = visited & (np.cumsum(visited, axis=2) == 1)
-        for k, rates in enumerate(network.rates):
-            if rates is not None:
-                # How much work is done there is not known, but at the first station all who are counted are served.
-                part[:, :, k] = np.where(first[:, :, k], 1.0, np.nan)
-        return part[:, arrays.chain_of]
 
     def _totals(self) -> dict[str, Array]:
         columns = {}

@@ -13,7 +13,7 @@ from slipstick.queueing.markov.absorption import Absorption, absorption
 from slipstick.queueing.markov.chain import LIMIT, Chain, build
 from slipstick.queueing.markov.holding import Holding, blocking_after_service
 from slipstick.queueing.markov.phase_type import PhaseType, coxian, erlang, exponential, fit, hyperexponential
-from slipstick.queueing.markov.routing import Routing, in_order, routing
+from slipstick.queueing.markov.routing import Routing, in_order, routing, switching
 from slipstick.queueing.markov.solve import MarkovSolution, chain_of, solve
 from slipstick.queueing.markov.stationary import gth, stationary
 from slipstick.queueing.markov.threads import Threads, thread_chain, threads
@@ -43,6 +43,7 @@ __all__ = [
     "routing",
     "solve",
     "stationary",
+    "switching",
     "thread_chain",
     "threads",
     "transient",

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from slipstick.errors import ModelError, NoAnswerError
+from slipstick.errors import ModelError, TooManyStatesError
 
 __all__ = ["LIMIT", "Array", "Chain", "build", "refuse_size"]
 
@@ -143,7 +143,8 @@ def _check_rate(state: Any, target: Any, rate: complex) -> None:
 
 def refuse_size(limit: int, known: str) -> None:
     """Refuse a chain that is larger than the limit; `known` says what is known of its size."""
-    raise NoAnswerError(
-        f"the chain has more than {limit:,} states ({known}); allow more with limit=..., which costs memory and "
-        "time, ask for fewer customers or phases, or use an approximate method or simulation"
+    raise TooManyStatesError(
+        f"the chain has more than {limit:,} states ({known})",
+        "allow more with limit=..., which costs memory and time, ask for fewer customers or phases, or use an "
+        "approximate method or simulation",
     )

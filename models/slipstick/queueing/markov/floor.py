@@ -168,9 +168,9 @@ class Floor:
             if self.opened[kind]:
                 yield here[turned], base[turned], rate[turned], event
             else:
-                for _, other, part in self.again[kind]:
+                for anew, other, part in self.again[kind]:
                     share = rate[turned] * part
-                    yield from self._go(rows, here[turned], base[turned], share, (kind, other), event, "loss")
+                    yield from self._go(rows, here[turned], base[turned], share, (anew, other), event, "loss")
 
     def _with(self, rows: Rows, room: int, columns: Rows) -> Rows:
         """Put columns of one room in their place."""

@@ -136,7 +136,8 @@ def furnish(built: Plan, cut: int | None) -> Floor:
     rooms = [_room(built, k, cut) for k in range(count)]
     rooms.append(Shared({int(r): exponential(network.think[0, r]) for r in np.flatnonzero(thinks)}, kinds, None))
     entry = [_places(built.routing.entry[r], r) for r in range(kinds)]
-    home = [((r, count, 1.0),) if thinks[r] else _scaled(entry[r]) for r in range(kinds)]
+    begins = built.routing.again or range(kinds)
+    home = [((r, count, 1.0),) if thinks[r] else _scaled(entry[r]) for r in begins]
     population = built.population()
     _check_time(built, home)
     largest = max(int(population.sum()), cut or 0, *(each or 0 for each in built.capacity))

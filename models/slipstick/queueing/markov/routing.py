@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from slipstick.errors import ModelError
+from slipstick.queueing.chains import OUT, Ways
 from slipstick.queueing.markov.chain import Array
 
-__all__ = ["Routing", "in_order", "routing"]
+__all__ = ["Routing", "in_order", "routing", "switching"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,15 +24,19 @@ class Routing:
         [classes, stations]
     onward : probability that a class leaves a station for a class at a station; what is lacking of 1 ends the
         cycle: an open class leaves, a closed one thinks and begins again [1] [classes, stations, classes, stations]
+    again : which class who is lost, or ends a cycle, begins the next one as; itself by default [classes]
     """
 
     entry: Array
     onward: Array
+    again: tuple[int, ...] = ()
 
     def groups(self) -> NDArray[np.bool_]:
         """Say which classes customers of a class can ever belong to, itself included [classes, classes]."""
         kinds = len(self.entry)
         reach = np.eye(kinds, dtype=bool) | (self.onward.real > 0).any(axis=(1, 3))
+        for r, s in enumerate(self.again):
+            reach[r, s] = True
         for _ in range(kinds):
             reach = (reach.astype(int) @ reach.astype(int)) > 0
         reach |= reach.T
@@ -92,3 +97,46 @@ def in_order(visits: Array) -> Routing:
             onward[r, k, r] = (1.0 - again[r, k]) * ahead[k + 1, r]
             onward[r, k, r, k] += again[r, k]
     return Routing(ahead[0], onward)
+
+
+def switching(
+    ways: Ways,
+    visits: Array,
+    references: dict[tuple[int, ...], tuple[int, int]],
+    thinks: dict[tuple[int, ...], int],
+    point: int = 0,
+) -> Routing:
+    """Let the classes of some chains go where ways say, and all others visit the stations in order.
+
+    Parameters
+    ----------
+    ways : of the classes in chains
+    visits : of all classes, of which those that keep their class go in order [classes, stations]
+    references : for each chain, by the numbers of its classes, the class and the station where a cycle begins
+    thinks : for closed chains that think, the station to do so at on the way to the reference station
+    point : which of the ways' points
+
+    >>> from slipstick.queueing.chains import ways
+    >>> there = ways([(0, 0), (1, 0)], [(1, 0), (0, 0)], [1.0, 1.0])
+    >>> rule = switching(there, np.ones((2, 1)), {(0, 1): (0, 0)}, {})
+    >>> rule.onward[0, 0, 1], rule.again
+    (array([1.]), (0, 0))
+    """
+    rule = in_order(visits)
+    kind = np.result_type(rule.onward, ways.probability)
+    entry, onward = rule.entry.astype(kind), rule.onward.astype(kind)
+    again = list(range(len(entry)))
+    for members, (label, station) in references.items():
+        entry[list(members)], onward[list(members)] = 0, 0
+        think = thinks.get(members, station)
+        entry[label, think] = 1
+        for r in members:
+            again[r] = label
+        for way in ways.among(members):
+            (r, k), (s, j), p = ways.source[way], ways.target[way], ways.probability[point, way]
+            if s == OUT:
+                continue
+            onward[r, k, s, think if j == station else j] += p
+            if think != station and j == station:
+                onward[s, think, s, j] = 1
+    return Routing(entry, onward, tuple(again))

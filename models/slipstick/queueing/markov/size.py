@@ -25,10 +25,10 @@ def known(floor: Floor, population: NDArray[np.int64]) -> str:
 
 
 def estimate(floor: Floor, population: NDArray[np.int64]) -> float | None:
-    """Count states by convolution over the customers of each class; None where classes mix or there are too many.
+    """Count states by convolution over the customers of each class; None where there are too many to go through.
 
     With w_k(n) the states of room k with n customers by class, all rooms have (w_1 * w_2 * ...)(N). Counts are exact
-    for exponential service; with phases they are an upper bound.
+    for exponential service; with phases, and where customers change class, they are an upper bound.
 
     Parameters
     ----------
@@ -41,9 +41,9 @@ def estimate(floor: Floor, population: NDArray[np.int64]) -> float | None:
     >>> estimate(floor, np.array([4])), chain.size
     (15.0, 15)
     """
-    switches = any(r != s for (r, _), places in floor.ways.items() for s, _, _ in places)
-    most = np.where(floor.opened, floor.cut or sum(each or 0 for each in floor.capacity), population)
-    if switches or np.prod(most + 1.0) > MOST_POINTS or any(isinstance(room, Lot) for room in floor.rooms):
+    groups = _groups(floor)
+    most = np.where(floor.opened, floor.cut or sum(each or 0 for each in floor.capacity), groups @ population)
+    if np.prod(most + 1.0) > MOST_POINTS or any(isinstance(room, Lot) for room in floor.rooms):
         return None
     points = np.array(list(np.ndindex(*(most + 1))))
     total = np.zeros(most + 1)
@@ -51,10 +51,23 @@ def estimate(floor: Floor, population: NDArray[np.int64]) -> float | None:
     for room, limit in zip(floor.rooms, floor.capacity, strict=True):
         local = np.array([_ways(room, point, limit) for point in points])
         total = _convolved(total, points, local)
-    allowed = (points[:, ~floor.opened] == population[~floor.opened]).all(axis=1)
+    closed = ~floor.opened
+    allowed = (points @ groups.T == groups @ population)[:, closed].all(axis=1)
     if floor.cut is not None:
         allowed &= points[:, floor.opened].sum(axis=1) <= floor.cut
     return float(total.ravel()[allowed].sum())
+
+
+def _groups(floor: Floor) -> NDArray[np.int64]:
+    """Say which classes customers of a class may change to, itself included, 1 or 0 [classes, classes]."""
+    kinds = len(floor.opened)
+    reach = np.eye(kinds, dtype=np.int64)
+    for (r, _), places in floor.ways.items():
+        for s, _, _ in places:
+            reach[r, s] = reach[s, r] = 1
+    for _ in range(kinds):
+        reach = np.minimum(reach @ reach, 1)
+    return reach
 
 
 def _convolved(

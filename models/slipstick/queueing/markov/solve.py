@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from slipstick.queueing.markov.phase_type import PhaseType
 from slipstick.queueing.markov.routing import Routing
 from slipstick.queueing.markov.size import known
 from slipstick.queueing.markov.stationary import stationary
-from slipstick.queueing.network import Network, Solution
+from slipstick.queueing.network import Network, Tally
 
 __all__ = ["ERROR", "MarkovSolution", "chain_of", "solve"]
 
@@ -30,18 +30,16 @@ ROUNDING = 1e-15
 
 
 @dataclass(frozen=True, eq=False)
-class MarkovSolution(Solution):
+class MarkovSolution(Tally):
     """A solution, and what only a chain tells.
 
     Parameters
     ----------
-    loss : probability that a customer who comes to a station is lost there [1], (P, R, K)
     states : how many states the chain has (P,)
     cut : customers of open classes in all at which it was cut, 0 if it was not (P,)
     beyond : probability of more open customers than that, continued geometrically from the last levels [1] (P,)
     """
 
-    loss: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
     states: tuple[int, ...] = ()
     cut: tuple[int, ...] = ()
     beyond: tuple[float, ...] = ()
@@ -79,7 +77,7 @@ def chain_of(
 
 def solve(
     network: Network,
-    routing: Routing | None = None,
+    routing: Routing | Sequence[Routing] | None = None,
     *,
     capacity: Sequence[int | None] | None = None,
     blocking: str | Sequence[str] = "loss",
@@ -105,7 +103,7 @@ def solve(
     Parameters
     ----------
     network : the network; its numbers may be complex, for a derivative
-    routing : where customers go next; by default `in_order` of the visits
+    routing : where customers go next, one for all points or one for each; by default `in_order` of the visits
     capacity : for each station who can be present at most, in service included, or None
     blocking : one of the above, for all stations or each
     times : service times by class and station number, where mean and scv do not say enough
@@ -128,8 +126,9 @@ def solve(
     if not 0 < error < 1:
         raise ModelError(f"the error of a cut must lie between 0 and 1, got {error}")
     points = []
-    for point in range(network.points):
-        built = plan(network.select(slice(point, point + 1)), routing, capacity, blocking, times)
+    rules = [routing] * network.points if routing is None or isinstance(routing, Routing) else routing
+    for point, rule in zip(range(network.points), rules, strict=True):
+        built = plan(network.select(slice(point, point + 1)), rule, capacity, blocking, times)
         points.append(_point(built, error, limit, method))
     found = _together(network, points, routing is None)
     if routing is None and capacity is None:
@@ -145,6 +144,7 @@ class _Point:
     queue: Array
     utilization: Array
     loss: Array
+    ended: Array
     probability: tuple[Array, ...]
     states: int
     cut: int
@@ -266,6 +266,7 @@ def _answers(built: Plan, floor: Floor, chain: Chain, pi: Array, beyond: float) 
         queue=np.tensordot(pi, present, axes=1)[:, :count],
         utilization=np.stack([_utilization(network, floor, k, states, pi, ended[:, k]) for k in range(count)], axis=1),
         loss=np.where(came != 0, lost / np.where(came != 0, came, 1.0), 0.0),
+        ended=ended,
         probability=tuple(_tally(floor.rooms[k].length(states[:, floor.columns(k)]), pi, 0) for k in range(count)),
         states=chain.size,
         cut=floor.cut or 0,
@@ -324,6 +325,7 @@ def _together(network: Network, points: list[_Point], ordered: bool) -> MarkovSo
         exact=bool((network.scv == 1).all()),
         notes=_notes(network, points, ordered),
         loss=np.stack([each.loss for each in points]),
+        ended=np.stack([each.ended for each in points]),
         states=tuple(each.states for each in points),
         cut=cuts,
         beyond=tuple(each.beyond for each in points),
