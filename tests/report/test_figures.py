@@ -133,6 +133,17 @@ def test_further_axes_and_cases_part_lines_too() -> None:
     assert all(len(line.x) == 3 for line in lines)
 
 
+def test_a_line_of_every_method_keeps_its_colour_and_what_was_simulated_is_dots() -> None:
+    networks, methods = Axis(NETWORK, "1", ("fe", "atm")), Axis("method", "1", ("mean-value", "simulation", "bounds"))
+    made = sweep("latency", [SMALL.axes[0], networks, methods], lambda _, x, *__: x)
+    figure = draw(with_sweeps(made), LINES.model_copy(update={"series": NETWORK}))
+    assert _legend(figure) == ["fe", "atm", "mean-value", "simulation", "bounds"]
+    drawn = [(each.get_color(), each.get_linestyle(), each.get_marker()) for each in figure.axes[0].get_lines()]
+    (black, circle, _), (blue, square, _) = STROKES[:2]
+    seen = [(black, "None", circle), (blue, "None", square)]
+    assert sorted(drawn) == sorted([*seen, *((colour, dash, "") for colour in (black, blue) for dash in ("-", "--"))])
+
+
 def test_names_along_the_axis_are_categories_in_order() -> None:
     networks = Axis(NETWORK, "1", ("fast-ethernet", "atm", "25gbe"))
     results = with_sweeps(sweep("latency", [networks], lambda *_: 1.0))

@@ -10,7 +10,7 @@ import numpy as np
 
 from slipstick.expression.dimension import COUNT, Dimension
 from slipstick.report.scales import logarithmic, names_along, plain_ticks
-from slipstick.report.style import STROKES, axis_title, sheet, title_of
+from slipstick.report.style import as_method, axis_title, sheet, stroke, stroke_of_method, title_of
 from slipstick.report.values import axis_of, column_of, split_name, sweep_called
 from slipstick.report.words import quantity, short_path
 from slipstick.results import Array, Axis, Results, Sweep
@@ -19,12 +19,14 @@ from slipstick.units import choose
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
     from slipstick.schema.study import LinesSpec
 
 __all__ = ["Line", "draw_lines", "lines_of"]
 
 _KINDS = {"account": "time of a processor", "technology": "time", "step": "time", "once": "time"}
+_METHOD = "method"
 _MOST_MARKERS = 16
 _MOST_IN_COLUMN = 16
 
@@ -39,6 +41,7 @@ class Line:
     unit : its base unit; empty for relative lines
     label : what tells it from the others
     x, y : coordinates in base units, or as places of names; ordered along x
+    method : that gave it, where several are drawn; empty where one is
     """
 
     value: str
@@ -46,6 +49,7 @@ class Line:
     label: str
     x: Array
     y: Array
+    method: str = ""
 
 
 def draw_lines(results: Results, spec: LinesSpec) -> Figure:
@@ -61,19 +65,19 @@ def draw_lines(results: Results, spec: LinesSpec) -> Figure:
     sweep = sweep_called(results, spec.sweep)
     lines = lines_of(sweep, spec)
     labels = list(dict.fromkeys(line.label for line in lines))
+    methods = [method for method in dict.fromkeys(line.method for line in lines) if method]
     units = list(dict.fromkeys(line.unit for line in lines)) or [""]
-    columns = 1 + (len(labels) - 1) // _MOST_IN_COLUMN
+    columns = 1 + (len(labels) + len(methods) - 1) // _MOST_IN_COLUMN
     alone = not spec.series and set(labels) <= set(_short(spec.y).values())
     title = short_path(spec.series, 30) if spec.series else "value" if alone else "case"
-    longest = max(map(len, [*labels, title]))
+    longest = max(map(len, [*labels, *methods, title]))
     figure = sheet(6.0 + min(0.7 + 0.07 * longest, 4.0) * max(1, columns), 1.0 + 3.2 * len(units))
     panels = figure.subplots(len(units), 1, sharex=True, squeeze=False)[:, 0]
     x_axis = _Across.of(axis_of(sweep, spec.x), spec)
     for unit, axes in zip(units, panels, strict=True):
-        _panel(axes, x_axis, [line for line in lines if line.unit == unit], labels, spec)
+        _panel(axes, x_axis, [line for line in lines if line.unit == unit], labels, methods, spec)
     x_axis.write_on(panels[-1])
-    found = [axes.get_legend_handles_labels() for axes in panels]
-    handles = {label: handle for each in found for handle, label in zip(*each, strict=True)}
+    handles = _handles(labels, methods)
     if handles:
         figure.legend(
             list(handles.values()),
@@ -136,13 +140,13 @@ def lines_of(sweep: Sweep, spec: LinesSpec) -> list[Line]:
         unit = "" if spec.relative or spec.against else sweep.units[name]
         alone = sum(sweep.units[other] == sweep.units[name] for other in spec.y) == 1
         alone = alone and not (not unit and len(spec.y) > 1)
-        for label, points in groups.items():
+        for (label, method), points in groups.items():
             ordered = points[np.argsort(x[points], kind="stable")]
             y = column[ordered]
             y = _relative(y) if spec.relative else y
             words = [] if alone else [short[name]]
-            words += [label] if alone or len(groups) > 1 else []
-            lines.append(Line(name, unit, ", ".join(words), x[ordered], y))
+            words += [label] if label and (alone or len(groups) > 1) else []
+            lines.append(Line(name, unit, ", ".join(words) or method, x[ordered], y, method if words else ""))
     return lines
 
 
@@ -153,25 +157,28 @@ def _short(names: Sequence[str]) -> dict[str, str]:
     return {name: inside if one_kind and inside else name for name, (_, inside) in parts.items()}
 
 
-def _groups(sweep: Sweep, spec: LinesSpec) -> dict[str, Array]:
-    """Give the indices of each line's points by its label: whatever varies besides x tells lines apart."""
+def _groups(sweep: Sweep, spec: LinesSpec) -> dict[tuple[str, str], Array]:
+    """Give the indices of each line's points by its label and method: whatever varies besides x tells lines apart."""
     tags: list[list[str]] = []
+    methods = [""] * len(sweep.cases)
     if spec.series:
         axis_of(sweep, spec.series)
     for axis in sorted(sweep.axes, key=lambda axis: axis.path != spec.series):
-        if axis.path == spec.series or (axis.path != spec.x and len(axis.values) > 1):
+        if axis.path == _METHOD and _METHOD not in (spec.x, spec.series):
+            methods = [str(each) for each in sweep.points[_METHOD]]
+        elif axis.path == spec.series or (axis.path != spec.x and len(axis.values) > 1):
             tags.append(_tags(sweep, axis, named=axis.path != spec.series))
     drawn = set(spec.cases or sweep.cases)
     if not spec.series or len(drawn) > 1:
         tags.insert(0 if not spec.series else 1, list(sweep.cases))
-    groups: dict[str, list[int]] = {}
-    for index, each in enumerate(zip(*tags, strict=True)):
+    groups: dict[tuple[str, str], list[int]] = {}
+    for index, each in enumerate(zip(*tags, strict=True) if tags else [()] * len(sweep.cases)):
         if sweep.cases[index] not in drawn:
             continue
         if spec.against and spec.against != spec.x and _is_first(sweep, spec.against, index):
             continue  # what the others are held against would be a line at 1
-        groups.setdefault(", ".join(each), []).append(index)
-    return {label: np.array(indices) for label, indices in groups.items()}
+        groups.setdefault((", ".join(each), methods[index]), []).append(index)
+    return {key: np.array(indices) for key, indices in groups.items()}
 
 
 def _tags(sweep: Sweep, axis: Axis, named: bool) -> list[str]:
@@ -210,7 +217,24 @@ def _relative(y: Array) -> Array:
     return np.asarray(y / known[0])
 
 
-def _panel(axes: Axes, across: _Across, lines: Sequence[Line], labels: Sequence[str], spec: LinesSpec) -> None:
+def _handles(labels: Sequence[str], methods: Sequence[str]) -> dict[str, Line2D]:
+    """Give what the legend shows: a stroke for each label, and what each method looks like."""
+    from matplotlib.lines import Line2D
+
+    plain = {"linestyle": "-"} if methods else {}
+    looks = {label: {**stroke(index), **plain} for index, label in enumerate(labels) if label}
+    strokes = {label: Line2D([], [], label=label, **look) for label, look in looks.items()}
+    return {**strokes, **{name: Line2D([], [], label=name, **stroke_of_method(name, methods)) for name in methods}}
+
+
+def _panel(
+    axes: Axes,
+    across: _Across,
+    lines: Sequence[Line],
+    labels: Sequence[str],
+    methods: Sequence[str],
+    spec: LinesSpec,
+) -> None:
     """Draw the lines of one unit."""
     dimension = Dimension.of(lines[0].unit or "1") if lines else COUNT
     values = np.concatenate([line.y for line in lines]) if lines else np.zeros(0)
@@ -219,7 +243,11 @@ def _panel(axes: Axes, across: _Across, lines: Sequence[Line], labels: Sequence[
     log = spec.log in ("y", "both") and bool(np.any(known > 0))
     for line in lines:
         y = np.where(line.y > 0, line.y, np.nan) if log else line.y
-        _draw(axes, across.places(line.x), y / factor, line.label, labels.index(line.label))
+        index = labels.index(line.label)
+        look = stroke(index) if not line.method else {**stroke(index), **as_method(line.method, methods)}
+        # On long lines, markers are spread out and shifted, so that lines that lie on each other can be told apart.
+        every = -(-len(y) // _MOST_MARKERS) or 1
+        axes.plot(across.places(line.x), y / factor, markevery=(index % every, every), **look)
     names = list(dict.fromkeys(line.value for line in lines))
     what = ", ".join(names) if len(names) < 3 else _KINDS.get(split_name(names[0])[0], "value")
     words = f"{what} / first of its line" if spec.relative else what
@@ -232,19 +260,3 @@ def _panel(axes: Axes, across: _Across, lines: Sequence[Line], labels: Sequence[
     elif 0 <= known.min() < 0.6 * known.max():
         # From nothing upwards, unless all values lie far above it and their differences would be lost.
         axes.set_ylim(bottom=0)
-
-
-def _draw(axes: Axes, x: Array, y: Array, label: str, index: int) -> None:
-    colour, marker, dashes = STROKES[index % len(STROKES)]
-    # On long lines, markers are spread out and shifted, so that lines that lie on each other can be told apart.
-    every = -(-len(y) // _MOST_MARKERS) or 1
-    axes.plot(
-        x,
-        y,
-        color=colour,
-        marker=marker,
-        linestyle=dashes,
-        markevery=(index % every, every),
-        markerfacecolor="white" if index % 2 else colour,
-        label=label,
-    )

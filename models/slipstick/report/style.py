@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,18 @@ from slipstick.report.words import need
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["FILLS", "STROKES", "axis_title", "ink_on", "look", "sheet", "title_of"]
+__all__ = [
+    "FILLS",
+    "STROKES",
+    "as_method",
+    "axis_title",
+    "ink_on",
+    "look",
+    "sheet",
+    "stroke",
+    "stroke_of_method",
+    "title_of",
+]
 
 FILLS = (  # light enough for hatches in black; neighbours differ in grey
     ("#4477aa", ""),
@@ -78,6 +89,9 @@ _LOOK = {
     "ytick.labelsize": 9,
 }
 
+_METHOD_DASHES = ("-", "--", ":", "-.")
+_DOTS = "simulation"  # what was seen is drawn as dots, what was computed as lines
+
 _LETTER = 0.078  # width of a letter at the size of titles [inch]
 _DARK = 0.45
 
@@ -96,6 +110,27 @@ def look() -> Iterator[None]:
     settings: list[Any] = ["default", _LOOK]
     with matplotlib.style.context(settings):
         yield
+
+
+def stroke(index: int) -> dict[str, Any]:
+    """Give the look of one line among others."""
+    colour, marker, dashes = STROKES[index % len(STROKES)]
+    fill = "white" if index % 2 else colour
+    return {"color": colour, "marker": marker, "linestyle": dashes, "markerfacecolor": fill}
+
+
+def as_method(method: str, methods: Sequence[str]) -> dict[str, Any]:
+    """Give what a method changes in the look of a line, so that lines of all methods keep their colour."""
+    if method == _DOTS:
+        return {"linestyle": "none"}
+    computed = [each for each in methods if each != _DOTS]
+    return {"linestyle": _METHOD_DASHES[computed.index(method) % len(_METHOD_DASHES)], "marker": ""}
+
+
+def stroke_of_method(method: str, methods: Sequence[str]) -> dict[str, Any]:
+    """Give the look of a method in a legend, whatever the line."""
+    grey = {"color": "#777777", "marker": "o", "markerfacecolor": "#777777"}
+    return {**grey, **as_method(method, methods)}
 
 
 def sheet(width: float, height: float) -> Figure:
