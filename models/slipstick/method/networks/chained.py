@@ -7,12 +7,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from slipstick.errors import NoAnswerError, TooManyStatesError
+from slipstick.errors import ModelError, NoAnswerError, TooManyStatesError
 from slipstick.method.networks.arrays import Arrays
+from slipstick.method.networks.held import AFTER, held_up
 from slipstick.queueing.checks import EXACT, checked
 from slipstick.queueing.markov import LIMIT, Chain, MarkovSolution, Routing, chain_of, solve, switching
 from slipstick.queueing.markov.floor import Floor
-from slipstick.queueing.network import Array, Network
+from slipstick.queueing.network import Array, Network, Tally
 
 __all__ = ["by_class", "chain_at"]
 
@@ -20,7 +21,7 @@ THINKING = "think time"
 """The station at which the members of chains think between two cycles."""
 
 
-def by_class(arrays: Arrays, limit: int | None = None) -> MarkovSolution:
+def by_class(arrays: Arrays, limit: int | None = None) -> Tally:
     """Solve a network as a Markov chain; the solution's classes are the network's, not its chains.
 
     The cycle of a closed chain ends where a customer comes to the reference station, as whichever class; who thinks
@@ -36,9 +37,11 @@ def by_class(arrays: Arrays, limit: int | None = None) -> MarkovSolution:
     ModelError : routing or blocking is not one that the chain can mean
     NoAnswerError : there are too many states, or open classes bring more work than can be done
     """
-    network, rules, capacity, blocking = _chained(arrays)
     limit = LIMIT if limit is None else limit
     try:
+        if AFTER in arrays.blocking:
+            return held_up(arrays, limit)
+        network, rules, capacity, blocking = _chained(arrays)
         found = solve(network, rules, capacity=capacity, blocking=blocking, limit=limit)
     except TooManyStatesError as error:
         raise NoAnswerError(f"{error.size}; {_instead(arrays)}") from None
@@ -63,6 +66,8 @@ def chain_at(arrays: Arrays, cut: int | None, limit: int) -> tuple[Floor, Chain]
     ------
     NoAnswerError : there are too many states
     """
+    if AFTER in arrays.blocking:
+        raise ModelError("a network with blocking after service has answers in the long run only, not on its way")
     network, rules, capacity, blocking = _chained(arrays)
     try:
         rule = rules[0] if rules else None

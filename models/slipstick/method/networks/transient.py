@@ -12,7 +12,7 @@ from slipstick.method.networks.arrays import Arrays, Compiled
 from slipstick.method.networks.chained import by_class, chain_at
 from slipstick.method.networks.solvers import outside
 from slipstick.model.network import QueueingNetwork
-from slipstick.queueing.markov import LIMIT, absorption
+from slipstick.queueing.markov import LIMIT, MarkovSolution, absorption
 from slipstick.queueing.markov import transient as of_chain
 
 __all__ = ["time_until", "transient"]
@@ -132,4 +132,5 @@ def _cut(arrays: Arrays, most: int | None, limit: int) -> int | None:
     """Give the customers of streams that a chain needs, None where capacities hold them."""
     if most is not None or arrays.network.all_closed:
         return most
-    return by_class(arrays, limit).cut[0] or None
+    found = by_class(arrays, limit)
+    return found.cut[0] or None if isinstance(found, MarkovSolution) else None
