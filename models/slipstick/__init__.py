@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from slipstick.expression.nodes import Parameter
     from slipstick.law import ALL as LAWS
     from slipstick.method.methods import solve
+    from slipstick.method.networks.transient import time_until, transient
     from slipstick.method.trial import Trial
     from slipstick.model.activity import (
         barrier,
@@ -83,6 +84,8 @@ __all__ = [
     "service",
     "solve",
     "then",
+    "time_until",
+    "transient",
 ]
 
 _ACTIVITY = (
@@ -112,6 +115,8 @@ _HOME = {
     "load": "slipstick.schema.front",
     "Trial": "slipstick.method.trial",
     "solve": "slipstick.method.methods",
+    "time_until": "slipstick.method.networks.transient",
+    "transient": "slipstick.method.networks.transient",
     "run": "slipstick.study.front",
 }
 

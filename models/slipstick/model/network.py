@@ -31,9 +31,9 @@ __all__ = [
     "route",
 ]
 
-BLOCKING = ("loss", "repeat", "before-service")
+BLOCKING = ("loss", "repeat", "before-service", "after-service")
 """What becomes of a customer who finds a station full: lost; served once more where it comes from, and sent on anew;
-or held up before its service there, until there is room."""
+held up before its service there, or after it, until there is room."""
 
 QUEUEING = ("fcfs", "ps", "lcfs-pr", "is", "priority", "priority-preemptive")
 """Disciplines: first come first served, processor sharing, last come first served with preemption and

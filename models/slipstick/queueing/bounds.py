@@ -61,7 +61,8 @@ def saturation_population(network: Network) -> Array:
     """
     least, _, capacity = _crowding(network)
     alone = network.think + np.einsum("prk,pk->pr", network.demand, least)
-    crossing: Array = alone * _nearest(network, capacity)
+    with np.errstate(invalid="ignore"):
+        crossing: Array = alone * _nearest(network, capacity)
     return crossing
 
 

@@ -77,10 +77,11 @@ class QueueSpec(Spec):
         description="squared coefficient of variation of the service time; 1, exponential, by default",
     )
     capacity: Whole | None = Field(None, description="most customers present; who arrives then is lost, or blocked")
-    blocking: Literal["loss", "repeat", "before-service"] = Field(
+    blocking: Literal["loss", "repeat", "before-service", "after-service"] = Field(
         "loss",
-        description="who comes to a full station is lost; is served once more where it comes from, then sent on anew; or "
-        "is not served there until there is room. Who arrives from outside is lost in any case",
+        description="who comes to a full station is lost; is served once more where it comes from, then sent on anew; is "
+        "not served there until there is room; or is served and then holds up its server there until there is room. Who "
+        "arrives from outside is lost in any case",
     )
     priority: dict[Name, int] = Field(default_factory=dict, description="rank by class; the smaller goes first")
 

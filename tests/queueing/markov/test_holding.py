@@ -98,3 +98,12 @@ def test_stations_that_hold_up_each_other_are_named() -> None:
         "stations can hold up each other for ever: 1 waits for 0, which waits for it; let a capacity on each way round "
         "be larger than the population can fill"
     )
+
+
+def test_a_printed_example_of_two_stations_that_hold_up_each_other() -> None:
+    """Bolch et al. 1998, example 10.19, p. 551: 10 customers, services of 2 and 0.9, room for 7 and 5; cut off, not rounded."""
+    found = blocking_after_service([2.0, 0.9], [[0.0, 1.0], [1.0, 0.0]], [7, 5], population=10)
+    np.testing.assert_allclose(found.queue, [6.73, 3.27], atol=0.011)
+    # Five states, each 2 / 0.9 times as likely as the one before; the first and the last are held up.
+    chances = (2 / 0.9) ** np.arange(5)
+    np.testing.assert_allclose(found.queue[0], chances @ [5, 5, 6, 7, 7] / chances.sum())

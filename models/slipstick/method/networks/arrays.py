@@ -64,6 +64,10 @@ class Arrays:
         return replace(self, network=self.network.select(points), ways=ways, wrong={}, **cubes)
 
 
+SMALLEST, LARGEST = 1e-150, 1e150
+"""Numbers of a network beyond which the product of two may be nothing, or have no end."""
+
+
 class Compiled:
     """A network whose numbers are evaluated at many points together.
 
@@ -217,6 +221,9 @@ class Compiled:
             for point in np.flatnonzero(~fits):
                 kind = "a whole number" if path.endswith(".population") else "a finite number"
                 wrong.setdefault(int(point), f"{path} must be {kind} that is not negative, got {values[point]:g}")
+            for point in np.flatnonzero((values != 0) & ((values < SMALLEST) | (values > LARGEST))):
+                span = f"{path} must be 0 or from {SMALLEST:g} to {LARGEST:g} in base units, got {values[point]:g}"
+                wrong.setdefault(int(point), f"{span}; beyond that products of numbers leave the range of doubles")
         return wrong
 
     def _sums(self, probabilities: Array) -> dict[int, str]:

@@ -13,6 +13,7 @@ from slipstick.method.networks.arrays import Arrays, Compiled
 from slipstick.method.networks.solvers import outside
 from slipstick.model.network import QueueingNetwork
 from slipstick.queueing.bounds import Bounds, asymptotic, balanced_job, geometric, proportional, saturation_population
+from slipstick.queueing.groups import check_some_time
 from slipstick.queueing.network import Network
 
 __all__ = ["METHOD", "network_bounds"]
@@ -41,18 +42,28 @@ def network_bounds(model: QueueingNetwork) -> tuple[Answer, ...]:
     ----------
     model : the network
 
+    Where a station has a capacity there are none, and the answer says so.
+
     Source: Lazowska, Zahorjan, Graham, Sevcik, Quantitative System Performance, 1984, chapter 5.
     """
     compiled = Compiled(model)
     arrays = compiled.arrays(compiled.columns({}))
-    wrong = outside(arrays)
+    network, wrong = arrays.network, outside(arrays)
+    for k in np.flatnonzero(arrays.capacity):
+        why = f"{network.stations[k]} has a capacity, and bounds know nobody who is lost or blocked"
+        wrong = {0: f"{why}; ask for markov-chain or simulation", **wrong}
+    try:
+        closed = np.flatnonzero(network.closed)
+        check_some_time(network, (network.think + network.demand.sum(axis=2))[:, closed], closed)
+    except NoAnswerError as error:
+        wrong = {0: str(error), **wrong}
     if wrong:
         return (Answer(model.name, f"{METHOD}/asymptotic", failed=wrong[0]),)
     found, missing = [], []
     for kind, (bounds, _) in KINDS.items():
         try:
             with np.errstate(all="ignore"):
-                low, high = bounds(arrays.network)
+                low, high = bounds(network)
         except (ModelError, NoAnswerError) as error:
             missing.append(f"no {kind} bounds: {error}")
         else:

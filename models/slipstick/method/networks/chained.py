@@ -7,19 +7,21 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from slipstick.errors import NoAnswerError, TooManyStatesError
+from slipstick.errors import ModelError, NoAnswerError, TooManyStatesError
 from slipstick.method.networks.arrays import Arrays
+from slipstick.method.networks.held import AFTER, held_up
 from slipstick.queueing.checks import EXACT, checked
-from slipstick.queueing.markov import LIMIT, MarkovSolution, Routing, solve, switching
-from slipstick.queueing.network import Array, Network
+from slipstick.queueing.markov import LIMIT, Chain, MarkovSolution, Routing, chain_of, solve, switching
+from slipstick.queueing.markov.floor import Floor
+from slipstick.queueing.network import Array, Network, Tally
 
-__all__ = ["by_class"]
+__all__ = ["by_class", "chain_at"]
 
 THINKING = "think time"
 """The station at which the members of chains think between two cycles."""
 
 
-def by_class(arrays: Arrays, limit: int | None = None) -> MarkovSolution:
+def by_class(arrays: Arrays, limit: int | None = None) -> Tally:
     """Solve a network as a Markov chain; the solution's classes are the network's, not its chains.
 
     The cycle of a closed chain ends where a customer comes to the reference station, as whichever class; who thinks
@@ -35,24 +37,51 @@ def by_class(arrays: Arrays, limit: int | None = None) -> MarkovSolution:
     ModelError : routing or blocking is not one that the chain can mean
     NoAnswerError : there are too many states, or open classes bring more work than can be done
     """
-    capacity = [int(each) or None for each in arrays.capacity]
     limit = LIMIT if limit is None else limit
     try:
-        found = _found(arrays, capacity, limit)
+        if AFTER in arrays.blocking:
+            return held_up(arrays, limit)
+        network, rules, capacity, blocking = _chained(arrays)
+        found = solve(network, rules, capacity=capacity, blocking=blocking, limit=limit)
     except TooManyStatesError as error:
         raise NoAnswerError(f"{error.size}; {_instead(arrays)}") from None
+    if arrays.ways is not None:
+        found = _in_cycles(arrays, found)
     # Who is lost comes round again without service, so that the laws hold for those who are let in only.
     if not arrays.capacity.any():
         checked(arrays.network, _of_chains(arrays, found), EXACT)
     return found
 
 
-def _found(arrays: Arrays, capacity: list[int | None], limit: int) -> MarkovSolution:
+def chain_at(arrays: Arrays, cut: int | None, limit: int) -> tuple[Floor, Chain]:
+    """Give the chain of a network at one point, its rooms the stations in order.
+
+    Parameters
+    ----------
+    arrays : the network
+    cut : customers of streams at most, None where capacities hold them
+    limit : states at most
+
+    Raises
+    ------
+    NoAnswerError : there are too many states
+    """
+    if AFTER in arrays.blocking:
+        raise ModelError("a network with blocking after service has answers in the long run only, not on its way")
+    network, rules, capacity, blocking = _chained(arrays)
+    try:
+        rule = rules[0] if rules else None
+        return chain_of(network, rule, capacity=capacity, blocking=blocking, cut=cut, limit=limit)
+    except TooManyStatesError as error:
+        raise NoAnswerError(f"{error.size}; {_instead(arrays)}") from None
+
+
+def _chained(arrays: Arrays) -> tuple[Network, list[Routing] | None, list[int | None], list[str]]:
+    """Give what a chain is made of: network, routing, capacities and blocking."""
+    capacity = [int(each) or None for each in arrays.capacity]
     if arrays.ways is None:
-        return solve(arrays.network, capacity=capacity, blocking=arrays.blocking, limit=limit)
-    flat, rules = _of_classes(arrays)
-    blocking = [*arrays.blocking, "loss"]
-    return _in_cycles(arrays, solve(flat, rules, capacity=[*capacity, None], blocking=blocking, limit=limit))
+        return arrays.network, None, capacity, [*arrays.blocking]
+    return *_of_classes(arrays), [*capacity, None], [*arrays.blocking, "loss"]
 
 
 def _instead(arrays: Arrays) -> str:

@@ -264,7 +264,7 @@ def _answers(built: Plan, floor: Floor, chain: Chain, pi: Array, beyond: float) 
     return _Point(
         throughput=_throughput(built, ended),
         queue=np.tensordot(pi, present, axes=1)[:, :count],
-        utilization=np.stack([_utilization(network, floor, k, states, pi, ended[:, k]) for k in range(count)], axis=1),
+        utilization=_utilizations(network, floor, states, pi),
         loss=np.where(came != 0, lost / np.where(came != 0, came, 1.0), 0.0),
         ended=ended,
         probability=tuple(_tally(floor.rooms[k].length(states[:, floor.columns(k)]), pi, 0) for k in range(count)),
@@ -298,7 +298,15 @@ def _throughput(built: Plan, ended: Array) -> Array:
     return answer
 
 
-def _utilization(network: Network, floor: Floor, k: int, states: Array, pi: Array, ended: Array) -> Array:
+def _utilizations(network: Network, floor: Floor, states: Array, pi: Array) -> Array:
+    kinds, count = network.service.shape[1:]
+    found = np.zeros((kinds, count), dtype=pi.dtype)
+    for k in range(count):
+        found[:, k] = _utilization(network, floor, k, states, pi)
+    return found
+
+
+def _utilization(network: Network, floor: Floor, k: int, states: Array, pi: Array) -> Array:
     rows = states[:, floor.columns(k)]
     room = floor.rooms[k]
     if network.discipline[k] == "is":

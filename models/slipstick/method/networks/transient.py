@@ -1,0 +1,136 @@
+"""Queueing networks on their way: what is to be expected at a time, and how long until a station fills."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slipstick.errors import ModelError, NoAnswerError, UnknownNameError
+from slipstick.method.networks.arrays import Arrays, Compiled
+from slipstick.method.networks.chained import by_class, chain_at
+from slipstick.method.networks.solvers import outside
+from slipstick.model.network import QueueingNetwork
+from slipstick.queueing.markov import LIMIT, MarkovSolution, absorption
+from slipstick.queueing.markov import transient as of_chain
+
+__all__ = ["time_until", "transient"]
+
+Columns = dict[str, NDArray[np.float64]]
+
+
+def transient(
+    model: QueueingNetwork,
+    times: Sequence[float],
+    values: Mapping[str, float] | None = None,
+    *,
+    most: int | None = None,
+    limit: int = LIMIT,
+) -> Columns:
+    """Give what is to be expected of a network at some times after its start, exactly, by its Markov chain.
+
+    At time 0 all closed customers begin a cycle, thinking if they think, and nobody has arrived.
+
+    Parameters
+    ----------
+    model : the network; service times of an scv other than 1 are phases of that mean and scv
+    times : at which to look [s] [times]
+    values : parameters that differ from the model's own, in base units
+    most : where streams come to stations without a capacity, customers of theirs at most; by default as many as make
+        no difference in the long run
+    limit : states at most
+
+    Returns
+    -------
+    ``queue_length[class,station]``, ``queue_length[station]`` and ``probability[station,n]``, as answers name them
+    [times]
+
+    Raises
+    ------
+    ModelError : a time is not finite or negative, or a parameter is not one of the network's
+    NoAnswerError : the chain is too large, a number is out of its range, or streams saturate a station
+
+    Source: Jensen, Skandinavisk Aktuarietidskrift 36, 1953, 87-91 (uniformization).
+
+    >>> from slipstick.model.network import arrivals, network, queue
+    >>> door = network({"guests": arrivals(1.0)}, {"door": queue(service={"guests": 1.0}, capacity=1)})
+    >>> transient(door, [0.0, 0.5, 50.0])["queue_length[door]"].round(4)
+    array([0.    , 0.3161, 0.5   ])
+    """
+    compiled, arrays = _arrays(model, values)
+    floor, chain = chain_at(arrays, _cut(arrays, most, limit), limit)
+    chances = of_chain(chain, times).probabilities
+    states = np.asarray(chain.states)
+    present = np.tensordot(chances, floor.present(states), axes=1)
+    columns: Columns = {}
+    for k, (name, station) in enumerate(model.stations.items()):
+        for label in station.visitors():
+            columns[f"queue_length[{label},{name}]"] = present[:, compiled.classes.index(label), k]
+        columns[f"queue_length[{name}]"] = present[:, :, k].sum(axis=1)
+        lengths = floor.rooms[k].length(states[:, floor.columns(k)])
+        for n in range(int(lengths.max(initial=0)) + 1):
+            columns[f"probability[{name},{n}]"] = chances[:, lengths == n].sum(axis=1)
+    return columns
+
+
+def time_until(
+    model: QueueingNetwork,
+    station: str,
+    present: int,
+    values: Mapping[str, float] | None = None,
+    *,
+    most: int | None = None,
+    limit: int = LIMIT,
+) -> float:
+    """Give the mean time from the start until so many are first present at a station [s].
+
+    Parameters
+    ----------
+    model, values, most, limit : see `transient`
+    station : its name
+    present : how many, from 1
+
+    Raises
+    ------
+    UnknownNameError : there is no such station
+    ModelError : a parameter is not one of the network's
+    NoAnswerError : so many are never there, the chain is too large, or streams saturate a station
+
+    Source: Kemeny and Snell, Finite Markov Chains, 1960, ch. 3.
+
+    >>> from slipstick.model.network import arrivals, network, queue
+    >>> door = network({"guests": arrivals(1.0)}, {"door": queue(service={"guests": 1.0}, capacity=2)})
+    >>> time_until(door, "door", 2)
+    3.0
+    """
+    if station not in model.stations:
+        raise UnknownNameError("station", station, list(model.stations))
+    _, arrays = _arrays(model, values)
+    cut = _cut(arrays, most, limit)
+    floor, chain = chain_at(arrays, None if cut is None else cut + present, limit)
+    k = list(model.stations).index(station)
+    lengths = floor.rooms[k].length(np.asarray(chain.states)[:, floor.columns(k)])
+    ends = np.flatnonzero(lengths >= present)
+    if not len(ends):
+        raise NoAnswerError(f"never are {present} customers at {station}; at most {int(lengths.max(initial=0))} are")
+    return float(absorption(chain, ends.tolist()).mean.real)
+
+
+def _arrays(model: QueueingNetwork, values: Mapping[str, float] | None) -> tuple[Compiled, Arrays]:
+    compiled = Compiled(model)
+    for name in values or {}:
+        if name not in compiled.tape.parameters:
+            raise ModelError(f"{model.name} has no parameter {name!r} to look at on its way")
+    arrays = compiled.arrays(compiled.columns(values or {}))
+    if wrong := outside(arrays):
+        raise NoAnswerError(wrong[0])
+    return compiled, arrays
+
+
+def _cut(arrays: Arrays, most: int | None, limit: int) -> int | None:
+    """Give the customers of streams that a chain needs, None where capacities hold them."""
+    if most is not None or arrays.network.all_closed:
+        return most
+    found = by_class(arrays, limit)
+    return found.cut[0] or None if isinstance(found, MarkovSolution) else None

@@ -1,0 +1,116 @@
+"""Blocking after service, from networks: a printed example, other kinds of blocking where they are the same, refusals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from slipstick import (
+    QueueingNetwork,
+    arrivals,
+    chain,
+    customers,
+    network,
+    queue,
+    route,
+    solve,
+    transient,
+)
+from slipstick.errors import ModelError, NoAnswerError
+
+AFTER: dict[str, Any] = {"blocking": "after-service"}
+JOBS = {"jobs": 1.0}
+
+
+def ring(first: float, second: float, room: tuple[int, int], size: int, **more: Any) -> QueueingNetwork:
+    stations = {
+        "first": queue(service={"jobs": first}, capacity=room[0], **AFTER),
+        "second": queue(service={"jobs": second}, capacity=room[1], **AFTER),
+    }
+    return network({"jobs": customers(size)}, stations, **more)
+
+
+def test_a_printed_example() -> None:
+    """Bolch et al. 1998, example 10.19, p. 551; the digits are cut off."""
+    answer = solve(ring(2.0, 0.9, (7, 5), 10))
+    assert answer.method == "markov-chain"
+    assert answer["queue_length[first]"] == pytest.approx(6.73, abs=0.011)
+    assert answer["queue_length[second]"] == pytest.approx(3.27, abs=0.011)
+    assert answer["throughput[jobs]"] * answer["response_time[jobs]"] == pytest.approx(10)
+    assert "a server that is held up after a service does not count as busy" in answer.notes
+
+
+def test_routing_says_the_same_as_the_order_written() -> None:
+    stations = ring(2.0, 0.9, (7, 5), 10).stations
+    ways = [route(("jobs", "first"), ("jobs", "second"), 1.0), route(("jobs", "second"), ("jobs", "first"), 1.0)]
+    chains = {"all": chain(["jobs"], customers(10), ("jobs", "first"))}
+    routed, ordered = solve(network({}, stations, chains=chains, routing=ways)), solve(ring(2.0, 0.9, (7, 5), 10))
+    for name in ("throughput[jobs]", "queue_length[jobs,first]", "utilization[second]"):
+        assert routed[name] == pytest.approx(ordered[name])
+
+
+def test_room_for_all_is_no_blocking() -> None:
+    blocked, free = (
+        solve(ring(2.0, 0.9, (4, 4), 4)),
+        solve(
+            network(
+                {"jobs": customers(4)}, {"first": queue(service={"jobs": 2.0}), "second": queue(service={"jobs": 0.9})}
+            )
+        ),
+    )
+    for name in ("throughput[jobs]", "response_time[jobs]", "queue_length[jobs,second]", "utilization[jobs,first]"):
+        assert blocked[name] == pytest.approx(free[name])
+
+
+def test_a_line_holds_up_who_came_in_and_loses_at_the_door() -> None:
+    """No room between two servers of rate 1: at most 2/3 goes through a line that never lacks work."""
+    stations = {name: queue(service=JOBS, capacity=1, **AFTER) for name in ("first", "second")}
+    answer = solve(network({"jobs": arrivals(1e5)}, stations))
+    assert answer["throughput[jobs]"] == pytest.approx(2 / 3, rel=1e-4)
+    lost = answer["loss_probability[jobs,first]"]
+    assert lost is not None
+    assert 1e5 * (1 - lost) == pytest.approx(answer["throughput[jobs]"])
+    assert answer["time_per_visit[jobs,second]"] == pytest.approx(1.0)
+
+
+def test_shares_of_times_and_rates_add_up_to_one() -> None:
+    shares = solve(ring(2.0, 0.9, (7, 5), 10)).share["throughput[jobs]"]
+    assert sum(shares.values()) == pytest.approx(1.0)
+
+
+LOSES = queue(service=JOBS, capacity=2)
+HOLDS = queue(service=JOBS, capacity=2, **AFTER)
+PAIR = queue(service=JOBS, servers=2)
+REFUSED = [
+    (
+        network({"jobs": customers(3, think_time=1.0)}, {"one": queue(service=JOBS), "two": HOLDS}),
+        "blocking after service is for one class that does not think; ask for another blocking",
+    ),
+    (
+        network({"jobs": customers(3)}, {"one": PAIR, "two": HOLDS}),
+        "one is not one exponential server, which blocking after service needs",
+    ),
+    (
+        network({"jobs": customers(3)}, {"one": LOSES, "two": HOLDS}),
+        "one is full in another way; with blocking after service all stations block so",
+    ),
+]
+
+
+@pytest.mark.parametrize(("model", "text"), REFUSED)
+def test_what_it_is_not_for_is_named(model: QueueingNetwork, text: str) -> None:
+    with pytest.raises(NoAnswerError) as caught:
+        solve(model, method="markov-chain")
+    assert str(caught.value) == text
+
+
+def test_a_chain_too_large_says_that_nothing_else_blocks() -> None:
+    with pytest.raises(NoAnswerError, match="ask for fewer customers or smaller capacities; no other method blocks"):
+        solve(ring(1.0, 1.0, (600_000, 600_000), 600_000))
+
+
+def test_it_has_no_course() -> None:
+    with pytest.raises(ModelError) as caught:
+        transient(ring(2.0, 0.9, (7, 5), 10), [1.0])
+    assert str(caught.value) == "a network with blocking after service has answers in the long run only, not on its way"

@@ -1,0 +1,97 @@
+"""Networks on their way: against closed forms, the long run, and a chain written out by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from slipstick import QueueingNetwork, arrivals, chain, customers, network, queue, route, solve, time_until, transient
+from slipstick.errors import ModelError, NoAnswerError, UnknownNameError
+
+DOOR = network({"guests": arrivals(1.0)}, {"door": queue(service={"guests": 2.0}, capacity=1)})
+PAIR = network(
+    {"jobs": customers(3, think_time=1.0)},
+    {"cpu": queue(service={"jobs": 0.5}), "disk": queue(service={"jobs": 0.2}, visits={"jobs": 2.0})},
+)
+SWITCHING = network(
+    {},
+    {"cpu": queue(service={"a": 0.3, "b": 0.5}, discipline="ps")},
+    chains={"users": chain(["a", "b"], customers(2, think_time=1.0), ("a", "cpu"))},
+    routing=[route(("a", "cpu"), ("b", "cpu"), 1.0), route(("b", "cpu"), ("a", "cpu"), 1.0)],
+)
+
+
+def test_one_place_fills_exponentially() -> None:
+    """Up at rate 1, down at 1/2: P(full) = (1 - exp(-1.5 t)) 2/3."""
+    times = [0.0, 0.3, 2.0, 0.3]
+    found = transient(DOOR, times)
+    assert found["probability[door,1]"] == pytest.approx([2 / 3 * (1 - math.exp(-1.5 * t)) for t in times])
+    assert found["queue_length[guests,door]"] == pytest.approx(found["probability[door,1]"])
+
+
+@pytest.mark.parametrize("model", [PAIR, SWITCHING], ids=["two stations", "classes that change"])
+def test_in_the_end_it_is_as_in_the_long_run(model: QueueingNetwork) -> None:
+    late, answer = transient(model, [200.0]), solve(model, method="markov-chain")
+    for name, column in late.items():
+        assert column[0] == pytest.approx(answer[name], abs=1e-9), name
+    first = transient(model, [0.0])
+    assert all(column[0] == 0 for name, column in first.items() if name.startswith("queue_length"))
+
+
+def test_a_stream_is_cut_where_the_long_run_needs_it() -> None:
+    model = network({"jobs": arrivals(0.5)}, {"cpu": queue(service={"jobs": 1.0})})
+    assert transient(model, [500.0])["queue_length[cpu]"][0] == pytest.approx(1.0, abs=1e-7)
+    assert "probability[cpu,6]" not in transient(model, [1.0], most=5)
+
+
+def test_numbers_may_be_others_for_once() -> None:
+    found = transient(DOOR, [1.0], {"stations.door.service.guests": 1.0})["probability[door,1]"]
+    assert found == pytest.approx([0.5 * (1 - math.exp(-2.0))])
+
+
+def test_the_first_time_that_so_many_are_there_is_that_of_births_and_deaths() -> None:
+    """Up at rate 1, down at rate 2: from n to n + 1 in h(n) = 1 + 2 h(n - 1)."""
+    model = network({"guests": arrivals(1.0)}, {"door": queue(service={"guests": 0.5})})
+    steps = [2.0 ** (n + 1) - 1 for n in range(5)]
+    for present in range(1, 6):
+        assert time_until(model, "door", present) == pytest.approx(sum(steps[:present]))
+
+
+def test_nobody_waits_for_what_never_comes() -> None:
+    with pytest.raises(NoAnswerError) as caught:
+        time_until(PAIR, "disk", 4)
+    assert str(caught.value) == "never are 4 customers at disk; at most 3 are"
+
+
+@pytest.mark.parametrize(
+    ("ask", "kind", "text"),
+    [
+        (lambda: time_until(PAIR, "dsik", 1), UnknownNameError, "there is no station 'dsik'; did you mean 'disk'?"),
+        (lambda: transient(PAIR, [1.0], {"x": 1.0}), ModelError, "network has no parameter 'x' to look at on its way"),
+        (lambda: transient(PAIR, [-1.0]), ModelError, r"times must be finite and at least 0 s, got [-1.0]"),
+        (
+            lambda: transient(DOOR, [1.0], {"classes.guests.arrivals": math.nan}),
+            NoAnswerError,
+            "classes.guests.arrivals must be a finite number that is not negative, got nan",
+        ),
+        (
+            lambda: transient(PAIR, [1.0], limit=3),
+            NoAnswerError,
+            (
+                "the chain has more than 3 states (at least 3, for as many customers); ask for linearizer, schweitzer or "
+                "simulation, or for fewer customers or an scv nearer to 1"
+            ),
+        ),
+    ],
+)
+def test_what_cannot_be_asked_is_named(ask: object, kind: type[Exception], text: str) -> None:
+    with pytest.raises(kind) as caught:
+        ask()  # type: ignore[operator]
+    assert str(caught.value) == text
+
+
+def test_times_come_back_in_the_order_asked() -> None:
+    one, other = transient(PAIR, [2.0, 0.5]), transient(PAIR, [0.5, 2.0])
+    np.testing.assert_allclose(one["queue_length[cpu]"], other["queue_length[cpu]"][::-1], rtol=1e-9)
