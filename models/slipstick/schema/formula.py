@@ -11,6 +11,7 @@ Functions are ``max`` and ``min`` of any number of operands; ``ceil``, ``floor``
 the base e) and ``exprel`` of one; ``ceil_log(x, radix)``; ``select(x, limit, at_most, above)``; ``pow(base, exponent)`` of
 plain numbers; and what laws are made of, with operands in this order: ``geometric_sum(ratio, terms)``,
 ``geometric_mean(ratio, most)``, ``erlang_b(load, servers)``, ``engset(load, servers, sources)``, ``poisson(mean, count)``,
+``md1_number(load, count)``, ``md1_late(load, elapsed)``,
 ``drop_stages(rate, inputs, outputs, stages)`` and ``retried_rate`` of the same (see `slipstick.expression.special`).
 They are what expressions are printed with, so what is printed can be read.
 
@@ -74,7 +75,7 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Expr], int]] = {  # and how many opera
     **{each.__name__: (each, 1) for each in (special.exp, special.exprel, special.log)},
     "pow": (special.raised, 2),
     **{each.__name__: (each, 2) for each in (special.erlang_b, special.geometric_mean, special.geometric_sum)},
-    "poisson": (special.poisson, 2),
+    **{each.__name__: (each, 2) for each in (special.md1_late, special.md1_number, special.poisson)},
     "engset": (special.engset, 3),
     "drop_stages": (special.drop_stages, 4),
     "retried_rate": (special.retried_rate, 4),
