@@ -25,6 +25,18 @@ ROWS = [(law, row) for law in LAWS for row in law.rows]
 every_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
 
 ARITHMETIC = {"sum", "difference", "product", "quotient"}
+
+
+def _left_behind(load: Any, count: int) -> Any:
+    """Solve the chain of those whom a customer leaves behind, state by state: p_j = p_0 a_j + sum p_i a_(j+1-i)."""
+    arrived = [load**n * sympy.exp(-load) / math.factorial(n) for n in range(count + 2)]
+    p = [1 - load]
+    for j in range(count):
+        into = p[0] * arrived[j] + sum(p[i] * arrived[j + 1 - i] for i in range(1, j + 1))
+        p.append((p[j] - into) / arrived[0])
+    return p[count]
+
+
 FUNCTIONS = {
     "max": max,
     "min": min,
@@ -41,6 +53,10 @@ FUNCTIONS = {
     "geometric_mean": lambda r, n: sum(k * r**k for k in range(int(n) + 1)) / sum(r**k for k in range(int(n) + 1)),
     "erlang_b": lambda a, c: _last_of_all([a**k / math.factorial(k) for k in range(int(c) + 1)]),
     "engset": lambda a, c, n: _last_of_all([a**k * math.comb(int(n), k) for k in range(int(c) + 1)]),
+    "md1_number": lambda a, n: _left_behind(a, int(n)),
+    "md1_late": lambda a, x: (
+        1 - (1 - a) * sum((a * (k - x)) ** k / math.factorial(k) * sympy.exp(a * (x - k)) for k in range(int(x) + 1))
+    ),
     "poisson": lambda a, n: a**n * sympy.exp(-a) / math.factorial(int(n)),
     "drop_stages": lambda m, a, b, n: reduce(lambda rate, _: 1 - (1 - rate / b) ** a, range(int(n)), m),
     "retried_rate": lambda *args: one_value(retried_rate(*map(float, args))),

@@ -13,6 +13,8 @@ import pytest
 
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import Parameter
+from slipstick.expression.special import md1_late, md1_number
+from slipstick.expression.tape import Tape
 from slipstick.law import ALL
 from slipstick.method.methods import form_of
 
@@ -49,6 +51,11 @@ def test_limited_room_against_the_chain(arrivals: Fraction, servers: int, room: 
     assert law("mmck-blocking", servers=servers, **at) == pytest.approx(float(shares[-1]), rel=1e-13)
     assert law("mmck-waiting-number", servers=servers, **at) == pytest.approx(float(queue), rel=1e-13)
     assert law("mmck-waiting-time", servers=servers, **at) == pytest.approx(float(queue / let_in), rel=1e-13)
+    assert law("mmck-throughput", servers=servers, **at) == pytest.approx(float(let_in), rel=1e-13)
+    response = SERVICE + queue / let_in
+    assert law("mmck-response-time", servers=servers, **at) == pytest.approx(float(response), rel=1e-13)
+    found = [law("mmck-number-probability", count=n, servers=servers, **at) for n in range(room + 1)]
+    assert found == pytest.approx([float(share) for share in shares], rel=1e-12)
     if servers == 1:
         assert law("mm1k-blocking", **at) == pytest.approx(float(shares[-1]), rel=1e-13)
         assert law("mm1k-number", **at) == pytest.approx(float(mean(shares)), rel=1e-13)
@@ -435,3 +442,59 @@ def test_laws_of_two_classes_are_the_laws_of_several() -> None:
     )
     alone = law("mg1-preemptive-response-time", above=0.0, up_to=0.3, service=0.3, residual=first)
     assert alone == pytest.approx(law("mg1-response-time", scv=1.0, service=0.3, arrivals=1.0))
+
+
+def test_a_great_deal_of_room_overflows_nothing() -> None:
+    at = {"room": 5000, "servers": 3, "service": 1.0}
+    full = [law("mmck-number-probability", count=n, arrivals=15.0, **at) for n in (5000, 4999, 4000, 2)]
+    assert full == pytest.approx([0.8, 0.16, 0.8 * 0.2**1000, 0.0], rel=1e-12)
+    hardly = [law("mmck-number-probability", count=n, arrivals=0.3, **at) for n in (0, 1, 5000)]
+    assert hardly == pytest.approx([math.exp(-0.3), 0.3 * math.exp(-0.3), 0.0], rel=1e-3)
+
+
+@pytest.mark.parametrize("sources", [1, 2, 7, 40])
+@pytest.mark.parametrize("think", [Fraction(1, 10), Fraction(2), Fraction(9)])
+def test_those_at_a_shared_server_against_the_chain(sources: int, think: Fraction) -> None:
+    shares = chain(lambda n: (sources - n) / think, lambda _: 1 / SERVICE, sources)
+    at = {"sources": sources, "think": think, "service": SERVICE}
+    found = [law("machine-repairman-number-probability", count=n, **at) for n in range(sources + 1)]
+    assert found == pytest.approx([float(share) for share in shares], rel=1e-12)
+    busy = law("machine-repairman-throughput", **at) * float(SERVICE)
+    assert 1 - found[0] == pytest.approx(busy, rel=1e-12)
+
+
+NUMBER, LATE = (
+    Tape([md1_number(Parameter("load"), Parameter("n"))]),
+    Tape([md1_late(Parameter("load"), Parameter("x"))]),
+)
+
+
+@pytest.mark.parametrize("load", [0.05, 0.5, 0.9])
+def test_constant_service_against_its_means(load: float) -> None:
+    counts = np.arange(300.0)
+    (shares,) = NUMBER.run({"load": load, "n": counts})
+    assert shares.sum() == pytest.approx(1.0, abs=1e-13)
+    # Little's law, from Pollaczek and Khinchin's mean.
+    wait = law("md1-waiting-time", service=1.0, arrivals=load)
+    assert shares @ counts == pytest.approx(load * (1 + wait), rel=1e-12)
+    # The mean wait is the area under its tail, which is smooth within each service time: Simpson's rule.
+    (late,) = LATE.run({"load": load, "x": np.linspace(0.0, 60.0, 1201)[:-1]})
+    assert np.all(np.diff(late) <= 1e-14)
+    assert late[0] == pytest.approx(load, rel=1e-13)
+    inside = late.reshape(60, 20)
+    ends = np.append(late[20::20], 0.0)
+    weights = np.array([1.0, *[4.0, 2.0] * 9, 4.0])
+    # The tail jumps nowhere, so the end of one service time is the beginning of the next.
+    assert ((inside @ weights + ends) / 60).sum() == pytest.approx(wait, rel=1e-5)
+
+
+def test_constant_service_against_waits_drawn() -> None:
+    """Lindley's recursion, w <- max(w + S - A, 0), for many arrivals."""
+    random, load = np.random.default_rng(1), 0.6
+    wait, waits = 0.0, []
+    for gap in random.exponential(1 / load, 100_000):
+        waits.append(wait)
+        wait = max(wait + 1.0 - gap, 0.0)
+    for limit in (0.5, 1.0, 2.7, 6.0):
+        seen = float(np.mean(np.array(waits) > limit))
+        assert law("md1-response-tail", limit=1 + limit, service=1.0, arrivals=load) == pytest.approx(seen, abs=0.01)

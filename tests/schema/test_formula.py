@@ -14,11 +14,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from slipstick.errors import FormulaError, ModelError, UnitError
-from slipstick.expression import nodes
+from slipstick.expression import nodes, special
 from slipstick.expression.dimension import BYTES, COUNT, RATE, TIME, TIME_PER_BYTE, Dimension
 from slipstick.expression.nodes import Expr, Number, Operation, Parameter
 from slipstick.expression.tape import Tape
 from slipstick.expression.text import text
+from slipstick.law import ALL
+from slipstick.law.law import Law
 from slipstick.schema.formula import read_condition, read_expression
 from slipstick.units import parse
 from tests.payloads import PAYLOADS
@@ -92,6 +94,33 @@ def value(formula: str) -> float:
 )
 def test_means_what_arithmetic_means(formula: str, expected: float) -> None:
     assert value(formula) == expected
+
+
+@pytest.mark.parametrize(
+    ("formula", "expected"),
+    [
+        ("exp(log(5))", 5.0),
+        ("exprel(0) + exprel(log(2)) * log(2)", 2.0),
+        ("pow(2, 0.5) * sqrt(2)", 2.0),
+        ("geometric_sum(0.5, 3)", 1.75),
+        ("geometric_mean(1, parts)", 1.5),
+        ("erlang_b(1, 2)", 0.2),
+        ("engset(1, 2, parts)", 3 / 7),
+        ("poisson(2, 3)", 8 / 6 * math.exp(-2)),
+        ("drop_stages(0.5, 2, 2, 1)", 0.4375),
+        ("retried_rate(0.5, 2, 2, 1)", 4 - 2 * math.sqrt(3)),
+    ],
+)
+def test_what_laws_are_made_of_can_be_written(formula: str, expected: float) -> None:
+    assert value(formula) == pytest.approx(expected, rel=1e-14)
+
+
+@pytest.mark.parametrize("law", ALL.values(), ids=lambda law: law.name)
+def test_every_law_as_it_is_printed_reads_back(law: Law) -> None:
+    symbols: dict[str, Expr] = {each.name: Parameter(each.name, each.dimension) for each in law.symbols}
+    again = read_expression(repr(law.right), symbols)
+    assert repr(again) == repr(law.right)
+    assert again.dimension == law.right.dimension
 
 
 CONSTANTS = st.integers(0, 9).map(ast.Constant)
@@ -211,6 +240,9 @@ def expressions(draw: st.DrawFn, dimension: Dimension = COUNT, depth: int = 4) -
             lambda: draw(st.sampled_from([nodes.ceil, nodes.floor, nodes.log2, nodes.sqrt]))(inner()),
             lambda: nodes.ceil_log(inner(), draw(st.integers(2, 64))),
             lambda: nodes.select(inner(), inner(), inner(), inner()),
+            lambda: special.erlang_b(inner(), draw(st.integers(0, 20))),
+            lambda: special.drop_stages(inner(), 2, 3, draw(st.integers(0, 9))),
+            lambda: draw(st.sampled_from([special.exp, special.log, special.exprel]))(inner()),
         ]
     try:
         return draw(st.sampled_from(choices))()
@@ -322,7 +354,7 @@ NESTED = "this has over 60 levels of brackets, signs and powers; give the inner 
 MANY = "this has over 1000 operations; give parts of it names"
 HIGH = "this has over 150 operations that wait for each other; form groups, as in (a * b) * (c * d)"
 LARGE = "this has over 20000 operations with its names written out; make the formulas that it names shorter"
-FUNCTIONS = "max, min, ceil, floor, log2, sqrt, ceil_log, select"
+FUNCTIONS = "max, min, ceil, floor, log2, sqrt, ceil_log, select, exp, exprel, log, pow, ..."
 ALL_NAMES = ", ".join(KNOWN)
 
 
@@ -367,7 +399,10 @@ def character(name: str) -> str:
         ("inf + 1", 1, f"there is no name 'inf'; known: {ALL_NAMES}"),
         ("max + 1", 1, f"there is no name 'max'; known: {ALL_NAMES}"),
         ("ciel(n)", 1, "there is no function 'ciel'; did you mean 'ceil'?"),
-        ("1 + exp (n)", 5, f"there is no function 'exp'; known: {FUNCTIONS}"),
+        ("1 + tan (n)", 5, f"there is no function 'tan'; known: {FUNCTIONS}"),
+        ("erlang_c(n, 2)", 1, "there is no function 'erlang_c'; did you mean 'erlang_b'?"),
+        ("erlang_b(n)", 1, "erlang_b takes 2 operands, got 1"),
+        ("engset(n, 2, t)", 1, "engset takes a plain number, got [s]: t"),
         ("max()", 1, "max takes at least 1 operand, got 0"),
         ("ceil()", 1, "ceil takes 1 operand, got 0"),
         ("2 * sqrt(n, 2)", 5, "sqrt takes 1 operand, got 2"),

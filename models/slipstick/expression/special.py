@@ -18,6 +18,8 @@ __all__ = [
     "geometric_mean",
     "geometric_sum",
     "log",
+    "md1_late",
+    "md1_number",
     "poisson",
     "raised",
     "retried_rate",
@@ -108,6 +110,32 @@ def poisson(mean: Like, count: Like) -> Expr:
     Source: Loader, Fast and accurate computation of binomial probabilities, 2000, for the digits of large counts.
     """
     return of_counts("poisson", mean, count)
+
+
+def md1_number(load: Like, count: Like) -> Expr:
+    """Probability of so many customers at a single server with Poisson arrivals and constant service.
+
+    Parameters
+    ----------
+    load : arrivals in a service time, below 1 [1]
+    count : customers present, in service included, at most 1000, no number beyond [1]
+
+    Source: Ramaswami, Stochastic Models 4(1), 1988, for a recursion without differences.
+    """
+    return of_counts("md1_number", load, count)
+
+
+def md1_late(load: Like, elapsed: Like) -> Expr:
+    """Probability of a longer wait at a single server with Poisson arrivals and constant service, in order of arrival.
+
+    Parameters
+    ----------
+    load : arrivals in a service time, below 1 [1]
+    elapsed : the wait in service times, below 1000, no number beyond [1]
+
+    Source: Erlang, 1909; Franx, Operations Research Letters 29(5), 2001, for a sum without differences.
+    """
+    return of_counts("md1_late", load, elapsed)
 
 
 def drop_stages(rate: Like, inputs: Like, outputs: Like, stages: Like) -> Expr:

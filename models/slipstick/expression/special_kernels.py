@@ -8,6 +8,8 @@ from math import factorial, lgamma, log, pi
 import numpy as np
 from numpy.typing import NDArray
 
+from slipstick.expression import special_md1
+
 __all__ = ["SPECIAL_ADJOINT", "SPECIAL_KERNELS"]
 
 Array = NDArray[np.float64]
@@ -256,6 +258,8 @@ SPECIAL_KERNELS: dict[str, Kernel] = {
     "erlang_b": _erlang_b,
     "engset": _engset,
     "poisson": _poisson,
+    "md1_number": special_md1.number,
+    "md1_late": lambda args, out: special_md1.late(args, out, _poisson),
     "drop_stages": _drop_stages,
     "retried_rate": _retried_rate,
 }
@@ -271,6 +275,8 @@ SPECIAL_ADJOINT: dict[str, Adjoint] = {
     "erlang_b": _erlang_b_adjoint,
     "engset": _engset_adjoint,
     "poisson": _poisson_adjoint,
+    "md1_number": special_md1.number_slopes,
+    "md1_late": lambda args, value, bar: special_md1.late_slopes(args, bar, _poisson),
     "drop_stages": _drop_stages_adjoint,
     "retried_rate": _retried_rate_adjoint,
 }

@@ -33,6 +33,26 @@ def _engset(a: Any, c: Any, n: Any) -> Any:
     return 1 / inverse
 
 
+def _md1_number(a: Any, n: Any) -> Any:
+    import sympy
+
+    # The series of the transform, whose terms alternate: digits enough make it the second road.
+    count, total = int(n), sympy.Integer(0)
+    for k in range(count + 1):
+        terms = [(k * a) ** (count - k) / sympy.factorial(count - k)]
+        if k < count:
+            terms.append((k * a) ** (count - k - 1) / sympy.factorial(count - k - 1))
+        total += (-1) ** (count - k) * sympy.exp(k * a) * sum(terms)
+    return (1 - a) * (total if count else 1)
+
+
+def _md1_late(a: Any, x: Any) -> Any:
+    import sympy
+
+    waits = range(int(sympy.floor(x)) + 1)
+    return 1 - (1 - a) * sum((-a * (x - k)) ** k / sympy.factorial(k) * sympy.exp(a * (x - k)) for k in waits)
+
+
 def _drop_stages(m: Any, a: Any, b: Any, n: Any) -> Any:
     for _ in range(int(n)):
         m = 1 - (1 - m / b) ** a
@@ -83,6 +103,8 @@ SPECIAL_RULES: dict[str, Callable[[Any, Sequence[Any]], Any]] = {
     "geometric_mean": _geometric_mean,
     "erlang_b": _named("erlang_b", r"B\left({1}, {0}\right)", _erlang_b),
     "poisson": lambda sympy, args: args[0] ** args[1] * sympy.exp(-args[0]) / sympy.factorial(args[1]),
+    "md1_number": _named("md1_number", r"P^{{M/D/1}}_{{{1}}}\left({0}\right)", _md1_number),
+    "md1_late": _named("md1_late", r"W^{{M/D/1}}\left({0}, {1}\right)", _md1_late),
     "engset": _named("engset", r"E_{{{1}}}\left({2}, {0}\right)", _engset),
     "drop_stages": _named("drop_stages", r"D^{{{1} \times {2}}}_{{{3}}}\left({0}\right)", _drop_stages),
     "retried_rate": _named("retried_rate", r"R^{{{1} \times {2}}}_{{{3}}}\left({0}\right)", _retried_rate),

@@ -7,7 +7,7 @@ from typing import Any
 from slipstick.expression.condition import Comparison, compare, whole
 from slipstick.expression.dimension import COUNT, RATE, TIME
 from slipstick.expression.nodes import select
-from slipstick.expression.special import erlang_b, exp
+from slipstick.expression.special import erlang_b, exp, md1_late, md1_number
 from slipstick.law.law import Law, Row, Symbol
 
 __all__ = [
@@ -16,6 +16,8 @@ __all__ = [
     "GG1_KRAEMER_LANGENBACH_BELZ",
     "GGC_ALLEN_CUNNEEN",
     "GGC_KRAEMER_LANGENBACH_BELZ",
+    "MD1_NUMBER_PROBABILITY",
+    "MD1_RESPONSE_TAIL",
     "MD1_WAITING_TIME",
     "MG1_NUMBER",
     "MG1_RESPONSE_TIME",
@@ -98,6 +100,50 @@ MD1_WAITING_TIME = Law(
     ),
     source=_POLLACZEK,
     rows=(Row({"service": 0.2, "arrivals": 4.0}, 0.4, 1e-15, f"{_HAND}: half of M/M/1"),),
+)
+
+
+def _constant(service: Any, arrivals: Any) -> tuple[Comparison, ...]:
+    return compare(service, ">", 0), compare(arrivals, ">=", 0), compare(arrivals * service, "<", 1)
+
+
+MD1_NUMBER_PROBABILITY = Law(
+    name="md1-number-probability",
+    title="Probability of so many customers at a single server with constant service",
+    gives=Symbol("probability", COUNT, "share of time with so many present", "P_n"),
+    symbols=(Symbol("count", COUNT, "customers present, in service included", "n"), _SERVICE, _ARRIVALS),
+    equation=lambda count, service, arrivals: md1_number(arrivals * service, count),
+    holds=lambda count, service, arrivals: (
+        compare(count, ">=", 0),
+        whole(count),
+        compare(count, "<=", 1000),
+        *_constant(service, arrivals),
+    ),
+    source="Erlang, Nyt Tidsskrift for Matematik B 20, 1909; Kleinrock, Queueing Systems volume 1, Wiley 1975, chapter 5",
+    rows=(
+        Row({"count": 0, "service": 0.2, "arrivals": 2.5}, 0.5, 0.0, f"{_HAND}: 1 - 1/2"),
+        Row({"count": 1, "service": 0.2, "arrivals": 2.5}, 0.32436, 5e-6, f"{_HAND}: (exp(1/2) - 1) / 2"),
+        Row({"count": 2, "service": 0.2, "arrivals": 2.5}, 0.12260, 5e-6, f"{_HAND}: (e - 1.5 exp(1/2)) / 2"),
+    ),
+)
+
+MD1_RESPONSE_TAIL = Law(
+    name="md1-response-tail",
+    title="Share of customers whose response time exceeds a limit, constant service",
+    gives=Symbol("late", COUNT, "probability of a longer response", r"P_{R>t}"),
+    symbols=(Symbol("limit", TIME, "a response time, the service itself or longer", "t"), _SERVICE, _ARRIVALS),
+    equation=lambda limit, service, arrivals: md1_late(arrivals * service, limit / service - 1),
+    holds=lambda limit, service, arrivals: (
+        compare(limit, ">=", service),
+        compare(limit, "<=", 1000 * service),
+        *_constant(service, arrivals),
+    ),
+    source="Erlang, Nyt Tidsskrift for Matematik B 20, 1909; Franx, Operations Research Letters 29(5), 2001",
+    note="first come, first served; to 14 decimal places",
+    rows=(
+        Row({"limit": 0.2, "service": 0.2, "arrivals": 2.5}, 0.5, 1e-15, f"{_HAND}: whoever finds somebody there"),
+        Row({"limit": 0.3, "service": 0.2, "arrivals": 2.5}, 0.35799, 5e-6, f"{_HAND}: 1 - exp(1/4) / 2"),
+    ),
 )
 
 

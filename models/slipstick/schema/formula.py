@@ -7,6 +7,14 @@
     signed    = ("+" | "-") signed | power         power = atom ["**" signed]
     atom      = number [unit] | name | function "(" sum ("," sum)* ")" | "(" sum ")"
 
+Functions are ``max`` and ``min`` of any number of operands; ``ceil``, ``floor``, ``log2``, ``sqrt``, ``exp``, ``log`` (to
+the base e) and ``exprel`` of one; ``ceil_log(x, radix)``; ``select(x, limit, at_most, above)``; ``pow(base, exponent)`` of
+plain numbers; and what laws are made of, with operands in this order: ``geometric_sum(ratio, terms)``,
+``geometric_mean(ratio, most)``, ``erlang_b(load, servers)``, ``engset(load, servers, sources)``, ``poisson(mean, count)``,
+``md1_number(load, count)``, ``md1_late(load, elapsed)``,
+``drop_stages(rate, inputs, outputs, stages)`` and ``retried_rate`` of the same (see `slipstick.expression.special`).
+They are what expressions are printed with, so what is printed can be read.
+
 Why this shape: what somebody wrote is never executed, and whatever it is, the answer is a tree or a FormulaError, at
 once. So there is one function for each line of the grammar and no way to a name but `known`; and how much there is of
 anything is counted before a node is made of it: a node that cannot be made writes its operands into the message.
@@ -21,7 +29,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, TypeVar
 
 from slipstick.errors import FormulaError, ModelError, UnitError, did_you_mean
-from slipstick.expression import nodes
+from slipstick.expression import nodes, special
 from slipstick.expression.condition import RELATIONS, Comparison, compare
 from slipstick.expression.dimension import COUNT
 from slipstick.expression.nodes import Expr, Number
@@ -64,6 +72,13 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Expr], int]] = {  # and how many opera
     **{each.__name__: (each, 1) for each in (nodes.ceil, nodes.floor, nodes.log2, nodes.sqrt)},
     "ceil_log": (nodes.ceil_log, 2),
     "select": (nodes.select, 4),
+    **{each.__name__: (each, 1) for each in (special.exp, special.exprel, special.log)},
+    "pow": (special.raised, 2),
+    **{each.__name__: (each, 2) for each in (special.erlang_b, special.geometric_mean, special.geometric_sum)},
+    **{each.__name__: (each, 2) for each in (special.md1_late, special.md1_number, special.poisson)},
+    "engset": (special.engset, 3),
+    "drop_stages": (special.drop_stages, 4),
+    "retried_rate": (special.retried_rate, 4),
 }
 Made = TypeVar("Made")
 
