@@ -197,8 +197,8 @@ def explain(model: str, machine: str | None, workload: str | None, changes: Sequ
 @cli.command("list")
 @click.argument("kind", required=False)
 def list_(kind: str | None) -> int:
-    """List the catalogue, or one KIND of it: machine, network, workload, activity,
-    queueing-network, study, profile, program, law."""
+    """List the catalogue, or one KIND of it: machine, network, workload, technology, trend,
+    activity, queueing-network, study, profile, program, law."""
     from slipstick.report.catalogue import catalogue_text
     from slipstick.study.catalogue import listed
 
@@ -249,8 +249,8 @@ def check(files: Sequence[Path], as_json: bool) -> int:
 @cli.command()
 @click.argument("kind")
 def schema(kind: str) -> int:
-    """Print the JSON Schema of a KIND of spec, for editors: machine, network, workload, activity,
-    queueing-network, study, profile."""
+    """Print the JSON Schema of a KIND of spec, for editors: machine, network, workload, technology,
+    trend, activity, queueing-network, study, profile."""
     from slipstick.schema.editor import editor_schema
 
     click.echo(json.dumps(editor_schema(kind), indent=2))

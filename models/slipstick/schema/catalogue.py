@@ -13,6 +13,8 @@ FOLDERS = {
     "machine": "machines",
     "network": "networks",
     "workload": "workloads",
+    "technology": "technologies",
+    "trend": "trends",
     "activity": "activities",
     "queueing-network": "queueing",
     "study": "studies",

@@ -33,6 +33,8 @@ _MODELS = {
     "profile": ("slipstick.schema.profile", "ProfileSpec"),
     "queueing-network": ("slipstick.schema.queueing", "QueueingNetworkSpec"),
     "study": ("slipstick.schema.study", "StudySpec"),
+    "technology": ("slipstick.schema.technology", "TechnologySpec"),
+    "trend": ("slipstick.schema.trend", "TrendSpec"),
     "workload": ("slipstick.schema.workload", "WorkloadSpec"),
 }
 

@@ -10,11 +10,11 @@ from pydantic import BaseModel, Field, create_model
 from slipstick.law import Law
 from slipstick.model.shared_memory import SharedMemory
 from slipstick.program import Input, Program
-from slipstick.schema.activity import Factors
 from slipstick.schema.machine import MachineSpec
 from slipstick.schema.quantity import Formula, Given, Quantity
 from slipstick.schema.shared_memory import SharedMemorySpec
 from slipstick.schema.spec import Described, Name, Note, Spec
+from slipstick.schema.technology import Factors
 
 __all__ = ["WorkloadSpec", "law_scene", "program_scene"]
 

@@ -38,6 +38,10 @@ def check_file(path: Path) -> str:
     library = Library()
     kind, tree = library.open(path)
     spec = validate(spec_model(kind, tree), tree)
+    if kind == "technology":
+        from slipstick.schema.lay_technology import check_values
+
+        check_values(tree, library)
     if kind in ("activity", "queueing-network", "workload", "study"):
         # A machine or a network is whole by now; the others are also built, which takes more to import.
         from slipstick.schema.bind import bind, bind_workload

@@ -201,7 +201,7 @@ def answer_scene(
         for method in methods
         for each in answered(bound.model, bound.parameters, method or bound.how.method, bound.how.trial)
     )
-    return tuple(replace(answer, given=given) for answer in answers), bound
+    return tuple(replace(answer, given=given, notes=(*answer.notes, *bound.notes)) for answer in answers), bound
 
 
 def side_by_side(answers: Sequence[Answer]) -> Agreement | None:
@@ -216,7 +216,7 @@ def _answered(settings: Settings, base: Settings, library: Library, shares: int)
     changed = {path: node for path, node in settings.items() if base.get(path) is not node}
     trial = replace(bound.how.trial, shares=max(shares, bound.how.trial.shares))
     (found,) = answered(bound.model, bound.parameters, bound.how.method, trial)
-    answer = replace(found, given=_given(changed, scene, bound))
+    answer = replace(found, given=_given(changed, scene, bound), notes=(*found.notes, *bound.notes))
     return answer, {"model": bound.name, **_without_words(plain(scene.tree))}
 
 
