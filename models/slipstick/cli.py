@@ -66,6 +66,7 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
     """
     from slipstick.report.compare import summary
     from slipstick.report.document import answer_document
+    from slipstick.report.outlook_text import outlook_answers, outlook_texts
     from slipstick.report.scale import scaling_text
     from slipstick.report.write import is_current, write
     from slipstick.study.run import MOST_ANSWERS, prepare, versions
@@ -82,6 +83,7 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
     failed = any(answer.failed for answer in results.cases.values()) or any(sweep.failed for sweep in results.sweeps)
     if as_json:
         answers = [*results.cases.values(), *(answer for sweep in results.sweeps for answer in sweep.answers)]
+        answers += outlook_answers(results)
         few = prepared.points <= MOST_ANSWERS
         print_json(
             {"answers": list(map(answer_document, answers))} if few else {"results": str(folder / "results.csv")}
@@ -91,8 +93,8 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
             _print_cases(results.cases, prepared.spec.answer)
         if results.comparisons:
             click.echo(f"\n{summary(results.comparisons)}")
-        for scaling in results.scalings:
-            click.echo(f"\n{scaling_text(scaling)}")
+        for words in [*map(scaling_text, results.scalings), *outlook_texts(results)]:
+            click.echo(f"\n{words}")
         click.echo(f"\nThe report is in {folder / 'report.md'}, the numbers in {folder / 'results.csv'}.")
     return NO_ANSWER if failed else DONE
 

@@ -45,7 +45,8 @@ class Normal:
 
     def quantile(self, part: Array) -> Array:
         """Give mean + deviation x the standard normal quantile."""
-        return self.mean + self.deviation * _standard(part)
+        with np.errstate(all="ignore"):
+            return self.mean + self.deviation * _standard(part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,8 @@ class Lognormal:
 
     def quantile(self, part: Array) -> Array:
         """Give median x exp(spread x the standard normal quantile)."""
-        return np.asarray(self.median * np.exp(self.spread * _standard(part)))
+        with np.errstate(all="ignore"):
+            return np.asarray(self.median * np.exp(self.spread * _standard(part)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +92,10 @@ class Triangular:
 
     def quantile(self, part: Array) -> Array:
         """Give low + sqrt(part (high - low) (mode - low)) below the mode, and its mirror image above."""
-        width = self.high - self.low
-        rising = self.low + np.sqrt(part * width * (self.mode - self.low))
-        falling = self.high - np.sqrt((1 - part) * width * (self.high - self.mode))
+        with np.errstate(all="ignore"):
+            width = self.high - self.low
+            rising = self.low + np.sqrt(part * width * (self.mode - self.low))
+            falling = self.high - np.sqrt((1 - part) * width * (self.high - self.mode))
         return np.where(part * width < self.mode - self.low, rising, falling)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from slipstick.report.outlook_table import column_type, outlook_columns
 from slipstick.report.values import limit_of, limits_in, split_name, unit_of
 from slipstick.report.words import need
 from slipstick.results import Axis, Results, Sweep
@@ -17,10 +18,11 @@ __all__ = ["frame", "write_csv"]
 
 
 def frame(results: Results, answer: Sequence[str]) -> pl.DataFrame:
-    """Lay out results as one tidy table, the cases first, then each sweep.
+    """Lay out results as one tidy table, the cases first, then each sweep, then projection, changes, what was sought.
 
     Columns are ``sweep`` (empty for cases), ``case``, one for each varied path with its base unit (names
-    have none), one for each value with its base unit, ``limit[pipeline]``, ``failed``.
+    have none), one for each value with its base unit, ``limit[pipeline]``, what further questions give (see
+    `slipstick.report.outlook_table`), ``failed``.
 
     Parameters
     ----------
@@ -36,10 +38,14 @@ def frame(results: Results, answer: Sequence[str]) -> pl.DataFrame:
 
     names = [name for name in dict.fromkeys(answer) if split_name(name)[0] != "limit"]
     parts = [_case_columns(results, names), *(_sweep_columns(results, sweep, names) for sweep in results.sweeps)]
+    further = outlook_columns(results, lambda name: _head(results, name))
+    parts += further
+    added = {name: column_type(each[name]) for each in further for name in each}
     axes = {_axis_head(axis): _axis_type(axis) for sweep in results.sweeps for axis in sweep.axes}
     values = {_head(results, name): pl.Float64 for name in names}
     limits = {f"limit[{name}]": pl.String for name in limits_in(results)}
     schema = {"sweep": pl.String, "case": pl.String, **axes, **values, **limits, "failed": pl.String}
+    schema = {**schema, **{name: dtype for name, dtype in added.items() if name not in schema}}
     return pl.concat([_part(columns, schema) for columns in parts])
 
 

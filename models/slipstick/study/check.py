@@ -87,6 +87,11 @@ def _check_study(spec: StudySpec, tree: Table, library: Library) -> None:
 
         with _kept(problems):
             list(questions(spec, tree, cases, library))
+    if spec.asks_ahead and not problems:
+        from slipstick.study.questions import asked_of
+
+        with _kept(problems):
+            asked_of(spec, tree, cases, library)
     if problems:
         raise SpecError(problems)
 
