@@ -73,10 +73,9 @@ class Dvsm:
     lock_call : extra system-call time of each message of a lock acquisition that the asker waits for [s]
     lock_compute, lock_serve : computing of an acquisition at the asker; of the handler of a request [s]
     delay : from a request's arrival to its processing [s]
-    trap : a write fault: the trap and the change of protection [s]
     byte : copying a byte of a page for its twin, or comparing it with it [s/B]
     notice : making or merging a write notice [s]
-    protect : invalidating a page [s]
+    protect : changing the protection of a page, to invalidate it or at a write fault [s]
     """
 
     send_call: Expr
@@ -92,7 +91,6 @@ class Dvsm:
     lock_compute: Expr
     lock_serve: Expr
     delay: Expr
-    trap: Expr
     byte: Expr
     notice: Expr
     protect: Expr

@@ -13,6 +13,7 @@ FOLDERS = {
     "machine": "machines",
     "network": "networks",
     "workload": "workloads",
+    "counts": "counts",
     "activity": "activities",
     "queueing-network": "queueing",
     "study": "studies",

@@ -105,10 +105,9 @@ class DvsmSpec(Spec):
     lock_compute: Time = Field(description="computing of a lock acquisition at the asker")
     lock_serve: Time = Field(description="handler computing for a request for a lock")
     delay: Time = Field(description="from a request's arrival to its processing")
-    trap: Time = Field(description="a write fault: the trap and the change of protection")
     byte: PerByte = Field(description="copying a byte of a page for its twin, or comparing it with it")
     notice: Time = Field(description="making or merging a write notice")
-    protect: Time = Field(description="invalidating a page")
+    protect: Time = Field(description="changing the protection of a page: to invalidate it, or at a write fault")
 
 
 def _or_name(schema: dict[str, Any]) -> None:

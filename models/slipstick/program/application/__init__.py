@@ -8,3 +8,10 @@ Why this shape: counts know no time, operations know no program, and only `model
 one choice among operations, over and over: the closed form adds up counts times costs, and the simulator does them
 in random order, as many in the mean.
 """
+
+from slipstick.program.application import model, shipped
+
+__all__ = ["PROGRAMS"]
+
+PROGRAMS = (*model.PROGRAMS, *shipped.PROGRAMS)
+"""From counts, and the six programs."""

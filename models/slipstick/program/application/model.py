@@ -47,6 +47,8 @@ def application(machine: Machine, counts: Counts, inputs: Inputs, name: str = "d
     ------
     ModelError : the machine says nothing of such software, or nothing is counted
     """
+    if "sequential" not in inputs:
+        raise ModelError(f"{name} needs sequential: the time of the program on one processor")
     measured = counts.without(START)
     if not measured.phases or not measured.total("work"):
         raise ModelError(f"the counts of {counts.program} hold no work after {START}; a time cannot come from them")
@@ -143,8 +145,25 @@ def _at_locks(tally: Tally) -> float:
 
 
 COMMON = (
-    Input("sequential", TIME, "time of the program on one processor, without any of this", least=1e-9),
+    Input("sequential", TIME, "time of the program on one processor, without any of this", None, least=1e-9),
     Input("prefetched_faults", COUNT, "part of the faults whose diffs are asked for ahead of time", 0.0, most=1.0),
     Input("prefetched_locks", COUNT, "part of the locks that are asked for ahead of time", 0.0, most=1.0),
 )
 """What every application needs beside its counts."""
+
+
+def _from_counts(machine: Machine, inputs: Inputs) -> Model:
+    counts = inputs["counts"]
+    assert isinstance(counts, Counts)
+    return application(machine, counts, inputs)
+
+
+PROGRAMS = (
+    Program(
+        "dvsm/application",
+        "A program on distributed virtual shared memory, from counts of what it did",
+        f"{SOURCE}, section on the application model",
+        (Input("counts", COUNT, "of its faults, locks and messages: a name in the catalogue, or a file", None, counts=True), *COMMON),
+        _from_counts,
+    ),
+)

@@ -68,13 +68,14 @@ class Operations:
         """One processor ahead in a lock's queue: it takes over the lock, faults once, and writes."""
         sizes = [each for each in self.classes.faults.values() if each.parts == 1]
         section = [self._request(sizes[-1])] if sizes else []
-        made = then(self._grant_received, *section, self._own("write", self.dvsm.trap + self.diff, "lock"))
+        made = then(self._grant_received, *section, self._own("write", self.dvsm.protect + self.diff, "lock"))
         return relabelled(made, "queued.", component="lock", queues=False)
 
     @cached_property
     def trap(self) -> Activity:
         """The first write to a page that is protected."""
-        return self._own("trap", self.dvsm.trap, "fault")
+        here = Side(self.machine, "fault")
+        return relabelled(here.interrupted() >> here.spend("protect", self.dvsm.protect, "software"), "trap.")
 
     @cached_property
     def twin(self) -> Activity:
@@ -199,7 +200,7 @@ class Operations:
     @property
     def _grant_received(self) -> Activity:
         here = Side(self.machine, "lock")
-        return here.handle("send", self._lock_reply) >> here.handle("receive", self._lock_reply)
+        return here.handle("grant.send", self._lock_reply) >> here.handle("grant.receive", self._lock_reply)
 
     @property
     def _lock_reply(self) -> Expr:
