@@ -52,8 +52,10 @@ def _head(program: str, parameters: Mapping[str, float]) -> dict[str, Any]:
     from slipstick import __version__
     from slipstick.program.application.shipped import SHIPPED
 
-    told = ", ".join(f"{name} {value:g}" for name, value in parameters.items()) or "as by default"
-    command = " ".join(["slipstick counts", program, *(f"--set {name}={value:g}" for name, value in parameters.items())])
+    told = ", ".join(f"{name} {value!r}" for name, value in parameters.items()) or "as by default"
+    command = " ".join(
+        ["slipstick counts", program, *(f"--set {name}={value!r}" for name, value in parameters.items())]
+    )
     title = SHIPPED[program].title if program in SHIPPED else program
     return {"counts": 1, "title": f"{title} ({told})", "command": command, "version": __version__}
 

@@ -127,4 +127,6 @@ class MachineSpec(Described):
         description="the network between them: its name in the catalogue, a file, or in place",
         json_schema_extra=_or_name,
     )
-    dvsm: DvsmSpec | None = Field(None, description="software of a distributed virtual shared memory, for programs on one")
+    dvsm: DvsmSpec | None = Field(
+        None, description="software of a distributed virtual shared memory, for programs on one"
+    )

@@ -5,8 +5,8 @@ of those of `program/dvsm`, `model` puts them together, phase by phase and proce
 programs of the paper, counted when they are asked for.
 
 Why this shape: counts know no time, operations know no program, and only `model` knows both. A line of a superstep is
-one choice among operations, over and over: the closed form adds up counts times costs, and the simulator does them
-in random order, as many in the mean.
+a few operations in an order that is drawn once, or one choice among many, over and over: the closed form adds up
+counts times costs, and the simulator does them in random order, as many in the mean.
 """
 
 from slipstick.program.application import model, shipped

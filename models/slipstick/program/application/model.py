@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import ceil
+from random import Random
 
 from slipstick.errors import ModelError
 from slipstick.expression.dimension import COUNT, TIME
-from slipstick.model.activity import Activity, choose, repeat, then
+from slipstick.model.activity import Activity, Then, choose, repeat, then
 from slipstick.model.machine import Machine
 from slipstick.model.mapped import relabelled
 from slipstick.model.system import Model, in_supersteps
@@ -28,6 +29,9 @@ from slipstick.program.message import software
 from slipstick.program.program import Input, Inputs, Program, one
 
 __all__ = ["COMMON", "PROGRAMS", "START", "application"]
+
+FEW = 64
+"""Operations of a line that are laid out one by one; more are drawn at random, as many in the mean."""
 
 START = "start-up"
 """The phase that no time was measured of."""
@@ -72,6 +76,7 @@ class _Lines:
         self.locks = {
             hops: choose((1 - ahead, each), (ahead, made.prefetched_lock)) for hops, each in made.acquire.items()
         }
+        self.queued = choose((1 - ahead, made.queued), (ahead, then()))
         self.barrier = made.barrier(counts.processors) if counts.processors > 1 else then()
         self.told = {name: (made.told(name), made.invalidated(name)) for name in ("lock", "barrier")}
 
@@ -95,10 +100,13 @@ class _Lines:
         work = software(self.machine, busy / slices, name=name, component="busy", technology="application")
         # Signals interrupt work, so it does not hold the processor against requests.
         work = relabelled(work, "", queues=False)
+        after = [repeat(number / rounds, body) for number, body in self._upkeep(tally) if number]
         if not mix:
-            return work
+            return Then((work, *after))
+        if total <= FEW and all(number == int(number) for number, _ in mix):
+            return Then((*_shuffled(work, mix, name), *after))
         any_of = choose(*((number / total, body) for number, body in mix))
-        return repeat(slices, work >> repeat(total / slices, any_of))
+        return Then((repeat(slices, work >> repeat(total / slices, any_of)), *after))
 
     def _own(self, tally: Tally) -> Iterator[tuple[float, Activity]]:
         """Give what the processor needs itself."""
@@ -106,10 +114,14 @@ class _Lines:
         yield from ((number, self.faults[key]) for key, number in by_key(tally.faults).items())
         yield from ((number, made.collect[key]) for key, number in by_key(tally.collected).items())
         yield from ((number, self.locks[hops]) for hops, number in tally.acquisitions.items() if hops)
-        yield tally.ahead, made.queued
+        yield tally.ahead, self.queued
         yield tally.empty, made.empty
         yield tally.write_faults, made.trap
         yield tally.twins, made.twin
+
+    def _upkeep(self, tally: Tally) -> Iterator[tuple[float, Activity]]:
+        """Give what notices make the processor do, a little each."""
+        made = self.operations
         yield max(0.0, tally.diffs_made - made.classes.made_when_served * tally.served_diffs), made.diffed
         part = _at_locks(tally)
         for number, body in zip((tally.notices, tally.invalidated), self.told["lock"], strict=True):
@@ -138,6 +150,13 @@ class _Lines:
         return relabelled(meeting, "", queues=False)
 
 
+def _shuffled(work: Activity, mix: list[tuple[float, Activity]], name: str) -> Iterator[Activity]:
+    """Do some work before each of a few operations, in an order drawn from the line's name."""
+    sequence = [body for number, body in mix for _ in range(int(number))]
+    Random(name).shuffle(sequence)
+    return (part for body in sequence for part in (work, body))
+
+
 def _at_locks(tally: Tally) -> float:
     """Give the part of a processor's notices that came with locks: as of all that told of notices, by bytes."""
     locks, barriers = (tally.received.get(kind, (0, 0))[1] for kind in ("lock reply", "leave"))
@@ -163,7 +182,16 @@ PROGRAMS = (
         "dvsm/application",
         "A program on distributed virtual shared memory, from counts of what it did",
         f"{SOURCE}, section on the application model",
-        (Input("counts", COUNT, "of its faults, locks and messages: a name in the catalogue, or a file", None, counts=True), *COMMON),
+        (
+            Input(
+                "counts",
+                COUNT,
+                "of its faults, locks and messages: a name in the catalogue, or a file",
+                None,
+                counts=True,
+            ),
+            *COMMON,
+        ),
         _from_counts,
     ),
 )

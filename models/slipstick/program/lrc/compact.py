@@ -9,10 +9,24 @@ from slipstick.program.lrc.counts import Counts, Exchange, Phase, Tally
 
 __all__ = ["compact"]
 
-_SUMS = (
-    "work write_faults empty twins collections waits ahead intervals notices invalidated diffs_made diff_bytes_made"
-    " served_diffs served_pages forwarded granted"
-).split()
+_SUMS = [
+    "work",
+    "write_faults",
+    "empty",
+    "twins",
+    "collections",
+    "waits",
+    "ahead",
+    "intervals",
+    "notices",
+    "invalidated",
+    "diffs_made",
+    "diff_bytes_made",
+    "served_diffs",
+    "served_pages",
+    "forwarded",
+    "granted",
+]
 
 
 def compact(counts: Counts, most: int = 48) -> Counts:
