@@ -8,10 +8,10 @@ import pytest
 
 from slipstick import PROGRAMS, Trial, load, solve
 from slipstick.errors import ModelError
+from slipstick.expression.nodes import Parameter
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model
 from slipstick.model.technology import scaled
-from slipstick.expression.nodes import Parameter
 from slipstick.program.lrc.counts import Counts, Phase, Tally
 
 FE, ATM = "rs6000-43p-fast-ethernet", "rs6000-43p-atm"
@@ -183,7 +183,7 @@ def test_what_cannot_be_modelled_is_refused() -> None:
         program.on(machine(), counts=given)
     with pytest.raises(ModelError, match="dvsm/application needs counts: counts of a program, derived or measured"):
         program.on(machine(), sequential=1.0)
-    with pytest.raises(ModelError, match="counts takes counts, got 3.0"):
+    with pytest.raises(ModelError, match=r"counts takes counts, got 3\.0"):
         program.on(machine(), counts=3.0, sequential=1.0)
     with pytest.raises(ModelError, match="hold no work after start-up; a time cannot come from them"):
         program.on(machine(), counts=counts((Tally(), Tally())), sequential=1.0)

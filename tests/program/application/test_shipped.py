@@ -56,7 +56,7 @@ def test_counts_are_compact_by_themselves() -> None:
 
 
 def test_what_is_not_shipped_is_refused() -> None:
-    with pytest.raises(UnknownNameError, match="no program with counts is named 'sorr'|program with counts"):
+    with pytest.raises(UnknownNameError, match="program with counts"):
         counted("sorr")
     with pytest.raises(UnknownNameError, match="parameter of sor"):
         counted("sor", row=3)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Tape
 from slipstick.method.closed_form.times import demand
+from slipstick.method.simulation.numbers import numbers_of
 from slipstick.model.activity import (
     Activity,
     Barrier,
@@ -21,7 +22,6 @@ from slipstick.model.activity import (
     Repeat,
     Step,
     Then,
-    each_once,
     steps,
 )
 from slipstick.model.system import (
@@ -42,7 +42,7 @@ from slipstick.sim.plan.distributions import Distribution, from_scv
 from slipstick.sim.plan.forms import BarrierForm, LockForm
 from slipstick.sim.plan.plan import Plan, Where
 
-__all__ = ["ALL", "IDLE", "OWN", "Flat", "expressions", "flatten"]
+__all__ = ["ALL", "IDLE", "OWN", "Flat", "flatten"]
 
 IDLE, OWN = "idle", "own"
 
@@ -99,7 +99,7 @@ def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
     >>> flatten(closed(delay(2.0, name="work"), processors=3)).plan.population
     3
     """
-    numbers = _numbers(model, values or {})
+    numbers = numbers_of(model, values or {})
     writer = _Writer(model, numbers)
     match model.population:
         case Cyclic(processors, cycle):
@@ -338,41 +338,6 @@ class _Writer:
     def _number(self, activity: Activity) -> str:
         """Number choices and repeats, so that their streams have names that stay."""
         return self._choices.setdefault(id(activity), str(len(self._choices) + 1))
-
-
-def expressions(model: Model) -> Iterator[Expr]:
-    """Yield every expression of a model that a simulation needs the value of."""
-    match model.population:
-        case Cyclic(processors):
-            yield processors
-        case Groups(groups):
-            yield from (group.processors for group in groups)
-        case Arrivals(rate):
-            yield rate
-        case Program(phases):
-            for phase in phases:
-                yield from (phase.repeat, phase.processors)
-        case Supersteps(supersteps):
-            yield from (each.repeat for each in supersteps)
-    yield from (each.cost for each in model.resources.values() if isinstance(each, Meeting))
-    for each in model.resources.values():
-        if isinstance(each, Lock):
-            yield from (each.access, each.base, each.most)
-    for node in each_once(model.bodies):
-        match node:
-            case Step():
-                yield node.time
-            case Choice(options):
-                yield from (p for p, _ in options)
-            case Repeat(count):
-                yield count
-            case Pipeline(_, items):
-                yield items
-
-
-def _numbers(model: Model, values: Mapping[str, float]) -> dict[Expr, float]:
-    found = tuple(dict.fromkeys(expressions(model)))
-    return {expr: float(column[0]) for expr, column in zip(found, Tape(found).run(values), strict=True)}
 
 
 def _whole(value: float, what: str, least: int = 1) -> int:
