@@ -31,7 +31,7 @@ FEW = "barriers {names}: a meeting of some is taken as one of a steady stream"
 PHASES = "phases end with the slowest of their processors, whose iterations are independent"
 PROCESSORS = "processors as resources are taken as alike, each asked as often as the next"
 SPUN = (
-    "usual error of the time with spin locks under {size} (from 2 to 64 processors, random times); near the size at which "
+    "usual error of the time with spin locks {size} (from 2 to 64 processors, random times); near the size at which "
     "spinners fill the word's station, and for constant times, more was seen"
 )
 STATIONS, SEVERAL, BACKING_OFF, IN_STEP = 0.02, 0.1, 0.5, 0.4
