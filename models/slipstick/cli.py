@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from slipstick.cli_counts import counts
 from slipstick.cli_fit import fit
 from slipstick.cli_measured import measured
 from slipstick.console import DONE, NO_ANSWER, json_option, nodes_of, plain_problems, print_json, set_option, text_node
@@ -261,6 +262,7 @@ def schema(kind: str) -> int:
 
 cli.add_command(measured)
 cli.add_command(fit)
+cli.add_command(counts)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

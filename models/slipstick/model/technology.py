@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from slipstick.expression.nodes import Expr, Like, as_expr, log2
 from slipstick.expression.special import raised
-from slipstick.model.activity import Activity, Choice, Fork, Hold, Pipeline, Repeat, Step, Then
-from slipstick.model.system import Groups, Lock, Meeting, Model, Population, Program
+from slipstick.model.activity import Activity, Step
+from slipstick.model.mapped import mapped
+from slipstick.model.system import Groups, Lock, Meeting, Model, Population, Program, Superstep, Supersteps
 
 __all__ = ["faster", "scaled"]
 
@@ -81,30 +82,19 @@ def scaled(model: Model, factors: Mapping[str, Expr]) -> Model:
 
 def _population(population: Population, change: Callable[[Step], Step]) -> Population:
     if isinstance(population, Program):
-        phases = tuple(replace(phase, cycle=_mapped(phase.cycle, change)) for phase in population.phases)
+        phases = tuple(replace(phase, cycle=mapped(phase.cycle, change)) for phase in population.phases)
         return Program(phases)
+    if isinstance(population, Supersteps):
+        known: dict[int, Activity] = {}
+        made = (
+            Superstep(
+                each.repeat,
+                tuple(mapped(line, change, known=known) for line in each.lines),
+                mapped(each.meeting, change, known=known),
+            )
+            for each in population.supersteps
+        )
+        return Supersteps(tuple(made))
     if isinstance(population, Groups):
-        return Groups(tuple(replace(group, cycle=_mapped(group.cycle, change)) for group in population.groups))
-    return replace(population, cycle=_mapped(population.cycle, change))
-
-
-def _mapped(activity: Activity, change: Callable[[Step], Step]) -> Activity:
-    """Rebuild a tree with each step changed."""
-    match activity:
-        case Step():
-            return change(activity)
-        case Then(parts):
-            return Then(tuple(_mapped(part, change) for part in parts))
-        case Fork(branches):
-            return Fork(tuple(_mapped(branch, change) for branch in branches))
-        case Choice(options):
-            return Choice(tuple((p, _mapped(body, change)) for p, body in options))
-        case Repeat(count, body):
-            return Repeat(count, _mapped(body, change))
-        case Hold(lock, body):
-            return Hold(lock, _mapped(body, change))
-        case Pipeline(stages):
-            mapped = (replace(stage, bodies=tuple(_mapped(body, change) for body in stage.bodies)) for stage in stages)
-            return replace(activity, stages=tuple(mapped))
-        case _:
-            return activity
+        return Groups(tuple(replace(group, cycle=mapped(group.cycle, change)) for group in population.groups))
+    return replace(population, cycle=mapped(population.cycle, change))

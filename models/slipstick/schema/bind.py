@@ -15,6 +15,7 @@ from slipstick.law import ALL as LAWS
 from slipstick.model.activity import TECHNOLOGIES
 from slipstick.model.technology import faster, scaled
 from slipstick.program import PROGRAMS, Input, Program
+from slipstick.program.program import Given as ProgramGiven
 from slipstick.schema.activity import ActivitySpec
 from slipstick.schema.bind_activity import ActivityReader
 from slipstick.schema.bind_formula import read_formula
@@ -155,9 +156,9 @@ def _factors(spec: Factors, parameters: Mapping[str, Parameter]) -> dict[str, Ex
 
 def _inputs(
     program: Program, scene: Scene, spec: BaseModel, parameters: Mapping[str, Parameter]
-) -> dict[str, Expr | tuple[Expr, ...] | str]:
+) -> dict[str, ProgramGiven]:
     """Give each input that is set: a parameter, a list of them, or a formula over the others."""
-    made: dict[str, Expr | tuple[Expr, ...] | str] = {}
+    made: dict[str, ProgramGiven] = {}
     formulas: dict[str, tuple[Formula, Dimension]] = {}
     problems: list[Problem] = []
     for each in program.inputs:
@@ -166,6 +167,8 @@ def _inputs(
             formulas[each.name] = (value, each.dimension)
         elif isinstance(value, Given):
             made[each.name] = parameters[each.name]
+        elif isinstance(value, str) and each.counts:
+            made[each.name] = scene.counts[value]
         elif isinstance(value, str):
             made[each.name] = value
             problems += _unknown_part(each, value, scene, spec)

@@ -15,6 +15,7 @@ FOLDERS = {
     "workload": "workloads",
     "technology": "technologies",
     "trend": "trends",
+    "counts": "counts",
     "activity": "activities",
     "queueing-network": "queueing",
     "study": "studies",

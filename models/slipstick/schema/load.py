@@ -28,6 +28,7 @@ MOST_EXTENDED = 32
 
 _MODELS = {
     "activity": ("slipstick.schema.activity", "ActivitySpec"),
+    "counts": ("slipstick.schema.counts", "CountsSpec"),
     "machine": ("slipstick.schema.machine", "MachineSpec"),
     "network": ("slipstick.schema.machine", "NetworkSpec"),
     "profile": ("slipstick.schema.profile", "ProfileSpec"),

@@ -12,7 +12,9 @@ from slipstick.law import ALL as LAWS
 from slipstick.method.names import ACTIVITY, BOUNDS, NAMES
 from slipstick.model.shared_memory import SharedMemory
 from slipstick.program import PROGRAMS, Program
+from slipstick.program.lrc.counts import Counts
 from slipstick.schema.catalogue import names
+from slipstick.schema.counts import load_counts
 from slipstick.schema.how import METHOD, How, how, says_how
 from slipstick.schema.lay_technology import TECHNOLOGY, changes_of
 from slipstick.schema.load import Library, machine_spec, spec_model
@@ -46,6 +48,7 @@ class Scene:
     sources : what each file says of the origin of its values
     how : the model is to be solved
     notes : what a technology sets and the model has no place for
+    counts : of programs, by the name or file that they are asked for by
     """
 
     kind: str
@@ -55,6 +58,7 @@ class Scene:
     sources: Mapping[str, str]
     how: How = field(default_factory=How)
     notes: tuple[str, ...] = ()
+    counts: Mapping[str, Counts] = field(default_factory=dict)
 
     def checked(self) -> BaseModel:
         """Check the whole tree; raises SpecError with every problem."""
@@ -62,7 +66,8 @@ class Scene:
 
     def with_value(self, path: str, node: Node, library: Library) -> Scene:
         """Put a value at a path; checked together with everything else."""
-        return replace(self, tree=_put(self.tree, path, node, library))
+        changed = replace(self, tree=_put(self.tree, path, node, library))
+        return replace(changed, counts=_counts(self.name, changed.tree, library)) if self.counts else changed
 
 
 def stage(settings: Settings, library: Library) -> Scene:
@@ -146,7 +151,8 @@ def _program_scene(name: str, settings: Settings, values: Settings, library: Lib
         entries.update(_inputs(name, settings["workload"], library))
     inputs = [each.name for each in PROGRAMS[name].inputs]
     tree, notes = _with_technology(Table(entries, mark), name, inputs, settings, values, library)
-    return Scene("program", name, tree, program_scene(PROGRAMS[name]), library.sources, notes=notes)
+    form, counts = program_scene(PROGRAMS[name]), _counts(name, tree, library)
+    return Scene("program", name, tree, form, library.sources, notes=notes, counts=counts)
 
 
 def _with_technology(
@@ -158,6 +164,16 @@ def _with_technology(
         return laid, ()
     changes, notes = changes_of(settings[TECHNOLOGY], model, inputs, laid, library)
     return _laid_over(tree, {**changes, **values}, library), notes
+
+
+def _counts(name: str, tree: Table, library: Library) -> dict[str, Counts]:
+    """Read the counts that a program's inputs name."""
+    found: dict[str, Counts] = {}
+    for each in PROGRAMS[name].inputs:
+        node = tree.entries[each.name].node if each.counts and each.name in tree.entries else None
+        if isinstance(node, Scalar) and isinstance(node.value, str) and node.value:
+            found[node.value] = load_counts(node.value, node.mark, library)
+    return found
 
 
 def _kind_of_file(reference: str, model: Node, library: Library) -> str:

@@ -52,6 +52,8 @@ def _field(each: Input) -> tuple[Any, Any]:
         return Literal[each.options] | None, Field(None, description=each.meaning)
     if each.named:
         return Name | None, Field(None, description=each.meaning)
+    if each.counts:
+        return Note, Field(description=each.meaning)
     limits = Quantity(each.dimension, least=each.least, most=each.most, whole=each.whole, formula=not each.many)
     if each.many:
         return list[Annotated[Given, limits]] | None, Field(None, description=each.meaning, min_length=1)
