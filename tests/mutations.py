@@ -198,10 +198,24 @@ class _Spot:
 
 _NAMED_BY_USER = (
     *("sources", "what_if", "vary", "ranges", "slips", "stack", "resources", "parameters"),
-    *("classes", "chains", "stations", "waits", "events", "locks", "barriers"),
+    *("classes", "chains", "stations", "waits", "events", "locks", "barriers", "seek", "changes"),
 )
-_LISTED = ("medium", "kind", "spacing", "log", "discipline", "lock", "combine")
-_REFERENCES = ("network", "machine", "model", "extends", "sweep", "cases", "columns", "use", "service", "hold", "case")
+_LISTED = ("medium", "kind", "spacing", "log", "discipline", "lock", "combine", "distribution", "fully", "partly")
+_REFERENCES = (
+    "trend",
+    "trends",
+    "network",
+    "machine",
+    "model",
+    "extends",
+    "sweep",
+    "cases",
+    "columns",
+    "use",
+    "service",
+    "hold",
+    "case",
+)
 _QUANTITY = re.compile(r"[0-9.]+ [A-Za-z/]+")
 _NUMBER = re.compile(r"[0-9.]+( [A-Za-z/]+)?")
 

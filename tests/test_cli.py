@@ -158,15 +158,15 @@ WRONG = [
     (
         ["show", "x"],
         (
-            "command line:1:1: there is no kind 'x'; known: machine, network, workload, activity, queueing-network, study, "
-            "profile"
+            "command line:1:1: there is no kind 'x'; known: machine, network, workload, technology, trend, activity, "
+            "queueing-network, study, profile"
         ),
     ),
     (
         ["list", "x"],
         (
-            "command line:1:1: there is no kind 'x'; known: machine, network, workload, activity, queueing-network, study, "
-            "profile"
+            "command line:1:1: there is no kind 'x'; known: machine, network, workload, technology, trend, activity, "
+            "queueing-network, study, profile"
         ),
     ),
     (["run", "x"], "x:1:1: there is no study 'x'; known: agreement, "),

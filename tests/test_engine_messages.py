@@ -50,7 +50,7 @@ from slipstick.model.activity import (
     service,
 )
 from slipstick.model.network import arrivals, customers, network, queue
-from slipstick.model.system import Lock, Meeting, Model, Station, arriving, closed, grouped, phases
+from slipstick.model.system import Lock, Meeting, Model, Station, arriving, closed, grouped, in_supersteps, phases
 from slipstick.program import PROGRAMS
 from slipstick.program.dvsm.protocol import diff_phase, lock_phase
 from tests.paper import machine
@@ -240,6 +240,10 @@ SYSTEMS = [
     bad(lambda: arriving(A, math.nan), "parameter population.arrivals must be finite, got nan"),
     bad(lambda: phases(), "a program needs at least one phase"),
     bad(lambda: phases((-1, 2, A)), "the repeat of a phase must be at least 0, got -1"),
+    bad(
+        lambda: in_supersteps((1, [A], C), (1, [A, A], C)),
+        "supersteps need at least one processor, and the same number of them in each",
+    ),
     bad(lambda: phases((1, 0, A)), "the processors of a phase must be at least 1, got 0"),
     bad(lambda: phases((T, 1, A)), "repeat must be a [1], got [s]: t"),
 ]
@@ -340,6 +344,11 @@ PROGRAM = [
     bad(lambda: DIFFS.on(FE, parts=0), "parts must be at least 1 [1], got 0"),
     bad(lambda: DIFFS.on(FE, compute=-1e-6), "compute must be at least 0 [s], got -1e-06"),
     bad(lambda: DIFFS.on(FE, compute=math.nan), "compute must be at least 0 [s], got nan"),
+    bad(
+        lambda: PROGRAMS["dvsm/application"].on(FE, sequential=1.0),
+        "dvsm/application needs counts: counts of a program, derived or measured",
+    ),
+    bad(lambda: PROGRAMS["dvsm/application"].on(FE, counts=3.0), "counts takes counts, got 3.0"),
     bad(lambda: DIFFS.on(FE, parts=2.5), "parts must be a whole number, got 2.5"),
     bad(lambda: DIFFS.on(FE, parts=math.inf), "parts must be a whole number, got inf"),
     bad(lambda: DIFFS.on(FE, replies=20.0), "replies must be a list of values, one for each part"),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from slipstick.cli_counts import counts
 from slipstick.cli_fit import fit
 from slipstick.cli_measured import measured
 from slipstick.console import DONE, NO_ANSWER, json_option, nodes_of, plain_problems, print_json, set_option, text_node
@@ -66,6 +67,7 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
     """
     from slipstick.report.compare import summary
     from slipstick.report.document import answer_document, findings_document
+    from slipstick.report.outlook_text import outlook_answers, outlook_texts
     from slipstick.report.scale import scaling_text
     from slipstick.report.write import is_current, write
     from slipstick.study.run import MOST_ANSWERS, prepare, versions
@@ -82,6 +84,7 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
     failed = any(answer.failed for answer in results.cases.values()) or any(sweep.failed for sweep in results.sweeps)
     if as_json:
         answers = [*results.cases.values(), *(answer for sweep in results.sweeps for answer in sweep.answers)]
+        answers += outlook_answers(results)
         few = prepared.points <= MOST_ANSWERS
         solved = {"answers": list(map(answer_document, answers))} if few else {"results": str(folder / "results.csv")}
         print_json({**solved, **findings_document(results)})
@@ -90,8 +93,8 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
             _print_cases(results.cases, prepared.spec.answer)
         if results.comparisons:
             click.echo(f"\n{summary(results.comparisons)}")
-        for scaling in results.scalings:
-            click.echo(f"\n{scaling_text(scaling)}")
+        for words in [*map(scaling_text, results.scalings), *outlook_texts(results)]:
+            click.echo(f"\n{words}")
         click.echo(f"\nThe report is in {folder / 'report.md'}, the numbers in {folder / 'results.csv'}.")
     return NO_ANSWER if failed else DONE
 
@@ -196,8 +199,8 @@ def explain(model: str, machine: str | None, workload: str | None, changes: Sequ
 @cli.command("list")
 @click.argument("kind", required=False)
 def list_(kind: str | None) -> int:
-    """List the catalogue, or one KIND of it: machine, network, workload, activity,
-    queueing-network, study, profile, program, law."""
+    """List the catalogue, or one KIND of it: machine, network, workload, technology, trend,
+    activity, queueing-network, study, profile, program, law."""
     from slipstick.report.catalogue import catalogue_text
     from slipstick.study.catalogue import listed
 
@@ -248,8 +251,8 @@ def check(files: Sequence[Path], as_json: bool) -> int:
 @cli.command()
 @click.argument("kind")
 def schema(kind: str) -> int:
-    """Print the JSON Schema of a KIND of spec, for editors: machine, network, workload, activity,
-    queueing-network, study, profile."""
+    """Print the JSON Schema of a KIND of spec, for editors: machine, network, workload, technology,
+    trend, activity, queueing-network, study, profile."""
     from slipstick.schema.editor import editor_schema
 
     click.echo(json.dumps(editor_schema(kind), indent=2))
@@ -258,6 +261,7 @@ def schema(kind: str) -> int:
 
 cli.add_command(measured)
 cli.add_command(fit)
+cli.add_command(counts)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.answer import Answer, Value
+from slipstick.outlook import Choice, Projection, Sampling, Sought
 from slipstick.scaling import Scaling
 
 __all__ = [
@@ -112,12 +113,14 @@ class Ranking:
     change : how much less of each quantity, or more where less would not help [1]
     rows : the quantities that matter, best first
     idle : quantities that change nothing here
+    under : the technology that the case is ranked under; none is the case as it is
     """
 
     case: str
     change: float
     rows: tuple[Ranked, ...]
     idle: tuple[str, ...]
+    under: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,6 +325,10 @@ class Results:
     scalings : by case
     fits : by question
     measured : answers for each number of processors that was measured, by question
+    projection : years ahead
+    sought : where conditions start or stop holding, question by question, case by case
+    samplings : by case
+    choices : what changes do, by case and technology
     """
 
     name: str
@@ -342,3 +349,7 @@ class Results:
     scalings: tuple[Scaling, ...] = ()
     fits: Mapping[str, Fitting] = field(default_factory=dict)
     measured: Mapping[str, tuple[Answer, ...]] = field(default_factory=dict)
+    projection: Projection | None = None
+    sought: tuple[Sought, ...] = ()
+    samplings: tuple[Sampling, ...] = ()
+    choices: tuple[Choice, ...] = ()

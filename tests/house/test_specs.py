@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from slipstick.report.write import write
+from slipstick.schema.catalogue import FOLDERS
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
 from tests.house.code import ROOT
@@ -20,9 +21,8 @@ STUDIES = sorted(path.stem for path in (ROOT / "specs" / "studies").glob("*.yaml
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
 def test_a_shipped_spec_is_valid(path: Path) -> None:
-    assert check_file(path) == {"activities": "activity", "queueing": "queueing-network", "studies": "study"}.get(
-        path.parent.name, path.parent.name.removesuffix("s")
-    )
+    kinds = {folder: kind for kind, folder in FOLDERS.items()}
+    assert check_file(path) == kinds[path.parent.name]
 
 
 @pytest.mark.parametrize("study", STUDIES)

@@ -31,7 +31,7 @@ MACHINES = [
         "machin: 1",
         [
             (
-                "1:1: machin: begin with what it is, one of 'machine: 1', 'network: 1', 'workload: 1', 'activity: 1', "
+                "1:1: machin: begin with what it is, one of 'machine: 1', 'network: 1', 'workload: 1', 'technology: 1', 'trend: 1', 'activity: 1', "
                 "'queueing-network: 1', "
                 "'study: 1', 'profile: 1'; did you mean 'machine'?"
             )
@@ -284,7 +284,10 @@ STUDIES = [
     (
         study("pictures: [{name: a, title: b, kind: bar}]"),
         [
-            "3:38: pictures.0.kind: write 'bands', 'bars', 'fits', 'lines', 'map' or 'timeline'; got 'bar'; did you mean 'bars'?",
+            (
+                "3:38: pictures.0.kind: write 'bands', 'bars', 'changes', 'fits', 'histogram', 'lines', 'map', "
+                "'projection' or 'timeline'; got 'bar'; did you mean 'bars'?"
+            ),
         ],
     ),
     (

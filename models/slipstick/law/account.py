@@ -10,6 +10,7 @@ __all__ = [
     "AVERAGE_LATENCY",
     "CYCLE_RATE",
     "EFFICIENCY",
+    "OVERHEAD_REDUCTION",
     "PROCESSORS_LOST",
     "SEQUENTIAL_ESTIMATE",
     "SPEEDUP",
@@ -115,6 +116,20 @@ AVERAGE_LATENCY = Law(
     equation=lambda time, efficiency: time * (1 - efficiency),
     source="Software Support for Multiprocessor Latency Measurement and Evaluation (Scale-Graph), IEEE TSE 1997, equation 10",
     rows=(Row({"time": 100.0, "efficiency": 0.5}, 50.0, 0.0, _HAND),),
+)
+
+OVERHEAD_REDUCTION = Law(
+    name="overhead-reduction",
+    title="Part of the overhead that a change takes away",
+    gives=Symbol("reduction", COUNT, "part of the overhead before that is gone", "R"),
+    symbols=(
+        Symbol("before", TIME, "time of a processor that is not useful, before the change", "L_0"),
+        Symbol("after", TIME, "the same after it", "L_1"),
+    ),
+    equation=lambda before, after: 1 - after / before,
+    holds=lambda before, after: (compare(before, ">", 0),),
+    source="our reading of Figures 5 and 7 of Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997",
+    rows=(Row({"before": 4.0, "after": 3.0}, 0.25, 0.0, _HAND),),
 )
 
 CYCLE_RATE = Law(

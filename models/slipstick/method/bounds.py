@@ -10,10 +10,11 @@ from slipstick.expression.dimension import TIME
 from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Expr, maximum, select, total
 from slipstick.expression.tape import Tape
+from slipstick.method.closed_form.supersteps import superstep_time
 from slipstick.method.closed_form.times import demand, population, release_time, time
 from slipstick.method.names import BOUNDS
 from slipstick.model.activity import Activity, Barrier, Choice, Fork, Hold, Pipeline, Repeat, Step, children, steps
-from slipstick.model.system import Arrivals, Cyclic, Groups, Model, Program, Station, is_processor
+from slipstick.model.system import Arrivals, Cyclic, Groups, Model, Program, Station, Supersteps, is_processor
 
 __all__ = ["bounds"]
 
@@ -104,6 +105,8 @@ def _lows(model: Model) -> dict[str, Expr]:
         case Program(phases):
             parts = [each.repeat * maximum(*_lows_of(model, each.cycle, each.processors).values()) for each in phases]
             return {"span": total(parts, TIME)}
+        case Supersteps():
+            return {"span": superstep_time(model.population, model)}
 
 
 def _lows_of(model: Model, cycle: Activity, processors: Expr) -> dict[str, Expr]:

@@ -26,6 +26,7 @@ __all__ = [
     "children",
     "choose",
     "delay",
+    "each_once",
     "fork",
     "hold",
     "parallel",
@@ -356,6 +357,18 @@ def steps(activity: Activity) -> Iterator[Activity]:
         node = stack.pop()
         yield node
         stack.extend(reversed(children(node)))
+
+
+def each_once(activities: Iterable[Activity]) -> Iterator[Activity]:
+    """Yield every activity of several trees, a part that they share only once, in the order written."""
+    seen: set[int] = set()
+    stack = list(activities)[::-1]
+    while stack:
+        node = stack.pop()
+        if id(node) not in seen:
+            seen.add(id(node))
+            yield node
+            stack.extend(reversed(children(node)))
 
 
 def _stage_name(name: str | None, bodies: Iterable[Activity]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from slipstick.expression.nodes import Expr
 
-__all__ = ["MEDIA", "Line", "Machine", "Network", "SizeRange"]
+__all__ = ["MEDIA", "Dvsm", "Line", "Machine", "Network", "SizeRange"]
 
 MEDIA = ("shared", "switched", "none")
 """Where messages contend: one medium for all, each processor's own link, nowhere."""
@@ -58,6 +58,45 @@ class Network:
 
 
 @dataclass(frozen=True, slots=True)
+class Dvsm:
+    """What the software of a distributed virtual shared memory takes, beside protocol time.
+
+    Parameters
+    ----------
+    send_call, receive_call, serve_call : extra system-call time of a send and a receive at who faults, and of
+        serving a request for diffs [s]
+    receive_byte : extra system-call time of a byte received [s/B]
+    part : fault handler computing for each processor asked [s]
+    apply : fault handler computing for a byte of diffs [s/B]
+    serve : handler computing for a request for diffs [s]
+    page_call, page_serve : extra system-call time of all sends and receives of an empty fault; its handler's computing [s]
+    lock_call : extra system-call time of each message of a lock acquisition that the asker waits for [s]
+    lock_compute, lock_serve : computing of an acquisition at the asker; of the handler of a request [s]
+    delay : from a request's arrival to its processing [s]
+    byte : copying a byte of a page for its twin, or comparing it with it [s/B]
+    notice : making or merging a write notice [s]
+    protect : changing the protection of a page, to invalidate it or at a write fault [s]
+    """
+
+    send_call: Expr
+    receive_call: Expr
+    serve_call: Expr
+    receive_byte: Expr
+    part: Expr
+    apply: Expr
+    serve: Expr
+    page_call: Expr
+    page_serve: Expr
+    lock_call: Expr
+    lock_compute: Expr
+    lock_serve: Expr
+    delay: Expr
+    byte: Expr
+    notice: Expr
+    protect: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class Machine:
     """Processors on a network.
 
@@ -69,6 +108,7 @@ class Machine:
     page : size of a memory page [B]
     signal : cost of delivering a signal [s]
     network : between the processors
+    dvsm : its distributed virtual shared memory, if it has one
     """
 
     name: str
@@ -77,3 +117,4 @@ class Machine:
     page: Expr
     signal: Expr
     network: Network
+    dvsm: Dvsm | None = None

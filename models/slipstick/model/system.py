@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.dimension import COUNT, RATE
 from slipstick.expression.nodes import Expr, Like, Number, Parameter
-from slipstick.model.activity import Activity, Barrier, Hold, Pipeline, Step, steps
+from slipstick.model.activity import Activity, Barrier, Hold, Pipeline, Step, each_once, steps
 from slipstick.model.quantities import at_least, check_name, counted
 from slipstick.model.resources import (
     BACK_OFFS,
@@ -41,9 +41,12 @@ __all__ = [
     "Program",
     "Resource",
     "Station",
+    "Superstep",
+    "Supersteps",
     "arriving",
     "closed",
     "grouped",
+    "in_supersteps",
     "meeting",
     "phases",
 ]
@@ -120,7 +123,35 @@ class Program:
     phases: tuple[Phase, ...]
 
 
-Population = Cyclic | Groups | Arrivals | Program
+@dataclass(frozen=True, slots=True)
+class Superstep:
+    """What each processor does on its own until all meet, and what the meeting costs.
+
+    Parameters
+    ----------
+    repeat : how many times in a row [1]
+    lines : one activity for each processor
+    meeting : done by all once the last has come
+    """
+
+    repeat: Expr
+    lines: tuple[Activity, ...]
+    meeting: Activity
+
+
+@dataclass(frozen=True, slots=True)
+class Supersteps:
+    """A finite program whose processors do different things between two meetings: T = sum (max of lines + meeting)."""
+
+    supersteps: tuple[Superstep, ...]
+
+    @property
+    def processors(self) -> int:
+        """Count the processors, the same in all supersteps."""
+        return len(self.supersteps[0].lines)
+
+
+Population = Cyclic | Groups | Arrivals | Program | Supersteps
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,18 +202,19 @@ class Model:
             if isinstance(each, Lock) and each.word is not None:
                 self._check_use(f"the word of lock {lock}", each.word, Station, "a station")
         by_name: dict[tuple[str, str], Activity] = {}
-        for body in self.bodies:
-            for node in steps(body):
-                self._check_uses(node)
-                if isinstance(node, Step | Pipeline):
-                    kind = f"{type(node).__name__.lower()}s"
-                    if by_name.setdefault((kind, node.name), node) != node:
-                        raise ModelError(f"two different {kind} are called {node.name}; give each a name of its own")
+        for node in each_once(self.bodies):
+            self._check_uses(node)
+            if isinstance(node, Step | Pipeline):
+                kind = f"{type(node).__name__.lower()}s"
+                if by_name.setdefault((kind, node.name), node) != node:
+                    raise ModelError(f"two different {kind} are called {node.name}; give each a name of its own")
 
     @property
     def bodies(self) -> tuple[Activity, ...]:
-        """The activities of the population: one, or one for each group or phase."""
+        """The activities of the population: one, or one for each group or phase, or each processor's and meeting."""
         match self.population:
+            case Supersteps(supersteps):
+                return tuple(body for each in supersteps for body in (*each.lines, each.meeting))
             case Program(phases):
                 return tuple(phase.cycle for phase in phases)
             case Groups(groups):
@@ -193,8 +225,7 @@ class Model:
     @property
     def steps(self) -> tuple[Step, ...]:
         """Every step, each once, in the order written."""
-        found = (node for body in self.bodies for node in steps(body) if isinstance(node, Step))
-        return tuple(dict.fromkeys(found))
+        return tuple(dict.fromkeys(node for node in each_once(self.bodies) if isinstance(node, Step)))
 
     def _check_lock(self, node: Hold) -> None:
         if any(isinstance(inner, Hold) and inner.lock == node.lock for inner in steps(node.body)):
@@ -315,6 +346,28 @@ def phases(
     return Model(name, Program(made), _completed([part.cycle for part in made], resources), useful)
 
 
+def in_supersteps(
+    *parts: tuple[Like, Sequence[Activity], Activity],
+    name: str = "model",
+    resources: Mapping[str, Resource] | None = None,
+    useful: tuple[str, ...] = ("busy",),
+) -> Model:
+    """Run supersteps (repeat, an activity for each processor, the meeting) one after the other, as a finite program.
+
+    >>> from slipstick.model.activity import delay
+    >>> lines = [delay(2.0, name="short"), delay(3.0, name="long")]
+    >>> in_supersteps((10, lines, delay(0.5, name="meet", component="barrier"))).population.processors
+    2
+    """
+    made = tuple(Superstep(counted(n, "repeat"), tuple(lines), meeting) for n, lines, meeting in parts)
+    if not made or len({len(each.lines) for each in made}) != 1 or not made[0].lines:
+        raise ModelError("supersteps need at least one processor, and the same number of them in each")
+    for each in made:
+        at_least(each.repeat, 0, "the repeat of a superstep")
+    bodies = [body for each in made for body in (*each.lines, each.meeting)]
+    return Model(name, Supersteps(made), _completed(bodies, resources), useful)
+
+
 def _population_size(processors: Like) -> Expr:
     count = _named_size(processors, "population.processors")
     if isinstance(count, Parameter) and count.value is not None and not count.value >= 1:
@@ -331,7 +384,7 @@ def _named_size(processors: Like, name: str) -> Expr:
 def _completed(bodies: list[Activity], given: Mapping[str, Resource] | None) -> dict[str, Resource]:
     """Add the plainest resource for each name that is used but not described."""
     resources = dict(given or {})
-    for node in (node for body in bodies for node in steps(body)):
+    for node in each_once(bodies):
         if isinstance(node, Step) and node.resource is not None and not is_processor(node.resource):
             resources.setdefault(node.resource, Station())
         elif isinstance(node, Hold):

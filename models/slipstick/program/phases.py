@@ -96,7 +96,7 @@ def _grain(inputs: Inputs, number: int, own: dict[str, Expr]) -> Grain:
 
 def _list(inputs: Inputs, name: str) -> tuple[Expr, ...]:
     value = inputs.get(name, ())
-    assert not isinstance(value, str)
+    assert isinstance(value, Expr | tuple)
     return (value,) if isinstance(value, Expr) else value
 
 

@@ -12,10 +12,11 @@ from slipstick.expression.nodes import Expr, Number, Parameter
 from slipstick.model.machine import Machine
 from slipstick.model.shared_memory import SharedMemory
 from slipstick.model.system import Model
+from slipstick.program.lrc.counts import Counts
 
 __all__ = ["Given", "Input", "Inputs", "Program", "number", "one"]
 
-Given = Expr | tuple[Expr, ...] | str
+Given = Expr | tuple[Expr, ...] | str | Counts
 Inputs = Mapping[str, Given]
 
 
@@ -36,6 +37,7 @@ class Input:
     many : a list with one value for each part
     options : the words it is one of; then it is no quantity
     named : it names one of these of the machine, locks or barriers, or none; then it is no quantity
+    counts : it is counts of a program, always to be given; then it is no quantity
     """
 
     name: str
@@ -48,6 +50,7 @@ class Input:
     many: bool = False
     options: tuple[str, ...] = ()
     named: str = ""
+    counts: bool = False
 
     @property
     def word(self) -> bool:
@@ -101,6 +104,8 @@ class Program:
             if name not in known:
                 raise ModelError(f"{self.name} has no input {name!r}{did_you_mean(name, list(known))}")
         made = {name: _as_given(known[name], value) for name, value in given.items()}
+        if lacking := [each.name for each in self.inputs if each.counts and each.name not in made]:
+            raise ModelError(f"{self.name} needs {lacking[0]}: counts of a program, derived or measured")
         return {**self._defaults(machine, made), **made}
 
     def _defaults(self, machine: Machine | SharedMemory, made: Inputs) -> dict[str, Given]:
@@ -112,6 +117,7 @@ def one(inputs: Inputs, name: str) -> Expr:
     """Give an input that is one value."""
     value = inputs[name]
     if not isinstance(value, Expr):
+        assert isinstance(value, tuple | str)
         raise ModelError(f"{name} must be one value, not a list of {len(value)}")
     return value
 
@@ -143,6 +149,10 @@ _READ_FROM = {
 def _as_given(each: Input, value: Given | float) -> Given:
     if each.word:
         return _as_word(each, value)
+    if each.counts != isinstance(value, Counts):
+        raise ModelError(f"{each.name} takes {'counts' if each.counts else 'a quantity'}, got {value!r:.80}")
+    if isinstance(value, Counts):
+        return value
     if each.many and not (isinstance(value, tuple) and value):
         raise ModelError(f"{each.name} must be a list of values, one for each part")
     if isinstance(value, str):

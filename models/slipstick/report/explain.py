@@ -10,7 +10,7 @@ from slipstick.law.law import Law
 from slipstick.law.pipeline import FLOW_LINE
 from slipstick.model.activity import Pipeline, steps
 from slipstick.model.network import QueueingNetwork
-from slipstick.model.system import Arrivals, Cyclic, Groups, Model
+from slipstick.model.system import Arrivals, Cyclic, Groups, Model, Supersteps
 from slipstick.report.equations import Equations, laws_in, spelt
 from slipstick.report.explain_network import network_latex, network_parts, network_symbols
 from slipstick.report.words import NOTHING, Notes, ascii_only, plain_table, quantity, wrapped
@@ -150,6 +150,8 @@ def _population(model: Model) -> str:
             words = f"groups of processors, the first of which is asked about: {sizes}"
         case Arrivals(rate):
             words = f"askers arrive at a rate of {rate}, go through once and leave"
+        case Supersteps(supersteps):
+            words = f"{len(model.population.supersteps[0].lines)} processors, each with work of its own in {len(supersteps)} supersteps"
         case _:
             words = f"a program of {len(model.bodies)} phases, one after the other"
     return wrapped(words + useful, _INDENT)

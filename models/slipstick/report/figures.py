@@ -22,7 +22,7 @@ def draw(results: Results, spec: PictureSpec) -> Figure:
     Parameters
     ----------
     results : of a study
-    spec : what to draw: bands, bars, lines, a map or a timeline
+    spec : what to draw, by its kind
 
     Raises
     ------
@@ -34,6 +34,7 @@ def draw(results: Results, spec: PictureSpec) -> Figure:
     from slipstick.report.gantt import draw_timeline
     from slipstick.report.lines import draw_lines
     from slipstick.report.maps import draw_map
+    from slipstick.report.outlook_pictures import draw_changes, draw_histogram, draw_projection
 
     with look():
         match spec.kind:
@@ -41,6 +42,12 @@ def draw(results: Results, spec: PictureSpec) -> Figure:
                 return draw_bands(results, spec)
             case "bars":
                 return draw_bars(results, spec)
+            case "changes":
+                return draw_changes(results, spec)
+            case "histogram":
+                return draw_histogram(results, spec)
+            case "projection":
+                return draw_projection(results, spec)
             case "lines":
                 return draw_lines(results, spec)
             case "map":

@@ -6,11 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from slipstick.answer import Answer, Takeover
+from slipstick.report.choices import choices_section
 from slipstick.report.compare import comparison_section
 from slipstick.report.measured_section import fits_section, measured_section
 from slipstick.report.points import sweep_section
+from slipstick.report.projection import projection_section
+from slipstick.report.sampling import sampling_section
 from slipstick.report.scale import scaling_section
 from slipstick.report.side_by_side import agreement_section
+from slipstick.report.sought import sought_section
 from slipstick.report.values import unit_of
 from slipstick.report.words import NOTHING, Notes, code, escape, fraction, markdown_table, percent, prose, quantity
 from slipstick.results import Ranking, Results
@@ -55,6 +59,10 @@ def page(results: Results, study: StudySpec, pictures: Mapping[str, Sequence[str
         agreement_section(results.agreements),
         _limits(results),
         _rankings(results),
+        choices_section(results.choices),
+        projection_section(results.projection, command),
+        sought_section(results.sought),
+        sampling_section(results.samplings),
         sweep_section(results, study.answer),
         scaling_section(results.scalings),
         _pictures(study, pictures),
@@ -165,7 +173,7 @@ def _ranking(ranking: Ranking) -> str:
         for each in ranking.rows
     ]
     parts = [
-        f"### Case {escape(ranking.case)}",
+        f"### Case {escape(ranking.case)}" + (f" under {escape(ranking.under)}" if ranking.under else ""),
         markdown_table(head, rows, [2, 3, 4, 6]) if rows else "",
         f"Without effect here: {', '.join(map(code, ranking.idle))}." if ranking.idle else "",
     ]

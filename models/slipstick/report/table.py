@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slipstick.answer import Answer
+from slipstick.report.outlook_table import column_type, outlook_columns
 from slipstick.report.values import limit_of, limits_in, split_name, unit_of
 from slipstick.report.words import need
 from slipstick.results import Axis, Fitting, Results, Sweep
@@ -19,10 +20,11 @@ __all__ = ["fits_frame", "frame", "write_csv", "write_fits_csv"]
 
 
 def frame(results: Results, answer: Sequence[str]) -> pl.DataFrame:
-    """Lay out results as one tidy table, the cases first, then each sweep, each way to scale, and measured runs.
+    """Lay out results as one tidy table: the cases first, then each sweep, way to scale, measured run and further question.
 
     Columns are ``sweep`` (empty for cases), ``case``, one for each varied path with its base unit (names
-    have none), one for each value with its base unit, ``limit[pipeline]``, ``failed``. Rows of a way to scale have
+    have none), one for each value with its base unit, ``limit[pipeline]``, what further questions give (see
+    `slipstick.report.outlook_table`), ``failed``. Rows of a way to scale have
     the size at each number of processors, and as ``scalability[N]`` the latency metric from N to that number.
 
     Parameters
@@ -41,11 +43,15 @@ def frame(results: Results, answer: Sequence[str]) -> pl.DataFrame:
     grown = [_way_columns(found, way, each) for found in results.scalings for way, each in found.ways.items()]
     grown += [_run_columns(name, answers) for name, answers in results.measured.items()]
     parts = [_case_columns(results, names), *(_sweep_columns(results, sweep, names) for sweep in results.sweeps)]
+    further = outlook_columns(results, lambda name: _head(results, name))
+    parts += further
+    added = {name: column_type(each[name]) for each in further for name in each}
     axes = {_axis_head(axis): _axis_type(axis) for sweep in results.sweeps for axis in sweep.axes}
     values = {_head(results, name): pl.Float64 for name in names}
     limits = {f"limit[{name}]": pl.String for name in limits_in(results)}
     others = {head: pl.Float64 for columns in grown for head in columns if head.endswith("]")}
     schema = {"sweep": pl.String, "case": pl.String, **others, **axes, **values, **limits, "failed": pl.String}
+    schema = {**schema, **{name: dtype for name, dtype in added.items() if name not in schema}}
     return pl.concat([_part(columns, schema) for columns in [*parts, *grown]])
 
 

@@ -23,7 +23,7 @@ __all__ = [
 
 T = TypeVar("T")
 
-_SECONDS = ("account", "technology", "step", "once")
+_SECONDS = ("account", "technology", "step", "once", "overhead")
 
 
 def split_name(name: str) -> tuple[str, str]:

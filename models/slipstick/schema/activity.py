@@ -12,17 +12,16 @@ from slipstick.schema.quantity import (
     AnyQuantity,
     Count,
     CountFormula,
-    Factor,
     Formula,
     Given,
     Quantity,
     TimeFormula,
 )
 from slipstick.schema.spec import ITEMS, SPELT, Described, Name, Spec, broken_rule
+from slipstick.schema.technology import Factors, Technology
 
-__all__ = ["ActivitySpec", "Factors", "GroupSpec", "Item", "PhaseSpec"]
+__all__ = ["ActivitySpec", "GroupSpec", "Item", "PhaseSpec"]
 
-Technology = Literal["application", "software", "system", "protocol", "signal", "adapter", "switch", "wire", "memory"]
 _LABEL = r"^[A-Za-z][A-Za-z0-9_]*([.-][A-Za-z0-9_]+)*(\[[0-9]+\])?$"
 _WORD = r"^[A-Za-z][A-Za-z0-9_]*$"
 SPELT[_LABEL] = "write a name: letters, digits and _, with single - and . between them, starting with a letter"
@@ -220,20 +219,6 @@ class PopulationSpec(Spec):
     processors: Items | None = Field(None, description="processors that repeat the cycle for ever")
     arrivals: ArrivalRate | None = Field(None, description="rate of askers that go through the cycle once")
     phases: list[PhaseSpec] | None = Field(None, description="a finite program; in place of the cycle", min_length=1)
-
-
-class Factors(Spec):
-    """How a technology scales classes of cost; 1 leaves a class as it is."""
-
-    application: Factor | None = Field(None, description="factor on application time")
-    software: Factor | None = Field(None, description="factor on run-time software")
-    system: Factor | None = Field(None, description="factor on extra system-call time")
-    protocol: Factor | None = Field(None, description="factor on protocol software")
-    signal: Factor | None = Field(None, description="factor on signals")
-    adapter: Factor | None = Field(None, description="factor on adapter latency")
-    switch: Factor | None = Field(None, description="factor on switch latency")
-    wire: Factor | None = Field(None, description="factor on time on the wire")
-    memory: Factor | None = Field(None, description="factor on memory time")
 
 
 class ActivitySpec(Described):

@@ -12,9 +12,11 @@ from slipstick.errors import ModelError, Problem, SpecError, did_you_mean
 from slipstick.expression.dimension import Dimension
 from slipstick.expression.nodes import Expr, Parameter
 from slipstick.law import ALL as LAWS
-from slipstick.model.technology import scaled
+from slipstick.model.activity import TECHNOLOGIES
+from slipstick.model.technology import faster, scaled
 from slipstick.program import PROGRAMS, Input, Program
-from slipstick.schema.activity import ActivitySpec, Factors
+from slipstick.program.program import Given as ProgramGiven
+from slipstick.schema.activity import ActivitySpec
 from slipstick.schema.bind_activity import ActivityReader
 from slipstick.schema.bind_formula import read_formula
 from slipstick.schema.bind_machine import machine_of
@@ -29,6 +31,7 @@ from slipstick.schema.queueing import QueueingNetworkSpec
 from slipstick.schema.scalars import short
 from slipstick.schema.scene import Scene, machines_for_workload, stage
 from slipstick.schema.shared_memory import SharedMemorySpec
+from slipstick.schema.technology import Factors
 from slipstick.schema.validate import problem
 
 if TYPE_CHECKING:
@@ -49,6 +52,7 @@ class Bound:
     parameters : everything that is a number in the scene, by path
     entries : what the specs say of each
     how : it is to be solved
+    notes : what the scene left out
     """
 
     name: str
@@ -56,6 +60,7 @@ class Bound:
     parameters: Mapping[str, Parameter]
     entries: Mapping[str, Entry]
     how: How = field(default_factory=How)
+    notes: tuple[str, ...] = ()
 
 
 def bind(scene: Scene) -> Bound:
@@ -77,7 +82,7 @@ def bind(scene: Scene) -> Bound:
     except ModelError as error:
         mark = scene.tree.mark
         raise SpecError([Problem(mark.file, mark.line, mark.column, "", str(error))]) from None
-    return Bound(scene.name, model, parameters, {**found, **_defaults(scene, found)}, scene.how)
+    return Bound(scene.name, model, parameters, {**found, **_defaults(scene, found)}, scene.how, scene.notes)
 
 
 def bind_workload(reference: Node, library: Library) -> Bound:
@@ -139,14 +144,21 @@ def _build(scene: Scene, spec: BaseModel, parameters: Mapping[str, Parameter]) -
 
 
 def _factors(spec: Factors, parameters: Mapping[str, Parameter]) -> dict[str, Expr]:
-    return {name: parameters[f"technology.{name}"] for name in Factors.model_fields if getattr(spec, name) is not None}
+    own: dict[str, Expr] = {
+        name: parameters[f"technology.{name}"] for name in TECHNOLOGIES if getattr(spec, name) is not None
+    }
+    if spec.processors is None:
+        return own
+    return faster(
+        own, parameters["technology.processors"], spec.fully, spec.partly, parameters.get("technology.benefit")
+    )
 
 
 def _inputs(
     program: Program, scene: Scene, spec: BaseModel, parameters: Mapping[str, Parameter]
-) -> dict[str, Expr | tuple[Expr, ...] | str]:
+) -> dict[str, ProgramGiven]:
     """Give each input that is set: a parameter, a list of them, or a formula over the others."""
-    made: dict[str, Expr | tuple[Expr, ...] | str] = {}
+    made: dict[str, ProgramGiven] = {}
     formulas: dict[str, tuple[Formula, Dimension]] = {}
     problems: list[Problem] = []
     for each in program.inputs:
@@ -155,6 +167,8 @@ def _inputs(
             formulas[each.name] = (value, each.dimension)
         elif isinstance(value, Given):
             made[each.name] = parameters[each.name]
+        elif isinstance(value, str) and each.counts:
+            made[each.name] = scene.counts[value]
         elif isinstance(value, str):
             made[each.name] = value
             problems += _unknown_part(each, value, scene, spec)

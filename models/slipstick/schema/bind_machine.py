@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 
 from slipstick.expression.nodes import Parameter
-from slipstick.model.machine import Line, Machine, Network, SizeRange
+from slipstick.model.machine import Dvsm, Line, Machine, Network, SizeRange
 from slipstick.model.shared_memory import (
     BarrierKind,
     Bus,
@@ -39,7 +40,12 @@ def machine_of(spec: MachineSpec | SharedMemorySpec, name: str = "", prefix: str
         page=at[f"{prefix}.memory.page"],
         signal=at[f"{prefix}.system.signal"],
         network=_network(spec.network, at, f"{prefix}.network"),
+        dvsm=_dvsm(spec, at, f"{prefix}.dvsm"),
     )
+
+
+def _dvsm(spec: MachineSpec, at: At, prefix: str) -> Dvsm | None:
+    return None if spec.dvsm is None else Dvsm(**{each.name: at[f"{prefix}.{each.name}"] for each in fields(Dvsm)})
 
 
 def _network(spec: NetworkSpec, at: At, prefix: str) -> Network:

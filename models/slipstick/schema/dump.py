@@ -30,6 +30,7 @@ from slipstick.model.system import (
     Program,
     Resource,
     Station,
+    Supersteps,
     need_model,
 )
 from slipstick.schema.dump_queueing import network_data
@@ -95,6 +96,8 @@ class _Writer:
                 return {"population": {"arrivals": self._values.written(rate)}, "cycle": self._items(cycle)}
             case Program(phases):
                 return {"phases": [self._phase(each) for each in phases]}
+            case Supersteps():
+                raise ModelError(f"{self._model.name} has supersteps, which no file says; keep its counts instead")
 
     def _group(self, group: Group) -> dict[str, Any]:
         return {"processors": self._values.written(group.processors), "cycle": self._items(group.cycle)}

@@ -52,11 +52,19 @@ _WORDS = ("and", "or", "not")
 _NAME = r"(?>[A-Za-z][A-Za-z0-9_]*+(?:\.[A-Za-z0-9_]++)*+)"
 # A number is cut out generously: what is wrong with 017 or 1_000 is for `units` to say.
 _NUMBER = rf"(?:[0-9]|\.[0-9])[0-9_.]*(?:[eE][+-]?[0-9]+)?(?:[ \t\n]*+(?!(?:{'|'.join(_WORDS)})\b)[A-Za-z]\w*)?"
-_TOKEN = re.compile(
-    rf"[ \t\n]*+(?:(?P<number>{_NUMBER})|(?P<call>{_NAME}(?=[ \t\n]*+\())|(?P<name>{_NAME})"
-    r"|(?P<bracket>[(),])|(?P<sign>\*\*|[<>=!]=|[-+*/<>])|(?P<end>\Z)|(?P<stray>.))",
-    re.DOTALL,
-)
+
+
+def _token(name: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"[ \t\n]*+(?:(?P<number>{_NUMBER})|(?P<call>{_NAME}(?=[ \t\n]*+\())|(?P<name>{name})"
+        r"|(?P<bracket>[(),])|(?P<sign>\*\*|[<>=!]=|[-+*/<>])|(?P<end>\Z)|(?P<stray>.))",
+        re.DOTALL,
+    )
+
+
+_TOKEN = _token(_NAME)
+_ANSWER = rf"{_NAME}(?:\[[A-Za-z0-9_.:,-]++\])?+"
+_ANSWER_TOKEN = _token(_ANSWER)
 _MISPLACED = {
     ")": "closes nothing; take it away, or write a '(' before it",
     ",": "stands only between what a function takes; a thousand is 1000",
@@ -107,7 +115,7 @@ def read_expression(text: str, known: Mapping[str, Expr]) -> Expr:
     return part.expr
 
 
-def read_condition(text: str, known: Mapping[str, Expr]) -> tuple[Comparison, ...]:
+def read_condition(text: str, known: Mapping[str, Expr], *, answers: bool = False) -> tuple[Comparison, ...]:
     """Read comparisons joined with ``and``, all of which must hold; ``1 <= parts < 8`` is two of them.
 
     Raises FormulaError, whose `column` says where, for anything else.
@@ -116,11 +124,12 @@ def read_condition(text: str, known: Mapping[str, Expr]) -> tuple[Comparison, ..
     ----------
     text : such as ``bytes <= 4 KiB and parts > 1``; times, too, may be written out
     known : what the names stand for
+    answers : names are those of answers, such as ``account[lock]``
 
     >>> [str(each) for each in read_condition("1 <= parts < 8", {"parts": nodes.Parameter("parts")})]
     ['1 <= parts', 'parts < 8']
     """
-    reader = _Reader(text, known, times=True)
+    reader = _Reader(text, known, times=True, answers=answers)
     found = reader.chain()
     while reader.accept("and"):
         found += reader.chain()
@@ -145,8 +154,9 @@ class _Part(NamedTuple):
 class _Reader:
     """One function for each line of the grammar; `depth` is the nesting it is called in."""
 
-    def __init__(self, text: str, known: Mapping[str, Expr], *, times: bool) -> None:
-        self._tokens = _tokens(text)
+    def __init__(self, text: str, known: Mapping[str, Expr], *, times: bool, answers: bool = False) -> None:
+        self._tokens = _tokens(text, _ANSWER_TOKEN if answers else _TOKEN)
+        self._name_of = _ANSWER if answers else _NAME
         self._here = next(self._tokens)
         self._known, self._times = known, times
         self._named: dict[str, _Part] = {}
@@ -231,7 +241,7 @@ class _Reader:
             expr = self._known.get(name.text)
             if expr is None:
                 what, among = ("function", _FUNCTIONS) if name.kind == "call" else ("name", self._known)
-                near = did_you_mean(name.text, [each for each in among if re.fullmatch(_NAME, each)])
+                near = did_you_mean(name.text, [each for each in among if re.fullmatch(self._name_of, each)])
                 raise FormulaError(f"there is no {what} {short(name.text)}{near}", name.column)
             self._named[name.text] = _checked(name, _measured(expr))
         return self._named[name.text]
@@ -276,13 +286,13 @@ class _Reader:
             raise FormulaError(str(error), sign.column) from None
 
 
-def _tokens(text: str) -> Iterator[_Token]:
+def _tokens(text: str, pattern: re.Pattern[str]) -> Iterator[_Token]:
     _limit(_LENGTH, len(text), _Token("", "", _LENGTH[0] + 1))
     if strange := re.search(r"[^\t\n -~]", text):
         name = f"U+{ord(strange[0]):04X} {unicodedata.name(strange[0], 'without a name')}"
         raise FormulaError(f"the character {name} cannot stand here; write ASCII: * / - <=", strange.start() + 1)
     operations = 0
-    for match in _TOKEN.finditer(text):
+    for match in pattern.finditer(text):
         kind = match.lastgroup or ""
         token = _Token(kind, match[kind], match.start(kind) + 1)
         operations += kind in ("call", "sign")

@@ -28,11 +28,14 @@ MOST_EXTENDED = 32
 
 _MODELS = {
     "activity": ("slipstick.schema.activity", "ActivitySpec"),
+    "counts": ("slipstick.schema.counts", "CountsSpec"),
     "machine": ("slipstick.schema.machine", "MachineSpec"),
     "network": ("slipstick.schema.machine", "NetworkSpec"),
     "profile": ("slipstick.schema.profile", "ProfileSpec"),
     "queueing-network": ("slipstick.schema.queueing", "QueueingNetworkSpec"),
     "study": ("slipstick.schema.study", "StudySpec"),
+    "technology": ("slipstick.schema.technology", "TechnologySpec"),
+    "trend": ("slipstick.schema.trend", "TrendSpec"),
     "workload": ("slipstick.schema.workload", "WorkloadSpec"),
 }
 

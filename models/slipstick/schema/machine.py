@@ -89,6 +89,27 @@ class SystemSpec(Spec):
     signal: Time = Field(description="cost of delivering a signal")
 
 
+class DvsmSpec(Spec):
+    """Software of a distributed virtual shared memory, beside protocol time."""
+
+    send_call: Time = Field(description="extra system-call time of a send at who faults")
+    receive_call: Time = Field(description="extra system-call time of a receive at who faults")
+    serve_call: Time = Field(description="extra system-call time of serving a request for diffs")
+    receive_byte: PerByte = Field(description="extra system-call time of a byte received")
+    part: Time = Field(description="fault handler computing for each processor asked")
+    apply: PerByte = Field(description="fault handler computing for a byte of diffs")
+    serve: Time = Field(description="handler computing for a request for diffs")
+    page_call: Time = Field(description="extra system-call time of all sends and receives of an empty fault")
+    page_serve: Time = Field(description="handler computing for a request for a page")
+    lock_call: Time = Field(description="extra system-call time of each message that an acquisition waits for")
+    lock_compute: Time = Field(description="computing of a lock acquisition at the asker")
+    lock_serve: Time = Field(description="handler computing for a request for a lock")
+    delay: Time = Field(description="from a request's arrival to its processing")
+    byte: PerByte = Field(description="copying a byte of a page for its twin, or comparing it with it")
+    notice: Time = Field(description="making or merging a write notice")
+    protect: Time = Field(description="changing the protection of a page: to invalidate it, or at a write fault")
+
+
 def _or_name(schema: dict[str, Any]) -> None:
     """Let editors accept the name of a network in the place of one."""
     reference = {key: schema.pop(key) for key in list(schema) if key in ("$ref", "allOf")}
@@ -105,4 +126,7 @@ class MachineSpec(Described):
     network: NetworkSpec = Field(
         description="the network between them: its name in the catalogue, a file, or in place",
         json_schema_extra=_or_name,
+    )
+    dvsm: DvsmSpec | None = Field(
+        None, description="software of a distributed virtual shared memory, for programs on one"
     )

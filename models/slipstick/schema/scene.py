@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pydantic import BaseModel
@@ -12,8 +12,11 @@ from slipstick.law import ALL as LAWS
 from slipstick.method.names import ACTIVITY, BOUNDS, NAMES
 from slipstick.model.shared_memory import SharedMemory
 from slipstick.program import PROGRAMS, Program
+from slipstick.program.lrc.counts import Counts
 from slipstick.schema.catalogue import names
+from slipstick.schema.counts import load_counts
 from slipstick.schema.how import METHOD, How, how, says_how
+from slipstick.schema.lay_technology import TECHNOLOGY, changes_of
 from slipstick.schema.load import Library, machine_spec, spec_model
 from slipstick.schema.nodes import Entry, Mark, Node, Scalar, Table, at, from_plain, split
 from slipstick.schema.nodes import replace as replaced
@@ -23,7 +26,7 @@ from slipstick.schema.workload import WorkloadSpec, law_scene, program_scene
 
 __all__ = ["FILES", "REFERENCES", "Scene", "Settings", "machines_for", "machines_for_workload", "model_names", "stage"]
 
-REFERENCES = ("model", "workload", "machine")
+REFERENCES = ("model", "workload", "machine", TECHNOLOGY)
 """Paths that name a whole spec; the rest are values inside."""
 
 FILES = {"activity": "an activity", "queueing-network": "a queueing network"}
@@ -44,6 +47,8 @@ class Scene:
     form : the pydantic model that checks them
     sources : what each file says of the origin of its values
     how : the model is to be solved
+    notes : what a technology sets and the model has no place for
+    counts : of programs, by the name or file that they are asked for by
     """
 
     kind: str
@@ -52,6 +57,8 @@ class Scene:
     form: type[BaseModel]
     sources: Mapping[str, str]
     how: How = field(default_factory=How)
+    notes: tuple[str, ...] = ()
+    counts: Mapping[str, Counts] = field(default_factory=dict)
 
     def checked(self) -> BaseModel:
         """Check the whole tree; raises SpecError with every problem."""
@@ -59,7 +66,8 @@ class Scene:
 
     def with_value(self, path: str, node: Node, library: Library) -> Scene:
         """Put a value at a path; checked together with everything else."""
-        return replace(self, tree=_put(self.tree, path, node, library))
+        changed = replace(self, tree=_put(self.tree, path, node, library))
+        return replace(changed, counts=_counts(self.name, changed.tree, library)) if self.counts else changed
 
 
 def stage(settings: Settings, library: Library) -> Scene:
@@ -67,7 +75,8 @@ def stage(settings: Settings, library: Library) -> Scene:
 
     Parameters
     ----------
-    settings : values by path; model, workload and machine name specs, method and simulation say how to solve
+    settings : values by path; model, workload, machine and technology name specs, method and simulation say how to solve;
+        a value by its own path goes before the technology's
     library : what was read so far
 
     Raises
@@ -140,8 +149,31 @@ def _program_scene(name: str, settings: Settings, values: Settings, library: Lib
     entries = {"machine": Entry(settings["machine"].mark, machine)}
     if "workload" in settings:
         entries.update(_inputs(name, settings["workload"], library))
-    tree = _laid_over(Table(entries, mark), values, library)
-    return Scene("program", name, tree, program_scene(PROGRAMS[name]), library.sources)
+    inputs = [each.name for each in PROGRAMS[name].inputs]
+    tree, notes = _with_technology(Table(entries, mark), name, inputs, settings, values, library)
+    form, counts = program_scene(PROGRAMS[name]), _counts(name, tree, library)
+    return Scene("program", name, tree, form, library.sources, notes=notes, counts=counts)
+
+
+def _with_technology(
+    tree: Table, model: str, inputs: Sequence[str], settings: Settings, values: Settings, library: Library
+) -> tuple[Table, tuple[str, ...]]:
+    """Lay the values over a tree, those of a technology below those that were set by their own paths."""
+    laid = _laid_over(tree, values, library)
+    if TECHNOLOGY not in settings:
+        return laid, ()
+    changes, notes = changes_of(settings[TECHNOLOGY], model, inputs, laid, library)
+    return _laid_over(tree, {**changes, **values}, library), notes
+
+
+def _counts(name: str, tree: Table, library: Library) -> dict[str, Counts]:
+    """Read the counts that a program's inputs name."""
+    found: dict[str, Counts] = {}
+    for each in PROGRAMS[name].inputs:
+        node = tree.entries[each.name].node if each.counts and each.name in tree.entries else None
+        if isinstance(node, Scalar) and isinstance(node.value, str) and node.value:
+            found[node.value] = load_counts(node.value, node.mark, library)
+    return found
 
 
 def _kind_of_file(reference: str, model: Node, library: Library) -> str:
@@ -156,9 +188,12 @@ def _file_scene(
     kind: str, reference: str, model: Node, settings: Settings, values: Settings, library: Library
 ) -> Scene:
     _refuse_machine(FILES[kind], settings)
+    if kind != "activity":
+        _refuse_technology(FILES[kind], settings)
     tree = library.load(kind, reference, model.mark, "model")
     name = reference.rpartition("/")[2].removesuffix(".yaml").removesuffix(".yml")
-    return Scene(kind, name, _laid_over(tree, values, library), spec_model(kind), library.sources)
+    laid, notes = _with_technology(tree, name, (), settings, values, library)
+    return Scene(kind, name, laid, spec_model(kind), library.sources, notes=notes)
 
 
 def _check_method(scene: Scene, settings: Settings) -> None:
@@ -178,8 +213,15 @@ def _refuse_machine(what: str, settings: Settings) -> None:
             )
 
 
+def _refuse_technology(what: str, settings: Settings) -> None:
+    if TECHNOLOGY in settings:
+        why = f"{what} has no classes of cost that a technology could change; leave it out"
+        raise _problem(settings[TECHNOLOGY], TECHNOLOGY, why)
+
+
 def _law_scene(reference: str, model: Node, settings: Settings, values: Settings, library: Library) -> Scene:
     _refuse_machine("a law", settings)
+    _refuse_technology("a law", settings)
     name = reference.removeprefix("law/")
     if name not in LAWS:
         raise _problem(model, "model", str(UnknownNameError("law", name[:100], list(LAWS))))

@@ -8,84 +8,42 @@ from pydantic import Discriminator, Field, StringConstraints, Tag, model_validat
 
 from slipstick.expression.dimension import BYTES, COUNT, TIME
 from slipstick.schema.quantity import Given, Quantity
-from slipstick.schema.spec import SPELT, Described, Name, Note, Spec, broken_rule
+from slipstick.schema.spec import Described, Name, Note, Spec, broken_rule
 from slipstick.schema.study_fits import FitSpec, MeasuredSpec, Processors
+from slipstick.schema.study_parts import RANGE, Axis, AxisSpec, Cell, Column, Fraction, Settings, axis_kind
+from slipstick.schema.study_questions import ProjectSpec, RankSpec, SampleSpec, SeekSpec
 
 __all__ = [
     "AgreeSpec",
     "AxisSpec",
     "BandsSpec",
     "BarsSpec",
+    "ChangesSpec",
     "FitsPictureSpec",
+    "HistogramSpec",
     "LinesSpec",
     "MapSpec",
     "MemorySpec",
     "PictureSpec",
+    "ProjectSpec",
+    "ProjectionPictureSpec",
     "RankSpec",
     "RowSpec",
+    "SampleSpec",
     "ScaleSpec",
+    "SeekSpec",
     "StudySpec",
     "SweepSpec",
     "TableSpec",
     "TimelineSpec",
 ]
 
-Settings = dict[Annotated[str, StringConstraints(max_length=256)], Any]
-"""Values by path; each is checked where it is used, like a written one."""
-
-_COLUMN = r"^[a-z_]+(\[[A-Za-z0-9_.:,-]+\])?$"
-SPELT[_COLUMN] = "write a value as answers name it, such as time or account[lock]"
-
-Column = Annotated[str, StringConstraints(pattern=_COLUMN, max_length=128)]
-"""A value as answers name it: ``time``, ``account[lock]``, ``step[send.protocol]``."""
-
-Cell = float | None
-Fraction = Annotated[Given, Quantity(COUNT, least=None, above=0.0, most=1.0)]
-
-
-class AxisSpec(Spec):
-    """A range of values; exactly one of step, count and factor says how dense."""
-
-    first: Any = Field(alias="from", description="first value, with its unit")
-    to: Any = Field(description="last value, with its unit; included where a step meets it")
-    step: Any = Field(None, description="difference between neighbours, with its unit")
-    factor: float | None = Field(None, description="ratio of neighbours; 2 doubles", gt=0)
-    count: int | None = Field(None, description="how many values", ge=2, le=1_000_000)
-    spacing: Literal["linear", "geometric"] = Field("linear", description="how count values are spread")
-
-    @model_validator(mode="after")
-    def _one_density(self) -> AxisSpec:
-        if sum(each is not None for each in (self.step, self.factor, self.count)) != 1:
-            raise broken_rule("a range needs exactly one of step, factor and count")
-        if self.factor == 1:
-            raise broken_rule("a factor of 1 never arrives; write another")
-        return self
-
-
-_RANGE = ("from", "to", "step", "factor", "count", "spacing")
-
-
-def _axis_kind(value: Any) -> str | None:
-    if isinstance(value, list):
-        return "list"
-    return "range" if isinstance(value, dict | AxisSpec) else None
-
 
 def _vary_kind(value: Any) -> str | None:
     """Tell a sweep with a name from values by path: a range has none of a sweep's keys."""
-    if isinstance(value, dict) and not any(key in value for key in _RANGE):
+    if isinstance(value, dict) and not any(key in value for key in RANGE):
         return "sweep"
-    return "sweep" if isinstance(value, SweepSpec) else _axis_kind(value)
-
-
-Axis = Annotated[
-    Annotated[list[Any], Tag("list")] | Annotated[AxisSpec, Tag("range")],
-    Discriminator(
-        _axis_kind,
-        custom_error_type="axis",
-        custom_error_message="write a list of values, or a range: from, to, and one of step, factor and count",
-    ),
-]
+    return "sweep" if isinstance(value, SweepSpec) else axis_kind(value)
 
 
 class SweepSpec(Spec):
@@ -108,15 +66,6 @@ Varied = Annotated[
         "factor and count",
     ),
 ]
-
-
-class RankSpec(Spec):
-    """What would help most."""
-
-    cases: list[Name] = Field(["base"], description="the cases to rank for", min_length=1)
-    change: Fraction = Field(Given(0.5, COUNT, "50%"), description="how much less of each quantity, such as 50%")
-    of: list[Note] = Field(default_factory=list, description="paths to rank; all that matter by default")
-    most: int = Field(12, description="how many to show", ge=1, le=1000)
 
 
 class AgreeSpec(Spec):
@@ -299,6 +248,29 @@ class BandsSpec(Drawn):
     )
 
 
+class ProjectionPictureSpec(Drawn):
+    """Values over the years of a projection."""
+
+    kind: Literal["projection"] = Field(description="values over the years, with their bands")
+    y: list[Column] = Field(description="values to draw", min_length=1)
+    log: Literal["none", "y"] = Field("none", description="logarithmic vertical axis")
+
+
+class HistogramSpec(Drawn):
+    """How a sampled value is distributed."""
+
+    kind: Literal["histogram"] = Field(description="how a sampled value is distributed")
+    value: Column = Field(description="the value, one that sample answers")
+    case: Name = Field("base", description="the case to draw, one that sample names")
+
+
+class ChangesSpec(Drawn):
+    """What each change of a ranking does."""
+
+    kind: Literal["changes"] = Field(description="what each change of rank does to the overhead, a bar for each case")
+    under: Note = Field("", description="the technology to draw it under; none by default")
+
+
 class FitsPictureSpec(Drawn):
     """Measured times and the fits to them."""
 
@@ -309,7 +281,16 @@ class FitsPictureSpec(Drawn):
 
 
 PictureSpec = Annotated[
-    BandsSpec | BarsSpec | FitsPictureSpec | LinesSpec | MapSpec | TimelineSpec, Field(discriminator="kind")
+    BandsSpec
+    | BarsSpec
+    | ChangesSpec
+    | FitsPictureSpec
+    | HistogramSpec
+    | LinesSpec
+    | MapSpec
+    | ProjectionPictureSpec
+    | TimelineSpec,
+    Field(discriminator="kind"),
 ]
 
 
@@ -333,12 +314,20 @@ class StudySpec(Described):
     rank: RankSpec | None = Field(None, description="what would help most")
     agree: AgreeSpec | None = Field(None, description="methods to put side by side")
     scale: ScaleSpec | None = Field(None, description="the size that more processors need")
+    project: ProjectSpec | None = Field(None, description="years ahead, along trends")
+    seek: dict[Name, SeekSpec] = Field(default_factory=dict, description="where conditions start or stop holding")
+    sample: SampleSpec | None = Field(None, description="what uncertain quantities make of the answers")
     measured: dict[Name, MeasuredSpec] = Field(
         default_factory=dict, description="measured runs to account for; compare calls their answers NAME-PROCESSORS"
     )
     fits: dict[Name, FitSpec] = Field(default_factory=dict, description="models to fit to measured times")
     compare: list[TableSpec] = Field(default_factory=list, description="published or measured tables to hold against")
     pictures: list[PictureSpec] = Field(default_factory=list, description="what to draw")
+
+    @property
+    def asks_ahead(self) -> bool:
+        """Say whether it asks about what is to come, or of changes."""
+        return bool(self.project or self.seek or self.sample or (self.rank and self.rank.changes))
 
     @model_validator(mode="after")
     def _base_is_taken(self) -> StudySpec:

@@ -10,11 +10,11 @@ from pydantic import BaseModel, Field, create_model
 from slipstick.law import Law
 from slipstick.model.shared_memory import SharedMemory
 from slipstick.program import Input, Program
-from slipstick.schema.activity import Factors
 from slipstick.schema.machine import MachineSpec
 from slipstick.schema.quantity import Formula, Given, Quantity
 from slipstick.schema.shared_memory import SharedMemorySpec
 from slipstick.schema.spec import Described, Name, Note, Spec
+from slipstick.schema.technology import Factors
 
 __all__ = ["WorkloadSpec", "law_scene", "program_scene"]
 
@@ -52,6 +52,8 @@ def _field(each: Input) -> tuple[Any, Any]:
         return Literal[each.options] | None, Field(None, description=each.meaning)
     if each.named:
         return Name | None, Field(None, description=each.meaning)
+    if each.counts:
+        return Note, Field(description=each.meaning)
     limits = Quantity(each.dimension, least=each.least, most=each.most, whole=each.whole, formula=not each.many)
     if each.many:
         return list[Annotated[Given, limits]] | None, Field(None, description=each.meaning, min_length=1)

@@ -38,6 +38,10 @@ def check_file(path: Path) -> str:
     library = Library()
     kind, tree = library.open(path)
     spec = validate(spec_model(kind, tree), tree)
+    if kind == "technology":
+        from slipstick.schema.lay_technology import check_values
+
+        check_values(tree, library)
     if kind in ("activity", "queueing-network", "workload", "study"):
         # A machine or a network is whole by now; the others are also built, which takes more to import.
         from slipstick.schema.bind import bind, bind_workload
@@ -83,6 +87,11 @@ def _check_study(spec: StudySpec, tree: Table, library: Library) -> None:
 
         with _kept(problems):
             list(questions(spec, tree, cases, library))
+    if spec.asks_ahead and not problems:
+        from slipstick.study.questions import asked_of
+
+        with _kept(problems):
+            asked_of(spec, tree, cases, library)
     if problems:
         raise SpecError(problems)
 

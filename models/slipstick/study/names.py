@@ -7,7 +7,18 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from slipstick.errors import Problem, SpecError, UnitError, UnknownNameError, did_you_mean
 from slipstick.method.names import NAMES
 from slipstick.schema.nodes import Node
-from slipstick.schema.study import BandsSpec, BarsSpec, FitsPictureSpec, LinesSpec, MapSpec, StudySpec, TimelineSpec
+from slipstick.schema.study import (
+    BandsSpec,
+    BarsSpec,
+    ChangesSpec,
+    FitsPictureSpec,
+    HistogramSpec,
+    LinesSpec,
+    MapSpec,
+    ProjectionPictureSpec,
+    StudySpec,
+    TimelineSpec,
+)
 from slipstick.schema.validate import problem
 from slipstick.study.cases import Asked
 from slipstick.units import scale
@@ -41,7 +52,8 @@ def check_names(
         except UnitError as error:
             found.append(problem(tree, ("compare", index, "unit"), str(error)))
     found += _methods(spec, tree)
-    found += _bands(spec, tree)
+    found += _bands(spec, tree, cases)
+    found += _outlooks(spec, tree, cases)
     if found:
         raise SpecError(found)
 
@@ -60,7 +72,7 @@ def check_axes(spec: StudySpec, tree: Node, axes: Mapping[str, Sequence[str]]) -
     """
     found = []
     for index, picture in enumerate(spec.pictures):
-        if isinstance(picture, BandsSpec | BarsSpec | FitsPictureSpec | TimelineSpec) or picture.sweep not in axes:
+        if not isinstance(picture, LinesSpec | MapSpec) or picture.sweep not in axes:
             continue
         there = axes[picture.sweep]
         for key in ("x", "series", "against") if isinstance(picture, LinesSpec) else ("x", "y"):
@@ -72,17 +84,34 @@ def check_axes(spec: StudySpec, tree: Node, axes: Mapping[str, Sequence[str]]) -
         raise SpecError(found)
 
 
-def _bands(spec: StudySpec, tree: Node) -> Iterator[Problem]:
+def _bands(spec: StudySpec, tree: Node, cases: Collection[str]) -> Iterator[Problem]:
     """Refuse bands of what is not scaled."""
+    scaled, ways = (spec.scale.cases, spec.scale.ways) if spec.scale else ([], [])
     for index, picture in enumerate(spec.pictures):
         if isinstance(picture, BandsSpec):
-            for key, there in (
-                ("case", spec.scale.cases if spec.scale else []),
-                ("way", spec.scale.ways if spec.scale else []),
-            ):
-                if getattr(picture, key) not in there:
+            for key, there in (("case", scaled), ("way", ways)):
+                if getattr(picture, key) not in _or_any(there, cases, key == "case"):
                     why = f"scale has no {key} {getattr(picture, key)!r}, so there are no bands to draw"
                     yield problem(tree, ("pictures", index, key), why)
+
+
+def _or_any(named: Collection[str], cases: Collection[str], are_cases: bool) -> Collection[str]:
+    """Give the cases that a question names; any, if it misspells one, which is told where it stands."""
+    return cases if are_cases and not set(named) <= set(cases) else named
+
+
+def _outlooks(spec: StudySpec, tree: Node, cases: Collection[str]) -> Iterator[Problem]:
+    """Refuse pictures of questions that the study does not ask."""
+    changes, technologies = (spec.rank.changes, ["", *spec.rank.under]) if spec.rank else ({}, [])
+    sampled = _or_any(spec.sample.cases if spec.sample else [], cases, are_cases=True)
+    for index, picture in enumerate(spec.pictures):
+        place = ("pictures", index)
+        if isinstance(picture, ProjectionPictureSpec) and not spec.project:
+            yield problem(tree, place, "this draws a projection, and the study has no project")
+        elif isinstance(picture, HistogramSpec) and picture.case not in sampled:
+            yield problem(tree, place, f"this draws a sample of {picture.case}, and the study has none")
+        elif isinstance(picture, ChangesSpec) and not (changes and picture.under in technologies):
+            yield problem(tree, place, "this draws changes of rank, and there are none under that technology")
 
 
 def _methods(spec: StudySpec, tree: Node) -> Iterator[Problem]:
@@ -111,6 +140,12 @@ def _cases_named(spec: StudySpec, sweeps: Sequence[Asked]) -> Iterator[tuple[Pat
         yield from ((("scale", "cases", index), case) for index, case in enumerate(spec.scale.cases))
     if spec.rank:
         yield from ((("rank", "cases", index), case) for index, case in enumerate(spec.rank.cases))
+    if spec.project:
+        yield from ((("project", "cases", index), case) for index, case in enumerate(spec.project.cases))
+    for name, seek in spec.seek.items():
+        yield from ((("seek", name, "cases", index), case) for index, case in enumerate(seek.cases))
+    if spec.sample:
+        yield from ((("sample", "cases", index), case) for index, case in enumerate(spec.sample.cases))
     for number, table in enumerate(spec.compare):
         yield from ((("compare", number, "columns", index), case) for index, case in enumerate(table.columns))
         for row, each in enumerate(table.rows):
@@ -118,7 +153,7 @@ def _cases_named(spec: StudySpec, sweeps: Sequence[Asked]) -> Iterator[tuple[Pat
     for number, picture in enumerate(spec.pictures):
         if isinstance(picture, BarsSpec | LinesSpec):
             yield from ((("pictures", number, "cases", index), case) for index, case in enumerate(picture.cases))
-        elif isinstance(picture, BandsSpec | MapSpec | TimelineSpec):
+        elif isinstance(picture, BandsSpec | HistogramSpec | MapSpec | TimelineSpec):
             yield ("pictures", number, "case"), picture.case
 
 
@@ -132,6 +167,6 @@ def _pictures(spec: StudySpec, tree: Node, sweeps: Sequence[str]) -> Iterator[Pr
             if picture.fit not in spec.fits:
                 message = f"there is no fit {picture.fit!r}{did_you_mean(picture.fit, list(spec.fits))}"
                 yield problem(tree, ("pictures", index, "fit"), message)
-        elif not isinstance(picture, BandsSpec | BarsSpec | TimelineSpec) and picture.sweep not in sweeps:
+        elif isinstance(picture, LinesSpec | MapSpec) and picture.sweep not in sweeps:
             message = f"there is no sweep {picture.sweep!r}{did_you_mean(picture.sweep, sweeps)}"
             yield problem(tree, ("pictures", index, "sweep"), message)

@@ -15,13 +15,15 @@ from slipstick.schema.bind import Bound, bind
 from slipstick.schema.load import Library
 from slipstick.schema.nodes import Mark, Node, Scalar, canonical
 from slipstick.schema.scene import Scene, Settings, stage
-from slipstick.schema.study import RankSpec
+from slipstick.schema.study_questions import RankSpec
 from slipstick.schema.validate import problem
 
 __all__ = ["ranked"]
 
 
-def ranked(case: str, spec: RankSpec, tree: Node, settings: Settings, library: Library, answer: Answer) -> Ranking:
+def ranked(
+    case: str, spec: RankSpec, tree: Node, settings: Settings, library: Library, answer: Answer, under: str = ""
+) -> Ranking:
     """Rank the quantities of one case by what the stated change of each does to the time.
 
     The effect is computed anew, with the changed value checked like a written one; share and elasticity come
@@ -34,6 +36,7 @@ def ranked(case: str, spec: RankSpec, tree: Node, settings: Settings, library: L
     settings : of the case
     library : what was read so far
     answer : of the case, with its gradient; without one there is nothing to rank
+    under : the technology that the settings name; none is the case as it is
 
     Raises
     ------
@@ -43,14 +46,14 @@ def ranked(case: str, spec: RankSpec, tree: Node, settings: Settings, library: L
     bound = bind(scene)
     _check_paths(case, spec, tree, scene, bound)
     if answer.failed:
-        return Ranking(case, spec.change.value, (), ())
+        return Ranking(case, spec.change.value, (), (), under)
     question = _Question(scene, bound, library, answer, _form(bound).quantity)
     wanted = [canonical(scene.tree, path) for path in spec.of] or list(bound.parameters)
     rows = [question.row(path, spec.change.value) for path in wanted]
     matter = sorted((row for row in rows if _matters(row)), key=lambda row: -abs(_weight(row, spec.change.value)))
     # What may not be changed by that much, such as one server, was not tried and so is not said to have no effect.
     idle = tuple(row.path for row in rows if not _matters(row) and row.effect is not None)
-    return Ranking(case, spec.change.value, tuple(matter[: spec.most]), idle)
+    return Ranking(case, spec.change.value, tuple(matter[: spec.most]), idle, under)
 
 
 def _check_paths(case: str, spec: RankSpec, tree: Node, scene: Scene, bound: Bound) -> None:

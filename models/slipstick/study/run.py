@@ -23,12 +23,18 @@ from slipstick.schema.scene import Scene, Settings, stage
 from slipstick.schema.study import FitsPictureSpec, StudySpec, TimelineSpec
 from slipstick.schema.validate import problem, validate
 from slipstick.study.cases import BASE, base_settings, case_settings, shown, sweeps_of
+from slipstick.study.choose import chosen, under
 from slipstick.study.compare import compared, names_in
+from slipstick.study.derived import with_derived
 from slipstick.study.fitted import accounts, by_processors, fitted, read_fits
 from slipstick.study.names import check_axes, check_names
 from slipstick.study.plan import Plan, planned
+from slipstick.study.project import projected
+from slipstick.study.questions import Asked, asked_of
 from slipstick.study.rank import ranked
+from slipstick.study.sample import sampled
 from slipstick.study.scale import Question, questions, scaled
+from slipstick.study.seek import sought
 from slipstick.study.sweep import Progress, carried_out
 
 __all__ = ["MOST_ANSWERS", "Prepared", "answer_scene", "prepare", "run", "side_by_side", "timeline_of", "versions"]
@@ -55,6 +61,7 @@ class Prepared:
     scalings : what is asked of each case that is scaled
     fits, measured : what was found in measured runs, on which the cases may rest
     odd : what is odd about these
+    asked : what is asked about what is to come, and of changes
     """
 
     name: str
@@ -67,6 +74,7 @@ class Prepared:
     fits: Mapping[str, Fitting] = field(default_factory=dict)
     measured: Mapping[str, tuple[Answer, ...]] = field(default_factory=dict)
     odd: tuple[Problem, ...] = ()
+    asked: Asked = field(default_factory=Asked)
 
     @property
     def hashes(self) -> dict[str, str]:
@@ -113,7 +121,8 @@ def prepare(reference: str, overrides: Settings | None = None) -> Prepared:
     check_axes(spec, tree, {name: [axis.path for axis in plan.axes] for name, plan in plans.items()})
     scalings = tuple(questions(spec, tree, cases, library))
     odd = tuple(dict.fromkeys([*(note for each in found.values() for note in each.notes), *asked_fits.odd]))
-    return Prepared(Path(reference).stem, spec, tree, cases, plans, library, scalings, fits, runs, odd)
+    further = asked_of(spec, tree, cases, library)
+    return Prepared(Path(reference).stem, spec, tree, cases, plans, library, scalings, fits, runs, odd, further)
 
 
 def _first_quantities(cases: Mapping[str, Settings], library: Library) -> list[str]:
@@ -150,6 +159,7 @@ def run(study: Prepared, *, jobs: int = 1, whole: bool = False, progress: Progre
         answers[name], resolved[name] = _answered(settings, base, study.library, _ALL if ranked_here else 0)
         _stop_if_interrupted(answers[name])
         progress(1)
+    answers = with_derived(answers, BASE, spec.answer)
     whole = whole and study.points <= MOST_ANSWERS
     sweeps = tuple(
         carried_out(name, plan, spec.answer, jobs=jobs, whole=whole, progress=progress)
@@ -179,6 +189,10 @@ def run(study: Prepared, *, jobs: int = 1, whole: bool = False, progress: Progre
         scalings=tuple(map(scaled, study.scalings)),
         fits=study.fits,
         measured=study.measured,
+        projection=projected(study.asked.ahead, spec.answer, jobs=jobs) if study.asked.ahead else None,
+        sought=tuple(sought(each, jobs=jobs) for each in study.asked.searches),
+        samplings=tuple(sampled(each, spec.answer, jobs=jobs) for each in study.asked.surveys),
+        choices=tuple(map(chosen, study.asked.choices)),
     )
 
 
@@ -206,7 +220,7 @@ def answer_scene(
         for method in methods
         for each in answered(bound.model, bound.parameters, method or bound.how.method, bound.how.trial)
     )
-    return tuple(replace(answer, given=given) for answer in answers), bound
+    return tuple(replace(answer, given=given, notes=(*answer.notes, *bound.notes)) for answer in answers), bound
 
 
 def side_by_side(answers: Sequence[Answer]) -> Agreement | None:
@@ -221,7 +235,7 @@ def _answered(settings: Settings, base: Settings, library: Library, shares: int)
     changed = {path: node for path, node in settings.items() if base.get(path) is not node}
     trial = replace(bound.how.trial, shares=max(shares, bound.how.trial.shares))
     (found,) = answered(bound.model, bound.parameters, bound.how.method, trial)
-    answer = replace(found, given=_given(changed, scene, bound))
+    answer = replace(found, given=_given(changed, scene, bound), notes=(*found.notes, *bound.notes))
     return answer, {"model": bound.name, **_without_words(plain(scene.tree))}
 
 
@@ -247,7 +261,12 @@ def _rankings(study: Prepared, answers: Mapping[str, Answer]) -> tuple[Ranking, 
     spec, cases = study.spec.rank, study.cases
     if spec is None:
         return ()
-    return tuple(ranked(case, spec, study.tree, cases[case], study.library, answers[case]) for case in spec.cases)
+    found = []
+    for case in spec.cases:
+        for technology, settings in under(cases[case], spec, study.tree).items():
+            answer = answers[case] if not technology else _answered(settings, settings, study.library, _ALL)[0]
+            found.append(ranked(case, spec, study.tree, settings, study.library, answer, technology))
+    return tuple(found)
 
 
 def _agreements(study: Prepared, answers: Mapping[str, Answer], progress: Progress) -> tuple[Agreement, ...]:

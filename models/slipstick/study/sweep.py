@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from slipstick.answer import Answer
 from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.forms import Solved
+from slipstick.model.system import Model
 from slipstick.results import Sweep
+from slipstick.study.derived import OVERHEAD, overhead
 from slipstick.study.plan import Group, Plan
 
 __all__ = ["Progress", "carried_out"]
@@ -101,14 +103,19 @@ def _found(block: _Block, plan: Plan, answer: Sequence[str], whole: bool) -> _Fo
     if points.interrupted:
         raise KeyboardInterrupt
     columns = {key: _spread(column, len(rows)) for key, column in points.columns().items()}
+    model = block.group.bound.model
+    if OVERHEAD in answer and isinstance(model, Model):
+        columns[OVERHEAD] = overhead(columns, model.useful)
     limits = {key: each * (len(rows) // len(each)) for key, each in points.limits().items()}
-    answers = [_labelled(points, number, row, plan) for number, row in enumerate(rows)] if whole else []
+    notes = block.group.bound.notes
+    answers = [_labelled(points, number, row, plan, notes) for number, row in enumerate(rows)] if whole else []
     return _Found(rows, columns, limits, answers)
 
 
-def _labelled(points: Solved, number: int, row: int, plan: Plan) -> Answer:
+def _labelled(points: Solved, number: int, row: int, plan: Plan, notes: tuple[str, ...]) -> Answer:
     where = {axis.path: _plain(plan.points[axis.path][row]) for axis in plan.axes}
-    return points.answer(number if len(points) > 1 else 0, point=where, given=where)
+    found = points.answer(number if len(points) > 1 else 0, point=where, given=where)
+    return replace(found, notes=(*found.notes, *notes)) if notes else found
 
 
 def _assembled(name: str, plan: Plan, answer: Sequence[str], pieces: Sequence[_Found]) -> Sweep:
@@ -134,7 +141,7 @@ def _assembled(name: str, plan: Plan, answer: Sequence[str], pieces: Sequence[_F
         cases=plan.cases,
         points=plan.points,
         columns=columns,
-        units={key: plan.groups[0].form.unit(key) for key in columns},
+        units={key: "s" if key == OVERHEAD else plan.groups[0].form.unit(key) for key in columns},
         limits=limits,
         failed=failed,
         idle=_idle(plan, columns),

@@ -14,13 +14,16 @@ from numpy.typing import NDArray
 
 from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Expr
-from slipstick.model.activity import Activity, Barrier, Choice, Fork, Hold, Pipeline, Step, children, steps
-from slipstick.model.system import Cyclic, Groups, Model, Program, Station, is_processor
+from slipstick.model.activity import Activity, Barrier, Choice, Fork, Hold, Pipeline, Step, children, each_once, steps
+from slipstick.model.system import Cyclic, Groups, Model, Program, Station, Supersteps, is_processor
 
 __all__ = ["LeftOut", "neglected", "sizes"]
 
 Flags = NDArray[np.bool_]
 Sizes = Mapping[Expr, Array]
+
+FEW = 3
+"""Pipelines that are named one by one in notes."""
 
 RANDOM = "takes the longest of random times at their means, which is below the mean of the longest"
 
@@ -70,7 +73,7 @@ def sizes(model: Model) -> tuple[Expr, ...]:
             counts = [phase.processors for phase in phases]
         case _:
             counts = []
-    items = [node.items for body in model.bodies for node in steps(body) if isinstance(node, Pipeline)]
+    items = [node.items for node in each_once(model.bodies) if isinstance(node, Pipeline)]
     return tuple(dict.fromkeys([*counts, *items]))
 
 
@@ -87,8 +90,8 @@ def neglected(model: Model, counts: Sizes) -> LeftOut:
 
 
 def _takes_longest_of_random(model: Model, counts: Sizes) -> Flags:
-    alone = [node for body in model.bodies for node in steps(body) if isinstance(node, Fork | Pipeline)]
-    program = isinstance(model.population, Program)
+    alone = [node for node in each_once(model.bodies) if isinstance(node, Fork | Pipeline)]
+    program = isinstance(model.population, Program | Supersteps)
     together = [body for body in model.bodies if program or any(isinstance(node, Barrier) for node in steps(body))]
     several = _population(model, counts) > 1
     return np.array([any(map(_is_random, alone))]) | (several & any(map(_is_random, together)))
@@ -99,18 +102,21 @@ def _is_random(activity: Activity) -> bool:
 
 
 def _shared_stages(model: Model, counts: Sizes) -> dict[str, Flags]:
-    """Name the resources that several stages of one pipeline share."""
+    """Name the resources that several stages of one pipeline share; many pipelines that share the same in one note."""
+    sharing: dict[tuple[str, ...], dict[str, Flags]] = {}
+    for node in each_once(model.bodies):
+        if isinstance(node, Pipeline):
+            users = [_used(stage.bodies) for stage in node.stages]
+            shared = tuple(name for name in sorted(set().union(*users)) if sum(name in used for used in users) > 1)
+            if shared:
+                sharing.setdefault(shared, {})[node.name] = counts[node.items] > 1
     notes = {}
-    for body in model.bodies:
-        for node in steps(body):
-            if isinstance(node, Pipeline):
-                users = [_used(stage.bodies) for stage in node.stages]
-                shared = [name for name in sorted(set().union(*users)) if sum(name in used for used in users) > 1]
-                if shared:
-                    note = (
-                        f"takes the stages of {node.name} as separate servers, though several use {', '.join(shared)}"
-                    )
-                    notes[note] = counts[node.items] > 1
+    for shared, flags in sharing.items():
+        used = f"as separate servers, though several use {', '.join(shared)}"
+        if len(flags) > FEW:
+            notes[f"takes the stages of {len(flags)} pipelines {used}"] = reduce(np.logical_or, flags.values())
+        else:
+            notes |= {f"takes the stages of {name} {used}": each for name, each in flags.items()}
     return notes
 
 
@@ -126,7 +132,7 @@ def _used(bodies: Iterable[Activity]) -> set[str]:
 def _queues(model: Model) -> list[str]:
     """List what can be waited for: the resources that steps use, then the locks."""
     used = [step.resource for step in model.steps if step.resource is not None]
-    held = [node.lock for body in model.bodies for node in steps(body) if isinstance(node, Hold)]
+    held = [node.lock for node in each_once(model.bodies) if isinstance(node, Hold)]
     return list(dict.fromkeys([*used, *held]))
 
 
@@ -138,6 +144,8 @@ def _servers(model: Model, name: str) -> int:
 def _asked_at_once(model: Model, name: str, counts: Sizes) -> Array:
     """Bound from above how many requests a resource can have at one moment."""
     population = _population(model, counts)
+    if isinstance(model.population, Supersteps):
+        return population
     if isinstance(model.population, Groups) and not is_processor(name):
         return _sum(_width(each.cycle, name, counts) * counts[each.processors] for each in model.population.groups)
     width = _most(_width(body, name, counts) for body in model.bodies)
@@ -178,6 +186,8 @@ def _population(model: Model, counts: Sizes) -> Array:
             return _sum(counts[group.processors] for group in groups)
         case Program(phases):
             return _most(counts[phase.processors] for phase in phases)
+        case Supersteps():
+            return np.array([float(model.population.processors)])
         case _:
             # An open stream may have any number present.
             return np.array([np.inf])

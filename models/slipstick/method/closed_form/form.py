@@ -13,9 +13,10 @@ from slipstick.expression.tape import Tape
 from slipstick.method.alone import Against
 from slipstick.method.closed_form.exactness import neglected, sizes
 from slipstick.method.closed_form.points import Around, Points, unit_of
+from slipstick.method.closed_form.supersteps import superstep_account, superstep_time
 from slipstick.method.closed_form.times import BARRIER, LOCK, demand, pipelines, population, stage_times, time
-from slipstick.model.activity import Activity, Barrier, Hold, steps
-from slipstick.model.system import Cyclic, Groups, Model, Program
+from slipstick.model.activity import Activity, Barrier, Hold, each_once
+from slipstick.model.system import Cyclic, Groups, Model, Program, Supersteps
 
 __all__ = ["BLOCK", "ClosedForm"]
 
@@ -116,11 +117,15 @@ def _whole_time(model: Model) -> Expr:
     """Add up a cycle, or all phases: T = sum of repeat x cycle time."""
     if isinstance(model.population, Program):
         return total((each.repeat * time(each.cycle, model) for each in model.population.phases), TIME)
+    if isinstance(model.population, Supersteps):
+        return superstep_time(model.population, model)
     return time(model.bodies[0], model)
 
 
 def _account_time(model: Model) -> Expr:
     """Give the same time, its parts weighed by the share of processors that do them; the rest are idle."""
+    if isinstance(model.population, Supersteps):
+        return superstep_account(model.population, model, IDLE_PROCESSORS)
     if not isinstance(model.population, Program):
         return _whole_time(model)
     n = population(model)
@@ -168,10 +173,9 @@ def _serial_stages(model: Model) -> dict[str, dict[str, Expr]]:
 
 def _labels(model: Model) -> dict[str, tuple[str, str]]:
     labels = {step.name: (step.component, step.technology) for step in model.steps}
-    for body in model.bodies:
-        for node in steps(body):
-            if isinstance(node, Barrier):
-                labels[f"{BARRIER}:{node.name}"] = (BARRIER, "software")
-            elif isinstance(node, Hold):
-                labels[f"{LOCK}:{node.lock}"] = (f"{LOCK}:{node.lock}", "memory")
+    for node in each_once(model.bodies):
+        if isinstance(node, Barrier):
+            labels[f"{BARRIER}:{node.name}"] = (BARRIER, "software")
+        elif isinstance(node, Hold):
+            labels[f"{LOCK}:{node.lock}"] = (f"{LOCK}:{node.lock}", "memory")
     return {**labels, IDLE_PROCESSORS: (IDLE, "application")}

@@ -22,7 +22,7 @@ from slipstick.model.activity import (
     children,
     steps,
 )
-from slipstick.model.system import Arrivals, Cyclic, Groups, Lock, Meeting, Model, Program
+from slipstick.model.system import Arrivals, Cyclic, Groups, Lock, Meeting, Model, Program, Supersteps
 
 __all__ = ["BARRIER", "LOCK", "demand", "pipelines", "population", "release_time", "stage_times", "time"]
 
@@ -30,7 +30,7 @@ BARRIER = "barrier"
 LOCK = "lock"
 
 
-def time(activity: Activity, model: Model, booked: bool = True) -> Expr:
+def time(activity: Activity, model: Model, booked: bool = True, known: dict[int, Expr] | None = None) -> Expr:
     """Add up one pass through an activity, nobody in the way [s].
 
     Sequences add, forks take the maximum, choices their mean, pipelines the flow-line time.
@@ -40,18 +40,27 @@ def time(activity: Activity, model: Model, booked: bool = True) -> Expr:
     activity : what is done
     model : whose resources say what a barrier costs
     booked : label each step's part, so that an account can be read off
+    known : times of parts that trees share, by identity, kept for the next tree; they must outlive it
     """
+    if known is None:
+        return _time(activity, model, booked, None)
+    if id(activity) not in known:
+        known[id(activity)] = _time(activity, model, booked, known)
+    return known[id(activity)]
+
+
+def _time(activity: Activity, model: Model, booked: bool, known: dict[int, Expr] | None) -> Expr:
     match activity:
         case Step(name, mean):
             return Booked(name, mean) if booked else mean
         case Then(parts):
-            return total((time(part, model, booked) for part in parts), TIME)
+            return total((time(part, model, booked, known) for part in parts), TIME)
         case Fork(branches):
-            return maximum(*(time(branch, model, booked) for branch in branches))
+            return maximum(*(time(branch, model, booked, known) for branch in branches))
         case Choice(options):
-            return total((p * time(body, model, booked) for p, body in options), TIME)
+            return total((p * time(body, model, booked, known) for p, body in options), TIME)
         case Repeat(count, body):
-            return count * time(body, model, booked)
+            return count * time(body, model, booked, known)
         case Hold(lock, body):
             return total([*_lock_time(lock, model, booked), time(body, model, booked)], TIME)
         case Barrier(name):
@@ -85,6 +94,8 @@ def population(model: Model) -> Expr:
             return rate
         case Program(phases):
             return maximum(*dict.fromkeys(phase.processors for phase in phases))
+        case Supersteps():
+            return Number(float(model.population.processors))
 
 
 def demand(activity: Activity, resource: str, model: Model | None = None) -> Expr:

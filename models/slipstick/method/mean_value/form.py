@@ -23,8 +23,9 @@ from slipstick.method.mean_value.open import solve_open
 from slipstick.method.mean_value.outcome import Outcome
 from slipstick.method.mean_value.programs import solve_program
 from slipstick.method.mean_value.spans import Array
+from slipstick.method.mean_value.supersteps import solve_supersteps
 from slipstick.model.activity import Step
-from slipstick.model.system import Arrivals, Cyclic, Groups, Model, Program
+from slipstick.model.system import Arrivals, Cyclic, Groups, Model, Program, Supersteps
 
 __all__ = ["METHOD", "MeanValue", "MeanValuePoints"]
 
@@ -262,6 +263,8 @@ def _solver(model: Model) -> Callable[[Model, Numbers, bool], Outcome]:
             return solve_open
         case Program():
             return solve_program
+        case Supersteps():
+            return solve_supersteps
 
 
 def _unheard_of(model: Model, time: float) -> str:

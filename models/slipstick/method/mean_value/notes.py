@@ -6,7 +6,7 @@ from slipstick.method.mean_value.product_form import has_product_form
 from slipstick.method.mean_value.recursion import Recursion
 from slipstick.method.mean_value.tree import SPINNING
 from slipstick.model.activity import Activity, Barrier, Choice, Fork, Hold, Pipeline, Step, Then, steps
-from slipstick.model.system import Arrivals, Cyclic, Groups, Lock, Model, Program, Station, is_processor
+from slipstick.model.system import Arrivals, Cyclic, Groups, Lock, Model, Program, Station, Supersteps, is_processor
 
 __all__ = ["LOCK_STEP", "exact_everywhere", "notes_of", "promised"]
 
@@ -43,7 +43,7 @@ ERROR = "usual error of the time {size} (95 of 100 generated models, scv of 0.25
 
 def exact_everywhere(model: Model) -> bool:
     """Say whether mean value is exact for a model whatever its numbers: in product form, or one maximum it knows."""
-    if isinstance(model.population, Program | Groups):
+    if isinstance(model.population, Program | Groups | Supersteps):
         return False
     recursion = Recursion(model, model.population.cycle)
     if has_product_form(model, recursion.grown, recursion.queues):

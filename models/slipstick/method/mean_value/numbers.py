@@ -9,8 +9,8 @@ import numpy as np
 from slipstick.expression.nodes import Expr, parameters
 from slipstick.expression.tape import Tape
 from slipstick.method.mean_value.spans import Array
-from slipstick.model.activity import Activity, Barrier, Choice, Hold, Pipeline, Repeat, Step, steps
-from slipstick.model.system import Arrivals, Cyclic, Groups, Lock, Meeting, Model, Program
+from slipstick.model.activity import Activity, Barrier, Choice, Hold, Pipeline, Repeat, Step, each_once, steps
+from slipstick.model.system import Arrivals, Cyclic, Groups, Lock, Meeting, Model, Program, Supersteps
 
 __all__ = ["Numbers", "Quantities", "crowd_sizes", "lock_numbers", "numbers_of", "only"]
 
@@ -94,6 +94,11 @@ def _expressions(model: Model) -> Iterator[Expr]:
         case Program(phases):
             for phase in phases:
                 yield from (phase.repeat, phase.processors)
+        case Supersteps(supersteps):
+            yield from (each.repeat for each in supersteps)
+            for node in each_once(model.bodies):
+                yield from _own_numbers(node)
+            return
     for body in model.bodies:
         yield from numbers_of(body)
         yield from lock_numbers(body, model)
@@ -107,15 +112,19 @@ def _expressions(model: Model) -> Iterator[Expr]:
 def numbers_of(activity: Activity) -> Iterator[Expr]:
     """Yield every expression of an activity."""
     for node in steps(activity):
-        match node:
-            case Step():
-                yield node.time
-            case Choice(options):
-                yield from (p for p, _ in options)
-            case Repeat(count):
-                yield count
-            case Pipeline(_, items):
-                yield items
+        yield from _own_numbers(node)
+
+
+def _own_numbers(node: Activity) -> Iterator[Expr]:
+    match node:
+        case Step():
+            yield node.time
+        case Choice(options):
+            yield from (p for p, _ in options)
+        case Repeat(count):
+            yield count
+        case Pipeline(_, items):
+            yield items
 
 
 def lock_numbers(activity: Activity, model: Model) -> Iterator[Expr]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Tape
 from slipstick.method.closed_form.times import demand
+from slipstick.method.simulation.numbers import numbers_of
 from slipstick.model.activity import (
     Activity,
     Barrier,
@@ -23,13 +24,25 @@ from slipstick.model.activity import (
     Then,
     steps,
 )
-from slipstick.model.system import Arrivals, Cyclic, Group, Groups, Lock, Meeting, Model, Program, Station
+from slipstick.model.system import (
+    Arrivals,
+    Cyclic,
+    Group,
+    Groups,
+    Lock,
+    Meeting,
+    Model,
+    Program,
+    Station,
+    Superstep,
+    Supersteps,
+)
 from slipstick.sim.plan.build import Builder
 from slipstick.sim.plan.distributions import Distribution, from_scv
 from slipstick.sim.plan.forms import BarrierForm, LockForm
 from slipstick.sim.plan.plan import Plan, Where
 
-__all__ = ["ALL", "IDLE", "OWN", "Flat", "expressions", "flatten"]
+__all__ = ["ALL", "IDLE", "OWN", "Flat", "flatten"]
 
 IDLE, OWN = "idle", "own"
 
@@ -86,7 +99,7 @@ def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
     >>> flatten(closed(delay(2.0, name="work"), processors=3)).plan.population
     3
     """
-    numbers = _numbers(model, values or {})
+    numbers = numbers_of(model, values or {})
     writer = _Writer(model, numbers)
     match model.population:
         case Cyclic(processors, cycle):
@@ -101,6 +114,8 @@ def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
             return Flat(writer.builder.plan(), numbers[rate], writer.once, writer.chances)
         case Program():
             return _program(model.population, writer, numbers)
+        case Supersteps():
+            return _supersteps(model.population, writer)
 
 
 def _groups(groups: Sequence[Group], writer: _Writer, numbers: Numbers) -> Flat:
@@ -139,6 +154,20 @@ def _program(population: Program, writer: _Writer, numbers: Numbers) -> Flat:
             if member < size:
                 writer.phase(index, phase.repeat, phase.cycle, size)
             writer.builder.meet(f"end-of-phase-{index + 1}", count, IDLE)
+        writer.builder.finish()
+    writer.builder.once(ALL, starts)
+    return Flat(writer.builder.plan(), float(count), writer.once, writer.chances)
+
+
+def _supersteps(population: Supersteps, writer: _Writer) -> Flat:
+    """Write each processor's lines, one after the other; all wait for the last before each meeting."""
+    count = population.processors
+    writer.begin(count)
+    starts: list[int] = []
+    for member in range(count):
+        starts.append(writer.builder.here)
+        for index, each in enumerate(population.supersteps):
+            writer.superstep(index, each, member)
         writer.builder.finish()
     writer.builder.once(ALL, starts)
     return Flat(writer.builder.plan(), float(count), writer.once, writer.chances)
@@ -188,6 +217,17 @@ class _Writer:
         count = self._count(repeat, f"the repeat of phase {index + 1}")
         everybody = dict.fromkeys(self.model.resources, parties)
         self.builder.repeat(count, lambda: self.write(cycle, everybody), f"phase-{index + 1}:repeat")
+
+    def superstep(self, index: int, each: Superstep, member: int) -> None:
+        """Write what one processor does in a superstep."""
+
+        def body() -> None:
+            self.write(each.lines[member], {})
+            self.builder.meet(f"end-of-superstep-{index + 1}", len(each.lines), IDLE)
+            self.write(each.meeting, {})
+
+        count = self._count(each.repeat, f"the repeat of superstep {index + 1}")
+        self.builder.repeat(count, body, f"superstep-{index + 1}:repeat")
 
     def write(self, activity: Activity, parties: Parties) -> None:
         """Write an activity; a barrier is for its `parties` if it does not say."""
@@ -294,40 +334,6 @@ class _Writer:
     def _number(self, activity: Activity) -> str:
         """Number choices and repeats, so that their streams have names that stay."""
         return self._choices.setdefault(id(activity), str(len(self._choices) + 1))
-
-
-def expressions(model: Model) -> Iterator[Expr]:
-    """Yield every expression of a model that a simulation needs the value of."""
-    match model.population:
-        case Cyclic(processors):
-            yield processors
-        case Groups(groups):
-            yield from (group.processors for group in groups)
-        case Arrivals(rate):
-            yield rate
-        case Program(phases):
-            for phase in phases:
-                yield from (phase.repeat, phase.processors)
-    yield from (each.cost for each in model.resources.values() if isinstance(each, Meeting))
-    for each in model.resources.values():
-        if isinstance(each, Lock):
-            yield from (each.access, each.base, each.most)
-    for body in model.bodies:
-        for node in steps(body):
-            match node:
-                case Step():
-                    yield node.time
-                case Choice(options):
-                    yield from (p for p, _ in options)
-                case Repeat(count):
-                    yield count
-                case Pipeline(_, items):
-                    yield items
-
-
-def _numbers(model: Model, values: Mapping[str, float]) -> dict[Expr, float]:
-    found = tuple(dict.fromkeys(expressions(model)))
-    return {expr: float(column[0]) for expr, column in zip(found, Tape(found).run(values), strict=True)}
 
 
 def _whole(value: float, what: str, least: int = 1) -> int:

@@ -13,7 +13,7 @@ from slipstick.expression.kernels import Array
 from slipstick.expression.tape import Tape
 from slipstick.method.names import SIMULATION
 from slipstick.method.simulation.answers import solve, value_unit
-from slipstick.method.simulation.flatten import expressions
+from slipstick.method.simulation.numbers import expressions
 from slipstick.method.trial import Trial
 from slipstick.model.system import Model
 

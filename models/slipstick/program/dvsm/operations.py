@@ -12,14 +12,13 @@ applications, IBM Systems Journal 36(4), 1997.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from slipstick.expression.dimension import BYTES, COUNT, TIME
 from slipstick.expression.nodes import Expr, Number
 from slipstick.model.activity import Activity, parallel, pipeline, repeat, serial, then
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model, closed
-from slipstick.program.message import hardware, protocol_time, software, wire
+from slipstick.program.dvsm.side import Side
+from slipstick.program.message import hardware, wire
 from slipstick.program.program import Input, Inputs, Program, one
 
 __all__ = ["PROGRAMS", "SOURCE"]
@@ -33,33 +32,11 @@ _REMOTE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Side:
-    """Who pays for messages: a processor, its steps' prefix, and what they are booked to."""
-
-    machine: Machine
-    component: str
-    resource: str = "own"
-
-    def spend(self, name: str, seconds: Expr, technology: str) -> Activity:
-        return software(
-            self.machine, seconds, name=name, component=self.component, technology=technology, resource=self.resource
-        )
-
-    def handle(self, name: str, size: Expr, call: Expr | None = None) -> Activity:
-        """Send or receive a message: protocol time and, where given, extra system-call time."""
-        protocol = self.spend(f"{name}.protocol", protocol_time(self.machine.network, size), "protocol")
-        return protocol if call is None else protocol >> self.spend(f"{name}.call", call, "system")
-
-    def interrupted(self) -> Activity:
-        return self.spend("signal", self.machine.signal, "signal")
-
-
 def message(machine: Machine, inputs: Inputs) -> Model:
     """Build one message from one processor to another: send, wire, hardware, receive."""
     component = "message"
     size = one(inputs, "size")
-    sender, receiver = _Side(machine, component), _Side(machine, component, "other")
+    sender, receiver = Side(machine, component), Side(machine, component, "other")
     cycle = then(
         sender.handle("send", size, one(inputs, "send_call")),
         wire(machine, size, name="wire", component=component),
@@ -76,7 +53,7 @@ def page_fault(machine: Machine, inputs: Inputs) -> Model:
     """
     component = "empty"
     request, reply = one(inputs, "request"), one(inputs, "reply")
-    here, there = _Side(machine, component), _Side(machine, component, "other")
+    here, there = Side(machine, component), Side(machine, component, "other")
     cycle = then(
         here.handle("send", request),
         wire(machine, request, name="request.wire", component=component),
@@ -105,7 +82,7 @@ def diff_request(machine: Machine, inputs: Inputs) -> Model:
     items = Number(float(len(sizes))) if isinstance(replies, tuple) else one(inputs, "parts")
     parts = [_part(machine, inputs, size, f".{index}" if len(sizes) > 1 else "") for index, size in enumerate(sizes)]
     sends, wires, remotes, receives = zip(*parts, strict=True)
-    here = _Side(machine, "fault")
+    here = Side(machine, "fault")
     stages = [
         serial(*sends, name="sends"),
         serial(*wires, name="wire"),
@@ -119,7 +96,7 @@ def diff_request(machine: Machine, inputs: Inputs) -> Model:
 def _part(machine: Machine, inputs: Inputs, reply: Expr, mark: str) -> tuple[Activity, Activity, Activity, Activity]:
     """Build what one part does at each of the four stages."""
     component, request = "fault", one(inputs, "request")
-    here, there = _Side(machine, component), _Side(machine, component, "each-other")
+    here, there = Side(machine, component), Side(machine, component, "each-other")
     on_wire = then(
         wire(machine, request, name="request.wire", component=component),
         wire(machine, reply, name=f"reply.wire{mark}", component=component),
@@ -144,7 +121,7 @@ def lock(machine: Machine, inputs: Inputs) -> Model:
     """
     component = "lock"
     request, reply, parties = one(inputs, "request"), one(inputs, "reply"), one(inputs, "parties")
-    here, there = _Side(machine, component), _Side(machine, component, "other")
+    here, there = Side(machine, component), Side(machine, component, "other")
     hop = then(
         here.handle("request.send", request),
         wire(machine, request, name="request.wire", component=component),
@@ -170,7 +147,7 @@ def barrier_slave(machine: Machine, inputs: Inputs) -> Model:
     """Build a barrier as the last slave sees it: the master's four parts and the way of its own release."""
     component = "barrier"
     release = one(inputs, "release")
-    here = _Side(machine, component)
+    here = Side(machine, component)
     cycle = then(
         here.spend("notices", one(inputs, "notices"), "software"),
         _until_released(machine, inputs),
@@ -188,7 +165,7 @@ def barrier_master(machine: Machine, inputs: Inputs) -> Model:
     The last arrival's message to the master, merging its write notices, the master's sends to all
     slaves, the computation after the barrier. The best case: the master is there first.
     """
-    here = _Side(machine, "barrier")
+    here = Side(machine, "barrier")
     cycle = _until_released(machine, inputs) >> here.spend("invalidate", one(inputs, "invalidate"), "software")
     return closed(cycle, name="dvsm/barrier-master", useful=())
 
@@ -197,7 +174,7 @@ def _until_released(machine: Machine, inputs: Inputs) -> Activity:
     """Build the parts that slave and master share: arrival, merging, the releases leaving one by one."""
     component = "barrier"
     arrive, release, count = one(inputs, "arrive"), one(inputs, "release"), one(inputs, "processors")
-    slave, master = _Side(machine, component), _Side(machine, component, "processor[0]")
+    slave, master = Side(machine, component), Side(machine, component, "processor[0]")
     return then(
         slave.handle("arrive.send", arrive, one(inputs, "send_call")),
         wire(machine, arrive, name="arrive.wire", component=component),

@@ -30,6 +30,7 @@ class Tally:
     acquisitions : of locks, by hops: 0 if the lock was last held here, 1 if its manager or the
         only one asked held it, 2 if the manager forwarded the request
     waits : acquisitions that found the lock taken
+    ahead : of these, how many held or were promised the lock before it, added up
     intervals : closed with at least one page written
     notices : write notices received and merged, at acquires and barriers
     invalidated : pages
@@ -52,6 +53,7 @@ class Tally:
     collections: int = 0
     acquisitions: Counter[int] = field(default_factory=Counter)
     waits: int = 0
+    ahead: int = 0
     intervals: int = 0
     notices: int = 0
     invalidated: int = 0
@@ -106,10 +108,12 @@ class Phase:
     ----------
     name : of the barrier that ends it
     tallies : one for each processor
+    repeat : how many phases this stands for, whose counts the tallies add up
     """
 
     name: str
     tallies: tuple[Tally, ...]
+    repeat: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +160,7 @@ class Counts:
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain data: dictionaries, lists, text and whole numbers."""
-        phases = [{"name": each.name, "tallies": [tally.to_dict() for tally in each.tallies]} for each in self.phases]
+        phases = [_phase_data(each) for each in self.phases]
         head = {"program": self.program, "processors": self.processors, "page": self.page, "unit": self.unit}
         return {**head, "phases": phases}
 
@@ -177,11 +181,17 @@ class Counts:
         return cls(data["program"], processors, page, data["unit"], phases)
 
 
+def _phase_data(phase: Phase) -> dict[str, Any]:
+    repeat = {"repeat": phase.repeat} if phase.repeat != 1 else {}
+    return {"name": phase.name, **repeat, "tallies": [tally.to_dict() for tally in phase.tallies]}
+
+
 def _phase(data: Mapping[str, Any], processors: int) -> Phase:
+    _known("a phase", data, ("name", "repeat", "tallies"))
     tallies = tuple(Tally.from_dict(each) for each in data["tallies"])
     if len(tallies) != processors:
         raise ModelError(f"phase {data['name']!r} has {len(tallies)} tallies, but there are {processors} processors")
-    return Phase(data["name"], tallies)
+    return Phase(data["name"], tallies, _whole("repeat", data.get("repeat", 1)))
 
 
 def _plain(name: str, value: Any) -> Any:

@@ -41,6 +41,7 @@ class Locks:
         self._ask(processor, lock)
         if lock.holder is not None:
             self._book.tallies[processor].waits += 1
+            self._book.tallies[processor].ahead += 1 + len(lock.queue)
             lock.queue.append(processor)
             return False
         self._grant(processor, lock)
