@@ -234,3 +234,23 @@ def test_an_overloaded_start_does_not_stop_the_iteration() -> None:
     flow, time, _ = substitute(given, count, None, np.full((1, 2, 1), 100.0))
     assert (flow[0] > 0).all()
     np.testing.assert_allclose(flow * (given.think + time[:, :, 0]), count, rtol=1e-9)
+
+
+def test_each_approximation_at_a_station_is_named() -> None:
+    mixed = network(
+        [[1.0, 1.0, 0.5, 0.2], [2.0, 0.5, 0.5, 0.2]],
+        population=[4, 2],
+        think=1.0,
+        discipline=["fcfs", "priority", "ps", "ps"],
+        servers=[3, 1, 1, 1],
+        rates=[None, None, [1.0, 1.5], None],
+        priority=[0, 1],
+    )
+    for method in (schweitzer, linearizer):
+        assert method(mixed).notes[:4] == (
+            "several servers: probability that all are busy by Sakasegawa (1977)",
+            "first come first served: residual work by Reiser (1979)",
+            "priorities: waiting work by rank after Bryant, Krzesinski, Lakshmi and Chandy (1984)",
+            "rates: speed at the mean number that an arrival meets",
+        )
+    assert linearizer(network([0.6, 0.4], population=2, think=1.0)).notes == ()

@@ -94,6 +94,24 @@ def test_a_class_of_a_chain_may_be_listed_without_customers(tmp_path: Path) -> N
 
 REFUSED: list[tuple[str, list[str]]] = [
     (
+        line(line(DESIGN, 5, "  cpu: {discipline: ps, demand: {jbos: 5 ms}}"), 6, "  disk: {demand: {jobs: 5}}"),
+        [
+            "5:34: stations.cpu.demand.jbos: there is no class 'jbos'; did you mean 'jobs'?",
+            "6:25: stations.disk.demand.jobs: write a number with a unit, such as '5 us'; got 5",
+        ],
+    ),
+    (
+        (
+            "queueing-network: 1\nchains:\n  users: {classes: [a], population: 2.5, reference: [a, cpu]}\n"
+            "stations:\n  cpu: {service: {a: 1 s, b: 1 s}}\nrouting:\n  - {from: [a, cup], to: [a, cpu], probability: 1}\n"
+        ),
+        [
+            "3:37: chains.users.population: must be a whole number, got 2.5",
+            "5:27: stations.cpu.service.b: there is no class 'b'; known: a",
+            "7:16: routing.0.from.1: there is no station 'cup'; did you mean 'cpu'?",
+        ],
+    ),
+    (
         line(DESIGN, 5, "  cpu: {discipline: ps, demand: {jbos: 5 ms}}"),
         ["5:34: stations.cpu.demand.jbos: there is no class 'jbos'; did you mean 'jobs'?"],
     ),

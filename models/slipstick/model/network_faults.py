@@ -10,7 +10,10 @@ from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import Expr, parameters, zero
 from slipstick.model.network import Chain, Customers, Place, Queue, QueueingNetwork, Route, Stream
 
-__all__ = ["faults"]
+__all__ = ["BY_CLASS", "faults", "no_class", "no_station"]
+
+BY_CLASS = ("demand", "service", "visits", "scv", "priority")
+"""What a station says by class."""
 
 Path = tuple[str | int, ...]
 Ways = Mapping[Place | None, Sequence[Place]]
@@ -24,6 +27,16 @@ def faults(network: QueueingNetwork) -> list[Fault]:
     network : as built, not yet believed
     """
     return list(_Inspection(network).found())
+
+
+def no_class(label: str, known: Sequence[str]) -> str:
+    """Say that there is no class of that name."""
+    return f"there is no class {label!r}{did_you_mean(label, known)}"
+
+
+def no_station(name: str, known: Sequence[str]) -> str:
+    """Say that there is no station of that name."""
+    return f"there is no station {name!r}{did_you_mean(name, known)}"
 
 
 class _Inspection:
@@ -56,11 +69,10 @@ class _Inspection:
 
     def _station(self, name: str) -> Iterator[Fault]:
         station, here = self._network.stations[name], ("stations", name)
-        for key in ("demand", "service", "visits", "scv", "priority"):
+        for key in BY_CLASS:
             for label in getattr(station, key):
                 if label not in self._names:
-                    hint = did_you_mean(label, self._names)
-                    yield Fault((*here, key, label), f"there is no class {label!r}{hint}", key=True)
+                    yield Fault((*here, key, label), no_class(label, self._names), key=True)
         yield from self._work(name, station)
         yield from self._discipline(name, station)
         if not station.visitors():
@@ -135,7 +147,7 @@ class _Inspection:
             yield Fault((*here, 1), self._no_station(station))
 
     def _no_station(self, name: str) -> str:
-        return f"there is no station {name!r}{did_you_mean(name, list(self._network.stations))}"
+        return no_station(name, list(self._network.stations))
 
     def _routes(self, sound: bool) -> Iterator[Fault]:
         """Look at each way, and at all of them together only if every name is `sound`."""

@@ -12,7 +12,7 @@ from slipstick.queueing.core import NEWTON_RULE, SUBSTITUTION_RULE, newton, subs
 from slipstick.queueing.groups import check_some_time
 from slipstick.queueing.load import Closed, closed_part, open_load, settle, speeds
 from slipstick.queueing.network import Array, Network, Solution
-from slipstick.queueing.waits import Shift
+from slipstick.queueing.waits import Shift, corrections
 
 __all__ = ["linearizer", "schweitzer"]
 
@@ -138,7 +138,7 @@ def _general(network: Network, name: str, road: Road) -> Solution:
         exact=False,
         rule=SUBSTITUTION_RULE,
         iterations=steps,
-        notes=notes,
+        notes=(*corrections(network), *notes),
     )
 
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from slipstick.queueing.network import Array, Network
 
-__all__ = ["Met", "Shift", "residence"]
+__all__ = ["Met", "Shift", "corrections", "residence"]
 
 Shift = tuple[Array, Array]
 """Of queues and of busy servers of class j when one of class r has left, both (P, R, R, K) by [r, j]."""
@@ -156,3 +156,24 @@ def _all_busy(busy: Array, servers: int, others: Array) -> Array:
     inside = np.where(load.real <= 0, 0, np.where(load.real < 1, load, 1))
     chance: Array = np.where(others >= servers, inside ** (np.sqrt(2 * (servers + 1)) - 1), 0)
     return chance
+
+
+def corrections(network: Network) -> tuple[str, ...]:
+    """Name the approximations that `residence` makes at the stations of a network, with their sources.
+
+    >>> from slipstick.queueing.network import network
+    >>> corrections(network([1.0], population=3, servers=2))
+    ('several servers: probability that all are busy by Sakasegawa (1977)',)
+    """
+    line = np.array([each == "fcfs" or each.startswith("priority") for each in network.discipline], dtype=bool)
+    ranked = np.array([each.startswith("priority") for each in network.discipline], dtype=bool)
+    speeds = np.array([each is not None for each in network.rates], dtype=bool) & ~network.delays
+    uneven = np.array([bool(each) for each in network.without_product_form], dtype=bool)
+    several = ~network.delays & ~speeds & (network.servers > 1)
+    used = {
+        "several servers: probability that all are busy by Sakasegawa (1977)": several,
+        "first come first served: residual work by Reiser (1979)": line & uneven & ~speeds,
+        "priorities: waiting work by rank after Bryant, Krzesinski, Lakshmi and Chandy (1984)": ranked & ~speeds,
+        "rates: speed at the mean number that an arrival meets": speeds,
+    }
+    return tuple(text for text, where in used.items() if where.any())

@@ -6,8 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
+from slipstick.errors import Fault
 from slipstick.expression.dimension import COUNT, RATE
 from slipstick.schema.activity import Probability, Word
+from slipstick.schema.misnamed import misnamed
 from slipstick.schema.quantity import (
     ONE,
     AnyQuantity,
@@ -109,6 +111,11 @@ class RouteSpec(Spec):
 
 class QueueingNetworkSpec(Described):
     """A queueing network written as a file."""
+
+    @classmethod
+    def astray(cls, data: object) -> list[Fault]:
+        """Find classes and stations that are not there."""
+        return misnamed(data)
 
     version: Literal[1] = Field(alias="queueing-network", description="version of this format")
     parameters: dict[Word, AnyQuantity] = Field(

@@ -7,6 +7,8 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from pydantic_core import PydanticCustomError
 
+from slipstick.errors import Fault
+
 __all__ = ["ITEMS", "RULE", "SPELT", "Described", "Name", "Note", "Sources", "Spec", "broken_rule"]
 
 _NAME = r"^[A-Za-z][A-Za-z0-9_]*(-[A-Za-z0-9_]+)*$"
@@ -34,6 +36,11 @@ class Spec(BaseModel):
 
 class Described(Spec):
     """What every file may say of itself."""
+
+    @classmethod
+    def astray(cls, data: object) -> list[Fault]:
+        """Find names that lead nowhere in a file that is wrong otherwise; here, where no kind of file is known, none."""
+        return []
 
     title: Note = Field("", description="one line for tables and catalogues")
     source: Note = Field(

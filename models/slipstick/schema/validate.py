@@ -10,7 +10,7 @@ from pydantic import BaseModel, Tag, ValidationError
 
 from slipstick.errors import Problem, SpecError, did_you_mean
 from slipstick.schema.nodes import Node, Table, at, join, key_mark, leaves, plain, value_mark
-from slipstick.schema.spec import ITEMS, RULE, SPELT
+from slipstick.schema.spec import ITEMS, RULE, SPELT, Described
 
 __all__ = ["problem", "problems_of", "validate"]
 
@@ -28,7 +28,9 @@ def validate(model: type[Model], node: Node) -> Model:
     try:
         return model.model_validate(plain(node))
     except ValidationError as error:
-        raise SpecError(_problems(model, node, error)) from None
+        astray = model.astray(plain(node)) if issubclass(model, Described) else []
+        names = [problem(node, each.path, each.message, each.key) for each in astray]
+        raise SpecError([*_problems(model, node, error), *names]) from None
 
 
 def problems_of(model: type[BaseModel], node: Node, partial: bool = False) -> list[Problem]:
