@@ -69,7 +69,6 @@ A, C = delay(1.0, name="a"), delay(2.0, name="c")
 FLOW = ALL["flow-line"]
 DIFFS = PROGRAMS["dvsm/diff-request"]
 FE = machine("fast-ethernet")
-NO_SWEEP = "the method bounds answers for one point, not for a sweep; use closed-form or simulation"
 NAMING = "write letters, digits, _ - and dots"
 
 

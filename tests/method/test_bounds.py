@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 
 from slipstick import arriving, barrier, choose, closed, delay, fork, hold, phases, repeat, service, solve
 from slipstick.method.bounds import bounds
+from slipstick.method.methods import answered, form_of
+from slipstick.model.network import customers, network, queue
 from slipstick.model.system import Model, Station
 from tests.strategies import models
 
@@ -126,3 +129,53 @@ def test_processors_are_resources_too() -> None:
 
 def test_a_changed_parameter_moves_the_bound() -> None:
     assert bounds(closed(EXPONENTIAL_BUS, processors=20), {"bus": 2.0}).values["time"].low == 40.0
+
+
+def test_a_sweep_of_bounds_is_the_bounds_of_its_points() -> None:
+    model = closed(delay(9.0, name="think", scv=1.0) >> service("bus", 1.0, scv=1.0), processors=20)
+    form = form_of(model, {}, "bounds")
+    sizes = np.array([1.0, 5.0, 10.0, 20.0])
+    points = form.points({"population.processors": sizes})
+    columns = points.columns()
+    for index, size in enumerate(sizes):
+        alone = bounds(model, {"population.processors": float(size)})
+        assert points.answer(index).values == alone.values
+        assert points.answer(index).notes == alone.notes
+        for name, value in alone.values.items():
+            assert columns[f"low[{name}]"][index] == pytest.approx(value.low)
+            assert columns[f"high[{name}]"][index] == pytest.approx(value.high)
+    assert form.times({"population.processors": sizes}) == pytest.approx([10.0, 10.0, 10.0, 20.0])
+    assert form.unit("low[time]") == "s"
+    assert form.unit("high[throughput]") == "1/s"
+
+
+def test_what_is_too_large_has_no_bound_and_says_so() -> None:
+    model = closed(service("bus", 1e200, name="ask"), processors=4)
+    points = form_of(model, {}, "bounds").points({"ask": np.array([1.0, 1e308])})
+    assert np.isfinite(points.columns()["low[time]"]).tolist() == [True, False]
+    assert points.answer(1).failed == "the least time of model comes out as inf s"
+    assert points.answer(0).failed is None
+
+
+def test_bounds_of_networks_are_swept_too_the_tightest_of_each_kind() -> None:
+    model = network(
+        {"jobs": customers(4, think_time=2.0)},
+        {"cpu": queue(demand={"jobs": 1.0}), "disk": queue(demand={"jobs": 0.5})},
+    )
+    form = form_of(model, {}, "bounds")
+    sizes = np.array([1.0, 4.0, 12.0])
+    points = form.points({"classes.jobs.population": sizes})
+    columns = points.columns()
+    exact = form_of(model, {}, "exact-mva").points({"classes.jobs.population": sizes}).columns()
+    for name in ("throughput[jobs]", "response_time[jobs]"):
+        assert np.all(columns[f"low[{name}]"] <= exact[name] * (1 + 1e-12))
+        assert np.all(columns[f"high[{name}]"] >= exact[name] * (1 - 1e-12))
+    kinds = [answer.values["throughput[jobs]"] for answer in answered(model, {}, "bounds")]
+    assert columns["low[throughput[jobs]]"][1] == max(each.low or 0.0 for each in kinds)
+    assert columns["high[throughput[jobs]]"][1] == min(each.high or np.inf for each in kinds)
+    assert columns["saturation_population[jobs]"] == pytest.approx([3.5] * 3)
+    assert form.unit("low[response_time[jobs]]") == "s"
+    assert form.unit("saturation_population[jobs]") == "1"
+    answer = points.answer(1)
+    assert answer.method == "bounds"
+    assert answer.notes == ("the tightest of these bounds: asymptotic, balanced-job, proportional, geometric",)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from slipstick import LAWS, closed, delay, service, solve
-from slipstick.errors import ModelError, UnknownNameError
-from slipstick.method.methods import answered, form_of, methods_for
+from slipstick.errors import UnknownNameError
+from slipstick.method.methods import answered, methods_for
 
 BUS = closed(delay(9.0, name="think") >> service("bus", 1.0, scv=1.0), processors=20)
 
@@ -33,9 +33,3 @@ def test_a_law_has_a_closed_form_only() -> None:
     with pytest.raises(UnknownNameError) as caught:
         answered(LAWS["flow-line"], {}, "bounds")
     assert str(caught.value) == "there is no method 'bounds'; known: closed-form"
-
-
-def test_what_answers_at_one_point_only_is_no_sweep() -> None:
-    with pytest.raises(ModelError) as caught:
-        form_of(BUS, {}, "bounds")
-    assert str(caught.value) == "the method bounds answers at one point, not for a sweep"

@@ -291,3 +291,13 @@ def test_a_study_with_nothing_but_cases_has_no_empty_sections() -> None:
     text = page(bare, StudySpec(study=1), {}, "slipstick run demo")
     headings = [line for line in text.splitlines() if line.startswith("#")]
     assert headings == ["# A demonstration", "## Cases", "## What limits", "## Inputs"]
+
+
+def test_each_pipeline_has_the_lines_on_its_limiting_stage_below_its_own_name() -> None:
+    found = replace(SMALL, limits={"diffs": SMALL.limits["diffs"], "replies": ["wire"] * len(SMALL)})
+    text = sweep_text(found, ["time"])
+    first, second = (
+        text.index(f"Limiting stage of {pipeline}, along {code(ADAPTER)}:\n\n- ") for pipeline in ("diffs", "replies")
+    )
+    assert first < second
+    assert "wire from 10 us to 40 us" in text[second:]

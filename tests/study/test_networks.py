@@ -146,17 +146,17 @@ def test_a_saturated_point_fails_alone(tmp_path: Path, capsys: pytest.CaptureFix
             "6:27: method: there is no method 'schweizer'; did you mean 'schweitzer'?",
         ),
         (
-            STUDY.replace("method: schweitzer", "method: bounds"),
+            STUDY.replace("method: schweitzer", "method: mean-value"),
             (
-                "6:27: method: no method 'bounds' answers for central-server at many points; known: best, exact-mva, "
-                "convolution, schweitzer, linearizer, markov-chain, simulation"
+                "6:27: method: no method 'mean-value' answers for central-server; known: best, exact-mva, "
+                "convolution, schweitzer, linearizer, markov-chain, simulation, bounds"
             ),
         ),
         (
             STUDY + "vary: {method: [exact-mva, closed-form]}\n",
             (
-                "7:28: method: no method 'closed-form' answers for central-server at many points; known: best, exact-mva, "
-                "convolution, schweitzer, linearizer, markov-chain, simulation"
+                "7:28: method: no method 'closed-form' answers for central-server; known: best, exact-mva, "
+                "convolution, schweitzer, linearizer, markov-chain, simulation, bounds"
             ),
         ),
         (

@@ -265,3 +265,28 @@ def test_a_whole_and_a_part_of_it_may_vary_together_in_either_order(tmp_path: Pa
     other = sweep(tmp_path, f"vary: {{s: {{axes: {{{adapter}, {network}}}}}}}")
     assert one.columns["time"].reshape(2, 2).T.tolist() == other.columns["time"].reshape(2, 2).tolist()
     assert len(set(one.columns["time"].tolist())) == 4
+
+
+def test_bounds_stand_on_an_axis_of_methods_with_units_of_their_own(tmp_path: Path) -> None:
+    found = sweep(tmp_path, "vary: {method: [closed-form, mean-value, bounds], parts: [1, 4]}")
+    assert not found.failed
+    assert found.units["low[time]"] == found.units["time"] == "s"
+    time, low = found.columns["time"], found.columns["low[time]"]
+    assert np.isnan(time[4:]).all()
+    assert np.isnan(low[:4]).all()
+    assert np.all(low[4:] <= time[2:4] * (1 + 1e-12))
+
+
+def test_a_case_may_be_bounds(tmp_path: Path) -> None:
+    found = results(tmp_path, study("what_if: {b: {method: bounds}}", base=DIFFS)).cases["b"]
+    assert found.method == "bounds"
+    assert found.values["time"].value is None
+    assert found.values["time"].low is not None
+
+
+def test_bounds_of_a_network_stand_on_an_axis(tmp_path: Path) -> None:
+    found = sweep(
+        tmp_path, "vary: {method: [exact-mva, bounds], classes.jobs.population: [1, 8]}", base="{model: central-server}"
+    )
+    exact, low = found.columns["throughput[jobs]"][:2], found.columns["low[throughput[jobs]]"][2:]
+    assert np.all(low <= exact * (1 + 1e-12))

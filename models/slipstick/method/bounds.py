@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
 
 from slipstick.answer import Answer, Value
 from slipstick.expression.dimension import TIME
 from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Expr, maximum, select, total
 from slipstick.expression.tape import Tape
+from slipstick.method.closed_form.form import BLOCK
+from slipstick.method.closed_form.points import unit_of
 from slipstick.method.closed_form.supersteps import superstep_time
 from slipstick.method.closed_form.times import demand, population, release_time, time
 from slipstick.method.names import BOUNDS
 from slipstick.model.activity import Activity, Barrier, Choice, Fork, Hold, Pipeline, Repeat, Step, children, steps
 from slipstick.model.system import Arrivals, Cyclic, Groups, Model, Program, Station, Supersteps, is_processor
 
-__all__ = ["bounds"]
+__all__ = ["BoundsForm", "BoundsPoints", "bounds"]
+
+Values = Mapping[str, "Array | float"]
 
 PROCESSORS = "processors"
 
@@ -24,6 +31,9 @@ LOW_SPAN = "no less than one pass with nobody in the way (a maximum of random ti
 LOW_FULL = "no less than what the busiest resource takes for the work of all processors: {binding}"
 HIGH_ALL = "no more than every processor waiting at each visit for all others, which holds in product form"
 NO_HIGH = "no upper bound: it holds in product form only, for steps of scv 1 with one mean at each fcfs station"
+_OPPOSITE = {"low[time]": "high", "high[time]": "low"}
+"""The least time is that of the greatest throughput."""
+
 OPEN_ONLY = "of an open stream only the least time is known"
 
 
@@ -52,22 +62,123 @@ def bounds(model: Model, values: Mapping[str, float] | None = None) -> Answer:
     >>> answer.values["time"].low, answer.values["time"].high
     (20.0, 29.0)
     """
-    lows = _lows(model)
-    high = _high(model)
-    outputs = [*lows.values(), *([high] if high is not None else []), population(model)]
-    tape = Tape(outputs)
-    known = {name: value for name, value in (values or {}).items() if name in tape.parameters}
-    numbers: list[Array] = tape.run(known)
-    at = {name: float(number[0]) for name, number in zip(lows, numbers, strict=False)}
-    binding = max(at, key=lambda name: at[name])
-    top = None if high is None else float(numbers[len(lows)][0])
-    return Answer(
-        model=model.name,
-        method=BOUNDS,
-        values=_values(model, at[binding], top, float(numbers[-1][0])),
-        useful=model.useful,
-        notes=_notes(model, binding, high is not None),
-    )
+    form = BoundsForm(model)
+    known = {name: value for name, value in (values or {}).items() if name in form.parameters}
+    return form.points(known).answer(0)
+
+
+class BoundsForm:
+    """The bounds of a model compiled for many points.
+
+    Parameters
+    ----------
+    model : the system
+
+    >>> from slipstick.model.activity import delay, service
+    >>> from slipstick.model.system import closed
+    >>> form = BoundsForm(closed(delay(9.0, name="think") >> service("bus", 1.0, scv=1.0), processors=20))
+    >>> form.points({"population.processors": np.array([5.0, 10.0, 20.0])}).columns()["low[time]"]
+    array([10., 10., 20.])
+    """
+
+    quantity = "low[time]"
+    block = BLOCK
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._lows, self._high = _lows(model), _high(model)
+        high = [self._high] if self._high is not None else []
+        self._tape = Tape([population(model), *high, *self._lows.values()])
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of everything that can be varied."""
+        return tuple(self._tape.parameters)
+
+    def unit(self, column: str) -> str:
+        """Give the base unit of an end."""
+        return unit_of(column.removeprefix("low[").removeprefix("high[").removesuffix("]"))
+
+    def times(self, values: Values) -> Array:
+        """Evaluate the least times alone [s]."""
+        return self.points(values).columns()[self.quantity]
+
+    def points(self, values: Values) -> BoundsPoints:
+        """Evaluate the bounds at aligned points."""
+        size, *found = self._tape.run(values)
+        count = max(map(len, (size, *found)))
+        size, *found = (np.broadcast_to(each, (count,)) for each in (size, *found))
+        high = found.pop(0) if self._high is not None else None
+        return BoundsPoints(self.model, dict(zip(self._lows, found, strict=True)), high, size)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundsPoints:
+    """Bounds at aligned points.
+
+    Parameters
+    ----------
+    model : the system
+    lows : lower bounds on the time by what binds [s]
+    high : the upper bound, if there is one [s]
+    size : processors, or arrivals a second
+    interrupted : never, for it is done at once
+    """
+
+    model: Model
+    lows: Mapping[str, Array]
+    high: Array | None
+    size: Array
+    interrupted: bool = False
+
+    def __len__(self) -> int:
+        return len(self.size)
+
+    def columns(self) -> dict[str, Array]:
+        """Give both ends of time and throughput as columns; NaN where there is none."""
+        low = np.max([*self.lows.values()], axis=0)
+        found = {"low[time]": np.where(np.isfinite(low), low, np.nan)}
+        if self.high is not None:
+            found["high[time]"] = np.where(np.isfinite(self.high), self.high, np.nan)
+        if not isinstance(self.model.population, Arrivals):
+            with np.errstate(all="ignore"):
+                rates = {
+                    f"{end}[throughput]": self.size / found[time] for time, end in _OPPOSITE.items() if time in found
+                }
+            found.update((name, np.where(np.isfinite(each), each, np.nan)) for name, each in rates.items())
+        return found
+
+    def limits(self) -> dict[str, list[str]]:
+        """Give nothing: what binds is in the notes."""
+        return {}
+
+    def answer(
+        self,
+        index: int,
+        point: Mapping[str, float | str] | None = None,
+        given: Mapping[str, float | str] | None = None,
+    ) -> Answer:
+        """Give the whole answer at one point."""
+        binding = self._binding(index)
+        low, values = float(self.lows[binding][index]), self._values(index)
+        why = None if "time" in values else f"the least time of {self.model.name} comes out as {low!r} s"
+        return Answer(
+            model=self.model.name,
+            method=BOUNDS,
+            values=values,
+            useful=self.model.useful,
+            notes=() if why else _notes(self.model, binding, self.high is not None),
+            failed=why,
+            point=point or {},
+            given=given or {},
+        )
+
+    def _binding(self, index: int) -> str:
+        return max(self.lows, key=lambda name: float(self.lows[name][index]))
+
+    def _values(self, index: int) -> dict[str, Value]:
+        high = None if self.high is None else float(self.high[index])
+        return _values(self.model, float(self.lows[self._binding(index)][index]), high, float(self.size[index]))
 
 
 def _values(model: Model, low: float, high: float | None, size: float) -> dict[str, Value]:

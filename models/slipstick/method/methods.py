@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from slipstick.answer import Answer
-from slipstick.errors import ModelError, NoAnswerError, UnknownNameError
+from slipstick.errors import NoAnswerError, UnknownNameError
 from slipstick.expression.kernels import Array
 from slipstick.law import Law
-from slipstick.method.bounds import bounds
+from slipstick.method.bounds import BoundsForm, bounds
 from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.closed_form.limits import with_takeovers
 from slipstick.method.forms import Form, LawForm, Parameters, Subject
@@ -46,13 +46,13 @@ class Method:
     ----------
     name : on the command line and in studies
     kind : of the models it answers for: activity, law or queueing-network
-    form : compiles a model for many points, given how to simulate; None if the method answers at one point only
+    form : compiles a model for many points, given how to simulate
     answers : answers at one point; None if that is the form's answer there
     """
 
     name: str
     kind: str
-    form: Callable[[Any, Parameters, Trial], Form] | None = None
+    form: Callable[[Any, Parameters, Trial], Form]
     answers: Callable[[Any, Parameters], tuple[Answer, ...]] | None = None
 
 
@@ -111,11 +111,17 @@ def _network_bounds(model: QueueingNetwork, _: Parameters) -> tuple[Answer, ...]
     return network_bounds(model)
 
 
+def _network_bounds_form(model: QueueingNetwork, _: Parameters, __: Trial) -> Form:
+    from slipstick.method.networks.bounds import NetworkBoundsForm
+
+    return NetworkBoundsForm(model)
+
+
 METHODS: tuple[Method, ...] = (
     Method(CLOSED_FORM, ACTIVITY, lambda model, _, __: ClosedForm(model), _closed_form),
     Method(MEAN_VALUE, ACTIVITY, _mean_value),
     Method(SIMULATION, ACTIVITY, _simulation),
-    Method(BOUNDS, ACTIVITY, answers=lambda model, _: (bounds(model),)),
+    Method(BOUNDS, ACTIVITY, lambda model, _, __: BoundsForm(model)),
     Method(CLOSED_FORM, LAW, lambda law, parameters, _: LawForm(law, parameters)),
     Method(BEST, NETWORK, _network(BEST)),
     Method(EXACT_MVA, NETWORK, _network(EXACT_MVA)),
@@ -124,7 +130,7 @@ METHODS: tuple[Method, ...] = (
     Method(LINEARIZER, NETWORK, _network(LINEARIZER)),
     Method(MARKOV_CHAIN, NETWORK, _network(MARKOV_CHAIN)),
     Method(SIMULATION, NETWORK, _network_simulation),
-    Method(BOUNDS, NETWORK, answers=_network_bounds),
+    Method(BOUNDS, NETWORK, _network_bounds_form, _network_bounds),
 )
 """Every method. The first of a kind is its default; a new method is one line here."""
 
@@ -147,12 +153,8 @@ def form_of(model: Subject, parameters: Parameters, method: str | None = None, t
     Raises
     ------
     UnknownNameError : there is no such method for such a model
-    ModelError : the method answers at one point only
     """
-    found = _method(model, method)
-    if found.form is None:
-        raise ModelError(f"the method {found.name} answers at one point, not for a sweep")
-    return found.form(model, parameters, trial or Trial())
+    return _method(model, method).form(model, parameters, trial or Trial())
 
 
 def answered(

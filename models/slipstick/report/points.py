@@ -145,20 +145,21 @@ def _point(sweep: Sweep, axes: Sequence[Axis], index: int) -> str:
 
 def _stages(sweep: Sweep) -> str:
     """Say which stage limits each pipeline: in order along the last axis, or by number of points."""
-    lines = []
+    if not len(sweep):
+        return ""
+    groups, parts = _groups(sweep), []
+    along = f", along {code(sweep.axes[-1].path)}" if len(groups[0].axes) == 1 else ""
     for pipeline, stages in sweep.limits.items():
-        for group in _groups(sweep):
+        lines = []
+        for group in groups:
             places = [index for index in group.indices if stages[index]]
             runs = _runs(sweep, stages, places) if len(group.axes) == 1 else []
             words = "; then ".join(runs) if 0 < len(runs) <= _MOST_CHANGES else _counts(stages, places)
             if words:
                 lines.append(f"- {escape(', '.join(group.tags))}: {words}")
         if lines:
-            along = f", along {code(sweep.axes[-1].path)}"
-            lines.insert(
-                0, f"Limiting stage of {escape(pipeline)}{along if len(_groups(sweep)[0].axes) == 1 else ''}:\n"
-            )
-    return "\n".join(lines)
+            parts.append("\n".join([f"Limiting stage of {escape(pipeline)}{along}:\n", *lines]))
+    return "\n\n".join(parts)
 
 
 def _runs(sweep: Sweep, stages: Sequence[str], places: Sequence[int]) -> list[str]:

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from slipstick.errors import Problem, SpecError, UnknownNameError, did_you_mean
 from slipstick.law import ALL as LAWS
-from slipstick.method.names import ACTIVITY, BOUNDS, NAMES
+from slipstick.method.names import ACTIVITY, NAMES
 from slipstick.model.shared_memory import SharedMemory
 from slipstick.program import PROGRAMS, Program
 from slipstick.program.lrc.counts import Counts
@@ -197,11 +197,11 @@ def _file_scene(
 
 
 def _check_method(scene: Scene, settings: Settings) -> None:
-    """Refuse a method that does not answer for such a model, or at one point only."""
-    known = [name for name in NAMES.get(scene.kind, NAMES[ACTIVITY]) if name != BOUNDS]
+    """Refuse a method that does not answer for such a model."""
+    known = NAMES.get(scene.kind, NAMES[ACTIVITY])
     if scene.how.method is not None and scene.how.method not in known:
         hint = did_you_mean(scene.how.method, known)
-        why = f"no method {scene.how.method!r} answers for {scene.name} at many points{hint}"
+        why = f"no method {scene.how.method!r} answers for {scene.name}{hint}"
         raise _problem(settings[METHOD], METHOD, why)
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from slipstick.answer import Answer
 from slipstick.method.closed_form.form import ClosedForm
-from slipstick.method.forms import Solved
+from slipstick.method.forms import Form, Solved
 from slipstick.model.system import Model
 from slipstick.results import Sweep
 from slipstick.study.derived import OVERHEAD, overhead
@@ -32,6 +32,7 @@ class _Found:
 
     rows: NDArray[np.intp]
     columns: Mapping[str, Array]
+    form: Form
     limits: Mapping[str, list[str]] = field(default_factory=dict)
     answers: Sequence[Answer] = ()
 
@@ -98,7 +99,7 @@ def _blocks(group: Group, answer: Sequence[str], whole: bool) -> Iterator[_Block
 def _found(block: _Block, plan: Plan, answer: Sequence[str], whole: bool) -> _Found:
     form, rows = block.group.form, block.rows
     if block.alone:
-        return _Found(rows, {form.quantity: _spread(form.times(block.values), len(rows))})
+        return _Found(rows, {form.quantity: _spread(form.times(block.values), len(rows))}, form)
     points = form.points(block.values)
     if points.interrupted:
         raise KeyboardInterrupt
@@ -109,7 +110,7 @@ def _found(block: _Block, plan: Plan, answer: Sequence[str], whole: bool) -> _Fo
     limits = {key: each * (len(rows) // len(each)) for key, each in points.limits().items()}
     notes = block.group.bound.notes
     answers = [_labelled(points, number, row, plan, notes) for number, row in enumerate(rows)] if whole else []
-    return _Found(rows, columns, limits, answers)
+    return _Found(rows, columns, form, limits, answers)
 
 
 def _labelled(points: Solved, number: int, row: int, plan: Plan, notes: tuple[str, ...]) -> Answer:
@@ -120,8 +121,11 @@ def _labelled(points: Solved, number: int, row: int, plan: Plan, notes: tuple[st
 
 def _assembled(name: str, plan: Plan, answer: Sequence[str], pieces: Sequence[_Found]) -> Sweep:
     total = len(plan.cases)
-    known = list(dict.fromkeys(key for piece in pieces for key in piece.columns))
-    columns = {key: np.full(total, np.nan) for key in known}
+    # Each method knows the units of what it has.
+    forms: dict[str, Form] = {}
+    for piece in pieces:
+        forms.update((key, piece.form) for key in piece.columns if key not in forms)
+    columns = {key: np.full(total, np.nan) for key in forms}
     limits: dict[str, list[str]] = {}
     answers: dict[int, Answer] = {}
     for piece in pieces:
@@ -141,7 +145,7 @@ def _assembled(name: str, plan: Plan, answer: Sequence[str], pieces: Sequence[_F
         cases=plan.cases,
         points=plan.points,
         columns=columns,
-        units={key: "s" if key == OVERHEAD else plan.groups[0].form.unit(key) for key in columns},
+        units={key: "s" if key == OVERHEAD else form.unit(key) for key, form in forms.items()},
         limits=limits,
         failed=failed,
         idle=_idle(plan, columns),

@@ -175,3 +175,14 @@ def test_an_access_that_takes_less_than_nothing_is_refused() -> None:
     assert form.points({"door.base": -1.0}).answer(0).failed == (
         "the back-off of lock door comes out as -1, which mean-value cannot take"
     )
+
+
+@pytest.mark.parametrize(
+    ("lock", "promise"), [(door("tas"), 0.1), (door("tas", "constant", 16.0), 0.5), (door("mcs"), 0.1)]
+)
+def test_locks_with_back_off_keep_a_wider_promise(lock: Lock, promise: float) -> None:
+    model = spinning(lock, 16, 60.0, 2.0)
+    answer = MeanValue(model).points({}).answer(0)
+    assert answer.promise == promise
+    truth = solve(model, None, Trial(effort=Effort(precision=0.02, events=100_000)))["time"]
+    assert answer["time"] == pytest.approx(truth, rel=promise)

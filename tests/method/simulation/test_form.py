@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from slipstick import Trial, closed, delay, hold, service
-from slipstick.errors import ModelError
 from slipstick.method.methods import form_of
 from slipstick.method.simulation import answers as simulation
 from slipstick.sim.effort import Effort
@@ -36,9 +34,3 @@ def test_a_point_that_cannot_be_simulated_says_why_and_the_others_stay() -> None
     )
     assert np.isnan(points.columns()["time"]).tolist() == [True, False]
     assert not points.interrupted
-
-
-def test_bounds_are_for_one_point() -> None:
-    with pytest.raises(ModelError) as caught:
-        form_of(MODEL, {}, "bounds")
-    assert str(caught.value) == ("the method bounds answers at one point, not for a sweep")

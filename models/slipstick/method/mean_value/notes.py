@@ -35,7 +35,7 @@ SPUN = (
     "spinners fill the word's station, and for constant times, more was seen"
 )
 STATIONS, SEVERAL, BACKING_OFF, IN_STEP = 0.02, 0.1, 0.5, 0.4
-"""Usual error of the time, of 95 in 100: of plain stations; of all else; of locks whose back-off doubles, and of constant
+"""Usual error of the time, of 95 in 100: of plain stations; of all else; of locks with back-off, and of constant
 times near saturation, the worst seen [1]."""
 
 ERROR = "usual error of the time {size} (95 of 100 generated models, scv of 0.25 and 1); shares and waits are less sure"
@@ -104,7 +104,7 @@ def promised(model: Model, busiest: float) -> float:
     constant = all(step.scv == 0 for step in model.steps) and not any(isinstance(node, Choice) for node in nodes)
     if constant and busiest > LOCK_STEP and not isinstance(model.population, Arrivals):
         return IN_STEP
-    if any(_spins(model, node.lock, "exponential") for node in nodes if isinstance(node, Hold)):
+    if any(_spins(model, node.lock, pausing=True) for node in nodes if isinstance(node, Hold)):
         return BACKING_OFF
     return SEVERAL if any(isinstance(node, Fork | Hold | Pipeline | Barrier) for node in nodes) else STATIONS
 
@@ -117,6 +117,6 @@ def _product(model: Model, name: str) -> bool:
     return station.discipline == "ps" or all(step.scv == 1 and step.time == visits[0].time for step in visits)
 
 
-def _spins(model: Model, name: str, back_off: str | None = None) -> bool:
+def _spins(model: Model, name: str, *, pausing: bool = False) -> bool:
     lock = model.resources[name]
-    return isinstance(lock, Lock) and lock.kind in SPINNING and back_off in (None, lock.back_off)
+    return isinstance(lock, Lock) and lock.kind in SPINNING and not (pausing and lock.back_off == "none")

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import ModelError, NoAnswerError
-from slipstick.method.networks.arrays import Arrays, Compiled
+from slipstick.method.closed_form.form import BLOCK
+from slipstick.method.networks.arrays import Arrays, Compiled, Values
 from slipstick.method.networks.solvers import outside
+from slipstick.method.networks.values import unit_of
 from slipstick.model.network import QueueingNetwork
 from slipstick.queueing.bounds import Bounds, asymptotic, balanced_job, geometric, proportional, saturation_population
 from slipstick.queueing.groups import check_some_time
 from slipstick.queueing.network import Network
 
-__all__ = ["METHOD", "network_bounds"]
+__all__ = ["METHOD", "NetworkBoundsForm", "NetworkBoundsPoints", "network_bounds"]
 
 METHOD = "bounds"
+
+Floats = NDArray[np.float64]
 
 KINDS: dict[str, tuple[Callable[[Network], Bounds], str]] = {
     "asymptotic": (
@@ -59,7 +64,21 @@ def network_bounds(model: QueueingNetwork) -> tuple[Answer, ...]:
         wrong = {0: str(error), **wrong}
     if wrong:
         return (Answer(model.name, f"{METHOD}/asymptotic", failed=wrong[0]),)
-    found, missing = [], []
+    found, missing = _by_kind(arrays)
+    return tuple(
+        Answer(
+            model.name,
+            f"{METHOD}/{kind}",
+            values=_values(arrays, 0, low[0], high[0]),
+            notes=(KINDS[kind][1], *(missing if not index else ())),
+        )
+        for index, (kind, (low, high)) in enumerate(found.items())
+    )
+
+
+def _by_kind(arrays: Arrays) -> tuple[dict[str, Bounds], list[str]]:
+    """Bound throughputs by each kind that applies (points, classes); say why others do not."""
+    found, missing = {}, []
     for kind, (bounds, _) in KINDS.items():
         try:
             with np.errstate(all="ignore"):
@@ -67,32 +86,126 @@ def network_bounds(model: QueueingNetwork) -> tuple[Answer, ...]:
         except (ModelError, NoAnswerError) as error:
             missing.append(f"no {kind} bounds: {error}")
         else:
-            found.append((kind, _values(arrays, low[0].real, high[0].real)))
-    return tuple(
-        Answer(model.name, f"{METHOD}/{kind}", values=values, notes=(KINDS[kind][1], *(missing if not index else ())))
-        for index, (kind, values) in enumerate(found)
-    )
+            found[kind] = (low.real, high.real)
+    return found, missing
 
 
-def _values(arrays: Arrays, low: list[float], high: list[float]) -> dict[str, Value]:
+class NetworkBoundsForm:
+    """The bounds of a network compiled for many points: of all kinds that apply, the tightest.
+
+    Parameters
+    ----------
+    model : the network
+
+    >>> from slipstick.model.network import customers, network, queue
+    >>> form = NetworkBoundsForm(network({"jobs": customers(2)}, {"cpu": queue(demand={"jobs": 3.0})}))
+    >>> form.times({"classes.jobs.population": np.array([1.0, 2.0])})
+    array([0.333, 0.333])
+    """
+
+    block = BLOCK
+
+    def __init__(self, model: QueueingNetwork) -> None:
+        self.model = model
+        self.compiled = Compiled(model)
+        self.quantity = f"low[throughput[{next(iter(self.compiled.chains))}]]"
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of everything that can be varied without building the network anew."""
+        return tuple(self.compiled.tape.parameters)
+
+    def unit(self, column: str) -> str:
+        """Give the base unit of an end, or of a value."""
+        ends = column.startswith(("low[", "high["))
+        return unit_of(column.partition("[")[2][:-1] if ends else column)
+
+    def times(self, values: Values) -> Floats:
+        """Evaluate the first quantity alone."""
+        return self.points(values).columns()[self.quantity]
+
+    def points(self, values: Values) -> NetworkBoundsPoints:
+        """Evaluate the bounds at aligned points."""
+        return NetworkBoundsPoints(self, self.compiled.arrays(self.compiled.columns(values)))
+
+
+class NetworkBoundsPoints:
+    """The tightest bounds of a network at aligned points."""
+
+    interrupted = False
+
+    def __init__(self, form: NetworkBoundsForm, arrays: Arrays) -> None:
+        self._form, self._arrays = form, arrays
+        self._wrong = outside(arrays)
+        found, _ = _by_kind(arrays)
+        self._kinds = tuple(found)
+        self._low = np.max([low for low, _ in found.values()], axis=0)
+        self._high = np.min([high for _, high in found.values()], axis=0)
+
+    def __len__(self) -> int:
+        return self._arrays.network.points
+
+    def columns(self) -> dict[str, Floats]:
+        """Give both ends of each value as columns, in base units; NaN where there is none."""
+        points = [self._values(index) for index in range(len(self))]
+        found = {self._form.quantity: np.full(len(self), np.nan)}
+        for name in dict.fromkeys(name for each in points for name in each):
+            for end in ("value", "low", "high"):
+                column = np.array([_or_nan(getattr(each.get(name), end, None)) for each in points])
+                if end != "value" or np.isfinite(column).any():
+                    found[name if end == "value" else f"{end}[{name}]"] = column
+        return found
+
+    def limits(self) -> dict[str, list[str]]:
+        """Give nothing: a network has no pipelines."""
+        return {}
+
+    def answer(
+        self,
+        index: int,
+        point: Mapping[str, float | str] | None = None,
+        given: Mapping[str, float | str] | None = None,
+    ) -> Answer:
+        """Give the whole answer at one point."""
+        return Answer(
+            self._form.model.name,
+            METHOD,
+            values=self._values(index),
+            notes=() if index in self._wrong else (f"the tightest of these bounds: {', '.join(self._kinds)}",),
+            failed=self._wrong.get(index),
+            point=point or {},
+            given=given or {},
+        )
+
+    def _values(self, index: int) -> dict[str, Value]:
+        return {} if index in self._wrong else _values(self._arrays, index, self._low[index], self._high[index])
+
+
+def _values(arrays: Arrays, point: int, low: Floats, high: Floats) -> dict[str, Value]:
+    """Say what bounds of the throughputs of all classes mean at one point."""
     network = arrays.network
+    crossings = saturation_population(network)[point].real
     values = {}
     for c, name in enumerate(network.classes):
         if not network.closed[c]:
-            rate, least = float(network.arrivals[0, c].real), float(network.demand[0, c].real.sum())
+            rate, least = float(network.arrivals[point, c].real), float(network.demand[point, c].real.sum())
             values[f"throughput[{name}]"] = Value(None, "1/s", rate, rate)
             values[f"response_time[{name}]"] = Value(None, "s", least)
             continue
-        size, think = float(network.population[0, c]), float(network.think[0, c].real)
+        size, think = float(network.population[point, c]), float(network.think[point, c].real)
         slowest, fastest = float(low[c]), float(high[c])
         values[f"throughput[{name}]"] = Value(None, "1/s", slowest, _finite(fastest))
         if size and fastest:
             least = max(0.0, size / fastest - think)
             values[f"response_time[{name}]"] = Value(None, "s", least, size / slowest - think if slowest else None)
-        crossing = _finite(float(saturation_population(network)[0, c].real))
+        crossing = _finite(float(crossings[c]))
         if crossing is not None:
             values[f"saturation_population[{name}]"] = Value(crossing, "1")
     return values
+
+
+def _or_nan(number: float | None) -> float:
+    return math.nan if number is None else number
 
 
 def _finite(number: float) -> float | None:
