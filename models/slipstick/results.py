@@ -270,12 +270,14 @@ class Curve:
     ----------
     name : of the model
     p, time : where, and the time there [s]
+    at : where it was asked how sure the fit is; fewer places than `p`
     low, high : ends of the intervals there [s]; empty where there are none
     """
 
     name: str
     p: Sequence[float]
     time: Sequence[float]
+    at: Sequence[float] = ()
     low: Sequence[float] = ()
     high: Sequence[float] = ()
 
@@ -294,6 +296,7 @@ class Fitting:
     source : where the times come from
     size : of the problem that the curves are for; None where there is one size only
     truth : the time that is known, by processors [s]; of made-up data only
+    laid : the model whose values are laid over the base of the study
     """
 
     answers: tuple[Answer, ...]
@@ -305,6 +308,7 @@ class Fitting:
     source: str = ""
     size: float | None = None
     truth: Mapping[float, float] = field(default_factory=dict)
+    laid: str = ""
 
 
 @dataclass(frozen=True, slots=True)

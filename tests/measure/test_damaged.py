@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from slipstick.errors import Problem, SpecError
+from slipstick.errors import Problem, SlipstickError, SpecError
 from slipstick.measure.account import measured
+from slipstick.measure.fit.compare import compare
+from slipstick.measure.fit.timings import oddities, timings_of
 from slipstick.measure.formats import read
 from slipstick.report.measured_text import measured_text
 from tests.measure.damage import DAMAGES, damaged
@@ -44,6 +46,28 @@ def _problems(path: Path, hints: Hints) -> tuple[Problem, ...] | None:
         return error.problems
     assert measured_text(found.answers, found.title)
     return None
+
+
+@pytest.mark.parametrize("name", ["timings.csv", "wide.csv", "extra-p.txt", "extra-p.json", "extra-p.jsonl"])
+def test_what_is_left_of_timings_is_fitted_or_refused_in_a_sentence(name: str, tmp_path: Path) -> None:
+    chance, outcomes = random.Random(name), set()
+    path = tmp_path / f"x{Path(name).suffix}"
+    for _ in range(VARIANTS // 5):
+        path.write_bytes(damaged((FILES / name).read_text(), chance)[1])
+        said = _said_of_a_fit(path, HINTS[name])
+        assert all(0 < len(each) < LONGEST for each in said)
+        outcomes.add(said[:1] == ["fitted"])
+    assert False in outcomes
+
+
+def _said_of_a_fit(path: Path, hints: Hints) -> list[str]:
+    try:
+        runs = read(path, hints)
+        found = compare(timings_of(runs), ["amdahl", "power-log", "latency"])
+    except SlipstickError as error:
+        return str(error).splitlines()
+    assert all(each.file == str(path) for each in oddities(runs))
+    return ["fitted", found.verdict([64.0])]
 
 
 @pytest.mark.parametrize("way", DAMAGES)

@@ -140,6 +140,24 @@ def test_what_is_wrong_is_said_where_it_stands(old: str, new: str, message: str,
     assert message in str(caught.value)
 
 
+def test_a_base_that_the_data_do_not_support_is_said_to_be_so(tmp_path: Path) -> None:
+    path = written(tmp_path, STUDY.replace("[amdahl]", "[usl]"))
+    rows = [
+        f"{p},{100 / p * (1 + 0.02 * (p - 1) + 0.01 * p * (p - 1)) * (1 + 0.001 * (p % 3))}"
+        for p in (1, 2, 3, 4, 8, 16, 24)
+    ]
+    (tmp_path / "runs.csv").write_text("\n".join(["p,time [s]", *rows]) + "\n")
+    prepared = prepare(str(path))
+    found = prepared.fits["runs"]
+    assert (found.answers[0].model, found.laid) == ("usl", "model")
+    behind = found.answers[1]["behind"]
+    words = f"the base, model, is {behind:.1f} behind usl: the data do not support what its cases say"
+    assert found.warnings[-1] == words
+    text = page(run(prepared), prepared.spec, {}, "slipstick run study")
+    assert f"- {words}" in text
+    assert "| parameters.serial |" in text
+
+
 def test_free_paths_need_a_base(tmp_path: Path) -> None:
     path = written(
         tmp_path,

@@ -165,6 +165,26 @@ def test_json_and_the_table_have_the_same_numbers(folder: Path, capsys: pytest.C
     assert rows[1]["scalability[4] [1]"] == ""
 
 
+def test_the_classical_programs_grow_as_published() -> None:
+    """Grama, Gupta and Kumar, 1993; Gupta and Kumar, 1993: from the shipped activities, at 50 %."""
+    found = {each.case: each for each in run(prepare("isoefficiency")).scalings}
+    orders = {case: each.growth.order for case, each in found.items() if each.growth is not None}
+    assert orders == {
+        "base": "processors*log(processors)",
+        "fft-hypercube": "processors**2*log(processors)",  # K t_w / t_c = 2
+        "fft-mesh": "sqrt(processors)*exp(2*sqrt(processors)*log(2))",
+        "cannon": "processors**(3/2)",
+    }
+    kept = found["base"].ways["efficiency-conserved"].sizes["parameters.n"]
+    # n t_c = N (t_s + t_c) log2 N
+    assert kept == pytest.approx(found["base"].processors * 13.5 * np.log2(found["base"].processors))
+    cannon = found["cannon"].ways["efficiency-conserved"].sizes["parameters.n"]
+    assert cannon / cannon[0] == pytest.approx(np.sqrt(found["cannon"].processors / 4))
+    mesh = found["fft-mesh"].ways["efficiency-conserved"].sizes["parameters.n"]
+    # Words alone ask for log2 n = 2 sqrt(N).
+    assert mesh[-1] == pytest.approx(2**32, rel=1e-3)
+
+
 def test_the_command_line_says_it_in_a_few_lines(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("study.yaml").write_text(SCALE)
     assert main(["run", "study.yaml", "--out", "here"]) == 0

@@ -34,7 +34,7 @@ def draw_fits(found: Fitting, title: str) -> Figure:
     for curve, (colour, _, dashes) in zip(found.curves[:MOST_CURVES], STROKES[1:], strict=False):
         axes.plot(curve.p, curve.time, color=colour, linestyle=dashes, label=curve.name)
         if curve.low:
-            axes.fill_between(curve.p, curve.low, curve.high, color=colour, alpha=0.2, linewidth=0)
+            axes.fill_between(curve.at, curve.low, curve.high, color=colour, alpha=0.2, linewidth=0)
     axes.plot(
         found.p, found.time, linestyle="", marker="o", color=STROKES[0][0], markersize=4, label="measured", zorder=5
     )

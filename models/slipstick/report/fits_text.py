@@ -9,10 +9,10 @@ from slipstick.report.measured_text import amount
 from slipstick.report.words import ascii_only, percent, plain, plain_table, wrapped
 from slipstick.results import Fitting
 
-__all__ = ["families", "fits_text", "needed"]
+__all__ = ["families", "fits_text", "fitted_values", "needed"]
 
 _INDENT = "  "
-_LOST, _SIZE = "processors_lost[", "size_needed["
+_LOST, _SIZE, _TIME = "processors_lost[", "size_needed[", "time["
 _MEASURES = (
     "behind",
     "scatter",
@@ -91,16 +91,22 @@ def families(answers: Sequence[Answer]) -> tuple[list[str], list[list[str]]]:
     return head, rows
 
 
+def fitted_values(answer: Answer) -> dict[str, Value]:
+    """Give the parameters of a fit, without what follows from them.
+
+    Parameters
+    ----------
+    answer : a fit
+    """
+    following = (_LOST, _SIZE, _TIME)
+    return {
+        name: each for name, each in answer.values.items() if name not in _MEASURES and not name.startswith(following)
+    }
+
+
 def _details(answer: Answer, efficient: float) -> str:
-    rows = [
-        [
-            name,
-            amount(value),
-            *([_between(value)] if value.low is not None else [""]),
-        ]
-        for name, value in answer.values.items()
-        if name not in _MEASURES and not name.startswith((_LOST, _SIZE))
-    ]
+    told = {**fitted_values(answer), **{name: each for name, each in answer.values.items() if name.startswith(_TIME)}}
+    rows = [[name, amount(value), _between(value) if value.low is not None else ""] for name, value in told.items()]
     lines = [
         wrapped(f"{answer.model}: {answer.notes[0]}", _INDENT),
         "",
@@ -115,13 +121,18 @@ def _between(value: Value, word: str = "to") -> str:
 
 
 def _limits(answer: Answer, efficient: float) -> str:
-    last = answer["most_processors"]
-    up_to, best, at = (
-        answer[name] for name in ("efficient_processors", "largest_speedup", "largest_speedup_processors")
-    )
-    end = f"{last:g}, the most that were looked at."
-    words = f"Efficiency is at least {percent(efficient)} up to p = {end if up_to == last else f'{up_to:g}.'}"
-    words += f" Speed-up {'still rises, to' if at == last else 'is at most'} {best:.3g}, at p = {end if at == last else f'{at:g}.'}"
+    def number(name: str) -> float:
+        return answer[name] or 0.0
+
+    def place(processors: float) -> str:
+        return (
+            f"p = {processors:g}{', the most that were looked at' if processors == number('most_processors') else ''}"
+        )
+
+    at = number("largest_speedup_processors")
+    rises = "still rises, to" if at == number("most_processors") else "is at most"
+    words = f"Efficiency is at least {percent(efficient)} up to {place(number('efficient_processors'))}."
+    words += f" Speed-up {rises} {plain(number('largest_speedup'), 3)}, at {place(at)}."
     if "fastest_processors" in answer.values:
         time = amount(answer.values["fastest_time"])
         words = f"Fastest at p = {answer['fastest_processors']:g}, in {time}. {words}"

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from slipstick.answer import Answer, Value
-from slipstick.report.fits_text import families, needed
+from slipstick.report.fits_text import families, fitted_values, needed
 from slipstick.report.measured_text import amount
-from slipstick.report.words import escape, fraction, markdown_table, percent
+from slipstick.report.words import NOTHING, escape, fraction, markdown_table, percent
 from slipstick.results import Fitting
 
 __all__ = ["fits_section", "measured_section"]
 
 _LOST = "processors_lost["
 _EFFICIENT = 0.75
+_APART = 4.0
+"""As in the reading below: models that are less behind are not told apart."""
 _READING = (
     "Behind: how far Akaike's criterion, corrected for few observations, is behind the best; under 4 the data do not "
     "tell models apart. Misses the largest: relative error at the largest runs when fitted without them."
@@ -42,13 +44,18 @@ def _account(answers: Sequence[Answer]) -> str:
     }
     causes = dict.fromkeys(name for each in answers for name in each.values if name.startswith(_LOST))
     shown = [name for name in wanted if any(name in each.values for each in answers)]
-    head = ["p", *(wanted[name] for name in shown), *(f"lost to {escape(name[len(_LOST) : -1])}" for name in causes)]
+    head = ["p", *(wanted[name] for name in shown), *(_lost_to(name) for name in causes)]
     rows = [
         [f"{each.point['p']:g}", *(_cell(name, each.values.get(name)) for name in shown),
          *(fraction(each.find(name)) for name in causes)]
         for each in answers
     ]  # fmt: skip
     return markdown_table(head, rows, range(len(head)))
+
+
+def _lost_to(name: str) -> str:
+    cause = name[len(_LOST) : -1]
+    return "processors lost" if cause == "lost" else f"lost to {escape(cause)}"
 
 
 def _cell(name: str, value: Value | None) -> str:
@@ -67,7 +74,24 @@ def fits_section(found: Mapping[str, Fitting]) -> str:
     found : by question
     """
     parts = [f"### {escape(name)}\n\n{_fit(each)}" for name, each in found.items()]
-    return "\n\n".join(["## Fits", _READING, *parts]) if parts else ""
+    overview = [_overview(found)] if len(found) > 1 else []
+    return "\n\n".join(["## Fits", _READING, *overview, *parts]) if parts else ""
+
+
+def _overview(found: Mapping[str, Fitting]) -> str:
+    """Say in a line for each fit what the data prefer, and how that does farthest out."""
+    rows = []
+    for name, each in found.items():
+        best, *others = [answer for answer in each.answers if not answer.failed]
+        rivals = [answer.model for answer in others if (answer["behind"] or 0.0) < _APART]
+        far = next((value for value in reversed(list(best.values)) if value.startswith("time[")), "")
+        told = f"{amount(best.values[far])} at p = {far[5:-1]}" if far else NOTHING
+        true = each.truth.get(float(far[5:-1])) if far else None
+        missed = percent((best[far] or 0.0) / true - 1, 2) if true else NOTHING
+        rows.append([escape(name), best.model, ", ".join(rivals) or NOTHING, told, missed])
+    known = any(each.truth for each in found.values())
+    head = ["fit", "preferred", "not told apart from it", "predicted", *(["misses the truth by"] if known else [])]
+    return markdown_table(head, [row[: len(head)] for row in rows], [3, 4][: len(head) - 3])
 
 
 def _fit(found: Fitting) -> str:
@@ -81,19 +105,22 @@ def _fit(found: Fitting) -> str:
     told = [f"- {escape(line)}" for line in [*needed(found, _EFFICIENT), *found.warnings]]
     parts = [f"Fitted to {escape(found.source)}.", "\n".join(told), markdown_table(head, rows, range(1, len(head)))]
     failed = [f"- {escape(each.model)}: no fit: {escape(each.failed)}" for each in found.answers if each.failed]
-    return "\n\n".join(filter(None, [*parts, "\n".join(failed), _parameters(fitted[0])]))
+    detailed = [each for each in fitted if each is fitted[0] or _sure(each) or each.model == found.laid]
+    return "\n\n".join(filter(None, [*parts, "\n".join(failed), *map(_parameters, detailed)]))
+
+
+def _sure(answer: Answer) -> bool:
+    return any(value.low is not None for value in answer.values.values())
+
+
+def _between(value: Value) -> str:
+    if value.low is None:
+        return NOTHING
+    return f"{amount(Value(value.low, value.unit))} to {amount(Value(value.high, value.unit))}"
 
 
 def _parameters(best: Answer) -> str:
-    rows = [
-        [
-            escape(name),
-            amount(value),
-            f"{amount(Value(value.low, value.unit))} to {amount(Value(value.high, value.unit))}",
-        ]
-        for name, value in best.values.items()
-        if value.low is not None and not name.startswith("time[")
-    ]
+    rows = [[escape(name), amount(value), _between(value)] for name, value in fitted_values(best).items()]
     if not rows:
         return escape(best.notes[0])
     return f"{escape(best.notes[0])}\n\n{markdown_table([escape(best.model), 'value', 'between'], rows, [1, 2])}"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import Problem
-from slipstick.report.words import ascii_only, fraction, percent, plain_table, quantity, wrapped
+from slipstick.report.words import ascii_only, fraction, percent, plain, plain_table, quantity, wrapped
 
 __all__ = ["amount", "measured_text", "notes_text"]
 
@@ -107,17 +107,14 @@ def _largest(answers: Sequence[Answer]) -> str:
     told = [answer for answer in answers if _causes(answer)]
     if not told:
         return ""
-    answer = max(told, key=lambda each: _number(each.point["p"]))
+    answer = max(told, key=lambda each: (_number(each.point["p"]), _number(each.point.get("n", 0.0))))
+    place = ", n = ".join(_place(answer, "n" in answer.point))
     cause, lost = max(_causes(answer).items(), key=lambda item: item[1])
     if lost <= _LITTLE:
         return ""
     if cause == "lost":
-        return wrapped(
-            f"With p = {answer.point['p']:g}, {fraction(lost)} processors are lost; the data do not say to what."
-        )
-    return wrapped(
-        f"With p = {answer.point['p']:g}, {fraction(lost)} processors go to {_cut(cause)}, more than to anything else."
-    )
+        return wrapped(f"With p = {place}, {fraction(lost)} processors are lost; the data do not say to what.")
+    return wrapped(f"With p = {place}, {fraction(lost)} processors go to {_cut(cause)}, more than to anything else.")
 
 
 def _checked(answers: Sequence[Answer]) -> str:
@@ -164,7 +161,7 @@ def _causes(answer: Answer) -> dict[str, float]:
 
 def _place(answer: Answer, sized: bool) -> list[str]:
     words = [f"{answer.point['p']:g}"]
-    return [*words, f"{answer.point['n']:g}" if "n" in answer.point else ""] if sized else words
+    return [*words, plain(_number(answer.point["n"])) if "n" in answer.point else ""] if sized else words
 
 
 def _number(value: float | str) -> float:

@@ -39,7 +39,8 @@ def frame(results: Results, answer: Sequence[str]) -> pl.DataFrame:
     need("polars", "a table of results")
     import polars as pl
 
-    names = [name for name in dict.fromkeys(answer) if split_name(name)[0] != "limit"]
+    solved = bool(results.cases or results.sweeps)
+    names = [name for name in dict.fromkeys(answer) if solved and split_name(name)[0] != "limit"]
     grown = [_way_columns(found, way, each) for found in results.scalings for way, each in found.ways.items()]
     grown += [_run_columns(name, answers) for name, answers in results.measured.items()]
     parts = [_case_columns(results, names), *(_sweep_columns(results, sweep, names) for sweep in results.sweeps)]
@@ -139,7 +140,7 @@ def _run_columns(name: str, answers: Sequence[Answer]) -> dict[str, Any]:
     units = {value: each.unit for answer in answers for value, each in answer.values.items()}
     return {
         "sweep": [f"measured/{name}"] * len(answers),
-        "case": [""] * len(answers),
+        "case": [None] * len(answers),
         "p [1]": [answer.point["p"] for answer in answers],
         "n [1]": [answer.point.get("n") for answer in answers],
         **{f"{value} [{unit}]": [answer.find(value) for answer in answers] for value, unit in units.items()},

@@ -11,6 +11,7 @@ from slipstick.answer import Answer
 from slipstick.errors import ModelError, NoAnswerError, Problem, SpecError, UnknownNameError
 from slipstick.measure.account import Measured, measured
 from slipstick.measure.fit.answers import Intervals, fits
+from slipstick.measure.fit.compare import APART
 from slipstick.measure.fit.families import FAMILIES, family_called
 from slipstick.measure.fit.forms import Family
 from slipstick.measure.fit.model import Free, Freed, freed, model_family
@@ -147,7 +148,19 @@ def fitted(asked: Fits, drawn: Collection[str] = ()) -> tuple[dict[str, Fitting]
         found[name] = replace(done, source=asked.sources[name], truth=asked.truth.get(name, {}))
         if spec.free and asked.base is not None:
             laid = _laid(asked.base, done, asked.sources[name])
+            found[name] = _with_base(found[name], asked.base.bound.name)
     return found, laid
+
+
+def _with_base(found: Fitting, base: str) -> Fitting:
+    """Say that the base is fitted, and warn where the data prefer something else by far."""
+    behind = next(each for each in found.answers if each.model == base)["behind"] or 0.0
+    if behind < APART:
+        return replace(found, laid=base)
+    why = (
+        f"the base, {base}, is {behind:.1f} behind {found.answers[0].model}: the data do not support what its cases say"
+    )
+    return replace(found, laid=base, warnings=(*found.warnings, why))
 
 
 def _laid(base: Freed, done: Fitting, source: str) -> dict[str, Node]:

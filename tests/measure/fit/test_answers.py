@@ -47,4 +47,8 @@ def test_the_answer_says_how_far_and_what_is_lost_to_what() -> None:
     )
     (curve,) = found.curves
     assert (min(curve.p), max(curve.p)) == (1, 64)
-    assert all(low < time < high for low, time, high in zip(curve.low, curve.time, curve.high, strict=True))
+    assert len(curve.at) == len(curve.low) < len(curve.p)
+    middle = [curve.time[curve.p.index(each)] for each in curve.at if each in curve.p]
+    between = [ends for each, *ends in zip(curve.at, curve.low, curve.high, strict=True) if each in curve.p]
+    assert len(middle) > 6
+    assert all(low < time < high for time, (low, high) in zip(middle, between, strict=True))

@@ -202,7 +202,7 @@ def test_the_size_that_more_processors_need_is_the_isoefficiency() -> None:
     assert size_needed(fit(FAMILIES["latency"], Timings(p, n, 2 * n / p + 0.1 * n)), 64, 0.75) is None
     with pytest.raises(NoAnswerError) as caught:
         fit(FAMILIES["usl"], Timings(p, n, 2 * n / p + 3))
-    words = "the data have 2 sizes, and the universal scalability law knows none; fit the runs of one (--size)"
+    words = "the data have 2 sizes, and this family knows none; fit the runs of one (--size)"
     assert str(caught.value) == words
 
 

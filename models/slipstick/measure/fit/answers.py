@@ -22,8 +22,8 @@ __all__ = ["EFFICIENT", "Intervals", "fits"]
 EFFICIENT = 0.75
 """The efficiency that an allocation is commonly asked to have."""
 
-POINTS = 12
-"""Numbers of processors along a drawn curve."""
+POINTS, SURE_POINTS = 48, 12
+"""Numbers of processors along a drawn curve, and along its intervals, which take long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +116,11 @@ class _Told:
 
     def curve(self, last: float) -> Curve:
         """Follow the fit to a number of processors."""
-        p = np.unique(np.round(np.geomspace(1, last, POINTS)))
+        p, at = (np.unique(np.round(np.geomspace(1, last, count))).tolist() for count in (POINTS, SURE_POINTS))
         time = self.candidate.fitted.predict(p).tolist()
-        between = self.sure.predict(p.tolist(), level=self.intervals.level) if self.sure else []
-        return Curve(
-            self.candidate.name, p.tolist(), time, [each.low for each in between], [each.high for each in between]
-        )
+        between = self.sure.predict(at, level=self.intervals.level) if self.sure else []
+        low, high = ([getattr(each, end) for each in between] for end in ("low", "high"))
+        return Curve(self.candidate.name, p, time, at if between else [], low, high)
 
     def answer(self, p: Sequence[float]) -> Answer:
         """Give everything that is known of the fit."""

@@ -13,7 +13,7 @@ from slipstick.measure.fit.forms import Family
 from slipstick.measure.fit.least import Fitted, fit
 from slipstick.measure.fit.timings import Timings
 
-__all__ = ["Candidate", "Comparison", "compare"]
+__all__ = ["APART", "Candidate", "Comparison", "compare"]
 
 APART = 4.0
 """Models whose criteria differ by less are not told apart (Burnham and Anderson, 2002, section 2.6: 4 to 7 is less

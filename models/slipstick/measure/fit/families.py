@@ -27,7 +27,9 @@ def _family(
     def of(timings: Timings) -> list[Form]:
         if timings.sized and not sized:
             count = len(set(timings.n.tolist()))
-            raise NoAnswerError(f"the data have {count} sizes, and {title} knows none; fit the runs of one (--size)")
+            raise NoAnswerError(
+                f"the data have {count} sizes, and this family knows none; fit the runs of one (--size)"
+            )
         return list(forms(timings))
 
     return Family(name, title, source, of)

@@ -139,8 +139,15 @@ def fit_form(form: Form, timings: Timings, start: Array, within: float = 1e-12) 
     form, timings, start : what to fit, to what, from where
     within : relative change of parameters and squares at which the search ends [1]
     """
-    theta = descended(form, start, timings, within)
+    theta = _cleared(form, descended(form, start, timings, within), timings)
     return Fitted(form, theta, timings, _residuals(form, theta, timings))
+
+
+def _cleared(form: Form, theta: Array, timings: Timings) -> Array:
+    """Put what differs from its least value by nothing that the times show to that value: a search stops a hair before it."""
+    without = theta - np.diag(theta - form.least)
+    shown = _logarithms(form.times(np.vstack([theta, without]), timings), timings)
+    return np.where(np.abs(shown[1:] - shown[0]).max(axis=1) < NOTHING, form.least, theta)
 
 
 def _residuals(form: Form, theta: Array, timings: Timings) -> Array:

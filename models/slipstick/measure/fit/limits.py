@@ -89,10 +89,16 @@ def largest_speedup(reach: Reach) -> tuple[float, int]:
     ----------
     reach : of a fit
     """
-    found = reach.speedup(reach.p, reach.time)
-    # Of equals to the last digits, the first.
-    at = int(np.flatnonzero(found >= found.max() * (1 - 1e-9))[0])
-    return float(found[at]), int(reach.p[at])
+    at = _first_of_the_largest(reach.speedup(reach.p, reach.time))
+    near = reach.between(at - 1, at + 1)
+    found = reach.speedup(near, reach.fitted.predict(near, reach.n))
+    at = _first_of_the_largest(found)
+    return float(found[at]), int(near[at])
+
+
+def _first_of_the_largest(values: Array) -> int:
+    """Give the place of the largest, of equals to the last digits the first."""
+    return int(np.flatnonzero(values >= values.max() * (1 - 1e-9))[0])
 
 
 def largest_efficient(reach: Reach, efficiency: float) -> int:
