@@ -29,7 +29,7 @@ _SUMS = [
 ]
 
 
-def compact(counts: Counts, most: int = 48) -> Counts:
+def compact(counts: Counts, most: int = 24) -> Counts:
     """Keep what costs are made of: totals stay, sizes are rounded to whole bytes.
 
     Exchanges of as many parts whose replies are within a power of two become one size, their mean. If there are more
