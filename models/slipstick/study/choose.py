@@ -11,7 +11,6 @@ import numpy as np
 from slipstick.errors import SpecError, did_you_mean
 from slipstick.law.account import OVERHEAD_REDUCTION
 from slipstick.outlook import Choice, Effect, Pair
-from slipstick.results import Array
 from slipstick.schema.bind import bind
 from slipstick.schema.describe import Entry, entries
 from slipstick.schema.lay_technology import TECHNOLOGY
@@ -56,16 +55,9 @@ class Point:
     case: Evaluator
     values: Mapping[str, float]
 
-    def found(self) -> dict[str, Array]:
-        """Answer there."""
-        return self.case.columns(self._arrays())
-
     def why(self) -> str:
         """Say why there is no answer."""
-        return self.case.why(self._arrays(), 0)
-
-    def _arrays(self) -> dict[str, Array]:
-        return {path: np.array([value]) for path, value in self.values.items()}
+        return self.case.why({path: np.array([value]) for path, value in self.values.items()}, 0)
 
 
 def under(settings: Settings, spec: RankSpec, tree: Node) -> dict[str, Settings]:
@@ -175,14 +167,19 @@ def chosen(asked: Decision) -> Choice:
     asked : as `choices` gives it
     """
     spec = asked.spec
-    time, overhead = _both_times(asked.before)
-    effects = tuple(_effect(name, _cost(spec, name), each, time, overhead) for name, each in asked.singles.items())
+    points = {"": asked.before, **asked.singles, **{" + ".join(names): each for names, each in asked.pairs.items()}}
+    times = _times(points)
+    time, overhead = times[""]
+    effects = tuple(
+        _effect(name, _cost(spec, name), each, times[name], (time, overhead)) for name, each in asked.singles.items()
+    )
     alone = {each.name: each.reduction or 0.0 for each in effects}
     pairs = []
     for names, each in asked.pairs.items():
         costs = [_cost(spec, name) for name in names]
         cost = sum(each for each in costs if each is not None) if None not in costs else None
-        effect = _effect(" + ".join(names), cost, each, time, overhead)
+        name = " + ".join(names)
+        effect = _effect(name, cost, each, times[name], (time, overhead))
         affordable = spec.budget is None or (cost is not None and cost <= spec.budget.value * (1 + 1e-12))
         pairs.append(Pair(names, effect, sum(alone[name] for name in names), affordable))
     pairs.sort(key=lambda pair: (not pair.affordable, -(pair.effect.reduction or 0.0)))
@@ -196,16 +193,30 @@ def _cost(spec: RankSpec, name: str) -> float | None:
     return None if cost is None else cost.value
 
 
-def _both_times(point: Point) -> tuple[float, float]:
-    found = point.found()
-    first = found[point.case.form.quantity]
-    return float(first[0]), float(found.get(OVERHEAD, first)[0])
+def _times(points: Mapping[str, Point]) -> dict[str, tuple[float, float]]:
+    """Give time and overhead at each point, all points of one model at once."""
+    found: dict[str, tuple[float, float]] = {}
+    cases = {id(each.case): each.case for each in points.values()}
+    for key, case in cases.items():
+        here = {name: each.values for name, each in points.items() if id(each.case) == key}
+        paths = sorted({path for each in here.values() for path in each})
+        own = {path: case.bound.parameters[path].value or 0.0 for path in paths}
+        values = {path: np.array([each.get(path, own[path]) for each in here.values()]) for path in paths}
+        columns = case.columns(values)
+        first = columns[case.form.quantity]
+        rest = columns.get(OVERHEAD, first)
+        found |= {
+            name: (float(first[index % len(first)]), float(rest[index % len(rest)])) for index, name in enumerate(here)
+        }
+    return found
 
 
-def _effect(name: str, cost: float | None, point: Point, time: float, overhead: float) -> Effect:
-    after, rest = _both_times(point)
-    if not np.isfinite(after):
-        return Effect(name, cost, after, rest, float("nan"), None, point.why())
-    saved = 1.0 - after / time if time else float("nan")
-    reduction = OVERHEAD_REDUCTION.equation(overhead, rest) if overhead > 0 else None
-    return Effect(name, cost, after, rest, saved, None if reduction is None else float(reduction))
+def _effect(
+    name: str, cost: float | None, point: Point, after: tuple[float, float], before: tuple[float, float]
+) -> Effect:
+    (time, overhead), (time_before, overhead_before) = after, before
+    if not np.isfinite(time):
+        return Effect(name, cost, time, overhead, float("nan"), None, point.why())
+    saved = 1.0 - time / time_before if time_before else float("nan")
+    reduction = OVERHEAD_REDUCTION.equation(overhead_before, overhead) if overhead_before > 0 else None
+    return Effect(name, cost, time, overhead, saved, None if reduction is None else float(reduction))
