@@ -34,6 +34,7 @@ _READING = (
 )
 
 _NEAREST = 4
+_MOST_PIPELINES = 60
 _TAKEOVERS = (
     f"Where another stage takes over, each parameter changed alone: the {_NEAREST} smallest changes. "
     "`slipstick solve --json` gives all."
@@ -123,6 +124,8 @@ def _limits(results: Results) -> str:
     if not limiting:
         return ""
     table = markdown_table(["case", "pipeline", "limiting stage", "one item at each serial stage"], limiting)
+    if len(limiting) > _MOST_PIPELINES:
+        return f"## What limits\n\n{len(limiting)} pipelines; `slipstick solve --json` says what limits each of them."
     others = [row for case, answer in results.cases.items() for row in _takeover_rows(case, answer)]
     takeovers = markdown_table(["case", "pipeline", "nearest takeovers"], others) if others else ""
     return "\n\n".join(part for part in ("## What limits", table, _TAKEOVERS if others else "", takeovers) if part)

@@ -51,15 +51,19 @@ class RankSpec(Spec):
 
     cases: list[Name] = Field(["base"], description="the cases to rank for", min_length=1)
     change: Fraction = Field(Given(0.5, COUNT, "50%"), description="how much less of each quantity, such as 50%")
-    of: list[Note] = Field(default_factory=list, description="paths to rank; all that matter by default")
+    of: list[Note] = Field(
+        default_factory=list, description="paths to rank; all that matter by default, none beside changes"
+    )
     most: int = Field(12, description="how many to show", ge=1, le=1000)
     under: list[Note] = Field(
         default_factory=list, description="technologies to rank under as well, beside the case as it is"
     )
     changes: dict[Name, ChangeSpec] = Field(
-        default_factory=dict, description="changes by name: what each does to the overhead, and each pair of them"
+        default_factory=dict, description="changes by name: what each does to the overhead"
     )
-    budget: Cost | None = Field(None, description="what a pair of changes may cost together")
+    budget: Cost | None = Field(
+        None, description="what a pair of changes may cost together; with it, each pair is tried"
+    )
 
     @model_validator(mode="after")
     def _costs_known(self) -> RankSpec:

@@ -11,12 +11,14 @@ import numpy as np
 from slipstick.errors import SpecError, did_you_mean
 from slipstick.law.account import OVERHEAD_REDUCTION
 from slipstick.outlook import Choice, Effect, Pair
+from slipstick.schema.bind import bind
+from slipstick.schema.describe import Entry, entries
 from slipstick.schema.lay_technology import TECHNOLOGY
 from slipstick.schema.load import Library
-from slipstick.schema.nodes import Node, Scalar, Table, at, canonical, value_mark
-from slipstick.schema.scene import Settings
+from slipstick.schema.nodes import Mark, Node, Scalar, Table, at, canonical, value_mark
+from slipstick.schema.scene import Settings, stage
 from slipstick.schema.study import StudySpec
-from slipstick.schema.study_questions import ChangeSpec, RankSpec
+from slipstick.schema.study_questions import RankSpec
 from slipstick.schema.validate import problem
 from slipstick.study.derived import OVERHEAD
 from slipstick.study.evaluate import Evaluator, evaluator
@@ -34,16 +36,28 @@ class Decision:
     ----------
     case, technology : where; no technology is the case as it is
     before : the case without any change
-    singles, pairs : with each change, and with each two of them
+    singles, pairs : with each change, and, where there is a budget, with each two of them
     spec : what is asked
     """
 
     case: str
     technology: str
-    before: Evaluator
-    singles: Mapping[str, Evaluator]
-    pairs: Mapping[tuple[str, str], Evaluator]
+    before: Point
+    singles: Mapping[str, Point]
+    pairs: Mapping[tuple[str, str], Point]
     spec: RankSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A case, and what of its parameters is to be another than its own, in base units."""
+
+    case: Evaluator
+    values: Mapping[str, float]
+
+    def why(self) -> str:
+        """Say why there is no answer."""
+        return self.case.why({path: np.array([value]) for path, value in self.values.items()}, 0)
 
 
 def under(settings: Settings, spec: RankSpec, tree: Node) -> dict[str, Settings]:
@@ -58,6 +72,8 @@ def under(settings: Settings, spec: RankSpec, tree: Node) -> dict[str, Settings]
 def choices(spec: StudySpec, tree: Table, cases: Mapping[str, Settings], library: Library) -> Iterator[Decision]:
     """Read the changes that a ranking names, and build every model; nothing is solved.
 
+    A model is built once for all changes of numbers that it is computed from, and once more for each other change.
+
     Raises
     ------
     SpecError : a change names what is not there, or sets what is not allowed
@@ -67,45 +83,78 @@ def choices(spec: StudySpec, tree: Table, cases: Mapping[str, Settings], library
         return
     for case in rank.cases:
         for technology, settings in under(cases[case], rank, tree).items():
-            before = evaluator(case, settings, library)
-            changed = {name: _changed(name, each, before, tree, {}) for name, each in rank.changes.items()}
-            singles = {name: evaluator(name, {**settings, **each}, library) for name, each in changed.items()}
-            pairs = {
-                (one, two): evaluator(one, {**settings, **_both(one, two, rank, singles, changed, tree)}, library)
-                for one, two in combinations(rank.changes, 2)
-            }
-            yield Decision(case, technology, before, singles, pairs, rank)
+            yield _Reader(case, settings, rank, tree, library).decision(technology)
 
 
-def _both(
-    one: str, two: str, rank: RankSpec, singles: Mapping[str, Evaluator], changed: Mapping[str, Settings], tree: Table
-) -> dict[str, Node]:
-    """Lay the second change over the first, so that factors on one quantity multiply."""
-    return {**changed[one], **_changed(two, rank.changes[two], singles[one], tree, changed[one])}
+class _Reader:
+    """Reads the changes of one case under one technology."""
+
+    def __init__(self, case: str, settings: Settings, rank: RankSpec, tree: Table, library: Library) -> None:
+        self.case, self.rank, self.tree, self.library = case, rank, tree, library
+        bound = bind(stage(settings, library))
+        paths = {path for each in rank.changes.values() for path in (*each.values, *each.times)}
+        # What is set to what it is anyway is there to be varied.
+        neutral = {
+            path: _node(*now, Mark("rank", 1, 1))
+            for path in sorted(paths)
+            if (now := _now(bound.entries, path)) is not None
+        }
+        self.settings = {**neutral, **settings}
+        self.before = evaluator(case, self.settings, library)
+
+    def decision(self, technology: str) -> Decision:
+        changed = {name: self._changed(name, {}) for name in self.rank.changes}
+        pairs = {}
+        for one, two in combinations(self.rank.changes, 2) if self.rank.budget is not None else ():
+            # The second is laid over the first, so that factors on one quantity multiply.
+            pairs[one, two] = self._point({**changed[one], **self._changed(two, changed[one])})
+        singles = {name: self._point(each) for name, each in changed.items()}
+        return Decision(self.case, technology, Point(self.before, {}), singles, pairs, self.rank)
+
+    def _changed(self, name: str, laid: Settings) -> dict[str, Node]:
+        """Give what a change sets, factors multiplied out, on top of what is laid already."""
+        spec, place = self.rank.changes[name], ("rank", "changes", name)
+        found: dict[str, Node] = {}
+        for path in spec.values:
+            node = at(self.tree, [*place, "set", path])
+            assert node is not None
+            found[path] = node
+        entries = bind(stage({**self.settings, **laid}, self.library)).entries if laid else self.before.bound.entries
+        for path, factor in spec.times.items():
+            where: Place = (*place, "times", path)
+            now = _now(entries, canonical(self.before.scene.tree, path))
+            if now is None:
+                near = did_you_mean(path, list(entries))
+                why = f"{self.case} has no quantity {path!r} to multiply{near}"
+                raise SpecError([problem(self.tree, where, why, key=True)])
+            found[path] = _node(now[0] * factor.value, now[1], value_mark(self.tree, where))
+        return found
+
+    def _point(self, nodes: Mapping[str, Node]) -> Point:
+        """Check what is set in its place, and set it without building anew where it is a number that can be anything."""
+        scene, known = self.before.scene, self.before.form.parameters
+        paths = {path: canonical(scene.tree, path) for path in nodes}
+        if not all(path in known for path in paths.values()):
+            return Point(evaluator(self.case, {**self.settings, **nodes}, self.library), {})
+        for path, node in nodes.items():
+            scene = scene.with_value(path, node, self.library)
+        given = {canonical(scene.tree, each.path): each.given for each in entries(scene.checked())}
+        wrong = {path: name for path, name in paths.items() if name not in given}
+        if wrong:  # a formula, perhaps
+            return Point(evaluator(self.case, {**self.settings, **nodes}, self.library), {})
+        return Point(self.before, {name: given[name].value for name in paths.values()})
 
 
-def _changed(name: str, spec: ChangeSpec, before: Evaluator, tree: Table, laid: Settings) -> dict[str, Node]:
-    """Give what a change sets, factors multiplied out."""
-    place: Place = ("rank", "changes", name)
-    found: dict[str, Node] = {}
-    for path in spec.values:
-        node = at(tree, [*place, "set", path])
-        assert node is not None
-        found[path] = node
-    for path, factor in spec.times.items():
-        where: Place = (*place, "times", path)
-        mark = value_mark(tree, where)
-        known = before.bound.entries.get(canonical(before.scene.tree, path))
-        if known is None and not path.startswith(f"{TECHNOLOGY}."):
-            near = did_you_mean(path, list(before.bound.entries))
-            raise SpecError(
-                [problem(tree, where, f"{before.case} has no quantity {path!r} to multiply{near}", key=True)]
-            )
-        value, unit = (known.given.value, str(known.given.dimension)) if known else (1.0, "1")
-        number = value * factor.value
-        text = repr(number) if unit == "1" else f"{number!r} {unit}"
-        found[path] = Scalar(number if unit == "1" else text, text, mark, quoted=False)
-    return found
+def _now(known: Mapping[str, Entry], path: str) -> tuple[float, str] | None:
+    """Give value and unit of a quantity; a class of cost that nobody speaks of has a factor of 1."""
+    if path in known:
+        return known[path].given.value, str(known[path].given.dimension)
+    return (1.0, "1") if path.startswith(f"{TECHNOLOGY}.") else None
+
+
+def _node(value: float, unit: str, mark: Mark) -> Scalar:
+    text = repr(value) if unit == "1" else f"{value!r} {unit}"
+    return Scalar(value if unit == "1" else text, text, mark, quoted=False)
 
 
 def chosen(asked: Decision) -> Choice:
@@ -118,14 +167,19 @@ def chosen(asked: Decision) -> Choice:
     asked : as `choices` gives it
     """
     spec = asked.spec
-    time, overhead = _both_times(asked.before)
-    effects = tuple(_effect(name, _cost(spec, name), each, time, overhead) for name, each in asked.singles.items())
+    points = {"": asked.before, **asked.singles, **{" + ".join(names): each for names, each in asked.pairs.items()}}
+    times = _times(points)
+    time, overhead = times[""]
+    effects = tuple(
+        _effect(name, _cost(spec, name), each, times[name], (time, overhead)) for name, each in asked.singles.items()
+    )
     alone = {each.name: each.reduction or 0.0 for each in effects}
     pairs = []
     for names, each in asked.pairs.items():
         costs = [_cost(spec, name) for name in names]
         cost = sum(each for each in costs if each is not None) if None not in costs else None
-        effect = _effect(" + ".join(names), cost, each, time, overhead)
+        name = " + ".join(names)
+        effect = _effect(name, cost, each, times[name], (time, overhead))
         affordable = spec.budget is None or (cost is not None and cost <= spec.budget.value * (1 + 1e-12))
         pairs.append(Pair(names, effect, sum(alone[name] for name in names), affordable))
     pairs.sort(key=lambda pair: (not pair.affordable, -(pair.effect.reduction or 0.0)))
@@ -139,16 +193,30 @@ def _cost(spec: RankSpec, name: str) -> float | None:
     return None if cost is None else cost.value
 
 
-def _both_times(case: Evaluator) -> tuple[float, float]:
-    found = case.columns({})
-    first = found[case.form.quantity]
-    return float(first[0]), float(found.get(OVERHEAD, first)[0])
+def _times(points: Mapping[str, Point]) -> dict[str, tuple[float, float]]:
+    """Give time and overhead at each point, all points of one model at once."""
+    found: dict[str, tuple[float, float]] = {}
+    cases = {id(each.case): each.case for each in points.values()}
+    for key, case in cases.items():
+        here = {name: each.values for name, each in points.items() if id(each.case) == key}
+        paths = sorted({path for each in here.values() for path in each})
+        own = {path: case.bound.parameters[path].value or 0.0 for path in paths}
+        values = {path: np.array([each.get(path, own[path]) for each in here.values()]) for path in paths}
+        columns = case.columns(values)
+        first = columns[case.form.quantity]
+        rest = columns.get(OVERHEAD, first)
+        found |= {
+            name: (float(first[index % len(first)]), float(rest[index % len(rest)])) for index, name in enumerate(here)
+        }
+    return found
 
 
-def _effect(name: str, cost: float | None, case: Evaluator, time: float, overhead: float) -> Effect:
-    after, rest = _both_times(case)
-    if not np.isfinite(after):
-        return Effect(name, cost, after, rest, float("nan"), None, case.why({}, 0))
-    saved = 1.0 - after / time if time else float("nan")
-    reduction = OVERHEAD_REDUCTION.equation(overhead, rest) if overhead > 0 else None
-    return Effect(name, cost, after, rest, saved, None if reduction is None else float(reduction))
+def _effect(
+    name: str, cost: float | None, point: Point, after: tuple[float, float], before: tuple[float, float]
+) -> Effect:
+    (time, overhead), (time_before, overhead_before) = after, before
+    if not np.isfinite(time):
+        return Effect(name, cost, time, overhead, float("nan"), None, point.why())
+    saved = 1.0 - time / time_before if time_before else float("nan")
+    reduction = OVERHEAD_REDUCTION.equation(overhead_before, overhead) if overhead_before > 0 else None
+    return Effect(name, cost, time, overhead, saved, None if reduction is None else float(reduction))

@@ -155,7 +155,7 @@ def run(study: Prepared, *, jobs: int = 1, whole: bool = False, progress: Progre
     answers: dict[str, Answer] = {}
     resolved: dict[str, object] = {}
     for name, settings in cases.items():
-        ranked_here = spec.rank is not None and name in spec.rank.cases
+        ranked_here = spec.rank is not None and name in spec.rank.cases and bool(spec.rank.of or not spec.rank.changes)
         answers[name], resolved[name] = _answered(settings, base, study.library, _ALL if ranked_here else 0)
         _stop_if_interrupted(answers[name])
         progress(1)
@@ -259,7 +259,7 @@ def _given(settings: Settings, scene: Scene, bound: Bound) -> dict[str, float | 
 
 def _rankings(study: Prepared, answers: Mapping[str, Answer]) -> tuple[Ranking, ...]:
     spec, cases = study.spec.rank, study.cases
-    if spec is None:
+    if spec is None or (spec.changes and not spec.of):
         return ()
     found = []
     for case in spec.cases:
