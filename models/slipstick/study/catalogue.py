@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from slipstick.errors import SpecError, UnknownNameError
 from slipstick.law import ALL as LAWS
 from slipstick.program import PROGRAMS
+from slipstick.program.lrc.counts import Counts, Tally
 from slipstick.schema.bind import bind_workload
 from slipstick.schema.catalogue import FOLDERS, find, names
+from slipstick.schema.counts import CountsSpec
 from slipstick.schema.describe import Entry, entries, with_sources
 from slipstick.schema.load import Library, spec_model
 from slipstick.schema.nodes import Mark, Scalar, at, plain
@@ -92,6 +94,8 @@ def shown(name: str) -> Shown:
         else {each.path: each for each in with_sources(entries(spec), tree, library.sources)}
     )
     text = find(kind, rest).read_text() if kind in ("activity", "study", "trend") else ""
+    if isinstance(spec, CountsSpec):
+        text = _totals(spec.counted())
     return Shown(kind, rest, getattr(spec, "title", ""), getattr(spec, "sources", {}).get(source, source), found, text)
 
 
@@ -111,6 +115,16 @@ def _title(kind: str, name: str) -> str:
     except SpecError as error:
         return f"(cannot be read: {error.problems[0]})"
     return str(plain(node)) if node is not None else ""
+
+
+def _totals(counts: Counts) -> str:
+    """Say what was counted in all: the file itself has it by phase and processor."""
+    lines = [f"processors: {counts.processors}", f"page: {counts.page} B", f"phases: {len(counts.phases)}"]
+    totals = {each.name: counts.total(each.name) for each in fields(Tally)}
+    lines += [
+        f"{name}: {total}" + (f" {counts.unit}" if name == "work" else "") for name, total in totals.items() if total
+    ]
+    return "\n".join([*lines, f"bytes sent: {counts.bytes_sent()}"])
 
 
 def _program(name: str) -> Shown:

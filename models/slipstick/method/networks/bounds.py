@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.answer import Answer, Value
-from slipstick.errors import ModelError, NoAnswerError
+from slipstick.errors import ModelError
 from slipstick.method.closed_form.form import BLOCK
 from slipstick.method.networks.arrays import Arrays, Compiled, Values
 from slipstick.method.networks.solvers import outside
 from slipstick.method.networks.values import unit_of
 from slipstick.model.network import QueueingNetwork
 from slipstick.queueing.bounds import Bounds, asymptotic, balanced_job, geometric, proportional, saturation_population
-from slipstick.queueing.groups import check_some_time
 from slipstick.queueing.network import Network
 
 __all__ = ["METHOD", "NetworkBoundsForm", "NetworkBoundsPoints", "network_bounds"]
@@ -53,15 +52,7 @@ def network_bounds(model: QueueingNetwork) -> tuple[Answer, ...]:
     """
     compiled = Compiled(model)
     arrays = compiled.arrays(compiled.columns({}))
-    network, wrong = arrays.network, outside(arrays)
-    for k in np.flatnonzero(arrays.capacity):
-        why = f"{network.stations[k]} has a capacity, and bounds know nobody who is lost or blocked"
-        wrong = {0: f"{why}; ask for markov-chain or simulation", **wrong}
-    try:
-        closed = np.flatnonzero(network.closed)
-        check_some_time(network, (network.think + network.demand.sum(axis=2))[:, closed], closed)
-    except NoAnswerError as error:
-        wrong = {0: str(error), **wrong}
+    wrong = _refused(arrays)
     if wrong:
         return (Answer(model.name, f"{METHOD}/asymptotic", failed=wrong[0]),)
     found, missing = _by_kind(arrays)
@@ -76,14 +67,28 @@ def network_bounds(model: QueueingNetwork) -> tuple[Answer, ...]:
     )
 
 
+def _refused(arrays: Arrays) -> dict[int, str]:
+    """Say of each point without bounds why it has none."""
+    network, wrong = arrays.network, outside(arrays)
+    for k in np.flatnonzero(arrays.capacity):
+        why = f"{network.stations[k]} has a capacity, and bounds know nobody who is lost or blocked"
+        wrong.update(dict.fromkeys(range(network.points), f"{why}; ask for markov-chain or simulation"))
+    closed = np.flatnonzero(network.closed)
+    cycle = (network.think + network.demand.sum(axis=2))[:, closed]
+    for point, c in np.argwhere((cycle == 0) & (network.population[:, closed] > 0)):
+        name = network.classes[closed[c]]
+        wrong[int(point)] = f"a cycle of {name} takes no time: all its demands and its think time are 0"
+    return wrong
+
+
 def _by_kind(arrays: Arrays) -> tuple[dict[str, Bounds], list[str]]:
     """Bound throughputs by each kind that applies (points, classes); say why others do not."""
     found, missing = {}, []
     for kind, (bounds, _) in KINDS.items():
         try:
             with np.errstate(all="ignore"):
-                low, high = bounds(network)
-        except (ModelError, NoAnswerError) as error:
+                low, high = bounds(arrays.network)
+        except ModelError as error:
             missing.append(f"no {kind} bounds: {error}")
         else:
             found[kind] = (low.real, high.real)
@@ -136,7 +141,7 @@ class NetworkBoundsPoints:
 
     def __init__(self, form: NetworkBoundsForm, arrays: Arrays) -> None:
         self._form, self._arrays = form, arrays
-        self._wrong = outside(arrays)
+        self._wrong = _refused(arrays)
         found, _ = _by_kind(arrays)
         self._kinds = tuple(found)
         self._low = np.max([low for low, _ in found.values()], axis=0)
