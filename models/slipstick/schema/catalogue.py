@@ -13,11 +13,11 @@ FOLDERS = {
     "machine": "machines",
     "network": "networks",
     "workload": "workloads",
-    "counts": "counts",
     "activity": "activities",
     "queueing-network": "queueing",
     "study": "studies",
     "profile": "profiles",
+    "counts": "counts",
 }
 """Folder of each kind of spec, in the shipped catalogue and in a folder ``specs`` of the user's."""
 
