@@ -159,14 +159,14 @@ WRONG = [
         ["show", "x"],
         (
             "command line:1:1: there is no kind 'x'; known: machine, network, workload, technology, trend, activity, "
-            "queueing-network, study, profile"
+            "queueing-network, study, profile, counts"
         ),
     ),
     (
         ["list", "x"],
         (
             "command line:1:1: there is no kind 'x'; known: machine, network, workload, technology, trend, activity, "
-            "queueing-network, study, profile"
+            "queueing-network, study, profile, counts"
         ),
     ),
     (["run", "x"], "x:1:1: there is no study 'x'; known: agreement, "),

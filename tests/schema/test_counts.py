@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from slipstick.cli import main
 from slipstick.errors import ModelError, SpecError
-from slipstick.program.lrc.counts import Counts
-from slipstick.schema.counts import load_counts
+from slipstick.program.lrc.counts import Counts, Tally
+from slipstick.schema.counts import TallySpec, load_counts
 from slipstick.schema.load import Library
 from slipstick.schema.nodes import Mark
 
@@ -38,8 +39,8 @@ def test_counts_measured_elsewhere_are_solved(tmp_path: Path, capsys: pytest.Cap
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("work: 40", "wrok: 40"), "a tally cannot hold 'wrok'; did you mean 'work'?"),
-        (("work: 40", "work: 4.5"), "work is counted in whole numbers from 0, got 4.5"),
+        (("work: 40", "wrok: 40"), "8:84: phases.0.tallies.1.wrok: unknown key; did you mean 'work'?"),
+        (("work: 40", "work: 4.5"), "8:90: phases.0.tallies.1.work: write a whole number; got 4.5"),
         (("}, {work: 40}", "}"), "has 1 tallies, but there are 2 processors"),
         (("repeat: 10", "repeats: 10"), "unknown key; did you mean 'repeat'?"),
     ],
@@ -50,6 +51,10 @@ def test_wrong_counts_are_refused(tmp_path: Path, change: tuple[str, str], messa
     with pytest.raises(SpecError) as caught:
         load_counts(str(path), Mark("here", 1, 1), Library())
     assert message in str(caught.value)
+
+
+def test_a_file_may_hold_all_that_is_counted() -> None:
+    assert set(TallySpec.model_fields) == {each.name for each in fields(Tally)}
 
 
 def test_unknown_counts_are_named(capsys: pytest.CaptureFixture[str]) -> None:
