@@ -39,8 +39,8 @@ def test_counts_measured_elsewhere_are_solved(tmp_path: Path, capsys: pytest.Cap
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("work: 40", "wrok: 40"), "8:84: phases.0.tallies.1.wrok: unknown key; did you mean 'work'?"),
-        (("work: 40", "work: 4.5"), "8:90: phases.0.tallies.1.work: write a whole number; got 4.5"),
+        (("work: 40", "wrok: 40"), "8:78: phases.0.tallies.1.wrok: unknown key; did you mean 'work'?"),
+        (("work: 40", "work: 4.5"), "8:84: phases.0.tallies.1.work: write a whole number; got 4.5"),
         (("}, {work: 40}", "}"), "has 1 tallies, but there are 2 processors"),
         (("repeat: 10", "repeats: 10"), "unknown key; did you mean 'repeat'?"),
     ],

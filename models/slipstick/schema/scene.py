@@ -139,7 +139,8 @@ def _check_fits(program: Program, reference: Node, machine: Node) -> None:
 
 
 def _program_scene(name: str, settings: Settings, values: Settings, library: Library) -> Scene:
-    mark = settings["model"].mark if "model" in settings else Mark("", 1, 1)
+    asked = settings.get("model", settings.get("workload"))
+    mark = asked.mark if asked is not None else Mark("", 1, 1)
     if "machine" not in settings:
         _refuse_mistyped("machine", settings)
         fitting = ", ".join(machines_for(PROGRAMS[name]))

@@ -48,7 +48,7 @@ def check_file(path: Path) -> str:
         from slipstick.schema.scene import stage
         from slipstick.schema.study import StudySpec
 
-        here = Scalar(str(path), str(path), Mark("check", 1, 1), quoted=True)
+        here = Scalar(str(path), str(path), Mark(str(path), 1, 1), quoted=True)
         if isinstance(spec, StudySpec):
             _check_study(spec, tree, library)
         elif kind != "workload":
