@@ -38,9 +38,10 @@ def test_counts_measured_elsewhere_are_solved(tmp_path: Path, capsys: pytest.Cap
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("work: 40", "wrok: 40"), "a tally cannot hold 'wrok'; did you mean 'work'?"),
-        (("work: 40", "work: 4.5"), "work is counted in whole numbers from 0, got 4.5"),
-        (("}, {work: 40}", "}"), "has 1 tallies, but there are 2 processors"),
+        (("work: 40", "wrok: 40"), "unknown key; did you mean 'work'?"),
+        (("work: 40", "work: 4.5"), "phases.0.tallies.1.work"),
+        (("[[1, 400, 20]]", "[[1, 400]]"), "phases.0.tallies.0.faults"),
+        ((", {work: 40}", ""), "give one tally for each of the 2 processors; here are 1"),
         (("repeat: 10", "repeats: 10"), "unknown key; did you mean 'repeat'?"),
     ],
 )
