@@ -4,61 +4,62 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field, model_validator
 
-from slipstick.errors import ModelError, Problem, SpecError
 from slipstick.program.lrc.counts import Counts
 from slipstick.schema.load import Library
 from slipstick.schema.nodes import Mark
-from slipstick.schema.spec import Described, Note, Spec
+from slipstick.schema.spec import Described, Note, Spec, broken_rule
 from slipstick.schema.validate import validate
 
 __all__ = ["CountsSpec", "TallySpec", "load_counts"]
 
 
-Whole = Annotated[int, Field(ge=0)]
-Pair = Annotated[list[Whole], Field(min_length=2, max_length=2)]
-Exchanges = list[Annotated[list[Whole], Field(min_length=3, max_length=3)]]
+Number = Annotated[int, Field(ge=0)]
+Pair = Annotated[list[Number], Field(min_length=2, max_length=2)]
+Triple = Annotated[list[Number], Field(min_length=3, max_length=3)]
 
 
 class MessagesSpec(Spec):
-    """Messages by kind: how many, and their bytes in all."""
+    """Messages by kind: how many, and their bytes."""
 
-    arrive: Pair = Field([0, 0], description="at a barrier")
-    leave: Pair = Field([0, 0], description="a barrier")
-    request: Pair = Field([0, 0], description="for diffs or a page")
-    diffs: Pair = Field([0, 0], description="sent for a request")
-    page: Pair = Field([0, 0], description="sent for a request")
-    lock_request: Pair = Field([0, 0], alias="lock request", description="to a lock's manager, or passed on by it")
-    lock_reply: Pair = Field([0, 0], alias="lock reply", description="with the lock")
-    notices: Pair = Field([0, 0], description="sent at a release, where release is eager")
-    acknowledgement: Pair = Field([0, 0], description="of notices")
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=True)
+
+    request: Pair | None = Field(None, description="for diffs or a page")
+    page: Pair | None = Field(None, description="whole pages")
+    diffs: Pair | None = Field(None, description="replies with diffs")
+    lock_request: Pair | None = Field(None, alias="lock request", description="for a lock, forwarded or not")
+    lock_reply: Pair | None = Field(None, alias="lock reply", description="the lock with its write notices")
+    arrive: Pair | None = Field(None, description="to a barrier's manager")
+    leave: Pair | None = Field(None, description="from a barrier's manager")
+    notices: Pair | None = Field(None, description="at an eager release")
+    acknowledgement: Pair | None = Field(None, description="of notices")
 
 
 class TallySpec(Spec):
     """What one processor did in one phase; what is left out is 0."""
 
-    work: Whole = Field(0, description="done, in the program's unit")
-    faults: Exchanges = Field([], description="number of parts, bytes of all replies, how many such faults")
-    write_faults: Whole = Field(0, description="on a page that is valid but write-protected")
-    empty: Whole = Field(0, description="first misses of a page, which fetch the whole page")
-    twins: Whole = Field(0, description="pages copied before a write")
-    collected: Exchanges = Field([], description="as faults, but at a garbage collection")
-    collections: Whole = Field(0, description="garbage collections")
-    acquisitions: list[Pair] = Field([], description="of locks: hops, and how many of them")
-    waits: Whole = Field(0, description="acquisitions that found the lock taken")
-    ahead: Whole = Field(0, description="how many held or were promised the lock before, added up over these")
-    intervals: Whole = Field(0, description="closed with at least one page written")
-    notices: Whole = Field(0, description="write notices received and merged")
-    invalidated: Whole = Field(0, description="pages")
-    diffs_made: Whole = Field(0, description="for whoever asked, or before an invalidation")
-    diff_bytes_made: Whole = Field(0, description="of these")
-    served_diffs: Whole = Field(0, description="requests for diffs answered")
-    served_pages: Whole = Field(0, description="requests for whole pages answered")
-    forwarded: Whole = Field(0, description="requests for locks passed on as manager")
-    granted: Whole = Field(0, description="locks handed over to others")
-    sent: MessagesSpec = Field(MessagesSpec(), description="messages and bytes sent")
-    received: MessagesSpec = Field(MessagesSpec(), description="messages and bytes received")
+    work: Number = Field(0, description="done, in the program's unit")
+    faults: list[Triple] = Field(default_factory=list, description="[parts, bytes of all replies, how many]")
+    write_faults: Number = Field(0, description="on a page that is valid but write-protected")
+    empty: Number = Field(0, description="first misses of a page, which fetch the whole page")
+    twins: Number = Field(0, description="pages copied before a write")
+    collected: list[Triple] = Field(default_factory=list, description="as faults, but at a garbage collection")
+    collections: Number = Field(0, description="garbage collections")
+    acquisitions: list[Pair] = Field(default_factory=list, description="of locks: [hops, how many]")
+    waits: Number = Field(0, description="acquisitions that found the lock taken")
+    ahead: Number = Field(0, description="of these, how many were before it, added up")
+    intervals: Number = Field(0, description="closed with at least one page written")
+    notices: Number = Field(0, description="write notices received")
+    invalidated: Number = Field(0, description="pages")
+    diffs_made: Number = Field(0, description="diffs made")
+    diff_bytes_made: Number = Field(0, description="of these, in bytes")
+    served_diffs: Number = Field(0, description="requests for diffs answered")
+    served_pages: Number = Field(0, description="requests for whole pages answered")
+    forwarded: Number = Field(0, description="requests for locks passed on as manager")
+    granted: Number = Field(0, description="locks handed over to others")
+    sent: MessagesSpec = Field(MessagesSpec(), description="by kind of message: [how many, bytes]")
+    received: MessagesSpec = Field(MessagesSpec(), description="by kind of message: [how many, bytes]")
 
 
 class PhaseSpec(Spec):
@@ -81,15 +82,18 @@ class CountsSpec(Described):
     unit: Note = Field(description="what one unit of work is")
     phases: list[PhaseSpec] = Field(description="the phases, in order", min_length=1)
 
-    def counted(self) -> Counts:
-        """Give the counts themselves.
+    @model_validator(mode="after")
+    def _one_each(self) -> CountsSpec:
+        for index, each in enumerate(self.phases):
+            if len(each.tallies) != self.processors:
+                why = f"give one tally for each of the {self.processors} processors; here are {len(each.tallies)}"
+                raise broken_rule(why, "phases", index, "tallies")
+        return self
 
-        Raises
-        ------
-        ModelError : something is not counted, or is no whole number
-        """
+    def counted(self) -> Counts:
+        """Give the counts themselves."""
         names = {"program", "processors", "page", "unit", "phases"}
-        return Counts.from_dict(self.model_dump(include=names, exclude_defaults=True, by_alias=True))
+        return Counts.from_dict(self.model_dump(include=names, by_alias=True, exclude_none=True))
 
 
 def load_counts(reference: str, mark: Mark, library: Library) -> Counts:
@@ -100,8 +104,4 @@ def load_counts(reference: str, mark: Mark, library: Library) -> Counts:
     SpecError : there are none of that name; everything that is wrong with the file
     """
     tree = library.load("counts", reference, mark, "counts")
-    try:
-        return validate(CountsSpec, tree).counted()
-    except ModelError as error:
-        at = tree.mark
-        raise SpecError([Problem(at.file, at.line, at.column, "phases", str(error))]) from None
+    return validate(CountsSpec, tree).counted()
