@@ -54,7 +54,7 @@ def test_whatever_is_listed_can_be_shown(each: object) -> None:
             "x",
             UnknownNameError,
             (
-                "there is no kind 'x'; known: machine, network, workload, technology, trend, activity, queueing-network, study, profile, program, "
+                "there is no kind 'x'; known: machine, network, workload, technology, trend, activity, queueing-network, study, profile, counts, program, "
                 "law"
             ),
         ),

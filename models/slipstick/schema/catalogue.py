@@ -15,11 +15,11 @@ FOLDERS = {
     "workload": "workloads",
     "technology": "technologies",
     "trend": "trends",
-    "counts": "counts",
     "activity": "activities",
     "queueing-network": "queueing",
     "study": "studies",
     "profile": "profiles",
+    "counts": "counts",
 }
 """Folder of each kind of spec, in the shipped catalogue and in a folder ``specs`` of the user's."""
 

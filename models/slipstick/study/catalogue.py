@@ -91,7 +91,7 @@ def shown(name: str) -> Shown:
         if kind == "workload"
         else {each.path: each for each in with_sources(entries(spec), tree, library.sources)}
     )
-    text = find(kind, rest).read_text() if kind in ("activity", "study", "trend") else ""
+    text = find(kind, rest).read_text() if kind in ("activity", "counts", "study", "trend") else ""
     return Shown(kind, rest, getattr(spec, "title", ""), getattr(spec, "sources", {}).get(source, source), found, text)
 
 

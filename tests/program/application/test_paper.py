@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
-from slipstick import PROGRAMS, load, solve
-from slipstick.answer import Answer
+from slipstick import PROGRAMS, load
 from slipstick.expression.nodes import Parameter
+from slipstick.method.closed_form.form import ClosedForm
 from slipstick.model.machine import Machine
 from slipstick.model.technology import scaled
 from slipstick.schema.counts import load_counts
@@ -25,36 +25,41 @@ FE, ATM = "fast-ethernet", "atm"
 
 
 @cache
-def answer(name: str, network: str, **changes: float) -> Answer:
-    """Solve a row of Table 1; what begins with no machine path is an input or a technology factor."""
+def compiled(name: str, network: str) -> ClosedForm:
+    """Compile a row of Table 1 once for all that is asked of it."""
     machine = load(f"machine/rs6000-43p-{network}")
     assert isinstance(machine, Machine)
     row = TABLE_1[name]
     counts = load_counts(row["counts"], Mark(name, 1, 1), Library())
-    inputs = {key: value for key, value in changes.items() if key.startswith("prefetched")}
-    model = PROGRAMS["dvsm/application"].on(machine, counts=counts, sequential=row["sequential"], **inputs)
-    factors = {key: Parameter(f"technology.{key}", value=each) for key, each in changes.items() if key == "protocol"}
-    model = scaled(model, factors)
-    values = {"machine.processors.speed": changes.get("speed", 1.0)}
-    if "bandwidth" in changes:
-        per_byte = machine.network.wire_per_byte
-        assert isinstance(per_byte, Parameter)
-        values[per_byte.name] = (per_byte.value or 0.0) / changes["bandwidth"]
-    return solve(model, values)
+    ahead = {"prefetched_faults": 0.0, "prefetched_locks": 0.0}
+    model = PROGRAMS["dvsm/application"].on(machine, counts=counts, sequential=row["sequential"], **ahead)
+    return ClosedForm(scaled(model, {"protocol": Parameter("technology.protocol", value=1.0)}))
 
 
-def overhead(found: Answer) -> float:
-    return (found["time"] or 0.0) - found.account["busy"]
+@cache
+def time(name: str, network: str, speed: float = 1.0, bandwidth: float = 1.0, **changes: float) -> float:
+    """Give the execution time [s] with processors and network so many times as fast."""
+    form = compiled(name, network)
+    per_byte = form.tape.parameters["machine.network.wire.per_byte"].value or 0.0
+    paths = {"machine.processors.speed": speed, "machine.network.wire.per_byte": per_byte / bandwidth}
+    inputs = {"technology.protocol" if key == "protocol" else key: value for key, value in changes.items()}
+    # A program without locks knows nothing of locks prefetched.
+    used = {name: value for name, value in {**paths, **inputs}.items() if name in form.parameters}
+    return float(form.times(used)[0])
+
+
+def busy(name: str, speed: float = 1.0) -> float:
+    return float(TABLE_1[name]["sequential"]) / 8 / speed
 
 
 def reduction(name: str, network: str, speed: float = 1.0, **changes: float) -> float:
     """Give 1 - overhead after / overhead before [percent]."""
-    before, after = answer(name, network, speed=speed), answer(name, network, speed=speed, **changes)
-    return 100 * (1 - overhead(after) / overhead(before))
+    before, after = time(name, network, speed), time(name, network, speed, **changes)
+    return 100 * (1 - (after - busy(name, speed)) / (before - busy(name, speed)))
 
 
 def errors(network: str) -> dict[str, float]:
-    return {name: (answer(name, network)["time"] or 0.0) / row[network] - 1 for name, row in TABLE_1.items()}
+    return {name: time(name, network) / row[network] - 1 for name, row in TABLE_1.items()}
 
 
 def test_fast_ethernet_is_what_two_constants_and_the_iterations_were_fitted_to() -> None:
@@ -72,8 +77,9 @@ def test_atm_is_predicted_blind_within_ten_percent() -> None:
     assert 0.15 < found[worst] < 0.25
 
 
+@cache
 def parts(name: str) -> dict[str, float]:
-    found = answer(name, FE)
+    found = compiled(name, FE).points({}).answer(0)
     return {key: value / (found["time"] or 1.0) for key, value in found.account.items()}
 
 
@@ -106,3 +112,45 @@ def test_barriers_are_mostly_imbalance() -> None:
         found = parts(name)
         if name != "SOR":
             assert found["idle"] > found["barrier"]
+
+
+def test_halving_faults_cuts_the_overhead_of_sor_by_about_13_percent() -> None:
+    assert reduction("SOR", FE, prefetched_faults=0.5) == pytest.approx(SAID["halved_faults"]["SOR"], abs=4)
+    # "The only application that is almost unaffected by fault reduction is Sphere", and IS here, whose faults are few.
+    least = sorted(TABLE_1, key=lambda name: reduction(name, FE, prefetched_faults=0.5))[:3]
+    assert set(least) == {"Sphere (1)", "Sphere (2)", "IS"}
+
+
+def test_halving_locks_cuts_the_overhead_by_8_to_20_percent() -> None:
+    said = SAID["halved_locks"]
+    found = {name: reduction(name, FE, prefetched_locks=0.5) for name in said["programs"]}
+    # The miss: IS waits for its one lock, and a prefetched lock is not waited for; here that is half of its overhead.
+    assert found.pop("IS") == pytest.approx(35, abs=3)
+    assert all(said["from"] <= round(each) <= said["to"] for each in found.values())
+
+
+def test_halving_protocol_cost_cuts_the_overhead_of_barnes_and_water_more_than_the_paper_says() -> None:
+    found = [reduction(name, FE, protocol=0.5) for name in SAID["halved_protocol"]["programs"]]
+    # The miss: about 15 % are said; some of its protocol time must have been hidden by what we take as waiting.
+    assert all(17 < each < 25 for each in found)
+
+
+def test_bandwidth_hardly_matters_today_and_much_with_processors_eight_times_as_fast() -> None:
+    now = {name: reduction(name, ATM, bandwidth=10.0) for name in TABLE_1}
+    then = {name: reduction(name, ATM, speed=8.0, bandwidth=10.0) for name in TABLE_1}
+    assert max(now, key=lambda name: now[name]) == "IS"  # whose diffs are those of all before
+    assert sorted(now.values())[-2] < 7
+    assert all(then[name] > 3 * now[name] for name in TABLE_1)
+
+
+def test_prefetching_with_processors_eight_times_as_fast_cuts_15_to_56_percent() -> None:
+    said = SAID["prefetching_at_8"]
+    for name in said["programs"]:
+        found = reduction(name, FE, speed=8.0, prefetched_faults=0.5, prefetched_locks=0.5)
+        assert said["from"] < found < said["to"]
+
+
+def test_efficiency_falls_with_faster_processors() -> None:
+    for name in TABLE_1:
+        found = [busy(name, speed) / time(name, FE, speed) for speed in (0.25, 1.0, 4.0, 16.0)]
+        assert found == sorted(found, reverse=True)

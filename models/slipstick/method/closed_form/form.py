@@ -158,6 +158,9 @@ def _groups(model: Model) -> dict[str, tuple[Expr, Expr, dict[str, Expr]]]:
 
 
 def _serial_stages(model: Model) -> dict[str, dict[str, Expr]]:
+    """Give the serial stages of each pipeline; of supersteps none, where a pipeline is one of many operations."""
+    if isinstance(model.population, Supersteps):
+        return {}
     found = {}
     for pipeline in pipelines(model):
         serial = [stage.name for stage in pipeline.stages if stage.kind == "serial"]

@@ -20,7 +20,7 @@ from slipstick.model.activity import (
     Step,
     Then,
     children,
-    steps,
+    each_once,
 )
 from slipstick.model.system import Arrivals, Cyclic, Groups, Lock, Meeting, Model, Program, Supersteps
 
@@ -79,8 +79,7 @@ def stage_times(pipeline: Pipeline, model: Model, booked: bool = False) -> dict[
 
 def pipelines(model: Model) -> Iterator[Pipeline]:
     """Yield every pipeline of a model, in the order written."""
-    for body in model.bodies:
-        yield from (node for node in steps(body) if isinstance(node, Pipeline))
+    yield from (node for node in each_once(model.bodies) if isinstance(node, Pipeline))
 
 
 def population(model: Model) -> Expr:

@@ -55,8 +55,10 @@ class Quantities:
         here = {name: float(values.get(name, each.value or 0.0)) for name, each in self.tape.parameters.items()}
         steps_taken = np.array([step * (abs(here[name]) or 1.0) for name in self.smooth])
         moved: dict[Expr, Array] = {}
-        for index, expr in enumerate(self._exprs):
-            found = self.tape.differentiate(values, index)
+        for expr in self._exprs:
+            # Each alone: together, every one of them would run the instructions of all.
+            alone = Tape([expr])
+            found = alone.differentiate({name: each for name, each in values.items() if name in alone.parameters})
             row = np.full(len(self.smooth), complex(found.value[0]))
             for name, slope in found.by_parameter.items():
                 if name in place:

@@ -29,11 +29,12 @@ _SUMS = [
 ]
 
 
-def compact(counts: Counts, most: int = 48) -> Counts:
+def compact(counts: Counts, most: int = 24) -> Counts:
     """Keep what costs are made of: totals stay, sizes are rounded to whole bytes.
 
     Exchanges of as many parts whose replies are within a power of two become one size, their mean. If there are more
-    phases than `most`, those of one name become one after the first of them, whose first misses nobody has again.
+    phases than `most`, those of one name become one after the first of them, whose first misses nobody has again; those
+    that end with a garbage collection stay apart.
 
     Parameters
     ----------
@@ -51,10 +52,11 @@ def compact(counts: Counts, most: int = 48) -> Counts:
 
 
 def _merged(phases: Sequence[Phase]) -> Iterable[Phase]:
-    by_name: dict[str, list[Phase]] = {}
+    alike: dict[tuple[str, bool], list[Phase]] = {}
     for each in phases:
-        by_name.setdefault(each.name, []).append(each)
-    for first, *others in by_name.values():
+        collects = any(tally.collections for tally in each.tallies)
+        alike.setdefault((each.name, collects), []).append(each)
+    for first, *others in alike.values():
         yield first
         if others:
             tallies = zip(*(each.tallies for each in others), strict=True)
