@@ -56,13 +56,17 @@ class Method:
     answers: Callable[[Any, Parameters], tuple[Answer, ...]] | None = None
 
 
+_MOST_TAKEOVERS = 20
+
+
 def _closed_form(model: Model, _: Parameters) -> tuple[Answer, ...]:
     """Answer in closed form, with what another stage needs to take over, and a warning of saturation."""
     form = ClosedForm(model)
     answer = form.points({}).answer(0)
     if answer.failed:
         return (answer,)
-    limits = with_takeovers(form, answer.limits, {}) if answer.limits else ()
+    # Of more pipelines nobody reads where each would be limited by another stage, and it is searched for one by one.
+    limits = with_takeovers(form, answer.limits, {}) if 0 < len(answer.limits) <= _MOST_TAKEOVERS else answer.limits
     return (replace(answer, limits=limits, notes=(*_saturation(model, answer), *answer.notes)),)
 
 
