@@ -13,8 +13,8 @@ from pathlib import Path
 from time import perf_counter
 
 from slipstick.errors import SpecError
-from slipstick.schema.nodes import Entry, Listing, Node, Scalar, Table
-from slipstick.schema.reader import read_text
+from slipstick.schema.text.nodes import Entry, Listing, Node, Scalar, Table
+from slipstick.schema.text.reader import read_text
 from slipstick.study.check import check_file
 from tests.payloads import PAYLOADS
 

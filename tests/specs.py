@@ -8,12 +8,12 @@ import pytest
 
 from slipstick.errors import SpecError
 from slipstick.model.shared_memory import SharedMemory
-from slipstick.schema.bind import Bound, bind
+from slipstick.schema.binding.bind import Bound, bind
+from slipstick.schema.binding.scene import stage
 from slipstick.schema.front import load
 from slipstick.schema.load import Library
-from slipstick.schema.nodes import Mark, Node, Scalar
-from slipstick.schema.reader import read_value
-from slipstick.schema.scene import stage
+from slipstick.schema.text.nodes import Mark, Node, Scalar
+from slipstick.schema.text.reader import read_value
 from slipstick.study.check import check_file
 
 __all__ = [

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from slipstick.model.network import QueueingNetwork, arrivals, chain, customers, network, queue, route
     from slipstick.model.system import Lock, Meeting, Model, Station, arriving, closed, grouped, phases
     from slipstick.program import PROGRAMS
-    from slipstick.schema.dump import dump
+    from slipstick.schema.dumping.dump import dump
     from slipstick.schema.front import load
     from slipstick.study.front import run
 
@@ -111,7 +111,7 @@ _HOME = {
     "Answer": "slipstick.answer",
     "PROGRAMS": "slipstick.program",
     "Parameter": "slipstick.expression.nodes",
-    "dump": "slipstick.schema.dump",
+    "dump": "slipstick.schema.dumping.dump",
     "load": "slipstick.schema.front",
     "Trial": "slipstick.method.trial",
     "solve": "slipstick.method.methods",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from slipstick.cli import main
+from slipstick.cli.main import main
 from tests.house.code import ROOT
 
 README = (ROOT / "README.md").read_text()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from slipstick.report.write import write
+from slipstick.report.pages.write import write
 from slipstick.schema.catalogue import FOLDERS
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run

@@ -12,7 +12,7 @@ from slipstick.measure.account import measured
 from slipstick.measure.fit.compare import compare
 from slipstick.measure.fit.timings import oddities, timings_of
 from slipstick.measure.formats import read
-from slipstick.report.measured_text import measured_text
+from slipstick.report.terminal.measured import measured_text
 from tests.measure.damage import DAMAGES, damaged
 from tests.measure.data import FILES, HINTS, Hints
 

@@ -9,7 +9,7 @@ import pytest
 from slipstick.errors import SpecError, UnknownNameError
 from slipstick.measure.account import measured
 from slipstick.measure.formats import FORMATS, read, read_all
-from slipstick.measure.reading import Reading
+from slipstick.measure.readers.reading import Reading
 from slipstick.measure.runs import Hints
 from tests.measure.data import FILES, HINTS, account, at, refused
 

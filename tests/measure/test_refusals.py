@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from slipstick.measure import reading
 from slipstick.measure.account import measured
 from slipstick.measure.formats import read
+from slipstick.measure.readers import reading
 from tests.measure.data import FILES, HINTS, Hints, account, refused
 
 HEAD = "p,n,region,metric,unit,value,repetition\n"

@@ -15,8 +15,8 @@ from slipstick.method.methods import solve
 from slipstick.model.activity import Activity, barrier, delay, hold, service
 from slipstick.model.system import Groups, Model, Station, closed, grouped
 from slipstick.model.technology import scaled
-from slipstick.report.explain import explain_text
-from slipstick.schema.dump import dump
+from slipstick.report.formulas.explain import explain_text
+from slipstick.schema.dumping.dump import dump
 from slipstick.schema.front import load
 
 ASK = service("bus", 1.0, name="ask", component="memory", scv=1.0)

@@ -15,7 +15,7 @@ from slipstick.model.activity import delay, hold, service
 from slipstick.model.resources import LOCKS, Lock
 from slipstick.model.system import Model, Station, closed
 from slipstick.model.technology import scaled
-from slipstick.schema.dump import dump
+from slipstick.schema.dumping.dump import dump
 from slipstick.schema.front import load
 
 ACCESS = Parameter("access", TIME, 2.0)

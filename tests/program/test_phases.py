@@ -16,9 +16,9 @@ from slipstick.method.trial import Trial
 from slipstick.model.system import Model
 from slipstick.program import PROGRAMS
 from slipstick.program.synchronization import barrier_cost
-from slipstick.schema.bind import bind
+from slipstick.schema.binding.bind import bind
+from slipstick.schema.binding.scene import stage
 from slipstick.schema.load import Library
-from slipstick.schema.scene import stage
 from slipstick.sim.effort import Effort
 from tests.specs import settings, shared_machine
 

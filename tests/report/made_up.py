@@ -9,8 +9,8 @@ from itertools import product
 import numpy as np
 
 from slipstick.answer import Answer, Limit, Takeover, Value
-from slipstick.results import Axis, Cell, Comparison, Ranked, Ranking, Results, Row, Sweep
-from slipstick.schema.study import BarsSpec, LinesSpec, MapSpec, StudySpec
+from slipstick.results.study import Axis, Cell, Comparison, Ranked, Ranking, Results, Row, Sweep
+from slipstick.schema.kinds.study import BarsSpec, LinesSpec, MapSpec, StudySpec
 
 US = 1e-6
 ADAPTER, NETWORK = "machine.network.adapter", "machine.network"

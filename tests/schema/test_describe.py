@@ -8,13 +8,13 @@ import pytest
 
 from slipstick.errors import UnknownNameError
 from slipstick.model.machine import Machine
-from slipstick.schema.bind import bind
-from slipstick.schema.bind_machine import machine_of
+from slipstick.schema.binding.bind import bind
+from slipstick.schema.binding.machine import machine_of
+from slipstick.schema.binding.scene import stage
 from slipstick.schema.describe import entries
 from slipstick.schema.front import load
+from slipstick.schema.kinds.machine import MachineSpec
 from slipstick.schema.load import Library
-from slipstick.schema.machine import MachineSpec
-from slipstick.schema.scene import stage
 from slipstick.schema.validate import validate
 from tests.specs import settings
 

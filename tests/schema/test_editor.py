@@ -13,8 +13,8 @@ from slipstick.errors import UnknownNameError
 from slipstick.schema.catalogue import FOLDERS
 from slipstick.schema.editor import editor_schema
 from slipstick.schema.load import spec_model
-from slipstick.schema.nodes import Node, plain
-from slipstick.schema.reader import read_text
+from slipstick.schema.text.nodes import Node, plain
+from slipstick.schema.text.reader import read_text
 from slipstick.schema.validate import problems_of
 from tests.mutations import SHIPPED
 from tests.specs import DESIGN, MACHINE, NETWORK, activity, line, study

@@ -8,9 +8,9 @@ import pytest
 
 from slipstick.errors import SpecError
 from slipstick.schema.catalogue import find, names
+from slipstick.schema.kinds.machine import MachineSpec
 from slipstick.schema.load import MOST_EXTENDED, Library
-from slipstick.schema.machine import MachineSpec
-from slipstick.schema.nodes import at, plain, value_mark
+from slipstick.schema.text.nodes import at, plain, value_mark
 from slipstick.schema.validate import validate
 from tests.specs import MACHINE, NETWORK, line, refused, valid
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from slipstick import barrier, closed, delay, hold, phases, service
 from slipstick.method.simulation.timeline import timeline
 from slipstick.model.system import Model
-from slipstick.results import Span, Timeline
+from slipstick.results.study import Span, Timeline
 from slipstick.sim.plain.timeline import critical_path
 from tests.sim_strategies import RESOURCES, busy_models, few
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from slipstick.results import Results
+from slipstick.results.study import Results
 from slipstick.schema.load import Library
 from slipstick.study.run import answer_scene, prepare, run
 from tests.specs import activity, settings

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from slipstick import QueueingNetwork, load, run, solve
-from slipstick.cli import main
+from slipstick.cli.main import main
 from slipstick.errors import SpecError
 from tests.specs import refused
 

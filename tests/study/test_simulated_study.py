@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from slipstick.errors import SpecError
-from slipstick.results import Results
+from slipstick.results.study import Results
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
 

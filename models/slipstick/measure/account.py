@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from slipstick.answer import Answer, Value
 from slipstick.errors import Problem, SpecError
 from slipstick.law.account import AVERAGE_LATENCY, EFFICIENCY, PROCESSORS_LOST, SEQUENTIAL_ESTIMATE, SPEEDUP
-from slipstick.measure.reading import unknown_metrics
+from slipstick.measure.readers.reading import unknown_metrics
 from slipstick.measure.reduced import Point, Reduced, reduce_runs
 from slipstick.measure.regions import Regions, regions_of
 from slipstick.measure.runs import EFFICIENCIES, Run, Runs

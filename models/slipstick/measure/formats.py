@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from slipstick.errors import Problem, SpecError, UnknownNameError
-from slipstick.measure import extra_p, extra_p_json, perf_lock, perf_stat, pop, profile, tidy
-from slipstick.measure.reading import Reading, open_file
+from slipstick.measure.readers import extra_p, extra_p_json, perf_lock, perf_stat, pop, profile, tidy
+from slipstick.measure.readers.reading import Reading, open_file
 from slipstick.measure.runs import Hints, Runs
 
 __all__ = ["FORMATS", "Format", "read", "read_all"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from slipstick.answer import Answer, Value
 from slipstick.method.names import BOUNDS
-from slipstick.results import Agreement, SideBySide
+from slipstick.results.study import Agreement, SideBySide
 
 __all__ = ["agreement"]
 

@@ -6,8 +6,8 @@ from math import isfinite
 from typing import Any
 
 from slipstick.answer import Answer
-from slipstick.results import Fitting, Results
-from slipstick.scaling import Array, Extreme, Grown, Growth, Scaling
+from slipstick.results.scaling import Array, Extreme, Grown, Growth, Scaling
+from slipstick.results.study import Fitting, Results
 
 __all__ = ["answer_document", "findings_document", "fitting_document"]
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from slipstick.answer import Answer
 from slipstick.errors import UnknownNameError
-from slipstick.results import Array, Axis, Results, Sweep
+from slipstick.results.study import Array, Axis, Results, Sweep
 
 __all__ = [
     "axis_of",

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from pydantic import BaseModel
 
 from slipstick.expression.nodes import Parameter
-from slipstick.schema.nodes import Node, at, join, value_mark
-from slipstick.schema.quantity import Given
-from slipstick.schema.spec import Described
+from slipstick.schema.kinds.quantity import Given
+from slipstick.schema.kinds.spec import Described
+from slipstick.schema.text.nodes import Node, at, join, value_mark
 
 __all__ = ["Entry", "entries", "parameters_of", "with_sources"]
 

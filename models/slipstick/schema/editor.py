@@ -9,9 +9,9 @@ from pydantic.json_schema import models_json_schema
 
 from slipstick.errors import UnknownNameError
 from slipstick.schema.catalogue import FOLDERS
+from slipstick.schema.kinds.machine import MachineSpec
+from slipstick.schema.kinds.shared_memory import ONLY_SHARED, SharedMemorySpec
 from slipstick.schema.load import spec_model
-from slipstick.schema.machine import MachineSpec
-from slipstick.schema.shared_memory import ONLY_SHARED, SharedMemorySpec
 
 __all__ = ["editor_schema"]
 

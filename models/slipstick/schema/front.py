@@ -7,11 +7,11 @@ from slipstick.model.machine import Machine
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.shared_memory import SharedMemory
 from slipstick.model.system import Model
-from slipstick.schema.bind import bind
-from slipstick.schema.bind_machine import machine_of
+from slipstick.schema.binding.bind import bind
+from slipstick.schema.binding.machine import machine_of
+from slipstick.schema.binding.scene import FILES, stage
 from slipstick.schema.load import Library, machine_spec
-from slipstick.schema.nodes import Mark, Scalar
-from slipstick.schema.scene import FILES, stage
+from slipstick.schema.text.nodes import Mark, Scalar
 from slipstick.schema.validate import validate
 
 __all__ = ["load"]

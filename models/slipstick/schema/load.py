@@ -13,30 +13,30 @@ from pydantic import BaseModel
 
 from slipstick.errors import Problem, SpecError, UnknownNameError, did_you_mean
 from slipstick.schema.catalogue import FOLDERS, find
-from slipstick.schema.nodes import Mark, Node, Scalar, Table, at, merge, replace
-from slipstick.schema.reader import read_file
-from slipstick.schema.scalars import short
+from slipstick.schema.text.nodes import Mark, Node, Scalar, Table, at, merge, replace
+from slipstick.schema.text.reader import read_file
+from slipstick.schema.text.scalars import short
 from slipstick.schema.validate import problems_of
 
 if TYPE_CHECKING:
-    from slipstick.schema.machine import MachineSpec
-    from slipstick.schema.shared_memory import SharedMemorySpec
+    from slipstick.schema.kinds.machine import MachineSpec
+    from slipstick.schema.kinds.shared_memory import SharedMemorySpec
 
 __all__ = ["Library", "kind_of", "machine_spec", "spec_model"]
 
 MOST_EXTENDED = 32
 
 _MODELS = {
-    "activity": ("slipstick.schema.activity", "ActivitySpec"),
-    "counts": ("slipstick.schema.counts", "CountsSpec"),
-    "machine": ("slipstick.schema.machine", "MachineSpec"),
-    "network": ("slipstick.schema.machine", "NetworkSpec"),
-    "profile": ("slipstick.schema.profile", "ProfileSpec"),
-    "queueing-network": ("slipstick.schema.queueing", "QueueingNetworkSpec"),
-    "study": ("slipstick.schema.study", "StudySpec"),
-    "technology": ("slipstick.schema.technology", "TechnologySpec"),
-    "trend": ("slipstick.schema.trend", "TrendSpec"),
-    "workload": ("slipstick.schema.workload", "WorkloadSpec"),
+    "activity": ("slipstick.schema.kinds.activity", "ActivitySpec"),
+    "counts": ("slipstick.schema.kinds.counts", "CountsSpec"),
+    "machine": ("slipstick.schema.kinds.machine", "MachineSpec"),
+    "network": ("slipstick.schema.kinds.machine", "NetworkSpec"),
+    "profile": ("slipstick.schema.kinds.profile", "ProfileSpec"),
+    "queueing-network": ("slipstick.schema.kinds.queueing", "QueueingNetworkSpec"),
+    "study": ("slipstick.schema.kinds.study", "StudySpec"),
+    "technology": ("slipstick.schema.kinds.technology", "TechnologySpec"),
+    "trend": ("slipstick.schema.kinds.trend", "TrendSpec"),
+    "workload": ("slipstick.schema.kinds.workload", "WorkloadSpec"),
 }
 
 
@@ -55,8 +55,8 @@ def spec_model(kind: str, tree: Node | None = None) -> type[BaseModel]:
 
 def machine_spec(tree: Node) -> type[MachineSpec | SharedMemorySpec]:
     """Tell a machine with shared memory from one on a network by the keys that only it has."""
-    from slipstick.schema.machine import MachineSpec
-    from slipstick.schema.shared_memory import ONLY_SHARED, SharedMemorySpec
+    from slipstick.schema.kinds.machine import MachineSpec
+    from slipstick.schema.kinds.shared_memory import ONLY_SHARED, SharedMemorySpec
 
     shared = (
         isinstance(tree, Table) and "network" not in tree.entries and not tree.entries.keys().isdisjoint(ONLY_SHARED)

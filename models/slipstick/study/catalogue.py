@@ -9,13 +9,13 @@ from slipstick.errors import SpecError, UnknownNameError
 from slipstick.law import ALL as LAWS
 from slipstick.program import PROGRAMS
 from slipstick.program.lrc.counts import Counts, Tally
-from slipstick.schema.bind import bind_workload
+from slipstick.schema.binding.bind import bind_workload
 from slipstick.schema.catalogue import FOLDERS, find, names
-from slipstick.schema.counts import CountsSpec
 from slipstick.schema.describe import Entry, entries, with_sources
+from slipstick.schema.kinds.counts import CountsSpec
+from slipstick.schema.kinds.quantity import Given
 from slipstick.schema.load import Library, spec_model
-from slipstick.schema.nodes import Mark, Scalar, at, plain
-from slipstick.schema.quantity import Given
+from slipstick.schema.text.nodes import Mark, Scalar, at, plain
 from slipstick.schema.validate import validate
 
 __all__ = ["KINDS", "Listed", "Shown", "listed", "shown"]

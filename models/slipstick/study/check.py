@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from slipstick.errors import Problem, SpecError
 from slipstick.schema.load import Library, spec_model
-from slipstick.schema.nodes import Mark, Scalar, Table, canonical
+from slipstick.schema.text.nodes import Mark, Scalar, Table, canonical
 from slipstick.schema.validate import validate
 
 if TYPE_CHECKING:
-    from slipstick.schema.scene import Settings
-    from slipstick.schema.study import StudySpec
-    from slipstick.study.cases import Asked
+    from slipstick.schema.binding.scene import Settings
+    from slipstick.schema.kinds.study import StudySpec
+    from slipstick.study.points.cases import Asked
 
 __all__ = ["check_file"]
 
@@ -39,14 +39,14 @@ def check_file(path: Path) -> str:
     kind, tree = library.open(path)
     spec = validate(spec_model(kind, tree), tree)
     if kind == "technology":
-        from slipstick.schema.lay_technology import check_values
+        from slipstick.schema.binding.technology import check_values
 
         check_values(tree, library)
     if kind in ("activity", "queueing-network", "workload", "study"):
         # A machine or a network is whole by now; the others are also built, which takes more to import.
-        from slipstick.schema.bind import bind, bind_workload
-        from slipstick.schema.scene import stage
-        from slipstick.schema.study import StudySpec
+        from slipstick.schema.binding.bind import bind, bind_workload
+        from slipstick.schema.binding.scene import stage
+        from slipstick.schema.kinds.study import StudySpec
 
         here = Scalar(str(path), str(path), Mark(str(path), 1, 1), quoted=True)
         if isinstance(spec, StudySpec):
@@ -60,10 +60,10 @@ def check_file(path: Path) -> str:
 
 def _check_study(spec: StudySpec, tree: Table, library: Library) -> None:
     """Check every case, every name, and the values of every sweep in their place."""
-    from slipstick.schema.bind import bind
-    from slipstick.schema.scene import stage
-    from slipstick.study.cases import case_settings, sweeps_of
+    from slipstick.schema.binding.bind import bind
+    from slipstick.schema.binding.scene import stage
     from slipstick.study.names import check_axes, check_names
+    from slipstick.study.points.cases import case_settings, sweeps_of
 
     cases, asked = case_settings(tree), sweeps_of(spec, tree)
     problems: list[Problem] = []
@@ -83,12 +83,12 @@ def _check_study(spec: StudySpec, tree: Table, library: Library) -> None:
     with _kept(problems):
         check_axes(spec, tree, axes)
     if spec.scale and not problems:
-        from slipstick.study.scale import questions
+        from slipstick.study.questions.scale import questions
 
         with _kept(problems):
             list(questions(spec, tree, cases, library))
     if spec.asks_ahead and not problems:
-        from slipstick.study.questions import asked_of
+        from slipstick.study.questions.asked import asked_of
 
         with _kept(problems):
             asked_of(spec, tree, cases, library)
@@ -102,8 +102,8 @@ def _check_measured(
     """Check what is asked of measured runs, and name their answers; nothing is imported where nothing is asked."""
     if not (spec.measured or spec.fits):
         return []
-    from slipstick.study.cases import base_settings
-    from slipstick.study.fitted import accounts, by_processors, read_fits
+    from slipstick.study.points.cases import base_settings
+    from slipstick.study.questions.fitted import accounts, by_processors, read_fits
 
     with _kept(problems):
         read_fits(spec, tree, cases, base_settings(tree), library)
@@ -115,11 +115,11 @@ def _check_measured(
 def _check_sweep(asked: Asked, settings: Settings, library: Library) -> list[str]:
     """Check one sweep from one case, and give the paths of its axes as results call them."""
     from slipstick.errors import FormulaError
-    from slipstick.schema.bind import bind
-    from slipstick.schema.formula import read_condition
-    from slipstick.schema.how import says_how
-    from slipstick.schema.scene import REFERENCES, stage
-    from slipstick.study.axes import numbers_of, to_check
+    from slipstick.schema.binding.bind import bind
+    from slipstick.schema.binding.how import says_how
+    from slipstick.schema.binding.scene import REFERENCES, stage
+    from slipstick.schema.text.formula import read_condition
+    from slipstick.study.points.axes import numbers_of, to_check
 
     scene, axes = stage(settings, library), asked.axes()
     problems: list[Problem] = []

@@ -12,11 +12,11 @@ from slipstick.method.networks.symbols import Solved, solved_in_symbols
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.program import PROGRAMS
-from slipstick.schema.bind import bind
+from slipstick.schema.binding.bind import bind
+from slipstick.schema.binding.scene import Settings, stage
 from slipstick.schema.describe import Entry
 from slipstick.schema.load import Library
-from slipstick.schema.nodes import at, plain
-from slipstick.schema.scene import Settings, stage
+from slipstick.schema.text.nodes import at, plain
 
 __all__ = ["Subject", "explained"]
 

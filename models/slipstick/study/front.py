@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slipstick.results import Results
+from slipstick.results.study import Results
 from slipstick.study.run import prepare
 from slipstick.study.run import run as run_prepared
 

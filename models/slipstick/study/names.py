@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from slipstick.errors import Problem, SpecError, UnitError, UnknownNameError, did_you_mean
 from slipstick.method.names import NAMES
-from slipstick.schema.nodes import Node
-from slipstick.schema.study import (
+from slipstick.schema.kinds.study import (
     BandsSpec,
     BarsSpec,
     ChangesSpec,
@@ -19,8 +18,9 @@ from slipstick.schema.study import (
     StudySpec,
     TimelineSpec,
 )
+from slipstick.schema.text.nodes import Node
 from slipstick.schema.validate import problem
-from slipstick.study.cases import Asked
+from slipstick.study.points.cases import Asked
 from slipstick.units import scale
 
 __all__ = ["check_axes", "check_names"]

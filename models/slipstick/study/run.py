@@ -15,27 +15,27 @@ from slipstick.method.agree import agreement
 from slipstick.method.methods import answered, form_of
 from slipstick.method.simulation.timeline import timeline
 from slipstick.model.system import Model, need_model
-from slipstick.results import Agreement, Fitting, Ranking, Results, Sweep, Timeline
-from slipstick.schema.bind import Bound, bind
+from slipstick.results.study import Agreement, Fitting, Ranking, Results, Sweep, Timeline
+from slipstick.schema.binding.bind import Bound, bind
+from slipstick.schema.binding.scene import Scene, Settings, stage
+from slipstick.schema.kinds.study import FitsPictureSpec, StudySpec, TimelineSpec
 from slipstick.schema.load import Library
-from slipstick.schema.nodes import Scalar, Table, canonical, plain
-from slipstick.schema.scene import Scene, Settings, stage
-from slipstick.schema.study import FitsPictureSpec, StudySpec, TimelineSpec
+from slipstick.schema.text.nodes import Scalar, Table, canonical, plain
 from slipstick.schema.validate import problem, validate
-from slipstick.study.cases import BASE, base_settings, case_settings, shown, sweeps_of
-from slipstick.study.choose import chosen, under
-from slipstick.study.compare import compared, names_in
-from slipstick.study.derived import with_derived
-from slipstick.study.fitted import accounts, by_processors, fitted, read_fits
 from slipstick.study.names import check_axes, check_names
-from slipstick.study.plan import Plan, planned
-from slipstick.study.project import projected
-from slipstick.study.questions import Asked, asked_of
-from slipstick.study.rank import ranked
-from slipstick.study.sample import sampled
-from slipstick.study.scale import Question, questions, scaled
-from slipstick.study.seek import sought
-from slipstick.study.sweep import Progress, carried_out
+from slipstick.study.points.cases import BASE, base_settings, case_settings, shown, sweeps_of
+from slipstick.study.points.derived import with_derived
+from slipstick.study.points.plan import Plan, planned
+from slipstick.study.points.sweep import Progress, carried_out
+from slipstick.study.questions.asked import Asked, asked_of
+from slipstick.study.questions.choose import chosen, under
+from slipstick.study.questions.compare import compared, names_in
+from slipstick.study.questions.fitted import accounts, by_processors, fitted, read_fits
+from slipstick.study.questions.project import projected
+from slipstick.study.questions.rank import ranked
+from slipstick.study.questions.sample import sampled
+from slipstick.study.questions.scale import Question, questions, scaled
+from slipstick.study.questions.seek import sought
 
 __all__ = ["MOST_ANSWERS", "Prepared", "answer_scene", "prepare", "run", "side_by_side", "timeline_of", "versions"]
 

@@ -14,7 +14,7 @@ from slipstick.measure.fit.least import fit
 from slipstick.measure.fit.model import Free, freed, model_family
 from slipstick.measure.fit.timings import Timings
 from slipstick.schema.load import Library
-from slipstick.schema.nodes import Mark, Scalar, from_plain
+from slipstick.schema.text.nodes import Mark, Scalar, from_plain
 from tests.measure.fit.truths import MEASURED, TRUTHS, noisy
 
 LOCK = """

@@ -13,9 +13,9 @@ from slipstick.expression.nodes import Parameter
 from slipstick.method.closed_form.form import ClosedForm
 from slipstick.model.machine import Machine
 from slipstick.model.technology import scaled
-from slipstick.schema.counts import load_counts
+from slipstick.schema.binding.counts import load_counts
 from slipstick.schema.load import Library
-from slipstick.schema.nodes import Mark
+from slipstick.schema.text.nodes import Mark
 from tests.house.code import ROOT
 
 PUBLISHED = yaml.safe_load((ROOT / "tests" / "published" / "dvsm_applications.yaml").read_text())

@@ -15,7 +15,7 @@ from slipstick.measure.fit.forms import Family
 from slipstick.measure.fit.limits import Reach, fastest, largest_efficient, largest_speedup, size_needed
 from slipstick.measure.fit.profile import Profiled, profile
 from slipstick.measure.fit.timings import Timings
-from slipstick.results import Curve, Fitting
+from slipstick.results.study import Curve, Fitting
 
 __all__ = ["EFFICIENT", "Intervals", "fits"]
 

@@ -22,10 +22,10 @@ from slipstick.method.methods import form_of
 from slipstick.method.names import SIMULATION
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
-from slipstick.schema.bind import Bound, bind
+from slipstick.schema.binding.bind import Bound, bind
+from slipstick.schema.binding.scene import Scene, Settings, stage
 from slipstick.schema.load import Library
-from slipstick.schema.nodes import Mark, Node, Scalar, canonical, from_plain
-from slipstick.schema.scene import Scene, Settings, stage
+from slipstick.schema.text.nodes import Mark, Node, Scalar, canonical, from_plain
 from slipstick.units import to_base
 
 __all__ = ["Free", "Freed", "freed", "model_family"]

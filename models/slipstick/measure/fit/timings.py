@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from slipstick.errors import ModelError, Problem
 from slipstick.measure.account import superlinear
-from slipstick.measure.reading import unknown_metrics
+from slipstick.measure.readers.reading import unknown_metrics
 from slipstick.measure.reduced import reduce_runs
 from slipstick.measure.regions import regions_of
 from slipstick.measure.runs import Run, Runs

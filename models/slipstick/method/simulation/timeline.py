@@ -8,7 +8,7 @@ from dataclasses import replace
 from slipstick.method.closed_form.times import BARRIER
 from slipstick.method.simulation.flatten import flatten
 from slipstick.model.system import Model
-from slipstick.results import Timeline
+from slipstick.results.study import Timeline
 from slipstick.sim.plain.timeline import critical_path, record
 
 __all__ = ["timeline"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from slipstick.results import Span, Timeline
+from slipstick.results.study import Span, Timeline
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.plan import Plan
 

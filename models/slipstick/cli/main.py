@@ -1,0 +1,367 @@
+"""The command line: results on standard output, progress and notes on standard error.
+
+Heavy libraries are imported inside the commands that use them, so that help and `check` start at once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from slipstick.cli.console import (
+    DONE,
+    NO_ANSWER,
+    json_option,
+    nodes_of,
+    plain_problems,
+    print_json,
+    set_option,
+    text_node,
+)
+from slipstick.cli.counts import counts
+from slipstick.cli.fit import fit
+from slipstick.cli.measured import measured
+from slipstick.errors import NoAnswerError, Problem, SlipstickError, SpecError
+
+if TYPE_CHECKING:
+    from slipstick.answer import Answer
+    from slipstick.schema.text.nodes import Node
+
+__all__ = ["main"]
+
+WRONG_INPUT, INTERRUPTED = 2, 130
+HERE = "command line"
+
+_machine_option = click.option("--machine", metavar="M", help="Machine: a name in the catalogue, or a file.")
+_workload_option = click.option("--workload", metavar="W", help="Workload: a name in the catalogue, or a file.")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="slipstick", prog_name="slipstick")
+def cli() -> None:
+    """Where the processors go: performance models of parallel systems.
+
+    \b
+    Examples:
+      slipstick list
+      slipstick run dvsm-operations
+      slipstick solve dvsm/diff-request --machine rs6000-43p-fast-ethernet --set parts=3 --set 'reply=4120 B'
+      slipstick solve my-activity.yaml --set population.processors=16 --json
+      slipstick explain dvsm/lock
+      slipstick measured timings.csv
+      slipstick fit timings.csv --at 64,128
+    """
+
+
+@cli.command()
+@click.argument("study")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder to write. [reports/<study>/]")
+@click.option("--jobs", type=click.IntRange(1, 256), default=1, help="Groups of points to solve side by side. [1]")
+@click.option("--resume", is_flag=True, help="Leave a folder alone that already holds these results.")
+@set_option
+@json_option
+def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence[str], as_json: bool) -> int:
+    """Run STUDY, a name in the catalogue or a file, and write its report.
+
+    \b
+    Examples:
+      slipstick run dvsm-what-if
+      slipstick run my-study.yaml --out /tmp/report --json
+    """
+    from slipstick.report.document import answer_document, findings_document
+    from slipstick.report.findings.compare import summary
+    from slipstick.report.findings.scale import scaling_text
+    from slipstick.report.pages.write import is_current, write
+    from slipstick.report.terminal.outlook import outlook_answers, outlook_texts
+    from slipstick.study.run import MOST_ANSWERS, prepare, versions
+    from slipstick.study.run import run as run_study
+
+    folder, command = out or Path("reports") / Path(study).stem, _command(study, changes)
+    prepared = prepare(study, nodes_of(changes))
+    if resume and not as_json and is_current(folder, prepared.hashes, versions(), command):
+        click.echo(f"{folder / 'report.md'} is up to date")
+        return DONE
+    with _Progress(prepared.points) as progress:
+        results = run_study(prepared, jobs=jobs, whole=as_json, progress=progress)
+    write(results, prepared.spec, folder, command)
+    failed = any(answer.failed for answer in results.cases.values()) or any(sweep.failed for sweep in results.sweeps)
+    if as_json:
+        answers = [*results.cases.values(), *(answer for sweep in results.sweeps for answer in sweep.answers)]
+        answers += outlook_answers(results)
+        few = prepared.points <= MOST_ANSWERS
+        solved = {"answers": list(map(answer_document, answers))} if few else {"results": str(folder / "results.csv")}
+        print_json({**solved, **findings_document(results)})
+    else:
+        if results.cases:
+            _print_cases(results.cases, prepared.spec.answer)
+        if results.comparisons:
+            click.echo(f"\n{summary(results.comparisons)}")
+        for words in [*map(scaling_text, results.scalings), *outlook_texts(results)]:
+            click.echo(f"\n{words}")
+        click.echo(f"\nThe report is in {folder / 'report.md'}, the numbers in {folder / 'results.csv'}.")
+    return NO_ANSWER if failed else DONE
+
+
+@cli.command()
+@click.argument("model")
+@_machine_option
+@_workload_option
+@set_option
+@click.option(
+    "--with",
+    "methods",
+    metavar="METHOD,...",
+    default="",
+    help="closed-form, mean-value, simulation, bounds; of a queueing network exact-mva, convolution, schweitzer, "
+    "linearizer, markov-chain, simulation, bounds; several are put side by side. [the best that applies]",
+)
+@click.option("--seed", type=click.IntRange(0), help="Key of the random streams of a simulation. [0]")
+@click.option("--precision", metavar="PART", help="Half-width of a simulation's interval, such as 1%. [2%]")
+@click.option(
+    "--timeline",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write who did what when: .json for trace viewers, .png or .svg to look at.",
+)
+@json_option
+def solve(
+    model: str,
+    machine: str | None,
+    workload: str | None,
+    changes: Sequence[str],
+    methods: str | None,
+    seed: int | None,
+    precision: str | None,
+    timeline: Path | None,
+    as_json: bool,
+) -> int:
+    """Answer for MODEL: a program, an activity, a queueing network, a law, or a file.
+
+    \b
+    Examples:
+      slipstick solve dvsm/page-fault --machine rs6000-43p-atm
+      slipstick solve lock-and-bus --set population.processors=32 --with closed-form,simulation,bounds
+      slipstick solve central-server --set classes.jobs.population=40 --with exact-mva,bounds
+      slipstick solve law/flow-line --set items=3 --set 'once=10 us' --set 'longest=3 us'
+    """
+    from slipstick.report.document import answer_document
+    from slipstick.report.pages.write import write_timeline
+    from slipstick.report.terminal.answer import answers_text
+    from slipstick.schema.load import Library
+    from slipstick.study.run import answer_scene, side_by_side, timeline_of
+
+    simulation = {"simulation.seed": seed, "simulation.precision": precision}
+    changes = [*changes, *(f"{path}={value}" for path, value in simulation.items() if value is not None)]
+    settings = {**_references(model, machine, workload), **nodes_of(changes)}
+    names = [name.strip() for name in methods.split(",")] if methods else [None]
+    answers, bound = answer_scene(settings, Library(), names)
+    if timeline is not None:
+        write_timeline(timeline_of(bound), timeline, bound.name)
+    failed = [answer.failed for answer in answers if answer.failed]
+    if as_json:
+        print_json({"answers": list(map(answer_document, answers))})
+    elif failed:
+        raise NoAnswerError(failed[0])
+    else:
+        click.echo(answers_text(answers, bound.entries, side_by_side(answers)))
+    if any(answer.interrupted for answer in answers):
+        return INTERRUPTED
+    return NO_ANSWER if failed else DONE
+
+
+@cli.command()
+@click.argument("model")
+@_machine_option
+@_workload_option
+@set_option
+@click.option("--latex", is_flag=True, help="Print the equations as LaTeX.")
+def explain(model: str, machine: str | None, workload: str | None, changes: Sequence[str], latex: bool) -> int:
+    """Print MODEL's equations with symbols, units and sources.
+
+    \b
+    Examples:
+      slipstick explain dvsm/diff-request
+      slipstick explain law/wire-time --latex
+    """
+    from slipstick.program import PROGRAMS
+    from slipstick.report.formulas.explain import explain_latex, explain_text
+    from slipstick.study.explain import explained
+
+    if model in PROGRAMS and machine is None:
+        from slipstick.schema.binding.scene import machines_for
+
+        machine = machines_for(PROGRAMS[model])[0]
+        click.echo(f"with the numbers of {machine}; choose another with --machine", err=True)
+    found = explained({**_references(model, machine, workload), **nodes_of(changes)})
+    words = explain_latex if latex else explain_text
+    solved = tuple(each.latex if latex else each.text for each in found.solved)
+    text = words(found.name, found.title, found.source, found.subject, found.entries, found.structure, solved)
+    click.echo(text, nl=False)
+    return DONE
+
+
+@cli.command("list")
+@click.argument("kind", required=False)
+def list_(kind: str | None) -> int:
+    """List the catalogue, or one KIND of it: machine, network, workload, technology, trend,
+    activity, queueing-network, study, profile, program, law."""
+    from slipstick.report.terminal.catalogue import catalogue_text
+    from slipstick.study.catalogue import listed
+
+    click.echo(catalogue_text(listed(kind)))
+    return DONE
+
+
+@cli.command()
+@click.argument("name", metavar="KIND/NAME")
+def show(name: str) -> int:
+    """Show a spec: every value with its path, unit and source.
+
+    \b
+    Examples:
+      slipstick show machine/rs6000-43p-atm
+      slipstick show network/infiniband-hdr
+    """
+    from slipstick.report.terminal.catalogue import spec_text
+    from slipstick.study.catalogue import shown
+
+    click.echo(spec_text(shown(name)))
+    return DONE
+
+
+@cli.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@json_option
+def check(files: Sequence[Path], as_json: bool) -> int:
+    """Check spec FILES and everything they name, without solving anything."""
+    from slipstick.study.check import check_file
+
+    problems: list[Problem] = []
+    for path in files:
+        try:
+            kind = check_file(path)
+        except SpecError as error:
+            problems += error.problems
+        else:
+            if not as_json:
+                click.echo(f"{path}: a valid {kind}")
+    if problems:
+        raise SpecError(problems)
+    if as_json:
+        print_json({"answers": []})
+    return DONE
+
+
+@cli.command()
+@click.argument("kind")
+def schema(kind: str) -> int:
+    """Print the JSON Schema of a KIND of spec, for editors: machine, network, workload, technology,
+    trend, activity, queueing-network, study, profile."""
+    from slipstick.schema.editor import editor_schema
+
+    click.echo(json.dumps(editor_schema(kind), indent=2))
+    return DONE
+
+
+cli.add_command(measured)
+cli.add_command(fit)
+cli.add_command(counts)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and give its exit status: 0 done, 1 no answer, 2 wrong input, 130 interrupted."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    if sys.stdout is None:
+        # Whoever started us closed standard output; there is nobody to tell.
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # open as long as the program runs
+    if hasattr(sys.stdout, "reconfigure"):
+        # A terminal that knows ASCII only still gets every word.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        status = cli.main(arguments, prog_name="slipstick", standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        return _refused([Problem(HERE, 1, 1, "", error.format_message())], arguments, error)
+    except SpecError as error:
+        return _refused(error.problems, arguments, error)
+    except NoAnswerError as error:
+        click.echo(f"no answer: {error}", err=True)
+        return NO_ANSWER
+    except SlipstickError as error:
+        return _refused([Problem(HERE, 1, 1, "", str(error))], arguments, error)
+    except OSError as error:
+        return _cannot_write(error)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted; nothing half-written is left", err=True)
+        return INTERRUPTED
+    return status if isinstance(status, int) else DONE
+
+
+def _cannot_write(error: OSError) -> int:
+    if isinstance(error, BrokenPipeError):
+        # Whoever read our output has seen enough; keep the interpreter from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    click.echo(
+        f"error: {error.filename or 'output'}: {error.strerror or error}; choose another place with --out", err=True
+    )
+    return WRONG_INPUT
+
+
+class _Progress:
+    """A bar on standard error for whatever takes over a second; silent where tqdm is not installed."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._bar: Any = None
+
+    def __enter__(self) -> Any:
+        try:
+            from tqdm import tqdm
+        except ImportError:
+            return lambda points: None
+        self._bar = tqdm(total=self._total, delay=1, file=sys.stderr, unit="point", leave=False)
+        return self._bar.update
+
+    def __exit__(self, *exception: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+
+def _references(model: str, machine: str | None, workload: str | None) -> dict[str, Node]:
+    given = {"model": model, "machine": machine, "workload": workload}
+    return {key: text_node(value, f"--{key}") for key, value in given.items() if value is not None}
+
+
+def _command(study: str, changes: Sequence[str]) -> str:
+    import shlex
+
+    return shlex.join(["slipstick", "run", study, *(word for change in changes for word in ("--set", change))])
+
+
+def _refused(problems: Sequence[Problem], arguments: Sequence[str], error: Exception) -> int:
+    if "--json" in arguments:
+        click.echo(json.dumps({"problems": plain_problems(problems)}))
+    else:
+        click.echo(f"error: {error.format_message() if isinstance(error, click.ClickException) else error}", err=True)
+    return WRONG_INPUT
+
+
+def _print_cases(cases: Mapping[str, Answer], wanted: Sequence[str]) -> None:
+    from slipstick.report.words import plain_table, quantity
+
+    rows = []
+    for name, answer in cases.items():
+        first = next((each for each in (*wanted, *answer.values) if answer.find(each) is not None), "")
+        shown = quantity(answer.find(first), answer.unit(first)) if first else f"failed: {answer.failed}"
+        rows.append([name, answer.model, shown])
+    click.echo(plain_table(["case", "model", "answer"], rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,148 @@
+"""The command that says what measured runs say, and how files of measurements are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from slipstick.cli.console import DONE, NO_ANSWER, json_option, plain_problems, print_json
+from slipstick.errors import Problem, SpecError, UnitError
+
+if TYPE_CHECKING:
+    from slipstick.measure.runs import Runs
+
+__all__ = ["data_options", "measured", "positive", "read_data", "refuse", "whole"]
+
+_OPTIONS = (
+    click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path)),
+    click.option("--format", "format_", metavar="FORMAT", help="csv, extra-p, extra-p-json, extra-p-lines, perf-stat, perf-lock, pop, profile. [told from the content]"),
+    click.option("--column", "columns", multiple=True, metavar="OURS=THEIRS", help="Name of a column or parameter in the file: p=ranks."),
+    click.option("--unit", metavar="UNIT", help="Unit of times in files without units, such as s."),
+    click.option("--processors", metavar="N,...", help="Processors of files that do not say, one for all or one a file."),
+    click.option("--time", "times", metavar="T,...", help="Elapsed time of such files, such as '3.2 s'."),
+    click.option("--size", metavar="N", help="Size of the problem in such files; a fit takes the runs of this size only."),
+    click.option("--statistic", metavar="NAME", default="median", help="Of repetitions: median, mean, min. [median]"),
+    click.option("--region", metavar="NAME", help="Part of the program to account for. [the whole]"),
+    click.option("--timer", metavar="T", help="Cost of the timer at each event, contained in the waits: '15 us'."),
+)  # fmt: skip
+
+
+def data_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that say how files of measurements are read."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+@click.command()
+@data_options
+@json_option
+def measured(
+    files: Sequence[Path], statistic: str, region: str | None, timer: str | None, as_json: bool, **told: Any
+) -> int:
+    """Account for the time in measured runs: speed-up, processors lost by cause, assumptions checked.
+
+    FILE is a table (p, n, region, metric, unit, value, repetition), Extra-P text or JSON, a table of POP metrics, the
+    output of perf stat -x or perf lock contention, or a profile in YAML.
+
+    \b
+    Examples:
+      slipstick measured timings.csv
+      slipstick measured experiment.json --unit s
+      slipstick measured p1.csv p2.csv p4.csv --processors 1,2,4
+      slipstick measured locks.txt --processors 8 --time '3.2 s'
+    """
+    from slipstick.measure.account import measured as account
+    from slipstick.report.document import answer_document
+    from slipstick.report.terminal.measured import measured_text, notes_text
+
+    found = account(read_data(files, **told), statistic, region, _seconds("--timer", timer))
+    if as_json:
+        print_json({"answers": list(map(answer_document, found.answers)), "notes": plain_problems(found.notes)})
+    else:
+        click.echo(measured_text(found.answers, found.title, found.source, found.statistic), nl=False)
+        click.echo(notes_text(found.notes), nl=False, err=True)
+    return NO_ANSWER if any(answer.failed for answer in found.answers) else DONE
+
+
+def read_data(
+    files: Sequence[Path],
+    format_: str | None,
+    columns: Sequence[str],
+    unit: str | None,
+    processors: str | None,
+    times: str | None,
+    size: str | None,
+) -> Runs:
+    """Read files of measurements as the options say.
+
+    Raises
+    ------
+    SpecError : everything that is wrong with the options, or with the files
+    """
+    from slipstick.measure.formats import read_all
+    from slipstick.measure.runs import Hints
+
+    count = len(files)
+    mapped = dict(_mapping(each) for each in columns)
+    counts = [whole(word) for word in _spread("--processors", processors, count)]
+    seconds = [_seconds("--time", word) for word in _spread("--time", times, count)]
+    told = [Hints(p, positive(size), time, unit, mapped) for p, time in zip(counts, seconds, strict=True)]
+    return read_all(files, told, format_)
+
+
+def _spread(option: str, text: str | None, count: int) -> list[str | None]:
+    words: list[str | None] = [None] if text is None else [word.strip() for word in text.split(",")]
+    if len(words) not in (1, count):
+        refuse(option, f"{len(words)} values for {count} files; give one for all, or one a file")
+    return words * count if len(words) == 1 else words
+
+
+def _mapping(text: str) -> tuple[str, str]:
+    ours, equals, theirs = text.partition("=")
+    known = ("p", "n", "region", "metric", "unit", "value", "repetition", "processor")
+    if not (equals and theirs and ours.strip() in known):
+        refuse("--column", f"write OURS=THEIRS, such as p=ranks, with one of {', '.join(known)}; got {text!r}")
+    return ours.strip(), theirs.strip()
+
+
+def whole(word: str | None, option: str = "--processors") -> int | None:
+    """Read a whole number from an option."""
+    if word is None:
+        return None
+    if not (word.isascii() and word.isdigit() and 0 < int(word[:12]) <= 100_000_000):
+        refuse(option, f"write a whole number from 1 to 100,000,000; got {word!r}")
+    return int(word)
+
+
+def positive(word: str | None) -> float | None:
+    """Read the size of a problem from an option."""
+    from slipstick.expression.dimension import COUNT
+
+    return None if word is None else _quantity("--size", word, COUNT)
+
+
+def _seconds(option: str, word: str | None) -> float | None:
+    from slipstick.expression.dimension import TIME
+
+    return None if word is None else _quantity(option, word, TIME)
+
+
+def _quantity(option: str, word: str, dimension: Any) -> float:
+    from slipstick.units import to_base
+
+    try:
+        value = to_base(word, dimension)
+    except UnitError as error:
+        refuse(option, str(error))
+    if not value > 0 and option != "--timer":
+        refuse(option, f"must be more than 0; got {word}")
+    return value
+
+
+def refuse(option: str, message: str) -> NoReturn:
+    """Refuse the value of an option."""
+    raise SpecError([Problem(option, 1, 1, "", message)])

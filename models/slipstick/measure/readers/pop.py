@@ -1,0 +1,189 @@
+"""Tables of the POP metrics: those of modelfactors, with metrics as rows and in percent, and PyPOP's, with runs as rows.
+
+Names and definitions: POP Centre of Excellence, Standard Metrics for Performance Audits; formats:
+bsc-performance-tools (modelfactors.csv) and numericalalgorithmsgroup/pypop.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from slipstick.measure.readers.reading import Reading, Where
+from slipstick.measure.runs import EFFICIENCIES, Runs
+from slipstick.schema.text.scalars import short
+
+__all__ = ["looks_pop", "read_pop"]
+
+NAMES = {
+    **{name.replace("_", " "): name for name in EFFICIENCIES},
+    "serialisation efficiency": "serialization_efficiency",
+    "computation scaling": "computation_scalability",
+    "computational scaling": "computation_scalability",
+    "computational scalability": "computation_scalability",
+    "runtime": "time",
+    "elapsed time": "time",
+    "number of processes": "p",
+    "total threads": "p",
+}
+"""What the tools call it, in lower case, and our name."""
+
+PERCENT_ABOVE = 2.0  # no efficiency is 200%, and a parallel efficiency of 2% is not worth a table
+_UNITS = {"sec": "s", "seconds": "s", "usec": "us"}
+_PROCESSES = re.compile(r"\s*([0-9]+)\s*([\[(].*)?")
+_LABEL = re.compile(r"(?P<name>[^\[(]*?)\s*(?:[\[(](?P<unit>[^\])]*)[\])])?\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A value of a metric in a run."""
+
+    line: int
+    run: int
+    metric: str
+    unit: str | None
+    text: str
+
+
+def looks_pop(reading: Reading) -> bool:
+    """Say whether a label at the left or in the first line is a POP efficiency."""
+    rows = [re.split("[;,\t]", text) for _, text in reading.content[:60]]
+    labels = [row[0] for row in rows] + (rows[0] if rows else [])
+    return any(_label(label)[0] in EFFICIENCIES for label in labels)
+
+
+def read_pop(reading: Reading) -> Runs:
+    """Read a table of POP metrics, whichever way it lies.
+
+    Efficiencies above 2 make it a table in percent. A row of run times counts if it has a unit, in its label or told
+    beside the file.
+
+    Raises
+    ------
+    SpecError : no processes, values missing, percent and fractions mixed, a value that is none
+    """
+    rows = _rows(reading)
+    as_rows = any(row and _label(row[0])[0] in EFFICIENCIES for _, row in rows)
+    cells = _cells_by_row(reading, rows) if as_rows else _cells_by_column(reading, rows)
+    where = _places(reading, cells)
+    efficiencies = [
+        (cell, value)
+        for cell in cells
+        if cell.metric in EFFICIENCIES and cell.text and (value := reading.number(cell.line, cell.metric, cell.text))
+    ]
+    percent = any(value > PERCENT_ABOVE for cell, value in efficiencies if cell.metric == "parallel_efficiency") or (
+        sum(value > PERCENT_ABOVE for _, value in efficiencies) * 2 > len(efficiencies)
+    )
+    for cell, value in efficiencies:
+        if (value <= PERCENT_ABOVE) if percent else (value > PERCENT_ABOVE):
+            scale = "percent" if percent else "fractions"
+            reading.wrong(cell.line, cell.metric, f"{cell.text.strip()} stands among {scale}; write all on one scale")
+    if reading.problems:
+        reading.finished()
+    for cell in cells:
+        if cell.run in where and cell.text.strip():
+            _add(reading, cell, where[cell.run], percent)
+    return reading.finished()
+
+
+def _add(reading: Reading, cell: Cell, where: Where, percent: bool) -> None:
+    if cell.metric in EFFICIENCIES:
+        reading.add(cell.line, where, cell.metric, cell.text, "%" if percent else "1")
+    elif cell.metric == "time":
+        if cell.unit is None and reading.hints.unit is None:
+            reading.odd(cell.line, "time", "run times without a unit are left out; tell it with --unit")
+        else:
+            unit = None if cell.unit is None else _UNITS.get(cell.unit, cell.unit)
+            reading.add(cell.line, where, "time", cell.text, unit)
+
+
+def _rows(reading: Reading) -> list[tuple[int, list[str]]]:
+    """Split the lines; modelfactors writes raw values, times in microseconds, into lines behind #."""
+    found = []
+    lines = [(line, text) for line, text in enumerate(reading.lines, 1) if text.strip()]
+    plain = [text for _, text in lines if not text.lstrip().startswith("#")]
+    delimiter = max(";,\t", key=plain[0].count) if plain else ";"
+    for line, text in lines:
+        comment = text.lstrip().startswith("#")
+        try:
+            row = next(csv.reader([text.lstrip("# \t")], delimiter=delimiter, strict=True), [])
+        except csv.Error as error:
+            reading.refuse(line, "", f"this is no line of a table of metrics: {error}; check the quotes")
+        if not comment:
+            found.append((line, row))
+        elif row and _label(row[0])[0] == "time":
+            found.append((line, [row[0] if "(" in row[0] else f"{row[0]} (us)", *row[1:]]))
+    return found
+
+
+def _label(text: str) -> tuple[str, str | None]:
+    """Give our name for a label, and the unit in it."""
+    match = _LABEL.fullmatch(text.strip(" -\t\"'"))
+    name = match["name"].casefold() if match else text.casefold()
+    name = name.removeprefix("mpi ").strip()
+    return NAMES.get(name, ""), match["unit"] if match else None
+
+
+def _cells_by_row(reading: Reading, rows: Sequence[tuple[int, list[str]]]) -> list[Cell]:
+    found: list[Cell] = []
+    seen: dict[str, int] = {}
+    width = 0
+    left_out: list[tuple[int, str]] = []
+    for line, (label, *texts) in rows:
+        metric, unit = _label(label)
+        if not metric:
+            left_out.append((line, label.strip(" -")))
+            continue
+        if metric in seen:
+            reading.wrong(line, label.strip(), f"is in line {seen[metric]} already")
+        seen[metric] = line
+        width = width or len(texts)
+        if len(texts) != width:
+            reading.wrong(line, label.strip(), f"{len(texts)} values, where the first row has {width}")
+        found += [Cell(line, run, metric, unit, text) for run, text in enumerate(texts)]
+    _left_out(reading, left_out)
+    return found
+
+
+def _left_out(reading: Reading, labels: Sequence[tuple[int, str]]) -> None:
+    if named := [label for _, label in labels if label]:
+        reading.odd(labels[0][0], "", f"not needed and left out: {', '.join(named)}")
+
+
+def _cells_by_column(reading: Reading, rows: Sequence[tuple[int, list[str]]]) -> list[Cell]:
+    (start, head), *others = rows
+    labels = [_label(text) for text in head]
+    threads = [text.strip().casefold() for text in head]
+    if "total threads" in threads:  # processes times threads; the processes alone would be too few
+        labels = [
+            ("" if text == "number of processes" else label[0], label[1])
+            for text, label in zip(threads, labels, strict=True)
+        ]
+    pairs = zip(labels, head, strict=True)
+    _left_out(reading, [(start, text.strip()) for (metric, _), text in pairs if not metric])
+    found = []
+    for run, (line, texts) in enumerate(others):
+        if len(texts) != len(head):
+            reading.wrong(line, "", f"{len(texts)} values, where the first line has {len(head)} columns")
+            continue
+        found += [
+            Cell(line, run, metric, unit, text) for (metric, unit), text in zip(labels, texts, strict=True) if metric
+        ]
+    return found
+
+
+def _places(reading: Reading, cells: Sequence[Cell]) -> dict[int, Where]:
+    """Give the processors of each run."""
+    found: dict[int, Where] = {}
+    for cell in cells:
+        if cell.metric == "p":
+            match = _PROCESSES.fullmatch(cell.text)
+            if match is None:
+                reading.wrong(cell.line, "p", f"{short(cell.text)} is no number of processes")
+            elif (p := reading.processors(cell.line, "p", match[1])) is not None:
+                found[cell.run] = Where(p, reading.hints.size)
+    if not found and not reading.problems:
+        reading.refuse(1, "", "there is no row or column 'Number of processes'")
+    return found

@@ -1,0 +1,249 @@
+"""A file while it is being read: its lines, the values found so far, and what is wrong or odd with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import isfinite
+from pathlib import Path
+from typing import NoReturn
+
+from slipstick.errors import Problem, SpecError, UnitError, did_you_mean
+from slipstick.expression.dimension import COUNT, TIME, Dimension
+from slipstick.measure.runs import METRICS, Hints, Run, Runs
+from slipstick.schema.text.reader import file_text, shown_name
+from slipstick.schema.text.scalars import short
+from slipstick.units import scale
+
+__all__ = ["Reading", "Where", "metric_name", "open_file", "unknown_metrics"]
+
+MOST_BYTES = 16 * 1024 * 1024
+MOST_PROBLEMS = 1000  # the pass ends here: nobody mends more before trying again
+MOST_PROCESSORS = 100_000_000
+LONGEST_NAME = 1000
+
+_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,4})?")
+_NOT_FINITE = re.compile(r"[-+]?(?:nan|inf|infinity)", re.IGNORECASE)
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
+_LINE_END = re.compile("\r\n|\n|\r")
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """What a value belongs to: a point, a part of the program, a repetition, a processor."""
+
+    p: int
+    n: float | None = None
+    region: str = ""
+    repetition: int | None = None
+    processor: int | None = None
+
+
+@dataclass
+class Reading:
+    """One file while it is being read.
+
+    Attributes
+    ----------
+    file : its name in problems
+    text : everything in it
+    hints : what was told beside the file
+    """
+
+    file: str
+    text: str
+    hints: Hints = field(default_factory=Hints)
+    runs: list[Run] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    notes: list[Problem] = field(default_factory=list)
+    _scales: dict[str, tuple[Fraction, Dimension] | str] = field(default_factory=dict)
+    _told: set[tuple[str, str | None]] = field(default_factory=set)
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines, whichever way they end."""
+        return _LINE_END.split(self.text)
+
+    @property
+    def content(self) -> list[tuple[int, str]]:
+        """The lines that hold something, with their numbers from 1; comments begin with #."""
+        return [
+            (at, line) for at, line in enumerate(self.lines, 1) if line.strip() and not line.lstrip().startswith("#")
+        ]
+
+    def wrong(self, line: int, what: str, message: str) -> None:
+        """Note a problem, and go on reading; a file that is wrong everywhere is given up."""
+        self.problems.append(Problem(self.file, line, 1, what, message))
+        if len(self.problems) >= MOST_PROBLEMS:
+            raise SpecError(self.problems)
+
+    def refuse(self, line: int, what: str, message: str) -> NoReturn:
+        """Give up with this problem and those found before."""
+        self.problems.append(Problem(self.file, line, 1, what, message))
+        raise SpecError(self.problems)
+
+    def odd(self, line: int, what: str, message: str) -> None:
+        """Note what is odd, but can be taken."""
+        self.notes.append(Problem(self.file, line, 1, what, message))
+
+    def finished(self) -> Runs:
+        """Give what was read.
+
+        Raises
+        ------
+        SpecError : everything that is wrong with the file
+        """
+        if self.problems:
+            raise SpecError(self.problems)
+        if not self.runs:
+            self.refuse(1, "", "there is no measurement in it; write at least one value")
+        return Runs(tuple(self.runs), tuple(dict.fromkeys(self.notes)))
+
+    def number(self, line: int, what: str, text: str) -> float | None:
+        """Read a plain decimal number; None, and a problem, if it is none."""
+        bare = text.strip()
+        if _NUMBER.fullmatch(bare) and isfinite(value := float(bare)):
+            return value
+        if _NOT_FINITE.fullmatch(bare) or _NUMBER.fullmatch(bare):
+            self.wrong(line, what, f"{short(bare)} is not a finite number; leave the run out, or measure it again")
+        elif not bare:
+            self.wrong(line, what, "there is no value; write one, or leave the whole line out")
+        elif re.fullmatch(r"[-+]?[0-9]+(,[0-9]+)+(\.[0-9]*)?", bare):
+            self.wrong(line, what, f"{short(bare)} has a ','; write 1.5 for one and a half, 1000 for a thousand")
+        else:
+            self.wrong(line, what, f"{short(bare)} is not a number")
+        return None
+
+    def processors(self, line: int, what: str, text: str) -> int | None:
+        """Read a number of processors; None, and a problem, if it is none."""
+        value = self.number(line, what, text)
+        if value is None:
+            return None
+        if not (value == int(value) and 1 <= value <= MOST_PROCESSORS):
+            self.wrong(line, what, f"processors are a whole number from 1 to {MOST_PROCESSORS:,}; got {text.strip()}")
+            return None
+        return int(value)
+
+    def size(self, line: int, what: str, text: str) -> float | None:
+        """Read the size of a problem; None, and a problem, if it is none."""
+        value = self.number(line, what, text)
+        if value is not None and not value > 0:
+            self.wrong(line, what, f"the size of a problem is more than 0; got {text.strip()}")
+            return None
+        return value
+
+    def add(self, line: int, where: Where, metric: str, text: str, unit: str | None) -> None:
+        """Add a value, with a unit or, where the file has none, with the unit told beside it.
+
+        Parameters
+        ----------
+        line : where it stands
+        where : what it belongs to
+        metric : what was measured; names that are understood go by one spelling
+        text : the number as written
+        unit : as written; None where the format has none
+        """
+        name = metric_name(metric)
+        for word in (where.region, name):
+            if len(word) > LONGEST_NAME:
+                self.refuse(line, "", f"{short(word)} is a name of more than {LONGEST_NAME} characters")
+        known = METRICS.get(name)
+        value = self.number(line, name, text)
+        found = self._scale(line, name, unit, known.dimension if known else None)
+        if value is None or found is None:
+            return
+        factor, dimension = found
+        if value < 0 and (known or dimension == TIME):
+            self.wrong(line, name, f"must be at least 0, got {text.strip()} {unit or ''}".rstrip())
+            return
+        # Whole factors multiply and fractions divide, so that a decimal text is rounded only twice.
+        base = value * factor.numerator / factor.denominator
+        if not isfinite(base):
+            self.wrong(line, name, f"{text.strip()} {unit or ''} is out of range in {dimension}")
+            return
+        written = f"{text.strip()} {unit or self.hints.unit or ''}".strip()
+        self.runs.append(
+            Run(
+                where.p, where.n, where.region, name, str(dimension), base, where.repetition, self.file, line,
+                where.processor, written,
+            )
+        )  # fmt: skip
+
+    def _scale(
+        self, line: int, metric: str, unit: str | None, wanted: Dimension | None
+    ) -> tuple[Fraction, Dimension] | None:
+        """Give the factor to base units and the dimension; None, and a problem, where there is none."""
+        if unit is None and wanted in (None, COUNT):
+            return Fraction(1), COUNT
+        written = unit if unit is not None else self.hints.unit
+        if written is None:
+            self._wrong_unit(
+                line, metric, metric, None, "there is no unit; write one, as in 'time [s]', or give --unit s"
+            )
+            return None
+        if written not in self._scales:
+            try:
+                self._scales[written] = scale(written.strip() or "1")
+            except UnitError as error:
+                self._scales[written] = str(error)
+        found = self._scales[written]
+        if isinstance(found, str):
+            self._wrong_unit(line, "unit", "", written, found)
+            return None
+        if wanted is not None and found[1] != wanted:
+            kind = "a plain number, of unit 1" if wanted == COUNT else f"in {wanted}"
+            self._wrong_unit(line, "unit", metric, written, f"{short(written)} does not fit: {metric} is {kind}")
+            return None
+        return found
+
+    def _wrong_unit(self, line: int, what: str, metric: str, unit: str | None, message: str) -> None:
+        """Note what is wrong with a unit where it stands first; all lines below have it as well."""
+        if (metric, unit) not in self._told:
+            self.wrong(line, what, message)
+        self._told.add((metric, unit))
+
+
+def metric_name(text: str) -> str:
+    """Give the one spelling of a metric's name: lower case, ``_`` between words, ours where there is one.
+
+    >>> metric_name("Elapsed time"), metric_name("L3 misses")
+    ('time', 'l3_misses')
+    """
+    name = re.sub(r"[\s-]+", "_", text.strip().lower())
+    return next((ours for ours, metric in METRICS.items() if name in metric.others), name)
+
+
+def open_file(path: Path | str, hints: Hints) -> Reading:
+    """Open a file of measurements: UTF-8 text of at most 16 MiB.
+
+    Raises
+    ------
+    SpecError : no such file, too large, empty, or not text
+    """
+    text = file_text(path, MOST_BYTES, "keep what you need of it, or split it")
+    reading = Reading(shown_name(path), text.removeprefix("\ufeff"), hints)
+    if not text.strip("\ufeff \t\r\n"):
+        reading.refuse(1, "", "the file is empty; a measurement may have failed to write it")
+    if odd := _CONTROL.search(text):
+        line = len(_LINE_END.split(text[: odd.start()]))
+        reading.refuse(line, "", f"character 0x{ord(odd[0]):02x} does not stand in text; is this a binary file?")
+    return reading
+
+
+def unknown_metrics(runs: Sequence[Run]) -> list[Problem]:
+    """Note the metrics that the account leaves out: those near to a known one singly, the others together."""
+    first: dict[str, Run] = {}
+    for run in runs:
+        if run.metric not in METRICS:
+            first.setdefault(run.metric, run)
+    notes = []
+    for name, run in list(first.items()):
+        if "did you mean" in (near := did_you_mean(name, list(METRICS))):
+            notes.append(Problem(run.file, run.line, 1, name, f"is no part of the account of time{near}"))
+            del first[name]
+    if first:
+        run = next(iter(first.values()))
+        notes.append(Problem(run.file, run.line, 1, "", f"no part of the account of time: {', '.join(first)}"))
+    return notes

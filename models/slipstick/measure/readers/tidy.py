@@ -1,0 +1,203 @@
+"""Tidy tables: one value on a line, or one run on a line with a column for each metric."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from slipstick.errors import did_you_mean
+from slipstick.measure.readers.reading import Reading, Where, metric_name
+from slipstick.measure.runs import METRICS, Runs
+
+__all__ = ["looks_tidy", "read_tidy"]
+
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "p": ("procs", "processors", "processes", "nprocs", "ranks", "threads", "cores", "workers", "number of processes"),
+    "n": ("size", "problem_size"),
+    "region": ("callpath", "cause", "function", "phase"),
+    "metric": (),
+    "unit": ("units",),
+    "value": (),
+    "repetition": ("rep", "run", "trial", "iteration"),
+    "processor": ("rank", "thread", "proc"),
+}
+"""Our columns, and what else people call them."""
+
+_DELIMITERS = ",;\t|"
+_WITH_UNIT = re.compile(r"(?P<number>[-+.0-9][-+.,0-9eE]*)\s*(?P<unit>[^\W\d_]+)")
+_UNIT = re.compile(r"(?P<name>[^\[(]*?)\s*[\[(](?P<unit>[^\])]*)[\])]\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The first line: where our columns stand, and which columns hold values of a metric.
+
+    Parameters
+    ----------
+    place : index of each of our columns
+    values : by index, the metric (None: see column metric) and the unit in the header
+    names : of all columns, as written
+    units : the units that each metric had so far
+    """
+
+    place: Mapping[str, int]
+    values: Mapping[int, tuple[str | None, str | None]]
+    names: Sequence[str]
+    units: dict[str, list[str]] = field(default_factory=dict)
+
+
+def looks_tidy(reading: Reading) -> bool:
+    """Say whether the first line names columns, one of them the processors."""
+    content = reading.content
+    if not content:
+        return False
+    line = content[0][1]
+    names = [_split_unit(cell)[0] for cell in line.split(_delimiter(line))]
+    mapped = {ours: theirs.casefold() for ours, theirs in reading.hints.columns.items()}
+    known = {"p", *COLUMNS["p"], mapped.get("p", "p")}
+    values = {"value", "metric", *METRICS, *(other for each in METRICS.values() for other in each.others)}
+    return bool(known & set(names)) or (len(names) > 1 and bool(values & {metric_name(name) for name in names}))
+
+
+def read_tidy(reading: Reading) -> Runs:
+    """Read a table with a header line.
+
+    Columns are ``p, n, region, metric, unit, value, repetition``, in any order, of which only p and a value are
+    needed. The value stands in column ``value``, with its metric and unit in columns of those names; or each metric
+    has a column of its own, with the unit in its name: ``time [s]``. `Hints.columns` tells other names. Values go
+    by ``,``, ``;``, tab or ``|``, whichever the header has.
+
+    Raises
+    ------
+    SpecError : everything that is wrong, by line and column
+    """
+    lines = reading.lines
+    start, first = reading.content[0]
+    delimiter = _delimiter(first)
+    # Comments and empty lines stay empty, so that the reader's line numbers are those of the file.
+    kept = ["" if line.lstrip().startswith("#") or not line.strip() else line for line in lines[start - 1 :]]
+    rows = csv.reader((f"{line}\n" for line in kept), delimiter=delimiter, strict=True)
+    header: Header | None = None
+    line = start
+    try:
+        for cells in rows:
+            line = start - 1 + rows.line_num
+            if not cells:
+                continue
+            if header is None:
+                header = _header(reading, line, cells)
+            else:
+                _row(reading, line, header, cells)
+    except csv.Error as error:
+        reading.refuse(line + 1, "", f"this is no line of a table: {error}; check the quotes")
+    return reading.finished()
+
+
+def _delimiter(line: str) -> str:
+    return max(_DELIMITERS, key=line.count)
+
+
+def _split_unit(cell: str) -> tuple[str, str | None]:
+    """Take the unit off a column's name: ``time [ms]`` or ``time (ms)``."""
+    match = _UNIT.fullmatch(cell.strip())
+    name = match["name"] if match else cell
+    return name.strip().casefold(), match["unit"].strip() if match else None
+
+
+def _header(reading: Reading, line: int, cells: Sequence[str]) -> Header:
+    place: dict[str, int] = {}
+    values: dict[int, tuple[str | None, str | None]] = {}
+    mapped = {theirs.strip().casefold(): ours for ours, theirs in reading.hints.columns.items()}
+    known = {name: ours for ours, others in COLUMNS.items() for name in (ours, *others)} | mapped
+    for index, cell in enumerate(cells):
+        name, unit = _split_unit(cell)
+        ours = mapped.get(cell.strip().casefold()) or known.get(name)
+        if ours is not None and ours in COLUMNS and ours != "value":
+            if ours in place:
+                reading.wrong(line, cell.strip(), f"is column {ours}, and so is {cells[place[ours]].strip()}; keep one")
+            place.setdefault(ours, index)
+        elif ours == "value":
+            values[index] = (None, unit)
+        elif ours in METRICS or metric_name(name) in METRICS:
+            values[index] = (ours or metric_name(name), unit)
+        else:
+            words = did_you_mean(name, [*COLUMNS, *METRICS]) if name else ""
+            reading.odd(line, cell.strip(), f"this column is left out{words if 'did you mean' in words else ''}")
+    return _checked(reading, line, Header(place, values, [cell.strip() for cell in cells]))
+
+
+def _checked(reading: Reading, line: int, header: Header) -> Header:
+    for ours, theirs in reading.hints.columns.items():
+        if theirs.strip().casefold() not in {name.casefold() for name in header.names}:
+            reading.wrong(line, "", f"there is no column {theirs!r} to be {ours}{did_you_mean(theirs, header.names)}")
+    if "p" not in header.place and reading.hints.processors is None:
+        reading.wrong(line, "", "there is no column p, the processors; name it with --column p=NAME")
+    if not header.values:
+        wanted = "'value', or one such as 'time [s]'"
+        reading.wrong(line, "", f"there is no column with values: {wanted}; name one with --column value=NAME")
+    if "metric" in header.place and [metric for metric, _ in header.values.values()] not in ([], [None]):
+        reading.wrong(line, "metric", "values stand in column value if there is a column metric; keep one of the two")
+    if reading.problems:
+        reading.finished()
+    return header
+
+
+def _row(reading: Reading, line: int, header: Header, cells: Sequence[str]) -> None:
+    if len(cells) != len(header.names):
+        counts = f"{len(cells)} {'value' if len(cells) == 1 else 'values'}"
+        reading.wrong(line, "", f"{counts}, where the header promises {len(header.names)}; check the delimiter")
+        return
+
+    def cell(name: str) -> str | None:
+        return cells[header.place[name]].strip() if name in header.place else None
+
+    at_p, at_n, number, processor = cell("p"), cell("n"), cell("repetition"), cell("processor")
+    p = reading.processors(line, "p", at_p) if at_p is not None else reading.hints.processors
+    n = reading.size(line, "n", at_n) if at_n else reading.hints.size
+    repetition = _whole(reading, line, "repetition", number) if number else None
+    if p is None or (number and repetition is None):
+        return
+    if processor and (processor := _processor(reading, line, processor, p)) is None:
+        return
+    own = int(processor) if processor else None
+    where = Where(p, n, cell("region") or "", repetition, own)
+    metric, unit = cell("metric"), cell("unit")
+    for index, (column, in_header) in header.values.items():
+        if column is not None and not cells[index].strip():
+            continue  # a metric that was not measured in this run
+        name = column or metric or "time"
+        if unit and unit not in (before := header.units.setdefault(metric_name(name), [unit])):
+            reading.odd(line, name, f"is in {unit} here and in {before[0]} before; each is taken as it says")
+            before.append(unit)
+        reading.add(line, where, name, *_value(reading, line, name, cells[index], unit or in_header))
+
+
+def _value(reading: Reading, line: int, name: str, text: str, unit: str | None) -> tuple[str, str | None]:
+    """Part a value such as ``100 s`` from the unit in its cell, which is to be the only one, or the same."""
+    match = _WITH_UNIT.fullmatch(text.strip())
+    if match is None:
+        return text, unit
+    if unit is not None and unit != match["unit"]:
+        reading.wrong(line, name, f"{text.strip()} has a unit of its own, beside {unit}; keep one of the two")
+    return match["number"], unit or match["unit"]
+
+
+def _whole(reading: Reading, line: int, what: str, text: str) -> int | None:
+    value = reading.number(line, what, text)
+    if value is None or value != int(value):
+        if value is not None:
+            reading.wrong(line, what, f"is a whole number; got {text}")
+        return None
+    return int(value)
+
+
+def _processor(reading: Reading, line: int, text: str, p: int) -> str | None:
+    number = _whole(reading, line, "processor", text)
+    if number is None:
+        return None
+    if not 0 <= number <= p:
+        reading.wrong(line, "processor", f"there is no processor {number} among {p}")
+        return None
+    return str(number)

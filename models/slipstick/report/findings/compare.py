@@ -1,0 +1,166 @@
+"""Published tables beside what was computed, as a section of a page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import fmean
+
+from slipstick.report.words import NOTHING, Notes, counted, escape, markdown_table, percent, prose
+from slipstick.results.study import Cell, Comparison, Row
+
+__all__ = ["comparison", "comparison_section", "summary", "verdict"]
+
+_MOST_SIDE_BY_SIDE = 3  # with more columns, computed, printed and difference stand below each other
+
+
+def comparison_section(comparisons: Sequence[Comparison]) -> str:
+    """Write all comparisons, with a summary at the top.
+
+    Parameters
+    ----------
+    comparisons : of a study; none give no section
+    """
+    if not comparisons:
+        return ""
+    return "\n\n".join(["## Comparisons", summary(comparisons), *map(comparison, comparisons)])
+
+
+def verdict(cell: Cell) -> str:
+    """Say how a computed cell stands to its printed one.
+
+    >>> verdict(Cell("base", 730.5, 469.0, 0.5, slip="one side only")), verdict(Cell("base", 104.2, 104.0, 0.5))
+    ('slip', 'agrees')
+    """
+    if cell.difference is None:
+        return "nothing printed" if cell.printed is None else "nothing computed"
+    if cell.agrees:
+        return "agrees"
+    return "slip" if cell.slip else "miss"
+
+
+def comparison(table: Comparison) -> str:
+    """Write one comparison: the table, then its slips, misses and errors.
+
+    Parameters
+    ----------
+    table : published values beside computed ones
+    """
+    slips, misses = Notes(), Notes()
+    marked = [[_marked(row, cell, slips, misses) for cell in row.cells] for row in table.rows]
+    layout = _side_by_side if len(table.columns) <= _MOST_SIDE_BY_SIDE else _below_each_other
+    source = f"Source: {escape(table.source)}" if table.source else ""
+    parts = [
+        f"### {escape(table.title)}",
+        prose(table.text),
+        source,
+        layout(table, marked),
+        _listed("Slips of the source, by our reading:", slips, "slip"),
+        _listed("Misses:", misses, "miss"),
+        "\n".join(f"- {line}" for line in map(_row_error, table.rows) if line),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def summary(comparisons: Sequence[Comparison]) -> str:
+    """Count how the computed cells of tables stand to the printed and the measured ones; inputs do not count."""
+    rows = [row for each in comparisons for row in each.rows if not (row.measured or row.input)]
+    found = [verdict(cell) for row in rows for cell in row.cells]
+    compared = [each for each in found if each in ("agrees", "slip", "miss")]
+    text = (
+        f"{counted(len(compared), 'printed cell is', 'printed cells are')} compared: {counted(compared.count('agrees'), 'agrees', 'agree')} within rounding, "
+        f"{counted(compared.count('slip'), 'is a slip', 'are slips')} of the source, "
+        f"{counted(compared.count('miss'), 'is a miss', 'are misses')}."
+    )
+    if lost := found.count("nothing computed"):
+        text += f" {counted(lost, 'printed cell')} without a computed value."
+    measured = [cell for each in comparisons for row in each.rows if row.measured for cell in row.cells]
+    if errors := _errors(measured):
+        mean = percent(fmean(map(abs, errors)))
+        text += f" Against {counted(len(errors), 'measured value')} the mean absolute error is {mean}."
+    return text
+
+
+def _side_by_side(table: Comparison, marked: list[list[str]]) -> str:
+    parts = (f"computed [{table.unit}]", f"printed [{table.unit}]", "difference")
+    head = ["row", *(f"{escape(each)}: {part}" for each in table.columns for part in parts)]
+    rows = [
+        [
+            escape(row.label),
+            *(text for cell, mark in zip(row.cells, marks, strict=True) for text in _triple(row, cell, mark)),
+        ]
+        for row, marks in zip(table.rows, marked, strict=True)
+    ]
+    return markdown_table(head, rows, range(1, len(head)))
+
+
+def _below_each_other(table: Comparison, marked: list[list[str]]) -> str:
+    head = ["row", f"[{table.unit}]", *map(escape, table.columns)]
+    rows = []
+    for row, marks in zip(table.rows, marked, strict=True):
+        if row.input and not any(cell.slip for cell in row.cells):
+            rows.append([escape(row.label), "input", *(_pair(cell)[1] for cell in row.cells)])
+            continue
+        computed, printed = zip(*(_pair(cell, row.measured) for cell in row.cells), strict=True)
+        rows.append([escape(row.label), "computed", *computed])
+        rows.append(["", "measured" if row.measured else "printed", *printed])
+        rows.append(["", "error" if row.measured else "difference", *marks])
+    return markdown_table(head, rows, range(2, len(head)))
+
+
+def _pair(cell: Cell, measured: bool = False) -> tuple[str, str]:
+    computed = NOTHING if cell.computed is None else f"{cell.computed:.{_decimals(cell, measured)}f}"
+    return computed, NOTHING if cell.printed is None else f"{cell.printed:.10g}"
+
+
+def _triple(row: Row, cell: Cell, mark: str) -> tuple[str, str, str]:
+    computed, printed = _pair(cell, row.measured)
+    return (NOTHING, printed, "input") if row.input and not cell.slip else (computed, printed, mark)
+
+
+def _decimals(cell: Cell, measured: bool = False) -> int:
+    """Give one digit more than the printed ones, by the rounding that is allowed for; a measurement has one."""
+    if measured:
+        return 1
+    return max(0, 1 - math.floor(math.log10(2 * cell.within) + 1e-9)) if cell.within > 0 else 4
+
+
+def _marked(row: Row, cell: Cell, slips: Notes, misses: Notes) -> str:
+    """Write a difference, or the error of a measured row, with what is to be said of it."""
+    text = _error_text(cell) if row.measured else _difference_text(cell)
+    if verdict(cell) == "miss" and not row.measured:
+        place = f"{row.label}, {cell.case}: computed {_pair(cell)[0]}, printed {_pair(cell)[1]}"
+        return f"{text} (miss {misses.number(f'{place}; rounding allows {cell.within:g}')})"
+    return f"{text} (slip {slips.number(f'{row.label}: {cell.slip}')})" if cell.slip else text
+
+
+def _difference_text(cell: Cell) -> str:
+    if cell.difference is None:
+        return NOTHING
+    text = f"{cell.difference:+.{_decimals(cell)}f}"
+    return text[1:] if float(text) == 0 else text
+
+
+def _listed(title: str, notes: Notes, kind: str) -> str:
+    lines = [f"- {kind} {number}: {escape(text)}" for number, text in notes.listed.items()]
+    return "\n".join([title, "", *lines]) if lines else ""
+
+
+def _row_error(row: Row) -> str:
+    errors = _errors(row.cells) if row.measured else []
+    if not errors:
+        return ""
+    mean = percent(fmean(map(abs, errors)))
+    return f"{escape(row.label)}: mean absolute error {mean} over {counted(len(errors), 'measured value')}"
+
+
+def _errors(cells: Sequence[Cell]) -> list[float]:
+    return [cell.difference / cell.printed for cell in cells if cell.difference is not None and cell.printed]
+
+
+def _error_text(cell: Cell) -> str:
+    return (
+        percent(cell.difference / cell.printed, signed=True)
+        if cell.difference is not None and cell.printed
+        else NOTHING
+    )

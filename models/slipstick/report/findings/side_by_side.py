@@ -1,0 +1,102 @@
+"""Several methods side by side, for pages and for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from slipstick.answer import Value
+from slipstick.report.words import (
+    NOTHING,
+    WIDTH,
+    counted,
+    escape,
+    markdown_table,
+    plain_table,
+    prose,
+    quantity,
+    wrapped,
+)
+from slipstick.results.study import Agreement, SideBySide
+
+__all__ = ["agreement_section", "agreement_text"]
+
+_MOST_ROWS = 24
+
+_READING = (
+    "A number in brackets is half the width of the interval; two numbers are bounds. Where methods contradict each "
+    "other by more than they promise, it is listed as a finding."
+)
+
+
+def agreement_section(agreements: Sequence[Agreement]) -> str:
+    """Write all agreements, findings at the top.
+
+    Parameters
+    ----------
+    agreements : of a study; none give no section
+    """
+    if not agreements:
+        return ""
+    findings = [f"- {escape(each.case)}: {escape(words)}" for each in agreements for words in each.findings]
+    told = "\n".join(["Findings:", "", *findings]) if findings else "Findings: none."
+    return "\n\n".join(["## Methods side by side", prose(_READING), told, *map(_part, agreements)])
+
+
+def agreement_text(found: Agreement) -> str:
+    """Write one agreement for the terminal."""
+    head, rows = _table(found)
+    tables = [
+        plain_table([head[at] for at in part], [[row[at] for at in part] for row in rows], range(1, len(part)))
+        for part in _folds(head, rows)
+    ]
+    words = [wrapped(line, "  ") for line in _sentences(found)]
+    return "\n".join([*("\n\n".join(tables).splitlines()), *_beyond(found), "", *words])
+
+
+def _folds(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[list[int]]:
+    """Share the columns among tables that fit the terminal; each begins with the names."""
+    # A title has two blanks more than it needs, and two stand between columns.
+    widths = [max(len(title) + 2, *map(len, cells)) + 2 for title, *cells in zip(head, *rows, strict=True)]
+    parts: list[list[int]] = [[0]]
+    for at in range(1, len(head)):
+        if len(parts[-1]) > 1 and sum(widths[each] for each in parts[-1]) + widths[at] - 2 > WIDTH:
+            parts.append([0])
+        parts[-1].append(at)
+    return parts
+
+
+def _beyond(found: Agreement) -> list[str]:
+    """Say how many values are not shown."""
+    hidden = len(found.rows) - _MOST_ROWS
+    return [f"and {counted(hidden, 'more value')}"] if hidden > 0 else []
+
+
+def _part(found: Agreement) -> str:
+    head, rows = _table(found)
+    table = markdown_table(list(map(escape, head)), [list(map(escape, row)) for row in rows], range(1, len(head)))
+    words = "\n".join(f"- {escape(line)}" for line in _sentences(found))
+    return "\n\n".join(part for part in (f"### {escape(found.case)}", table, *_beyond(found), words) if part)
+
+
+def _sentences(found: Agreement) -> list[str]:
+    findings = [f"finding: {words}" for words in found.findings]
+    failures = [f"{method} has no answer: {why}" for method, why in found.failed.items()]
+    return [*findings, *found.verdicts, *failures]
+
+
+def _table(found: Agreement) -> tuple[list[str], list[list[str]]]:
+    return ["value", *found.methods], [_row(row) for row in found.rows[:_MOST_ROWS]]
+
+
+def _row(row: SideBySide) -> list[str]:
+    return [row.name, *(_cell(value, row.unit) for value in row.values)]
+
+
+def _cell(value: Value | None, unit: str) -> str:
+    if value is None:
+        return NOTHING
+    if value.value is None:
+        return f"{quantity(value.low, unit)} to {quantity(value.high, unit)}"
+    if value.low is None or value.high is None or value.high == value.low:
+        return quantity(value.value, unit)
+    return f"{quantity(value.value, unit)} (+-{quantity((value.high - value.low) / 2, unit, 2)})"

@@ -1,0 +1,190 @@
+"""Sweeps as a section of a page: every point of a small one, the ends and extremes of a large one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from math import prod
+
+import numpy as np
+
+from slipstick.report.words import NOTHING, code, column, counted, escape, markdown_table, quantity
+from slipstick.results.study import Axis, Results, Sweep
+
+__all__ = ["sweep_section", "sweep_text"]
+
+MOST_POINTS = 40
+_MOST_COLUMNS = 8
+_MOST_CHANGES = 12
+_MOST_GROUPS = 12
+
+
+def sweep_section(results: Results, answer: Sequence[str]) -> str:
+    """Write all sweeps.
+
+    Parameters
+    ----------
+    results : of a study
+    answer : the values to show
+    """
+    if not results.sweeps:
+        return ""
+    return "\n\n".join(["## Sweeps", *(sweep_text(sweep, answer) for sweep in results.sweeps)])
+
+
+def sweep_text(sweep: Sweep, answer: Sequence[str]) -> str:
+    """Write one sweep: what was varied, a table, where the limiting stage changes, what failed.
+
+    Parameters
+    ----------
+    sweep : its points
+    answer : the values to show
+    """
+    names = [name for name in dict.fromkeys(answer) if name in sweep.columns][:_MOST_COLUMNS]
+    table = _every_point if len(sweep) <= MOST_POINTS else _extremes
+    parts = [
+        f"### {escape(sweep.name)}",
+        "\n".join(f"- {_axis_text(axis)}" for axis in sweep.axes)
+        + f"\n- {counted(len(sweep), 'point')} in {counted(len(set(sweep.cases)), 'case')}",
+        table(sweep, names) if len(sweep) else "",
+        _stages(sweep),
+        _without_effect(sweep),
+        _failures(sweep),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _axis_text(axis: Axis) -> str:
+    if len(axis.values) <= 4 or axis.named:
+        return f"{code(axis.path)}: {', '.join(escape(_axis_value(axis, value)) for value in axis.values)}"
+    first, last = _axis_value(axis, axis.values[0]), _axis_value(axis, axis.values[-1])
+    return f"{code(axis.path)}: {len(axis.values)} values from {first} to {last}"
+
+
+def _axis_value(axis: Axis, value: float | str) -> str:
+    return value if isinstance(value, str) else quantity(float(value), axis.unit)
+
+
+def _every_point(sweep: Sweep, names: Sequence[str]) -> str:
+    head, columns = ["case"], [[escape(case) for case in sweep.cases]]
+    for axis in sweep.axes:
+        head.append(code(axis.path))
+        columns.append([escape(_axis_value(axis, value)) for value in sweep.points[axis.path]])
+    for name in names:
+        unit, texts = column([_known(value) for value in sweep.columns[name]], sweep.units[name])
+        head.append(f"{escape(name)} [{unit}]")
+        columns.append(texts)
+    for pipeline, stages in sweep.limits.items():
+        head.append(f"limit[{escape(pipeline)}]")
+        columns.append([escape(stage) or NOTHING for stage in stages])
+    varied = [1 + index for index, axis in enumerate(sweep.axes) if not axis.named]
+    numbers = [*varied, *range(1 + len(sweep.axes), 1 + len(sweep.axes) + len(names))]
+    return markdown_table(head, zip(*columns, strict=True), numbers)
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Points of one case and, while there are few of them, of one place on all axes but the last.
+
+    Parameters
+    ----------
+    tags : the case and the places
+    axes : what varies within
+    indices : of the points [1]
+    """
+
+    tags: tuple[str, ...]
+    axes: tuple[Axis, ...]
+    indices: tuple[int, ...]
+
+
+def _groups(sweep: Sweep) -> list[_Group]:
+    several = prod(len(axis.values) for axis in sweep.axes[:-1])
+    # Where values are varied side by side, every place has one point only.
+    fixed = sweep.axes[:-1] if several <= min(_MOST_GROUPS, len(sweep) // (2 * len(set(sweep.cases)))) else ()
+    found: dict[tuple[str, ...], list[int]] = {}
+    for index, case in enumerate(sweep.cases):
+        places = (_axis_value(axis, sweep.points[axis.path][index]) for axis in fixed)
+        found.setdefault((case, *places), []).append(index)
+    return [_Group(tags, sweep.axes[len(fixed) :], tuple(indices)) for tags, indices in found.items()]
+
+
+def _extremes(sweep: Sweep, names: Sequence[str]) -> str:
+    """Give the first and the last point of each group, and where each value is least and greatest."""
+    rows, groups = [], _groups(sweep)
+    for group in groups:
+        for name in names:
+            values = sweep.columns[name][list(group.indices)]
+            known = np.flatnonzero(np.isfinite(values))
+            spots = (
+                [known[0], known[-1], known[values[known].argmin()], known[values[known].argmax()]]
+                if len(known)
+                else []
+            )
+            texts = [_value_at(sweep, group, name, group.indices[spot]) for spot in spots]
+            rows.append([*map(escape, group.tags), escape(name), *(texts or [NOTHING] * 4)])
+    fixed = sweep.axes[: len(sweep.axes) - len(groups[0].axes)]
+    head = ["case", *(code(axis.path) for axis in fixed), "value", "first", "last", "least", "greatest"]
+    return markdown_table(head, rows)
+
+
+def _known(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _value_at(sweep: Sweep, group: _Group, name: str, index: int) -> str:
+    return f"{quantity(float(sweep.columns[name][index]), sweep.units[name])} at {_point(sweep, group.axes, index)}"
+
+
+def _point(sweep: Sweep, axes: Sequence[Axis], index: int) -> str:
+    words = [escape(_axis_value(axis, sweep.points[axis.path][index])) for axis in axes]
+    return words[0] if len(words) == 1 else f"({', '.join(words)})"
+
+
+def _stages(sweep: Sweep) -> str:
+    """Say which stage limits each pipeline: in order along the last axis, or by number of points."""
+    if not len(sweep):
+        return ""
+    groups, parts = _groups(sweep), []
+    along = f", along {code(sweep.axes[-1].path)}" if len(groups[0].axes) == 1 else ""
+    for pipeline, stages in sweep.limits.items():
+        lines = []
+        for group in groups:
+            places = [index for index in group.indices if stages[index]]
+            runs = _runs(sweep, stages, places) if len(group.axes) == 1 else []
+            words = "; then ".join(runs) if 0 < len(runs) <= _MOST_CHANGES else _counts(stages, places)
+            if words:
+                lines.append(f"- {escape(', '.join(group.tags))}: {words}")
+        if lines:
+            parts.append("\n".join([f"Limiting stage of {escape(pipeline)}{along}:\n", *lines]))
+    return "\n\n".join(parts)
+
+
+def _runs(sweep: Sweep, stages: Sequence[str], places: Sequence[int]) -> list[str]:
+    found, axis = [], sweep.axes[-1]
+    for stage, run in groupby(places, key=lambda index: stages[index]):
+        inside = [sweep.points[axis.path][index] for index in run]
+        first, last = (escape(_axis_value(axis, value)) for value in (inside[0], inside[-1]))
+        found.append(f"{escape(stage)} at {first}" if len(inside) == 1 else f"{escape(stage)} from {first} to {last}")
+    return found
+
+
+def _counts(stages: Sequence[str], places: Sequence[int]) -> str:
+    found = Counter(stages[index] for index in places)
+    return ", ".join(f"{escape(stage)} at {counted(count, 'point')}" for stage, count in found.most_common())
+
+
+def _without_effect(sweep: Sweep) -> str:
+    return f"Without effect: {', '.join(map(code, sweep.idle))}." if sweep.idle else ""
+
+
+def _failures(sweep: Sweep) -> str:
+    if not sweep.failed:
+        return ""
+    index, why = next(iter(sweep.failed.items()))
+    return (
+        f"{counted(len(sweep.failed), 'point has', 'points have')} no answer; the first, "
+        f"{escape(sweep.cases[index])} at {_point(sweep, sweep.axes, index)}: {escape(why)}"
+    )

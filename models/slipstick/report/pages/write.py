@@ -1,0 +1,205 @@
+"""A report's folder: made beside its place, then moved in file by file."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from slipstick.errors import InputError
+from slipstick.report.pages.page import page
+from slipstick.report.pages.table import write_csv, write_fits_csv
+from slipstick.report.pictures.fits import draw_fits
+from slipstick.report.pictures.gantt import draw_timeline
+from slipstick.report.pictures.style import look
+from slipstick.report.pictures.trace import chrome_trace
+from slipstick.results.study import Fitting, Results, Timeline
+
+if TYPE_CHECKING:
+    from slipstick.schema.kinds.study import StudySpec
+
+__all__ = ["INPUTS", "PAGE", "TABLE", "is_current", "write", "write_fits", "write_timeline"]
+
+PAGE, TABLE, FITS, INPUTS = "report.md", "results.csv", "fits.csv", "inputs.yaml"
+_PICTURES = (".png", ".svg")
+
+
+def write(results: Results, study: StudySpec, folder: Path, command: str) -> list[Path]:
+    """Write report.md, results.csv, fits.csv where there are fits, inputs.yaml and the pictures; whole, or nothing at all.
+
+    Pictures that an earlier run listed in its inputs.yaml and this one does not draw are removed.
+
+    Parameters
+    ----------
+    results : of a study
+    study : what was asked
+    folder : where to; it is made if it is not there
+    command : what was typed, to be repeated
+
+    Raises
+    ------
+    MissingExtraError : polars or matplotlib is not installed; nothing has been written then
+    """
+    target = folder.resolve()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    # Beside its place, for a move is only at once within one file system.
+    work = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    try:
+        names = _fill(work, results, study, command)
+        target.mkdir(exist_ok=True)
+        for stale in _stale(target, names):
+            (target / stale).unlink(missing_ok=True)
+        for name in names:
+            os.replace(work / name, target / name)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return [folder / name for name in names]
+
+
+def write_timeline(timeline: Timeline, path: Path, title: str) -> None:
+    """Write a timeline as Chrome trace JSON, or as a picture, by the ending of its name; whole, or nothing.
+
+    Parameters
+    ----------
+    timeline : what to write
+    path : where to: .json, .png or .svg
+    title : heading of the picture
+
+    Raises
+    ------
+    InputError : the ending is another
+    MissingExtraError : matplotlib is not installed
+    """
+    if path.suffix not in (".json", *_PICTURES):
+        raise InputError(f"a timeline is written to a file that ends in .json, .png or .svg, not to {path.name}")
+    work = path.with_name(f".{path.name}.part{path.suffix}")
+    try:
+        if path.suffix == ".json":
+            _write_text(work, chrome_trace(timeline))
+        else:
+            with look():
+                draw_timeline(timeline, title).savefig(work)
+        os.replace(work, path)
+    finally:
+        work.unlink(missing_ok=True)
+
+
+def write_fits(fits: Fitting, path: Path, title: str) -> None:
+    """Draw fits into a file, PNG or SVG by the ending of its name; whole, or nothing.
+
+    Parameters
+    ----------
+    fits : with curves
+    path : where to
+    title : heading of the picture
+
+    Raises
+    ------
+    InputError : the ending is another
+    MissingExtraError : matplotlib is not installed
+    """
+    if path.suffix not in _PICTURES:
+        raise InputError(f"fits are drawn into a file that ends in .png or .svg, not into {path.name}")
+    work = path.with_name(f".{path.name}.part{path.suffix}")
+    try:
+        with look():
+            stamp = {"Software": None} if path.suffix == ".png" else {"Date": None, "Creator": None}
+            draw_fits(fits, title).savefig(work, metadata=stamp)
+        os.replace(work, path)
+    finally:
+        work.unlink(missing_ok=True)
+
+
+def _fill(work: Path, results: Results, study: StudySpec, command: str) -> list[str]:
+    """Write everything into a folder of its own; the inputs come last, for they list the others."""
+    pictures = _draw(results, study, work)
+    drawn = [name for files in pictures.values() for name in files]
+    tables = [TABLE]
+    write_csv(results, study.answer, work / TABLE)
+    if results.fits:
+        write_fits_csv(results.fits, work / FITS)
+        tables.append(FITS)
+    _write_text(work / PAGE, page(results, study, pictures, command))
+    names = [PAGE, *tables, *drawn, INPUTS]
+    _write_text(work / INPUTS, _inputs_text(results, names, command))
+    return names
+
+
+def _draw(results: Results, study: StudySpec, work: Path) -> dict[str, list[str]]:
+    if not study.pictures:
+        return {}
+    from slipstick.report.pictures.figures import save
+
+    return {spec.name: [path.name for path in save(results, spec, work)] for spec in study.pictures}
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_bytes(text.encode())
+
+
+def _inputs_text(results: Results, names: Sequence[str], command: str) -> str:
+    import yaml
+
+    class Dumper(yaml.SafeDumper):
+        def ignore_aliases(self, data: Any) -> bool:
+            return True  # our own reader refuses aliases
+
+    document = {
+        "command": command,
+        "versions": results.versions,
+        "hashes": results.hashes,
+        "files": names,
+        "settings": results.settings,
+        "resolved": results.resolved,
+    }
+    return str(yaml.dump(_plain(document), Dumper=Dumper, sort_keys=False, width=120))
+
+
+def _plain(value: object) -> object:
+    """Turn mappings, sequences and NumPy's numbers into what YAML knows."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, Sequence):
+        return [_plain(inner) for inner in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def is_current(folder: Path, hashes: Mapping[str, str], versions: Mapping[str, str], command: str) -> bool:
+    """Say whether a folder holds, whole, what the same command on the same files would write."""
+    earlier = _earlier(folder)
+    same = (earlier.get("hashes"), earlier.get("versions"), earlier.get("command")) == (
+        dict(hashes),
+        dict(versions),
+        command,
+    )
+    return same and all((folder / name).is_file() for name in _files(earlier))
+
+
+def _stale(target: Path, names: Sequence[str]) -> list[str]:
+    """List the pictures of an earlier run that are not drawn any more."""
+    # The file may have been edited: only pictures, and only in this folder.
+    ours = [name for name in _files(_earlier(target)) if Path(name).name == name and name.endswith(_PICTURES)]
+    return [name for name in ours if name not in names]
+
+
+def _earlier(folder: Path) -> Mapping[str, Any]:
+    """Read what an earlier run said of itself; nothing if it cannot be read."""
+    import yaml
+
+    try:
+        earlier = yaml.safe_load((folder / INPUTS).read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError):
+        return {}
+    return earlier if isinstance(earlier, dict) else {}
+
+
+def _files(earlier: Mapping[str, Any]) -> list[str]:
+    files = earlier.get("files")
+    return [name for name in files if isinstance(name, str)] if isinstance(files, list) else []

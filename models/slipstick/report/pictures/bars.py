@@ -1,0 +1,133 @@
+"""Stacked bars: where the time of each case goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from slipstick.answer import Answer
+from slipstick.expression.dimension import Dimension
+from slipstick.model.activity import TECHNOLOGIES
+from slipstick.report.pictures.scales import tilt
+from slipstick.report.pictures.style import FILLS, axis_title, sheet, title_of
+from slipstick.report.values import case_called, unit_of
+from slipstick.report.words import quantity
+from slipstick.results.study import Array, Results
+from slipstick.units import choose
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from slipstick.schema.kinds.study import BarsSpec
+
+__all__ = ["draw_bars", "stacks"]
+
+_UPRIGHT_LABEL = 0.085  # width of a letter of a tick's label [inch]
+_BAR = 0.62  # width of a bar, as a part of its place
+
+
+def draw_bars(results: Results, spec: BarsSpec) -> Figure:
+    """Draw one stacked bar for each case, its total written above it.
+
+    Parameters
+    ----------
+    results : of a study
+    spec : what to draw
+    """
+    parts, unit = stacks(results, spec), _unit(results, spec)
+    fills = _fills(results, spec)
+    labels = [label for label in fills if any(bar.get(label) for bar in parts.values())]
+    table = np.array([[parts[case].get(label, 0.0) for case in spec.cases] for label in labels])
+    table = table.reshape(len(labels), len(spec.cases))
+    totals = table.sum(axis=0)
+    place = max(0.85, min(1.5, 9.0 / len(spec.cases)))
+    longest = max(map(len, spec.cases)) * _UPRIGHT_LABEL
+    tilted = longest > place
+    figure = sheet(max(4.6, 3.0 + place * len(spec.cases)), 4.2 + (0.6 * min(longest, 3.0) if tilted else 0.0))
+    axes = figure.subplots()
+    what = "time" if unit == "s" else "sum"
+    shown, factor = ("%", 0.01) if spec.share else choose(totals.tolist(), Dimension.of(unit))
+    heights = _shares(table, totals) if spec.share else table
+    _stack(axes, heights / factor, {label: fills[label] for label in labels})
+    _totals(axes, heights.sum(axis=0) / factor, [quantity(float(each), unit) for each in totals])
+    axes.set_ylabel(axis_title(f"share of the {what}" if spec.share else what, shown))
+    axes.set_xlabel("case")
+    axes.set_xticks(range(len(spec.cases)), spec.cases)
+    if tilted:
+        tilt(axes)
+    axes.set_xlim(-0.6, len(spec.cases) - 0.4)
+    handles, labels = axes.get_legend_handles_labels()
+    if labels:
+        # The legend reads from the top down, as the bar does.
+        figure.legend(handles[::-1], labels[::-1], loc="outside right upper", alignment="left", title=_kind(spec))
+    title_of(figure, spec.title)
+    return figure
+
+
+def stacks(results: Results, spec: BarsSpec) -> dict[str, dict[str, float]]:
+    """Give the parts of each bar by label, in base units."""
+    return {case: _parts(case_called(results, case), spec) for case in spec.cases}
+
+
+def _parts(answer: Answer, spec: BarsSpec) -> dict[str, float]:
+    if spec.stack == "component":
+        return dict(answer.account)
+    if spec.stack == "technology":
+        return dict(answer.technology)
+    found = {label: [answer.find(name) for name in names] for label, names in spec.stack.items()}
+    return {label: sum(each for each in values if each is not None) for label, values in found.items()}
+
+
+def _fills(results: Results, spec: BarsSpec) -> dict[str, int]:
+    """Give each label its place in the bars and its fill: the same in all pictures of a report."""
+    if spec.stack == "technology":
+        names: Iterable[str] = TECHNOLOGIES
+    elif spec.stack == "component":
+        names = (name for answer in results.cases.values() for name in answer.account)
+    else:
+        names = spec.stack
+    return {name: index for index, name in enumerate(dict.fromkeys(names))}
+
+
+def _unit(results: Results, spec: BarsSpec) -> str:
+    if isinstance(spec.stack, str):
+        return "s"
+    return unit_of(results, next(name for names in spec.stack.values() for name in names))
+
+
+def _kind(spec: BarsSpec) -> str:
+    if isinstance(spec.stack, str):
+        return "technology class" if spec.stack == "technology" else spec.stack
+    return "part"
+
+
+def _shares(table: Array, totals: Array) -> Array:
+    return np.asarray(np.divide(table, totals, out=np.zeros_like(table), where=totals > 0))
+
+
+def _stack(axes: Axes, heights: Array, fills: Mapping[str, int]) -> None:
+    below = np.zeros(heights.shape[1])
+    for (label, fill), each in zip(fills.items(), heights, strict=True):
+        colour, hatch = FILLS[fill % len(FILLS)]
+        axes.bar(
+            np.arange(len(each)),
+            each,
+            _BAR,
+            bottom=below,
+            color=colour,
+            hatch=hatch,
+            edgecolor="black",
+            linewidth=0.6,
+            label=label,
+        )
+        below = below + each
+
+
+def _totals(axes: Axes, tops: Array, words: list[str]) -> None:
+    highest = max(tops.max(initial=0.0), 1e-12)
+    axes.set_ylim(0, 1.1 * highest)
+    for index, (top, text) in enumerate(zip(tops, words, strict=True)):
+        axes.annotate(text, (index, top), (0, 3), textcoords="offset points", ha="center", va="bottom", fontsize=8.5)

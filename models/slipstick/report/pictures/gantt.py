@@ -1,0 +1,149 @@
+"""Timelines as pictures: who did what when, how many were active, and how full the resources were."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import cycle
+from typing import TYPE_CHECKING
+
+from slipstick.expression.dimension import TIME
+from slipstick.report.pictures.style import FILLS, STROKES, axis_title, sheet, title_of
+from slipstick.report.words import percent
+from slipstick.results.study import Span, Timeline
+from slipstick.units import choose
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["draw_timeline"]
+
+Bar = tuple[float, float, float, float]
+
+_MOST_MEMBERS = 32
+_MOST_RESOURCES = 6
+_MOST_PARTS = 4
+_ROW = 0.8  # height of a processor's row, as a part of its place
+
+
+def draw_timeline(timeline: Timeline, title: str) -> Figure:
+    """Draw a row for each processor, then the number active and the length of each queue against time.
+
+    Parameters
+    ----------
+    timeline : what to draw
+    title : heading
+    """
+    members = sorted({span.member for span in timeline.spans})[:_MOST_MEMBERS]
+    unit, factor = choose([timeline.until], TIME)
+    figure = sheet(9.0, 3.4 + 0.24 * len(members))
+    rows, active, queues = figure.subplots(3, 1, sharex=True, height_ratios=[max(1.6, 0.24 * len(members)), 1.0, 1.0])
+    _draw_rows(rows, timeline, members, factor)
+    _draw_active(active, timeline, factor)
+    _draw_levels(queues, timeline, factor)
+    queues.set_xlabel(axis_title("time", unit))
+    queues.set_xlim(0, max(timeline.until / factor, 1e-12))
+    handles, labels = rows.get_legend_handles_labels()
+    if labels:
+        figure.legend(handles, labels, loc="outside right upper", alignment="left", title="component")
+    title_of(figure, title)
+    return figure
+
+
+def _draw_rows(axes: Axes, timeline: Timeline, members: list[int], factor: float) -> None:
+    """Draw a bar for each span; branches that run side by side share the height of a row."""
+    names = list(dict.fromkeys(timeline.component(span) for span in timeline.spans))
+    bars: dict[str, list[Bar]] = {name: [] for name in names}
+    for member in members:
+        for span, bottom, height in _lanes([span for span in timeline.spans if span.member == member]):
+            bars[timeline.component(span)].append((span.start, span.end - span.start, bottom, height))
+    for (colour, hatch), (name, drawn) in zip(cycle(FILLS), bars.items(), strict=False):
+        left, width, bottoms, heights = zip(*drawn, strict=True) if drawn else ((), (), (), ())
+        axes.bar(
+            [each / factor for each in left],
+            heights,
+            [each / factor for each in width],
+            bottoms,
+            align="edge",
+            color=colour,
+            hatch=hatch,
+            edgecolor="black",
+            linewidth=0.4,
+            label=name,
+        )
+    _draw_path(axes, timeline, members, factor)
+    axes.set_ylim(max(members, default=0) + 0.5, -0.5)
+    axes.set_yticks(members)
+    axes.set_ylabel("processor")
+    axes.grid(visible=False)
+
+
+def _lanes(spans: list[Span]) -> Iterator[tuple[Span, float, float]]:
+    """Give each span of a member its bottom and height: the whole row, or a lane of it beside other branches."""
+    together: list[Span] = []
+    reached = 0.0
+    for span in [*sorted(spans, key=lambda each: (each.start, each.end)), None]:
+        if span is None or span.start >= reached:
+            height = _ROW / (1 + max((each.branch for each in together), default=0))
+            alone = len(together) == 1
+            for each in together:
+                lane = (_ROW, 0.0) if alone else (height, each.branch * height)
+                yield each, each.member - _ROW / 2 + lane[1], lane[0]
+            together = []
+        if span is not None:
+            together.append(span)
+            reached = max(reached, span.end)
+
+
+def _draw_path(axes: Axes, timeline: Timeline, members: list[int], factor: float) -> None:
+    """Draw who held up the end, and say what it was made of: of this one run, so it is no gradient."""
+    whole = sum(span.end - span.start for span in timeline.path)
+    if not whole:
+        return
+    times = [time / factor for span in timeline.path for time in (span.start, span.end)]
+    rows = [min(span.member, members[-1]) for span in timeline.path for _ in range(2)]
+    axes.plot(times, rows, color="white", linewidth=3.0, solid_capstyle="butt")
+    axes.plot(times, rows, color="black", linewidth=1.6, solid_capstyle="butt", label="critical path")
+    parts: dict[str, float] = {}
+    for span in timeline.path:
+        name = timeline.component(span)
+        parts[name] = parts.get(name, 0.0) + (span.end - span.start) / whole
+    largest = sorted(parts.items(), key=lambda part: -part[1])[:_MOST_PARTS]
+    words = ", ".join(f"{name} {percent(part)}" for name, part in largest)
+    axes.set_title(f"critical path of this run (no average): {words}", loc="left", fontsize=9)
+
+
+def _draw_active(axes: Axes, timeline: Timeline, factor: float) -> None:
+    points = timeline.active()
+    times = [time / factor for time, _ in points]
+    axes.step([0.0, *times], [0, *(count for _, count in points)], where="post", color=STROKES[0][0])
+    _whole(axes)
+    axes.set_ylabel("active")
+    axes.set_title(f"processors at useful work ({', '.join(timeline.useful)})", loc="left", fontsize=9)
+
+
+def _draw_levels(axes: Axes, timeline: Timeline, factor: float) -> None:
+    used = [name for name, changes in timeline.levels.items() if any(present for _, present, _ in changes)]
+    for (colour, _, dashes), name in zip(STROKES, used[:_MOST_RESOURCES], strict=False):
+        changes = timeline.levels[name]
+        axes.step(
+            [time / factor for time, _, _ in changes],
+            [present for _, present, _ in changes],
+            where="post",
+            color=colour,
+            linestyle=dashes,
+            label=name,
+        )
+    _whole(axes)
+    axes.set_ylabel("present")
+    axes.set_title("at each resource, in service included", loc="left", fontsize=9)
+    if used:
+        axes.legend(loc="upper right", fontsize=8, ncols=3)
+
+
+def _whole(axes: Axes) -> None:
+    """Count from nothing, in whole numbers."""
+    from matplotlib.ticker import MaxNLocator
+
+    axes.set_ylim(bottom=0)
+    axes.yaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))

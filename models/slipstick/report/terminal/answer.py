@@ -1,0 +1,209 @@
+"""Answers for the terminal: plain text, the most important first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from slipstick.answer import Answer, Limit, Value
+from slipstick.report.findings.side_by_side import agreement_text
+from slipstick.report.words import NOTHING, ascii_only, percent, plain_table, quantity, wrapped
+from slipstick.results.study import Agreement
+
+if TYPE_CHECKING:
+    from slipstick.schema.describe import Entry
+
+__all__ = ["answer_text", "answers_text"]
+
+_FIRST = (
+    *("time", "response_time", "throughput", "speedup", "efficiency"),
+    *("time_alone", "grain_efficiency", "grain_interference", "warps", "processors_lost"),
+)
+_MOST_SHARES = 10
+_INDENT = "  "
+_PLACED = re.compile(r"(?P<kind>[a-z_]+)\[(?P<label>[A-Za-z][^,]*),(?P<station>[A-Za-z].*)\]")  # a class at a station
+_HEADS = {
+    "queue_length": "present",
+    "residence_time": "residence",
+    "time_per_visit": "per visit",
+    "waiting_time": "waiting",
+    "loss_probability": "lost",
+}
+_COUNTED = re.compile(r"probability\[.*\]")  # so many present: for programs, not for the terminal
+
+Entries = Mapping[str, "Entry"]
+
+
+def answers_text(answers: Sequence[Answer], entries: Entries | None = None, together: Agreement | None = None) -> str:
+    """Write several answers, one below the other, what they say together first.
+
+    Parameters
+    ----------
+    answers : in order
+    entries : what the specs say of each path, if known
+    together : the answers side by side
+    """
+    first = [ascii_only(f"{agreement_text(together)}\n")] if together else []
+    return ("\n" + "=" * 72 + "\n\n").join([*first, *(answer_text(answer, entries) for answer in answers)])
+
+
+def answer_text(answer: Answer, entries: Entries | None = None) -> str:
+    """Write one answer in ASCII, at most 100 columns wide.
+
+    Parameters
+    ----------
+    answer : of one method, at one point
+    entries : what the specs say of each path, if known
+
+    >>> print(answer_text(Answer("demo", "closed-form", values={"time": Value(0.0017, "s")}, exact=True)), end="")
+    demo by closed-form: exact
+    <BLANKLINE>
+    value    amount
+    -------  --------
+    time       1.7 ms
+    """
+    parts = [_heading(answer, entries or {})]
+    if answer.failed is None:
+        parts += [
+            _values(answer),
+            _by_station(answer),
+            _booked("component", answer.account),
+            _booked("technology class", answer.technology),
+            _steps(answer),
+            _shares(answer, entries or {}),
+            _limits(answer),
+        ]
+    parts.append(_notes(answer))
+    return ascii_only("\n\n".join(part for part in parts if part) + "\n")
+
+
+def _heading(answer: Answer, entries: Entries) -> str:
+    if answer.failed is not None:
+        line = f"{answer.model} by {answer.method}: no answer: {answer.failed}"
+    elif answer.converged is not None and not answer.exact:
+        line = f"{answer.model} by {answer.method}: estimated, {_sureness(answer.converged)}"
+    elif answer.exact:
+        line = f"{answer.model} by {answer.method}: exact"
+    else:
+        line = f"{answer.model} by {answer.method}: not exact; the notes say what is left out"
+    where = [*_settings("at", answer.point, entries), *_settings("with", answer.given, entries)]
+    return "\n".join([wrapped(line, _INDENT), *where])
+
+
+def _sureness(converged: bool) -> str:
+    return "each value with its interval" if converged else "but not as precisely as wished"
+
+
+def _settings(lead: str, settings: Mapping[str, float | str], entries: Entries) -> list[str]:
+    words = [f"{path} = {_setting(value, entries.get(path))}" for path, value in settings.items()]
+    return [wrapped(f"{lead} {', '.join(words)}", _INDENT)] if words else []
+
+
+def _setting(value: float | str, entry: Entry | None) -> str:
+    if isinstance(value, str):
+        return value
+    return f"{value:g}" if entry is None else quantity(value, str(entry.given.dimension))
+
+
+def _values(answer: Answer) -> str:
+    names = sorted((name for name in answer.values if not _PLACED.fullmatch(name)), key=_importance)
+    names = [name for name in names if not _COUNTED.fullmatch(name)]
+    ranges = any(answer.values[name].low is not None for name in names)
+    rows = [[name, _amount(answer.values[name]), *([_range(answer.values[name])] if ranges else [])] for name in names]
+    head = ["value", "amount", *(["between"] if ranges else [])]
+    return plain_table(head, rows, [1]) if rows else ""
+
+
+def _by_station(answer: Answer) -> str:
+    """Lay out what a network has of each class at each station: a line a pair, a column a measure."""
+    found: dict[tuple[str, str], dict[str, Value]] = {}
+    for name, value in answer.values.items():
+        if placed := _PLACED.fullmatch(name):
+            found.setdefault((placed["label"], placed["station"]), {})[placed["kind"]] = value
+    kinds = list(dict.fromkeys(kind for each in found.values() for kind in each))
+    rows = [
+        [*where, *(_amount(each[kind]) if kind in each else NOTHING for kind in kinds)] for where, each in found.items()
+    ]
+    head = ["class", "station", *(_HEADS.get(kind, kind.replace("_", " ")) for kind in kinds)]
+    return plain_table(head, rows, range(2, len(head))) if rows else ""
+
+
+def _importance(name: str) -> int:
+    kind = name.partition("[")[0]
+    return _FIRST.index(kind) if kind in _FIRST else len(_FIRST)
+
+
+def _amount(value: Value) -> str:
+    return quantity(value.value, value.unit)
+
+
+def _range(value: Value) -> str:
+    if value.low is None and value.high is None:
+        return ""
+    return f"{quantity(value.low, value.unit)} and {quantity(value.high, value.unit)}"
+
+
+def _booked(title: str, account: Mapping[str, float]) -> str:
+    """Write seconds and percent by label; one label alone says nothing that the time does not."""
+    whole = sum(account.values())
+    rows = [[label, quantity(part, "s"), _part(part, whole)] for label, part in account.items() if part]
+    return plain_table([title, "time", "part"], rows, [1, 2]) if len(rows) > 1 else ""
+
+
+def _part(part: float, whole: float) -> str:
+    return percent(part / whole if whole > 0 else None)
+
+
+def _steps(answer: Answer) -> str:
+    whole = sum(answer.steps.values())
+    rows = [
+        [step, quantity(answer.once.get(step), "s"), quantity(seconds, "s"), _part(seconds, whole)]
+        for step, seconds in answer.steps.items()
+    ]
+    return plain_table(["step", "once", "in all", "part"], rows, [1, 2, 3]) if len(rows) > 1 else ""
+
+
+def _shares(answer: Answer, entries: Entries) -> str:
+    tables = [_share(name, shares, entries) for name, shares in answer.share.items() if _is_time(name)]
+    return "\n\n".join(table for table in tables if table)
+
+
+def _is_time(name: str) -> bool:
+    return name == "time" or name.startswith("response_time")
+
+
+def _share(name: str, shares: Mapping[str, float], entries: Entries) -> str:
+    ranked = sorted((each for each in shares.items() if each[1]), key=lambda each: -abs(each[1]))
+    rows = [[path, percent(share), *_known(entries.get(path))] for path, share in ranked[:_MOST_SHARES]]
+    if not rows:
+        return ""
+    title = "what one percent less buys" + ("" if name == "time" else f" of {name}")
+    if any(path in entries for path, _ in ranked):
+        text = plain_table([title, "share", "now", "meaning"], rows, [1, 2])
+    else:
+        text = plain_table([title, "share"], [row[:2] for row in rows], [1])
+    hidden = len(ranked) - len(rows)
+    return f"{text}\nand {hidden} more" if hidden > 0 else text
+
+
+def _known(entry: Entry | None) -> list[str]:
+    return ["", ""] if entry is None else [str(entry.given), entry.meaning]
+
+
+def _limits(answer: Answer) -> str:
+    return "\n".join(line for limit in answer.limits for line in _limit(limit))
+
+
+def _limit(limit: Limit) -> list[str]:
+    stages = ", ".join(f"{stage} {quantity(seconds, 's')}" for stage, seconds in limit.stages.items())
+    first = wrapped(f"{limit.pipeline} is limited by {limit.stage} (one item: {stages})", _INDENT)
+    others = [
+        f"{_INDENT}{to.path}, {quantity(to.now, to.unit)} now: {to.stage} from {quantity(to.value, to.unit)} on"
+        for to in limit.takeovers
+    ]
+    return [first, *(wrapped(line, 2 * _INDENT) for line in others)]
+
+
+def _notes(answer: Answer) -> str:
+    return "\n".join(wrapped(f"note: {note}", _INDENT) for note in answer.notes)

@@ -1,0 +1,132 @@
+"""Distributions in specs: what may stand where a quantity is not known exactly."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from slipstick.expression.dimension import COUNT, Dimension
+from slipstick.schema.kinds.quantity import Given, Quantity
+from slipstick.schema.kinds.spec import Note, Spec, broken_rule
+
+__all__ = ["DistributionSpec", "Uncertain", "quantities"]
+
+AnyValue = Annotated[Given, Quantity(None, least=None)]
+Weight = Annotated[Given, Quantity(COUNT, least=None, above=0.0)]
+Spread = Annotated[Given, Quantity(COUNT)]
+
+
+class Uncertain(Spec):
+    """What every distribution says of itself, and the checks that all share."""
+
+    source: Note = Field("", description="where it comes from; a key of sources, or text")
+    assumed: bool = Field(False, description="it is a guess")
+
+    @model_validator(mode="after")
+    def _one_dimension(self) -> Uncertain:
+        given = quantities(self)
+        for key, each in given.items():
+            first = next(iter(given.values()))
+            if each.dimension != first.dimension:
+                why = f"a [{each.dimension}] does not go with a [{first.dimension}]"
+                raise broken_rule(why, *key)
+        return self
+
+    @property
+    def dimension(self) -> Dimension:
+        """What is distributed."""
+        return next(iter(quantities(self).values())).dimension
+
+
+def quantities(spec: Uncertain) -> dict[tuple[str | int, ...], Given]:
+    """List the quantities of a distribution that must be of one dimension, by where they stand."""
+    found: dict[tuple[str | int, ...], Given] = {}
+    for name, field in type(spec).model_fields.items():
+        value: Any = getattr(spec, name)
+        key = field.alias or name
+        if isinstance(value, Given) and key != "spread":
+            found[(key,)] = value
+        elif key == "values":
+            found.update({(key, index): each for index, each in enumerate(value)})
+    return found
+
+
+class NormalSpec(Uncertain):
+    """Normal: values around a mean."""
+
+    distribution: Literal["normal"] = Field(description="normal")
+    mean: AnyValue = Field(description="mean")
+    deviation: AnyValue = Field(description="standard deviation, in the same unit")
+
+    @model_validator(mode="after")
+    def _spread_out(self) -> NormalSpec:
+        if self.deviation.value < 0:
+            raise broken_rule(f"must be at least 0, got {self.deviation.text}", "deviation")
+        return self
+
+
+class LognormalSpec(Uncertain):
+    """Lognormal: factors around a median."""
+
+    distribution: Literal["lognormal"] = Field(description="lognormal, so never negative")
+    median: AnyValue = Field(description="median")
+    spread: Spread = Field(
+        description="standard deviation of the natural logarithm; 10% is about a tenth of the median"
+    )
+
+    @model_validator(mode="after")
+    def _positive(self) -> LognormalSpec:
+        if not self.median.value > 0:
+            raise broken_rule(f"a lognormal quantity is more than 0, got {self.median.text}", "median")
+        return self
+
+
+class UniformSpec(Uncertain):
+    """Uniform between two values."""
+
+    distribution: Literal["uniform"] = Field(description="uniform")
+    low: AnyValue = Field(alias="from", description="least value")
+    to: AnyValue = Field(description="largest value")
+
+    @model_validator(mode="after")
+    def _rising(self) -> UniformSpec:
+        if self.to.value < self.low.value:
+            raise broken_rule(f"to must be at least from, got {self.to.text} after {self.low.text}", "to")
+        return self
+
+
+class TriangularSpec(Uncertain):
+    """Triangular between two values, most likely at the mode."""
+
+    distribution: Literal["triangular"] = Field(description="triangular")
+    low: AnyValue = Field(alias="from", description="least value")
+    mode: AnyValue = Field(description="most likely value")
+    to: AnyValue = Field(description="largest value")
+
+    @model_validator(mode="after")
+    def _rising(self) -> TriangularSpec:
+        if not self.low.value <= self.mode.value <= self.to.value:
+            why = f"the mode must lie between from and to, got {self.mode.text}"
+            raise broken_rule(why, "mode")
+        return self
+
+
+class DiscreteSpec(Uncertain):
+    """One of several values."""
+
+    distribution: Literal["discrete"] = Field(description="one of several values")
+    values: list[AnyValue] = Field(description="the values", min_length=1)
+    weights: list[Weight] | None = Field(None, description="weight of each value; all the same by default")
+
+    @model_validator(mode="after")
+    def _aligned(self) -> DiscreteSpec:
+        if self.weights is not None and len(self.weights) != len(self.values):
+            why = f"one weight for each of the {len(self.values)} values is needed, got {len(self.weights)}"
+            raise broken_rule(why, "weights")
+        return self
+
+
+DistributionSpec = Annotated[
+    NormalSpec | LognormalSpec | UniformSpec | TriangularSpec | DiscreteSpec, Field(discriminator="distribution")
+]

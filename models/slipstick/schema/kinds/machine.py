@@ -1,0 +1,132 @@
+"""Machine and network specs."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from slipstick.schema.kinds.quantity import ONE, Bytes, Count, Factor, PerByte, Time, Whole
+from slipstick.schema.kinds.spec import Described, Name, Spec, broken_rule
+
+__all__ = ["MachineSpec", "NetworkSpec"]
+
+
+class LineSpec(Spec):
+    """A straight line in the size that the protocol sees."""
+
+    fixed: Time = Field(description="cost of any message in this range of sizes")
+    per_byte: PerByte = Field(description="cost of one more byte")
+
+
+class RangeSpec(Spec):
+    """Protocol cost of messages in one range of sizes."""
+
+    up_to: Bytes | None = Field(None, description="largest size the protocol sees in this range; left out in the last")
+    total: LineSpec = Field(description="protocol software time at the sender, and again at the receiver")
+    call: LineSpec | None = Field(
+        None, description="the part of it inside the system call, as a microbenchmark sees it"
+    )
+
+
+class ProtocolSpec(Spec):
+    """Protocol software time, piecewise in the message size."""
+
+    added: Bytes = Field(description="bytes that the protocol sees beyond the message")
+    ranges: dict[Name, RangeSpec] = Field(description="ranges of sizes by name, ascending", min_length=1)
+
+    @model_validator(mode="after")
+    def _ascending(self) -> ProtocolSpec:
+        *firsts, last = self.ranges.items()
+        if last[1].up_to is not None:
+            raise broken_rule(f"the last range, {last[0]}, must have no up_to", "ranges", last[0], "up_to")
+        before = -1.0
+        for name, each in firsts:
+            if each.up_to is None or not each.up_to.value > before:
+                why = f"range {name} needs an up_to above that of the range before it"
+                raise broken_rule(why, "ranges", name, "up_to")
+            before = each.up_to.value
+        return self
+
+
+class WireSpec(Spec):
+    """Time on the wire."""
+
+    per_byte: PerByte = Field(description="time of a byte on the wire")
+    added: Bytes = Field(description="bytes that headers and framing add on the wire")
+
+
+class NetworkSpec(Described):
+    """A network's cost table."""
+
+    network: Literal[1] = Field(1, description="version of this format")
+    protocol: ProtocolSpec = Field(description="protocol software time, piecewise in the message size")
+    wire: WireSpec = Field(description="time on the wire")
+    adapter: Time = Field(description="latency of each of the two adapters that a message crosses")
+    switch: Time = Field(description="latency of a switch")
+    switches: Count = Field(ONE, description="switches between two processors")
+    medium: Literal["shared", "switched", "none"] = Field(
+        description="where messages contend: one medium for all, each processor's own link, nowhere"
+    )
+
+
+class ProcessorsSpec(Spec):
+    """The processors."""
+
+    count: Whole = Field(description="how many there are")
+    speed: Factor = Field(ONE, description="speed of each, relative to the machine that the costs were measured on")
+
+
+class MemorySpec(Spec):
+    """The memory."""
+
+    page: Bytes = Field(description="size of a page")
+
+
+class SystemSpec(Spec):
+    """The operating system."""
+
+    signal: Time = Field(description="cost of delivering a signal")
+
+
+class DvsmSpec(Spec):
+    """Software of a distributed virtual shared memory, beside protocol time."""
+
+    send_call: Time = Field(description="extra system-call time of a send at who faults")
+    receive_call: Time = Field(description="extra system-call time of a receive at who faults")
+    serve_call: Time = Field(description="extra system-call time of serving a request for diffs")
+    receive_byte: PerByte = Field(description="extra system-call time of a byte received")
+    part: Time = Field(description="fault handler computing for each processor asked")
+    apply: PerByte = Field(description="fault handler computing for a byte of diffs")
+    serve: Time = Field(description="handler computing for a request for diffs")
+    page_call: Time = Field(description="extra system-call time of all sends and receives of an empty fault")
+    page_serve: Time = Field(description="handler computing for a request for a page")
+    lock_call: Time = Field(description="extra system-call time of each message that an acquisition waits for")
+    lock_compute: Time = Field(description="computing of a lock acquisition at the asker")
+    lock_serve: Time = Field(description="handler computing for a request for a lock")
+    delay: Time = Field(description="from a request's arrival to its processing")
+    byte: PerByte = Field(description="copying a byte of a page for its twin, or comparing it with it")
+    notice: Time = Field(description="making or merging a write notice")
+    protect: Time = Field(description="changing the protection of a page: to invalidate it, or at a write fault")
+
+
+def _or_name(schema: dict[str, Any]) -> None:
+    """Let editors accept the name of a network in the place of one."""
+    reference = {key: schema.pop(key) for key in list(schema) if key in ("$ref", "allOf")}
+    schema["anyOf"] = [{"type": "string"}, reference]
+
+
+class MachineSpec(Described):
+    """Processors on a network."""
+
+    machine: Literal[1] = Field(1, description="version of this format")
+    processors: ProcessorsSpec = Field(description="the processors")
+    memory: MemorySpec = Field(description="the memory")
+    system: SystemSpec = Field(description="the operating system")
+    network: NetworkSpec = Field(
+        description="the network between them: its name in the catalogue, a file, or in place",
+        json_schema_extra=_or_name,
+    )
+    dvsm: DvsmSpec | None = Field(
+        None, description="software of a distributed virtual shared memory, for programs on one"
+    )

@@ -1,0 +1,63 @@
+"""Profile specs: runs with the elapsed time and where it was lost, as instrumentation prints them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from slipstick.schema.kinds.quantity import Count, Factor, Time, Whole
+from slipstick.schema.kinds.spec import Described, Name, Spec, broken_rule
+
+__all__ = ["ProcessorSpec", "ProfileSpec", "RunSpec"]
+
+
+class ProcessorSpec(Spec):
+    """What one processor spent in one run."""
+
+    busy: Time | None = Field(None, description="useful time, without waits")
+    waits: dict[Name, Time] = Field(default_factory=dict, description="time lost, by cause")
+    events: dict[Name, Count] = Field(default_factory=dict, description="how often each cause was timed")
+
+
+class RunSpec(Spec):
+    """One run."""
+
+    processors: Whole = Field(description="how many took part")
+    size: Factor | None = Field(None, description="size of the problem")
+    time: Time = Field(description="elapsed time")
+    busy: Time | None = Field(None, description="useful time, without waits, added up over all processors")
+    waits: dict[Name, Time] = Field(
+        default_factory=dict, description="time lost, by cause, added up over all processors"
+    )
+    events: dict[Name, Count] = Field(
+        default_factory=dict, description="how often each cause was timed, by all processors"
+    )
+    each: list[ProcessorSpec] = Field(
+        default_factory=list, description="the same of each processor, in the place of the sums"
+    )
+
+    @model_validator(mode="after")
+    def _one_way(self) -> RunSpec:
+        if self.each and (self.busy or self.waits or self.events):
+            raise broken_rule("give busy, waits and events of each processor, or their sums, not both", "each")
+        if self.each and len(self.each) != self.processors.value:
+            why = f"{len(self.each)} processors are given, where the run has {self.processors.value:g}"
+            raise broken_rule(why, "each")
+        for name in self.events:
+            if name not in self.waits:
+                raise broken_rule(f"events of {name} need the wait of {name} beside them", "events", name)
+        return self
+
+
+class ProfileSpec(Described):
+    """Measured runs of one program."""
+
+    profile: Literal[1] = Field(1, description="version of this format")
+    timer: Time | None = Field(None, description="cost of the timer itself at each event, contained in the waits")
+    one_processor: Time | None = Field(None, description="elapsed time on one processor, without any timing")
+    excess: list[Name] = Field(
+        default_factory=list,
+        description="causes that a run on one processor has as well, so that only what exceeds it is lost",
+    )
+    runs: list[RunSpec] = Field(description="the runs", min_length=1)

@@ -1,0 +1,75 @@
+"""Technology specs: what scales the classes of cost, in a file and in the section of the same name of a model."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints, model_validator
+
+from slipstick.expression.dimension import COUNT
+from slipstick.schema.kinds.quantity import Factor, Given, Quantity
+from slipstick.schema.kinds.spec import Described, Spec, broken_rule
+
+__all__ = ["Factors", "Technology", "TechnologySpec"]
+
+Technology = Literal["application", "software", "system", "protocol", "signal", "adapter", "switch", "wire", "memory"]
+"""A class of cost, as `slipstick.model.activity.TECHNOLOGIES` lists them."""
+
+Part = Annotated[Given, Quantity(COUNT, most=1.0)]
+AnyValue = Annotated[Given, Quantity(None, least=None)]
+ValuePath = Annotated[str, StringConstraints(max_length=256)]
+
+
+class Factors(Spec):
+    """How a technology scales classes of cost; 1 leaves a class as it is."""
+
+    application: Factor | None = Field(None, description="factor on application time")
+    software: Factor | None = Field(None, description="factor on run-time software")
+    system: Factor | None = Field(None, description="factor on extra system-call time")
+    protocol: Factor | None = Field(None, description="factor on protocol software")
+    signal: Factor | None = Field(None, description="factor on signals")
+    adapter: Factor | None = Field(None, description="factor on adapter latency")
+    switch: Factor | None = Field(None, description="factor on switch latency")
+    wire: Factor | None = Field(None, description="factor on time on the wire")
+    memory: Factor | None = Field(None, description="factor on memory time")
+    processors: Factor | None = Field(None, description="how many times faster the processors are")
+    benefit: Part | None = Field(
+        None, description="part of each doubling of the processors that classes under partly realize; all by default"
+    )
+    fully: list[Technology] = Field(
+        ["application", "software"], description="classes whose time is divided by processors"
+    )
+    partly: list[Technology] = Field(
+        ["system", "protocol", "signal"],
+        description="classes that each doubling of processors makes faster by 1 + benefit only",
+    )
+
+    @model_validator(mode="after")
+    def _once(self) -> Factors:
+        for index, each in enumerate(self.partly):
+            if each in self.fully:
+                raise broken_rule(f"{each} stands under fully, too; a class gains in one way", "partly", index)
+        return self
+
+
+class TechnologySpec(Described, Factors):
+    """A technology by name: factors, and what it makes of machine and workload."""
+
+    technology: Literal[1] = Field(1, description="version of this format")
+    prefetched_faults: Part | None = Field(
+        None, description="part of the faults that are prefetched, of programs that have such an input"
+    )
+    prefetched_locks: Part | None = Field(
+        None, description="part of the lock acquisitions that are prefetched, of programs that have such an input"
+    )
+    values: dict[ValuePath, AnyValue] = Field(
+        default_factory=dict, description="what quantities of the machine become, by path such as machine.system.signal"
+    )
+
+    @model_validator(mode="after")
+    def _values_of_machines(self) -> TechnologySpec:
+        for path in self.values:
+            if not path.startswith("machine."):
+                why = "a technology sets quantities of the machine only, such as machine.network.adapter"
+                raise broken_rule(why, "values", path)
+        return self

@@ -1,0 +1,324 @@
+"""Text to expressions: arithmetic on known names, and comparisons of it.
+
+::
+
+    condition = chain ("and" chain)*               chain = sum (relation sum)+
+    sum       = product (("+" | "-") product)*     product = signed (("*" | "/") signed)*
+    signed    = ("+" | "-") signed | power         power = atom ["**" signed]
+    atom      = number [unit] | name | function "(" sum ("," sum)* ")" | "(" sum ")"
+
+Functions are ``max`` and ``min`` of any number of operands; ``ceil``, ``floor``, ``log2``, ``sqrt``, ``exp``, ``log`` (to
+the base e) and ``exprel`` of one; ``ceil_log(x, radix)``; ``select(x, limit, at_most, above)``; ``pow(base, exponent)`` of
+plain numbers; and what laws are made of, with operands in this order: ``geometric_sum(ratio, terms)``,
+``geometric_mean(ratio, most)``, ``erlang_b(load, servers)``, ``engset(load, servers, sources)``, ``poisson(mean, count)``,
+``md1_number(load, count)``, ``md1_late(load, elapsed)``,
+``drop_stages(rate, inputs, outputs, stages)`` and ``retried_rate`` of the same (see `slipstick.expression.special`).
+They are what expressions are printed with, so what is printed can be read.
+
+Why this shape: what somebody wrote is never executed, and whatever it is, the answer is a tree or a FormulaError, at
+once. So there is one function for each line of the grammar and no way to a name but `known`; and how much there is of
+anything is counted before a node is made of it: a node that cannot be made writes its operands into the message.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple, TypeVar
+
+from slipstick.errors import FormulaError, ModelError, UnitError, did_you_mean
+from slipstick.expression import nodes, special
+from slipstick.expression.condition import RELATIONS, Comparison, compare
+from slipstick.expression.dimension import COUNT
+from slipstick.expression.nodes import Expr, Number
+from slipstick.schema.text.scalars import short
+from slipstick.units import parse
+
+__all__ = ["read_condition", "read_expression"]
+
+# What there may not be too much of: how much, what, and the way out.
+_LENGTH = (4096, "characters", "give parts of it names")
+_OPERATIONS = (1000, "operations", "give parts of it names")
+_NESTING = (60, "levels of brackets, signs and powers", "give the inner part a name")
+# Hashing, comparing, pickling and SymPy go down a tree by recursion.
+_HEIGHT = (150, "operations that wait for each other", "form groups, as in (a * b) * (c * d)")
+# A name may stand for a formula of such names, and thirty of them can double thirty times.
+_SIZE = (20_000, "operations with its names written out", "make the formulas that it names shorter")
+_EXPONENTS = range(-64, 65)
+
+_WORDS = ("and", "or", "not")
+_NAME = r"(?>[A-Za-z][A-Za-z0-9_]*+(?:\.[A-Za-z0-9_]++)*+)"
+# A number is cut out generously: what is wrong with 017 or 1_000 is for `units` to say.
+_NUMBER = rf"(?:[0-9]|\.[0-9])[0-9_.]*(?:[eE][+-]?[0-9]+)?(?:[ \t\n]*+(?!(?:{'|'.join(_WORDS)})\b)[A-Za-z]\w*)?"
+
+
+def _token(name: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"[ \t\n]*+(?:(?P<number>{_NUMBER})|(?P<call>{_NAME}(?=[ \t\n]*+\())|(?P<name>{name})"
+        r"|(?P<bracket>[(),])|(?P<sign>\*\*|[<>=!]=|[-+*/<>])|(?P<end>\Z)|(?P<stray>.))",
+        re.DOTALL,
+    )
+
+
+_TOKEN = _token(_NAME)
+_ANSWER = rf"{_NAME}(?:\[[A-Za-z0-9_.:,-]++\])?+"
+_ANSWER_TOKEN = _token(_ANSWER)
+_MISPLACED = {
+    ")": "closes nothing; take it away, or write a '(' before it",
+    ",": "stands only between what a function takes; a thousand is 1000",
+    **dict.fromkeys(RELATIONS, "compares; that is for conditions, and not within brackets"),
+    **dict.fromkeys(_WORDS, "cannot stand here; only comparisons are joined, and only with 'and'"),
+    "=": "does not compare; write == in a condition",
+    "^": "is no operator; write ** for a power",
+    "%": "is no operator; write 50 % as 0.5",
+}
+_FUNCTIONS: dict[str, tuple[Callable[..., Expr], int]] = {  # and how many operands it takes; 0: any number
+    "max": (nodes.maximum, 0),
+    "min": (nodes.minimum, 0),
+    **{each.__name__: (each, 1) for each in (nodes.ceil, nodes.floor, nodes.log2, nodes.sqrt)},
+    "ceil_log": (nodes.ceil_log, 2),
+    "select": (nodes.select, 4),
+    **{each.__name__: (each, 1) for each in (special.exp, special.exprel, special.log)},
+    "pow": (special.raised, 2),
+    **{each.__name__: (each, 2) for each in (special.erlang_b, special.geometric_mean, special.geometric_sum)},
+    **{each.__name__: (each, 2) for each in (special.md1_late, special.md1_number, special.poisson)},
+    "engset": (special.engset, 3),
+    "drop_stages": (special.drop_stages, 4),
+    "retried_rate": (special.retried_rate, 4),
+}
+Made = TypeVar("Made")
+
+
+def read_expression(text: str, known: Mapping[str, Expr]) -> Expr:
+    """Read arithmetic on known names.
+
+    Bytes and plain numbers may be written out; a time may not, because its share could not be told.
+    Raises FormulaError, whose `column` says where, for anything else.
+
+    Parameters
+    ----------
+    text : such as ``ceil(bytes / 4096 B) * per_page``
+    known : what the names stand for
+
+    >>> known = {"bytes": nodes.Parameter("bytes"), "parts": nodes.Parameter("parts")}
+    >>> read_expression("max(bytes, 20) / (parts - 1)", known)
+    max(bytes, 20) / (parts - 1)
+    >>> read_expression("2 * part", known)
+    Traceback (most recent call last):
+    slipstick.errors.FormulaError: there is no name 'part'; did you mean 'parts'?
+    """
+    reader = _Reader(text, known, times=False)
+    part = reader.sum(0)
+    reader.close(None)
+    return part.expr
+
+
+def read_condition(text: str, known: Mapping[str, Expr], *, answers: bool = False) -> tuple[Comparison, ...]:
+    """Read comparisons joined with ``and``, all of which must hold; ``1 <= parts < 8`` is two of them.
+
+    Raises FormulaError, whose `column` says where, for anything else.
+
+    Parameters
+    ----------
+    text : such as ``bytes <= 4 KiB and parts > 1``; times, too, may be written out
+    known : what the names stand for
+    answers : names are those of answers, such as ``account[lock]``
+
+    >>> [str(each) for each in read_condition("1 <= parts < 8", {"parts": nodes.Parameter("parts")})]
+    ['1 <= parts', 'parts < 8']
+    """
+    reader = _Reader(text, known, times=True, answers=answers)
+    found = reader.chain()
+    while reader.accept("and"):
+        found += reader.chain()
+    reader.close(None)
+    return tuple(found)
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    column: int
+
+
+class _Part(NamedTuple):
+    """A tree, how high it is, and how many nodes its text has."""
+
+    expr: Expr
+    height: int = 1
+    size: int = 1
+
+
+class _Reader:
+    """One function for each line of the grammar; `depth` is the nesting it is called in."""
+
+    def __init__(self, text: str, known: Mapping[str, Expr], *, times: bool, answers: bool = False) -> None:
+        self._tokens = _tokens(text, _ANSWER_TOKEN if answers else _TOKEN)
+        self._name_of = _ANSWER if answers else _NAME
+        self._here = next(self._tokens)
+        self._known, self._times = known, times
+        self._named: dict[str, _Part] = {}
+
+    def chain(self) -> list[Comparison]:
+        found, left = [], self.sum(0)
+        while relation := self.accept(*RELATIONS):
+            right = self.sum(0)
+            found.append(self._made(relation, compare, left.expr, relation.text, right.expr))
+            left = right
+        if not found and self._here.text in ("", "and"):
+            raise FormulaError("a condition compares two sides, as in 'parts <= 8'", self._here.column)
+        return found
+
+    def sum(self, depth: int) -> _Part:
+        terms = [self._product(depth)]
+        while sign := self.accept("+", "-"):
+            right = self._product(depth)
+            if sign.text == "-":
+                terms = [self._built(sign, operator.sub, self._added(sign, terms), right)]
+                continue
+            if right.expr.dimension != terms[0].expr.dimension:  # refused here, where its sign is; a zero goes with all
+                self._built(sign, operator.add, terms[0], right)
+            terms.append(right)
+        return self._added(self._here, terms)
+
+    def _product(self, depth: int) -> _Part:
+        left = self._signed(depth)
+        while sign := self.accept("*", "/"):
+            left = self._built(sign, operator.mul if sign.text == "*" else operator.truediv, left, self._signed(depth))
+        return left
+
+    def _signed(self, depth: int) -> _Part:
+        sign = self.accept("+", "-")
+        if not sign:
+            return self._power(depth)
+        operand = self._signed(_limit(_NESTING, depth + 1, sign))
+        return operand if sign.text == "+" else self._built(sign, operator.neg, operand)
+
+    def _power(self, depth: int) -> _Part:
+        base = self._atom(depth)
+        sign = self.accept("**")
+        if not sign:
+            return base
+        start = self._here
+        power = self._signed(_limit(_NESTING, depth + 1, sign)).expr
+        # A power with a parameter in it would have no dimension.
+        if not (isinstance(power, Number) and power.dimension == COUNT and power.value in _EXPONENTS):
+            wanted = f"a whole number from {_EXPONENTS[0]} to {_EXPONENTS[-1]}, written out"
+            raise FormulaError(f"an exponent must be {wanted}; got {short(repr(power))}", start.column)
+        return self._built(sign, lambda expr: expr ** int(power.value), base)
+
+    def _atom(self, depth: int) -> _Part:
+        token = self._next()
+        if token.kind == "number":
+            return self._number(token)
+        if token.kind == "name" or (token.kind == "call" and token.text not in _FUNCTIONS):
+            return self._name(token)
+        if token.kind == "call":
+            return self._call(token, depth)
+        if token.text != "(":
+            got = short(token.text) if token.text else "the end"
+            raise FormulaError(f"a number, a name or '(' is wanted here, got {got}", token.column)
+        inner = self.sum(_limit(_NESTING, depth + 1, token))
+        self.close(token)
+        return inner
+
+    def _call(self, name: _Token, depth: int) -> _Part:
+        opened, inner = self._next(), _limit(_NESTING, depth + 1, name)
+        parts = [self.sum(inner)] if self._here.text != ")" else []
+        while parts and self.accept(","):
+            parts.append(self.sum(inner))
+        self.close(opened)
+        function, most = _FUNCTIONS[name.text]
+        if len(parts) != (most or max(1, len(parts))):
+            wanted = f"{most or 'at least 1'} operand{'s' * (most > 1)}"
+            raise FormulaError(f"{name.text} takes {wanted}, got {len(parts)}", name.column)
+        return self._built(name, function, *parts)
+
+    def _name(self, name: _Token) -> _Part:
+        if name.text not in self._named:
+            expr = self._known.get(name.text)
+            if expr is None:
+                what, among = ("function", _FUNCTIONS) if name.kind == "call" else ("name", self._known)
+                near = did_you_mean(name.text, [each for each in among if re.fullmatch(self._name_of, each)])
+                raise FormulaError(f"there is no {what} {short(name.text)}{near}", name.column)
+            self._named[name.text] = _checked(name, _measured(expr))
+        return self._named[name.text]
+
+    def _number(self, token: _Token) -> _Part:
+        value, dimension = self._made(token, parse, token.text)
+        if dimension.time_power and not self._times:
+            why = "make it a named parameter, so that its share can be told"
+            raise FormulaError(f"{short(token.text)} holds time; {why}", token.column)
+        return _Part(Number(value, dimension))
+
+    def close(self, opened: _Token | None) -> None:
+        if self.accept(")" if opened else ""):
+            return
+        token = self._here
+        if opened and token.kind == "end":
+            raise FormulaError(f"the '(' at column {opened.column} is not closed; write a ')'", token.column)
+        strange = "is no part of arithmetic" if token.kind == "stray" else "has no operator before it"
+        reason = _MISPLACED.get(token.text, f"{strange}; operators are + - * / **")
+        raise FormulaError(f"{short(token.text)} {reason}", token.column)
+
+    def accept(self, *texts: str) -> _Token | None:
+        return self._next() if self._here.text in texts else None
+
+    def _next(self) -> _Token:
+        token = self._here
+        self._here = next(self._tokens, token)  # the end is followed by itself
+        return token
+
+    def _added(self, sign: _Token, terms: list[_Part]) -> _Part:
+        # One sum of many terms, not a tower of pairs: the value is the same and the tree stays low.
+        return terms[0] if len(terms) == 1 else self._built(sign, lambda *each: nodes.total(each), *terms)
+
+    def _built(self, sign: _Token, make: Callable[..., Expr], *parts: _Part) -> _Part:
+        above = _checked(sign, _above(parts[0].expr, *parts))
+        return above._replace(expr=self._made(sign, make, *(each.expr for each in parts)))
+
+    def _made(self, sign: _Token, make: Callable[..., Made], *args: object) -> Made:
+        try:
+            return make(*args)
+        except (ModelError, UnitError) as error:
+            raise FormulaError(str(error), sign.column) from None
+
+
+def _tokens(text: str, pattern: re.Pattern[str]) -> Iterator[_Token]:
+    _limit(_LENGTH, len(text), _Token("", "", _LENGTH[0] + 1))
+    if strange := re.search(r"[^\t\n -~]", text):
+        name = f"U+{ord(strange[0]):04X} {unicodedata.name(strange[0], 'without a name')}"
+        raise FormulaError(f"the character {name} cannot stand here; write ASCII: * / - <=", strange.start() + 1)
+    operations = 0
+    for match in pattern.finditer(text):
+        kind = match.lastgroup or ""
+        token = _Token(kind, match[kind], match.start(kind) + 1)
+        operations += kind in ("call", "sign")
+        _limit(_OPERATIONS, operations, token)
+        yield token
+
+
+def _limit(limit: tuple[int, str, str], number: int, token: _Token) -> int:
+    most, what, way_out = limit
+    if number > most:
+        raise FormulaError(f"this has over {most} {what}; {way_out}", token.column)
+    return number
+
+
+def _checked(sign: _Token, part: _Part) -> _Part:
+    _limit(_HEIGHT, part.height, sign)
+    _limit(_SIZE, part.size, sign)
+    return part
+
+
+def _measured(expr: Expr) -> _Part:
+    made: dict[int, _Part] = {}
+    for node in nodes.walk(expr):
+        made[id(node)] = _above(node, *(made[id(each)] for each in nodes.operands(node)))
+    return made[id(expr)]
+
+
+def _above(expr: Expr, *parts: _Part) -> _Part:
+    return _Part(expr, 1 + max((each.height for each in parts), default=0), 1 + sum(each.size for each in parts))

@@ -1,0 +1,114 @@
+"""One case as a function of its parameters: built once, answered at many points."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from slipstick.answer import Answer
+from slipstick.expression.dimension import Dimension
+from slipstick.method.closed_form.form import ClosedForm
+from slipstick.method.forms import Form
+from slipstick.method.methods import form_of
+from slipstick.model.system import Model
+from slipstick.results.study import Array
+from slipstick.schema.binding.bind import Bound, bind
+from slipstick.schema.binding.scene import Scene, Settings, stage
+from slipstick.schema.load import Library
+from slipstick.study.points.derived import OVERHEAD, overhead
+
+__all__ = ["Evaluator", "evaluator"]
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluator:
+    """A case at any values of its parameters.
+
+    Parameters
+    ----------
+    case : its name
+    scene, bound, form : the case, its model, and what the method made of it
+    """
+
+    case: str
+    scene: Scene
+    bound: Bound
+    form: Form
+
+    @property
+    def method(self) -> str:
+        """Name the method that answers."""
+        return self.form.points({}).answer(0).method
+
+    def columns(
+        self, values: Mapping[str, Array], wanted: Collection[str] | None = None, *, jobs: int = 1
+    ) -> dict[str, Array]:
+        """Answer at aligned points, which may be no more than one; not a number where there is no answer.
+
+        Parameters
+        ----------
+        values : by path, in base units; those that no time is computed from are passed over [points]
+        wanted : the columns to give; all by default
+        jobs : blocks solved side by side; the results do not depend on it
+        """
+        count = max((len(each) for each in values.values()), default=1)
+        read = {path: each for path, each in values.items() if path in self.form.parameters}
+        starts = range(0, count, self.form.block)
+
+        def solved(start: int) -> dict[str, Array]:
+            cut = {path: each[start : start + self.form.block] for path, each in read.items()}
+            return self._block(cut, min(self.form.block, count - start), wanted)
+
+        if jobs > 1 and len(starts) > 1:
+            with ThreadPoolExecutor(jobs) as pool:
+                pieces = list(pool.map(solved, starts))
+        else:
+            pieces = [solved(start) for start in starts]
+        names = dict.fromkeys(name for piece in pieces for name in piece)
+        missing = {len(piece): np.full(len(next(iter(piece.values()))), np.nan) for piece in pieces if piece}
+        return {name: np.concatenate([p.get(name, missing.get(len(p), np.zeros(0))) for p in pieces]) for name in names}
+
+    def _block(self, values: Mapping[str, Array], count: int, wanted: Collection[str] | None) -> dict[str, Array]:
+        points = self.form.points(values)
+        if points.interrupted:
+            raise KeyboardInterrupt
+        found = {name: np.broadcast_to(each, (count,)) for name, each in points.columns().items()}
+        known = np.isfinite(found[self.form.quantity])
+        if isinstance(self.form, ClosedForm):
+            known &= found[self.form.quantity] >= 0
+        if isinstance(self.bound.model, Model) and "time" in found:
+            found[OVERHEAD] = overhead(found, self.bound.model.useful)
+        kept = found if wanted is None else {name: each for name, each in found.items() if name in wanted}
+        return {name: np.where(known, each, np.nan) for name, each in kept.items()}
+
+    def unit(self, column: str) -> str:
+        """Give the base unit of a column."""
+        return "s" if column == OVERHEAD else self.form.unit(column)
+
+    def units(self) -> dict[str, Dimension]:
+        """Give the dimension of every column there is at the case's own values."""
+        return {name: Dimension.of(self.unit(name) or "1") for name in self.columns({})}
+
+    def why(self, values: Mapping[str, Array], index: int) -> str:
+        """Say why a point has no answer, in the words of the point solved alone."""
+        alone = {path: each[index : index + 1] for path, each in values.items() if path in self.form.parameters}
+        return self.form.points(alone).answer(0).failed or "no answer"
+
+    def answer(self) -> Answer:
+        """Answer at the case's own values."""
+        return self.form.points({}).answer(0)
+
+
+def evaluator(case: str, settings: Settings, library: Library) -> Evaluator:
+    """Build a case.
+
+    Raises
+    ------
+    SpecError : something is wrong with its settings
+    """
+    scene = stage(settings, library)
+    bound = bind(scene)
+    return Evaluator(case, scene, bound, form_of(bound.model, bound.parameters, bound.how.method, bound.how.trial))

@@ -1,0 +1,249 @@
+"""Projections: cases along trends, with the rates as stated and a band of those that are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slipstick.errors import SpecError
+from slipstick.method.crossings import Change, changes
+from slipstick.method.drawing import drawn, stream
+from slipstick.model.trend import Trend, outside
+from slipstick.results.outlook import Crossing, Projection, Reign, Track, UsedRate, Watched
+from slipstick.results.study import Array
+from slipstick.schema.binding.scene import Settings
+from slipstick.schema.kinds.study import StudySpec
+from slipstick.schema.kinds.study_questions import ProjectSpec
+from slipstick.schema.load import Library
+from slipstick.schema.text.nodes import Table, at
+from slipstick.schema.validate import problem
+from slipstick.study.points.axes import axis_nodes, numbers_of
+from slipstick.study.points.cases import BASE
+from slipstick.study.points.evaluate import Evaluator, evaluator
+from slipstick.study.questions.along import Along, along, factors_of, trend_called
+from slipstick.study.questions.conditions import Condition, condition_of
+
+__all__ = ["Ahead", "ahead", "projected"]
+
+_CLASS = "technology["
+_MOST_POINTS = 200_000
+"""Draws are answered so many points at a time, to bound the memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What a study asks about the years ahead, everything read and built.
+
+    Parameters
+    ----------
+    spec : what is asked
+    years : rising
+    tracks : each case along each trend, with the conditions to watch
+    """
+
+    spec: ProjectSpec
+    years: Array
+    tracks: tuple[tuple[Along, tuple[Condition, ...]], ...]
+
+
+def ahead(spec: StudySpec, tree: Table, cases: Mapping[str, Settings], library: Library) -> Ahead | None:
+    """Read what a study asks about the years ahead; nothing is solved but the cases themselves.
+
+    Raises
+    ------
+    SpecError : a trend, a condition, a case or a year is wrong
+    """
+    asked = spec.project
+    if asked is None:
+        return None
+    years = _years(asked, tree)
+    trends = [
+        trend_called(name, tree, ("project", "trends", index), library) for index, name in enumerate(asked.trends)
+    ]
+    base = evaluator(BASE, cases[BASE], library) if BASE in cases else None
+    tracks = []
+    for case in asked.cases:
+        for trended in trends:
+            track = along(case, cases[case], trended, asked.base_year, library, tree, ("project", "base_year"))
+            tracks.append((track, tuple(_conditions(asked, tree, track.case, base))))
+    return Ahead(asked, years, tuple(tracks))
+
+
+def _conditions(asked: ProjectSpec, tree: Table, case: Evaluator, base: Evaluator | None) -> Iterator[Condition]:
+    others = {"own": case, **({BASE: base} if base else {})}
+    for index, text in enumerate(asked.watch):
+        yield condition_of(text, tree, ("project", "watch", index), case, others)
+
+
+def _years(asked: ProjectSpec, tree: Table) -> Array:
+    node = at(tree, ["project", "years"])
+    assert node is not None
+    place: tuple[str | int, ...] = ("project", "years")
+    numbers = numbers_of(axis_nodes(asked.years, node, place))
+    if numbers is None or len(numbers) < 2 or not np.all(np.diff(numbers) > 0):
+        raise SpecError([problem(tree, place, "years are at least two plain numbers that rise, such as 2024 and 2034")])
+    if not (numbers[0] >= 1900 and numbers[-1] <= 2200):
+        raise SpecError(
+            [problem(tree, place, f"years lie between 1900 and 2200, got {numbers[0]:g} to {numbers[-1]:g}")]
+        )
+    return np.array(numbers)
+
+
+def projected(asked: Ahead, answer: Sequence[str], *, jobs: int = 1) -> Projection:
+    """Answer for every year.
+
+    Parameters
+    ----------
+    asked : as `ahead` gives it
+    answer : the values wanted
+    jobs : blocks of points solved side by side; the results do not depend on it
+    """
+    spec = asked.spec
+    tracks = tuple(_track(track, conditions, asked, answer, jobs) for track, conditions in asked.tracks)
+    trends = {track.trend.name: track.trend for track, _ in asked.tracks}
+    units = {name: track.case.unit(name) for track, _ in asked.tracks for name in track.case.units() if name in answer}
+    return Projection(
+        base_year=spec.base_year,
+        years=asked.years,
+        tracks=tracks,
+        units=units,
+        rates=tuple(rate for trend in trends.values() for rate in _rates(trend, asked)),
+        titles={name: trend.title for name, trend in trends.items()},
+        samples=spec.samples,
+        band=spec.band.value,
+        seed=spec.seed,
+    )
+
+
+def _track(track: Along, conditions: Sequence[Condition], asked: Ahead, answer: Sequence[str], jobs: int) -> Track:
+    years, case = asked.years, track.case
+    values = track.values(years)
+    found = case.columns(values, jobs=jobs)
+    first = found[case.form.quantity]
+    low, high, margins = _band(track, conditions, asked, answer, jobs)
+    return Track(
+        case=case.case,
+        trend=track.trend.name,
+        method=case.method,
+        columns={name: found[name] for name in answer if name in found},
+        low=low,
+        high=high,
+        reigns=tuple(_reigns(found, years)),
+        watched=tuple(
+            _watched(track, condition, found, years, margins[index] if margins else None, asked.spec.band.value)
+            for index, condition in enumerate(conditions)
+        ),
+        unmoved=track.unmoved,
+        failed={int(index): case.why(values, int(index)) for index in np.flatnonzero(~np.isfinite(first))},
+    )
+
+
+def _band(
+    track: Along, conditions: Sequence[Condition], asked: Ahead, answer: Sequence[str], jobs: int
+) -> tuple[dict[str, Array], dict[str, Array], list[Array]]:
+    """Give the ends of the band of each answer, and the margins of each condition [samples, years] of all draws."""
+    spec, years = asked.spec, asked.years
+    if not spec.samples:
+        return {}, {}, []
+    # The same draws for every case along a trend, so that cases differ by what they are.
+    draws = drawn(dict(track.trend.draws()), spec.samples, stream(spec.seed, f"project:{track.trend.name}"))
+    factors = factors_of(track.trend, draws)
+    wanted = {*answer, *(name for each in conditions for name in each.columns.values())}
+    pieces: list[dict[str, Array]] = []
+    step = max(1, _MOST_POINTS // len(years))
+    for start in range(0, spec.samples, step):
+        cut = {name: each[start : start + step] for name, each in factors.items()}
+        pieces.append(track.case.columns(track.values(years, cut), wanted, jobs=jobs))
+    found = {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
+    margins = [condition.look(found)[0].reshape(spec.samples, len(years)) for condition in conditions]
+    ends = ((1 - spec.band.value) / 2, (1 + spec.band.value) / 2)
+    quantiles = {
+        name: np.quantile(found[name].reshape(spec.samples, len(years)), ends, axis=0)
+        for name in answer
+        if name in found
+    }
+    return (
+        {name: each[0] for name, each in quantiles.items()},
+        {name: each[1] for name, each in quantiles.items()},
+        margins,
+    )
+
+
+def _reigns(found: Mapping[str, Array], years: Array) -> Iterator[Reign]:
+    """Say which class of cost takes the most time, from when to when."""
+    names = [name for name in found if name.startswith(_CLASS)]
+    if not names:
+        return
+    table = np.stack([found[name] for name in names])
+    known = np.isfinite(table).all(axis=0)
+    largest = [int(each) for each in np.argmax(table[:, known], axis=0)]
+    for name, group in groupby(zip(largest, years[known], strict=True), key=lambda pair: pair[0]):
+        span = [year for _, year in group]
+        yield Reign(names[name].removeprefix(_CLASS).removesuffix("]"), float(span[0]), float(span[-1]))
+
+
+def _watched(
+    track: Along, condition: Condition, found: Mapping[str, Array], years: Array, margins: Array | None, band: float
+) -> Watched:
+    def at_year(year: float) -> float:
+        return float(condition.look(track.case.columns(track.values(np.array([year]))))[0][0])
+
+    looked, holds = condition.look(found)
+    crossings = changes(looked, holds, years, at_year)
+    first = bool(holds[0]) if np.isfinite(looked[0]) else None
+    ends = ((1 - band) / 2, (1 + band) / 2)
+    return Watched(condition.text, first, tuple(_with_band(each, margins, years, ends) for each in crossings))
+
+
+def _with_band(change: Change, margins: Array | None, years: Array, ends: tuple[float, float]) -> Crossing:
+    """Give a crossing the band of the first crossing to the same side in each draw."""
+    if margins is None:
+        return Crossing(change.value, change.starts, jump=change.jump)
+    places = _first_crossings(margins if change.starts else -margins, years)
+    crossed = places[np.isfinite(places)]
+    if not len(crossed):
+        return Crossing(change.value, change.starts, jump=change.jump, part=0.0)
+    low, high = np.quantile(crossed, ends)
+    return Crossing(
+        change.value, change.starts, jump=change.jump, low=float(low), high=float(high), part=len(crossed) / len(places)
+    )
+
+
+def _first_crossings(margins: Array, years: Array) -> Array:
+    """Find, draw by draw, where a margin first rises through 0, on straight lines between the years [samples]."""
+    rises: NDArray[np.bool_] = (margins[:, :-1] <= 0) & (margins[:, 1:] > 0)
+    index = np.argmax(rises, axis=1)
+    rows = np.arange(len(margins))
+    near, far = margins[rows, index], margins[rows, index + 1]
+    with np.errstate(all="ignore"):
+        place = years[index] + (years[index + 1] - years[index]) * near / (near - far)
+    return np.where(rises.any(axis=1), place, np.nan)
+
+
+def _rates(trend: Trend, asked: Ahead) -> Iterator[UsedRate]:
+    """List the rates that are used between the base year and the years asked for."""
+    base, years = asked.spec.base_year, asked.years
+    first, last = min(base, float(years[0])), max(base, float(years[-1]))
+    ends = np.array([(1 - asked.spec.band.value) / 2, (1 + asked.spec.band.value) / 2])
+    for name, periods in trend.rates.items():
+        beyond = outside(periods, first, last)
+        for period in periods:
+            out = tuple((start, end) for each, start, end in beyond if each is period)
+            if out or (period.start < last and period.end > first):
+                low, high = period.factor.quantile(ends)
+                yield UsedRate(
+                    trend.name,
+                    name,
+                    period.start,
+                    period.end,
+                    period.median,
+                    float(low),
+                    float(high),
+                    period.source,
+                    period.assumed,
+                    out,
+                )

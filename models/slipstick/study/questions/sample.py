@@ -1,0 +1,244 @@
+"""Samples: uncertain quantities drawn, the answers' quantiles, and what causes their variance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slipstick.errors import Problem, SpecError, did_you_mean
+from slipstick.method.drawing import drawn, stream
+from slipstick.model.distribution import Distribution
+from slipstick.results.outlook import Influence, Outcome, Sampling
+from slipstick.results.study import Array
+from slipstick.schema.binding.scene import Settings
+from slipstick.schema.binding.trend import distribution_of
+from slipstick.schema.kinds.distribution import Uncertain, quantities
+from slipstick.schema.kinds.study import StudySpec
+from slipstick.schema.kinds.study_questions import SampleSpec
+from slipstick.schema.load import Library
+from slipstick.schema.text.nodes import Mark, Node, Scalar, canonical, value_mark
+from slipstick.schema.validate import problem
+from slipstick.study.points.evaluate import Evaluator, evaluator
+
+__all__ = ["Survey", "sampled", "surveys"]
+
+_REPLICATIONS = 8
+"""So many independent sets of points say how sure a quantile is."""
+
+_T_95 = 2.364624251592785
+"""Student's t for 95 % and one less degrees of freedom than replications."""
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What is asked of one case, everything read and built.
+
+    Parameters
+    ----------
+    spec, case : what is asked, and the model
+    distributions : by path, as parameters are called
+    words : of each distribution
+    """
+
+    spec: SampleSpec
+    case: Evaluator
+    distributions: Mapping[str, Distribution]
+    words: Mapping[str, str]
+
+
+def surveys(spec: StudySpec, tree: Node, cases: Mapping[str, Settings], library: Library) -> Iterator[Survey]:
+    """Read what a study samples, and build the models; nothing is solved.
+
+    Raises
+    ------
+    SpecError : a path leads nowhere, or a distribution reaches values that are not allowed there
+    """
+    for case in spec.sample.cases if spec.sample else ():
+        assert spec.sample is not None
+        built = evaluator(case, _with_all(spec.sample, tree, cases[case]), library)
+        problems: list[Problem] = []
+        found: dict[str, Distribution] = {}
+        words: dict[str, str] = {}
+        for written, each in spec.sample.of.items():
+            path = canonical(built.scene.tree, written)
+            found[path], words[path] = distribution_of(each), _in_words(each)
+            problems += _problems(case, written, path, each, found[path], built, tree, library)
+        if problems:
+            raise SpecError(problems)
+        yield Survey(spec.sample, built, found, words)
+
+
+def _with_all(spec: SampleSpec, tree: Node, settings: Settings) -> Settings:
+    """Set what is optional and sampled, a class of cost for one, to its middle value, so that it is there."""
+    middle = {
+        path: _node(
+            float(distribution_of(each).quantile(np.array([0.5]))[0]), each, value_mark(tree, ["sample", "of", path])
+        )
+        for path, each in spec.of.items()
+        if path.startswith("technology.")
+    }
+    return {**middle, **settings}
+
+
+def _problems(
+    case: str,
+    written: str,
+    path: str,
+    spec: Uncertain,
+    distribution: Distribution,
+    built: Evaluator,
+    tree: Node,
+    library: Library,
+) -> Iterator[Problem]:
+    """Refuse a path that is no quantity, or shapes the model, and check the least and the largest value in their place."""
+    place = ("sample", "of", written)
+    if path not in built.form.parameters:
+        near = did_you_mean(written, list(built.form.parameters))
+        why = f"no answer of {case} is computed from {written} as a number that can be anything{near}"
+        yield problem(tree, place, why, key=True)
+        return
+    dimension = built.bound.parameters[path].dimension
+    if spec.dimension != dimension:
+        yield problem(tree, place, f"{written} is a [{dimension}], and this is distributed as a [{spec.dimension}]")
+        return
+    mark = value_mark(tree, place)
+    for value in distribution.quantile(np.array([1e-9, 0.5, 1 - 1e-9])):
+        try:
+            built.scene.with_value(written, _node(float(value), spec, mark), library).checked()
+        except SpecError as error:
+            what = error.problems[0].message
+            yield problem(tree, place, f"{what}; one of its values is not allowed, so choose another distribution")
+            return
+
+
+def _node(value: float, spec: Uncertain, mark: Mark) -> Scalar:
+    if str(spec.dimension) == "1":
+        return Scalar(value, repr(value), mark, quoted=False)
+    text = f"{value!r} {spec.dimension}"
+    return Scalar(text, text, mark, quoted=False)
+
+
+def _in_words(spec: Uncertain) -> str:
+    given: dict[str, list[str]] = {}
+    for key, each in quantities(spec).items():
+        given.setdefault(str(key[0]), []).append(each.text)
+    for name in ("spread", "weights"):
+        value = getattr(spec, name, None) or []
+        given |= {name: [each.text for each in (value if isinstance(value, list) else [value])]} if value else {}
+    said = ", ".join(f"{name} {' '.join(texts)}" for name, texts in given.items())
+    return f"{getattr(spec, 'distribution', '')}: {said}{', a guess' if spec.assumed else ''}"
+
+
+def sampled(asked: Survey, answer: Sequence[str], *, jobs: int = 1) -> Sampling:
+    """Draw points, answer at each, and read off quantiles and indices.
+
+    Points come in eight independent sets, each scrambled anew; how far the sets' quantiles differ says how sure they are
+    (Student's t). Sensitivity indices are SciPy's, after Saltelli.
+
+    Parameters
+    ----------
+    asked : as `surveys` gives it
+    answer : the values that the study asks for, where the question names none
+    jobs : blocks of points solved side by side; the results do not depend on it
+    """
+    spec, case = asked.spec, asked.case
+    names = [name for name in dict.fromkeys(spec.answer or answer) if name in case.units()]
+    points = _points(asked)
+    found = case.columns(points, {*names, case.form.quantity}, jobs=jobs)
+    own = case.columns({}, names)
+    without = int(np.count_nonzero(~np.isfinite(found[case.form.quantity])))
+    influences, why = (
+        _influences(asked, names, jobs) if spec.indices and not without else ({}, _why_none(spec, without))
+    )
+    outcomes = [
+        Outcome(
+            name=name,
+            unit=case.unit(name),
+            stated=float(own[name][0]) if np.isfinite(own[name][0]) else None,
+            mean=float(np.nanmean(found[name])) if np.isfinite(found[name]).any() else float("nan"),
+            quantiles=_quantiles(found[name], spec.band.value),
+            points=found[name],
+            influences=influences.get(name, ()),
+            why=why,
+        )
+        for name in names
+    ]
+    return Sampling(case.case, case.method, asked.words, tuple(outcomes), spec.samples, spec.draw, spec.seed, without)
+
+
+def _points(asked: Survey) -> dict[str, Array]:
+    spec = asked.spec
+    sets = [
+        drawn(asked.distributions, spec.samples // _REPLICATIONS, stream(spec.seed, "sample", number), spec.draw)
+        for number in range(_REPLICATIONS)
+    ]
+    return {path: np.concatenate([each[path] for each in sets]) for path in asked.distributions}
+
+
+def _quantiles(values: Array, band: float) -> dict[float, tuple[float, float, float]]:
+    """Give quantiles of all points, each with its interval from those of the sets."""
+    known = values[np.isfinite(values)]
+    found = {}
+    for part in ((1 - band) / 2, 0.5, (1 + band) / 2):
+        part = round(part, 12)
+        if not len(known):
+            found[part] = (float("nan"),) * 3
+            continue
+        middle = float(np.quantile(known, part))
+        sets = [each[np.isfinite(each)] for each in np.split(values, _REPLICATIONS)]
+        each_set = [float(np.quantile(each, part)) for each in sets if len(each)]
+        half = _T_95 * float(np.std(each_set, ddof=1)) / len(each_set) ** 0.5 if len(each_set) > 1 else float("nan")
+        found[part] = (middle, middle - half, middle + half)
+    return found
+
+
+class _Quantile:
+    """A distribution as SciPy asks for it."""
+
+    def __init__(self, distribution: Distribution) -> None:
+        self.ppf = distribution.quantile
+
+
+def _influences(asked: Survey, names: Sequence[str], jobs: int) -> tuple[dict[str, tuple[Influence, ...]], str]:
+    """Ask SciPy for first-order and total indices of every answer that varies."""
+    from scipy.stats import sobol_indices
+
+    paths = sorted(asked.distributions)
+    kept: list[str] = []
+
+    def function(points: NDArray[np.float64]) -> NDArray[np.float64]:
+        found = asked.case.columns(dict(zip(paths, points, strict=True)), names, jobs=jobs)
+        return np.stack([found[name] for name in kept])
+
+    probe = asked.case.columns(_points(asked), names, jobs=jobs)
+    # Of an answer that never changes nothing causes the variance.
+    kept += [
+        name for name in names if np.isfinite(probe[name]).all() and np.ptp(probe[name]) > 1e-12 * abs(probe[name][0])
+    ]
+    if not kept:
+        return {}, "no answer changes"
+    if len(paths) == 1:
+        return {name: (Influence(paths[0], 1.0, 1.0),) for name in kept}, ""
+    rng = stream(asked.spec.seed, "sample:indices")
+    dists = [_Quantile(asked.distributions[path]) for path in paths]
+    result = sobol_indices(func=function, n=asked.spec.samples, dists=dists, rng=rng)
+    first, total = np.atleast_2d(result.first_order), np.atleast_2d(result.total_order)
+    return {
+        name: tuple(
+            sorted(
+                (
+                    Influence(path, float(first[row, place]), float(total[row, place]))
+                    for place, path in enumerate(paths)
+                ),
+                key=lambda each: -each.total,
+            )
+        )
+        for row, name in enumerate(kept)
+    }, ""
+
+
+def _why_none(spec: SampleSpec, without: int) -> str:
+    return f"{without} points have no answer, so the variance cannot be shared out" if spec.indices else ""

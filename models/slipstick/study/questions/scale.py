@@ -1,0 +1,346 @@
+"""Scaling: the size that each number of processors needs, and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slipstick.errors import ModelError, Problem, SpecError, did_you_mean
+from slipstick.expression.dimension import BYTES, COUNT
+from slipstick.expression.nodes import Expr, Parameter
+from slipstick.expression.tape import Tape
+from slipstick.law import Law
+from slipstick.method.closed_form.form import ClosedForm
+from slipstick.method.forms import LawForm
+from slipstick.method.scaling.isoefficiency import isoefficiency
+from slipstick.method.scaling.overhead import Run, run_of
+from slipstick.method.scaling.ways import FIXED_SIZE, TIME_BOUND, Runs, factors, scalability
+from slipstick.model.system import Model
+from slipstick.results.scaling import Extreme, Grown, Growth, OverheadTerm, Printed, Scaling
+from slipstick.results.study import Array
+from slipstick.schema.binding.bind import Bound, bind
+from slipstick.schema.binding.formula import read_formula
+from slipstick.schema.binding.scene import Scene, Settings, stage
+from slipstick.schema.kinds.quantity import Formula
+from slipstick.schema.kinds.study import ScaleSpec, StudySpec, SweepSpec
+from slipstick.schema.load import Library
+from slipstick.schema.text.nodes import Entry, Node, Table, at, canonical
+from slipstick.schema.validate import problem
+from slipstick.study.points.cases import Asked
+from slipstick.study.points.plan import planned
+
+__all__ = ["Question", "questions", "scaled"]
+
+_MOST_SCANNED = 10_000
+_UNITS = {"time-bound": "s", "efficiency-conserved": "1", "memory-bound": "B"}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked of one case, everything read and built.
+
+    Parameters
+    ----------
+    case : its name
+    spec : what is asked
+    bound : the model
+    runs : the model at any size
+    count : numbers of processors, rising
+    units : base unit of each size parameter
+    memory : the memory of a processor [B]; None if nobody asks
+    """
+
+    case: str
+    spec: ScaleSpec
+    bound: Bound
+    runs: Runs
+    count: Array
+    units: Mapping[str, str]
+    memory: Expr | None
+
+    def goal(self, way: str) -> float | None:
+        """Give what a way keeps, in base units."""
+        spec = self.spec
+        if way == FIXED_SIZE:
+            return None
+        kept = (
+            spec.time
+            if way == TIME_BOUND
+            else spec.memory.most
+            if way == "memory-bound" and spec.memory
+            else spec.efficiency
+        )
+        assert kept is not None
+        return kept.value
+
+    def used(self) -> Callable[[Array, Array], Array] | None:
+        """Give the memory of a processor as a function of factor and N."""
+        if self.memory is None:
+            return None
+        tape = Tape([self.memory])
+
+        def used(factor: Array, count: Array) -> Array:
+            given = {**self.runs.sizes(factor), self.runs.processors: count}
+            found = tape.run({path: each for path, each in given.items() if path in tape.parameters})[0]
+            return np.broadcast_to(found, (len(count),))
+
+        return used
+
+
+def questions(spec: StudySpec, tree: Table, cases: Mapping[str, Settings], library: Library) -> Iterator[Question]:
+    """Read what a study asks of each case, and build the models; nothing is solved.
+
+    Parameters
+    ----------
+    spec, tree : the study, checked and as written
+    cases : settings of every case
+    library : what was read so far
+
+    Raises
+    ------
+    SpecError : a path leads nowhere, or a value is not allowed
+    """
+    if spec.scale is not None:
+        for case in spec.scale.cases:
+            yield _question(case, spec.scale, tree, cases, library)
+
+
+def _question(case: str, spec: ScaleSpec, tree: Table, cases: Mapping[str, Settings], library: Library) -> Question:
+    scene = stage(cases[case], library)
+    bound = bind(scene)
+    written = at(tree, ["scale", "processors"])
+    assert written is not None
+    node = Table({"axes": Entry(written.mark, written)}, written.mark)
+    asked = Asked("scale", SweepSpec(axes=spec.processors, cases=[case]), node, ("scale",))
+    plan = planned(asked, cases, library)
+    path = plan.axes[0].path
+    count = np.array([_number(value, tree) for value in plan.axes[0].values])
+    if len(count) > 1 and not np.all(np.diff(count) > 0):
+        raise SpecError([problem(tree, ("scale", "processors"), "the numbers of processors must rise")])
+    forms = [(group.form, count[group.rows]) for group in plan.groups]
+    size = _sizes(case, spec, tree, scene, bound, forms[0][0].parameters)
+    runs = Runs(forms, path, size, spec.against)
+    _check(case, spec, tree, runs, count)
+    _check_printed(spec, tree, count)
+    units = {name: str(bound.parameters[name].dimension) for name in size}
+    return Question(case, spec, bound, runs, count, units, _memory(spec, tree, bound, runs))
+
+
+def _number(value: float | str, tree: Node) -> float:
+    if isinstance(value, str):
+        why = f"numbers of processors are wanted, got {value}"
+        raise SpecError([problem(tree, ("scale", "processors"), why)])
+    return value
+
+
+def _sizes(
+    case: str, spec: ScaleSpec, tree: Node, scene: Scene, bound: Bound, known: tuple[str, ...]
+) -> dict[str, tuple[float, float]]:
+    """Give value and power of each size parameter, all of which must be quantities that the time is computed from."""
+    found: dict[str, tuple[float, float]] = {}
+    problems: list[Problem] = []
+    for written, power in spec.size.items():
+        path = canonical(scene.tree, written)
+        value = bound.parameters[path].value if path in bound.parameters else None
+        if path not in known or value is None:
+            why = f"{case} has no quantity {written!r} that can grow{did_you_mean(written, known)}"
+            problems.append(problem(tree, ("scale", "size", written), why, key=True))
+        elif value <= 0:
+            why = f"{written} is {value:g}, and no factor makes it grow; give it a value above 0"
+            problems.append(problem(tree, ("scale", "size", written), why, key=True))
+        else:
+            found[path] = (value, power)
+    if problems:
+        raise SpecError(problems)
+    return found
+
+
+def _check(case: str, spec: ScaleSpec, tree: Node, runs: Runs, count: Array) -> None:
+    if spec.against != "useful":
+        if not runs.any_number and 1.0 not in count:
+            why = f"{case} is built anew for each number of processors, so list 1 to hold the others against"
+            raise SpecError([problem(tree, ("scale", "against"), why)])
+    elif isinstance(runs.forms[0][0], LawForm):
+        why = f"{case} is a law, which does not say what is useful; write against: one-processor"
+        raise SpecError([problem(tree, ("scale",), why)])
+
+
+def _check_printed(spec: ScaleSpec, tree: Node, count: Array) -> None:
+    for index, cell in enumerate(spec.printed):
+        for key, number in (("from", cell.fewer), ("to", cell.more)):
+            if number not in count:
+                why = (
+                    f"the cell from {cell.fewer} to {cell.more} processors is not in the matrix; list {number} as well"
+                )
+                raise SpecError([problem(tree, ("scale", "printed", index, key), why)])
+
+
+def _memory(spec: ScaleSpec, tree: Node, bound: Bound, runs: Runs) -> Expr | None:
+    if spec.memory is None:
+        return None
+    place = ("scale", "memory", "used")
+    # The number of processors may shape the model, and then is no parameter of it.
+    names = {runs.processors: Parameter(runs.processors, COUNT, 1.0), **bound.parameters}
+    made = read_formula(tree, place, Formula(spec.memory.used), names, BYTES)
+    known = Tape([made]).parameters
+    if "memory-bound" in spec.ways and not any(path in known for path in runs.size):
+        why = f"{spec.memory.used} does not depend on {', '.join(runs.size)}, so no size fills the memory"
+        raise SpecError([problem(tree, place, why)])
+    return made
+
+
+def scaled(asked: Question) -> Scaling:
+    """Scale one case in every way it is asked for.
+
+    The efficiency is the useful share of the account, or held against one processor where the study says so; the latency
+    is T (1 - E). Sizes are taken as real numbers, also where only whole ones make sense.
+
+    Parameters
+    ----------
+    asked : as `questions` gives it
+    """
+    spec, runs, count = asked.spec, asked.runs, asked.count
+    ways: dict[str, Grown] = {way: _grown(asked, way) for way in spec.ways}
+    numbers, time, efficiency = _scanned(runs, count)
+    growth, why = _growth(asked)
+    matrix = {way: scalability(each.time, each.efficiency) for way, each in ways.items() if way != FIXED_SIZE}
+    return Scaling(
+        case=asked.case,
+        method=runs.forms[0][0].points(_first(runs, count)).answer(0).method,
+        path=runs.processors,
+        processors=count,
+        powers={path: power for path, (_, power) in runs.size.items()},
+        units=asked.units,
+        useful=asked.bound.model.useful if isinstance(asked.bound.model, Model) else (),
+        ways=ways,
+        matrix=matrix,
+        fastest=_extreme(numbers, time, np.isfinite(time) & (time == np.nanmin(time, initial=np.inf)), first=True),
+        threshold=spec.threshold.value,
+        largest=_extreme(numbers, efficiency, efficiency >= spec.threshold.value, first=False),
+        growth=growth,
+        no_growth=why,
+        printed=tuple(_printed(asked, matrix)),
+    )
+
+
+def _printed(asked: Question, matrix: Mapping[str, Array]) -> Iterator[Printed]:
+    """Put published cells beside ours."""
+    places = {float(number): place for place, number in enumerate(asked.count)}
+    for cell in asked.spec.printed:
+        for way, value in cell.scalability.items():
+            computed = matrix[way][places[cell.fewer], places[cell.more]]
+            yield Printed(cell.fewer, cell.more, way, value, float(computed), cell.source)
+
+
+def _first(runs: Runs, count: Array) -> dict[str, Array]:
+    return {runs.processors: count[:1]} if runs.any_number else {}
+
+
+def _grown(asked: Question, way: str) -> Grown:
+    """Solve for the sizes, then run at them."""
+    runs, count, goal = asked.runs, asked.count, asked.goal(way)
+    factor = factors(runs, way, count, goal or 0.0, asked.used())
+    known = np.isfinite(factor)
+    columns = runs.columns(np.where(known, factor, 1.0), count)
+    kept = {name: np.where(known, column, np.nan) for name, column in columns.items()}
+    accounted = {name[8:-1]: each for name, each in kept.items() if name.startswith("account[")}
+    return Grown(
+        goal=goal,
+        unit=_UNITS.get(way, "1"),
+        sizes=runs.sizes(factor),
+        time=kept["time"],
+        efficiency=kept["efficiency"],
+        account=accounted,
+        failed={int(index): _why(asked, way, float(count[index])) for index in np.flatnonzero(~known)},
+    )
+
+
+def _why(asked: Question, way: str, count: float) -> str:
+    """Say why no size was found, and what there is at the size that the case gives."""
+    one, here = np.ones(1), np.array([count])
+    used = asked.used()
+    if way == "memory-bound" and used is not None:
+        own, unit = float(used(one, here)[0]), "B"
+    else:
+        name, unit = ("time", "s") if way == TIME_BOUND else ("efficiency", "")
+        own = float(asked.runs.columns(one, here)[name][0])
+    return (
+        f"no size within a factor of 2^64 keeps {asked.goal(way):.4g} {unit}".rstrip()
+        + f"; the case's own gives {own:.4g}"
+    )
+
+
+def _scanned(runs: Runs, count: Array) -> tuple[Array, Array, Array]:
+    """Run the fixed size on every whole number of processors where that costs little, else on those that are listed."""
+    numbers = count
+    whole = runs.any_number and runs.forms[0][0].block > 1 and float(count[-1] - count[0]) < _MOST_SCANNED
+    if whole:
+        numbers = np.arange(np.ceil(count[0]), np.floor(count[-1]) + 1.0)
+    columns = runs.columns(np.ones(len(numbers)), numbers)
+    return numbers, columns["time"], columns["efficiency"]
+
+
+def _extreme(numbers: Array, values: Array, chosen: NDArray[np.bool_], *, first: bool) -> Extreme:
+    places = np.flatnonzero(chosen)
+    if not len(places):
+        return Extreme(None, float("nan"), at_the_end=False)
+    place = int(places[0] if first else places[-1])
+    return Extreme(float(numbers[place]), float(values[place]), at_the_end=place == len(numbers) - 1)
+
+
+def _growth(asked: Question) -> tuple[Growth | None, str]:
+    """Take the isoefficiency in symbols, or say why there is none."""
+    model, spec, form = asked.bound.model, asked.spec, asked.runs.forms[0][0]
+    if spec.efficiency is None or not spec.size:
+        return None, ""
+    if not isinstance(model, Model | Law) or not isinstance(form, ClosedForm | LawForm):
+        return None, "only a closed form has one"
+    if not asked.runs.any_number:
+        return None, "the model is built anew for each number of processors"
+    powers = {path: power for path, (_, power) in asked.runs.size.items()}
+    numbers = {path: each.value for path, each in asked.bound.parameters.items() if each.value is not None}
+    size = next(iter(powers)) if len(powers) == 1 else powers
+    try:
+        run = run_of(model, size, asked.runs.processors, against=spec.against, values=numbers)
+        found = isoefficiency(run, spec.efficiency.value)
+    except ModelError as error:
+        return None, str(error)
+    names = _short_names(run, found.ratio_symbol)
+
+    def text(expression: object) -> str:
+        return str(expression.xreplace(names))  # type: ignore[attr-defined]
+
+    since = {each.term: each.since for each in reversed(found.reigns)}
+    terms = [
+        OverheadTerm(
+            text(each.term.expression),
+            "" if each.never else text(found.order_of(each)),
+            since.get(each.term.expression),
+        )
+        for each in found.needs
+    ]
+    terms += [OverheadTerm(text(each.expression), "", None) for each in found.gains]
+    return Growth(
+        efficiency=found.efficiency,
+        overhead=text(run.overhead),
+        work=text(run.work),
+        terms=tuple(terms),
+        order="" if found.order is None else text(found.order),
+        exact="" if found.exact is None else text(found.exact),
+        limit=found.limit,
+    ), ""
+
+
+def _short_names(run: Run, ratio: Any) -> dict[Any, Any]:
+    """Call each symbol by the last part of its path where that is its alone, and E / (1 - E) by its letter."""
+    import sympy
+
+    paths = [str(each) for each in (run.size, run.processors, *run.values)]
+    ends = [path.rpartition(".")[2] for path in paths]
+    short = {path: end for path, end in zip(paths, ends, strict=True) if ends.count(end) == 1}
+    made = {sympy.Symbol(path, positive=True): sympy.Symbol(end, positive=True) for path, end in short.items()}
+    return {**made, ratio: sympy.Symbol("K", positive=True)}

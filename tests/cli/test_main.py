@@ -1,0 +1,542 @@
+"""The command line: statuses, what goes where, one JSON document, and that nothing in a spec is executed."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import slipstick
+from slipstick.cli.main import main
+from tests.payloads import PAYLOADS
+from tests.specs import DESIGN, activity, study
+
+LOCK = ["solve", "dvsm/lock", "--machine", "rs6000-43p-atm"]
+HEAVY = {"sympy", "numpy", "scipy", "matplotlib", "polars", "tabulate", "tqdm"}
+
+
+class Said(NamedTuple):
+    """What a command answered."""
+
+    status: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Said]
+
+
+@pytest.fixture
+def slip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+    """Run the command line within this process, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> Said:
+        status = main(arguments)
+        return Said(status, *capfd.readouterr())
+
+    return run
+
+
+def child(*arguments: str, folder: Path, **more: Any) -> subprocess.CompletedProcess[bytes]:
+    """Run the command line in a process of its own."""
+    command = [sys.executable, "-m", "slipstick.cli.main", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, timeout=60, check=False, **more)
+
+
+# Statuses, and what goes where
+
+
+def test_what_is_done_has_status_0_and_speaks_on_standard_output(slip: Run) -> None:
+    Path("x.yaml").write_text(DESIGN)
+    for command in (
+        ["--help"],
+        ["check", "x.yaml"],
+        ["schema", "study"],
+        ["list"],
+        ["solve", "x.yaml"],
+        [*LOCK, "--set", "parties=3"],
+    ):
+        status, out, err = slip(*command)
+        assert (status, err, bool(out)) == (0, "", True), command
+    assert slip("check", "x.yaml").out == "x.yaml: a valid activity\n"
+
+
+def test_no_answer_has_status_1_and_says_why_on_standard_error(slip: Run) -> None:
+    law = ["solve", "law/flow-line", "--set", "items=3", "--set", "once=1 us", "--set", "longest=3 us"]
+    why = "law flow-line holds for items >= 1 and once >= longest only"
+    assert slip(*law) == (1, "", f"no answer: {why}\n")
+    status, out, err = slip(*law, "--json")
+    assert (status, err, json.loads(out)["answers"][0]["failed"]) == (1, "", why)
+
+
+def test_several_methods_are_put_side_by_side_and_the_seed_is_kept(slip: Run) -> None:
+    Path("x.yaml").write_text(DESIGN)
+    status, out, err = slip("solve", "x.yaml", "--with", "closed-form,simulation,bounds", "--precision", "10%")
+    assert (status, err) == (0, "")
+    assert "simulation lies within the bounds" in out
+    again = [
+        slip("solve", "x.yaml", "--with", "simulation", "--seed", "7", "--precision", "10%", "--json") for _ in range(2)
+    ]
+    assert again[0] == again[1]
+    answer = json.loads(again[0].out)["answers"][0]
+    assert (answer["seed"], answer["method"], answer["converged"]) == (7, "simulation", True)
+    assert answer["values"]["time"]["low"] < answer["values"]["time"]["value"] < answer["values"]["time"]["high"]
+    other = json.loads(slip("solve", "x.yaml", "--with", "simulation", "--set", "simulation.seed=8", "--json").out)
+    assert other["answers"][0]["values"]["time"] != answer["values"]["time"]
+
+
+def test_a_timeline_is_written_beside_the_answer(slip: Run) -> None:
+    Path("x.yaml").write_text(DESIGN)
+    assert slip("solve", "x.yaml", "--timeline", "run.json").status == 0
+    assert json.loads(Path("run.json").read_text())["traceEvents"]
+    status, _, err = slip("solve", "law/flow-line", "--timeline", "run.json", *("--set", "items=3"), *FLOW)
+    assert status == 2
+    assert "a timeline takes a model, not a Law" in err
+
+
+def test_an_interrupted_simulation_gives_what_it_has_with_status_130(
+    slip: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from slipstick.sim.plain.kernel import Kernel
+
+    run, calls = Kernel.run, iter(range(10**6))
+
+    def interrupted(self: Kernel, events: int) -> bool:
+        if next(calls) == 3:
+            raise KeyboardInterrupt
+        return run(self, events)
+
+    monkeypatch.setattr(Kernel, "run", interrupted)
+    monkeypatch.setattr("slipstick.sim.run.AVAILABLE", False)
+    Path("x.yaml").write_text(DESIGN)
+    status, out, _ = slip("solve", "x.yaml", "--with", "simulation", "--precision", "0.01%")
+    assert status == 130
+    assert "note: unfinished: it was interrupted, after " in out
+    Path("s.yaml").write_text("{study: 1, base: {model: x.yaml, method: simulation, simulation.precision: 0.01%}}")
+    calls = iter(range(10**6))
+    status, out, err = slip("run", "s.yaml", "--out", "report")
+    assert (status, out, err.strip()) == (130, "", "interrupted; nothing half-written is left")
+    assert not Path("report").exists()
+
+
+FLOW = ["--set", "once=10 us", "--set", "longest=3 us"]
+
+WRONG = [
+    (["solve", "nothing"], "--model:1:1: model: there is no model 'nothing'; known: dvsm/message, dvsm/page-fault"),
+    (["solve", "dvsm/lock"], "--model:1:1: machine: dvsm/lock runs on a machine; name one of rs6000-43p-atm"),
+    ([*LOCK[:2], "--machine", "rs"], "--machine:1:1: machine: there is no machine 'rs'; known: bbn-gp1000"),
+    ([*LOCK, "--set", "parties"], "--set parties:1:1: write PATH=VALUE, such as parts=3"),
+    ([*LOCK, "--set", "=3"], "--set =3:1:1: write PATH=VALUE, such as parts=3"),
+    ([*LOCK, "--set", " =3"], "--set :1:1: a value needs a path, such as machine.network.adapter"),
+    ([*LOCK, "--set", "partis=3"], "--set partis:1:1: partis: unknown key; did you mean 'parties'?"),
+    ([*LOCK, "--set", "parties=017"], "--set parties:1:1: '017' is ambiguous; write 17 or 0o17"),
+    ([*LOCK, "--set", "parties=.nan"], "--set parties:1:1: '.nan' is not a finite number; write one, or put quotes"),
+    ([*LOCK, "--set", "call=5"], "--set call:1:1: call: write a number with a unit, such as '5 us'; got 5"),
+    ([*LOCK, "--set", "call=-5 us"], "--set call:1:1: call: must be at least 0 s, got -5 us"),
+    (
+        [*LOCK, "--set", "machine.netwerk=x"],
+        "--set machine.netwerk:1:1: machine.netwerk: unknown key; did you mean 'network'?",
+    ),
+    (
+        [*LOCK, "--with", "closed-from"],
+        "command line:1:1: there is no method 'closed-from'; did you mean 'closed-form'?",
+    ),
+    (["check", "none.yaml"], "none.yaml:1:1: there is no such file; check its name"),
+    (["check", "."], ".:1:1: this is a directory; name a file in it"),
+    (["schema", "machin"], "command line:1:1: there is no kind of spec 'machin'; did you mean 'machine'?"),
+    (["show", "machine/x"], "x:1:1: there is no machine 'x'; known: bbn-gp1000, bbn-tc2000"),
+    (
+        ["show", "x"],
+        (
+            "command line:1:1: there is no kind 'x'; known: machine, network, workload, technology, trend, activity, "
+            "queueing-network, study, profile, counts"
+        ),
+    ),
+    (
+        ["list", "x"],
+        (
+            "command line:1:1: there is no kind 'x'; known: machine, network, workload, technology, trend, activity, "
+            "queueing-network, study, profile, counts"
+        ),
+    ),
+    (["run", "x"], "x:1:1: there is no study 'x'; known: agreement, "),
+    (["check"], "command line:1:1: Missing argument 'FILES...'."),
+    (["solv"], "command line:1:1: No such command 'solv'."),
+    (["solve", "x", "--sett", "a=1"], "command line:1:1: No such option"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), WRONG, ids=[" ".join(each[0]) for each in WRONG])
+def test_wrong_input_has_status_2_and_is_named(slip: Run, arguments: list[str], words: str) -> None:
+    status, out, err = slip(*arguments)
+    assert (status, out) == (2, "")
+    assert err.startswith("error: ")
+    # What click says of itself has no place in a file.
+    assert words.removeprefix("command line:1:1: ") in err
+    assert "Traceback" not in err
+    if arguments[0] in ("solve", "check", "run") and arguments not in (["solv"],):
+        status, out, err = slip(*arguments, "--json")
+        document = json.loads(out)
+        assert (status, err, list(document)) == (2, "", ["problems"])
+        (first, *_) = [
+            f"{each['file']}:{each['line']}:{each['column']}: "
+            + (f"{each['path']}: " if each["path"] else "")
+            + each["message"]
+            for each in document["problems"]
+        ]
+        assert first.startswith(words)
+
+
+def test_all_problems_of_all_files_come_at_once(slip: Run) -> None:
+    Path("a.yaml").write_text(activity("{delay: 5}", "{dellay: 1 s}"))
+    Path("b.yaml").write_text("machine: 1\nnetwork: nowhere\n")
+    Path("c.yaml").write_text(DESIGN)
+    status, out, err = slip("check", "c.yaml", "b.yaml", "none.yaml", "a.yaml")
+    assert (status, out) == (2, "c.yaml: a valid activity\n")
+    places = [line.removeprefix("error: ").split(": ")[0] for line in err.splitlines()]
+    assert places == [
+        "a.yaml:4:13",
+        "a.yaml:5:6",
+        "b.yaml:1:1",
+        "b.yaml:1:1",
+        "b.yaml:1:1",
+        "b.yaml:2:10",
+        "none.yaml:1:1",
+    ]
+    document = json.loads(slip("check", "c.yaml", "b.yaml", "none.yaml", "a.yaml", "--json").out)
+    assert [each["line"] for each in document["problems"]] == [4, 5, 1, 1, 1, 2, 1]
+
+
+def test_a_value_set_is_checked_like_a_written_one(slip: Run) -> None:
+    for value, fragment in (
+        ("5", "write a number with a unit"),
+        ("-1 ms", "must be at least 0 s"),
+        ("1 B", "quantity in B"),
+        ("wrok", "there is no name"),
+    ):
+        Path("x.yaml").write_text(activity(f"{{name: work, delay: {value}}}"))
+        written = slip("check", "x.yaml").err
+        Path("x.yaml").write_text(activity("{name: work, delay: 1 s}"))
+        given = slip("solve", "x.yaml", "--set", f"cycle.work.delay={value}").err
+        assert fragment in written
+        assert written.partition("delay: ")[2] == given.partition("delay: ")[2]
+
+
+def test_a_point_without_an_answer_fails_alone(slip: Run) -> None:
+    Path("model.yaml").write_text(
+        activity("{name: w, delay: 1 s - gap}", head="parameters: {gap: 1 ms}\npopulation: {processors: 2}")
+        .replace("1 s - gap", "whole - gap")
+        .replace("{gap", "{whole: 1 s, gap")
+    )
+    Path("s.yaml").write_text(study("vary: {parameters.gap: [1 ms, 5 s, 2 ms]}", base="{model: model.yaml}"))
+    status, out, err = slip("run", "s.yaml", "--out", "report", "--json")
+    answers = json.loads(out)["answers"]
+    assert (status, [answer["failed"] is None for answer in answers]) == (1, [True, True, False, True])
+    assert "Traceback" not in err
+    assert [bool(answer["values"]) for answer in answers] == [True, True, False, True]
+    assert Path("report/results.csv").read_text().count("\n") > 3
+
+
+# JSON
+
+
+KEYS = {
+    "model",
+    "method",
+    "point",
+    "given",
+    "values",
+    "account",
+    "useful",
+    "share",
+    "gradient",
+    "exact",
+    "failed",
+    "notes",
+}
+UNITS = {"s", "B", "1", "1/s", "B/s"}
+
+
+def check_document(text: str) -> dict[str, Any]:
+    """Hold a document against the contract."""
+    document = json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
+    assert isinstance(document, dict)
+    assert document["slipstick"] == slipstick.__version__
+    assert document["problems"] == []
+    for answer in document.get("answers", []):
+        assert set(answer) >= KEYS
+        assert all(set(each) == {"value", "unit", "low", "high"} for each in answer["values"].values())
+        assert {each["unit"] for each in answer["values"].values()} <= UNITS
+        assert all(isinstance(each, float) for each in answer["account"].values())
+        assert isinstance(answer["exact"], bool)
+        assert answer["failed"] is None or isinstance(answer["failed"], str)
+        for name in (*answer["values"], *answer["account"], *answer["given"]):
+            assert " " not in name
+        if answer["failed"] is None and "time" in answer["values"] and answer["account"]:
+            assert sum(answer["account"].values()) == pytest.approx(answer["values"]["time"]["value"], rel=1e-12)
+            assert sum(answer["share"]["time"].values()) == pytest.approx(1.0, rel=1e-12)
+        assert (
+            set(answer["useful"]) == {"busy"} or answer["method"] != "closed-form" or answer["model"] != "lock-and-bus"
+        )
+    return document
+
+
+def test_solve_prints_one_document_and_nothing_else(slip: Run) -> None:
+    status, out, err = slip(
+        "solve", "lock-and-bus", "--set", "population.processors=32", "--set", "cycle.0.delay=3 ms", "--json"
+    )
+    assert (status, err) == (0, "")
+    (answer,) = check_document(out)["answers"]
+    assert (answer["model"], answer["method"], answer["point"]) == ("lock-and-bus", "closed-form", {})
+    assert answer["given"] == {"population.processors": 32.0, "cycle.work.delay": 3e-3}
+    check_document(slip(*LOCK, "--set", "parties=3", "--json").out)
+    law = check_document(
+        slip("solve", "law/flow-line", "--set", "items=3", "--set", "once=3 us", "--set", "longest=1 us", "--json").out
+    )
+    assert law["answers"][0]["exact"] is True
+
+
+def test_run_prints_one_document_and_nothing_else(slip: Run) -> None:
+    Path("s.yaml").write_text(
+        study(
+            "what_if: {atm: {machine: rs6000-43p-atm}}",
+            "vary: {parties: [2, 3], machine.network: [atm-oc3, 25gbe-tcp]}",
+        )
+    )
+    status, out, _ = slip("run", "s.yaml", "--out", "report", "--json", "--set", "call=5 us")
+    assert status == 0
+    answers = check_document(out)["answers"]
+    assert [answer["point"] for answer in answers] == [
+        {},
+        {},
+        *(
+            {"parties": parties, "machine.network": network}
+            for parties in (2.0, 3.0)
+            for network in ("atm-oc3", "25gbe-tcp")
+        ),
+    ]
+    assert answers[1]["given"] == {"machine": "rs6000-43p-atm"}
+
+
+def test_of_many_points_the_table_is_named_instead(slip: Run) -> None:
+    Path("s.yaml").write_text(study("vary: {machine.network.adapter: {from: 1 us, to: 2 us, count: 10001}}"))
+    status, out, _ = slip("run", "s.yaml", "--out", "report", "--json")
+    document = check_document(out)
+    assert (status, document["results"], "answers" in document) == (0, "report/results.csv", False)
+    assert Path("report/results.csv").read_text().count("\n") > 10_000
+
+
+def test_check_prints_one_document_and_nothing_else(slip: Run) -> None:
+    Path("x.yaml").write_text(DESIGN)
+    assert check_document(slip("check", "x.yaml", "--json").out)["answers"] == []
+
+
+def test_a_schema_is_json(slip: Run) -> None:
+    for kind in ("machine", "network", "workload", "activity", "study"):
+        assert json.loads(slip("schema", kind).out)["type"] == "object"
+
+
+# Ends
+
+
+def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
+    for command in ("schema study", "list", "show machine/rs6000-43p-atm", "explain dvsm/diff-request"):
+        script = f"{sys.executable} -m slipstick.cli.main {command} | head -1; exit ${{PIPESTATUS[0]}}"
+        done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, timeout=60, check=False)
+        assert done.stdout.count(b"\n") == 1
+        assert b"Traceback" not in done.stderr
+        assert b"Exception" not in done.stderr
+        assert done.returncode == 0, command
+
+
+def test_an_ascii_terminal_gets_every_word(tmp_path: Path) -> None:
+    text = activity(
+        "{name: work, delay: 3 \N{MICRO SIGN}s}",
+        head="title: na\N{LATIN SMALL LETTER I WITH DIAERESIS}ve\npopulation: {processors: 2}",
+    )
+    (tmp_path / "x.yaml").write_text(text, encoding="utf-8")
+    (tmp_path / "bad.yaml").write_text(text.replace("\N{MICRO SIGN}s", "\N{MICRO SIGN}x"), encoding="utf-8")
+    ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii", "LC_ALL": "C", "PYTHONUTF8": "0"}
+    for command, status in (
+        (["solve", "x.yaml"], 0),
+        (["check", "bad.yaml"], 2),
+        (["solve", "x.yaml", "--json"], 0),
+        (["explain", "x.yaml"], 0),
+    ):
+        done = child(*command, folder=tmp_path, env=ascii_only)
+        assert (done.returncode, b"Traceback" in done.stderr) == (status, False)
+        assert done.stdout + done.stderr
+
+
+def test_an_interrupt_ends_with_status_130_and_nothing_half_written(tmp_path: Path) -> None:
+    cases = [f"  x{number}: {{parties: {number}, call: {number} us}}" for number in range(2, 9000)]
+    (tmp_path / "s.yaml").write_text(study("what_if:", *cases))
+    command = [sys.executable, "-m", "slipstick.cli.main", "run", "s.yaml", "--out", "report"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        time.sleep(2.5)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+    assert (process.returncode, out) == (130, b"")
+    assert b"Traceback" not in err
+    assert b"interrupted; nothing half-written is left" in err
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["s.yaml"]
+
+
+# What is loaded
+
+
+@pytest.mark.parametrize(
+    "command", [["--help"], ["check", "a.yaml"], ["check", "m.yaml"], ["check", "s.yaml"], ["check", "--help"]]
+)
+def test_help_and_check_load_no_heavy_library(tmp_path: Path, command: list[str]) -> None:
+    (tmp_path / "a.yaml").write_text(DESIGN)
+    (tmp_path / "m.yaml").write_text("machine: 1\nextends: rs6000-43p-atm\n")
+    (tmp_path / "s.yaml").write_text(
+        study("vary: {parties: [2, 3], call: {from: 1 us, to: 9 us, count: 5, spacing: geometric}}")
+    )
+    code = f"import sys; from slipstick.cli.main import main; status = main({command}); print(sorted({HEAVY} & set(sys.modules)), status)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, timeout=60, check=False)
+    assert done.stdout.decode().splitlines()[-1] == "[] 0"
+
+
+# Nothing in a spec is executed
+
+
+def hostile(payload: str) -> dict[str, tuple[str, bool]]:
+    """Write files with a payload as a key, a name, a value; and say whether it is words that may be anything."""
+    quoted = json.dumps(payload)
+    free = activity(
+        "{name: work, delay: 1 s}", head=f"title: {quoted}\nsource: {quoted}\npopulation: {{processors: 2}}"
+    )
+    return {
+        "title": (free, True),
+        "time": (activity(f"{{name: work, delay: {quoted}}}"), False),
+        "count": (activity("{delay: 1 s}", head=f"population: {{processors: {quoted}}}"), False),
+        "probability": (activity(f"{{choose: [{{p: {quoted}, do: []}}]}}"), False),
+        "parameter": (
+            activity("{delay: x}", head=f"parameters: {{x: {quoted}}}\npopulation: {{processors: 2}}"),
+            False,
+        ),
+        "parameter's name": (
+            activity("{delay: 1 s}", head=f"parameters: {{{quoted}: 1 s}}\npopulation: {{processors: 2}}"),
+            False,
+        ),
+        "step's name": (activity(f"{{name: {quoted}, delay: 1 s}}"), False),
+        "component": (activity(f"{{component: {quoted}, delay: 1 s}}"), False),
+        "technology": (activity(f"{{technology: {quoted}, delay: 1 s}}"), False),
+        "resource": (activity(f"{{service: {quoted}, time: 1 s}}"), False),
+        "resource's name": (
+            activity("{delay: 1 s}", head=f"resources: {{{quoted}: {{}}}}\npopulation: {{processors: 2}}"),
+            False,
+        ),
+        "key": (activity(f"{{{quoted}: 1, delay: 1 s}}"), False),
+        "first key": (f"{quoted}: 1\n", False),
+        "base": (f"machine: 1\nextends: {quoted}\n", False),
+        "network": (f"machine: 1\nextends: rs6000-43p-atm\nnetwork: {quoted}\n", False),
+        "page": (f"machine: 1\nextends: rs6000-43p-atm\nmemory: {{page: {quoted}}}\n", False),
+        "input": (f"workload: 1\nmodel: dvsm/lock\ninputs: {{parties: {quoted}}}\n", False),
+        "input's name": (f"workload: 1\nmodel: dvsm/lock\ninputs: {{{quoted}: 3}}\n", False),
+        "model": (f"workload: 1\nmodel: {quoted}\n", False),
+        "case": (study(f"what_if: {{{quoted}: {{parties: 3}}}}"), False),
+        "path": (study(f"what_if: {{a: {{{quoted}: 3}}}}"), False),
+        "setting": (study(f"what_if: {{a: {{parties: {quoted}}}}}"), False),
+        "axis": (study(f"vary: {{{quoted}: [1, 2]}}"), False),
+        "axis value": (study(f"vary: {{parties: [2, {quoted}]}}"), False),
+        "end": (study(f"vary: {{parties: {{from: 2, to: {quoted}, count: 2}}}}"), False),
+        "where": (study(f"vary: {{s: {{axes: {{parties: [2]}}, where: {quoted}}}}}"), False),
+        "column": (study(f"answer: [{quoted}]"), False),
+        "unit": (
+            study(
+                f"compare: [{{title: t, unit: {quoted}, columns: [base], rows: [{{row: r, sum: [time], printed: [1]}}]}}]"
+            ),
+            False,
+        ),
+        "ranked": (study(f"rank: {{cases: [{quoted}]}}"), False),
+        "picture": (
+            study(f"pictures: [{{name: {quoted}, title: t, kind: bars, cases: [base], stack: component}}]"),
+            False,
+        ),
+    }
+
+
+@pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
+def test_no_payload_is_executed(slip: Run, tmp_path: Path, payload: str) -> None:
+    marker = tmp_path / "marker"
+    payload = payload.format(marker=marker)
+    for place, (text, free) in hostile(payload).items():
+        Path("x.yaml").write_text(text)
+        status, _, err = slip("check", "x.yaml")
+        assert (status, "Traceback" in err) == (0 if free else 2, False), place
+        if free:
+            assert [slip(command, "x.yaml").status for command in ("solve", "explain")] == [0, 0]
+    commands = (
+        [*LOCK, "--set", f"{payload}=3"],
+        [*LOCK, "--set", f"parties={payload}"],
+        [*LOCK, "--set", f"call={payload}"],
+        [*LOCK, "--set", f"machine.network={payload}"],
+        [*LOCK, "--with", payload],
+        ["solve", payload],
+        ["solve", f"law/{payload}"],
+        ["solve", "dvsm/lock", "--machine", payload],
+        ["solve", "--workload", payload, "--machine", "rs6000-43p-atm", "dvsm/lock"],
+        ["explain", payload],
+        ["show", f"machine/{payload}"],
+        ["show", payload],
+        ["list", payload],
+        ["run", payload],
+        ["schema", payload],
+    )
+    for command in commands:
+        status, _, err = slip(*command)
+        assert (status, "Traceback" in err) == (2, False), command
+    assert not marker.exists()
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["x.yaml"]
+
+
+# What is large
+
+
+def nasty(folder: Path) -> dict[str, Path]:
+    """Write files that are a lot of work, or none."""
+    files = {
+        name: folder / f"{index}.yaml"
+        for index, name in enumerate(("large", "deep", "binary", "empty", "zeros", "wide"))
+    }
+    with files["large"].open("wb") as file:
+        for _ in range(50):
+            file.write(b"# a comment that goes on\n" * 40_000)
+    files["deep"].write_text("activity: 1\ncycle: " + "[" * 10_000 + "]" * 10_000)
+    files["binary"].write_bytes(bytes(range(256)) * 100)
+    files["empty"].write_bytes(b"")
+    files["zeros"].write_bytes(b"\0" * 100_000)
+    files["wide"].write_text("activity: 1\ncycle:\n" + "  - {dellay: 1 s}\n" * 40_000)
+    return files
+
+
+def test_what_is_large_or_no_text_gets_a_short_answer_soon_and_in_little_memory(tmp_path: Path) -> None:
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_AS, (500 * 2**20,) * 2)"
+    for name, path in nasty(tmp_path).items():
+        code = f"{limit}; import sys; from slipstick.cli.main import main; sys.exit(main(['check', {str(path)!r}]))"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=20, check=False)
+        assert (done.returncode, done.stdout) == (2, b""), name
+        assert done.stderr.startswith(b"error: ")
+        assert b"Traceback" not in done.stderr
+        assert len(done.stderr) < 10_000
+    with contextlib.suppress(FileNotFoundError):
+        os.remove(tmp_path / "0.yaml")
+
+
+def test_a_terminal_that_goes_away_is_no_error(tmp_path: Path) -> None:
+    script = f"{sys.executable} -m slipstick.cli.main list >&-"
+    done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, timeout=60, check=False)
+    assert b"Traceback" not in done.stderr

@@ -1,0 +1,72 @@
+"""The command that shows what measured runs say."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from slipstick.cli.main import main
+from tests.measure.data import FILES
+
+
+def test_it_prints_the_account_and_says_what_is_odd_aside(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["measured", str(FILES / "wide.csv")]) == 0
+    said = capsys.readouterr()
+    assert "where the processors go" in said.out
+    assert said.err == f"note: {FILES / 'wide.csv'}:2:1: note: this column is left out\n"
+
+
+def test_json_is_one_document_with_answers_and_notes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["measured", str(FILES / "wide.csv"), "--json"]) == 0
+    said = capsys.readouterr()
+    document = json.loads(said.out)
+    assert said.err == ""
+    assert [answer["point"]["p"] for answer in document["answers"]] == [1, 2, 4]
+    assert document["answers"][2]["values"]["one_processor_estimate"]["value"] == pytest.approx(8.3)
+    assert [(note["line"], note["path"]) for note in document["notes"]] == [(2, "note")]
+    assert document["problems"] == []
+
+
+def test_files_that_do_not_say_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    files = [str(FILES / "perf-stat-1.csv"), str(FILES / "perf-stat-2.csv")]
+    assert main(["measured", *files, "--processors", "1,2", "--size", "10", "--json"]) == 0
+    answers = json.loads(capsys.readouterr().out)["answers"]
+    assert [answer["point"] for answer in answers] == [{"p": 1, "n": 10}, {"p": 2, "n": 10}]
+    lock = str(FILES / "perf-lock.txt")
+    assert main(["measured", lock, "--processors", "4", "--time", "120 ms", "--format", "perf-lock"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--processors", "1,2"], "--processors:1:1: 2 values for 1 files; give one for all, or one a file"),
+        (["--processors", "x"], "--processors:1:1: write a whole number from 1 to 100,000,000; got 'x'"),
+        (["--processors", "0"], "--processors:1:1: write a whole number from 1 to 100,000,000; got '0'"),
+        (["--time", "0 s"], "--time:1:1: must be more than 0; got 0 s"),
+        (["--time", "3"], "--time:1:1: '3' lacks its unit; write it, such as '3 us'"),
+        (
+            ["--column", "q=x"],
+            "--column:1:1: write OURS=THEIRS, such as p=ranks, with one of p, n, region, metric, unit,",
+        ),
+        (["--format", "xls"], "there is no format 'xls'"),
+        (["--statistic", "mode"], "there is no statistic 'mode'; known: median, mean, min"),
+    ],
+)
+def test_options_are_checked(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["measured", str(FILES / "timings.csv"), *options]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_point_without_an_answer_has_status_1(tmp_path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path = f"{tmp_path}/x.csv"
+    with open(path, "w") as file:
+        file.write("p,wait [s]\n2,1\n")
+    assert main(["measured", path]) == 1
+    assert "no answer: there is no elapsed time at this point" in capsys.readouterr().out
+
+
+def test_the_timer_is_taken_off_where_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["measured", "specs/profiles/lucier-1988.yaml", "--timer", "15 us", "--json"]) == 0
+    first = json.loads(capsys.readouterr().out)["answers"][0]
+    assert first["values"]["one_processor_estimate"]["value"] == pytest.approx(6050, abs=1e-3)

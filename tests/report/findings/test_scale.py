@@ -1,0 +1,184 @@
+"""How scaling is told: from results made by hand."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+from slipstick.errors import UnknownNameError
+from slipstick.report.document import findings_document
+from slipstick.report.findings.scale import scaling_section, scaling_text
+from slipstick.report.pages.table import frame
+from slipstick.report.pictures.bands import bands_of, draw_bands
+from slipstick.report.pictures.style import look
+from slipstick.results.scaling import Extreme, Grown, Growth, OverheadTerm, Printed, Scaling
+from slipstick.schema.kinds.study import BandsSpec
+from tests.report.made_up import SMALL_RESULTS
+
+COUNT = np.array([2.0, 4.0, 8.0])
+FIXED = Grown(
+    goal=None,
+    unit="1",
+    sizes={"items": np.array([100.0, 100.0, 100.0])},
+    time=np.array([1.0, 0.6, 0.5]),
+    efficiency=np.array([0.9, 0.75, 0.45]),
+    account={"lock": np.array([0.1, 0.15, 0.275]), "busy": np.array([0.9, 0.45, 0.225]), "idle": np.zeros(3)},
+    failed={},
+)
+KEPT = Grown(
+    goal=0.5,
+    unit="1",
+    sizes={"items": np.array([10.0, 40.0, np.nan])},
+    time=np.array([0.2, 0.4, np.nan]),
+    efficiency=np.array([0.5, 0.5, np.nan]),
+    account={"lock": np.array([0.1, 0.2, np.nan]), "busy": np.array([0.1, 0.2, np.nan])},
+    failed={2: "no size will do"},
+)
+TABLE = np.full((3, 3), np.nan)
+TABLE[0, 1] = 0.5
+GROWTH = Growth(
+    efficiency=0.5,
+    overhead="a*N + b*N**2",
+    work="n",
+    terms=(OverheadTerm("a*N", "N", 2.0), OverheadTerm("b*N**2", "N**2", 33.3), OverheadTerm("-c", "", None)),
+    order="N**2",
+    exact="K*(a*N + b*N**2)",
+    limit="",
+)
+MADE = Scaling(
+    case="base",
+    method="closed-form",
+    path="population.processors",
+    processors=COUNT,
+    powers={"items": 1.0},
+    units={"items": "1"},
+    useful=("busy",),
+    ways={"fixed-size": FIXED, "efficiency-conserved": KEPT},
+    matrix={"efficiency-conserved": TABLE},
+    fastest=Extreme(7.0, 0.4, at_the_end=False),
+    threshold=0.5,
+    largest=Extreme(8.0, 0.52, at_the_end=True),
+    growth=GROWTH,
+)
+AT_THE_END = (
+    "At a fixed size it has an efficiency of at least 50 % on up to 8 processors, the most that were looked at: 52 %"
+)
+BANDS = BandsSpec(kind="bands", name="bands", title="What they do")
+
+
+def test_bands_add_up_to_all_processors_and_the_useful_come_first() -> None:
+    bands = bands_of(MADE, "fixed-size")
+    assert list(bands) == ["busy", "lock"]
+    assert sum(bands.values()) == pytest.approx(COUNT)
+    assert bands["busy"] == pytest.approx(COUNT * FIXED.efficiency)
+
+
+def test_without_an_account_there_are_two_bands() -> None:
+    bare = replace(MADE, ways={"fixed-size": replace(FIXED, account={})})
+    bands = bands_of(bare, "fixed-size")
+    assert sum(bands.values()) == pytest.approx(COUNT)
+    assert list(bands) == ["useful", "lost"]
+
+
+def test_the_picture_has_a_band_for_each_cause_under_the_line_of_all() -> None:
+    with look():
+        figure = draw_bands(replace(SMALL_RESULTS, scalings=(MADE,)), BANDS)
+    (axes,) = figure.axes
+    assert [each.get_label() for each in axes.collections] == ["busy", "lock"]
+    (line,) = axes.lines
+    assert np.array_equal(np.asarray(line.get_xdata()), np.asarray(line.get_ydata()))
+
+
+def test_bands_of_a_case_that_is_not_scaled_are_refused() -> None:
+    with pytest.raises(UnknownNameError) as caught:
+        draw_bands(SMALL_RESULTS, BANDS)
+    assert str(caught.value) == "there is no scaled case 'base'"
+
+
+def test_the_section_says_sizes_matrix_and_symbols() -> None:
+    text = scaling_section([MADE])
+    assert "- At a fixed size it is fastest on 7 processors: 400 ms\n" in text
+    assert "on up to 8 processors, the most that were looked at: 52 %" in text
+    assert "#### efficiency-conserved, keeping 50 %" in text
+    assert "- N = 8: no size will do" in text
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")]
+    assert ["4", "40", "400 ms", "50 %", "200 ms", "200 ms"] in rows
+    assert ["8", "-", "-", "-", "-", "-"] in rows
+    assert ["2", "0.50", "-"] in rows
+    assert ["`b*N**2`", "`N**2`", "33.3"] in rows
+    assert ["`-c`", "-", "-"] in rows
+    reigns = "the term that asks for the most from N = 33.3 on is `b*N**2`"
+    assert f"To keep 50 % the work must grow as `N**2`; {reigns}. Exactly, W = `K*(a*N + b*N**2)`." in text
+
+
+def test_the_tidy_table_has_a_row_for_each_way_and_number() -> None:
+    table = frame(replace(SMALL_RESULTS, sweeps=(), cases={}, scalings=(MADE,)), ["time"])
+    kept = table.filter(pl.col("sweep") == "scale/efficiency-conserved").to_dicts()
+    assert [row["population.processors [1]"] for row in kept] == [2, 4, 8]
+    assert [row["items [1]"] for row in kept] == [10, 40, None]
+    assert [row["time [s]"] for row in kept] == [0.2, 0.4, None]
+    assert [row["latency [s]"] for row in kept] == [0.1, 0.2, None]
+    assert [row["account[lock] [s]"] for row in kept] == [0.1, 0.2, None]
+    # The matrix has L(2) / L(4) in the row of 4.
+    assert [row["scalability[2] [1]"] for row in kept] == [None, 0.5, None]
+    assert [row["failed"] for row in kept] == [None, None, "no size will do"]
+    assert table.height == 6
+
+
+def test_published_cells_stand_beside_ours() -> None:
+    cells = (Printed(2, 4, "efficiency-conserved", 0.54, 0.5, "Figure 14"),)
+    beside = replace(MADE, printed=cells)
+    assert "| 2 to 4 | efficiency-conserved |      0.54 |   0.50 | Figure 14 |" in scaling_section([beside])
+    document = findings_document(replace(SMALL_RESULTS, scalings=(beside,)))
+    assert document["scalings"][0]["printed"] == [
+        {"from": 2, "to": 4, "way": "efficiency-conserved", "printed": 0.54, "computed": 0.5, "source": "Figure 14"}
+    ]
+
+
+def test_json_has_what_the_page_has() -> None:
+    document = findings_document(replace(SMALL_RESULTS, scalings=(MADE,)))
+    assert list(document) == ["scalings"]
+    (found,) = document["scalings"]
+    assert found["processors"] == {"path": "population.processors", "values": [2, 4, 8]}
+    kept = found["ways"]["efficiency-conserved"]
+    assert (kept["goal"], kept["unit"]) == (0.5, "1")
+    assert kept["sizes"] == {"items": [10, 40, None]}
+    assert kept["failed"] == [None, None, "no size will do"]
+    assert (found["ways"]["fixed-size"]["goal"], found["ways"]["fixed-size"]["unit"]) == (None, None)
+    assert found["matrix"]["efficiency-conserved"][0] == [None, 0.5, None]
+    assert found["fastest"] == {"processors": 7, "value": 0.4, "unit": "s", "at_the_end": False}
+    assert found["isoefficiency"]["terms"][1] == {"term": "b*N**2", "order": "N**2", "since": 33.3}
+    assert json.loads(json.dumps(document, allow_nan=False)) == document
+
+
+def test_no_scaling_is_no_section() -> None:
+    assert scaling_section([]) == ""
+
+
+def test_the_terminal_gets_a_line_for_each_finding() -> None:
+    assert scaling_text(MADE).splitlines() == [
+        "base: At a fixed size it is fastest on 7 processors: 400 ms",
+        f"base: {AT_THE_END}",
+        "base: To keep 50 % the work must grow as N**2; the term that asks for the most from N = 33.3 on is b*N**2",
+    ]
+
+
+def test_what_does_not_scale_says_why() -> None:
+    never = replace(MADE, growth=replace(GROWTH, order="", exact="", limit="b*n grows as fast as the work"))
+    idle = replace(MADE, growth=replace(GROWTH, terms=GROWTH.terms[2:]))
+    assert scaling_text(idle).endswith("must grow as N**2")
+    assert scaling_text(never).splitlines()[-1] == "base: Not scalable at 50 %: b*n grows as fast as the work"
+    assert "Not scalable at 50 %: b\\*n grows as fast as the work." in scaling_section([never])
+    none = replace(MADE, growth=None, no_growth="only a closed form has one")
+    assert "No isoefficiency in symbols: only a closed form has one." in scaling_section([none])
+
+
+def test_where_nothing_stands_out_that_is_said() -> None:
+    nothing = Extreme(None, float("nan"), at_the_end=False)
+    text = scaling_text(replace(MADE, fastest=nothing, largest=nothing, growth=None))
+    assert "At a fixed size no number of processors has an answer" in text
+    assert "At a fixed size no number of processors has an efficiency of at least 50 %" in text

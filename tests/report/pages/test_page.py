@@ -1,0 +1,303 @@
+"""The page: a small one word for word, hostile names, and what each section says."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from slipstick.report.findings.compare import comparison, comparison_section, verdict
+from slipstick.report.pages.page import page
+from slipstick.report.pages.points import sweep_text
+from slipstick.report.words import code, escape
+from slipstick.results.study import Axis, Cell, Comparison, Row
+from slipstick.schema.kinds.study import StudySpec
+from tests.report.made_up import ADAPTER, BASE, NETWORK, SMALL, SMALL_RESULTS, STUDY, US, sweep
+
+PICTURES = {"bars": ["bars.png", "bars.svg"], "lines": ["lines.png", "lines.svg"]}
+
+PAGE = """\
+# A demonstration
+
+What it is about.
+
+Source: Somebody, 1997
+
+Repeat with `slipstick run demo`. Every point is in [results.csv](results.csv), every input in [inputs.yaml](inputs.yaml).
+
+## Cases
+
+| case   | model               | differs from the base in     |     time | method      | exact   | notes   |
+|--------|---------------------|------------------------------|---------:|-------------|---------|---------|
+| base   | `dvsm/diff-request` |                              | 1.705 ms | closed-form | no      | 1       |
+| faster | `dvsm/diff-request` | `machine.processors.speed` 2 |   853 us | closed-form | yes     |         |
+| broken | `dvsm/diff-request` | `parts` 1e308                |        - | closed-form | -       | 2       |
+
+1. leaves out waiting for own
+2. no answer: the time comes out as inf s
+
+## Comparisons
+
+3 printed cells are compared: 1 agrees within rounding, 1 is a slip of the source, 1 is a miss. Against 2 measured values the mean absolute error is 4.85 %.
+
+### Table 4
+
+Source: Table 4
+
+| row      |   base: computed [us] |   base: printed [us] |   base: difference |   faster: computed [us] |   faster: printed [us] |   faster: difference |
+|----------|----------------------:|---------------------:|-------------------:|------------------------:|-----------------------:|---------------------:|
+| wire     |                  11.8 |                   12 |               -0.2 |                     5.2 |                     12 |        -6.8 (miss 1) |
+| total    |                1705.0 |                 1759 |     -54.0 (slip 1) |                   853.0 |                      - |                    - |
+| measured |                1705.0 |                 1759 |            -3.07 % |                   853.0 |                    800 |              +6.62 % |
+
+Slips of the source, by our reading:
+
+- slip 1: total: the +105 was left out
+
+Misses:
+
+- miss 1: wire, faster: computed 5.2, printed 12; rounding allows 0.5
+
+- measured: mean absolute error 4.85 % over 2 measured values
+
+## What limits
+
+| case   | pipeline   | limiting stage   | one item at each serial stage   |
+|--------|------------|------------------|---------------------------------|
+| base   | diffs      | sends            | sends 146 us, wire 12 us        |
+
+Where another stage takes over, each parameter changed alone: the 4 smallest changes. `slipstick solve --json` gives all.
+
+| case   | pipeline   | nearest takeovers                                   |
+|--------|------------|-----------------------------------------------------|
+| base   | diffs      | `machine.network.adapter` from 25 us to 40 us: wire |
+
+## What would help most
+
+Share: one percent less of the quantity saves this much of one percent of the time; the shares of all quantities add up to 100 %. Elasticity: relative change of the time for a relative change of the quantity. Time saved: solved anew with the quantity changed, where the change is allowed.
+
+### Case base
+
+| parameter   | meaning          |   value |   share |   elasticity | change    |   time saved |
+|-------------|------------------|--------:|--------:|-------------:|-----------|-------------:|
+| `send_call` | each send        |   42 us |    70 % |          0.7 | 50 % less |         35 % |
+| `parts`     | processors asked |       3 |       - |          0.2 | 50 % less |            - |
+
+Without effect here: `machine.memory.page`.
+
+## Sweeps
+
+### latency
+
+- `machine.network.adapter`: 10 us, 20 us, 40 us
+- 3 points in 1 case
+
+| case   |   `machine.network.adapter` |   time [ms] | limit[diffs]   |
+|--------|----------------------------:|------------:|----------------|
+| base   |                       10 us |        1.04 | sends          |
+| base   |                       20 us |           - | -              |
+| base   |                       40 us |        1.16 | wire           |
+
+Limiting stage of diffs, along `machine.network.adapter`:
+
+- base: sends at 10 us; then wire at 40 us
+
+1 point has no answer; the first, base at 20 us: the time comes out as nan s
+
+## Pictures
+
+![Where the time goes](bars.png)
+
+Where the time goes. See. [bars.svg](bars.svg)
+
+![Time](lines.png)
+
+Time. [lines.svg](lines.svg)
+
+## Notes
+
+- nothing else
+
+## Inputs
+
+| file                      | SHA-256                                                            |
+|---------------------------|--------------------------------------------------------------------|
+| `specs/studies/demo.yaml` | `0000000000000000000000000000000000000000000000000000000000000000` |
+"""
+
+
+def test_a_small_page_word_for_word() -> None:
+    assert page(SMALL_RESULTS, STUDY, PICTURES, "slipstick run demo") == PAGE
+
+
+def test_a_page_has_no_dates_and_no_sign_outside_ascii() -> None:
+    assert PAGE.isascii()
+    assert "202" not in PAGE
+
+
+HOSTILE = "a|b<script>alert(1)</script>`x`*y*[l](http://z)$m$"
+
+
+def test_hostile_names_stay_text() -> None:
+    answer = replace(BASE, model=HOSTILE, method=HOSTILE, notes=(HOSTILE,))
+    results = replace(
+        SMALL_RESULTS,
+        title=HOSTILE,
+        text=HOSTILE,
+        source=HOSTILE,
+        cases={HOSTILE: answer},
+        settings={HOSTILE: {HOSTILE: HOSTILE}},
+        sweeps=(sweep(HOSTILE, [Axis(HOSTILE, "1", (HOSTILE,))], lambda *_: 1.0, [HOSTILE]),),
+        rankings=(),
+        comparisons=(Comparison(HOSTILE, HOSTILE, HOSTILE, "us", ("a|b",), (Row(HOSTILE, (_cell(slip=HOSTILE),)),)),),
+        hashes={HOSTILE: HOSTILE},
+        versions={HOSTILE: HOSTILE},
+        notes=(HOSTILE + "\nsecond line",),
+    )
+    text = page(results, StudySpec(study=1), {}, HOSTILE)
+    outside_code = re.sub(r"``.*?``", "", text)
+    assert "<script>" not in outside_code
+    assert outside_code.count("&lt;script>") > 10
+    for block in text.split("\n\n"):
+        rows = [line for line in block.splitlines() if line.startswith("|")]
+        assert len({line.replace(r"\|", "").count("|") for line in rows}) <= 1
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a|b", r"a\|b"),
+        ("<script>", "&lt;script>"),
+        ("`x`", r"\`x\`"),
+        ("remote_compute", "remote_compute"),
+        ("_x_", r"\_x\_"),
+        ("limit[diffs]", "limit[diffs]"),
+        ("[a](b)", r"[a\](b)"),
+        ("two\nlines", "two lines"),
+    ],
+)
+def test_escape(text: str, shown: str) -> None:
+    assert escape(text) == shown
+
+
+@pytest.mark.parametrize(("text", "shown"), [("a.b", "`a.b`"), ("a`b", "`` a`b ``"), ("a|b", r"`a\|b`")])
+def test_code(text: str, shown: str) -> None:
+    assert code(text) == shown
+
+
+def _cell(
+    computed: float | None = 1.0, printed: float | None = 2.0, within: float = 0.5, slip: str = "", case: str = "base"
+) -> Cell:
+    return Cell(case, computed, printed, within, slip)
+
+
+def test_verdicts() -> None:
+    assert verdict(_cell(computed=1.6)) == "agrees"
+    assert verdict(_cell()) == "miss"
+    assert verdict(_cell(slip="the paper forgot")) == "slip"
+    assert verdict(_cell(printed=None)) == "nothing printed"
+    assert verdict(_cell(computed=None)) == "nothing computed"
+
+
+def test_a_summary_counts_every_printed_cell_once() -> None:
+    row = Row("r", (_cell(computed=2.0), _cell(), _cell(slip="x"), _cell(printed=None), _cell(computed=None)))
+    text = comparison_section([Comparison("t", "", "", "us", ("a", "b", "c", "d", "e"), (row, row))])
+    assert text.splitlines()[2] == (
+        "6 printed cells are compared: 2 agree within rounding, 2 are slips of the source, 2 are misses. "
+        "2 printed cells without a computed value."
+    )
+
+
+def test_a_wide_table_stands_computed_printed_and_difference_below_each_other() -> None:
+    row = Row("wire", tuple(_cell(computed=11.84, printed=12, case=case) for case in "abcd"))
+    measured = Row("total", tuple(_cell(computed=90, printed=100, within=5, case=case) for case in "abcd"), True)
+    text = comparison(Comparison("t", "", "", "us", tuple("abcd"), (row, measured)))
+    assert (
+        text
+        == """\
+### t
+
+| row   | [us]       |     a |     b |     c |     d |
+|-------|------------|------:|------:|------:|------:|
+| wire  | computed   |  11.8 |  11.8 |  11.8 |  11.8 |
+|       | printed    |    12 |    12 |    12 |    12 |
+|       | difference |  -0.2 |  -0.2 |  -0.2 |  -0.2 |
+| total | computed   |  90.0 |  90.0 |  90.0 |  90.0 |
+|       | measured   |   100 |   100 |   100 |   100 |
+|       | error      | -10 % | -10 % | -10 % | -10 % |
+
+- total: mean absolute error 10 % over 4 measured values"""
+    )
+
+
+def test_one_slip_in_several_columns_has_one_number() -> None:
+    row = Row("r", (_cell(slip="same"), _cell(slip="same"), _cell(slip="other")))
+    text = comparison(Comparison("t", "", "", "us", ("a", "b", "c"), (row,)))
+    assert text.count("(slip 1)") == 2
+    assert "- slip 1: r: same\n- slip 2: r: other" in text
+
+
+def test_a_large_sweep_is_told_by_ends_extremes_and_changes_of_the_limiting_stage() -> None:
+    networks = Axis(NETWORK, "1", ("fe", "atm"))
+    latencies = Axis(ADAPTER, "s", tuple(index * US for index in range(1, 31)))
+    made = sweep(
+        "s",
+        [networks, latencies],
+        lambda _, network, adapter: abs(adapter - 10 * US) + (1e-3 if network == "atm" else 2e-3),
+        limit=lambda _, network, adapter: "wire" if network == "atm" and adapter > 20 * US else "sends",
+    )
+    assert (
+        sweep_text(made, ["time"])
+        == """\
+### s
+
+- `machine.network`: fe, atm
+- `machine.network.adapter`: 30 values from 1 us to 30 us
+- 60 points in 1 case
+
+| case   | `machine.network`   | value   | first            | last             | least         | greatest         |
+|--------|---------------------|---------|------------------|------------------|---------------|------------------|
+| base   | fe                  | time    | 2.009 ms at 1 us | 2.02 ms at 30 us | 2 ms at 10 us | 2.02 ms at 30 us |
+| base   | atm                 | time    | 1.009 ms at 1 us | 1.02 ms at 30 us | 1 ms at 10 us | 1.02 ms at 30 us |
+
+Limiting stage of diffs, along `machine.network.adapter`:
+
+- base, fe: sends from 1 us to 30 us
+- base, atm: sends from 1 us to 20 us; then wire from 21 us to 30 us"""
+    )
+
+
+def test_a_plane_of_many_points_is_counted_by_stage() -> None:
+    x, y = (Axis(name, "1", tuple(float(index) for index in range(20))) for name in "xy")
+    text = sweep_text(sweep("s", [x, y], lambda _, u, v: u + v, limit=lambda _, u, v: "a" if u > v else "b"), ["time"])
+    assert "| base   | time    | 0 s at (0, 0) | 38 s at (19, 19) | 0 s at (0, 0) | 38 s at (19, 19) |" in text
+    assert "- base: b at 210 points, a at 190 points" in text
+
+
+def test_a_sweep_without_any_value_says_so_in_dashes() -> None:
+    x = Axis("x", "1", tuple(float(index) for index in range(50)))
+    text = sweep_text(sweep("s", [x], lambda *_: float("nan"), failed=dict.fromkeys(range(50), "too large")), ["time"])
+    assert "| base   | time    | -       | -      | -       | -          |" in text
+    assert "50 points have no answer; the first, base at 0: too large" in text
+
+
+def test_paths_without_effect_are_named() -> None:
+    assert "Without effect: `a.b`." in sweep_text(replace(SMALL, idle=("a.b",)), ["time"])
+
+
+def test_a_study_with_nothing_but_cases_has_no_empty_sections() -> None:
+    bare = replace(SMALL_RESULTS, sweeps=(), rankings=(), comparisons=(), notes=(), hashes={}, versions={})
+    text = page(bare, StudySpec(study=1), {}, "slipstick run demo")
+    headings = [line for line in text.splitlines() if line.startswith("#")]
+    assert headings == ["# A demonstration", "## Cases", "## What limits", "## Inputs"]
+
+
+def test_each_pipeline_has_the_lines_on_its_limiting_stage_below_its_own_name() -> None:
+    found = replace(SMALL, limits={"diffs": SMALL.limits["diffs"], "replies": ["wire"] * len(SMALL)})
+    text = sweep_text(found, ["time"])
+    first, second = (
+        text.index(f"Limiting stage of {pipeline}, along {code(ADAPTER)}:\n\n- ") for pipeline in ("diffs", "replies")
+    )
+    assert first < second
+    assert "wire from 10 us to 40 us" in text[second:]

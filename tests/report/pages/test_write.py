@@ -1,0 +1,149 @@
+"""The folder of a report: whole or untouched, the same bytes each time."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from slipstick.errors import MissingExtraError
+from slipstick.report.pages.write import INPUTS, write
+from slipstick.schema.kinds.study import StudySpec
+from tests.report.made_up import SMALL_RESULTS, STUDY
+
+FILES = ["report.md", "results.csv", "bars.png", "bars.svg", "lines.png", "lines.svg", "inputs.yaml"]
+COMMAND = "slipstick run demo"
+
+INPUTS_TEXT = f"""\
+command: slipstick run demo
+versions:
+  slipstick: 0.1.0
+  numpy: '2.0'
+hashes:
+  specs/studies/demo.yaml: '{"0" * 64}'
+files:
+- report.md
+- results.csv
+- bars.png
+- bars.svg
+- lines.png
+- lines.svg
+- inputs.yaml
+settings:
+  base: {{}}
+  faster:
+    machine.processors.speed: '2'
+  broken:
+    parts: 1e308
+resolved:
+  base:
+    parts: 3
+    sizes:
+    - 20.0
+    - 4120.0
+    same:
+    - 1
+    again:
+    - 1
+"""
+
+
+def test_a_report_is_a_folder_with_everything_in_it(tmp_path: Path) -> None:
+    folder = tmp_path / "reports" / "demo"
+    assert write(SMALL_RESULTS, STUDY, folder, COMMAND) == [folder / name for name in FILES]
+    assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
+    assert [path.name for path in folder.parent.iterdir()] == ["demo"]
+
+
+def test_the_inputs_word_for_word(tmp_path: Path) -> None:
+    write(SMALL_RESULTS, STUDY, tmp_path / "demo", COMMAND)
+    assert (tmp_path / "demo" / INPUTS).read_text() == INPUTS_TEXT
+
+
+def test_writing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
+    write(SMALL_RESULTS, STUDY, tmp_path / "one", COMMAND)
+    write(SMALL_RESULTS, STUDY, tmp_path / "two", COMMAND)
+    write(SMALL_RESULTS, STUDY, tmp_path / "two", COMMAND)
+    assert _bytes(tmp_path / "one") == _bytes(tmp_path / "two")
+
+
+def test_parts_that_are_shared_are_written_out_not_referred_to(tmp_path: Path) -> None:
+    shared = {"sizes": [20.0]}
+    results = replace(SMALL_RESULTS, resolved={"base": shared, "faster": shared})
+    write(results, STUDY, tmp_path / "demo", COMMAND)
+    text = (tmp_path / "demo" / INPUTS).read_text()
+    assert "&" not in text
+    assert yaml.safe_load(text)["resolved"] == {"base": shared, "faster": shared}
+
+
+def test_pictures_that_are_not_drawn_any_more_go_and_other_files_stay(tmp_path: Path) -> None:
+    folder = tmp_path / "demo"
+    write(SMALL_RESULTS, STUDY, folder, COMMAND)
+    (folder / "mine.png").write_bytes(b"mine")
+    write(SMALL_RESULTS, STUDY.model_copy(update={"pictures": STUDY.pictures[:1]}), folder, COMMAND)
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "bars.png",
+        "bars.svg",
+        "inputs.yaml",
+        "mine.png",
+        "report.md",
+        "results.csv",
+    ]
+
+
+def test_only_pictures_of_the_folder_itself_are_removed(tmp_path: Path) -> None:
+    folder = tmp_path / "demo"
+    folder.mkdir()
+    (tmp_path / "outside.png").write_bytes(b"")
+    (folder / "notes.txt").write_bytes(b"")
+    listed = ["../outside.png", "notes.txt", 7, "missing.png"]
+    (folder / INPUTS).write_text(yaml.safe_dump({"files": listed}))
+    write(SMALL_RESULTS, STUDY, folder, COMMAND)
+    assert (tmp_path / "outside.png").exists()
+    assert (folder / "notes.txt").exists()
+
+
+@pytest.mark.parametrize("text", ["", "[1]", "files: 3", "{", "\x00"])
+def test_an_earlier_list_that_cannot_be_read_is_no_hindrance(tmp_path: Path, text: str) -> None:
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo" / INPUTS).write_text(text)
+    write(SMALL_RESULTS, STUDY, tmp_path / "demo", COMMAND)
+    assert (tmp_path / "demo" / INPUTS).read_text() == INPUTS_TEXT
+
+
+def test_an_interrupt_while_drawing_leaves_the_old_report_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "demo"
+    write(SMALL_RESULTS, STUDY, folder, COMMAND)
+    before = _bytes(folder)
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("slipstick.report.pictures.figures.draw", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write(replace(SMALL_RESULTS, title="Another"), STUDY, folder, COMMAND)
+    assert _bytes(folder) == before
+    assert [path.name for path in tmp_path.iterdir()] == ["demo"]
+
+
+def test_without_the_libraries_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(MissingExtraError):
+        write(SMALL_RESULTS, STUDY, tmp_path / "demo", COMMAND)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_study_without_pictures_needs_no_drawing_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    write(SMALL_RESULTS, StudySpec(study=1), tmp_path / "demo", COMMAND)
+    assert (tmp_path / "demo" / "report.md").exists()
+
+
+def _bytes(folder: Path) -> Mapping[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}

@@ -1,0 +1,336 @@
+"""Pictures: labelled axes with units, legends, hard cases, the same bytes each time."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pytest
+from matplotlib.colors import to_rgb
+from matplotlib.container import BarContainer
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from slipstick.answer import Answer, Value
+from slipstick.errors import MissingExtraError, UnknownNameError
+from slipstick.report.pictures.figures import draw, save
+from slipstick.report.pictures.lines import lines_of
+from slipstick.report.pictures.maps import grid_of
+from slipstick.report.pictures.style import FILLS, STROKES
+from slipstick.results.study import Axis, Results
+from slipstick.schema.kinds.study import BarsSpec, MapSpec, PictureSpec
+from tests.report.made_up import (
+    ADAPTER,
+    BARS,
+    BASE,
+    LINES,
+    NETWORK,
+    SMALL,
+    SMALL_RESULTS,
+    US,
+    limit_map,
+    sweep,
+    with_sweeps,
+)
+
+LONG = "machine.network.protocol.ranges.small.total.per_byte"
+
+
+def test_bars_have_a_unit_a_legend_and_their_total() -> None:
+    figure = draw(SMALL_RESULTS, BARS)
+    axes = figure.axes[0]
+    assert axes.get_ylabel() == "time [ms]"
+    assert _legend(figure) == ["fault", "busy"]
+    assert [text.get_text() for text in axes.texts] == ["1.705 ms"]
+
+
+def test_shares_are_percent_and_still_show_the_time() -> None:
+    spec = BarsSpec(kind="bars", name="b", title="t", cases=["base", "broken"], stack="technology", share=True)
+    figure = draw(SMALL_RESULTS, spec)
+    assert figure.axes[0].get_ylabel() == "share of the time [%]"
+    assert [text.get_text() for text in figure.axes[0].texts] == ["1.705 ms", "0 s"]
+    assert _heights(figure) == pytest.approx([70.38, 0, 29.62, 0], abs=0.01)
+
+
+def test_named_sums_are_stacked_as_asked() -> None:
+    stack = {"software": ["step[send]"], "both | $x$": ["once[send]", "step[wire]"], "none": ["step[nowhere]"]}
+    spec = BarsSpec(kind="bars", name="b", title="t", cases=["base"], stack=stack)
+    figure = draw(SMALL_RESULTS, spec)
+    assert _legend(figure) == ["both | $x$", "software"]
+    assert _heights(figure) == pytest.approx([1.2, 0.905])
+
+
+def test_a_class_keeps_its_fill_when_others_are_absent() -> None:
+    lonely = replace(BASE, technology={"wire": 1.0})
+    results = replace(SMALL_RESULTS, cases={"base": BASE, "lonely": lonely})
+    fills = []
+    for case in ("base", "lonely"):
+        spec = BarsSpec(kind="bars", name="b", title="t", cases=[case], stack="technology")
+        axes = draw(results, spec).axes[0]
+        bars = [each for each in axes.containers if isinstance(each, BarContainer)]
+        fills.append(next(each.patches[0].get_facecolor() for each in bars if each.get_label() == "wire"))
+    assert fills[0] == fills[1]
+
+
+def test_many_bars_with_long_names_lie_under_their_own_labels() -> None:
+    cases = {f"fast-ethernet-with-a-long-name-{index}": BASE for index in range(14)}
+    spec = BarsSpec(kind="bars", name="b", title="t " * 90, cases=list(cases), stack="component")
+    figure = draw(replace(SMALL_RESULTS, cases=cases), spec)
+    assert {label.get_rotation() for label in figure.axes[0].get_xticklabels()} == {30.0}
+
+
+def test_nothing_to_stack_is_drawn_all_the_same() -> None:
+    results = replace(SMALL_RESULTS, cases={"base": Answer("m", "closed-form", values={"time": Value(0.0, "s")})})
+    assert draw(results, BARS).axes[0].get_ylabel() == "time [s]"
+
+
+def test_neighbours_in_a_stack_differ_in_grey_or_hatch() -> None:
+    greys = [np.dot(to_rgb(colour), [0.299, 0.587, 0.114]) for colour, _ in FILLS]
+    for index in range(len(FILLS) - 1):
+        assert abs(greys[index] - greys[index + 1]) > 0.12
+        assert FILLS[index][1] != FILLS[index + 1][1]
+    assert len({(marker, dashes) for _, marker, dashes in STROKES}) == len(STROKES)
+
+
+def test_a_line_goes_through_its_points_in_the_units_of_the_axes() -> None:
+    figure = draw(SMALL_RESULTS, LINES)
+    axes = figure.axes[0]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("machine.network.adapter [us]", "time [ms]")
+    assert axes.get_xscale() == "log"
+    assert _legend(figure) == ["base"]
+    line = axes.get_lines()[0]
+    assert _drawn(line)[0] == pytest.approx([10, 20, 40])
+    assert _drawn(line)[1] == pytest.approx([1.04, math.nan, 1.16], nan_ok=True)
+
+
+def test_twelve_lines_are_told_apart_without_colour() -> None:
+    cases = [f"case-{index}" for index in range(12)]
+    results = with_sweeps(sweep("latency", [SMALL.axes[0]], lambda case, x: x * (1 + cases.index(case)), cases))
+    figure = draw(results, LINES)
+    assert _legend(figure) == cases
+    assert len({(line.get_marker(), line.get_linestyle()) for line in figure.axes[0].get_lines()}) == 12
+
+
+def test_lines_by_another_axis_bear_its_values_with_their_unit() -> None:
+    sizes = Axis(LONG, "s/B", (10e-9, 80e-9))
+    results = with_sweeps(sweep("latency", [SMALL.axes[0], sizes], lambda _, x, y: x + 1000 * y))
+    figure = draw(results, LINES.model_copy(update={"series": LONG}))
+    assert _legend(figure) == ["10 ns/B", "80 ns/B"]
+    assert figure.legends[0].get_title().get_text() == "ranges.small.total.per_byte"
+
+
+def test_further_axes_and_cases_part_lines_too() -> None:
+    networks, parts = Axis(NETWORK, "1", ("fe", "atm")), Axis("parts", "1", (1.0, 3.0))
+    made = sweep("latency", [SMALL.axes[0], networks, parts], lambda _, x, n, p: x * p, ["base", "faster"])
+    lines = lines_of(made, LINES.model_copy(update={"series": NETWORK}))
+    assert len(lines) == 8
+    assert lines[0].label == "fe, base, parts 1"
+    assert all(len(line.x) == 3 for line in lines)
+
+
+def test_a_line_of_every_method_keeps_its_colour_and_what_was_simulated_is_dots() -> None:
+    networks, methods = Axis(NETWORK, "1", ("fe", "atm")), Axis("method", "1", ("mean-value", "simulation", "bounds"))
+    made = sweep("latency", [SMALL.axes[0], networks, methods], lambda _, x, *__: x)
+    figure = draw(with_sweeps(made), LINES.model_copy(update={"series": NETWORK}))
+    assert _legend(figure) == ["fe", "atm", "mean-value", "simulation", "bounds"]
+    drawn = [(each.get_color(), each.get_linestyle(), each.get_marker()) for each in figure.axes[0].get_lines()]
+    (black, circle, _), (blue, square, _) = STROKES[:2]
+    seen = [(black, "None", circle), (blue, "None", square)]
+    assert sorted(drawn) == sorted([*seen, *((colour, dash, "") for colour in (black, blue) for dash in ("-", "--"))])
+
+
+def test_names_along_the_axis_are_categories_in_order() -> None:
+    networks = Axis(NETWORK, "1", ("fast-ethernet", "atm", "25gbe"))
+    results = with_sweeps(sweep("latency", [networks], lambda *_: 1.0))
+    axes = draw(results, LINES.model_copy(update={"x": NETWORK})).axes[0]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["fast-ethernet", "atm", "25gbe"]
+    assert axes.get_xlabel() == NETWORK
+
+
+def test_lines_of_one_case_and_one_kind_are_called_by_what_tells_them_apart() -> None:
+    axis = Axis("n", "1", (1.0, 2.0))
+    made = sweep("latency", [axis], lambda *_: 1.0, cases=("base", "faster"))
+    columns = {"account[lock]": made.columns["time"], "account[idle]": made.columns["time"]}
+    accounts = replace(made, columns=columns, units=dict.fromkeys(columns, "s"))
+    asked = LINES.model_copy(update={"x": "n", "y": list(columns), "log": "none"})
+    everyone = ["lock, base", "lock, faster", "idle, base", "idle, faster"]
+    assert [line.label for line in lines_of(accounts, asked)] == everyone
+    assert [line.label for line in lines_of(accounts, asked.model_copy(update={"cases": ["faster"]}))] == [
+        "lock",
+        "idle",
+    ]
+
+
+def test_relative_lines_begin_at_one_and_have_no_unit() -> None:
+    axes = draw(SMALL_RESULTS, LINES.model_copy(update={"relative": True})).axes[0]
+    assert axes.get_ylabel() == "time / first of its line [1]"
+    assert _drawn(axes.get_lines()[0])[1] == pytest.approx([1.0, math.nan, 1.16 / 1.04], nan_ok=True)
+
+
+def test_lines_against_an_axis_are_what_its_first_value_gives_divided_by_each() -> None:
+    sizes, parts = Axis(ADAPTER, "s", (1.0, 2.0)), Axis(LONG, "1", (0.0, 1.0, 3.0))
+    made = sweep("grid", [sizes, parts], lambda _, size, part: size * (1 + part))
+    across = {"sweep": "grid", "x": ADAPTER, "series": LONG, "against": LONG}
+    lines = lines_of(made, LINES.model_copy(update=across))
+    assert [(line.label, line.unit, line.y.tolist()) for line in lines] == [
+        ("1", "", [0.5, 0.5]),
+        ("3", "", [0.25, 0.25]),
+    ]
+    along = lines_of(made, LINES.model_copy(update={**across, "x": LONG, "series": ADAPTER}))
+    assert [line.y.tolist() for line in along] == [[1.0, 0.5, 0.25]] * 2
+    axes = draw(with_sweeps(made), LINES.model_copy(update=across)).axes[0]
+    assert axes.get_ylabel().startswith("time at first ")
+
+
+def test_lines_are_compared_in_one_way_only() -> None:
+    with pytest.raises(ValueError, match="draw relative to the first point of a line, or against an axis; not both"):
+        type(LINES).model_validate(
+            {
+                "kind": "lines",
+                "name": "a",
+                "title": "b",
+                "sweep": "c",
+                "x": "d",
+                "y": ["time"],
+                "relative": True,
+                "against": "e",
+            }
+        )
+
+
+def test_values_of_different_units_have_panels_of_their_own() -> None:
+    made = replace(SMALL, columns={**SMALL.columns, "speedup": np.ones(3)}, units={"time": "s", "speedup": "1"})
+    figure = draw(with_sweeps(made), LINES.model_copy(update={"y": ["time", "speedup"]}))
+    assert [axes.get_ylabel() for axes in figure.axes] == ["time [ms]", "speedup [1]"]
+    assert _legend(figure) == ["base"]
+
+
+@pytest.mark.parametrize("log", ["none", "x", "y", "both"])
+@pytest.mark.parametrize("relative", [False, True])
+@pytest.mark.parametrize("values", [[1e-6], [float("nan")], [0.0], [0.0, 1e-6], [1e-6, float("nan"), 3e-6]])
+def test_hard_lines_are_drawn_without_a_warning(tmp_path: Path, values: list[float], relative: bool, log: str) -> None:
+    axis = Axis(ADAPTER, "s", tuple(index * US for index in range(len(values))))
+    results = with_sweeps(sweep("latency", [axis], lambda _, x: values[round(x / US)]))
+    save(results, LINES.model_copy(update={"log": log, "relative": relative}), tmp_path)
+
+
+def test_a_map_has_the_values_where_its_axes_say() -> None:
+    axes = _map_results()[1]
+    spec = MapSpec(kind="map", name="m", title="t", sweep="grid", x=ADAPTER, y=LONG, value="time")
+    made = _map_results()[0].sweeps[0]
+    grid = grid_of(made, spec)
+    assert grid.shape == (2, 3)
+    assert made.points[ADAPTER][grid[1, 2]] == axes[0].values[2]
+    assert made.points[LONG][grid[1, 2]] == axes[1].values[1]
+    figure = draw(_map_results()[0], spec)
+    assert figure.axes[0].get_xlabel() == "machine.network.adapter [us]"
+    assert figure.axes[0].get_ylabel() == "network.protocol.ranges.small.total.per_byte [ns/B]"
+    assert figure.axes[1].get_ylabel() == "time [us]"
+    assert [text.get_text() for text in figure.axes[0].texts] == ["20", "30", "50", "90", "100", "120"]
+
+
+def test_a_map_of_stages_has_letters_and_a_legend() -> None:
+    figure = draw(_map_results()[0], limit_map("m", "grid", ADAPTER, LONG))
+    assert _legend(figure) == ["A  sends", "B  wire"]
+    assert [text.get_text() for text in figure.axes[0].texts] == ["A", "A", "B", "B", "B", "B"]
+
+
+def test_a_map_cut_through_further_axes_says_where() -> None:
+    further = Axis("parts", "1", (1.0, 3.0))
+    made = sweep("grid", [*_map_results()[1], further], lambda _, x, y, p: x + y + p, limit=lambda *_: "sends")
+    figure = draw(with_sweeps(made), limit_map("m", "grid", ADAPTER, LONG))
+    assert figure.get_suptitle() == "Limits (at parts = 1)"
+
+
+@pytest.mark.parametrize("value", ["time", "limit[diffs]"])
+@pytest.mark.parametrize("count", [1, 40])
+def test_hard_maps_are_drawn_without_a_warning(tmp_path: Path, value: str, count: int) -> None:
+    x, y = Axis("x", "s", tuple(np.linspace(1, 9, count).tolist())), Axis(NETWORK, "1", ("a", "b"))
+    made = sweep("grid", [x, y], lambda _, u, v: float("nan") if v == "b" or count == 1 else u, limit=_no_limit)
+    spec = MapSpec(kind="map", name="m", title="t", sweep="grid", x="x", y=NETWORK, value=value)
+    save(with_sweeps(made), spec, tmp_path)
+
+
+@pytest.mark.parametrize("spec", [BARS, LINES, limit_map("map", "grid", ADAPTER, LONG)], ids=lambda spec: spec.name)
+def test_a_picture_has_the_same_bytes_each_time(tmp_path: Path, spec: PictureSpec) -> None:
+    results = replace(_map_results()[0], sweeps=(*_map_results()[0].sweeps, SMALL))
+    (tmp_path / "again").mkdir()
+    first, second = save(results, spec, tmp_path), save(results, spec, tmp_path / "again")
+    assert [path.name for path in first] == [f"{spec.name}.png", f"{spec.name}.svg"]
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
+    assert b"date" not in first[1].read_bytes().lower()
+
+
+def test_drawing_leaves_the_users_settings_as_they_were() -> None:
+    before = dict(matplotlib.rcParams)
+    with matplotlib.rc_context({"font.size": 30, "axes.facecolor": "red"}):
+        figure = draw(SMALL_RESULTS, BARS)
+    assert dict(matplotlib.rcParams) == before
+    assert figure.axes[0].get_facecolor() == (1.0, 1.0, 1.0, 1.0)
+
+
+def test_drawing_never_loads_the_global_interface() -> None:
+    program = "import sys, matplotlib, slipstick.report.pictures.style as s\nwith s.look(): s.sheet(4, 3).subplots()\n"
+    program += "sys.exit('matplotlib.pyplot' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False, timeout=60).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        (BARS.model_copy(update={"cases": ["bose"]}), "there is no case 'bose'; did you mean 'base'?"),
+        (LINES.model_copy(update={"sweep": "x"}), "there is no sweep 'x'; known: latency"),
+        (LINES.model_copy(update={"x": "parts"}), f"there is no axis of sweep latency 'parts'; known: {ADAPTER}"),
+        (LINES.model_copy(update={"series": "parts"}), f"there is no axis of sweep latency 'parts'; known: {ADAPTER}"),
+        (LINES.model_copy(update={"y": ["tine"]}), "there is no value in sweep latency 'tine'; did you mean 'time'?"),
+        (
+            limit_map("m", "latency", ADAPTER, ADAPTER).model_copy(update={"value": "limit[dif]"}),
+            "there is no limit in sweep latency 'dif'; did you mean 'diffs'?",
+        ),
+    ],
+    ids=["case", "sweep", "axis", "series", "value", "limit"],
+)
+def test_what_is_not_there_is_refused_by_name(spec: PictureSpec, message: str) -> None:
+    with pytest.raises(UnknownNameError) as caught:
+        draw(SMALL_RESULTS, spec)
+    assert str(caught.value) == message
+
+
+def test_without_matplotlib_the_message_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtraError) as caught:
+        draw(SMALL_RESULTS, BARS)
+    assert str(caught.value) == "drawing pictures needs matplotlib: pip install 'slipstick[report]'"
+
+
+def _map_results() -> tuple[Results, tuple[Axis, Axis]]:
+    x, y = Axis(ADAPTER, "s", (10 * US, 20 * US, 40 * US)), Axis(LONG, "s/B", (10e-9, 80e-9))
+    made = sweep(
+        "grid",
+        [x, y],
+        lambda _, adapter, byte: adapter + 1000 * byte,
+        limit=lambda _, adapter, byte: "wire" if adapter + 1000 * byte > 40 * US else "sends",
+    )
+    return with_sweeps(made), (x, y)
+
+
+def _no_limit(*_: object) -> str:
+    return ""
+
+
+def _legend(figure: Figure) -> list[str]:
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def _heights(figure: Figure) -> list[float]:
+    bars = [each for each in figure.axes[0].containers if isinstance(each, BarContainer)]
+    return [patch.get_height() for each in bars for patch in each.patches]
+
+
+def _drawn(line: Line2D) -> tuple[list[float], list[float]]:
+    return np.asarray(line.get_xdata()).tolist(), np.asarray(line.get_ydata()).tolist()

@@ -1,0 +1,104 @@
+"""Answers in the terminal: one word for word, and what must never happen to any."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from slipstick.answer import Answer, Limit, Takeover, Value
+from slipstick.expression.dimension import TIME
+from slipstick.report.terminal.answer import answer_text, answers_text
+from slipstick.report.words import WIDTH
+from slipstick.schema.describe import Entry
+from slipstick.schema.kinds.quantity import Given
+from tests.report.made_up import BASE, BROKEN, FASTER
+
+TEXT = """\
+dvsm/diff-request by closed-form: not exact; the notes say what is left out
+
+value         amount
+----------  --------
+time        1.705 ms
+throughput  586.5 /s
+
+component      time    part
+-----------  ------  ------
+busy           1 ms  58.7 %
+fault        705 us  41.3 %
+
+technology class      time    part
+------------------  ------  ------
+protocol            1.2 ms  70.4 %
+wire                505 us  29.6 %
+
+step      once    in all    part
+------  ------  --------  ------
+send    400 us    1.2 ms  70.4 %
+wire    505 us    505 us  29.6 %
+
+what one percent less buys      share    now  meaning
+----------------------------  -------  -----  -----------------------------
+send_call                        70 %  42 us  extra system time of one send
+machine.network.adapter          30 %
+
+diffs is limited by sends (one item: sends 146 us, wire 12 us)
+  machine.network.adapter, 25 us now: wire from 40 us on
+
+note: leaves out waiting for own
+"""
+
+
+def _entry(path: str, meaning: str) -> Entry:
+    return Entry(path, Given(42e-6, TIME, "42 us"), meaning, "")
+
+
+def test_an_answer_word_for_word() -> None:
+    assert answer_text(BASE, {"send_call": _entry("send_call", "extra system time of one send")}) == TEXT
+
+
+def test_an_answer_without_a_value_says_why_and_nothing_else() -> None:
+    assert answer_text(BROKEN) == "dvsm/diff-request by closed-form: no answer: the time comes out as inf s\n"
+
+
+def test_several_answers_are_parted_by_a_line() -> None:
+    text = answers_text([FASTER, BROKEN])
+    assert text == answer_text(FASTER) + "\n" + "=" * 72 + "\n\n" + answer_text(BROKEN)
+
+
+def test_the_most_important_values_come_first() -> None:
+    values = {name: Value(1.0, "1") for name in ("wait[b]", "efficiency", "processors_lost[x]", "speedup", "time")}
+    lines = answer_text(Answer("m", "closed-form", values=values)).splitlines()
+    found = [line.split()[0] for line in lines[4:9]]
+    assert found == ["time", "speedup", "efficiency", "processors_lost[x]", "wait[b]"]
+
+
+def test_bounds_are_shown_beside_the_value() -> None:
+    text = answer_text(Answer("m", "bounds", values={"time": Value(None, "s", 1.0, 2.0)}))
+    assert text.splitlines()[-1].split() == ["time", "-", "1", "s", "and", "2", "s"]
+
+
+def test_ten_shares_are_shown_and_the_rest_counted() -> None:
+    text = answer_text(replace(BASE, share={"time": {f"p{index}": index / 100 for index in range(14)}}))
+    assert "p13" in text
+    assert "p4 " in text
+    assert "p3 " not in text
+    assert "and 3 more" in text
+
+
+def test_everything_fits_the_terminal_in_ascii() -> None:
+    path = ".".join(["machine"] * 30)
+    long = Answer(
+        "m" * 60,
+        "closed-form",
+        values={f"processors_lost[{'x' * 64}]": Value(0.1, "1"), "time": Value(1.0, "s")},
+        account={"fault" * 12: 1.0, "bµsy": 2.0},
+        steps={"s" * 64: 1.0, "t" * 64: 2.0},
+        once={"s" * 64: 1.0},
+        share={"time": {path: 0.6, "b": 0.4}},
+        notes=("naïve " * 60,),
+        limits=(Limit("p" * 60, "s", {"s" * 60: 1.0, "t" * 60: 0.5}, (Takeover(path, 2.0, 1.0, "s", "t"),)),),
+        point={path[:200]: 0.25, "b": "name"},
+        given={"c": 1e-6},
+    )
+    text = answer_text(long, {path: _entry(path, "what it means, at length, " * 20)})
+    assert text.isascii()
+    assert max(map(len, text.splitlines())) <= WIDTH

@@ -1,0 +1,31 @@
+"""Fits for the terminal."""
+
+from __future__ import annotations
+
+from slipstick.measure.fit.answers import EFFICIENT, Intervals, fits
+from slipstick.report.terminal.fits import fits_text
+from slipstick.report.words import WIDTH
+from tests.measure.fit.truths import TRUTHS, noisy
+
+
+def test_what_a_person_needs_comes_first() -> None:
+    found = fits(noisy(TRUTHS["coherency"], 0), p=[64], intervals=Intervals(draws=40))
+    text = fits_text(found, EFFICIENT)
+    first = text.partition("\n\n")[0].replace("\n", " ")
+    assert first.startswith("By usl: Fastest at p = 35, in 8.512 s. Efficiency is at least 75 % up to p = 9. Speed-up")
+    assert " Most is lost to coherency: " in first
+    assert " of 64 processors at p = 64. At p = 64: 9.5" in first
+    assert first.endswith("The data prefer usl.")
+    assert "warning: 64 processors are 2 times the largest measured, 32;" in text
+    assert text.isascii()
+    assert max(map(len, text.splitlines())) <= WIDTH
+
+
+def test_families_that_cannot_be_told_apart_are_all_shown_and_those_without_a_fit_named() -> None:
+    found = fits(noisy(TRUTHS["lock"], 0), intervals=Intervals(draws=40))
+    text = fits_text(found, EFFICIENT)
+    assert "\nThe data cannot tell these apart: queue-1, queue-2." in text
+    assert "\nqueue-1: a closed queue" in text
+    assert "\nqueue-2: a closed queue" in text
+    assert "latency: no fit: with one size," in text
+    assert "warning" not in text

@@ -1,0 +1,70 @@
+"""Counts as files: read, named by workloads, and refused where they are wrong."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from slipstick.cli.main import main
+from slipstick.errors import ModelError, SpecError
+from slipstick.program.lrc.counts import Counts, Tally
+from slipstick.schema.binding.counts import load_counts
+from slipstick.schema.kinds.counts import TallySpec
+from slipstick.schema.load import Library
+from slipstick.schema.text.nodes import Mark
+
+MEASURED = """counts: 1
+title: Measured elsewhere
+program: mine
+processors: 2
+page: 4096
+unit: rows
+phases:
+  - {name: sweep, repeat: 10, tallies: [{work: 60, faults: [[1, 400, 20]]}, {work: 40}]}
+"""
+
+
+def test_counts_measured_elsewhere_are_solved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(MEASURED)
+    found = load_counts(str(path), Mark("here", 1, 1), Library())
+    assert (found.total("work"), found.total("faults"), found.phases[0].repeat) == (100, 20, 10)
+    assert Counts.from_dict(found.to_dict()) == found
+    given = ["--machine", "rs6000-43p-atm", "--set", f"counts={path}", "--set", "sequential=10 s"]
+    assert main(["solve", "dvsm/application", *given]) == 0
+    assert "busy" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("work: 40", "wrok: 40"), "unknown key; did you mean 'work'?"),
+        (("work: 40", "work: 4.5"), "phases.0.tallies.1.work"),
+        (("[[1, 400, 20]]", "[[1, 400]]"), "phases.0.tallies.0.faults"),
+        ((", {work: 40}", ""), "give one tally for each of the 2 processors; here are 1"),
+        (("repeat: 10", "repeats: 10"), "unknown key; did you mean 'repeat'?"),
+    ],
+)
+def test_wrong_counts_are_refused(tmp_path: Path, change: tuple[str, str], message: str) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(MEASURED.replace(*change))
+    with pytest.raises(SpecError) as caught:
+        load_counts(str(path), Mark("here", 1, 1), Library())
+    assert message in str(caught.value)
+
+
+def test_unknown_counts_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["--machine", "rs6000-43p-atm", "--set", "counts=sorr", "--set", "sequential=10 s"]
+    assert main(["solve", "dvsm/application", *given]) == 2
+    assert "sorr" in capsys.readouterr().err
+
+
+def test_a_phase_of_data_is_strict() -> None:
+    with pytest.raises(ModelError, match="a phase cannot hold 'phase'"):
+        Counts.from_dict({"program": "x", "processors": 1, "page": 1, "unit": "u", "phases": [{"phase": 1}]})
+
+
+def test_a_file_may_hold_all_that_is_counted() -> None:
+    assert set(TallySpec.model_fields) == {each.name for each in fields(Tally)}

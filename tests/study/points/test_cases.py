@@ -1,0 +1,116 @@
+"""Cases: a base and its named differences."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from slipstick.schema.text.nodes import Scalar, Table
+from slipstick.schema.text.reader import read_text
+from slipstick.study.points.cases import MOST_USED, case_settings, shown
+from tests.specs import refused, study, valid
+
+
+def cases(*lines: str, base: str = "{model: dvsm/lock, machine: rs6000-43p-atm}") -> dict[str, dict[str, str]]:
+    tree = read_text(study(*lines, base=base), "x.yaml")
+    assert isinstance(tree, Table)
+    made = case_settings(tree)
+    return {
+        name: {path: node.text for path, node in settings.items() if isinstance(node, Scalar)}
+        for name, settings in made.items()
+    }
+
+
+BASE = {"model": "dvsm/lock", "machine": "rs6000-43p-atm"}
+
+
+def test_a_difference_is_laid_over_the_base() -> None:
+    found = cases("what_if: {a: {parties: 3}, b: {parties: 4, machine: rs6000-43p-fast-ethernet}}")
+    assert found == {
+        "base": BASE,
+        "a": {**BASE, "parties": "3"},
+        "b": {"model": "dvsm/lock", "machine": "rs6000-43p-fast-ethernet", "parties": "4"},
+    }
+
+
+def test_a_difference_may_build_on_others_in_their_order() -> None:
+    found = cases(
+        "what_if: {a: {parties: 3, call: 1 us}, b: {parties: 4}, c: {use: [a, b], call: 2 us}, d: {use: [b, a]}}"
+    )
+    assert found["c"] == {**BASE, "parties": "4", "call": "2 us"}
+    assert found["d"] == {**BASE, "parties": "3", "call": "1 us"}
+    assert cases("what_if: {b: {use: [a]}, a: {parties: 3}}")["b"] == {**BASE, "parties": "3"}
+
+
+def test_a_base_without_a_model_is_no_case_of_its_own() -> None:
+    found = cases("what_if: {a: {model: dvsm/lock}}", base="{machine: rs6000-43p-atm}")
+    assert list(found) == ["a"]
+
+
+def test_only_what_differs_is_shown() -> None:
+    tree = read_text(study("what_if: {a: {parties: 3, replies: [1 B, 2 B]}}"), "x.yaml")
+    assert isinstance(tree, Table)
+    made = case_settings(tree)
+    assert shown(made["a"], made["base"]) == {"parties": "3", "replies": "['1 B', '2 B']"}
+    assert shown(made["base"], made["base"]) == {}
+
+
+@pytest.mark.parametrize(
+    ("lines", "base", "problems"),
+    [
+        ("what_if: {a: {use: [b]}}", None, ["3:21: what_if.a.use.0: there is no difference 'b'; known: a"]),
+        ("what_if: {a: {use: [a]}}", None, ["3:21: what_if.a.use.0: a uses itself"]),
+        (
+            "what_if: {a: {use: [b]}, b: {use: [a]}, c: {use: [d]}}",
+            None,
+            [
+                "3:36: what_if.b.use.0: b uses itself, by way of a",
+                "3:21: what_if.a.use.0: a uses itself, by way of b",
+                "3:51: what_if.c.use.0: there is no difference 'd'; known: a, b, c",
+            ],
+        ),
+        (
+            "what_if: {a: {use: b}}",
+            None,
+            ["3:15: what_if.a.use: write a list of differences, such as [ssd, faster-disk]"],
+        ),
+        (
+            "what_if: {a: {use: [1]}}",
+            None,
+            ["3:15: what_if.a.use: write a list of differences, such as [ssd, faster-disk]"],
+        ),
+        ("what_if: {}", "{}", ["2:1: base: there is nothing to solve: name a model or a workload in base or what_if"]),
+        ("what_if: {two words: {parties: 3}}", None, ["3:11: what_if.two words: write a name: "]),
+    ],
+)
+def test_each_refusal_word_for_word(tmp_path: Path, lines: str, base: str | None, problems: list[str]) -> None:
+    text = study(lines) if base is None else study(lines, base=base)
+    found = refused(tmp_path, text)
+    wanted = sorted(f"x.yaml:{each}" for each in problems)
+    assert [each[: len(problem)] for each, problem in zip(sorted(found), wanted, strict=True)] == wanted
+
+
+def test_how_far_differences_build_on_one_another_is_bounded_in_any_order(tmp_path: Path) -> None:
+    chain = [f"  x{n}: {{use: [x{n - 1}]}}" for n in range(1, MOST_USED)]
+    for lines in (chain, chain[::-1]):
+        assert valid(tmp_path, study("what_if:", "  x0: {parties: 3}", *lines)) == "study"
+        text = study("what_if:", "  x0: {parties: 3}", *lines, f"  y: {{use: [x{MOST_USED - 1}]}}")
+        (problem,) = refused(tmp_path, text)
+        assert problem.endswith("what_if.y.use.0: over 32 differences build on one another; name fewer")
+
+
+def test_the_problems_of_all_cases_come_at_once(tmp_path: Path) -> None:
+    text = study(
+        "what_if:",
+        "  a: {parties: 1}",
+        "  b: {partis: 3}",
+        "  c: {call: 5, machine.network: atm}",
+        base="{model: dvsm/lock, machine: rs6000-43p-atm, reply: 3}",
+    )
+    assert refused(tmp_path, text) == [
+        "x.yaml:2:58: reply: write a number with a unit, such as '4 KiB'; got 3",
+        "x.yaml:4:16: parties: must be at least 2, got 1",
+        "x.yaml:5:15: partis: unknown key; did you mean 'parties'?",
+        "x.yaml:6:33: network: there is no network 'atm'; did you mean 'atm-oc3'?",
+    ]

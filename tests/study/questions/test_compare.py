@@ -1,0 +1,146 @@
+"""Comparisons: computed beside published, and the names that a study calls its parts by."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from slipstick.errors import SpecError
+from slipstick.results.study import Cell, Results
+from slipstick.study.run import prepare, run
+from tests.specs import activity, refused, study
+
+
+def results(folder: Path, *lines: str, **base: str) -> Results:
+    (folder / "model.yaml").write_text(
+        activity(
+            "{name: work, delay: 8 ms}",
+            "{name: update, delay: 2 ms, component: lock}",
+            head="population: {processors: 2}",
+        )
+    )
+    text = study("what_if: {fast: {cycle.work.delay: 4 ms}}", *lines, base=f"{{model: {folder}/model.yaml}}")
+    (folder / "x.yaml").write_text(text)
+    return run(prepare(str(folder / "x.yaml")))
+
+
+TABLE = "compare: [{title: t, columns: [base, fast], unit: ms, rows: [%s]}]"
+
+
+def cells(folder: Path, row: str) -> tuple[Cell, ...]:
+    return results(folder, TABLE % row).comparisons[0].rows[0].cells
+
+
+def test_a_cell_is_computed_in_the_unit_of_its_table(tmp_path: Path) -> None:
+    first, second = cells(tmp_path, '{row: r, sum: ["account[busy]", "step[update]"], printed: [10, 7], within: 0.5}')
+    assert [first.computed, second.computed] == pytest.approx([10.0, 6.0])
+    assert (first.case, first.printed, first.agrees) == ("base", 10.0, True)
+    assert second.difference == pytest.approx(-1.0)
+    assert not second.agrees
+
+
+def test_measured_values_are_added_and_blanks_stay_blank(tmp_path: Path) -> None:
+    first, second = cells(tmp_path, "{row: r, sum: [time], plus: [1.5, null], printed: [null, 6], within: [0, 1]}")
+    assert [first.computed, second.computed] == pytest.approx([11.5, 6.0])
+    assert (first.difference, first.agrees, second.within) == (None, True, 1.0)
+
+
+def test_a_cell_may_be_a_slip_of_its_source(tmp_path: Path) -> None:
+    first, second = cells(tmp_path, "{row: r, sum: [time], printed: [9, 6], slips: {base: the sum is 10}}")
+    assert (first.slip, second.slip) == ("the sum is 10", "")
+
+
+def test_the_allowance_is_not_lost_in_rounding(tmp_path: Path) -> None:
+    assert Cell("c", 1.0, 0.9, 0.1).agrees
+    assert not Cell("c", 1.0, 0.89, 0.1).agrees
+
+
+def problems(folder: Path, *lines: str) -> list[str]:
+    with pytest.raises(SpecError) as caught:
+        results(folder, *lines)
+    return [f"{each.line}:{each.column}: {each.path}: {each.message}" for each in caught.value.problems]
+
+
+def test_a_value_that_no_case_has_is_refused(tmp_path: Path) -> None:
+    found = problems(tmp_path, TABLE % '{row: r, sum: [time, "step[updat]"], printed: [1, 2]}')
+    assert found == ["4:83: compare.0.rows.0.sum.1: no case has the value step[updat]; did you mean 'step[update]'?"]
+    assert problems(tmp_path, "answer: [time, efficency]") == [
+        "4:16: answer.1: no answer has the value efficency; did you mean 'efficiency'?"
+    ]
+
+
+NAMES = [
+    ("rank: {cases: [fsat]}", "4:16: rank.cases.0: there is no case 'fsat'; did you mean 'fast'?"),
+    (
+        "vary: {s: {cases: [bas], axes: {cycle.work.delay: [1 ms]}}}",
+        "4:20: vary.s.cases.0: there is no case 'bas'; did you mean 'base'?",
+    ),
+    (
+        "compare: [{title: t, columns: [bas], rows: [{row: r, sum: [time], printed: [1]}]}]",
+        "4:32: compare.0.columns.0: there is no case 'bas'; did you mean 'base'?",
+    ),
+    (
+        "compare: [{title: t, columns: [base], rows: [{row: r, sum: [time], printed: [1], slips: {bse: x}}]}]",
+        "4:95: compare.0.rows.0.slips.bse: there is no case 'bse'; did you mean 'base'?",
+    ),
+    (
+        "compare: [{title: t, unit: uss, columns: [base], rows: [{row: r, sum: [time], printed: [1]}]}]",
+        "4:28: compare.0.unit: 'uss': there is no unit 'uss'; did you mean 'us'?",
+    ),
+    (
+        "pictures: [{name: p, title: t, kind: bars, cases: [bse], stack: component}]",
+        "4:52: pictures.0.cases.0: there is no case 'bse'; did you mean 'base'?",
+    ),
+    (
+        "pictures: [{name: p, title: t, kind: lines, sweep: vry, x: cycle.work.delay, y: [time]}]",
+        "4:52: pictures.0.sweep: there is no sweep 'vry'; did you mean 'vary'?",
+    ),
+    (
+        "pictures: [{name: p, title: t, kind: lines, sweep: vary, x: cycle.wrk.delay, y: [time]}]",
+        "4:61: pictures.0.x: sweep vary has no axis 'cycle.wrk.delay'; did you mean 'cycle.work.delay'?",
+    ),
+    (
+        "pictures: [{name: p, title: t, kind: map, sweep: vary, x: cycle.work.delay, y: nothing, value: time}]",
+        "4:80: pictures.0.y: sweep vary has no axis 'nothing'; known: cycle.work.delay",
+    ),
+    (
+        "pictures: [{name: p, title: t, kind: map, sweep: vary, x: cycle.work.delay, y: cycle.work.delay, value: time, case: fsat}]",
+        "4:117: pictures.0.case: there is no case 'fsat'; did you mean 'fast'?",
+    ),
+    (
+        "pictures: [{name: p, title: t, kind: bars, cases: [base], stack: component}, {name: p, title: t, kind: bars, cases: [base], stack: component}]",
+        "4:85: pictures.1.name: another picture is called p",
+    ),
+]
+
+
+@pytest.mark.parametrize(("line", "problem"), NAMES, ids=[each[1][:50] for each in NAMES])
+def test_a_name_that_leads_nowhere_is_refused_before_anything_is_solved(
+    tmp_path: Path, line: str, problem: str
+) -> None:
+    sweep = "" if line.startswith("vary") else "vary: {cycle.0.delay: [1 ms, 2 ms]}"
+    assert problems(tmp_path, line, sweep) == [problem]
+    text = (tmp_path / "x.yaml").read_text()
+    assert refused(tmp_path, text) == [f"x.yaml:{problem}"]
+
+
+def test_a_study_tells_where_everything_comes_from(tmp_path: Path) -> None:
+    found = results(tmp_path, "title: A made-up study", "source: me")
+    assert (found.name, found.title, found.source) == ("x", "A made-up study", "me")
+    assert list(found.hashes) == ["model.yaml", "x.yaml"]
+    assert found.settings == {"base": {}, "fast": {"cycle.work.delay": "4 ms"}}
+    assert found.cases["fast"].given == {"cycle.work.delay": 4e-3}
+    assert found.resolved["fast"] == {
+        "model": "model",
+        "activity": 1,
+        "population": {"processors": 2},
+        "cycle": [{"name": "work", "delay": "4 ms"}, {"name": "update", "delay": "2 ms", "component": "lock"}],
+    }
+    assert set(found.versions) == {"python", "slipstick", "numpy"}
+
+
+def test_a_time_cannot_stand_in_a_table_of_bytes(tmp_path: Path) -> None:
+    table = "compare: [{title: t, columns: [base, fast], unit: B, rows: [{row: r, sum: [time], printed: [1, 2]}]}]"
+    (message,) = problems(tmp_path, table)
+    assert message.endswith("compare.0.rows.0.sum.0: time is a [s], but the table's unit is B")

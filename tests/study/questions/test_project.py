@@ -1,0 +1,245 @@
+"""Projections beside points that are solved one by one, and bands beside the quantiles of their rates."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from slipstick.cli.main import main
+from slipstick.errors import SpecError, UnknownNameError
+from slipstick.report.pictures.outlook import draw_histogram, draw_projection
+from slipstick.results.outlook import Projection
+from slipstick.schema.kinds.study import HistogramSpec, ProjectionPictureSpec
+from slipstick.study.check import check_file
+from slipstick.study.run import prepare, run
+from tests.study.ahead import alone, found, in_folder
+
+PROJECT = """\
+answer: [time, efficiency, overhead]
+project:
+  trends: [trend.yaml]
+  base_year: 2005
+  years: {from: 2005, to: 2025, step: 5}
+  watch:
+    - efficiency >= 0.5
+    - time < 0.7 * own.time
+    - technology[application] > technology[adapter]
+  samples: 1024
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    return in_folder(tmp_path, monkeypatch)
+
+
+def projection(text: str = PROJECT, base: str = "{model: model.yaml}", jobs: int = 1) -> Projection:
+    made = found(text, base=base, jobs=jobs).projection
+    assert made is not None
+    return made
+
+
+def test_a_year_is_the_case_with_its_technology_set_by_hand(folder: Path) -> None:
+    (track,) = projection().tracks
+    for year, time, efficiency in zip(range(2005, 2026, 5), *list(track.columns.values())[:2], strict=True):
+        p = 1.4 ** min(year - 2005, 5) * 1.1 ** max(0, year - 2010)
+        given = {"technology__processors": repr(p), "technology__adapter": repr(1.05 ** -(year - 2005))}
+        assert time == pytest.approx(alone(**given))
+        assert efficiency == pytest.approx(alone("efficiency", **given))
+    assert track.columns["overhead"] == pytest.approx(track.columns["time"] * (1 - track.columns["efficiency"]))
+
+
+def test_a_case_starts_from_its_own_technology(folder: Path) -> None:
+    (track,) = projection(base="{model: model.yaml, technology.processors: 2, technology.adapter: 0.5}").tracks
+    given = {"technology__processors": repr(2 * 1.4**5), "technology__adapter": repr(0.5 * 1.05**-5)}
+    assert track.columns["time"][1] == pytest.approx(alone(**given))
+
+
+def test_the_band_is_that_of_the_one_rate_that_is_drawn(folder: Path) -> None:
+    (track,) = projection().tracks
+    rates = stats.lognorm(0.1, scale=1.1).ppf([0.95, 0.05])
+    for index, year in enumerate(range(2005, 2026, 5)):
+        for rate, end in zip(rates, (track.low, track.high), strict=True):
+            p = 1.4 ** min(year - 2005, 5) * rate ** max(0, year - 2010)
+            given = {"technology__processors": repr(float(p)), "technology__adapter": repr(1.05 ** -(year - 2005))}
+            assert end["time"][index] == pytest.approx(alone(**given), rel=5e-3)
+    assert track.low["time"][1] == pytest.approx(track.high["time"][1])  # to 2010 nothing is uncertain
+
+
+def test_conditions_are_timed_between_the_years(folder: Path) -> None:
+    (track,) = projection().tracks
+    half, shorter, larger = track.watched
+    # 6 ms / p = 3 ms + 0.8 ms / 1.05^t, with p = 1.4^t: solved by bisection
+    low, high = 0.0, 5.0
+    for _ in range(60):
+        t = (low + high) / 2
+        low, high = (t, high) if 6 / 1.4**t > 3 + 0.8 / 1.05**t else (low, t)
+    (crossing,) = half.crossings
+    assert half.holds_first is True
+    assert crossing.value == pytest.approx(2005 + low, abs=1e-9)
+    assert not crossing.starts
+    assert shorter.holds_first is False
+    assert [each.starts for each in shorter.crossings] == [True]
+    (last,) = larger.crossings
+    # In some of the draws processors hardly improve, or get slower, and it goes on holding.
+    assert last.part is not None
+    assert 0.5 < last.part < 1.0
+    assert last.low is not None
+    assert last.high is not None
+    assert last.low < last.value < last.high
+
+
+def test_which_class_reigns_and_which_rates_are_guesses_or_outside(folder: Path) -> None:
+    made = projection()
+    (track,) = made.tracks
+    assert [(each.name, each.first, each.last) for each in track.reigns] == [
+        ("application", 2005, 2005),
+        ("memory", 2010, 2025),
+    ]
+    assert [(each.name, each.assumed, each.beyond) for each in made.rates] == [
+        ("processors", False, ()),
+        ("processors", True, ((2020, 2025),)),
+        ("adapter", False, ((2020, 2025),)),
+    ]
+    assert made.rates[1].low == pytest.approx(stats.lognorm(0.1, scale=1.1).ppf(0.05))
+
+
+def test_the_result_is_the_same_for_any_number_of_workers_and_of_cases(folder: Path) -> None:
+    one, four = projection().tracks[0], projection(jobs=4).tracks[0]
+    assert one.low["time"].tolist() == four.low["time"].tolist()
+    two = "what_if: {slow: {parameters.memory: 9 ms}}\n" + PROJECT.replace(
+        "  base_year", "  cases: [base, slow]\n  base_year"
+    )
+    assert projection(two).tracks[0].high["time"].tolist() == one.high["time"].tolist()
+    other = projection(PROJECT + "  seed: 7\n").tracks[0]
+    assert other.low["time"].tolist() != one.low["time"].tolist()
+    assert other.low["time"] == pytest.approx(one.low["time"], rel=2e-3)
+
+
+def test_other_methods_go_along_as_well(folder: Path) -> None:
+    few = PROJECT.replace("samples: 1024", "samples: 0")
+    closed = projection(few).tracks[0]
+    mean = projection(few, base="{model: model.yaml, method: mean-value}").tracks[0]
+    assert mean.method == "mean-value"
+    # Nobody waits for anything, so both are right.
+    assert mean.columns["time"] == pytest.approx(closed.columns["time"])
+    assert closed.low == {}
+
+
+def test_a_program_of_the_catalogue_goes_along_the_paper_s_trend(folder: Path) -> None:
+    text = """\
+project:
+  trends: [processors-only-1997]
+  base_year: 1996
+  years: [1996, 1999]
+"""
+    base = "{model: dvsm/page-fault, machine: rs6000-43p-atm, workload: page-fault}"
+    (track,) = projection(text, base=base).tracks
+    given = {"machine": "rs6000-43p-atm", "workload": "page-fault", "technology__processors": "4"}
+    assert track.columns["time"][1] == pytest.approx(alone(model="dvsm/page-fault", **given))
+
+
+def test_the_page_the_table_and_json_have_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    picture = "pictures:\n  - {name: ahead, kind: projection, title: Ahead, y: [time, efficiency]}\n"
+    Path("study.yaml").write_text("study: 1\nbase: {model: model.yaml}\n" + PROJECT + picture)
+    assert main(["run", "study.yaml", "--out", "here"]) == 0
+    printed = capsys.readouterr().out
+    assert "base along trend: application takes the most time until 2005, memory from 2010" in printed
+    assert (
+        "trend: these rates are guesses: processors 2010 to 2020; used outside their periods: processors, adapter"
+        in printed
+    )
+    page = Path("here/report.md").read_text()
+    assert "used outside their periods: processors, adapter for 2020 to 2025" in page
+    assert "Redo it with `slipstick run study.yaml`." in page
+    assert Path("here/ahead.png").is_file()
+    with Path("here/results.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["sweep"] == "project"]
+    assert [row["year"] for row in rows] == ["2005.0", "2010.0", "2015.0", "2020.0", "2025.0"]
+    assert float(rows[4]["low time [s]"]) < float(rows[4]["time [s]"]) < float(rows[4]["high time [s]"])
+    assert main(["run", "study.yaml", "--out", "here", "--json"]) == 0
+    answers = [each for each in json.loads(capsys.readouterr().out)["answers"] if each["model"] == "project"]
+    assert answers[4]["point"] == {"case": "base", "trend": "trend", "year": 2025.0}
+    value = answers[4]["values"]["time"]
+    assert value["low"] < value["value"] < value["high"]
+
+
+WRONG = [
+    ("[trend.yaml]", "[trends.yaml]", "project.trends.0: there is no file 'trends.yaml'; check its name"),
+    ("[trend.yaml]", "[milestone]", "project.trends.0: there is no trend 'milestone'; did you mean 'milestones'?"),
+    (
+        "base_year: 2005",
+        "base_year: 1995",
+        "trend trend knows rates of processors for 2000 to 2020 only, so nothing can start in 1995",
+    ),
+    ("base_year: 2005", "base_year: 95", "project.base_year: at least 1900"),
+    (
+        "{from: 2005, to: 2025, step: 5}",
+        "[2010, 2005]",
+        "project.years: years are at least two plain numbers that rise, such as 2024 and 2034",
+    ),
+    ("{from: 2005, to: 2025, step: 5}", "[5, 2005]", "years lie between 1900 and 2200, got 5 to 2005"),
+    ("samples: 1024", "samples: 1000", "quasi-random draws come in powers of two; write 256 or 512, not 1000"),
+    (
+        "efficiency >= 0.5",
+        "efficincy >= 0.5",
+        "project.watch.0: there is no name 'efficincy'; did you mean 'efficiency'?",
+    ),
+    (
+        "technology[application] >",
+        "technology[aplication] >",
+        "project.watch.2: there is no name 'technology[aplication]'; did you mean 'technology[application]'?",
+    ),
+    ("efficiency >= 0.5", "efficiency == 0.5", "at == nothing starts or stops holding; write one of < <= > >="),
+    ("efficiency >= 0.5", "efficiency >= 5 ms", "project.watch.0: cannot subtract"),
+    ("  samples: 1024", "  cases: [bass]", "project.cases.0: there is no case 'bass'; did you mean 'base'?"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "words"), WRONG, ids=range(len(WRONG)))
+def test_what_is_wrong_is_named_before_anything_is_solved(folder: Path, old: str, new: str, words: str) -> None:
+    assert old in PROJECT
+    text = "study: 1\nbase: {model: model.yaml}\n" + PROJECT.replace(old, new)
+    Path("study.yaml").write_text(text)
+    with pytest.raises(SpecError) as caught:
+        check_file(Path("study.yaml"))
+    assert words in str(caught.value)
+    with pytest.raises(SpecError) as caught:
+        run(prepare("study.yaml"))
+    assert words in str(caught.value)
+
+
+def test_what_has_no_classes_of_cost_is_refused(folder: Path) -> None:
+    Path("study.yaml").write_text("study: 1\nbase: {model: central-server}\n" + PROJECT[PROJECT.index("project") :])
+    with pytest.raises(SpecError, match="base has no classes of cost, so no trend changes it; project a program"):
+        check_file(Path("study.yaml"))
+    picture = "pictures: [{name: x, kind: projection, title: x, y: [time]}]\n"
+    Path("study.yaml").write_text("study: 1\nbase: {model: model.yaml}\n" + picture)
+    with pytest.raises(SpecError, match="this draws a projection, and the study has no project"):
+        check_file(Path("study.yaml"))
+
+
+def test_a_picture_of_a_value_that_is_not_there_names_those_that_are(folder: Path) -> None:
+    sample = "sample: {of: {parameters.memory: {distribution: uniform, from: 1 ms, to: 3 ms}}, samples: 16}\n"
+    results = found(PROJECT + sample)
+    head = {"name": "x", "title": "x"}
+    lines = ProjectionPictureSpec.model_validate({**head, "kind": "projection", "y": ["speed"]})
+    with pytest.raises(
+        UnknownNameError, match="there is no projected value 'speed'; known: time, efficiency, overhead"
+    ):
+        draw_projection(results, lines)
+    histogram = HistogramSpec.model_validate({**head, "kind": "histogram", "value": "speed"})
+    with pytest.raises(UnknownNameError, match="there is no sampled value 'speed'; known: time, efficiency, overhead"):
+        draw_histogram(results, histogram)
+
+
+def test_ten_thousand_points_are_solved_at_once(folder: Path) -> None:
+    text = PROJECT.replace("step: 5", "step: 0.1").replace("samples: 1024", "samples: 4096")
+    (track,) = projection(text).tracks
+    assert len(track.low["time"]) == 201
+    assert np.all(np.diff(track.columns["time"]) < 0)

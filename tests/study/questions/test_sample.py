@@ -1,0 +1,176 @@
+"""Samples beside the quantiles and the shares of the variance that theory gives."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from slipstick.cli.main import main
+from slipstick.errors import SpecError
+from slipstick.results.outlook import Sampling
+from slipstick.study.check import check_file
+from tests.study.ahead import alone, found, in_folder
+
+SAMPLE = """\
+sample:
+  of:
+    parameters.memory: {distribution: normal, mean: 3 ms, deviation: 0.3 ms}
+    parameters.computing: {distribution: normal, mean: 6 ms, deviation: 0.4 ms, assumed: true}
+  samples: 4096
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    return in_folder(tmp_path, monkeypatch)
+
+
+def sampling(text: str = SAMPLE, base: str = "{model: model.yaml}", jobs: int = 1) -> Sampling:
+    (made,) = found(text, base=base, jobs=jobs).samplings
+    return made
+
+
+def test_a_sum_of_normals_is_normal_and_its_variance_is_shared_out(folder: Path) -> None:
+    (time,) = sampling().outcomes
+    theory = stats.norm(9.8e-3, 0.5e-3)
+    assert time.mean == pytest.approx(9.8e-3, rel=1e-4)
+    for part, (middle, low, high) in time.quantiles.items():
+        assert middle == pytest.approx(theory.ppf(part), rel=2e-3)
+        assert low < theory.ppf(part) < high
+        assert high - low < 1e-4
+    assert list(time.quantiles) == [0.05, 0.5, 0.95]
+    # Nothing acts together: 0.16 and 0.09 of 0.25.
+    assert [each.path for each in time.influences] == ["parameters.computing", "parameters.memory"]
+    for found_, expected in zip(time.influences, (0.64, 0.36), strict=True):
+        assert [found_.first_order, found_.total] == pytest.approx([expected] * 2, abs=0.02)
+
+
+def test_what_acts_together_shows_in_the_totals_only(folder: Path) -> None:
+    text = """\
+sample:
+  of:
+    parameters.messages: {distribution: discrete, values: [0, 80]}
+    parameters.latency: {distribution: discrete, values: [10 us, 30 us]}
+    parameters.memory: {distribution: uniform, from: 3 ms, to: 3 ms}
+  samples: 2048
+"""
+    (time,) = sampling(text).outcomes
+    # n l with n 0 or 80 and l 10 or 30: variance 1600^2/2 ... first order of n 0.8, of l 0.1, together 0.1
+    values = np.array([0.0, 0.0, 800.0, 2400.0])
+    whole = values.var()
+    of_n, of_l = np.array([0.0, 1600.0]).var() / whole, np.array([400.0, 1200.0]).var() / whole
+    got = {each.path: [each.first_order, each.total] for each in time.influences}
+    assert got["parameters.messages"] == pytest.approx([of_n, 1 - of_l], abs=0.05)
+    assert got["parameters.latency"] == pytest.approx([of_l, 1 - of_n], abs=0.05)
+    assert got["parameters.memory"] == pytest.approx([0.0, 0.0], abs=1e-9)
+
+
+def test_points_are_those_solved_alone(folder: Path) -> None:
+    text = SAMPLE.replace("4096", "16").replace("  samples", "  indices: false\n  answer: [efficiency]\n  samples")
+    made = sampling(text + "  band: 50%\n")
+    (outcome,) = made.outcomes
+    assert outcome.name == "efficiency"
+    assert list(outcome.quantiles) == [0.25, 0.5, 0.75]
+    assert (outcome.influences, outcome.why) == ((), "")
+    assert outcome.stated == pytest.approx(alone("efficiency"))
+
+
+def test_the_result_is_the_same_for_any_number_of_workers(folder: Path) -> None:
+    mean_value = "{model: model.yaml, method: mean-value}"
+    one, four = (sampling(base=mean_value, jobs=jobs).outcomes[0] for jobs in (1, 4))
+    assert one.points.tolist() == four.points.tolist()
+    assert one.influences == four.influences
+    assert sampling(SAMPLE + "  seed: 5\n").outcomes[0].points.tolist() != one.points.tolist()
+
+
+def test_even_points_are_surer_than_random_ones(folder: Path) -> None:
+    even, random = (sampling(SAMPLE + f"  draw: {draw}\n").outcomes[0] for draw in ("quasi-random", "random"))
+    theory = stats.norm(9.8e-3, 0.5e-3).ppf(0.95)
+    assert random.quantiles[0.95][0] == pytest.approx(theory, rel=5e-3)
+    width = {
+        each: high - low for each, (_, low, high) in (("even", even.quantiles[0.5]), ("random", random.quantiles[0.5]))
+    }
+    assert width["even"] < width["random"]
+
+
+def test_points_without_an_answer_are_counted(folder: Path) -> None:
+    text = "sample:\n  of: {arrivals: {distribution: uniform, from: 1 /s, to: 3 /s}}\n  samples: 256\n  answer: [response_time]\n"
+    made = sampling(
+        text.replace("response_time", "response"), base="{model: law/mm1-response-time, arrivals: 1 /s, service: 0.5 s}"
+    )
+    # Of 1 to 3 /s the upper half saturates the station.
+    assert made.without == 128
+    (outcome,) = made.outcomes
+    assert outcome.why == "128 points have no answer, so the variance cannot be shared out"
+
+
+def test_a_class_of_cost_is_sampled_around_its_middle(folder: Path) -> None:
+    text = "sample:\n  of: {technology.adapter: {distribution: triangular, from: 0.5, mode: 1, to: 2}}\n  samples: 64\n"
+    made = sampling(text)
+    assert made.of == {"technology.adapter": "triangular: from 0.5, mode 1, to 2"}
+    (outcome,) = made.outcomes
+    assert [(each.first_order, each.total) for each in outcome.influences] == [(1.0, 1.0)]
+
+
+def test_the_page_the_table_and_json_have_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    picture = "pictures:\n  - {name: hist, kind: histogram, title: Time, value: time}\n"
+    Path("study.yaml").write_text("study: 1\nbase: {model: model.yaml}\n" + SAMPLE + picture)
+    assert main(["run", "study.yaml", "--out", "here"]) == 0
+    printed = capsys.readouterr().out
+    assert "in 90 % of the points, 9.8 ms as stated; parameters.computing causes the most of the variance" in printed
+    page = Path("here/report.md").read_text()
+    assert "- `parameters.computing`: normal: mean 6 ms, deviation 0.4 ms, a guess" in page
+    assert Path("here/hist.png").is_file()
+    with Path("here/results.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["sweep"] == "sample"]
+    assert [row["quantile"] for row in rows] == ["0.05", "0.5", "0.95"]
+    assert float(rows[1]["low time [s]"]) < 9.8e-3 < float(rows[1]["high time [s]"])
+    assert main(["run", "study.yaml", "--out", "here", "--json"]) == 0
+    answers = [each for each in json.loads(capsys.readouterr().out)["answers"] if each["model"] == "sample"]
+    assert [each["point"]["quantile"] for each in answers] == [0.05, 0.5, 0.95]
+
+
+WRONG = [
+    (
+        "parameters.memory:",
+        "parameters.memry:",
+        "no answer of base is computed from parameters.memry as a number that can be anything; did you mean",
+    ),
+    (
+        "mean: 3 ms, deviation: 0.3 ms",
+        "mean: 3, deviation: 0.3",
+        "parameters.memory is a [s], and this is distributed as a [1]",
+    ),
+    (
+        "deviation: 0.3 ms",
+        "deviation: 3 ms",
+        "got -14.99 ms; one of its values is not allowed, so choose another distribution",
+    ),
+    ("distribution: normal, mean: 3 ms", "distribution: gauss, mean: 3 ms", "write 'normal', 'lognormal', 'uniform', "),
+    ("deviation: 0.3 ms", "deviation: 0.3", "a [1] does not go with a [s]"),
+    ("deviation: 0.3 ms", "deviation: -0.3 ms", "deviation: must be at least 0 s, got -300 us"),
+    ("samples: 4096", "samples: 4000", "points come in powers of two; write 512 or 1024, not 4000"),
+    ("samples: 4096", "cases: [bass]", "sample.cases.0: there is no case 'bass'; did you mean 'base'?"),
+    ("samples: 4096", "draw: sobol", "sample.draw: write 'quasi-random' or 'random'; got 'sobol'"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "words"), WRONG, ids=range(len(WRONG)))
+def test_what_is_wrong_is_named_before_anything_is_solved(folder: Path, old: str, new: str, words: str) -> None:
+    assert old in SAMPLE
+    Path("study.yaml").write_text("study: 1\nbase: {model: model.yaml}\n" + SAMPLE.replace(old, new))
+    with pytest.raises(SpecError) as caught:
+        check_file(Path("study.yaml"))
+    assert words in str(caught.value)
+
+
+def test_a_picture_of_no_sample_is_refused(folder: Path) -> None:
+    picture = "pictures: [{name: x, kind: histogram, title: x, value: time}]\n"
+    Path("study.yaml").write_text("study: 1\nbase: {model: model.yaml}\n" + picture)
+    with pytest.raises(SpecError, match="this draws a sample of base, and the study has none"):
+        check_file(Path("study.yaml"))

@@ -1,0 +1,277 @@
+"""Scaling in a study: the shipped example beside the models solved one by one, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from slipstick.cli.main import main
+from slipstick.errors import SpecError
+from slipstick.results.scaling import Scaling
+from slipstick.schema.load import Library
+from slipstick.study.check import check_file
+from slipstick.study.run import answer_scene, prepare, run
+from tests.specs import activity, settings
+
+HEAD = """\
+parameters: {items: 4096, processors: 4, step: 1 us, start: 20 us}
+population: {processors: processors}
+"""
+ITEMS = (
+    "{name: add, delay: items / processors * step, component: busy}",
+    "{name: send, delay: log2(processors) * start + processors * step, component: send}",
+)
+SCALE = """\
+study: 1
+base: {model: model.yaml}
+what_if: {other: {parameters.step: 2 us}}
+scale:
+  processors: {parameters.processors: [2, 4, 16, 64]}
+  size: {parameters.items: 1}
+  ways: [fixed-size, time-bound, efficiency-conserved, memory-bound]
+  time: 1 ms
+  efficiency: 70%
+  memory: {used: parameters.items * 8 B / parameters.processors, most: 4 KiB}
+  threshold: 60%
+pictures:
+  - {name: bands, kind: bands, title: What the processors do}
+"""
+
+LAW = """\
+study: 1
+base: {model: law/amdahl-time, processors: 1, parallel: 8 s, serial: 2 s}
+scale:
+  processors: {processors: [2, 4, 16, 64]}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("model.yaml").write_text(activity(*ITEMS, head=HEAD))
+    return tmp_path
+
+
+def scaling(text: str = SCALE) -> Scaling:
+    Path("study.yaml").write_text(text)
+    (found,) = run(prepare("study.yaml")).scalings
+    return found
+
+
+def alone(processors: float, items: float) -> dict[str, float | None]:
+    given = settings(model="model.yaml", parameters__processors=f"{processors:g}", parameters__items=repr(float(items)))
+    (answer,), _ = answer_scene(given, Library())
+    return {"time": answer["time"], "efficiency": answer["efficiency"]}
+
+
+def test_each_size_gives_what_it_is_to_keep_when_solved_alone(folder: Path) -> None:
+    found = scaling()
+    goals = {"time-bound": ("time", 1e-3), "efficiency-conserved": ("efficiency", 0.7)}
+    for way, (name, goal) in goals.items():
+        for count, items in zip(found.processors, found.ways[way].sizes["parameters.items"], strict=True):
+            assert alone(count, items)[name] == pytest.approx(goal, rel=1e-9)
+    assert found.ways["memory-bound"].sizes["parameters.items"] == pytest.approx(512 * found.processors, rel=1e-9)
+    assert found.ways["fixed-size"].sizes["parameters.items"].tolist() == [4096.0] * 4
+
+
+def test_the_fastest_number_is_the_one_that_solving_all_finds(folder: Path) -> None:
+    found = scaling()
+    times = {count: alone(count, 4096)["time"] or 0.0 for count in range(2, 65)}
+    assert found.fastest.processors == min(times, key=times.__getitem__)
+    assert found.fastest.value == pytest.approx(min(times.values()))
+    assert not found.fastest.at_the_end
+    above = [count for count in times if (alone(count, 4096)["efficiency"] or 0.0) >= 0.6]
+    assert (found.largest.processors, found.largest.at_the_end) == (max(above), False)
+
+
+def test_accounts_add_up_to_the_time_and_latency_is_what_is_not_useful(folder: Path) -> None:
+    for each in scaling().ways.values():
+        assert sum(each.account.values()) == pytest.approx(each.time)
+        assert each.latency == pytest.approx(each.account["send"])
+
+
+def test_the_symbols_say_the_order_and_what_decides_it(folder: Path) -> None:
+    growth = scaling().growth
+    assert growth is not None
+    assert growth.work == "items*step"
+    assert (growth.order, growth.limit) == ("processors**2", "")
+    assert {term.text: term.order for term in growth.terms} == {
+        "processors*start*log(processors)/log(2)": "processors*log(processors)",
+        "processors**2*step": "processors**2",
+    }
+    since = {term.text: term.since for term in growth.terms}
+    # start log2(N) = step N at N = 143.9...
+    place = since["processors**2*step"]
+    assert place is not None
+    assert 20 * np.log2(place) == pytest.approx(place)
+    assert growth.exact.startswith("K*(")
+
+
+def test_a_law_scales_against_one_processor(folder: Path) -> None:
+    text = LAW + "  against: one-processor\n  size: {parallel: 1}\n  ways: [time-bound, efficiency-conserved]\n"
+    text += "  time: 3 s\n  efficiency: 70%\n"
+    found = scaling(text)
+    assert found.ways["time-bound"].sizes["parallel"] == pytest.approx(found.processors)
+    # E = (s + p) / (N s + p) = 0.7
+    expected = (0.7 * found.processors - 1) * 2 / 0.3
+    assert found.ways["efficiency-conserved"].sizes["parallel"] == pytest.approx(expected)
+    assert found.growth is not None
+    assert found.growth.order == "processors"
+
+
+def test_what_no_size_keeps_says_what_there_is(folder: Path) -> None:
+    found = scaling(SCALE.replace("time: 1 ms", "time: 100 us").replace("most: 4 KiB", "most: 1 B"))
+    # 64 processors exchange for 184 us.
+    assert found.ways["time-bound"].failed == {
+        3: "no size within a factor of 2^64 keeps 0.0001 s; the case's own gives 0.000248"
+    }
+    assert np.isnan(found.ways["time-bound"].time[3])
+    assert np.isfinite(found.ways["time-bound"].time[:3]).all()
+
+
+def test_other_methods_have_no_symbols_but_sizes(folder: Path) -> None:
+    found = scaling(SCALE.replace("base: {", "base: {method: mean-value, "))
+    assert (found.method, found.growth, found.no_growth) == ("mean-value", None, "only a closed form has one")
+    closed = scaling()
+    for way, each in found.ways.items():
+        # Nobody waits for anything, so both are right.
+        assert each.sizes["parameters.items"] == pytest.approx(closed.ways[way].sizes["parameters.items"], rel=1e-8)
+
+
+def test_a_published_cell_is_held_against_that_of_the_matrix(folder: Path) -> None:
+    cell = "  threshold: 60%\n  printed: [{from: 4, to: 64, scalability: {time-bound: 0.5, memory-bound: 0.25}}]"
+    found = scaling(SCALE.replace("  threshold: 60%", cell))
+    assert [(each.way, each.printed, each.computed) for each in found.printed] == [
+        ("time-bound", 0.5, found.matrix["time-bound"][1, 3]),
+        ("memory-bound", 0.25, found.matrix["memory-bound"][1, 3]),
+    ]
+
+
+def test_json_and_the_table_have_the_same_numbers(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("study.yaml").write_text(SCALE)
+    assert main(["run", "study.yaml", "--out", "out", "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["scalings"]
+    with Path("out/results.csv").open(newline="") as lines:
+        rows = [row for row in csv.DictReader(lines) if row["sweep"] == "scale/time-bound"]
+    assert [float(row["parameters.items [1]"]) for row in rows] == found["ways"]["time-bound"]["sizes"][
+        "parameters.items"
+    ]
+    assert [float(row["time [s]"]) for row in rows] == pytest.approx([1e-3] * 4)
+    assert float(rows[3]["scalability[4] [1]"]) == found["matrix"]["time-bound"][1][3]
+    assert rows[1]["scalability[4] [1]"] == ""
+
+
+def test_the_classical_programs_grow_as_published() -> None:
+    """Grama, Gupta and Kumar, 1993; Gupta and Kumar, 1993: from the shipped activities, at 50 %."""
+    found = {each.case: each for each in run(prepare("isoefficiency")).scalings}
+    orders = {case: each.growth.order for case, each in found.items() if each.growth is not None}
+    assert orders == {
+        "base": "processors*log(processors)",
+        "fft-hypercube": "processors**2*log(processors)",  # K t_w / t_c = 2
+        "fft-mesh": "sqrt(processors)*exp(2*sqrt(processors)*log(2))",
+        "cannon": "processors**(3/2)",
+    }
+    kept = found["base"].ways["efficiency-conserved"].sizes["parameters.n"]
+    # n t_c = N (t_s + t_c) log2 N
+    assert kept == pytest.approx(found["base"].processors * 13.5 * np.log2(found["base"].processors))
+    cannon = found["cannon"].ways["efficiency-conserved"].sizes["parameters.n"]
+    assert cannon / cannon[0] == pytest.approx(np.sqrt(found["cannon"].processors / 4))
+    mesh = found["fft-mesh"].ways["efficiency-conserved"].sizes["parameters.n"]
+    # Words alone ask for log2 n = 2 sqrt(N).
+    assert mesh[-1] == pytest.approx(2**32, rel=1e-3)
+
+
+def test_the_command_line_says_it_in_a_few_lines(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("study.yaml").write_text(SCALE)
+    assert main(["run", "study.yaml", "--out", "here"]) == 0
+    printed = capsys.readouterr().out
+    assert "base: At a fixed size it is fastest on " in printed
+    assert "base: To keep 70 % the work must grow as processors**2" in printed
+    page = Path("here/report.md").read_text()
+    assert "#### Matrix of scalability: time-bound / efficiency-conserved / memory-bound" in page
+    assert Path("here/bands.png").is_file()
+
+
+WRONG = [
+    (
+        "{parameters.items: 1}",
+        "{parameters.itens: 1}",
+        "base has no quantity 'parameters.itens' that can grow; did you mean 'parameters.items'?",
+    ),
+    (
+        "{parameters.items: 1}",
+        "{parameters.items: 0}",
+        "parameters.items does not grow with a power of 0; leave it out",
+    ),
+    ("[2, 4, 16, 64]", "[2, 16, 4]", "scale.processors: the numbers of processors must rise"),
+    (
+        "{parameters.processors: [2, 4, 16, 64]}",
+        "{method: [closed-form, mean-value]}",
+        "numbers of processors are wanted, got closed-form",
+    ),
+    ("  time: 1 ms\n", "", "scale.ways.1: time-bound needs time: what is to be kept"),
+    ("  size: {parameters.items: 1}\n", "", "scale.ways.1: time-bound needs size: what is to grow"),
+    (
+        "used: parameters.items * 8 B",
+        "used: 4096 * 8 B",
+        "does not depend on parameters.items, so no size fills the memory",
+    ),
+    ("used: parameters.items * 8 B", "used: items * 8 B", "scale.memory.used: there is no name 'items'"),
+    (
+        "used: parameters.items * 8 B / parameters.processors",
+        "used: parameters.items",
+        "gives a [1], but a [B] is wanted",
+    ),
+    (
+        "title: What the processors do",
+        "title: x, case: other",
+        "scale has no case 'other', so there are no bands to draw",
+    ),
+    ("  threshold: 60%", "  cases: [bass]", "scale.cases.0: there is no case 'bass'; did you mean 'base'?"),
+    (
+        "  threshold: 60%",
+        "  printed: [{from: 2, to: 8, scalability: {time-bound: 0.5}}]",
+        "scale.printed.0.to: the cell from 2 to 8 processors is not in the matrix; list 8 as well",
+    ),
+    (
+        "ways: [fixed-size, time-bound, efficiency-conserved, memory-bound]",
+        "ways: [time-bound]\n  printed: [{from: 2, to: 4, scalability: {memory-bound: 0.5}}]",
+        "memory-bound is none of the ways that are asked for",
+    ),
+    (
+        "base: {model: model.yaml}",
+        "base: {model: model.yaml, parameters.items: 0}",
+        "parameters.items is 0, and no factor makes it grow; give it a value above 0",
+    ),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "words"), WRONG, ids=range(len(WRONG)))
+def test_what_is_wrong_is_named_before_anything_is_solved(folder: Path, old: str, new: str, words: str) -> None:
+    assert old in SCALE
+    Path("study.yaml").write_text(SCALE.replace(old, new))
+    for reading in (lambda: check_file(Path("study.yaml")), lambda: prepare("study.yaml")):
+        with pytest.raises(SpecError) as caught:
+            reading()
+        assert words in str(caught.value)
+
+
+def test_a_law_does_not_say_what_is_useful(folder: Path) -> None:
+    with pytest.raises(SpecError) as caught:
+        scaling(LAW)
+    assert "base is a law, which does not say what is useful; write against: one-processor" in str(caught.value)
+
+
+def test_what_is_built_anew_needs_one_processor_to_be_listed(folder: Path) -> None:
+    text = (
+        "study: 1\nbase: {model: dvsm/diff-request, machine: rs6000-43p-atm, workload: diff-request}\n"
+        "scale: {processors: {method: [1]}, against: one-processor}\n"
+    )
+    shapes = text.replace("method: [1]", "machine.processors.count: [2, 4, 8]")
+    with pytest.raises(SpecError) as caught:
+        scaling(shapes)
+    assert "is built anew for each number of processors, so list 1 to hold the others against" in str(caught.value)
