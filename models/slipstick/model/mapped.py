@@ -73,7 +73,7 @@ def relabelled(activity: Activity, prefix: str, component: str | None = None, qu
 
     >>> from slipstick.model.activity import service
     >>> relabelled(service("bus", 2.0, name="ask"), "read.", component="memory")
-    service('bus', ask, name='read.ask', component='memory')
+    service('bus', 2.0, name='read.ask', component='memory')
     """
 
     def change(step: Step) -> Step:

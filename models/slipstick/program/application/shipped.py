@@ -34,8 +34,11 @@ class Shipped:
     parameters: tuple[Input, ...]
 
 
-def _whole(name: str, meaning: str, default: float, least: float = 1.0) -> Input:
-    return Input(name, COUNT, meaning, default, least=least, whole=True)
+_MOST = 20000.0  # more, and counting would take hours and all memory
+
+
+def _whole(name: str, meaning: str, default: float, least: float = 1.0, most: float = _MOST) -> Input:
+    return Input(name, COUNT, meaning, default, least=least, most=most, whole=True)
 
 
 SHIPPED: dict[str, Shipped] = {
@@ -52,27 +55,27 @@ SHIPPED: dict[str, Shipped] = {
         "IS: bucket sort; buckets migrate under a lock, then all read them",
         ("integer_sort", "integer_sort"),
         (
-            _whole("keys", "to rank", 2.0**20),
+            _whole("keys", "to rank", 2.0**20, most=2.0**26),
             _whole("buckets", "that keys are counted into", 512.0),
             _whole("iterations", "each of a counting and a ranking phase", 10.0),
-            _whole("seed", "of the keys", 1.0, 0.0),
+            _whole("seed", "of the keys", 1.0, 0.0, 2.0**31),
         ),
     ),
     "barnes": Shipped(
         "Barnes: bodies under gravity; one processor builds the tree, all read it",
         ("barnes", "barnes"),
         (
-            _whole("bodies", "in Plummer's sphere", 16384.0, 2.0),
+            _whole("bodies", "in Plummer's sphere", 16384.0, 2.0, 2.0**20),
             Input("tolerance", COUNT, "a cell is opened unless its side is less than this part of its distance", 0.57),
             _whole("steps", "of time", 4.0),
-            _whole("seed", "of the bodies", 1.0, 0.0),
+            _whole("seed", "of the bodies", 1.0, 0.0, 2.0**31),
         ),
     ),
     "sphere": Shipped(
         "Sphere: shallow water on a sphere; one solution vector under locks",
         ("sphere", "sphere"),
         (
-            _whole("pitch", "cells in a right angle", 32.0),
+            _whole("pitch", "cells in a right angle", 32.0, most=1024.0),
             _whole("steps", "of time", 24.0),
             _whole("sweeps", "of the solver in each step", 10.0),
             _whole("locks", "row k of the solution is updated under lock k modulo this", 16.0),
@@ -84,15 +87,15 @@ SHIPPED: dict[str, Shipped] = {
         (
             _whole("molecules", "in a periodic cube", 1000.0, 2.0),
             _whole("steps", "of time", 3.0),
-            _whole("seed", "of the molecules' places", 1.0, 0.0),
+            _whole("seed", "of the molecules' places", 1.0, 0.0, 2.0**31),
         ),
     ),
     "raytrace": Shipped(
         "Raytrace: a read-only scene, an image in parts, jobs stolen from queues",
         ("raytrace", "raytrace"),
         (
-            _whole("image", "pixels on each side", 256.0, 8.0),
-            _whole("generations", "of balls on balls", 4.0, 0.0),
+            _whole("image", "pixels on each side", 256.0, 8.0, 4096.0),
+            _whole("generations", "of balls on balls", 4.0, 0.0, 8.0),
         ),
     ),
 }

@@ -27,6 +27,7 @@ __all__ = ["Line", "draw_lines", "lines_of"]
 
 _KINDS = {"account": "time of a processor", "technology": "time", "step": "time", "once": "time"}
 _METHOD = "method"
+_WIDE = 6.0  # of the panels [inch]; the legend is beside them
 _MOST_MARKERS = 16
 _MOST_IN_COLUMN = 16
 
@@ -71,7 +72,7 @@ def draw_lines(results: Results, spec: LinesSpec) -> Figure:
     alone = not spec.series and set(labels) <= set(_short(spec.y).values())
     title = short_path(spec.series, 30) if spec.series else "value" if alone else "case"
     longest = max(map(len, [*labels, *methods, title]))
-    figure = sheet(6.0 + min(0.7 + 0.07 * longest, 4.0) * max(1, columns), 1.0 + 3.2 * len(units))
+    figure = sheet(_WIDE + min(0.7 + 0.07 * longest, 4.0) * max(1, columns), 1.0 + 3.2 * len(units))
     panels = figure.subplots(len(units), 1, sharex=True, squeeze=False)[:, 0]
     x_axis = _Across.of(axis_of(sweep, spec.x), spec)
     for unit, axes in zip(units, panels, strict=True):
@@ -87,7 +88,7 @@ def draw_lines(results: Results, spec: LinesSpec) -> Figure:
             title=title,
             ncols=columns,
         )
-    title_of(figure, spec.title)
+    title_of(figure, spec.title, _WIDE)
     return figure
 
 

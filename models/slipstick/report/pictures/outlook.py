@@ -41,7 +41,7 @@ def draw_projection(results: Results, spec: ProjectionPictureSpec) -> Figure:
     panels = figure.subplots(len(spec.y), 1, sharex=True, squeeze=False)[:, 0]
     for name, axes in zip(spec.y, panels, strict=True):
         _lines(axes, found, name, spec)
-    panels[-1].set_xlabel(axis_title("year", "1"))
+    panels[-1].set_xlabel("year")
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right upper", alignment="left", title="case, trend")
     title_of(figure, spec.title)

@@ -92,7 +92,7 @@ _LOOK = {
 _METHOD_DASHES = ("-", "--", ":", "-.")
 _DOTS = "simulation"  # what was seen is drawn as dots, what was computed as lines
 
-_LETTER = 0.078  # width of a letter at the size of titles [inch]
+_LETTER = 0.086  # width of a letter at the size of titles [inch]
 _DARK = 0.45
 
 
@@ -143,9 +143,9 @@ def sheet(width: float, height: float) -> Figure:
     return figure
 
 
-def title_of(figure: Figure, text: str) -> None:
-    """Write a heading over the figure, folded to its width."""
-    lines = textwrap.wrap(text, max(20, int(figure.get_figwidth() / _LETTER) - 2))
+def title_of(figure: Figure, text: str, width: float | None = None) -> None:
+    """Write a heading over the figure, folded to its width, or to that beside a legend [inch]."""
+    lines = textwrap.wrap(text, max(20, int((width or figure.get_figwidth()) / _LETTER) - 2))
     figure.suptitle("\n".join(lines), x=0.02, ha="left", fontsize=11, fontweight="bold")
 
 
