@@ -49,7 +49,7 @@ def slip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureF
 
 def child(*arguments: str, folder: Path, **more: Any) -> subprocess.CompletedProcess[bytes]:
     """Run the command line in a process of its own."""
-    command = [sys.executable, "-m", "slipstick.cli.main", *arguments]
+    command = [sys.executable, "-m", "slipstick", *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, timeout=60, check=False, **more)
 
 
@@ -351,7 +351,7 @@ def test_a_schema_is_json(slip: Run) -> None:
 
 def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
     for command in ("schema study", "list", "show machine/rs6000-43p-atm", "explain dvsm/diff-request"):
-        script = f"{sys.executable} -m slipstick.cli.main {command} | head -1; exit ${{PIPESTATUS[0]}}"
+        script = f"{sys.executable} -m slipstick {command} | head -1; exit ${{PIPESTATUS[0]}}"
         done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, timeout=60, check=False)
         assert done.stdout.count(b"\n") == 1
         assert b"Traceback" not in done.stderr
@@ -381,7 +381,7 @@ def test_an_ascii_terminal_gets_every_word(tmp_path: Path) -> None:
 def test_an_interrupt_ends_with_status_130_and_nothing_half_written(tmp_path: Path) -> None:
     cases = [f"  x{number}: {{parties: {number}, call: {number} us}}" for number in range(2, 9000)]
     (tmp_path / "s.yaml").write_text(study("what_if:", *cases))
-    command = [sys.executable, "-m", "slipstick.cli.main", "run", "s.yaml", "--out", "report"]
+    command = [sys.executable, "-m", "slipstick", "run", "s.yaml", "--out", "report"]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         time.sleep(2.5)
         process.send_signal(signal.SIGINT)
@@ -537,6 +537,6 @@ def test_what_is_large_or_no_text_gets_a_short_answer_soon_and_in_little_memory(
 
 
 def test_a_terminal_that_goes_away_is_no_error(tmp_path: Path) -> None:
-    script = f"{sys.executable} -m slipstick.cli.main list >&-"
+    script = f"{sys.executable} -m slipstick list >&-"
     done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, timeout=60, check=False)
     assert b"Traceback" not in done.stderr

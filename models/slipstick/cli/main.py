@@ -361,7 +361,3 @@ def _print_cases(cases: Mapping[str, Answer], wanted: Sequence[str]) -> None:
         shown = quantity(answer.find(first), answer.unit(first)) if first else f"failed: {answer.failed}"
         rows.append([name, answer.model, shown])
     click.echo(plain_table(["case", "model", "answer"], rows))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

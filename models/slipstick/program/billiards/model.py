@@ -165,7 +165,15 @@ PROGRAMS = (
         (
             Input("balls", COUNT, "n: balls on the line", 5000.0, least=2, most=1e6, whole=True),
             Input("steps", COUNT, "collisions to execute", 1000.0, least=1, whole=True),
-            Input("processors", COUNT, "N: processors, each with one collision of a step", 1.0, least=1, most=1e6, whole=True),
+            Input(
+                "processors",
+                COUNT,
+                "N: processors, each with one collision of a step",
+                1.0,
+                least=1,
+                most=1e6,
+                whole=True,
+            ),
             Input("adding", COUNT, "units of computing to add a collision to the queue", 1.0),
             Input("removing", COUNT, "units of computing to remove one", 1.0),
             Input("meeting", COUNT, "units of computing of one time-to-collision", 1.0),
