@@ -6,9 +6,9 @@ import numpy as np
 
 from slipstick.method.mean_value.curves import booked, stops
 from slipstick.method.mean_value.labels import labels_of
-from slipstick.method.mean_value.numbers import Numbers
 from slipstick.method.mean_value.outcome import Outcome, Use, uses
 from slipstick.method.mean_value.product_form import has_product_form, solved
+from slipstick.method.mean_value.quantities import Numbers
 from slipstick.method.mean_value.recursion import Recursion, State
 from slipstick.method.mean_value.sound import counted, unsound
 from slipstick.method.mean_value.spans import Array

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from slipstick.expression.nodes import Expr
-from slipstick.method.mean_value.numbers import Numbers, only
+from slipstick.method.mean_value.quantities import Numbers, only
 from slipstick.method.mean_value.recursion import Recursion, State
 from slipstick.method.mean_value.spans import Array
 

@@ -18,10 +18,10 @@ from slipstick.method.mean_value.closed import solve_closed
 from slipstick.method.mean_value.groups import solve_groups
 from slipstick.method.mean_value.labels import classes_of
 from slipstick.method.mean_value.notes import exact_everywhere, notes_of, promised
-from slipstick.method.mean_value.numbers import Numbers, Quantities
 from slipstick.method.mean_value.open import solve_open
 from slipstick.method.mean_value.outcome import Outcome
 from slipstick.method.mean_value.programs import solve_program
+from slipstick.method.mean_value.quantities import Numbers, Quantities
 from slipstick.method.mean_value.spans import Array
 from slipstick.method.mean_value.supersteps import solve_supersteps
 from slipstick.model.activity import Step

@@ -13,9 +13,9 @@ from slipstick.errors import NoAnswerError
 from slipstick.method.mean_value.crowd import Crowd
 from slipstick.method.mean_value.curves import Stop, booked, distinct
 from slipstick.method.mean_value.labels import labels_of
-from slipstick.method.mean_value.numbers import Numbers, only
 from slipstick.method.mean_value.outcome import Outcome, Use, uses
 from slipstick.method.mean_value.passes import Found, Pass
+from slipstick.method.mean_value.quantities import Numbers, only
 from slipstick.method.mean_value.queues import Queue, queues_of
 from slipstick.method.mean_value.recursion import Recursion, State, all_busy, packed
 from slipstick.method.mean_value.sound import counted, unsound

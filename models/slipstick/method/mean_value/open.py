@@ -11,9 +11,9 @@ from slipstick.errors import NoAnswerError
 from slipstick.method.mean_value.crowd import Crowd
 from slipstick.method.mean_value.curves import Stop, booked
 from slipstick.method.mean_value.labels import labels_of
-from slipstick.method.mean_value.numbers import Numbers, only
 from slipstick.method.mean_value.outcome import Outcome, uses
 from slipstick.method.mean_value.passes import Found, Pass
+from slipstick.method.mean_value.quantities import Numbers, only
 from slipstick.method.mean_value.queues import PROCESSORS, Queue, weight
 from slipstick.method.mean_value.recursion import Recursion, State
 from slipstick.method.mean_value.sound import unsound

@@ -9,7 +9,7 @@ import numpy as np
 
 from slipstick.method.mean_value.forks import fork_time
 from slipstick.method.mean_value.lines import line_time
-from slipstick.method.mean_value.numbers import Numbers
+from slipstick.method.mean_value.quantities import Numbers
 from slipstick.method.mean_value.queues import label_of
 from slipstick.method.mean_value.spans import NO_WAIT, Array, Span, either, one_after_the_other, rounds
 from slipstick.method.mean_value.tree import (

@@ -9,8 +9,8 @@ import numpy as np
 from slipstick.expression.nodes import Expr
 from slipstick.method.mean_value.crowd import Crowd
 from slipstick.method.mean_value.curves import Stop
-from slipstick.method.mean_value.numbers import Numbers, only
 from slipstick.method.mean_value.passes import Found, Pass
+from slipstick.method.mean_value.quantities import Numbers, only
 from slipstick.method.mean_value.queues import Queue
 from slipstick.method.mean_value.recursion import Recursion, State
 from slipstick.method.mean_value.spans import Array, Span, plus

@@ -11,9 +11,9 @@ from slipstick.method.closed_form.form import IDLE_PROCESSORS
 from slipstick.method.mean_value.curves import Stop, booked, none_negative, stops
 from slipstick.method.mean_value.labels import labels_of
 from slipstick.method.mean_value.longest import first_largest, longest_of_alike
-from slipstick.method.mean_value.numbers import Numbers
 from slipstick.method.mean_value.outcome import Outcome, Use, uses
 from slipstick.method.mean_value.passes import Found, Pass
+from slipstick.method.mean_value.quantities import Numbers
 from slipstick.method.mean_value.recursion import Recursion, State
 from slipstick.method.mean_value.sound import counted, unsound
 from slipstick.method.mean_value.spans import Array, Span, plus, rounds

@@ -10,13 +10,14 @@ import numpy as np
 from slipstick.expression.nodes import Expr
 from slipstick.method.mean_value.crowd import Because, Crowd, Views
 from slipstick.method.mean_value.longest import first_largest
-from slipstick.method.mean_value.numbers import Numbers, lock_numbers, numbers_of
 from slipstick.method.mean_value.passes import Found, Pass
+from slipstick.method.mean_value.quantities import Numbers
 from slipstick.method.mean_value.queues import AWAY, PROCESSORS, Queue, queues_of
 from slipstick.method.mean_value.sections import cycle_time
 from slipstick.method.mean_value.spans import NO_WAIT, Array, Span, plus
 from slipstick.method.mean_value.spins import Load, Spinners
 from slipstick.method.mean_value.tree import Grown, Visit, grow, mean_of
+from slipstick.method.numbers import numbers_of
 from slipstick.model.activity import Activity, Choice, Step, steps
 from slipstick.model.system import Model
 
@@ -65,7 +66,7 @@ class Recursion:
         self.model, self.cycle, self.grown = model, cycle, grown or grow(cycle, model)
         self.queues = queues_of(model, self.grown) if queues is None else tuple(queues)
         self.spinners = Spinners.of(model, self.queues)
-        self._read = frozenset((*numbers_of(cycle), *lock_numbers(cycle, model)))
+        self._read = frozenset(numbers_of([cycle], model))
 
     def reads(self, expr: Expr) -> bool:
         """Say whether an expression is one of the numbers of the cycle."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from slipstick.expression.nodes import Expr
-from slipstick.method.mean_value.numbers import Numbers
+from slipstick.method.mean_value.quantities import Numbers
 from slipstick.method.mean_value.spans import Array
 from slipstick.model.activity import Barrier, Choice, Hold, Pipeline, Repeat, Step, steps
 from slipstick.model.system import Lock, Meeting, Model

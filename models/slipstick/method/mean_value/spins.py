@@ -17,7 +17,7 @@ import numpy as np
 
 from slipstick.law.lock import TEST_AND_SET_HANDOFF_BACKOFF, TICKET_HANDOFF
 from slipstick.method.mean_value.crowd import Crowd
-from slipstick.method.mean_value.numbers import Numbers
+from slipstick.method.mean_value.quantities import Numbers
 from slipstick.method.mean_value.queues import Queue
 from slipstick.method.mean_value.spans import Array, Span, plus
 from slipstick.method.mean_value.tree import SPINNING, Access, Visit

@@ -11,7 +11,7 @@ from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Tape
 from slipstick.method.closed_form.times import demand
-from slipstick.method.simulation.numbers import numbers_of
+from slipstick.method.numbers import values_of
 from slipstick.model.activity import (
     Activity,
     Barrier,
@@ -99,7 +99,7 @@ def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
     >>> flatten(closed(delay(2.0, name="work"), processors=3)).plan.population
     3
     """
-    numbers = numbers_of(model, values or {})
+    numbers = values_of(model, values or {})
     writer = _Writer(model, numbers)
     match model.population:
         case Cyclic(processors, cycle):

@@ -12,8 +12,8 @@ from slipstick.errors import SlipstickError
 from slipstick.expression.kernels import Array
 from slipstick.expression.tape import Tape
 from slipstick.method.names import SIMULATION
+from slipstick.method.numbers import expressions
 from slipstick.method.simulation.answers import solve, value_unit
-from slipstick.method.simulation.numbers import expressions
 from slipstick.method.trial import Trial
 from slipstick.model.system import Model
 
@@ -88,7 +88,7 @@ def simulation_of(model: Model, trial: Trial) -> SimulationForm:
     model : the system
     trial : how to simulate it
     """
-    names = tuple(Tape(tuple(dict.fromkeys(expressions(model)))).parameters)
+    names = tuple(Tape(expressions(model, unused=True)).parameters)
     return SimulationForm(model.name, "time", names, value_unit, lambda values: solve(model, values, trial))
 
 
