@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 import numpy as np
 
@@ -81,26 +82,33 @@ class _Surge:
         self._waited([visit], wait, count)
 
     def _composite(self, node: Node) -> None:
-        """Wait for all the work that others ask of each queue, then take the time it takes alone."""
+        """Wait for all the work that others ask of each queue, then take the time it takes alone.
+
+        Stages and branches work side by side, so their queues hold up at the same time, and the longest hold-up counts.
+        Of anything else, the queues are passed one after the other.
+        """
         visits = [visit for visit in inside(node) if _queued(visit)]
         alone = self.made.alone().span(node)
         often = frequencies(node, self.made.numbers)
+        before, passed = self._flushed(), list[Wave]()
         for name in dict.fromkeys(visit.queue for visit in visits):
             here = [visit for visit in visits if visit.queue == name]
-            wait = self._interleaved(node, here, alone)
+            after = self._interleaved(before, node, here, alone)
+            wait: Array = (after.times - before.times).mean(axis=-1)
             self._waited(here, wait, sum((often[visit.index] for visit in here), np.zeros(1)))
-        self.pending = one_after_the_other([self.pending, alone])
+            passed.append(after)
+            if not isinstance(node, Line | Parallel):
+                before = after
+        self.wave = reduce(Wave.or_later, passed, before)
+        self.pending = alone
 
-    def _interleaved(self, node: Node, here: Sequence[Visit], alone: Span) -> Array:
+    def _interleaved(self, before: Wave, node: Node, here: Sequence[Visit], alone: Span) -> Wave:
         """Wait at one queue inside: nobody is done before it has done his work, nor before his own time is over."""
-        before, servers = self._flushed(), self._servers(here[0])
+        servers = self._servers(here[0])
         work, lead, turns = self._work(node, here)
         done = before.held_up(work, servers).closed_up(before, work.mean / servers, 1 / turns)
         late = done.times + (lead + work.mean - alone.mean)[..., None]
-        times = np.where(late.real > before.times.real, late, before.times)
-        self.wave = Wave(times, done.gaps)
-        wait: Array = (times - before.times).mean(axis=-1)
-        return wait
+        return Wave(np.where(late.real > before.times.real, late, before.times), done.gaps)
 
     def _work(self, node: Node, here: Sequence[Visit]) -> tuple[Span, Array, Array]:
         """Give what a part asks of a queue, the time beside it that cannot overlap, and the turns it takes."""
@@ -111,13 +119,33 @@ class _Surge:
             case Rounds(count, body):
                 return work, self._work(body, here)[1], np.where(numbers[count].real > 1, numbers[count], 1)
             case Line(pipeline, stages):
-                turns = numbers[pipeline.items]
+                items = numbers[pipeline.items]
                 once = one_after_the_other([self.made.alone().span(bodies[0]) for bodies in stages])
-                return work, once.mean - work.mean / turns, turns
+                return work, once.mean - work.mean / items, items if self._in_turns(node, here) else np.ones(1)
             case Parallel(branches):
                 used = [branch for branch in branches if any(visit in here for visit in inside(branch))]
                 return work, -first_largest([-self._work(branch, here)[1] for branch in used]), np.ones(1)
         return work, self.made.alone().span(node).mean - work.mean, np.ones(1)
+
+    def _in_turns(self, line: Line, here: Sequence[Visit]) -> bool:
+        """Say whether processors take turns at a queue, item by item.
+
+        They do where one item waits for another, there or at an earlier queue. Items of a parallel stage stand in line
+        together, so who comes first is through with all of them first.
+        """
+        if self._shared(here[0]):
+            return True
+        for stage, bodies in zip(line.pipeline.stages, line.stages, strict=True):
+            visits = [visit for body in bodies for visit in inside(body) if _queued(visit)]
+            if visits and stage.kind == "serial":
+                return True
+            if any(visit in here for visit in visits):
+                return False
+        return True
+
+    def _shared(self, visit: Visit) -> bool:
+        resource = self.made.model.resources.get(visit.queue)
+        return isinstance(resource, Station) and resource.discipline == "ps"
 
     def _waited(self, visits: Sequence[Visit], wait: Array, often: Array) -> None:
         for visit in visits:
@@ -129,8 +157,7 @@ class _Surge:
 
     def _apart(self, visit: Visit, service: Span) -> Array:
         """Say what part of the gaps remains where servers are shared: none of constant services."""
-        resource = self.made.model.resources.get(visit.queue)
-        if not (isinstance(resource, Station) and resource.discipline == "ps"):
+        if not self._shared(visit):
             return np.ones(1)
         return np.where(service.scv.real < 1, service.scv, 1)
 

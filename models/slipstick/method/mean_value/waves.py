@@ -81,6 +81,11 @@ class Wave:
         behind = np.flip(np.cumsum(np.flip(gap, -1), axis=-1), -1) - gap
         return Wave(self.times[..., -1:] - behind, self.gaps * left[..., None])
 
+    def or_later(self, other: Wave) -> Wave:
+        """Let each pass when the later of two waves does."""
+        later = other.times.real > self.times.real
+        return Wave(np.where(later, other.times, self.times), np.where(later, other.gaps, self.gaps))
+
     def end(self, tail: Span) -> Span:
         """Give the time when the last has gone through an independent time more."""
         last = self.times[..., -1] + tail.mean
