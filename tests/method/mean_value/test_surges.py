@@ -7,7 +7,7 @@ import pytest
 from slipstick.method.mean_value import MeanValue
 from slipstick.method.simulation.answers import solve
 from slipstick.method.trial import Trial
-from slipstick.model.activity import Activity, barrier, delay, parallel, pipeline, serial, service, then
+from slipstick.model.activity import Activity, barrier, delay, fork, parallel, pipeline, serial, service, then
 from slipstick.model.system import Model, Station, closed
 from slipstick.sim.effort import Effort
 
@@ -53,3 +53,11 @@ def test_items_that_wait_for_each_other_take_turns(discipline: str, within: floa
     line = pipeline([serial(visit("a", 0.24)), parallel(visit("b", 0.5))], items=6)
     mean, simulated = times(met(16, line, visit("c", 0.9), b=Station(1, discipline)))
     assert mean == pytest.approx(simulated, rel=within)
+
+
+@pytest.mark.parametrize("servers", [1, 2, 4])
+def test_a_fork_asks_for_several_servers_at_once(servers: int) -> None:
+    """Within what such an answer promises."""
+    branches = [service("a", time, name=f"branch{time}", scv=0.25) for time in (0.25, 1.1, 0.3, 1.9)]
+    mean, simulated = times(met(3, fork(*branches), visit("b", 0.6), a=Station(servers, "fcfs"), b=Station(1, "fcfs")))
+    assert mean == pytest.approx(simulated, rel=0.1)

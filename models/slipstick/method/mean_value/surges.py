@@ -104,11 +104,20 @@ class _Surge:
 
     def _interleaved(self, before: Wave, node: Node, here: Sequence[Visit], alone: Span) -> Wave:
         """Wait at one queue inside: nobody is done before it has done his work, nor before his own time is over."""
-        servers = self._servers(here[0])
+        servers, side = self._servers(here[0]), self._side_by_side(node, here)
         work, lead, turns = self._work(node, here)
-        done = before.held_up(work, servers).closed_up(before, work.mean / servers, 1 / turns)
-        late = done.times + (lead + work.mean - alone.mean)[..., None]
+        # Who asks for several servers at once leaves so many fewer to others, and is through as much sooner.
+        lanes = max(1, servers // side)
+        job = work.scaled(np.full(1, lanes / servers))
+        done = before.held_up(job, lanes).closed_up(before, work.mean / servers, 1 / turns)
+        late = done.times + (lead + job.mean - alone.mean)[..., None]
         return Wave(np.where(late.real > before.times.real, late, before.times), done.gaps)
+
+    def _side_by_side(self, node: Node, here: Sequence[Visit]) -> int:
+        """Count the requests of one processor that can be at a queue at the same time, in branches of a fork."""
+        if not isinstance(node, Parallel):
+            return 1
+        return sum(any(visit in here for visit in inside(branch)) for branch in node.branches)
 
     def _work(self, node: Node, here: Sequence[Visit]) -> tuple[Span, Array, Array]:
         """Give what a part asks of a queue, the time beside it that cannot overlap, and the turns it takes."""
