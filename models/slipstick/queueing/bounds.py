@@ -32,15 +32,10 @@ def asymptotic(network: Network) -> Bounds:
     >>> asymptotic(network([0.6, 0.4], population=4, think=1.0))
     (array([[0.8]]), array([[1.66666667]]))
     """
-    demand, count, closed = network.demand, network.population, network.closed
-    least, most, capacity = _crowding(network)
-    if np.isfinite(most).all():
-        crowded = np.einsum("prk,pk->pr", demand, most)
-    else:
-        crowded = np.multiply(demand, most[:, None], out=np.zeros_like(demand), where=demand != 0).sum(axis=2)
+    count, closed = network.population, network.closed
+    shortest, longest, capacity = _cycles(network)
     with np.errstate(divide="ignore", invalid="ignore"):
-        alone = count / (network.think + np.einsum("prk,pk->pr", demand, least))
-        together = count / (network.think + crowded)
+        alone, together = count / shortest, count / longest
     nearest = _nearest(network, capacity)
     high = np.where(alone.real <= nearest.real, alone, nearest)
     if network.all_closed and count.all():
@@ -48,6 +43,20 @@ def asymptotic(network: Network) -> Bounds:
     nobody = closed & (count == 0)
     low, high = (np.where(nobody, 0.0, np.where(closed, each, network.arrivals)) for each in (together, high))
     return low, high
+
+
+def _cycles(network: Network) -> tuple[Array, Array, Array]:
+    """Give the shortest and the longest cycle of each class, (P, R) [s], and the highest speed of each station, (P, K)."""
+    demand = network.demand
+    if network.plain and network.all_closed and not any(network.without_product_form):
+        crowd = np.maximum(1, network.population.sum(axis=1, keepdims=True))
+        return network.think + network.work, network.think + network.work * crowd, np.ones((1, demand.shape[2]))
+    least, most, capacity = _crowding(network)
+    if np.isfinite(most).all():
+        crowded = np.einsum("prk,pk->pr", demand, most)
+    else:
+        crowded = np.multiply(demand, most[:, None], out=np.zeros_like(demand), where=demand != 0).sum(axis=2)
+    return network.think + np.einsum("prk,pk->pr", demand, least), network.think + crowded, capacity
 
 
 def saturation_population(network: Network) -> Array:

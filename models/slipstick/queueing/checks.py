@@ -6,7 +6,7 @@ import numpy as np
 
 from slipstick.errors import NoAnswerError
 from slipstick.queueing.bounds import asymptotic
-from slipstick.queueing.network import Array, Network, Solution
+from slipstick.queueing.network import Array, Network, Solution, over_stations
 
 __all__ = ["EXACT", "checked"]
 
@@ -74,18 +74,21 @@ class _Check:
 
     def population(self) -> None:
         """Customers at the stations and away add up; a class without any is nowhere."""
-        there = np.einsum("prk->pr", self.q) + self.x * self.z
-        cycle = self.x * (self.z + np.einsum("prk->pr", self.r))
+        away = self.x * self.z
+        there, cycle = over_stations(self.q) + away, away + self.x * over_stations(self.r)
         for law, each in (("population, sum of Q + X Z = N", there), ("Little's law in all, X (Z + R) = N", cycle)):
             self._equal(law, self._closed(each), self._closed(self.n), self.network.closed)
 
     def utilization(self) -> None:
         """Busy servers do the work that the flow brings, and are not more than there are."""
         network = self.network
-        counted = np.array([each is None for each in network.rates], dtype=bool) & ~network.delays
-        work = self.x[:, :, None] * self.d / network.servers
-        self._equal("flow balance, U c = X D", self.u * counted, work * counted)
-        busy = np.einsum("prk->pk", self.u) * ~network.delays
+        given, work = self.u, self.x[:, :, None] * self.d
+        if not network.plain:
+            counted = network.without_rates & ~network.delays
+            given, work = given * counted, work / network.servers * counted
+        self._equal("flow balance, U c = X D", given, work)
+        busy = self.u[:, 0] if self.u.shape[1] == 1 else np.einsum("prk->pk", self.u)
+        busy = busy if network.plain else busy * ~network.delays
         if busy.max(initial=0.0) > 1 + self.within:
             point, station = np.argwhere(busy > 1 + self.within)[0]
             raise NoAnswerError(

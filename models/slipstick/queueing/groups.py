@@ -8,7 +8,7 @@ import numpy as np
 
 from slipstick.errors import NoAnswerError
 from slipstick.queueing.load import Closed, closed_part, settle
-from slipstick.queueing.network import Array, Network, Solution
+from slipstick.queueing.network import Array, Network, Solution, over_stations
 from slipstick.queueing.series import ClosedAnswer, Speeds
 
 __all__ = ["Solver", "check_some_time", "solve_closed", "solve_with"]
@@ -25,7 +25,7 @@ def solve_with(network: Network, solver: Solver, method: str, one_class_together
     NoAnswerError : a station is saturated, or a cycle takes no time
     """
     closed = closed_part(network)
-    check_some_time(network, closed.delay + np.einsum("prk->pr", closed.demand), closed.classes)
+    check_some_time(network, closed.delay + over_stations(closed.demand), closed.classes)
     answer = solve_closed(closed, solver, one_class_together)
     for name, each in (("throughput", answer.throughput), ("queue", answer.queue)):
         if not np.isfinite(each).all():
@@ -119,7 +119,9 @@ def ahead(closed: Closed, answer: ClosedAnswer) -> Array:
 
 def _idle(network: Network, closed: Closed, answer: ClosedAnswer) -> dict[int, Array]:
     """Give P(no closed customer) at stations with rates, by place, (P,)."""
-    found = {}
+    found = dict[int, Array]()
+    if network.plain:
+        return found
     for place, station in enumerate(closed.queueing):
         if network.rates[station] is not None:
             chance = answer.probability[place]

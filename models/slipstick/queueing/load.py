@@ -263,6 +263,8 @@ def _everybody(network: Network, station: int, chance: Array, load: Array) -> Ar
 
 def _utilization(network: Network, closed: Closed, flow: Array, idle: dict[int, Array]) -> Array:
     work: Array = flow[:, :, None] * network.demand
+    if network.plain:
+        return work
     busy = work / network.shares
     for place, empty in idle.items():
         here = work[:, :, closed.queueing[place]]
