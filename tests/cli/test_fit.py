@@ -21,6 +21,8 @@ def test_a_fit_predicts_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert len(document["warnings"]) == 2
     assert main(["fit", str(path)]) == 0
     assert "Efficiency is at least 75 % up to p =" in capsys.readouterr().out
+    assert main(["fit", str(path), "--efficiency", "60%"]) == 0
+    assert "Efficiency is at least 60 % up to p =" in capsys.readouterr().out
 
 
 def test_what_is_odd_about_the_data_is_said_aside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -72,6 +74,8 @@ def test_a_model_with_free_parameters_is_fitted_and_drawn(tmp_path: Path, capsys
             ["--statistic", "mean"],
             "fit:1:1: every repetition counts, as it was measured; leave out --statistic and --timer",
         ),
+        (["--efficiency", "160%"], "--efficiency:1:1: an efficiency is at most 100 %; got 160%"),
+        (["--efficiency", "0"], "--efficiency:1:1: must be more than 0; got 0"),
         (["--at", "many"], "--at:1:1: write a whole number from 1 to 100,000,000; got 'many'"),
         (["--cycles", "3"], "say which parameters of the model are free, such as --free parameters.work"),
         (["--free", "x"], "name the one model whose parameters are free; got families only"),

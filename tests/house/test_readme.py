@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from slipstick.cli.main import main
+from slipstick.schema.kinds.study import StudySpec
 from tests.house.code import ROOT
 
 README = (ROOT / "README.md").read_text()
@@ -17,9 +18,10 @@ COMMANDS = re.findall(r"^\$ slipstick (.+)$", README, re.MULTILINE)
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_of_readme_runs(
-    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(ROOT)
+    (tmp_path / "specs").symlink_to(ROOT / "specs")  # what a command writes stays out of the checkout
+    monkeypatch.chdir(tmp_path)
     assert main(shlex.split(command)) == 0
     assert capsys.readouterr().out
 
@@ -42,3 +44,22 @@ def test_the_mistakes_of_readme_are_named_as_it_says(tmp_path: Path, capsys: pyt
     assert shown is not None
     printed = capsys.readouterr().err.replace(f"{tmp_path}/", "").removeprefix("error: ")
     assert printed == shown[1]
+
+
+def test_readme_names_every_study_once_with_its_report() -> None:
+    named = re.findall(r"^\| \[([a-z-]+)\]\(reports/([a-z-]+)/report\.md\) \|", README, re.MULTILINE)
+    assert all(name == folder for name, folder in named)
+    assert sorted(name for name, _ in named) == sorted(
+        path.stem for path in (ROOT / "specs" / "studies").glob("*.yaml")
+    )
+
+
+def test_what_readme_links_to_is_there() -> None:
+    assert [path for path in re.findall(r"\]\(([^)#:]+)\)", README) if not (ROOT / path).exists()] == []
+
+
+def test_the_questions_of_readme_are_keys_of_a_study() -> None:
+    table = README.partition("| key | question |\n")[2].partition("\n\n")[0]
+    named = [key for line in table.splitlines()[1:] for key in re.findall(r"`([a-z_]+)`", line.split("|")[1])]
+    assert len(named) > 9
+    assert set(named) <= StudySpec.model_fields.keys()

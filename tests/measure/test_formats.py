@@ -155,3 +155,21 @@ def test_a_mark_at_the_start_and_other_line_ends_change_nothing(tmp_path: Path) 
         (tmp_path / "x.csv").write_bytes(bytes_)
         found = [(run.p, run.region, run.value, run.line) for run in read(tmp_path / "x.csv").records]
         assert found == [(run.p, run.region, run.value, run.line) for run in read(FILES / "timings.csv").records]
+
+
+def test_a_table_separated_by_semicolons_has_decimal_points(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("p;time [s];n\n1;10.5;1000\n2;6.25;1000\n2;6.5e0;1000\n")
+    records = read(path).records
+    assert [(run.p, run.value, run.n) for run in records] == [(1, 10.5, 1000), (2, 6.25, 1000), (2, 6.5, 1000)]
+
+
+def test_repetitions_of_a_profile_are_numbered(tmp_path: Path) -> None:
+    path = tmp_path / "x.yaml"
+    runs = [f"  - {{processors: 2, repetition: {each}, time: {each} s, waits: {{door: 1 s}}}}\n" for each in (1, 2, 6)]
+    path.write_text("profile: 1\nruns:\n" + "".join(runs))
+    answer = at(measured(read(path), "mean"), 2)
+    assert (answer["time"], answer.account["busy"], answer["one_processor_estimate"]) == (3.0, 2.5, 5.0)
+    path.write_text(path.read_text().replace("repetition: 2", "repetition: 1"))
+    with pytest.raises(SpecError, match="repetition 1 of time at p = 2 is in "):
+        measured(read(path))

@@ -6,12 +6,23 @@ from pathlib import Path
 
 import pytest
 
+from slipstick.schema.kinds.spec import ITEMS, WRITTEN
 from tests.specs import MACHINE, NETWORK, activity, line, refused, study, valid
 
 NAME = "write a name: letters, digits and _, with a single - between them, starting with a letter"
 LABEL = "write a name: letters, digits and _, with single - and . between them, starting with a letter"
 ITEM = "an item of an activity has one of the keys delay, service, hold, fork, choose, repeat, pipeline, barrier"
+ALONE = "for time on its own write {name: work, delay: 9 ms}"
 FIVE_US = "write a number with a unit, such as '5 us'"
+
+
+@pytest.mark.parametrize("kind", ITEMS)
+def test_the_advice_on_items_can_be_written_as_it_stands(kind: str, tmp_path: Path) -> None:
+    about, example = WRITTEN[kind]
+    assert about.startswith("for ")
+    resources = "resources: {bus: {servers: 1}, table: {lock: fifo}, meet: {barrier: central}}\n"
+    text = f"activity: 1\npopulation: {{processors: 8}}\n{resources}cycle:\n  - {{delay: 1 s}}\n  - {example}\n"
+    assert valid(tmp_path, text) == "activity"
 
 
 def test_what_the_tests_change_is_valid(tmp_path: Path) -> None:
@@ -138,13 +149,21 @@ NETWORKS = [
     (10, "medium: true", ["10:9: medium: write 'shared', 'switched' or 'none'; got true"]),
 ]
 ACTIVITIES = [
-    (activity("{dellay: 1 s}"), [f"4:6: cycle.0.dellay: {ITEM}; 'dellay' is none of them; did you mean 'delay'?"]),
-    (activity("{name: a}"), [f"4:5: cycle.0: {ITEM}"]),
+    (
+        activity("{dellay: 1 s}"),
+        [f"4:6: cycle.0.dellay: {ITEM}; 'dellay' is none of them; did you mean 'delay'? {ALONE[0].upper()}{ALONE[1:]}"],
+    ),
+    (activity("{name: a, time: 1 s}"), [f"4:5: cycle.0: {ITEM}; found only 'name', 'time'; {ALONE}"]),
+    (
+        activity("{resource: bus, time: 1 s}"),
+        [f"4:5: cycle.0: {ITEM}; found only 'resource', 'time'; for time at a resource write {WRITTEN['service'][1]}"],
+    ),
+    (activity("{}"), [f"4:5: cycle.0: {ITEM}; got keys and values; {ALONE}"]),
     (
         activity("name: a\n    dellay: 1 s"),
-        [f"5:5: cycle.0.dellay: {ITEM}; 'dellay' is none of them; did you mean 'delay'?"],
+        [f"5:5: cycle.0.dellay: {ITEM}; 'dellay' is none of them; did you mean 'delay'? {ALONE[0].upper()}{ALONE[1:]}"],
     ),
-    (activity("work"), [f"4:5: cycle.0: {ITEM}"]),
+    (activity("work"), [f"4:5: cycle.0: {ITEM}; got 'work'; {ALONE}"]),
     (activity("{delay: 1}"), [f"4:13: cycle.0.delay: {FIVE_US}; got 1"]),
     (activity("{delay: 1 s, svc: 1}"), ["4:18: cycle.0.svc: unknown key; did you mean 'scv'?"]),
     (activity("{delay: 1 s, scv: -1}"), ["4:23: cycle.0.scv: must be at least 0, got -1"]),

@@ -24,6 +24,7 @@ _OPTIONS = (
     click.option("--cycles", type=click.IntRange(1), help="Cycles of the model in the measured work. [its time is the measured one]"),
     click.option("--with", "method", metavar="METHOD", help="Method that solves the model. [mean-value for an activity]"),
     click.option("--at", "wanted", metavar="P,...", default="", help="Processors to predict the time for."),
+    click.option("--efficiency", metavar="E", default="75%", help="What the most processors keep, and the size needed gives. [75%]"),
     click.option("--intervals", type=click.Choice(["bootstrap", "profile"]), help="[bootstrap; profile with --free]"),
     click.option("--seed", type=click.IntRange(0), default=1, help="Of the random streams of the bootstrap. [1]"),
     click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw the fits into a .png or .svg file."),
@@ -42,7 +43,7 @@ def _options(command: Any) -> Any:
 @set_option
 @json_option
 def fit(
-    files: Sequence[Path], wanted: str, seed: int, intervals: str | None, picture: Path | None,
+    files: Sequence[Path], wanted: str, seed: int, efficiency: str, intervals: str | None, picture: Path | None,
     region: str | None, as_json: bool, **told: Any,
 ) -> int:  # fmt: skip
     """Fit models to measured times: how far the program scales, and how sure that is.
@@ -56,7 +57,7 @@ def fit(
       slipstick fit experiment.json --unit s --model usl,queue-1 --at 64
       slipstick fit cycles.csv --model lock-and-bus --free parameters.work,parameters.critical=0.1ms..1s
     """
-    from slipstick.measure.fit.answers import EFFICIENT, Intervals, fits
+    from slipstick.measure.fit.answers import Intervals, fits
     from slipstick.measure.fit.timings import oddities, timings_of
     from slipstick.report.document import fitting_document
     from slipstick.report.pages.write import write_fits
@@ -72,15 +73,24 @@ def fit(
     runs = read_data(files, **told)
     timings, notes = timings_of(runs, region, positive(told["size"])), oddities(runs, region)
     by = intervals or ("profile" if asked["free"] else "bootstrap")
-    found = fits(timings, families, p, Intervals(by, seed=seed), drawn=picture is not None)
+    found = fits(timings, families, p, Intervals(by, seed=seed), picture is not None, _goal(efficiency))
     if picture is not None:
         write_fits(found, picture, ", ".join(path.name for path in files))
     if as_json:
         print_json({**fitting_document(found), "notes": plain_problems(notes)})
     else:
-        click.echo(fits_text(found, EFFICIENT), nl=False)
+        click.echo(fits_text(found), nl=False)
         click.echo(notes_text(notes), nl=False, err=True)
     return DONE
+
+
+def _goal(word: str) -> float:
+    """Read an efficiency, above 0 and at most 1."""
+    goal = positive(word, "--efficiency")
+    assert goal is not None
+    if goal > 1:
+        refuse("--efficiency", f"an efficiency is at most 100 %; got {word}")
+    return goal
 
 
 def _words(text: str | None) -> list[str]:

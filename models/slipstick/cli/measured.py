@@ -118,11 +118,11 @@ def whole(word: str | None, option: str = "--processors") -> int | None:
     return int(word)
 
 
-def positive(word: str | None) -> float | None:
-    """Read the size of a problem from an option."""
+def positive(word: str | None, option: str = "--size") -> float | None:
+    """Read a number above 0 from an option, such as the size of a problem."""
     from slipstick.expression.dimension import COUNT
 
-    return None if word is None else _quantity("--size", word, COUNT)
+    return None if word is None else _quantity(option, word, COUNT)
 
 
 def _seconds(option: str, word: str | None) -> float | None:

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from slipstick.answer import Answer
 from slipstick.errors import UnknownNameError
-from slipstick.results.study import Array, Axis, Results, Sweep
+from slipstick.results.study import Array, Axis, Results, Sweep, by_processors
 
 __all__ = [
     "axis_of",
@@ -60,8 +60,8 @@ def limits_in(results: Results) -> list[str]:
 
 
 def case_called(results: Results, name: str) -> Answer:
-    """Find a case by its name; raises UnknownNameError."""
-    return _known("case", name, results.cases)
+    """Find a case by its name, or measured runs as NAME-PROCESSORS; raises UnknownNameError."""
+    return _known("case", name, {**results.cases, **by_processors(results.measured)})
 
 
 def sweep_called(results: Results, name: str) -> Sweep:

@@ -27,6 +27,7 @@ __all__ = [
     "Span",
     "Sweep",
     "Timeline",
+    "by_processors",
 ]
 
 Array = NDArray[np.float64]
@@ -297,6 +298,7 @@ class Fitting:
     size : of the problem that the curves are for; None where there is one size only
     truth : the time that is known, by processors [s]; of made-up data only
     laid : the model whose values are laid over the base of the study
+    efficiency : what the largest number of processors keeps, and the size needed gives [1]
     """
 
     answers: tuple[Answer, ...]
@@ -309,6 +311,7 @@ class Fitting:
     size: float | None = None
     truth: Mapping[float, float] = field(default_factory=dict)
     laid: str = ""
+    efficiency: float = 0.75
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,3 +360,13 @@ class Results:
     sought: tuple[Sought, ...] = ()
     samplings: tuple[Sampling, ...] = ()
     choices: tuple[Choice, ...] = ()
+
+
+def by_processors(found: Mapping[str, Sequence[Answer]]) -> dict[str, Answer]:
+    """Name the answer for each number of processors, as tables and bars of a study call it: NAME-PROCESSORS.
+
+    Parameters
+    ----------
+    found : answers of measured runs, by question
+    """
+    return {f"{name}-{each.point['p']:g}": each for name, answers in found.items() for each in answers}

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 from pydantic import BaseModel, Tag, ValidationError
 
 from slipstick.errors import Problem, SpecError, did_you_mean
-from slipstick.schema.kinds.spec import ITEMS, RULE, SPELT, Described
+from slipstick.schema.kinds.spec import ITEMS, RULE, SPELT, WRITTEN, Described
 from slipstick.schema.text.nodes import Node, Table, at, join, key_mark, leaves, plain, value_mark
 
 __all__ = ["problem", "problems_of", "validate"]
@@ -119,13 +119,34 @@ def _words(model: type[BaseModel], node: Node, each: Any, written: Loc) -> str:
         tag = each["input"][written[-1]]
         return f"write {context['expected']}; got {_shown(tag)}" + _suggestion(tag, context)
     if kind == "item":
-        near = did_you_mean(str(written[-1]), ITEMS)
-        return str(each["msg"]) + (f"; {written[-1]!r} is none of them{near}" if "did you mean" in near else "")
+        return f"{each['msg']}; {_item_found(each['input'], str(written[-1]))}"
     if kind == "string_pattern_mismatch":
         return f"{SPELT[context['pattern']]}; got {_shown(each['input'])}"
     if kind in _WORDS:
         return f"{_WORDS[kind](context)}; got {_shown(each['input'])}"
     return str(each["msg"])
+
+
+_MEANT = {
+    "resource": "service",
+    "lock": "hold",
+    "body": "repeat",
+    "stages": "pipeline",
+    "items": "pipeline",
+    "parties": "barrier",
+}
+"""Keys that go with one kind of item, or are what others call it."""
+
+
+def _item_found(found: Any, nearest: str) -> str:
+    """Say what stands in the place of an item, and how what was probably meant is written."""
+    if isinstance(found, dict) and "did you mean" in (near := did_you_mean(nearest, ITEMS)):
+        about, example = WRITTEN[next(kind for kind in ITEMS if repr(kind) in near)]
+        return f"{nearest!r} is none of them{near} {about.capitalize()} write {example}"
+    keys = list(found) if isinstance(found, dict) else []
+    words = f"found only {', '.join(map(_shown, keys[:4]))}" if keys else f"got {_shown(found)}"
+    about, example = WRITTEN[next((_MEANT[key] for key in keys if key in _MEANT), "delay")]
+    return f"{words}; {about} write {example}"
 
 
 KEY = "[key]"

@@ -102,8 +102,9 @@ def _check_measured(
     """Check what is asked of measured runs, and name their answers; nothing is imported where nothing is asked."""
     if not (spec.measured or spec.fits):
         return []
+    from slipstick.results.study import by_processors
     from slipstick.study.points.cases import base_settings
-    from slipstick.study.questions.fitted import accounts, by_processors, read_fits
+    from slipstick.study.questions.fitted import accounts, read_fits
 
     with _kept(problems):
         read_fits(spec, tree, cases, base_settings(tree), library)

@@ -126,9 +126,14 @@ def _cases(
     spec: StudySpec, tree: Node, cases: Sequence[str], sweeps: Sequence[Asked], measured: Sequence[str]
 ) -> Iterator[Problem]:
     for path, case in _cases_named(spec, sweeps):
-        known = [*cases, *measured] if path[0] == "compare" else cases
+        known = [*cases, *measured] if _may_be_measured(spec, path) else cases
         if case not in known:
             yield problem(tree, path, f"there is no case {case!r}{did_you_mean(case, known)}")
+
+
+def _may_be_measured(spec: StudySpec, path: Path) -> bool:
+    """Say whether measured runs may be named here beside cases, as NAME-PROCESSORS."""
+    return path[0] == "compare" or (path[0] == "pictures" and isinstance(spec.pictures[int(path[1])], BarsSpec))
 
 
 def _cases_named(spec: StudySpec, sweeps: Sequence[Asked]) -> Iterator[tuple[Path, str]]:

@@ -15,7 +15,7 @@ from slipstick.method.agree import agreement
 from slipstick.method.methods import answered, form_of
 from slipstick.method.simulation.timeline import timeline
 from slipstick.model.system import Model, need_model
-from slipstick.results.study import Agreement, Fitting, Ranking, Results, Sweep, Timeline
+from slipstick.results.study import Agreement, Fitting, Ranking, Results, Sweep, Timeline, by_processors
 from slipstick.schema.binding.bind import Bound, bind
 from slipstick.schema.binding.scene import Scene, Settings, stage
 from slipstick.schema.kinds.study import FitsPictureSpec, StudySpec, TimelineSpec
@@ -30,7 +30,7 @@ from slipstick.study.points.sweep import Progress, carried_out
 from slipstick.study.questions.asked import Asked, asked_of
 from slipstick.study.questions.choose import chosen, under
 from slipstick.study.questions.compare import compared, names_in
-from slipstick.study.questions.fitted import accounts, by_processors, fitted, read_fits
+from slipstick.study.questions.fitted import accounts, fitted, read_fits
 from slipstick.study.questions.project import projected
 from slipstick.study.questions.rank import ranked
 from slipstick.study.questions.sample import sampled

@@ -52,3 +52,40 @@ def test_the_answer_says_how_far_and_what_is_lost_to_what() -> None:
     between = [ends for each, *ends in zip(curve.at, curve.low, curve.high, strict=True) if each in curve.p]
     assert len(middle) > 6
     assert all(low < time < high for time, (low, high) in zip(middle, between, strict=True))
+
+
+def sized(scatter: float, seed: int = 1) -> Timings:
+    """T = 2 n / p + 3: E = 2 n / (2 n + 3 p) at p over p times T, so n = (p E - 1) 3 / ((1 - E) 2)."""
+    p, n = np.tile([1.0, 2, 4, 8, 16, 32], 6), np.repeat([100.0, 800.0], 18)
+    noise = np.exp(scatter * np.random.default_rng(seed).standard_normal(len(p)))
+    return Timings(p, n, (2 * n / p + 3) * noise)
+
+
+@pytest.mark.parametrize("by", ["profile", "bootstrap"])
+@pytest.mark.parametrize("efficiency", [0.6, 0.75])
+def test_the_size_needed_has_an_interval_that_holds_the_truth(by: str, efficiency: float) -> None:
+    truth = (64 * efficiency - 1) * 3 / ((1 - efficiency) * 2)
+    found = fits(sized(0.01), ["latency"], [64], Intervals(by), efficiency=efficiency)
+    needed = found.answers[0].values["size_needed[64]"]
+    assert found.efficiency == efficiency
+    assert needed.low is not None
+    assert needed.high is not None
+    assert needed.low < truth < needed.high
+    assert needed.high / needed.low < 1.3
+    wider = fits(sized(0.03), ["latency"], [64], Intervals(by), efficiency=efficiency)
+    more = wider.answers[0].values["size_needed[64]"]
+    assert more.low is not None
+    assert more.high is not None
+    assert np.log(more.high / more.low) == pytest.approx(3 * np.log(needed.high / needed.low), rel=0.3)
+
+
+def test_a_goal_that_no_size_reaches_has_no_size() -> None:
+    found = fits(sized(0.01), ["latency"], [64], Intervals("profile"), efficiency=1.0)
+    assert found.answers[0].values["size_needed[64]"].value is None
+
+
+@pytest.mark.parametrize("efficiency", [0.5, 0.9])
+def test_the_largest_number_of_processors_keeps_the_efficiency_asked_for(efficiency: float) -> None:
+    p = np.array([1.0, 2, 4, 8, 16, 32])
+    found = fits(Timings(p, np.ones(6), 5 + 95 / p), ["amdahl"], efficiency=efficiency)
+    assert found.answers[0]["efficient_processors"] == int(1 + (1 / efficiency - 1) / 0.05 + 1e-6)

@@ -11,6 +11,8 @@ import pytest
 from slipstick.cli.main import main
 from slipstick.errors import NoAnswerError, SpecError
 from slipstick.report.pages.page import page
+from slipstick.report.pictures.bars import stacks
+from slipstick.report.terminal.fits import needed
 from slipstick.results.study import Results
 from slipstick.schema.binding.bind import bind
 from slipstick.schema.binding.scene import stage
@@ -176,4 +178,21 @@ def test_data_that_tell_too_little_leave_the_base_as_it_is(tmp_path: Path) -> No
     rows = [f"{p},{10 / p + 0.1 * again}" for p in (1, 2) for again in range(4)]
     (tmp_path / "runs.csv").write_text("\n".join(["p,time [s]", *rows]))
     with pytest.raises(NoAnswerError, match="the base cannot be fitted to"):
+        prepare(str(path))
+
+
+def test_a_fit_of_a_study_keeps_the_efficiency_that_it_names(tmp_path: Path) -> None:
+    path = written(tmp_path, STUDY.replace("    at: [64]\n", "    at: [64]\n    efficiency: 60%\n"))
+    assert "Efficiency is at least 60 % up to p = " in needed(answered(path).fits["runs"])[0]
+
+
+def test_bars_show_measured_runs_by_cause(tmp_path: Path) -> None:
+    (tmp_path / "waits.csv").write_text("p,region,metric,unit,value\n2,,time,s,10\n2,door,wait,s,4\n")
+    bars = "{kind: bars, name: bars, title: t, cases: [runs-2], stack: component}"
+    path = tmp_path / "study.yaml"
+    path.write_text(f"study: 1\nmeasured: {{runs: {{data: waits.csv}}}}\npictures:\n  - {bars}\n")
+    prepared = prepare(str(path))
+    assert stacks(run(prepared), prepared.spec.pictures[0]) == {"runs-2": {"busy": 8.0, "door": 2.0}}
+    path.write_text(path.read_text().replace("[runs-2]", "[runs-4]"))
+    with pytest.raises(SpecError, match=r"there is no case 'runs-4'; did you mean 'runs-2'\?"):
         prepare(str(path))

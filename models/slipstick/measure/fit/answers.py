@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -12,7 +13,15 @@ from slipstick.errors import NoAnswerError
 from slipstick.measure.fit.bootstrap import Interval, Resampled, resample
 from slipstick.measure.fit.compare import APART, Candidate, Comparison, compare
 from slipstick.measure.fit.forms import Family
-from slipstick.measure.fit.limits import Reach, fastest, largest_efficient, largest_speedup, size_needed
+from slipstick.measure.fit.limits import (
+    LARGEST,
+    Reach,
+    fastest,
+    largest_efficient,
+    largest_speedup,
+    size_needed,
+    sizes_needed,
+)
 from slipstick.measure.fit.profile import Profiled, profile
 from slipstick.measure.fit.timings import Timings
 from slipstick.results.study import Curve, Fitting
@@ -21,6 +30,9 @@ __all__ = ["EFFICIENT", "Intervals", "fits"]
 
 EFFICIENT = 0.75
 """The efficiency that an allocation is commonly asked to have."""
+
+ROUNDING = 1e-6
+"""Of a size that was sought as far as sizes are looked at."""
 
 POINTS, SURE_POINTS = 48, 12
 """Numbers of processors along a drawn curve, and along its intervals, which take long."""
@@ -61,6 +73,7 @@ def fits(
     p: Sequence[float] = (),
     intervals: Intervals | None = None,
     drawn: bool = False,
+    efficiency: float = EFFICIENT,
 ) -> Fitting:
     """Fit families, and predict the time at some numbers of processors.
 
@@ -74,13 +87,14 @@ def fits(
     p : processors to predict for
     intervals : how sure a fit is to be said
     drawn : whether curves are wanted, to draw them
+    efficiency : that the largest number of processors keeps, and the size needed gives, above 0 and at most 1 [1]
 
     Raises
     ------
     UnknownNameError, NoAnswerError : as for `compare`
     """
     found = compare(timings, families)
-    told = [_Told.of(each, intervals or Intervals()) for each in found.candidates]
+    told = [_Told.of(each, intervals or Intervals(), efficiency) for each in found.candidates]
     answers = [each.answer(p) for each in told]
     answers += [Answer(name, "fit", failed=why) for name, why in found.failed.items()]
     last = max([2 * float(timings.p.max()), *p])
@@ -88,7 +102,14 @@ def fits(
     size = float(timings.n.max()) if timings.sized else None
     data = timings.chosen(timings.n == timings.n.max())
     return Fitting(
-        tuple(answers), found.verdict(p), _warnings(found, p), data.p.tolist(), data.time.tolist(), curves, size=size
+        tuple(answers),
+        found.verdict(p),
+        _warnings(found, p),
+        data.p.tolist(),
+        data.time.tolist(),
+        curves,
+        size=size,
+        efficiency=efficiency,
     )
 
 
@@ -102,17 +123,18 @@ class _Told:
 
     candidate: Candidate
     intervals: Intervals
+    efficiency: float
     sure: Resampled | Profiled | None
     why: str = ""
 
     @classmethod
-    def of(cls, candidate: Candidate, intervals: Intervals) -> _Told:
+    def of(cls, candidate: Candidate, intervals: Intervals, efficiency: float) -> _Told:
         if candidate.behind >= APART:
-            return cls(candidate, intervals, None)
+            return cls(candidate, intervals, efficiency, None)
         try:
-            return cls(candidate, intervals, intervals.of(candidate))
+            return cls(candidate, intervals, efficiency, intervals.of(candidate))
         except NoAnswerError as error:
-            return cls(candidate, intervals, None, str(error))
+            return cls(candidate, intervals, efficiency, None, str(error))
 
     def curve(self, last: float) -> Curve:
         """Follow the fit to a number of processors."""
@@ -130,14 +152,25 @@ class _Told:
         values["scatter"] = Value(fitted.scatter, "1")
         if self.candidate.missed is not None:
             values["missed"] = Value(self.candidate.missed, "1")
-        values |= _limits(Reach(fitted))
+        values |= _limits(Reach(fitted), self.efficiency)
         if fitted.timings.sized:
-            values |= {f"size_needed[{each:g}]": Value(size_needed(fitted, each, EFFICIENT), "1") for each in p}
+            values |= {f"size_needed[{each:g}]": self._size_needed(each) for each in p}
         at = max(p, default=float(fitted.timings.p.max()))
         values |= {f"processors_lost[{cause}]": Value(lost, "1") for cause, lost in fitted.lost(at).items()}
         notes = [f"{family.title}: {fitted.form.text} ({family.source})"]
         notes += [self.why] if self.why else [self.intervals.text] if self.sure else []
         return Answer(family.name, "fit", values=values, notes=tuple(notes), seed=self.intervals.seed, point={"p": at})
+
+    def _size_needed(self, p: float) -> Value:
+        """Give the size that some processors need; the high end is open where sizes as large as any may not be enough."""
+        fitted = self.candidate.fitted
+        found = size_needed(fitted, p, self.efficiency)
+        if found is None or self.sure is None or found <= fitted.timings.n.min():
+            return Value(found, "1")
+        sizes = partial(sizes_needed, fitted, p, self.efficiency)
+        between = self.sure.positive(sizes, self.intervals.level)
+        open_ended = between.high >= LARGEST * fitted.timings.n.max() * (1 - ROUNDING)
+        return Value(found, "1", between.low, None if open_ended else between.high)
 
     def _sure(self, values: dict[str, Value], p: Sequence[float]) -> dict[str, Value]:
         """Put intervals to parameters and predictions."""
@@ -158,12 +191,12 @@ def _predicted(candidate: Candidate, p: Sequence[float]) -> dict[str, Value]:
     return values | {f"time[{at:g}]": Value(time, "s") for at, time in zip(p, times, strict=True)}
 
 
-def _limits(reach: Reach) -> Mapping[str, Value]:
+def _limits(reach: Reach, efficiency: float) -> Mapping[str, Value]:
     values: dict[str, Value] = {}
     if least := fastest(reach):
         values |= {"fastest_processors": Value(least[0], "1"), "fastest_time": Value(least[1], "s")}
     most, at = largest_speedup(reach)
     values |= {"largest_speedup": Value(most, "1"), "largest_speedup_processors": Value(at, "1")}
-    values["efficient_processors"] = Value(largest_efficient(reach, EFFICIENT), "1")
+    values["efficient_processors"] = Value(largest_efficient(reach, efficiency), "1")
     values["most_processors"] = Value(float(reach.p[-1]), "1")
     return values

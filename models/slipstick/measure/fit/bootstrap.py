@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +24,10 @@ class Interval:
     value: float
     low: float
     high: float
+
+    def exp(self) -> Interval:
+        """Give the interval of the number whose logarithm this one is of."""
+        return Interval(*(float(np.exp(each)) for each in (self.value, self.low, self.high)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +54,22 @@ class Resampled:
         values = self.fitted.predict(p, n)
         return [self._between(float(value), draws, level) for value, draws in zip(values, drawn.T, strict=True)]
 
+    def positive(self, value: Callable[[Array], Array], level: float = 0.95) -> Interval:
+        """Give an interval for what follows from sets of parameters, (D, k) to (D,), and is above 0."""
+        logs = np.log(value(np.vstack([self.fitted.theta, self.thetas])))
+        return self._between(float(logs[0]), logs[1:], level, least=-np.inf).exp()
+
     def _with(self, theta: Array) -> Fitted:
         return Fitted(self.fitted.form, theta, self.fitted.timings, self.fitted.residuals)
 
-    def _between(self, value: float, draws: Array, level: float) -> Interval:
+    def _between(self, value: float, draws: Array, level: float, least: float = 0.0) -> Interval:
         """Take quantiles, widened from the normal to Student's t, for the scatter is itself estimated."""
         from scipy.stats import norm, t
 
         wider = float(t.ppf((1 + level) / 2, self.fitted.freedom) / norm.ppf((1 + level) / 2))
         # Quantiles at i / (B + 1): between the i-th and the (B + 1 - i)-th draw lies the part that is wanted.
         low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], method="weibull")
-        return Interval(value, max(0.0, value - wider * (value - float(low))), value + wider * (float(high) - value))
+        return Interval(value, max(least, value - wider * (value - float(low))), value + wider * (float(high) - value))
 
 
 def resample(fitted: Fitted, seed: int, draws: int = 200) -> Resampled:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from slipstick.measure.fit.least import Fitted
 
-__all__ = ["Reach", "fastest", "largest_efficient", "largest_speedup", "size_needed"]
+__all__ = ["LARGEST", "Reach", "fastest", "largest_efficient", "largest_speedup", "size_needed", "sizes_needed"]
 
 LARGEST = 1e6
 """Multiples of the largest size measured up to which a size is sought."""
@@ -130,22 +130,36 @@ def size_needed(fitted: Fitted, p: float, efficiency: float) -> float | None:
     ----------
     fitted : a fit to several sizes
     p : processors
-    efficiency : wanted, above 0 and below 1 [1]
+    efficiency : wanted, above 0 and at most 1 [1]
     """
     if not fitted.timings.sized:
         return None
+    (found,) = sizes_needed(fitted, p, efficiency, fitted.theta[None])
+    return float(found) if found < LARGEST * fitted.timings.n.max() else None
 
-    def enough(size: float) -> bool:
-        single, time = fitted.predict([1.0, p], size)
-        return bool(single / time >= efficiency * (1.0 if fitted.timings.each else p))
 
-    low, high = float(fitted.timings.n.min()), LARGEST * float(fitted.timings.n.max())
-    if enough(low) or not enough(high):
-        return low if enough(low) else None
-    while high / low > 1 + 1e-6:
-        middle = float(np.sqrt(low * high))
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+def sizes_needed(fitted: Fitted, p: float, efficiency: float, thetas: Array) -> Array:
+    """Give the size needed, as `size_needed`, for each of some sets of parameters; `LARGEST` times the largest if none.
+
+    Parameters
+    ----------
+    fitted, p, efficiency : as for `size_needed`
+    thetas : sets of parameters in the place of those fitted, (D, k)
+    """
+    return np.array([_size_needed(fitted, p, efficiency, theta) for theta in thetas])
+
+
+def _size_needed(fitted: Fitted, p: float, efficiency: float, theta: Array) -> float:
+    from scipy.optimize import brentq
+
+    def spare(log: float) -> float:
+        single, time = fitted.form.times(theta[None], fitted.at([1.0, p], float(np.exp(log))))[0]
+        return float(single / time / (1.0 if fitted.timings.each else p)) - efficiency
+
+    least, most = float(fitted.timings.n.min()), LARGEST * float(fitted.timings.n.max())
+    if spare(np.log(least)) >= 0 or spare(np.log(most)) < 0:
+        return least if spare(np.log(least)) >= 0 else most
+    return float(np.exp(brentq(spare, np.log(least), np.log(most), xtol=1e-12)))
 
 
 def _short(reach: Reach, p: Array, time: Array, efficiency: float) -> NDArray[np.intp]:

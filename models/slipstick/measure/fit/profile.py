@@ -47,7 +47,11 @@ class Profiled:
         """Give an interval for the mean time at each number of processors [s], if the form is the right one."""
         there = [self.fitted.at([each], n) for each in p]
         logs = [self._between(partial(_log_time, self.fitted.form, at), level, least=-np.inf) for at in there]
-        return [Interval(*(float(np.exp(end)) for end in (each.value, each.low, each.high))) for each in logs]
+        return [each.exp() for each in logs]
+
+    def positive(self, value: Value, level: float = 0.95) -> Interval:
+        """Give an interval for what follows from sets of parameters, (D, k) to (D,), and is above 0."""
+        return self._between(lambda thetas: np.log(value(thetas)), level, least=-np.inf).exp()
 
     def _between(self, value: Value, level: float, least: float = 0.0) -> Interval:
         from scipy.stats import t

@@ -63,7 +63,7 @@ def _records(file: str, tree: Table, path: tuple[str | int, ...], run: RunSpec) 
     ) -> Run:
         line = value_mark(tree, (*path, *where)).line
         unit = str(METRICS[metric].dimension)
-        return Run(p, n, region, metric, unit, given.value, None, file, line, processor, given.text)
+        return Run(p, n, region, metric, unit, given.value, run.repetition, file, line, processor, given.text)
 
     def spent(where: tuple[str | int, ...], by: RunSpec | ProcessorSpec, processor: int | None) -> list[Run]:
         books: dict[str, Mapping[str, Given]] = {"wait": by.waits, "events": by.events}

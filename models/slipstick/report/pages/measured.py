@@ -13,7 +13,6 @@ from slipstick.results.study import Fitting
 __all__ = ["fits_section", "measured_section"]
 
 _LOST = "processors_lost["
-_EFFICIENT = 0.75
 _APART = 4.0
 """As in the reading below: models that are less behind are not told apart."""
 _READING = (
@@ -37,6 +36,7 @@ def _account(answers: Sequence[Answer]) -> str:
     wanted = {
         "time": "time",
         "speedup": "speed-up",
+        "measured_speedup": "T_1 / T_N",
         "efficiency": "efficiency",
         "latency": "latency",
         "one_processor_estimate": "T_1 = N T_N - W_N",
@@ -102,7 +102,7 @@ def _fit(found: Fitting) -> str:
         head += [f"misses p = {name[5:-1]}" for name in times]
         for row, answer in zip(rows, fitted, strict=True):
             row += [percent((answer[name] or 0.0) / found.truth[float(name[5:-1])] - 1, 2) for name in times]
-    told = [f"- {escape(line)}" for line in [*needed(found, _EFFICIENT), *found.warnings]]
+    told = [f"- {escape(line)}" for line in [*needed(found), *found.warnings]]
     parts = [f"Fitted to {escape(found.source)}.", "\n".join(told), markdown_table(head, rows, range(1, len(head)))]
     failed = [f"- {escape(each.model)}: no fit: {escape(each.failed)}" for each in found.answers if each.failed]
     detailed = [each for each in fitted if each is fitted[0] or _sure(each) or each.model == found.laid]

@@ -86,10 +86,15 @@ def _fills(results: Results, spec: BarsSpec) -> dict[str, int]:
     if spec.stack == "technology":
         names: Iterable[str] = TECHNOLOGIES
     elif spec.stack == "component":
-        names = (name for answer in results.cases.values() for name in answer.account)
+        names = (name for answer in _answers(results, spec) for name in answer.account)
     else:
         names = spec.stack
     return {name: index for index, name in enumerate(dict.fromkeys(names))}
+
+
+def _answers(results: Results, spec: BarsSpec) -> Iterable[Answer]:
+    """Give all cases, and the measured runs that are drawn."""
+    return {**results.cases, **{case: case_called(results, case) for case in spec.cases}}.values()
 
 
 def _unit(results: Results, spec: BarsSpec) -> str:

@@ -26,34 +26,33 @@ _MEASURES = (
 )
 
 
-def fits_text(found: Fitting, efficient: float) -> str:
+def fits_text(found: Fitting) -> str:
     """Write fits: what a person needs first, all families beside one another, and those that the data leave.
 
     Parameters
     ----------
     found : the fits
-    efficient : the efficiency that the processors in the answers keep [1]
     """
     answers, warnings = found.answers, found.warnings
     fitted = [answer for answer in answers if not answer.failed]
     left = [answer for answer in fitted if _has_interval(answer)] or fitted[:1]
-    parts = ["\n".join(map(wrapped, needed(found, efficient))), plain_table(*families(fitted), range(1, 99))]
-    parts += [_details(answer, efficient) for answer in left]
+    parts = ["\n".join(map(wrapped, needed(found))), plain_table(*families(fitted), range(1, 99))]
+    parts += [_details(answer, found.efficiency) for answer in left]
     parts.append("\n".join(wrapped(f"warning: {each}", _INDENT) for each in warnings))
     parts.append("\n".join(wrapped(f"{each.model}: no fit: {each.failed}", _INDENT) for each in answers if each.failed))
     return ascii_only("\n\n".join(part for part in parts if part) + "\n")
 
 
-def needed(found: Fitting, efficient: float) -> list[str]:
+def needed(found: Fitting) -> list[str]:
     """Say what a person needs first, of the model that the data prefer: how far, what limits, what is lost, the rest.
 
     Parameters
     ----------
-    found, efficient : as for `fits_text`
+    found : as for `fits_text`
     """
     best = found.answers[0]
     lost = {name: value for name, value in best.values.items() if name.startswith(_LOST)}
-    lines = [f"By {best.model}: {_limits(best, efficient)}"]
+    lines = [f"By {best.model}: {_limits(best, found.efficiency)}"]
     if lost:
         (cause, most) = next(iter(lost.items()))
         at = best.point["p"]
@@ -63,10 +62,19 @@ def needed(found: Fitting, efficient: float) -> list[str]:
             between = f", between {_between(value, 'and')}" if value.low is not None else ""
             lines.append(f"At p = {name[5:-1]}: {amount(value)}{between}.")
         if name.startswith(_SIZE):
-            goal = f"efficiency of {percent(efficient)} at p = {name[len(_SIZE) : -1]}"
-            words = f"An {goal} needs n = {plain(value.value)}." if value.value else f"No size has an {goal}."
-            lines.append(words)
+            lines.append(_size(value, f"efficiency of {percent(found.efficiency)} at p = {name[len(_SIZE) : -1]}"))
     return [*lines, f"{found.verdict[:1].upper()}{found.verdict[1:]}."]
+
+
+def _size(needed: Value, goal: str) -> str:
+    if not needed.value:
+        return f"No size has an {goal}."
+    words = f"An {goal} needs n = {plain(needed.value)}"
+    if needed.low is None:
+        return f"{words}."
+    if needed.high is None:
+        return f"{words}, at least {plain(needed.low)}; no largest can be told."
+    return f"{words}, between {plain(needed.low)} and {plain(needed.high)}."
 
 
 def families(answers: Sequence[Answer]) -> tuple[list[str], list[list[str]]]:

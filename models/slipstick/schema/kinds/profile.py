@@ -25,6 +25,7 @@ class RunSpec(Spec):
 
     processors: Whole = Field(description="how many took part")
     size: Factor | None = Field(None, description="size of the problem")
+    repetition: int | None = Field(None, description="number of the run among its repetitions", ge=1)
     time: Time = Field(description="elapsed time")
     busy: Time | None = Field(None, description="useful time, without waits, added up over all processors")
     waits: dict[Name, Time] = Field(

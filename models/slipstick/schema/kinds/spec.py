@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from slipstick.errors import Fault
 
-__all__ = ["ITEMS", "RULE", "SPELT", "Described", "Name", "Note", "Sources", "Spec", "broken_rule"]
+__all__ = ["ITEMS", "RULE", "SPELT", "WRITTEN", "Described", "Name", "Note", "Sources", "Spec", "broken_rule"]
 
 _NAME = r"^[A-Za-z][A-Za-z0-9_]*(-[A-Za-z0-9_]+)*$"
 
@@ -18,6 +18,18 @@ SPELT = {_NAME: "write a name: letters, digits and _, with a single - between th
 
 ITEMS = ("delay", "service", "hold", "fork", "choose", "repeat", "pipeline", "barrier")
 """The keys that tell what an item of an activity is."""
+
+WRITTEN = {
+    "delay": ("for time on its own", "{name: work, delay: 9 ms}"),
+    "service": ("for time at a resource", "{name: update, service: bus, time: 1 ms}"),
+    "hold": ("for steps under a lock", "{hold: table, body: [{delay: 1 ms}]}"),
+    "fork": ("for branches side by side", "{fork: [[{delay: 1 ms}], [{delay: 2 ms}]]}"),
+    "choose": ("for one of several", "{choose: [{p: 0.3, do: [{delay: 1 ms}]}, {p: 0.7, do: []}]}"),
+    "repeat": ("for steps again and again", "{repeat: 3, body: [{delay: 1 ms}]}"),
+    "pipeline": ("for items through stages", "{pipeline: 7, stages: [{serial: [{delay: 1 ms}]}]}"),
+    "barrier": ("for a meeting of all", "{barrier: meet}"),
+}
+"""What each is for, and how it is written."""
 
 Name = Annotated[str, StringConstraints(pattern=_NAME, max_length=64)]
 """A name without spaces, so that it can stand in a path."""

@@ -189,7 +189,7 @@ class BarsSpec(Drawn):
     """Stacked bars, one for each case."""
 
     kind: Literal["bars"] = Field(description="stacked bars")
-    cases: list[Name] = Field(description="one bar each", min_length=1)
+    cases: list[Name] = Field(description="one bar each; measured runs are called NAME-PROCESSORS", min_length=1)
     stack: Annotated[
         Annotated[Literal["component", "technology"], Tag("labels")] | Annotated[dict[Note, list[Column]], Tag("sums")],
         Discriminator(lambda value: "sums" if isinstance(value, dict) else "labels"),
@@ -318,7 +318,8 @@ class StudySpec(Described):
     seek: dict[Name, SeekSpec] = Field(default_factory=dict, description="where conditions start or stop holding")
     sample: SampleSpec | None = Field(None, description="what uncertain quantities make of the answers")
     measured: dict[Name, MeasuredSpec] = Field(
-        default_factory=dict, description="measured runs to account for; compare calls their answers NAME-PROCESSORS"
+        default_factory=dict,
+        description="measured runs to account for; compare and bars call their answers NAME-PROCESSORS",
     )
     fits: dict[Name, FitSpec] = Field(default_factory=dict, description="models to fit to measured times")
     compare: list[TableSpec] = Field(default_factory=list, description="published or measured tables to hold against")

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from slipstick.expression.dimension import COUNT
 from slipstick.schema.kinds.quantity import Given, Quantity, Time
 from slipstick.schema.kinds.spec import Name, Note, Spec, broken_rule
+from slipstick.schema.kinds.study_parts import Fraction
 
 __all__ = ["FitSpec", "MadeSpec", "MeasuredSpec", "Processors"]
 
@@ -57,6 +58,9 @@ class FitSpec(Spec):
     size: Note = Field("", description="path of the base that is the size of the problem")
     cycles: int | None = Field(None, description="cycles of the base in the measured work", ge=1)
     at: list[Processors] = Field(default_factory=list, description="processors to predict for")
+    efficiency: Fraction = Field(
+        Given(0.75, COUNT, "75%"), description="what the most processors keep, and the size needed gives"
+    )
     intervals: Literal["profile", "bootstrap"] = Field("profile", description="how sure the fits are said to be")
 
     @model_validator(mode="after")

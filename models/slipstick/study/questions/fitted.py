@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from slipstick.answer import Answer
 from slipstick.errors import ModelError, NoAnswerError, Problem, SpecError, UnknownNameError
 from slipstick.measure.account import Measured, measured
 from slipstick.measure.fit.answers import Intervals, fits
@@ -27,7 +26,7 @@ from slipstick.schema.load import Library
 from slipstick.schema.text.nodes import Node, Scalar, Table, at, from_plain
 from slipstick.schema.validate import problem
 
-__all__ = ["Fits", "accounts", "by_processors", "fitted", "read_fits"]
+__all__ = ["Fits", "accounts", "fitted", "read_fits"]
 
 DIGITS = 6
 """Of a fitted value that is laid over the base: more would differ from machine to machine."""
@@ -79,11 +78,6 @@ def accounts(spec: StudySpec, tree: Table, library: Library) -> dict[str, Measur
         except UnknownNameError as error:
             raise SpecError([problem(tree, (*path, "region"), str(error))]) from None
     return found
-
-
-def by_processors(found: Mapping[str, Sequence[Answer]]) -> dict[str, Answer]:
-    """Name the answer for each number of processors, as tables of a study call it: NAME-PROCESSORS."""
-    return {f"{name}-{each.point['p']:g}": each for name, answers in found.items() for each in answers}
 
 
 def read_fits(spec: StudySpec, tree: Table, cases: Mapping[str, Settings], base: Settings, library: Library) -> Fits:
@@ -143,7 +137,12 @@ def fitted(asked: Fits, drawn: Collection[str] = ()) -> tuple[dict[str, Fitting]
     for name, spec in asked.spec.items():
         processors = [float(each) for each in spec.at]
         done = fits(
-            asked.timings[name], asked.families[name], processors, Intervals(spec.intervals), drawn=name in drawn
+            asked.timings[name],
+            asked.families[name],
+            processors,
+            Intervals(spec.intervals),
+            name in drawn,
+            spec.efficiency.value,
         )
         found[name] = replace(done, source=asked.sources[name], truth=asked.truth.get(name, {}))
         if spec.free and asked.base is not None:
