@@ -171,3 +171,11 @@ def test_what_extends_leaves_no_trace(tmp_path: Path) -> None:
     _, tree = Library().open(tmp_path / "x.yaml")
     assert at(tree, "extends") is None
     assert plain(tree) == plain(Library().open(tmp_path / "base.yaml")[1])
+
+
+def test_what_is_made_of_a_tree_is_made_once() -> None:
+    library, made = Library(), []
+    trees = [library.load("counts", name) for name in ("sor", "is", "sor")]
+    found = [library.once(tree, lambda: made.append(None) or object()) for tree in trees]
+    assert len(made) == 2
+    assert found[0] is found[2] is not found[1]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["Library", "kind_of", "machine_spec", "spec_model"]
 
 MOST_EXTENDED = 32
+
+T = TypeVar("T")
 
 _MODELS = {
     "activity": ("slipstick.schema.kinds.activity", "ActivitySpec"),
@@ -77,6 +80,7 @@ class Library:
     hashes: dict[str, str] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
     _trees: dict[Path, Table] = field(default_factory=dict)
+    _made: dict[int, tuple[Node, Any]] = field(default_factory=dict)
 
     def load(
         self, kind: str, reference: str, at_mark: Mark | None = None, at_path: str = "", _open: tuple[Path, ...] = ()
@@ -166,6 +170,13 @@ class Library:
             raise SpecError([Problem(mark.file, mark.line, mark.column, "data", why)])
         self.hashes[_shown_path(path)] = hashlib.sha256(path.read_bytes()).hexdigest()
         return path
+
+    def once(self, tree: Node, make: Callable[[], T]) -> T:
+        """Give what is made of a tree that was read, made the first time only."""
+        if id(tree) not in self._made:
+            self._made[id(tree)] = (tree, make())  # with the tree, so that its identity stays its own
+        made: T = self._made[id(tree)][1]
+        return made
 
     def _read(self, path: Path) -> Table:
         if path not in self._trees:

@@ -189,3 +189,12 @@ def test_what_cannot_be_modelled_is_refused() -> None:
         program.on(machine(), counts=counts((Tally(), Tally())), sequential=1.0)
     with pytest.raises(ModelError, match="prefetched_faults must be at least 0 and at most 1"):
         program.on(machine(), counts=given, sequential=1.0, prefetched_faults=1.5)
+
+
+def test_what_equal_machines_counts_and_inputs_give_is_built_once() -> None:
+    given = idle_pair(Tally(work=99))
+    assert model(given) is model(given)
+    assert model(given) is not model(given, sequential=11.0)
+    assert model(given) is not model(given, ATM)
+    # Other counts are others even where they hold the same; nothing compares what may be changed.
+    assert model(given) is not model(idle_pair(Tally(work=99)))

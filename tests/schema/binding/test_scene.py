@@ -157,6 +157,12 @@ REFUSED = [
         {**ATM, "technology__wier": "0.5"},
         ["--set technology__wier:1:1: technology.wier: unknown key; did you mean 'wire'?"],
     ),
+    (
+        {"model": "three-parts", "parameters__latencie": "3 us"},
+        [
+            "--set parameters__latencie:1:1: parameters.latencie: there is no parameter 'latencie'; did you mean 'latency'?"
+        ],
+    ),
     ({**ATM, "technology__wire": "0"}, ["--set technology__wire:1:1: technology.wire: must be more than 0, got 0"]),
 ]
 

@@ -158,3 +158,11 @@ def test_a_budget_without_changes_and_a_picture_of_none_are_refused(folder: Path
     Path("study.yaml").write_text(head + "pictures: [{name: x, kind: changes, title: x}]\n")
     with pytest.raises(SpecError, match="this draws changes of rank, and there are none under that technology"):
         check_file(Path("study.yaml"))
+
+
+def test_nothing_is_compiled_before_it_is_solved(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr("slipstick.study.points.evaluate.form_of", lambda *given: asked.append(given))
+    Path("study.yaml").write_text(f"study: 1\nbase: {{model: model.yaml}}\n{RANK}")
+    check_file(Path("study.yaml"))
+    assert not asked

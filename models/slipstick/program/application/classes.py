@@ -70,7 +70,7 @@ class Classes:
         number = sum(number for number, _ in pairs)
         return sum(size for _, size in pairs) / number if number else 0.0
 
-    @property
+    @cached_property
     def made_when_served(self) -> float:
         """Diffs made for each reply; the others were made before."""
         made, served = self.counts.total("diffs_made"), self.counts.total("served_diffs")

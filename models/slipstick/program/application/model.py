@@ -12,6 +12,7 @@ given, so waiting for a handler is left to the other methods.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache, lru_cache
 from math import ceil
 from random import Random
 
@@ -26,7 +27,7 @@ from slipstick.program.application.operations import Operations
 from slipstick.program.dvsm.operations import SOURCE
 from slipstick.program.lrc.counts import Counts, Phase, Tally
 from slipstick.program.message import software
-from slipstick.program.program import Input, Inputs, Program, one
+from slipstick.program.program import Given, Input, Inputs, Program, one
 
 __all__ = ["COMMON", "PROGRAMS", "START", "application"]
 
@@ -51,13 +52,35 @@ def application(machine: Machine, counts: Counts, inputs: Inputs, name: str = "d
     ------
     ModelError : the machine says nothing of such software, or nothing is counted
     """
-    if "sequential" not in inputs:
+    return _application(machine, _Counted(counts), *(inputs.get(each.name) for each in COMMON), name)
+
+
+class _Counted:
+    """Counts, told apart by which they are and not by what they hold."""
+
+    def __init__(self, counts: Counts) -> None:
+        self.counts = counts
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Counted) and self.counts is other.counts
+
+    def __hash__(self) -> int:
+        return id(self.counts)
+
+
+# A study asks for one program on one machine again and again, with nothing changed but a technology.
+@lru_cache(maxsize=32)
+def _application(
+    machine: Machine, counted: _Counted, sequential: Given | None, faults: Given, locks: Given, name: str
+) -> Model:
+    counts = counted.counts
+    if sequential is None:
         raise ModelError(f"{name} needs sequential: the time of the program on one processor")
     measured = counts.without(START)
     if not measured.phases or not measured.total("work"):
         raise ModelError(f"the counts of {counts.program} hold no work after {START}; a time cannot come from them")
-    lines = _Lines(machine, measured, inputs)
-    return in_supersteps(*lines.supersteps(), name=name)
+    inputs = dict(zip((each.name for each in COMMON), (sequential, faults, locks), strict=True))
+    return in_supersteps(*_Lines(machine, measured, inputs).supersteps(), name=name)
 
 
 class _Lines:
@@ -67,16 +90,10 @@ class _Lines:
         self.machine, self.counts = machine, counts
         self.operations = Operations(machine, Classes(counts))
         self.unit = one(inputs, "sequential") / float(counts.total("work"))
-        ahead = one(inputs, "prefetched_faults")
-        made = self.operations
-        self.faults = {
-            key: choose((1 - ahead, fault), (ahead, made.prefetch[key])) for key, fault in made.fault.items()
-        }
-        ahead = one(inputs, "prefetched_locks")
-        self.locks = {
-            hops: choose((1 - ahead, each), (ahead, made.prefetched_lock)) for hops, each in made.acquire.items()
-        }
-        self.queued = choose((1 - ahead, made.queued), (ahead, then()))
+        made, early, locked = self.operations, one(inputs, "prefetched_faults"), one(inputs, "prefetched_locks")
+        self.fault = cache(lambda key: choose((1 - early, made.fault(key)), (early, made.prefetch(key))))
+        self.lock = cache(lambda hops: choose((1 - locked, made.acquire(hops)), (locked, made.prefetched_lock)))
+        self.queued = choose((1 - locked, made.queued), (locked, then()))
         self.barrier = made.barrier(counts.processors) if counts.processors > 1 else then()
         self.told = {name: (made.told(name), made.invalidated(name)) for name in ("lock", "barrier")}
 
@@ -111,9 +128,9 @@ class _Lines:
     def _own(self, tally: Tally) -> Iterator[tuple[float, Activity]]:
         """Give what the processor needs itself."""
         made = self.operations
-        yield from ((number, self.faults[key]) for key, number in by_key(tally.faults).items())
-        yield from ((number, made.collect[key]) for key, number in by_key(tally.collected).items())
-        yield from ((number, self.locks[hops]) for hops, number in tally.acquisitions.items() if hops)
+        yield from ((number, self.fault(key)) for key, number in by_key(tally.faults).items())
+        yield from ((number, made.collect(key)) for key, number in by_key(tally.collected).items())
+        yield from ((number, self.lock(hops)) for hops, number in tally.acquisitions.items() if hops)
         yield tally.ahead, self.queued
         yield tally.empty, made.empty
         yield tally.write_faults, made.trap
@@ -132,7 +149,7 @@ class _Lines:
         made = self.operations
         number, size = tally.sent.get("diffs", (0, 0))
         if number:
-            yield number, made.serve[key_of(1, size // number)]
+            yield number, made.serve(key_of(1, size // number))
         yield tally.served_pages, made.serve_page
         yield tally.forwarded, made.forward
         yield tally.granted, made.grant

@@ -6,7 +6,7 @@ needs no message: serving requests, twins, diffs, notices, and prefetching.
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache, cached_property
 
 from slipstick.errors import ModelError
 from slipstick.expression.dimension import BYTES, COUNT
@@ -45,11 +45,12 @@ class Operations:
             )
         self.machine, self.dvsm, self.classes = machine, machine.dvsm, classes
         self.diff = machine.page * self.dvsm.byte
-        self.fault = {key: self._fault(each, "fault", key) for key, each in classes.faults.items()}
-        self.prefetch = {key: self._prefetch(each, key) for key, each in classes.faults.items()}
-        self.collect = {key: self._fault(each, "collection", key) for key, each in classes.faults.items()}
-        self.serve = {key: self._serve(each, key) for key, each in classes.served.items()}
-        self.acquire = {hops: self._acquire(hops) for hops in (1, 2)}
+        # Made when first asked for: few programs need an operation of each class.
+        self.fault = cache(lambda key: self._fault(classes.faults[key], "fault", key))
+        self.prefetch = cache(lambda key: self._prefetch(classes.faults[key], key))
+        self.collect = cache(lambda key: self._fault(classes.faults[key], "collection", key))
+        self.serve = cache(lambda key: self._serve(classes.served[key], key))
+        self.acquire = cache(self._acquire)
 
     @cached_property
     def empty(self) -> Activity:

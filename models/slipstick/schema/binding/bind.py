@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     # Checking a file needs no numerical library.
     from slipstick.method.forms import Subject
 
-__all__ = ["Bound", "bind", "bind_workload"]
+__all__ = ["Bound", "bind", "bind_workload", "described"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +71,7 @@ def bind(scene: Scene) -> Bound:
     SpecError : everything that is wrong, each at its line
     """
     spec = scene.checked()
-    named = (
-        replace(each, path=canonical(scene.tree, each.path))
-        for each in with_sources(entries(spec), scene.tree, scene.sources)
-    )
-    found = {each.path: each for each in named}
+    found = _entries(scene, spec)
     parameters = _parameters(scene, found)
     try:
         model = _build(scene, spec, parameters)
@@ -83,6 +79,25 @@ def bind(scene: Scene) -> Bound:
         mark = scene.tree.mark
         raise SpecError([Problem(mark.file, mark.line, mark.column, "", str(error))]) from None
     return Bound(scene.name, model, parameters, {**found, **_defaults(scene, found)}, scene.how, scene.notes)
+
+
+def described(scene: Scene) -> dict[str, Entry]:
+    """Check a scene and say what its specs say of each quantity; nothing is built.
+
+    Raises
+    ------
+    SpecError : a value is not allowed
+    """
+    found = _entries(scene, scene.checked())
+    return {**found, **_defaults(scene, found)}
+
+
+def _entries(scene: Scene, spec: BaseModel) -> dict[str, Entry]:
+    named = (
+        replace(each, path=canonical(scene.tree, each.path))
+        for each in with_sources(entries(spec), scene.tree, scene.sources)
+    )
+    return {each.path: each for each in named}
 
 
 def bind_workload(reference: Node, library: Library) -> Bound:

@@ -289,6 +289,7 @@ def _put(tree: Table, path: str, node: Node, library: Library) -> Table:
     if parts[:1] == ("technology",) and len(parts) == 2 and "technology" not in tree.entries:
         tree = Table({**tree.entries, "technology": Entry(node.mark, from_plain({}, node.mark))}, tree.mark)
     try:
+        _check_parameter(tree, parts)
         changed = replaced(tree, path, node)
     except UnknownNameError as error:
         raise _problem(node, path, str(error)) from None
@@ -300,6 +301,14 @@ def _put(tree: Table, path: str, node: Node, library: Library) -> Table:
         assert isinstance(resolved, Table)
         return resolved
     return changed
+
+
+def _check_parameter(tree: Table, parts: Sequence[str]) -> None:
+    """Refuse a parameter that its file does not name: nothing would be computed from it, and nobody would be told."""
+    if parts[:1] == ("parameters",) and len(parts) == 2:
+        known = at(tree, ["parameters"])
+        if isinstance(known, Table) and parts[1] not in known.entries:
+            raise UnknownNameError("parameter", parts[1], list(known.entries))
 
 
 def _name(node: Node, what: str) -> str:

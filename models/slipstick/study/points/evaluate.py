@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from slipstick.answer import Answer
 from slipstick.expression.dimension import Dimension
+from slipstick.expression.nodes import parameters
 from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.forms import Form
 from slipstick.method.methods import form_of
+from slipstick.method.names import CLOSED_FORM
+from slipstick.method.simulation.numbers import expressions
 from slipstick.model.system import Model
 from slipstick.results.study import Array
 from slipstick.schema.binding.bind import Bound, bind
@@ -23,20 +27,33 @@ from slipstick.study.points.derived import OVERHEAD, overhead
 __all__ = ["Evaluator", "evaluator"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Evaluator:
-    """A case at any values of its parameters.
+    """A case at any values of its parameters; what the method makes of its model is made when it is first asked for.
 
     Parameters
     ----------
     case : its name
-    scene, bound, form : the case, its model, and what the method made of it
+    scene, bound : the case, and its model
     """
 
     case: str
     scene: Scene
     bound: Bound
-    form: Form
+
+    @cached_property
+    def form(self) -> Form:
+        """Give what the method made of the model."""
+        bound = self.bound
+        return form_of(bound.model, bound.parameters, bound.how.method, bound.how.trial)
+
+    @cached_property
+    def free(self) -> frozenset[str]:
+        """Name what can be varied without building anew; of the closed form that is all that the model is computed from."""
+        model = self.bound.model
+        if isinstance(model, Model) and self.bound.how.method in (None, CLOSED_FORM):
+            return frozenset(each.name for each in parameters(*dict.fromkeys(expressions(model))))
+        return frozenset(self.form.parameters)
 
     @property
     def method(self) -> str:
@@ -110,5 +127,4 @@ def evaluator(case: str, settings: Settings, library: Library) -> Evaluator:
     SpecError : something is wrong with its settings
     """
     scene = stage(settings, library)
-    bound = bind(scene)
-    return Evaluator(case, scene, bound, form_of(bound.model, bound.parameters, bound.how.method, bound.how.trial))
+    return Evaluator(case, scene, bind(scene))

@@ -11,7 +11,7 @@ import numpy as np
 from slipstick.errors import SpecError, did_you_mean
 from slipstick.law.account import OVERHEAD_REDUCTION
 from slipstick.results.outlook import Choice, Effect, Pair
-from slipstick.schema.binding.bind import bind
+from slipstick.schema.binding.bind import described
 from slipstick.schema.binding.scene import Settings, stage
 from slipstick.schema.binding.technology import TECHNOLOGY
 from slipstick.schema.describe import Entry, entries
@@ -91,13 +91,13 @@ class _Reader:
 
     def __init__(self, case: str, settings: Settings, rank: RankSpec, tree: Table, library: Library) -> None:
         self.case, self.rank, self.tree, self.library = case, rank, tree, library
-        bound = bind(stage(settings, library))
+        now_known = described(stage(settings, library))
         paths = {path for each in rank.changes.values() for path in (*each.values, *each.times)}
         # What is set to what it is anyway is there to be varied.
         neutral = {
             path: _node(*now, Mark("rank", 1, 1))
             for path in sorted(paths)
-            if (now := _now(bound.entries, path)) is not None
+            if (now := _now(now_known, path)) is not None
         }
         self.settings = {**neutral, **settings}
         self.before = evaluator(case, self.settings, library)
@@ -119,7 +119,7 @@ class _Reader:
             node = at(self.tree, [*place, "set", path])
             assert node is not None
             found[path] = node
-        entries = bind(stage({**self.settings, **laid}, self.library)).entries if laid else self.before.bound.entries
+        entries = described(stage({**self.settings, **laid}, self.library)) if laid else self.before.bound.entries
         for path, factor in spec.times.items():
             where: Place = (*place, "times", path)
             now = _now(entries, canonical(self.before.scene.tree, path))
@@ -132,7 +132,7 @@ class _Reader:
 
     def _point(self, nodes: Mapping[str, Node]) -> Point:
         """Check what is set in its place, and set it without building anew where it is a number that can be anything."""
-        scene, known = self.before.scene, self.before.form.parameters
+        scene, known = self.before.scene, self.before.free
         paths = {path: canonical(scene.tree, path) for path in nodes}
         if not all(path in known for path in paths.values()):
             return Point(evaluator(self.case, {**self.settings, **nodes}, self.library), {})
