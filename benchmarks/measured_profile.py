@@ -105,9 +105,10 @@ def run(size: int) -> list[Spent]:
     shared = (context.Value("q", 0, lock=False), context.Lock(), context.Barrier(size))
     told = context.SimpleQueue()
     processes = [context.Process(target=_process, args=(rank, size, *shared, told)) for rank in range(size)]
+    cores = sorted(os.sched_getaffinity(0))
     for rank, process in enumerate(processes):
         process.start()
-        os.sched_setaffinity(process.pid or 0, {sorted(os.sched_getaffinity(0))[rank]})
+        os.sched_setaffinity(process.pid or 0, {cores[rank % len(cores)]})
     found = dict(told.get() for _ in processes)
     for process in processes:
         process.join()

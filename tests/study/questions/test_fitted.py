@@ -16,6 +16,7 @@ from slipstick.report.terminal.fits import needed
 from slipstick.results.study import Results
 from slipstick.schema.binding.bind import bind
 from slipstick.schema.binding.scene import stage
+from slipstick.schema.kinds.study import BarsSpec
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
 
@@ -192,7 +193,9 @@ def test_bars_show_measured_runs_by_cause(tmp_path: Path) -> None:
     path = tmp_path / "study.yaml"
     path.write_text(f"study: 1\nmeasured: {{runs: {{data: waits.csv}}}}\npictures:\n  - {bars}\n")
     prepared = prepare(str(path))
-    assert stacks(run(prepared), prepared.spec.pictures[0]) == {"runs-2": {"busy": 8.0, "door": 2.0}}
+    (picture,) = prepared.spec.pictures
+    assert isinstance(picture, BarsSpec)
+    assert stacks(run(prepared), picture) == {"runs-2": {"busy": 8.0, "door": 2.0}}
     path.write_text(path.read_text().replace("[runs-2]", "[runs-4]"))
     with pytest.raises(SpecError, match=r"there is no case 'runs-4'; did you mean 'runs-2'\?"):
         prepare(str(path))
