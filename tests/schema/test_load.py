@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ from slipstick.errors import SpecError
 from slipstick.schema.catalogue import find, names
 from slipstick.schema.kinds.machine import MachineSpec
 from slipstick.schema.load import MOST_EXTENDED, Library
-from slipstick.schema.text.nodes import at, plain, value_mark
+from slipstick.schema.text.nodes import Table, at, plain, value_mark
 from slipstick.schema.validate import validate
 from tests.specs import MACHINE, NETWORK, line, refused, valid
 
@@ -174,8 +176,13 @@ def test_what_extends_leaves_no_trace(tmp_path: Path) -> None:
 
 
 def test_what_is_made_of_a_tree_is_made_once() -> None:
-    library, made = Library(), []
+    library, made = Library(), Counter[int]()
     trees = [library.load("counts", name) for name in ("sor", "is", "sor")]
-    found = [library.once(tree, lambda: made.append(None) or object()) for tree in trees]
-    assert len(made) == 2
+
+    def make(tree: Table) -> object:
+        made[id(tree)] += 1
+        return object()
+
+    found = [library.once(id(tree), partial(make, tree), tree) for tree in trees]
+    assert set(made.values()) == {1}
     assert found[0] is found[2] is not found[1]

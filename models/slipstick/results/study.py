@@ -148,12 +148,13 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of a comparison: predictions, measurements to hold them against, or inputs of the model."""
+    """A row of a comparison: predictions, measurements to hold them against, inputs of the model, or another case."""
 
     label: str
     cells: tuple[Cell, ...]
     measured: bool = False
     input: bool = False
+    against: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -80,7 +80,7 @@ class Library:
     hashes: dict[str, str] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
     _trees: dict[Path, Table] = field(default_factory=dict)
-    _made: dict[int, tuple[Node, Any]] = field(default_factory=dict)
+    _made: dict[Hashable, tuple[Any, object]] = field(default_factory=dict)
 
     def load(
         self, kind: str, reference: str, at_mark: Mark | None = None, at_path: str = "", _open: tuple[Path, ...] = ()
@@ -171,11 +171,18 @@ class Library:
         self.hashes[_shown_path(path)] = hashlib.sha256(path.read_bytes()).hexdigest()
         return path
 
-    def once(self, tree: Node, make: Callable[[], T]) -> T:
-        """Give what is made of a tree that was read, made the first time only."""
-        if id(tree) not in self._made:
-            self._made[id(tree)] = (tree, make())  # with the tree, so that its identity stays its own
-        made: T = self._made[id(tree)][1]
+    def once(self, key: Hashable, make: Callable[[], T], kept: object = None) -> T:
+        """Give what is made of what was read, made the first time only.
+
+        Parameters
+        ----------
+        key : what it is made of, by value or by `id`
+        make : makes it
+        kept : what has an `id` in the key, kept so that the `id` stays its own
+        """
+        if key not in self._made:
+            self._made[key] = (make(), kept)
+        made: T = self._made[key][0]
         return made
 
     def _read(self, path: Path) -> Table:

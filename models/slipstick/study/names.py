@@ -154,6 +154,9 @@ def _cases_named(spec: StudySpec, sweeps: Sequence[Asked]) -> Iterator[tuple[Pat
     for number, table in enumerate(spec.compare):
         yield from ((("compare", number, "columns", index), case) for index, case in enumerate(table.columns))
         for row, each in enumerate(table.rows):
+            yield from (
+                (("compare", number, "rows", row, "against", index), case) for index, case in enumerate(each.against)
+            )
             yield from ((("compare", number, "rows", row, "slips", case), case) for case in each.slips)
     for number, picture in enumerate(spec.pictures):
         if isinstance(picture, BarsSpec | LinesSpec):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from slipstick.errors import SpecError
+from slipstick.report.findings.compare import comparison_section
 from slipstick.results.study import Cell, Results
 from slipstick.study.run import prepare, run
 from tests.specs import activity, refused, study
@@ -49,6 +50,21 @@ def test_measured_values_are_added_and_blanks_stay_blank(tmp_path: Path) -> None
 def test_a_cell_may_be_a_slip_of_its_source(tmp_path: Path) -> None:
     first, second = cells(tmp_path, "{row: r, sum: [time], printed: [9, 6], slips: {base: the sum is 10}}")
     assert (first.slip, second.slip) == ("the sum is 10", "")
+
+
+def test_a_row_may_be_held_against_other_cases(tmp_path: Path) -> None:
+    found = results(tmp_path, TABLE % "{row: r, sum: [time], against: [fast, base], within: 0.05}").comparisons
+    first, second = found[0].rows[0].cells
+    assert [first.printed, second.printed] == pytest.approx([6.0, 10.0])
+    assert first.difference == pytest.approx(4.0)
+    page = comparison_section(found)
+    assert "0 printed" not in page
+    row = [each.strip() for each in page.splitlines()[-1].split("|")]
+    assert row[1:-1] == ["r", "10.00", "6.00 (fast)", "+66.7 %", "6.00", "10.00 (base)", "-40 %"]
+    beside = problems(tmp_path, TABLE % "{row: r, sum: [time], against: [base, slow]}")
+    assert beside[0].endswith("compare.0.rows.0.against.1: there is no case 'slow'; known: base, fast")
+    neither = problems(tmp_path, TABLE % "{row: r, sum: [time]}")
+    assert neither[0].endswith("row r needs something to stand beside: printed or against")
 
 
 def test_the_allowance_is_not_lost_in_rounding(tmp_path: Path) -> None:

@@ -144,6 +144,13 @@ project:
     assert track.columns["time"][1] == pytest.approx(alone(model="dvsm/page-fault", **given))
 
 
+def test_the_technology_of_2002_is_what_the_milestones_make_of_1996(folder: Path) -> None:
+    text = "project: {trends: [milestones], base_year: 1996, years: [1996, 2002], samples: 0}\n"
+    given = {"model": "dvsm/page-fault", "machine": "rs6000-43p-atm", "workload": "page-fault"}
+    (track,) = projection(text, base="{" + ", ".join(f"{key}: {each}" for key, each in given.items()) + "}").tracks
+    assert track.columns["time"][1] == pytest.approx(alone(technology="milestones-2002", **given), rel=1e-4)
+
+
 def test_the_page_the_table_and_json_have_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     picture = "pictures:\n  - {name: ahead, kind: projection, title: Ahead, y: [time, efficiency]}\n"
     Path("study.yaml").write_text("study: 1\nbase: {model: model.yaml}\n" + PROJECT + picture)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from slipstick.cli.main import main
 from slipstick.errors import SpecError
 from slipstick.method.crossings import changes
-from slipstick.report.findings.sought import sought_text
+from slipstick.report.findings.sought import sought_section, sought_text
 from slipstick.results.outlook import Sought
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
@@ -167,7 +167,7 @@ WRONG = [
     (
         "parameters.latency",
         "parameters.latncy",
-        "no answer of base is computed from parameters.latncy as a number that can be anything; did you mean",
+        "parameters.latncy: there is no parameter 'latncy'; did you mean 'latency'?",
     ),
     (
         "parameters.latency",
@@ -219,3 +219,11 @@ def test_what_is_wrong_is_named_before_anything_is_solved(folder: Path, old: str
     with pytest.raises(SpecError) as caught:
         check_file(Path("study.yaml"))
     assert words in str(caught.value)
+
+
+def test_a_question_of_several_cases_is_written_once(folder: Path) -> None:
+    lines = "what_if: {slow: {parameters.memory: 9 ms}}\nseek: {it: {" + GOOD + ", cases: [base, slow]}}"
+    section = sought_section(found(lines).sought)
+    assert section.count("efficiency >= 0.6, looked at parameters.latency from 0 s to 100 us") == 1
+    assert "  - base: holds up to parameters.latency = 25 us" in section
+    assert "  - slow: holds nowhere for parameters.latency" in section

@@ -23,7 +23,8 @@ def comparison_section(comparisons: Sequence[Comparison]) -> str:
     """
     if not comparisons:
         return ""
-    return "\n\n".join(["## Comparisons", summary(comparisons), *map(comparison, comparisons)])
+    parts = ["## Comparisons", summary(comparisons), *map(comparison, comparisons)]
+    return "\n\n".join(part for part in parts if part)
 
 
 def verdict(cell: Cell) -> str:
@@ -64,7 +65,7 @@ def comparison(table: Comparison) -> str:
 
 def summary(comparisons: Sequence[Comparison]) -> str:
     """Count how the computed cells of tables stand to the printed and the measured ones; inputs do not count."""
-    rows = [row for each in comparisons for row in each.rows if not (row.measured or row.input)]
+    rows = [row for each in comparisons for row in each.rows if not (row.measured or row.input or row.against)]
     found = [verdict(cell) for row in rows for cell in row.cells]
     compared = [each for each in found if each in ("agrees", "slip", "miss")]
     text = (
@@ -72,17 +73,20 @@ def summary(comparisons: Sequence[Comparison]) -> str:
         f"{counted(compared.count('slip'), 'is a slip', 'are slips')} of the source, "
         f"{counted(compared.count('miss'), 'is a miss', 'are misses')}."
     )
+    if not found:
+        text = ""
     if lost := found.count("nothing computed"):
         text += f" {counted(lost, 'printed cell')} without a computed value."
     measured = [cell for each in comparisons for row in each.rows if row.measured for cell in row.cells]
     if errors := _errors(measured):
         mean = percent(fmean(map(abs, errors)))
         text += f" Against {counted(len(errors), 'measured value')} the mean absolute error is {mean}."
-    return text
+    return text.strip()
 
 
 def _side_by_side(table: Comparison, marked: list[list[str]]) -> str:
-    parts = (f"computed [{table.unit}]", f"printed [{table.unit}]", "difference")
+    other = "against" if all(row.against for row in table.rows) else "printed"
+    parts = (f"computed [{table.unit}]", f"{other} [{table.unit}]", "difference")
     head = ["row", *(f"{escape(each)}: {part}" for each in table.columns for part in parts)]
     rows = [
         [
@@ -103,9 +107,18 @@ def _below_each_other(table: Comparison, marked: list[list[str]]) -> str:
             continue
         computed, printed = zip(*(_pair(cell, row.measured) for cell in row.cells), strict=True)
         rows.append([escape(row.label), "computed", *computed])
-        rows.append(["", "measured" if row.measured else "printed", *printed])
+        if row.against:
+            rows.append(["", "against", *(_other(row, cell) for cell in row.cells)])
+        else:
+            rows.append(["", "measured" if row.measured else "printed", *printed])
         rows.append(["", "error" if row.measured else "difference", *marks])
     return markdown_table(head, rows, range(2, len(head)))
+
+
+def _other(row: Row, cell: Cell) -> str:
+    """Write the value of another case like the computed one, and name the case."""
+    value = NOTHING if cell.printed is None else f"{cell.printed:.{_decimals(cell)}f}"
+    return f"{value} ({escape(row.against[row.cells.index(cell)])})"
 
 
 def _pair(cell: Cell, measured: bool = False) -> tuple[str, str]:
@@ -115,6 +128,7 @@ def _pair(cell: Cell, measured: bool = False) -> tuple[str, str]:
 
 def _triple(row: Row, cell: Cell, mark: str) -> tuple[str, str, str]:
     computed, printed = _pair(cell, row.measured)
+    printed = _other(row, cell) if row.against else printed
     return (NOTHING, printed, "input") if row.input and not cell.slip else (computed, printed, mark)
 
 
@@ -127,8 +141,8 @@ def _decimals(cell: Cell, measured: bool = False) -> int:
 
 def _marked(row: Row, cell: Cell, slips: Notes, misses: Notes) -> str:
     """Write a difference, or the error of a measured row, with what is to be said of it."""
-    text = _error_text(cell) if row.measured else _difference_text(cell)
-    if verdict(cell) == "miss" and not row.measured:
+    text = _error_text(cell) if row.measured or row.against else _difference_text(cell)
+    if verdict(cell) == "miss" and not (row.measured or row.against):
         place = f"{row.label}, {cell.case}: computed {_pair(cell)[0]}, printed {_pair(cell)[1]}"
         return f"{text} (miss {misses.number(f'{place}; rounding allows {cell.within:g}')})"
     return f"{text} (slip {slips.number(f'{row.label}: {cell.slip}')})" if cell.slip else text

@@ -64,8 +64,18 @@ def _findings(found: Projection) -> Iterator[str]:
             yield f"{who}, {year(found.years[0])} to {year(found.years[-1])}: {', '.join(goes)}"
         yield from (f"{who}: {each}" for each in _reigns(track))
         yield from (f"{who}: {_watched(each, found)}" for each in track.watched)
+    yield from _unmoved(found)
+
+
+def _unmoved(found: Projection) -> Iterator[str]:
+    """Say which rates change nothing, once for all cases of which it holds."""
+    cases: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for track in found.tracks:
         if track.unmoved:
-            yield f"{who}: no step is of the class {', '.join(track.unmoved)}, so that rate changes nothing"
+            cases.setdefault((track.trend, track.unmoved), []).append(track.case)
+    for (trend, names), listed in cases.items():
+        of = f"of {', '.join(listed)} " if len(listed) < len({each.case for each in found.tracks}) else ""
+        yield f"{trend}: no step {of}is of the class {' or '.join(names)}, so {'these rates change' if len(names) > 1 else 'that rate changes'} nothing"
 
 
 def _goes(found: Projection, track: Track) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from slipstick.report.findings.projection import year
 from slipstick.report.words import escape, percent, quantity
@@ -17,21 +17,44 @@ def sought_section(found: Sequence[Sought]) -> str:
     """Write where conditions start or stop holding; none give no section."""
     if not found:
         return ""
-    return "\n\n".join(["## Where conditions hold", "\n".join(f"- {escape(sought_text(each))}" for each in found)])
+    asked = {each.name: [one for one in found if one.name == each.name] for each in found}
+    lines = [line for cases in asked.values() for line in _question(cases)]
+    return "\n\n".join(["## Where conditions hold", "\n".join(lines)])
+
+
+def _question(cases: Sequence[Sought]) -> Iterator[str]:
+    """Write a question of several cases once, and a line for each."""
+    first = cases[0]
+    if len(cases) == 1:
+        yield f"- {escape(sought_text(first))}"
+        return
+    yield f"- {escape(f'{first.name}{_along(first)}: {first.condition}, looked at {_ends(first)}{_beyond(first)}')}"
+    for each in cases:
+        said = _said(each) if each.crossings else _none(each, _ends(each))
+        yield f"  - {escape(f'{each.case}: {said}{_gaps(each)}')}"
 
 
 def sought_text(found: Sought) -> str:
     """Say in one line where a condition starts or stops holding, or why it does nowhere."""
-    along = f" along {found.trend}" if found.trend else ""
-    who = f"{found.name}, {found.case}{along}: {found.condition}"
-    ends = f"{found.of} from {_value(found, found.first)} to {_value(found, found.last)}"
-    gaps = _gaps(found)
-    if found.crossings:
-        said = ", ".join(_crossing(found, each) for each in found.crossings)
-        text = f"{who} {said} (looked at {ends}{gaps})"
-    else:
-        text = f"{who} {_none(found, ends)}{gaps}"
-    return f"{text}; used outside their periods: {', '.join(found.beyond)}" if found.beyond else text
+    who, ends, gaps = f"{found.name}, {found.case}{_along(found)}: {found.condition}", _ends(found), _gaps(found)
+    said = f"{_said(found)} (looked at {ends}{gaps})" if found.crossings else f"{_none(found, ends)}{gaps}"
+    return f"{who} {said}{_beyond(found)}"
+
+
+def _along(found: Sought) -> str:
+    return f" along {found.trend}" if found.trend else ""
+
+
+def _ends(found: Sought) -> str:
+    return f"{found.of} from {_value(found, found.first)} to {_value(found, found.last)}"
+
+
+def _beyond(found: Sought) -> str:
+    return f"; used outside their periods: {', '.join(found.beyond)}" if found.beyond else ""
+
+
+def _said(found: Sought) -> str:
+    return ", ".join(_crossing(found, each) for each in found.crossings)
 
 
 def _crossing(found: Sought, each: Crossing) -> str:

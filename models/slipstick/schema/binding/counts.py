@@ -19,4 +19,4 @@ def load_counts(reference: str, mark: Mark, library: Library) -> Counts:
     SpecError : there are none of that name; everything that is wrong with the file
     """
     tree = library.load("counts", reference, mark, "counts")
-    return library.once(tree, lambda: validate(CountsSpec, tree).counted())
+    return library.once(id(tree), lambda: validate(CountsSpec, tree).counted(), tree)

@@ -144,7 +144,13 @@ class RowSpec(Spec):
     row: Note = Field(description="its label")
     sum: list[Column] = Field(default_factory=list, description="computed values to add up")
     plus: list[Cell] = Field(default_factory=list, description="measured values to add, one for each column")
-    printed: list[Cell] = Field(description="as printed, one for each column; null where nothing is")
+    printed: list[Cell] = Field(
+        default_factory=list, description="as printed, one for each column; null where nothing is"
+    )
+    against: list[Name] = Field(
+        default_factory=list,
+        description="cases, one for each column, whose computed values stand in place of printed ones",
+    )
     within: Annotated[
         Annotated[list[Cell], Tag("list")] | Annotated[float, Tag("number")],
         Discriminator(lambda value: "list" if isinstance(value, list) else "number"),
@@ -167,9 +173,11 @@ class TableSpec(Spec):
     @model_validator(mode="after")
     def _aligned(self) -> TableSpec:
         for index, row in enumerate(self.rows):
-            for key in ("printed", "plus", "within"):
+            if bool(row.printed) == bool(row.against):
+                raise broken_rule(f"row {row.row} needs something to stand beside: printed or against", "rows", index)
+            for key in ("printed", "against", "plus", "within"):
                 cells = getattr(row, key)
-                if isinstance(cells, list) and len(cells) != len(self.columns) and (cells or key != "plus"):
+                if isinstance(cells, list) and len(cells) != len(self.columns) and (cells or key == "within"):
                     why = f"one cell for each of the {len(self.columns)} columns is needed, got {len(cells)}"
                     raise broken_rule(why, "rows", index, key)
             if not (row.sum or row.plus):

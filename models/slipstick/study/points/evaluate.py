@@ -22,6 +22,7 @@ from slipstick.results.study import Array
 from slipstick.schema.binding.bind import Bound, bind
 from slipstick.schema.binding.scene import Scene, Settings, stage
 from slipstick.schema.load import Library
+from slipstick.schema.text.nodes import Scalar
 from slipstick.study.points.derived import OVERHEAD, overhead
 
 __all__ = ["Evaluator", "evaluator"]
@@ -105,9 +106,14 @@ class Evaluator:
         """Give the base unit of a column."""
         return "s" if column == OVERHEAD else self.form.unit(column)
 
+    @cached_property
+    def own(self) -> dict[str, Array]:
+        """Answer at the case's own values."""
+        return self.columns({})
+
     def units(self) -> dict[str, Dimension]:
         """Give the dimension of every column there is at the case's own values."""
-        return {name: Dimension.of(self.unit(name) or "1") for name in self.columns({})}
+        return {name: Dimension.of(self.unit(name) or "1") for name in self.own}
 
     def why(self, values: Mapping[str, Array], index: int) -> str:
         """Say why a point has no answer, in the words of the point solved alone."""
@@ -120,11 +126,16 @@ class Evaluator:
 
 
 def evaluator(case: str, settings: Settings, library: Library) -> Evaluator:
-    """Build a case.
+    """Build a case, once for all questions that are put to it with the same settings.
 
     Raises
     ------
     SpecError : something is wrong with its settings
     """
-    scene = stage(settings, library)
-    return Evaluator(case, scene, bind(scene))
+
+    def made() -> Evaluator:
+        scene = stage(settings, library)
+        return Evaluator(case, scene, bind(scene))
+
+    key = (case, *((path, node if isinstance(node, Scalar) else id(node)) for path, node in settings.items()))
+    return library.once(key, made, settings)

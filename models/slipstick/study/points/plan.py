@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from slipstick.errors import FormulaError, Problem, SpecError
 from slipstick.method.forms import Form
-from slipstick.method.methods import form_of
 from slipstick.results.study import Axis
-from slipstick.schema.binding.bind import Bound, bind
+from slipstick.schema.binding.bind import Bound
 from slipstick.schema.binding.how import says_how
 from slipstick.schema.binding.scene import REFERENCES, Scene, Settings, stage
 from slipstick.schema.describe import entries
@@ -22,6 +21,7 @@ from slipstick.schema.text.formula import read_condition
 from slipstick.schema.text.nodes import Node, Scalar, canonical, plain
 from slipstick.study.points.axes import CHECK_ALL, numbers_of, to_check
 from slipstick.study.points.cases import Asked
+from slipstick.study.points.evaluate import evaluator
 
 __all__ = ["Group", "Plan", "planned"]
 
@@ -166,12 +166,12 @@ def _groups(
     """Build a model for each combination of what cannot be an array; drop points outside the condition."""
     # Every varied path is set to its first value, so that an optional one is there to be varied.
     first = {axis.path: axis.nodes[0] for axis in axes}
-    fixed = _rebuilt(axes, settings, first, library)
+    fixed = _rebuilt(case, axes, settings, first, library)
     made: list[Group] = []
     kept: list[NDArray[np.intp]] = []
     for rows in _rows_by(index[fixed]) if fixed else [np.arange(index.shape[1])]:
         changes = {axes[number].path: axes[number].nodes[index[number, rows[0]]] for number in fixed}
-        bound, form = _built(settings, {**first, **changes}, library)
+        bound, form = _built(case, settings, {**first, **changes}, library)
         values = {
             axis.path: axis.numbers[index[number, rows]] for number, axis in enumerate(axes) if axis.numbers is not None
         }
@@ -189,9 +189,9 @@ def _groups(
     return placed, order
 
 
-def _rebuilt(axes: Sequence[_Axis], settings: Settings, first: Settings, library: Library) -> list[int]:
+def _rebuilt(case: str, axes: Sequence[_Axis], settings: Settings, first: Settings, library: Library) -> list[int]:
     """Choose the axes whose every value needs a model of its own: names, and numbers that shape the model."""
-    _, form = _built(settings, first, library)
+    _, form = _built(case, settings, first, library)
     fixed = []
     for number, axis in enumerate(axes):
         if axis.numbers is None or (axis.path not in form.parameters and len(axis.nodes) <= CHECK_ALL):
@@ -199,13 +199,13 @@ def _rebuilt(axes: Sequence[_Axis], settings: Settings, first: Settings, library
         elif axis.path not in form.parameters:
             # Too many to build a model for each, so none may shape it: the extremes must be possible, too.
             for index in to_check(axis.nodes):
-                _built(settings, {**first, axis.path: axis.nodes[index]}, library)
+                _built(case, settings, {**first, axis.path: axis.nodes[index]}, library)
     return fixed
 
 
-def _built(settings: Settings, changes: Mapping[str, Node], library: Library) -> tuple[Bound, Form]:
-    bound = bind(stage({**settings, **changes}, library))
-    return bound, form_of(bound.model, bound.parameters, bound.how.method, bound.how.trial)
+def _built(case: str, settings: Settings, changes: Mapping[str, Node], library: Library) -> tuple[Bound, Form]:
+    made = evaluator(case, {**settings, **changes}, library)
+    return made.bound, made.form
 
 
 def _rows_by(index: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:

@@ -27,6 +27,9 @@ _SHARED = ("benefit", "fully", "partly")
 """What a trend may say of how the processors' gain is passed on."""
 
 
+_ONE = Scalar(1, "1", Mark("trend", 1, 1), quoted=False)
+
+
 @dataclass(frozen=True, slots=True)
 class Trended:
     """A trend as read, with the nodes that it lays over a case."""
@@ -103,9 +106,8 @@ def along(
         why = f"{case} has no classes of cost, so no trend changes it; project a program or an activity"
         raise SpecError([problem(tree, place, why)])
     _check_base_year(trended.trend, base_year, tree, place)
-    one = Scalar(1, "1", Mark("trend", 1, 1), quoted=False)
     added = {path: node for path, node in trended.laid.items() if at(scene.tree, path) is None}
-    added |= {path: one for name in trended.trend.rates if at(scene.tree, path := f"{TECHNOLOGY}.{name}") is None}
+    added |= {path: _ONE for name in trended.trend.rates if at(scene.tree, path := f"{TECHNOLOGY}.{name}") is None}
     built = evaluator(case, {**settings, **added}, library)
     own = {f"{TECHNOLOGY}.{name}": 1.0 for name in trended.trend.rates}
     own = {path: built.bound.parameters[path].value or 1.0 for path in own}

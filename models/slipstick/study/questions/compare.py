@@ -57,19 +57,20 @@ def _row(
         if Dimension.of(unit) != scale(table.unit)[1]:
             message = f"{name} is a [{unit}], but the table's unit is {table.unit}"
             raise SpecError([problem(tree, (*path, "sum", number), message)])
+    beside = [_computed(spec, answers[case], factor, None) for case in spec.against] or map(_number, spec.printed)
     within = spec.within if isinstance(spec.within, list) else [spec.within] * len(table.columns)
     plus = spec.plus or [None] * len(table.columns)
     cells = tuple(
         Cell(
             case,
             _computed(spec, answers[case], factor, more),
-            _number(printed),
+            printed,
             float(allowed or 0),
             spec.slips.get(case, ""),
         )
-        for case, printed, allowed, more in zip(table.columns, spec.printed, within, plus, strict=True)
+        for case, printed, allowed, more in zip(table.columns, beside, within, plus, strict=True)
     )
-    return Row(spec.row, cells, spec.measured, spec.input)
+    return Row(spec.row, cells, spec.measured, spec.input, tuple(spec.against))
 
 
 def _computed(spec: RowSpec, answer: Answer, factor: float, measured: float | None) -> float | None:

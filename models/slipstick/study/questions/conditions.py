@@ -82,8 +82,9 @@ def condition_of(text: str, tree: Node, place: Place, case: Evaluator, others: M
         symbol = _symbol(name, known)
         known[name] = Parameter(symbol, dimension)
         columns[symbol] = name
-    for word, other in others.items():
-        for name, column in other.columns({}).items():
+    # Only what is spoken of is solved.
+    for word, other in ((word, other) for word, other in others.items() if f"{word}." in text):
+        for name, column in other.own.items():
             value = float(column[0])
             if np.isfinite(value):
                 dimension = Dimension.of(other.unit(name) or "1")
