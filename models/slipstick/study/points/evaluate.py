@@ -16,7 +16,7 @@ from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.forms import Form
 from slipstick.method.methods import form_of
 from slipstick.method.names import CLOSED_FORM
-from slipstick.method.simulation.numbers import expressions
+from slipstick.method.numbers import expressions
 from slipstick.model.system import Model
 from slipstick.results.study import Array
 from slipstick.schema.binding.bind import Bound, bind
@@ -53,7 +53,7 @@ class Evaluator:
         """Name what can be varied without building anew; of the closed form that is all that the model is computed from."""
         model = self.bound.model
         if isinstance(model, Model) and self.bound.how.method in (None, CLOSED_FORM):
-            return frozenset(each.name for each in parameters(*dict.fromkeys(expressions(model))))
+            return frozenset(each.name for each in parameters(*dict.fromkeys(expressions(model, unused=True))))
         return frozenset(self.form.parameters)
 
     @property
