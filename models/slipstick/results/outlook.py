@@ -135,6 +135,7 @@ class Projection:
     rates : every rate that is used
     titles : of the trends, by name
     samples, band, seed : draws, and the part of them that the band holds
+    factors : how many times faster processors are in each of the years, if that was asked
     """
 
     base_year: float
@@ -146,6 +147,7 @@ class Projection:
     samples: int
     band: float
     seed: int
+    factors: Array | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,15 @@ from scipy import stats
 
 from slipstick.cli.main import main
 from slipstick.errors import SpecError, UnknownNameError
+from slipstick.report.findings.projection import projection_section
+from slipstick.report.pages.table import frame
 from slipstick.report.pictures.outlook import draw_histogram, draw_projection
+from slipstick.report.terminal.outlook import outlook_answers
 from slipstick.results.outlook import Projection
 from slipstick.schema.kinds.study import HistogramSpec, ProjectionPictureSpec
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
-from tests.study.ahead import alone, found, in_folder
+from tests.study.ahead import TREND, alone, found, in_folder
 
 PROJECT = """\
 answer: [time, efficiency, overhead]
@@ -31,6 +34,7 @@ project:
     - technology[application] > technology[adapter]
   samples: 1024
 """
+YEARS = "years: {from: 2005, to: 2025, step: 5}"
 
 
 @pytest.fixture
@@ -250,3 +254,53 @@ def test_ten_thousand_points_are_solved_at_once(folder: Path) -> None:
     (track,) = projection(text).tracks
     assert len(track.low["time"]) == 201
     assert np.all(np.diff(track.columns["time"]) < 0)
+
+
+def test_factors_of_the_processors_are_the_years_in_which_they_come(folder: Path) -> None:
+    asked = PROJECT.replace(YEARS, f"factors: [0.5, 1, 2, {1.4**5 * 1.1!r}]")
+    by_factor, by_year = projection(asked), projection(PROJECT.replace(YEARS, "years: [2005, 2011]"))
+    doubling = np.log(2) / np.log(1.4)
+    assert by_factor.years == pytest.approx([2005 - doubling, 2005, 2005 + doubling, 2011])
+    (track,), (other,) = by_factor.tracks, by_year.tracks
+    assert track.columns["time"][[1, 3]] == pytest.approx(other.columns["time"])
+    assert track.high["time"][[1, 3]] == pytest.approx(other.high["time"])
+
+
+def test_factors_stand_on_the_axis_and_in_every_table(folder: Path) -> None:
+    results = found(PROJECT.replace(YEARS, "factors: [1, 2, 4]"))
+    picture = ProjectionPictureSpec(kind="projection", name="a", title="b", y=["time"])
+    assert draw_projection(results, picture).axes[0].get_xlabel() == "times that processors are as fast"
+    assert "| processors |" in projection_section(results.projection, "it")
+    assert [each.point["processors"] for each in outlook_answers(results)] == [1.0, 2.0, 4.0]
+    assert frame(results, ["time"])["processors"].to_list()[-3:] == [1.0, 2.0, 4.0]
+
+
+@pytest.mark.parametrize(
+    ("instead", "trend", "message"),
+    [
+        ("watch: []", TREND, "give years, or factors of the processors in their place"),
+        ("factors: [2, 1]", TREND, "factors are at least two plain numbers above 0 that rise, such as 1 and 16"),
+        ("factors: [1, 1e300]", TREND, "along trend processors come to factors from"),
+        (
+            "factors: [1, 2]",
+            TREND.replace("processors", "wire"),
+            "trend trend has no rate of processors; project along years",
+        ),
+        (
+            "factors: [1, 2]",
+            TREND.replace("factor: 1.4", "factor: 0.9"),
+            "processors do not always gain along trend; project along years",
+        ),
+    ],
+)
+def test_factors_that_are_not_reached_are_refused(folder: Path, instead: str, trend: str, message: str) -> None:
+    Path("trend.yaml").write_text(trend)
+    text = PROJECT.replace(f"  {YEARS}\n", f"  {instead}\n" if instead != "watch: []" else "")
+    with pytest.raises(SpecError, match=message):
+        projection(text)
+
+
+def test_factors_come_along_one_trend(folder: Path) -> None:
+    text = PROJECT.replace(YEARS, "factors: [1, 2]").replace("[trend.yaml]", "[trend.yaml, milestones]")
+    with pytest.raises(SpecError, match="with factors, project along one"):
+        projection(text)

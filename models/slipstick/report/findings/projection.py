@@ -144,12 +144,12 @@ def _span(each: UsedRate) -> str:
 def _table(found: Projection, track: Track) -> str:
     rows = []
     for index in _chosen(len(found.years)):
-        cells = [year(found.years[index])]
+        cells = [*([] if found.factors is None else [f"{found.factors[index]:.4g}"]), year(found.years[index])]
         for name, column in track.columns.items():
             unit, value = found.units.get(name, "1"), float(column[index])
             cells.append(f"{quantity(value, unit)}{_band(track, name, index, unit)}" if isfinite(value) else NOTHING)
         rows.append(cells)
-    head = ["year", *map(escape, track.columns)]
+    head = [*([] if found.factors is None else ["processors"]), "year", *map(escape, track.columns)]
     why = "\n".join(f"- {year(found.years[index])}: {escape(text)}" for index, text in track.failed.items())
     title = f"### {escape(track.case)} along {escape(track.trend)} by {escape(track.method)}"
     return "\n\n".join(part for part in (title, markdown_table(head, rows, range(len(head))), why) if part)

@@ -48,6 +48,8 @@ def _track_columns(found: Projection | None, index: int, head: Callable[[str], s
         "case": [track.case] * count,
         "trend": [track.trend] * count,
     }
+    if found.factors is not None:
+        columns["processors"] = found.factors
     columns["year"] = found.years
     for name, column in track.columns.items():
         columns[head(name)] = column

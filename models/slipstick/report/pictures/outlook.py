@@ -41,7 +41,11 @@ def draw_projection(results: Results, spec: ProjectionPictureSpec) -> Figure:
     panels = figure.subplots(len(spec.y), 1, sharex=True, squeeze=False)[:, 0]
     for name, axes in zip(spec.y, panels, strict=True):
         _lines(axes, found, name, spec)
-    panels[-1].set_xlabel("year")
+    if found.factors is None:
+        panels[-1].set_xlabel("year")
+    else:
+        logarithmic(panels[-1].xaxis, found.factors)
+        panels[-1].set_xlabel("times that processors are as fast")
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right upper", alignment="left", title="case, trend")
     title_of(figure, spec.title)
@@ -52,13 +56,14 @@ def _lines(axes: Axes, found: Projection, name: str, spec: ProjectionPictureSpec
     tracks = [each for each in found.tracks if name in each.columns]
     if not tracks:
         raise UnknownNameError("projected value", name, list(found.units))
+    across = found.years if found.factors is None else found.factors
     shown = np.concatenate([each.columns[name] for each in tracks])
     unit, factor = choose(shown[np.isfinite(shown)].tolist(), Dimension.of(found.units[name]))
     for index, each in enumerate(tracks):
         colour, marker, dashes = STROKES[index % len(STROKES)]
         label = f"{each.case}, {each.trend}"
         axes.plot(
-            found.years,
+            across,
             each.columns[name] / factor,
             color=colour,
             marker=marker,
@@ -68,7 +73,7 @@ def _lines(axes: Axes, found: Projection, name: str, spec: ProjectionPictureSpec
         )
         if name in each.low:
             low, high = each.low[name] / factor, each.high[name] / factor
-            axes.fill_between(found.years, low, high, color=colour, alpha=0.18, linewidth=0)
+            axes.fill_between(across, low, high, color=colour, alpha=0.18, linewidth=0)
     axes.set_ylabel(axis_title(name, unit))
     if spec.log == "y":
         logarithmic(axes.yaxis, shown / factor)

@@ -40,6 +40,8 @@ def _projected(found: Projection) -> Iterator[Answer]:
                 if isfinite(column[index]):
                     values[name] = Value(float(column[index]), found.units[name], _known(low), _known(high))
             point: dict[str, float | str] = {"case": track.case, "trend": track.trend, "year": float(year)}
+            if found.factors is not None:
+                point["processors"] = float(found.factors[index])
             yield Answer("project", track.method, values=values, point=point, failed=track.failed.get(index))
 
 

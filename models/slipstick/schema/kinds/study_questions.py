@@ -82,7 +82,10 @@ class ProjectSpec(Spec):
 
     trends: list[Note] = Field(description="trends: names in the catalogue, or files", min_length=1)
     base_year: Year = Field(description="year that the values of the cases are of")
-    years: Axis = Field(description="years to give answers for, rising")
+    years: Axis | None = Field(None, description="years to give answers for, rising")
+    factors: Axis | None = Field(
+        None, description="how many times faster processors are than in the base year, rising; in place of years"
+    )
     cases: list[Name] = Field(["base"], description="the cases to project", min_length=1)
     watch: list[Note] = Field(
         default_factory=list, description="conditions on answers, such as efficiency >= 0.5: when does each hold?"
@@ -90,6 +93,15 @@ class ProjectSpec(Spec):
     samples: Samples = Field(256, description="draws of the uncertain rates, a power of two; 0 for no band")
     band: Band = Field(_BAND, description="part of the draws that the band holds, in the middle")
     seed: Seed = Field(0, description="key of the random streams")
+
+    @model_validator(mode="after")
+    def _along_one(self) -> ProjectSpec:
+        if (self.years is None) == (self.factors is None):
+            raise broken_rule("give years, or factors of the processors in their place", "trends")
+        if self.factors is not None and len(self.trends) > 1:
+            why = "processors come to a factor in another year along each trend; with factors, project along one"
+            raise broken_rule(why, "trends")
+        return self
 
     @model_validator(mode="after")
     def _even(self) -> ProjectSpec:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from slipstick.errors import SpecError
 from slipstick.method.crossings import Change, changes
 from slipstick.method.drawing import drawn, stream
-from slipstick.model.trend import Trend, outside
+from slipstick.model.trend import PROCESSORS, Trend, gain, outside
 from slipstick.results.outlook import Crossing, Projection, Reign, Track, UsedRate, Watched
 from slipstick.results.study import Array
 from slipstick.schema.binding.scene import Settings
@@ -30,6 +30,7 @@ from slipstick.study.questions.conditions import Condition, condition_of
 __all__ = ["Ahead", "ahead", "projected"]
 
 _CLASS = "technology["
+_SPAN, _PLACES = (1900.0, 2200.0), 300_001
 _MOST_POINTS = 200_000
 """Draws are answered so many points at a time, to bound the memory."""
 
@@ -43,11 +44,13 @@ class Ahead:
     spec : what is asked
     years : rising
     tracks : each case along each trend, with the conditions to watch
+    factors : of the processors that the years stand for, if the study asks for those
     """
 
     spec: ProjectSpec
     years: Array
     tracks: tuple[tuple[Along, tuple[Condition, ...]], ...]
+    factors: Array | None = None
 
 
 def ahead(spec: StudySpec, tree: Table, cases: Mapping[str, Settings], library: Library) -> Ahead | None:
@@ -60,17 +63,20 @@ def ahead(spec: StudySpec, tree: Table, cases: Mapping[str, Settings], library: 
     asked = spec.project
     if asked is None:
         return None
-    years = _years(asked, tree)
     trends = [
         trend_called(name, tree, ("project", "trends", index), library) for index, name in enumerate(asked.trends)
     ]
+    years, factors = _years(asked, tree), None
+    if years is None:
+        factors = _factors(asked, tree)
+        years = _reached(trends[0].trend, asked.base_year, factors, tree)
     base = evaluator(BASE, cases[BASE], library) if BASE in cases else None
     tracks = []
     for case in asked.cases:
         for trended in trends:
             track = along(case, cases[case], trended, asked.base_year, library, tree, ("project", "base_year"))
             tracks.append((track, tuple(_conditions(asked, tree, track.case, base))))
-    return Ahead(asked, years, tuple(tracks))
+    return Ahead(asked, years, tuple(tracks), factors)
 
 
 def _conditions(asked: ProjectSpec, tree: Table, case: Evaluator, base: Evaluator | None) -> Iterator[Condition]:
@@ -79,9 +85,40 @@ def _conditions(asked: ProjectSpec, tree: Table, case: Evaluator, base: Evaluato
         yield condition_of(text, tree, ("project", "watch", index), case, others)
 
 
-def _years(asked: ProjectSpec, tree: Table) -> Array:
-    node = at(tree, ["project", "years"])
+def _factors(asked: ProjectSpec, tree: Table) -> Array:
+    node, place = at(tree, ["project", "factors"]), ("project", "factors")
     assert node is not None
+    assert asked.factors is not None
+    numbers = numbers_of(axis_nodes(asked.factors, node, place))
+    if numbers is None or len(numbers) < 2 or numbers[0] <= 0 or not np.all(np.diff(numbers) > 0):
+        raise SpecError(
+            [problem(tree, place, "factors are at least two plain numbers above 0 that rise, such as 1 and 16")]
+        )
+    return np.array(numbers)
+
+
+def _reached(trend: Trend, base: float, factors: Array, tree: Table) -> Array:
+    """Give the years in which the processors come to each factor, at the rates as stated."""
+    place = ("project", "factors")
+    if PROCESSORS not in trend.rates:
+        raise SpecError([problem(tree, place, f"trend {trend.name} has no rate of {PROCESSORS}; project along years")])
+    years = np.linspace(*_SPAN, _PLACES)
+    reached = np.log(gain(trend.rates[PROCESSORS], base, years, trend.stated()[PROCESSORS])[0])
+    if not np.all(np.diff(reached) > 0):
+        raise SpecError(
+            [problem(tree, place, f"processors do not always gain along {trend.name}; project along years")]
+        )
+    if not (reached[0] <= np.log(factors[0]) and np.log(factors[-1]) <= reached[-1]):
+        low, high = np.exp(reached[[0, -1]])
+        why = f"along {trend.name} processors come to factors from {low:.3g} to {high:.3g} between 1900 and 2200"
+        raise SpecError([problem(tree, place, f"{why}, got {factors[0]:g} to {factors[-1]:g}")])
+    return np.interp(np.log(factors), reached, years)
+
+
+def _years(asked: ProjectSpec, tree: Table) -> Array | None:
+    node = at(tree, ["project", "years"])
+    if node is None or asked.years is None:
+        return None
     place: tuple[str | int, ...] = ("project", "years")
     numbers = numbers_of(axis_nodes(asked.years, node, place))
     if numbers is None or len(numbers) < 2 or not np.all(np.diff(numbers) > 0):
@@ -107,6 +144,7 @@ def projected(asked: Ahead, answer: Sequence[str], *, jobs: int = 1) -> Projecti
     trends = {track.trend.name: track.trend for track, _ in asked.tracks}
     units = {name: track.case.unit(name) for track, _ in asked.tracks for name in track.case.units() if name in answer}
     return Projection(
+        factors=asked.factors,
         base_year=spec.base_year,
         years=asked.years,
         tracks=tracks,
