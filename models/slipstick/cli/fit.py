@@ -17,18 +17,36 @@ if TYPE_CHECKING:
 __all__ = ["fit"]
 
 _OPTIONS = (
-    click.option("--model", "models", metavar="NAME,...", help="Families to fit, and at most one model: a name, or a file. [all families]"),
+    click.option(
+        "--model",
+        "models",
+        metavar="NAME,...",
+        help="Families to fit, and at most one model: a name, or a file. [all families]",
+    ),
     click.option("--free", metavar="PATH[=LOW..HIGH],...", help="Parameters of the model that are free."),
     click.option("--population", metavar="PATH", help="Number in the model that is the number of processors. [found]"),
     click.option("--size-of", "size_path", metavar="PATH", help="Number in the model that is the size of the problem."),
-    click.option("--cycles", type=click.IntRange(1), help="Cycles of the model in the measured work. [its time is the measured one]"),
-    click.option("--with", "method", metavar="METHOD", help="Method that solves the model. [mean-value for an activity]"),
+    click.option(
+        "--cycles",
+        type=click.IntRange(1),
+        help="Cycles of the model in the measured work. [its time is the measured one]",
+    ),
+    click.option(
+        "--with", "method", metavar="METHOD", help="Method that solves the model. [mean-value for an activity]"
+    ),
     click.option("--at", "wanted", metavar="P,...", default="", help="Processors to predict the time for."),
-    click.option("--efficiency", metavar="E", default="75%", help="What the most processors keep, and the size needed gives. [75%]"),
+    click.option(
+        "--efficiency",
+        metavar="E",
+        default="75%",
+        help="What the most processors keep, and the size needed gives. [75%]",
+    ),
     click.option("--intervals", type=click.Choice(["bootstrap", "profile"]), help="[bootstrap; profile with --free]"),
     click.option("--seed", type=click.IntRange(0), default=1, help="Of the random streams of the bootstrap. [1]"),
-    click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw the fits into a .png or .svg file."),
-)  # fmt: skip
+    click.option(
+        "--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw the fits into a .png or .svg file."
+    ),
+)
 
 
 def _options(command: Any) -> Any:
@@ -43,9 +61,16 @@ def _options(command: Any) -> Any:
 @set_option
 @json_option
 def fit(
-    files: Sequence[Path], wanted: str, seed: int, efficiency: str, intervals: str | None, picture: Path | None,
-    region: str | None, as_json: bool, **told: Any,
-) -> int:  # fmt: skip
+    files: Sequence[Path],
+    wanted: str,
+    seed: int,
+    efficiency: str,
+    intervals: str | None,
+    picture: Path | None,
+    region: str | None,
+    as_json: bool,
+    **told: Any,
+) -> int:
     """Fit models to measured times: how far the program scales, and how sure that is.
 
     FILE is read as by `slipstick measured`; every repetition counts. Families: amdahl, usl, queue-1, queue-2,
@@ -98,9 +123,14 @@ def _words(text: str | None) -> list[str]:
 
 
 def _families(
-    models: str | None, free: str | None, population: str | None, size_path: str | None, cycles: int | None,
-    method: str | None, changes: Sequence[str],
-) -> list[str | Family] | None:  # fmt: skip
+    models: str | None,
+    free: str | None,
+    population: str | None,
+    size_path: str | None,
+    cycles: int | None,
+    method: str | None,
+    changes: Sequence[str],
+) -> list[str | Family] | None:
     """Tell families from the model, and make a family of the model."""
     from slipstick.measure.fit.families import FAMILIES
     from slipstick.measure.fit.model import Free, freed, model_family

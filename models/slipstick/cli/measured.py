@@ -18,16 +18,31 @@ __all__ = ["data_options", "measured", "positive", "read_data", "refuse", "whole
 
 _OPTIONS = (
     click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path)),
-    click.option("--format", "format_", metavar="FORMAT", help="csv, extra-p, extra-p-json, extra-p-lines, perf-stat, perf-lock, pop, profile. [told from the content]"),
-    click.option("--column", "columns", multiple=True, metavar="OURS=THEIRS", help="Name of a column or parameter in the file: p=ranks."),
+    click.option(
+        "--format",
+        "format_",
+        metavar="FORMAT",
+        help="csv, extra-p, extra-p-json, extra-p-lines, perf-stat, perf-lock, pop, profile. [told from the content]",
+    ),
+    click.option(
+        "--column",
+        "columns",
+        multiple=True,
+        metavar="OURS=THEIRS",
+        help="Name of a column or parameter in the file: p=ranks.",
+    ),
     click.option("--unit", metavar="UNIT", help="Unit of times in files without units, such as s."),
-    click.option("--processors", metavar="N,...", help="Processors of files that do not say, one for all or one a file."),
+    click.option(
+        "--processors", metavar="N,...", help="Processors of files that do not say, one for all or one a file."
+    ),
     click.option("--time", "times", metavar="T,...", help="Elapsed time of such files, such as '3.2 s'."),
-    click.option("--size", metavar="N", help="Size of the problem in such files; a fit takes the runs of this size only."),
+    click.option(
+        "--size", metavar="N", help="Size of the problem in such files; a fit takes the runs of this size only."
+    ),
     click.option("--statistic", metavar="NAME", default="median", help="Of repetitions: median, mean, min. [median]"),
     click.option("--region", metavar="NAME", help="Part of the program to account for. [the whole]"),
     click.option("--timer", metavar="T", help="Cost of the timer at each event, contained in the waits: '15 us'."),
-)  # fmt: skip
+)
 
 
 def data_options(command: Callable[..., Any]) -> Callable[..., Any]:

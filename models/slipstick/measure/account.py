@@ -142,9 +142,14 @@ def _answer(context: _Context, point: Point) -> Answer:
     values |= _ratios(context, point, elapsed, account) if time else {}
     _check(context, point, values)
     return Answer(
-        "measured", "account", values=values, account=account if time else {},
-        useful=(USEFUL,), point=given, notes=tuple(notes),
-    )  # fmt: skip
+        "measured",
+        "account",
+        values=values,
+        account=account if time else {},
+        useful=(USEFUL,),
+        point=given,
+        notes=tuple(notes),
+    )
 
 
 def _account(context: _Context, point: Point, elapsed: float) -> dict[str, float]:

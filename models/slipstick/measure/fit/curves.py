@@ -81,7 +81,8 @@ def phase_barrier(timings: Timings) -> Iterator[Form]:
 
     yield linear(
         "phase-barrier",
-        "T = work + spread largest(p) + step log2(p)" if timings.each
+        "T = work + spread largest(p) + step log2(p)"
+        if timings.each
         else "T = work / p + spread largest(p) / sqrt(p) + step log2(p)",
         [
             (Letter("work", "s", "mean work between two barriers"), lambda at: 1 / shared(at)),
@@ -89,7 +90,7 @@ def phase_barrier(timings: Timings) -> Iterator[Form]:
             (Letter("step", "s", "cost of the barrier a doubling"), lambda at: np.log2(at.p)),
         ],
         lost={"spread": "waiting for the slowest", "step": "barrier"},
-    )  # fmt: skip
+    )
 
 
 _FRACTIONS = "0 1/4 1/3 1/2 2/3 3/4 1 5/4 4/3 3/2 5/3 7/4 2 9/4 7/3 5/2 8/3 11/4 3"
@@ -106,8 +107,12 @@ def power_log(timings: Timings) -> Iterator[Form]:
         if power or log:
             factor = Letter("factor", "s", "of the term in p")
             term = _term("p", power, log)
-            yield linear("power-log", f"T = constant + factor {term}",
-                         [(constant, lambda at: np.ones(len(at))), (factor, _power(power, log))], chosen=2)  # fmt: skip
+            yield linear(
+                "power-log",
+                f"T = constant + factor {term}",
+                [(constant, lambda at: np.ones(len(at))), (factor, _power(power, log))],
+                chosen=2,
+            )
 
 
 _GROWTH = [Fraction(text) for text in ["0", "1/2", "1", "3/2", "2"]]

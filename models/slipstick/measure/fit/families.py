@@ -42,11 +42,27 @@ FAMILIES: Mapping[str, Family] = {
         _family("usl", "the universal scalability law", "Gunther, Guerrilla Capacity Planning, 2007", usl),
         _family("queue-1", "a closed queue: work outside, one station inside", _MVA, closed_queue(1)),
         _family("queue-2", "a closed queue: work outside, two stations inside", _MVA, closed_queue(2)),
-        _family("phase-barrier", "phases of random work between barriers", "David, Nagaraja, Order Statistics, 2003", phase_barrier),
-        _family("latency", "useful work and an average latency in powers and logarithms", "Scale-Graph, IEEE TSE 1997, equation 3", latency, sized=True),
-        _family("power-log", "a constant and one term in powers and logarithms", "Calotoiu et al., SC 2013 (the normal form of Extra-P)", power_log),
+        _family(
+            "phase-barrier",
+            "phases of random work between barriers",
+            "David, Nagaraja, Order Statistics, 2003",
+            phase_barrier,
+        ),
+        _family(
+            "latency",
+            "useful work and an average latency in powers and logarithms",
+            "Scale-Graph, IEEE TSE 1997, equation 3",
+            latency,
+            sized=True,
+        ),
+        _family(
+            "power-log",
+            "a constant and one term in powers and logarithms",
+            "Calotoiu et al., SC 2013 (the normal form of Extra-P)",
+            power_log,
+        ),
     )
-}  # fmt: skip
+}
 """Every family by name."""
 
 

@@ -214,8 +214,11 @@ def descended(
         begin / scale,
         jac=differences,
         bounds=(least / scale, most / scale),
-        xtol=within, ftol=within, gtol=within, max_nfev=MOST_STEPS,
-    )  # fmt: skip
+        xtol=within,
+        ftol=within,
+        gtol=within,
+        max_nfev=MOST_STEPS,
+    )
     ended: Array = np.clip(found.x * scale, least, most)
     squares = (residuals(np.vstack([ended, inside])) ** 2).sum(axis=1)
     return ended if squares[0] <= squares[1] else inside

@@ -62,8 +62,10 @@ def closed_queue(stations: int) -> Callable[[Timings], Iterator[Form]]:
         ]
 
     def forms(timings: Timings) -> Iterator[Form]:
-        demands = (Letter(_name(each, stations), "s", "time at a station that serves one at a time")
-                   for each in range(stations))  # fmt: skip
+        demands = (
+            Letter(_name(each, stations), "s", "time at a station that serves one at a time")
+            for each in range(stations)
+        )
         text = f"T = cycle of a closed queueing network{'' if timings.each else ' / p'}"
         letters = (Letter("outside", "s", "time outside the stations"), *demands)
         yield Form(f"queue-{stations}", text, letters, time, starts, lost=lost)

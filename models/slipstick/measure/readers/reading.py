@@ -166,10 +166,19 @@ class Reading:
         written = f"{text.strip()} {unit or self.hints.unit or ''}".strip()
         self.runs.append(
             Run(
-                where.p, where.n, where.region, name, str(dimension), base, where.repetition, self.file, line,
-                where.processor, written,
+                where.p,
+                where.n,
+                where.region,
+                name,
+                str(dimension),
+                base,
+                where.repetition,
+                self.file,
+                line,
+                where.processor,
+                written,
             )
-        )  # fmt: skip
+        )
 
     def _scale(
         self, line: int, metric: str, unit: str | None, wanted: Dimension | None

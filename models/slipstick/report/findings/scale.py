@@ -125,10 +125,15 @@ def _printed(found: Scaling) -> list[str]:
     if not found.printed:
         return []
     rows = [
-        [f"{each.processors:g} to {each.more_processors:g}", each.way, _ratio(each.printed), _ratio(each.computed),
-         escape(each.source)]
+        [
+            f"{each.processors:g} to {each.more_processors:g}",
+            each.way,
+            _ratio(each.printed),
+            _ratio(each.computed),
+            escape(each.source),
+        ]
         for each in found.printed
-    ]  # fmt: skip
+    ]
     return [markdown_table(["cell", "way", "printed", "here", "source"], rows, [2, 3])]
 
 

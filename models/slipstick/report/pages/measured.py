@@ -46,10 +46,13 @@ def _account(answers: Sequence[Answer]) -> str:
     shown = [name for name in wanted if any(name in each.values for each in answers)]
     head = ["p", *(wanted[name] for name in shown), *(_lost_to(name) for name in causes)]
     rows = [
-        [f"{each.point['p']:g}", *(_cell(name, each.values.get(name)) for name in shown),
-         *(fraction(each.find(name)) for name in causes)]
+        [
+            f"{each.point['p']:g}",
+            *(_cell(name, each.values.get(name)) for name in shown),
+            *(fraction(each.find(name)) for name in causes),
+        ]
         for each in answers
-    ]  # fmt: skip
+    ]
     return markdown_table(head, rows, range(len(head)))
 
 

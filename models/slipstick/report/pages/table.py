@@ -119,9 +119,11 @@ def _way_columns(found: Scaling, way: str, each: Grown) -> dict[str, Any]:
     account = {f"account[{name}] [s]": values for name, values in each.account.items()}
     # A row of the matrix is from one number of processors; here it is a column.
     table = found.matrix.get(way)
-    matrix = {} if table is None else {
-        f"scalability[{count:g}] [1]": table[place] for place, count in enumerate(found.processors[:-1])
-    }  # fmt: skip
+    matrix = (
+        {}
+        if table is None
+        else {f"scalability[{count:g}] [1]": table[place] for place, count in enumerate(found.processors[:-1])}
+    )
     return {
         "sweep": [f"scale/{way}"] * height,
         "case": [found.case] * height,

@@ -202,9 +202,13 @@ def _freed(spec: FitSpec, tree: Table, path: tuple[str, ...], base: Settings, li
 
 
 def _made(
-    spec: MadeSpec, wanted: list[int], tree: Table, path: tuple[str, ...], cases: Mapping[str, Settings],
+    spec: MadeSpec,
+    wanted: list[int],
+    tree: Table,
+    path: tuple[str, ...],
+    cases: Mapping[str, Settings],
     library: Library,
-) -> tuple[Timings, dict[float, float]]:  # fmt: skip
+) -> tuple[Timings, dict[float, float]]:
     """Make up timings: those of a case, with relative noise from a named stream."""
     if spec.case not in cases:
         words = str(UnknownNameError("case", spec.case, list(cases)))
