@@ -8,17 +8,23 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from scipy import stats
 
 from slipstick.cli.main import main
 from slipstick.errors import SpecError, UnknownNameError
+from slipstick.model.trend import PROCESSORS, gain
 from slipstick.report.findings.projection import projection_section
 from slipstick.report.pages.table import frame
 from slipstick.report.pictures.outlook import draw_histogram, draw_projection
 from slipstick.report.terminal.outlook import outlook_answers
 from slipstick.results.outlook import Projection
+from slipstick.schema.catalogue import shipped
 from slipstick.schema.kinds.study import HistogramSpec, ProjectionPictureSpec
+from slipstick.schema.load import Library
+from slipstick.schema.text.nodes import Mark, Table
 from slipstick.study.check import check_file
+from slipstick.study.questions.along import trend_called
 from slipstick.study.run import prepare, run
 from tests.study.ahead import TREND, alone, found, in_folder
 
@@ -273,6 +279,15 @@ def test_factors_stand_on_the_axis_and_in_every_table(folder: Path) -> None:
     assert "| processors |" in projection_section(results.projection, "it")
     assert [each.point["processors"] for each in outlook_answers(results)] == [1.0, 2.0, 4.0]
     assert frame(results, ["time"])["processors"].to_list()[-3:] == [1.0, 2.0, 4.0]
+
+
+def test_the_processors_that_dvsm_today_states_for_2024_are_what_its_trend_gives() -> None:
+    study = yaml.safe_load((shipped() / "studies" / "dvsm-today.yaml").read_text())
+    stated = {case["technology.processors"] for case in study["what_if"].values() if "technology.processors" in case}
+    found = trend_called("milestones", Table({}, Mark("", 1, 1)), ("trend",), Library()).trend
+    years = np.array([2024.0])
+    (gained,) = gain(found.rates[PROCESSORS], 1996, years, found.stated()[PROCESSORS])[0]
+    assert stated == {round(gained)}
 
 
 @pytest.mark.parametrize(
