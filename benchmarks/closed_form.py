@@ -48,10 +48,7 @@ def one_expression(parts: Array, reply: Array, speed: Array, wire: Array) -> Arr
         / speed
         + (parts - 1)
         * np.maximum(
-            np.maximum(
-                (102e-6 + 0.03865e-6 * (12 + 46) + SEND_CALL) / speed,
-                wire * (12 + 58 + reply + 58),
-            ),
+            np.maximum((102e-6 + 0.03865e-6 * (12 + 46) + SEND_CALL) / speed, wire * (12 + 58 + reply + 58)),
             (
                 np.where(reply + 46 <= 1024, 102e-6 + 0.03865e-6 * (reply + 46), 154e-6 + 0.02583e-6 * (reply + 46))
                 + RECEIVE_CALL

@@ -21,7 +21,7 @@ from slipstick import load
 from slipstick.method.closed_form.form import ClosedForm
 from slipstick.model.machine import Machine
 from slipstick.program import PROGRAMS
-from slipstick.schema.binding.counts import load_counts
+from slipstick.schema.build.inputs import load_counts
 from slipstick.schema.load import Library
 from slipstick.schema.text.nodes import Mark
 

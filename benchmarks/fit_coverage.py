@@ -21,11 +21,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the truths are the tests' own
 
-from slipstick.measure.fit.bootstrap import Interval, Resampled, resample
 from slipstick.measure.fit.compare import compare
 from slipstick.measure.fit.families import FAMILIES
-from slipstick.measure.fit.least import Fitted, fit
-from slipstick.measure.fit.profile import Profiled, profile
+from slipstick.measure.fit.intervals import Interval, Profiled, Resampled, profile, resample
+from slipstick.measure.fit.least_squares import Fitted, fit
 from tests.measure.fit.truths import TRUTHS, Truth, noisy
 
 LEVEL = 0.9

@@ -19,16 +19,16 @@ from typing import NamedTuple
 
 import yaml
 
-from slipstick.program.application.shipped import counted as shipped_counts
-from slipstick.program.lrc.accesses import Access, Acquire, Read, Release, SharedProgram, Write
-from slipstick.program.lrc.counts import Counts
-from slipstick.program.lrc.protocol import Protocol
-from slipstick.program.lrc.run import run
-from slipstick.program.sharing.barnes import barnes
-from slipstick.program.sharing.paper import TABLE_1
-from slipstick.program.sharing.partition import START
-from slipstick.program.sharing.sor import sor
-from slipstick.program.sharing.water import water
+from slipstick.program.counts import Counts
+from slipstick_workloads.application.shipped import counted as shipped_counts
+from slipstick_workloads.lrc.accesses import Access, Acquire, Read, Release, SharedProgram, Write
+from slipstick_workloads.lrc.protocol import Protocol
+from slipstick_workloads.lrc.run import run
+from slipstick_workloads.sharing.barnes import barnes
+from slipstick_workloads.sharing.paper import TABLE_1
+from slipstick_workloads.sharing.partition import START
+from slipstick_workloads.sharing.sor import sor
+from slipstick_workloads.sharing.water import water
 
 SHIPPED_COUNTS = Path(__file__).parent.parent / "specs" / "counts"
 

@@ -35,7 +35,8 @@ from slipstick.model.activity import (
     service,
     then,
 )
-from slipstick.model.system import Lock, Meeting, Model, Resource, Station, closed
+from slipstick.model.resources import Lock, Meeting, Resource, Station
+from slipstick.model.system import Model, closed
 
 SCVS = (1.0, 0.25, 0.0)
 
@@ -176,9 +177,9 @@ def generated(construct: str, scv: float, number: int) -> Model:
 
 def simulated(model: Model) -> Row:
     """Ask the second road, which is imported only when it is needed."""
-    solve = import_module("slipstick.method.simulation.answers").solve
-    trial = import_module("slipstick.method.trial").Trial
-    effort = import_module("slipstick.sim.effort").Effort
+    solve = import_module("slipstick.method.simulation.form").solve
+    trial = import_module("slipstick.method.settings").Trial
+    effort = import_module("slipstick.sim.settings").Effort
     answer = solve(model, None, trial(effort=effort(precision=0.003, events=600_000)))
     rough = solve(model, None, trial(effort=effort(precision=0.01, events=150_000), shares=3))
     return {"time": answer["time"], "account": dict(answer.account), "share": dict(rough.share.get("time", {}))}

@@ -302,8 +302,8 @@ def told(what: str, found: float, wanted: str, least: float = 0.0, most: float =
 
 def memory() -> None:
     """Show that memory does not grow with the number of events."""
-    from slipstick.sim.effort import Effort
     from slipstick.sim.run import simulate
+    from slipstick.sim.settings import Effort
 
     print("\nmemory, M/M/1")
     peaks = []

@@ -6,11 +6,11 @@ from functools import cache
 from typing import Any
 
 from slipstick.answer import Answer
-from slipstick.method.simulation import answers as simulation
-from slipstick.method.trial import Trial
+from slipstick.method.settings import Trial
+from slipstick.method.simulation import form as simulation
 from slipstick.model.system import Model
 from slipstick.program import PROGRAMS
-from slipstick.sim.effort import Effort
+from slipstick.sim.settings import Effort
 from tests.paper import NETWORKS, PAPER, US, machine
 
 PHASES = ("I", "II", "III")

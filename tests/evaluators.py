@@ -15,7 +15,8 @@ import numpy as np
 
 from slipstick.expression.nodes import Booked, Expr, Number, Operation, Parameter
 from slipstick.model.activity import Activity, Barrier, Choice, Fork, Hold, Pipeline, Repeat, Step, Then
-from slipstick.model.system import Meeting, Model
+from slipstick.model.resources import Meeting
+from slipstick.model.system import Model
 
 Dual = tuple[float, float]
 

@@ -26,7 +26,8 @@ from slipstick.model.activity import (
     service,
     then,
 )
-from slipstick.model.system import Lock, Meeting, Model, Resource, Station, arriving, closed, phases
+from slipstick.model.resources import Lock, Meeting, Resource, Station
+from slipstick.model.system import Model, arriving, closed, phases
 
 LOCKS = ("door", "gate", "hatch")
 """Taken in this order from the outside in, so that nobody waits in a circle."""

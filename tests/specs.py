@@ -8,9 +8,9 @@ import pytest
 
 from slipstick.errors import SpecError
 from slipstick.model.shared_memory import SharedMemory
-from slipstick.schema.binding.bind import Bound, bind
-from slipstick.schema.binding.scene import stage
-from slipstick.schema.front import load
+from slipstick.schema.api import load
+from slipstick.schema.build.build import Bound, bind
+from slipstick.schema.build.inputs import stage
 from slipstick.schema.load import Library
 from slipstick.schema.text.nodes import Mark, Node, Scalar
 from slipstick.schema.text.reader import read_value

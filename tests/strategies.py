@@ -46,7 +46,8 @@ from slipstick.model.activity import (
     then,
 )
 from slipstick.model.machine import Line, Machine, Network, SizeRange
-from slipstick.model.system import Lock, Meeting, Model, Resource, Station, arriving, closed, phases
+from slipstick.model.resources import Lock, Meeting, Resource, Station
+from slipstick.model.system import Model, arriving, closed, phases
 
 PARAMETERS: dict[Dimension, tuple[Parameter, ...]] = {
     TIME: (Parameter("work", TIME, 9.0), Parameter("bus.time", TIME, 2.0), Parameter("sync-time", TIME, 0.5)),

@@ -19,17 +19,7 @@ import slipstick
 from slipstick.errors import FaultyError, ModelError, NoAnswerError, SlipstickError, UnitError
 from slipstick.expression.condition import compare
 from slipstick.expression.dimension import BYTES, COUNT, TIME, Dimension
-from slipstick.expression.nodes import (
-    Number,
-    Parameter,
-    ceil_log,
-    log2,
-    maximum,
-    parameters,
-    select,
-    sqrt,
-    substitute,
-)
+from slipstick.expression.nodes import Number, Parameter, ceil_log, log2, maximum, parameters, select, sqrt, substitute
 from slipstick.expression.tape import Tape
 from slipstick.law import ALL
 from slipstick.law.law import Law, Row, Symbol
@@ -50,10 +40,11 @@ from slipstick.model.activity import (
     service,
 )
 from slipstick.model.network import arrivals, customers, network, queue
-from slipstick.model.system import Lock, Meeting, Model, Station, arriving, closed, grouped, in_supersteps, phases
+from slipstick.model.resources import Lock, Meeting, Station
+from slipstick.model.system import Model, arriving, closed, grouped, in_supersteps, phases
 from slipstick.program import PROGRAMS
-from slipstick.program.dvsm.protocol import diff_phase, lock_phase
 from tests.paper import machine
+from tests.program.reference_protocol import diff_phase, lock_phase
 from tests.specs import shared_machine
 
 SOURCES = (
@@ -211,22 +202,12 @@ SYSTEMS = [
         lambda: Model("m", closed(service("bus", 1.0)).population, {"bos": Station()}),
         "bus needs a station called 'bus', which is not there; did you mean 'bos'?",
     ),
+    bad(lambda: closed(service("bus", 1.0), resources={"bus": Lock()}), "bus needs a station, but 'bus' is a lock"),
+    bad(lambda: closed(hold("bus", A), resources={"bus": Station()}), "hold needs a lock, but 'bus' is a station"),
     bad(
-        lambda: closed(service("bus", 1.0), resources={"bus": Lock()}),
-        "bus needs a station, but 'bus' is a lock",
+        lambda: closed(barrier("bus"), resources={"bus": Station()}), "barrier needs a barrier, but 'bus' is a station"
     ),
-    bad(
-        lambda: closed(hold("bus", A), resources={"bus": Station()}),
-        "hold needs a lock, but 'bus' is a station",
-    ),
-    bad(
-        lambda: closed(barrier("bus"), resources={"bus": Station()}),
-        "barrier needs a barrier, but 'bus' is a station",
-    ),
-    bad(
-        lambda: closed(A >> delay(2.0, name="a")),
-        "two different steps are called a; give each a name of its own",
-    ),
+    bad(lambda: closed(A >> delay(2.0, name="a")), "two different steps are called a; give each a name of its own"),
     bad(
         lambda: closed(pipeline([A], 2) >> pipeline([C], 2)),
         "two different pipelines are called pipeline; give each a name of its own",
@@ -250,10 +231,7 @@ SYSTEMS = [
 SOLVING = [
     bad(lambda: solve(closed(Strange())), "an activity cannot be a Strange"),
     bad(lambda: solve(closed(A), {"b": 1.0}), "no parameter is named b; there are a, population.processors"),
-    bad(
-        lambda: ClosedForm(closed(A)).times({"b": 1.0}),
-        "no parameter is named b; there are a, population.processors",
-    ),
+    bad(lambda: ClosedForm(closed(A)).times({"b": 1.0}), "no parameter is named b; there are a, population.processors"),
     bad(
         lambda: solve(closed(A, name="slow"), {"a": math.inf}),
         "the time of slow comes out as inf s: a value is too large, or a divisor is 0",
@@ -353,10 +331,7 @@ PROGRAM = [
     bad(lambda: DIFFS.on(FE, replies=20.0), "replies must be a list of values, one for each part"),
     bad(lambda: DIFFS.on(FE, replies=()), "replies must be a list of values, one for each part"),
     bad(lambda: DIFFS.on(FE, request=(B, B)), "request must be one value, not a list of 2"),
-    bad(
-        lambda: PROGRAMS["dvsm/diff-phase"].on(FE, askers=2 * N),
-        "askers shapes the model: write a number, not 2 * n",
-    ),
+    bad(lambda: PROGRAMS["dvsm/diff-phase"].on(FE, askers=2 * N), "askers shapes the model: write a number, not 2 * n"),
     bad(
         lambda: PROGRAMS["dvsm/diff-phase"].on(FE, processors=4, askers=5),
         "dvsm/diff-phase has 5 askers among 4 processors; let there be fewer",

@@ -10,7 +10,7 @@ import pytest
 import slipstick
 from slipstick.errors import ModelError, UnknownNameError
 from slipstick.model.activity import Activity
-from slipstick.schema.dumping.dump import activity_data
+from slipstick.schema.dump import activity_data
 
 
 class Strange(Activity):

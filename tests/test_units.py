@@ -291,8 +291,7 @@ def test_refuses(text: str, why: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["1e400 s", "-1e400 s", "1e308 GB", "1e999999999 s", "1e99999999999999999999999 s", "1e-400 s", "1e-320 us"],
+    "text", ["1e400 s", "-1e400 s", "1e308 GB", "1e999999999 s", "1e99999999999999999999999 s", "1e-400 s", "1e-320 us"]
 )
 def test_refuses_what_floating_point_cannot_hold(text: str) -> None:
     assert refusal(text) == f"{text!r} {OUT_OF_RANGE}"

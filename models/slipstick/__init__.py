@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from slipstick.law import ALL as LAWS
     from slipstick.method.methods import solve
     from slipstick.method.networks.transient import time_until, transient
-    from slipstick.method.trial import Trial
+    from slipstick.method.settings import Trial
     from slipstick.model.activity import (
         barrier,
         choose,
@@ -40,11 +40,12 @@ if TYPE_CHECKING:
         then,
     )
     from slipstick.model.network import QueueingNetwork, arrivals, chain, customers, network, queue, route
-    from slipstick.model.system import Lock, Meeting, Model, Station, arriving, closed, grouped, phases
+    from slipstick.model.resources import Lock, Meeting, Station
+    from slipstick.model.system import Model, arriving, closed, grouped, phases
     from slipstick.program import PROGRAMS
-    from slipstick.schema.dumping.dump import dump
-    from slipstick.schema.front import load
-    from slipstick.study.front import run
+    from slipstick.schema.api import load
+    from slipstick.schema.dump import dump
+    from slipstick.study.api import run
 
 __version__ = "0.1.0"
 
@@ -111,13 +112,13 @@ _HOME = {
     "Answer": "slipstick.answer",
     "PROGRAMS": "slipstick.program",
     "Parameter": "slipstick.expression.nodes",
-    "dump": "slipstick.schema.dumping.dump",
-    "load": "slipstick.schema.front",
-    "Trial": "slipstick.method.trial",
+    "dump": "slipstick.schema.dump",
+    "load": "slipstick.schema.api",
+    "Trial": "slipstick.method.settings",
     "solve": "slipstick.method.methods",
     "time_until": "slipstick.method.networks.transient",
     "transient": "slipstick.method.networks.transient",
-    "run": "slipstick.study.front",
+    "run": "slipstick.study.api",
 }
 
 

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-__all__ = ["Answer", "Later", "Limit", "Takeover", "Value"]
-
 
 @dataclass(frozen=True, slots=True)
 class Value:

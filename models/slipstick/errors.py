@@ -23,23 +23,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-__all__ = [
-    "Fault",
-    "FaultyError",
-    "FormulaError",
-    "InputError",
-    "MissingExtraError",
-    "ModelError",
-    "NoAnswerError",
-    "Problem",
-    "SlipstickError",
-    "SpecError",
-    "TooManyStatesError",
-    "UnitError",
-    "UnknownNameError",
-    "did_you_mean",
-]
-
 MOST_PROBLEMS_SHOWN = 20
 
 

@@ -22,8 +22,6 @@ from math import gcd, isfinite
 from slipstick.errors import UnitError, did_you_mean
 from slipstick.expression.dimension import BASES, BYTES, COUNT, Dimension
 
-__all__ = ["UNITS", "choose", "parse", "scale", "show", "to_base"]
-
 LONGEST_TEXT = 200
 MOST_PLACES = 5000  # a number with more decimal places than this is refused before it is written out
 PLAIN_BELOW = 10_000  # a whole number of bytes below this needs no prefix

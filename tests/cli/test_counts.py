@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from slipstick.cli.main import main
-from slipstick.program.application.shipped import counted
+from slipstick_workloads.application.shipped import counted
 
 SMALL = ["--set", "rows=64", "--set", "columns=200", "--set", "iterations=2", "--set", "processors=4"]
 

@@ -21,14 +21,15 @@ from slipstick.expression.nodes import (
     log2,
     maximum,
     minimum,
+    number_text,
     parameters,
     select,
     sqrt,
     substitute,
+    text,
 )
 from slipstick.expression.symbolic import latex, to_sympy
 from slipstick.expression.tape import Tape
-from slipstick.expression.text import number_text, text
 from tests.evaluators import value
 from tests.strategies import expressions, parameter_values, quick
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from slipstick.errors import SpecError, UnknownNameError
 from slipstick.measure.account import measured
 from slipstick.measure.formats import read
-from slipstick.measure.reduced import STATISTICS
-from slipstick.schema.catalogue import shipped
+from slipstick.measure.runs import STATISTICS
+from slipstick.schema.load import shipped
 from tests.measure.data import at, run, table
 
 LUCIER = shipped() / "profiles" / "lucier-1988.yaml"
@@ -57,10 +57,7 @@ def test_dritz_and_boyle(p: int, time: float, waits: dict[str, float], speedup: 
 
 
 @given(
-    st.integers(1, 64),
-    st.floats(1e-3, 1e6),
-    st.lists(st.floats(0, 1), min_size=1, max_size=5),
-    st.floats(1e-3, 1e3),
+    st.integers(1, 64), st.floats(1e-3, 1e6), st.lists(st.floats(0, 1), min_size=1, max_size=5), st.floats(1e-3, 1e3)
 )
 def test_the_account_adds_up_and_does_not_know_the_unit(p: int, time: float, parts: list[float], unit: float) -> None:
     shares = [part / len(parts) for part in parts]

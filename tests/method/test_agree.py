@@ -6,8 +6,8 @@ import pytest
 
 from slipstick import Trial, closed, delay, service, solve
 from slipstick.answer import Answer, Value
-from slipstick.method.agree import agreement
-from slipstick.sim.effort import Effort
+from slipstick.method.agreement import agreement
+from slipstick.sim.settings import Effort
 
 SIMULATED = Answer("m", "simulation", {"time": Value(10.0, "s", 9.0, 11.0)}, converged=True)
 

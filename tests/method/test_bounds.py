@@ -10,7 +10,8 @@ from slipstick import arriving, barrier, choose, closed, delay, fork, hold, phas
 from slipstick.method.bounds import bounds
 from slipstick.method.methods import answered, form_of
 from slipstick.model.network import customers, network, queue
-from slipstick.model.system import Model, Station
+from slipstick.model.resources import Station
+from slipstick.model.system import Model
 from tests.strategies import models
 
 EXPONENTIAL_BUS = delay(9.0, name="think") >> service("bus", 1.0, scv=1.0)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from slipstick.expression.nodes import parameters
 from slipstick.method.numbers import crowd_sizes, expressions, numbers_of, values_of
 from slipstick.model.activity import barrier, delay, hold, repeat
-from slipstick.model.system import Lock, Meeting, closed
+from slipstick.model.resources import Lock, Meeting
+from slipstick.model.system import closed
 
 SHARED = delay(2.0, name="work")
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from slipstick.model.distribution import Discrete, Distribution, Fixed, Lognormal, Normal, Triangular, Uniform
+from slipstick.model.uncertainty import Discrete, Distribution, Fixed, Lognormal, Normal, Triangular, Uniform
 
 PART = np.array([0.001, 0.05, 0.3, 0.5, 0.77, 0.999])
 PAIRS: list[tuple[Distribution, Any]] = [

@@ -13,11 +13,12 @@ from slipstick.method.bounds import bounds
 from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.methods import solve
 from slipstick.model.activity import Activity, barrier, delay, hold, service
-from slipstick.model.system import Groups, Model, Station, closed, grouped
+from slipstick.model.resources import Station
+from slipstick.model.system import Groups, Model, closed, grouped
 from slipstick.model.technology import scaled
 from slipstick.report.formulas.explain import explain_text
-from slipstick.schema.dumping.dump import dump
-from slipstick.schema.front import load
+from slipstick.schema.api import load
+from slipstick.schema.dump import dump
 
 ASK = service("bus", 1.0, name="ask", component="memory", scv=1.0)
 THINK = delay(9.0, name="think")

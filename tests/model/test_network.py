@@ -125,10 +125,7 @@ FAULTS: list[tuple[Any, str]] = [
             "chains.users.reference.1: there is no station 'cpx'; did you mean 'cpu'?"
         ),
     ),
-    (
-        lambda: switching(routing=[]),
-        "chains.users: chain users has no ways to go; write routing",
-    ),
+    (lambda: switching(routing=[]), "chains.users: chain users has no ways to go; write routing"),
     (
         lambda: switching(stations={**PAIR, "disk": queue(service={"b": 1.0}, visits={"b": 2})}),
         "stations.disk.visits.b: the visits of b follow from routing; give service times only",
@@ -178,10 +175,7 @@ FAULTS: list[tuple[Any, str]] = [
     ),
     (
         lambda: switching(
-            chains={
-                "one": chain(["a"], customers(1), ("a", "cpu")),
-                "two": chain(["b"], customers(1), ("b", "disk")),
-            }
+            chains={"one": chain(["a"], customers(1), ("a", "cpu")), "two": chain(["b"], customers(1), ("b", "disk"))}
         ),
         "routing.0.to: a and b are in different chains; routing.2.to: b and a are in different chains",
     ),

@@ -8,8 +8,7 @@ from slipstick import Trial, dump, solve
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.nodes import Parameter
 from slipstick.method.bounds import bounds
-from slipstick.model.activity import delay, fork, hold, parallel, pipeline, serial, service
-from slipstick.model.mapped import relabelled
+from slipstick.model.activity import delay, fork, hold, parallel, pipeline, relabelled, serial, service
 from slipstick.model.system import Model, in_supersteps
 from slipstick.model.technology import scaled
 

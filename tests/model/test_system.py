@@ -8,7 +8,8 @@ from hypothesis import given
 from slipstick.expression.dimension import COUNT, RATE, TIME
 from slipstick.expression.nodes import Parameter
 from slipstick.model.activity import Step, barrier, delay, hold, repeat, service, steps
-from slipstick.model.system import Lock, Meeting, Model, Station, arriving, closed, is_processor, meeting, phases
+from slipstick.model.resources import Lock, Meeting, Station, meeting
+from slipstick.model.system import Model, arriving, closed, is_processor, phases
 from tests.strategies import models, quick
 
 WORK = delay(9.0, name="work")

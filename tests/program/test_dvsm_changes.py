@@ -154,12 +154,7 @@ MEASURED = {
         "remote_compute": "remote.compute",
         "remote_delay": "remote.delay",
     },
-    "lock": {
-        "call": "call",
-        "compute": "compute",
-        "remote_compute": "remote.compute",
-        "remote_delay": "remote.delay",
-    },
+    "lock": {"call": "call", "compute": "compute", "remote_compute": "remote.compute", "remote_delay": "remote.delay"},
 }
 
 

@@ -12,9 +12,9 @@ import pytest
 
 from slipstick.errors import ModelError
 from slipstick.method.methods import solve
-from slipstick.program.dvsm.protocol import Requests, diff_phase, lock_phase
 from tests.contention import ALONE, CELLS, DISPATCH, EXCHANGES, column, fault_time, inputs, simulated
 from tests.paper import NETWORKS, PAPER, US, lock, machine
+from tests.program.reference_protocol import Requests, diff_phase, lock_phase
 
 FAULTS = 150
 

@@ -13,12 +13,12 @@ from slipstick.expression.nodes import Parameter
 from slipstick.expression.tape import Tape
 from slipstick.method.bounds import bounds
 from slipstick.method.methods import solve
-from slipstick.model.resources import Meeting
+from slipstick.model.resources import Meeting, Station
 from slipstick.model.shared_memory import SharedMemory
-from slipstick.model.system import Cyclic, Groups, Model, Station
+from slipstick.model.system import Cyclic, Groups, Model
 from slipstick.program import PROGRAMS
 from slipstick.program.synchronization import barrier_cost
-from slipstick.schema.front import load
+from slipstick.schema.api import load
 from tests.specs import shared_machine
 
 US = 1e-6

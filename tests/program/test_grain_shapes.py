@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from slipstick.method.simulation.answers import solve
-from slipstick.method.trial import Trial
+from slipstick.method.settings import Trial
+from slipstick.method.simulation.form import solve
 from slipstick.model.shared_memory import SharedMemory
 from slipstick.program import PROGRAMS
-from slipstick.sim.effort import Effort
+from slipstick.sim.settings import Effort
 from tests.specs import shared_machine
 
 SYMMETRY, TC2000 = shared_machine("sequent-symmetry-s81"), shared_machine("bbn-tc2000")

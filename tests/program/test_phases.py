@@ -12,14 +12,14 @@ from slipstick.expression.nodes import Number
 from slipstick.expression.tape import Tape
 from slipstick.law.grain import PHASE_TIME
 from slipstick.method.methods import solve
-from slipstick.method.trial import Trial
+from slipstick.method.settings import Trial
 from slipstick.model.system import Model
 from slipstick.program import PROGRAMS
 from slipstick.program.synchronization import barrier_cost
-from slipstick.schema.binding.bind import bind
-from slipstick.schema.binding.scene import stage
+from slipstick.schema.build.build import bind
+from slipstick.schema.build.inputs import stage
 from slipstick.schema.load import Library
-from slipstick.sim.effort import Effort
+from slipstick.sim.settings import Effort
 from tests.specs import settings, shared_machine
 
 TC2000 = shared_machine("bbn-tc2000")

@@ -9,10 +9,8 @@ import pytest
 from hypothesis import given, settings
 
 from slipstick.errors import NoAnswerError
-from slipstick.queueing.accuracy import MEASURED, usual_error
-from slipstick.queueing.approximate import linearizer, schweitzer
+from slipstick.queueing.approximate import MEASURED, linearizer, schweitzer, substitute, usual_error
 from slipstick.queueing.checks import checked
-from slipstick.queueing.core import substitute
 from slipstick.queueing.exact import exact
 from slipstick.queueing.network import Network, network
 from tests.queueing.test_exact import networks
@@ -210,8 +208,8 @@ def test_every_answer_names_variant_rule_and_usual_error() -> None:
 
 
 def test_an_iteration_that_does_not_settle_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slipstick.queueing.core.MOST_NEWTON", 2)
-    monkeypatch.setattr("slipstick.queueing.core.MOST_SUBSTITUTIONS", 3)
+    monkeypatch.setattr("slipstick.queueing.approximate.MOST_NEWTON", 2)
+    monkeypatch.setattr("slipstick.queueing.approximate.MOST_SUBSTITUTIONS", 3)
     with pytest.raises(NoAnswerError, match="Newton's method does not settle within 2 steps"):
         schweitzer(closed())
     with pytest.raises(

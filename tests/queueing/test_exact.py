@@ -14,9 +14,9 @@ from slipstick.errors import ModelError, NoAnswerError
 from slipstick.queueing.checks import checked
 from slipstick.queueing.convolution import convolution
 from slipstick.queueing.exact import exact
-from slipstick.queueing.mva import mean_values
 from slipstick.queueing.network import Network, Solution, network
 from tests.queueing.reference import enumerate_states
+from tests.queueing.reference_mva import mean_values
 
 ROADS: list[Callable[[Network], Solution]] = [exact, convolution]
 SPEEDS = [[[1], [1], [1]], [[1], [1, 2], [1, 2, 3]], [[1, 2, 3, 4, 5, 6, 7, 8], [1, 1.5, 1.25], [0.5, 3]]]
@@ -112,8 +112,8 @@ def test_points_are_solved_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     one = network(random.random((7, 1, 3)), population=np.arange(7)[:, None], think=1.0, servers=[1, 2, 1])
     two = network(random.random((7, 2, 3)), population=[4, 3], think=1.0, servers=[1, 2, 1])
     whole = exact(one, marginals=True), exact(two, marginals=True)
-    monkeypatch.setattr("slipstick.queueing.series.MOST_NUMBERS", 50)
-    monkeypatch.setattr("slipstick.queueing.lattice.MOST_NUMBERS", 50)
+    monkeypatch.setattr("slipstick.queueing.single_class.MOST_NUMBERS", 50)
+    monkeypatch.setattr("slipstick.queueing.multi_class.MOST_NUMBERS", 50)
     for each, wanted in zip((one, two), whole, strict=True):
         blocks = exact(each, marginals=True)
         same(blocks, wanted)
@@ -296,10 +296,7 @@ def test_a_lattice_too_large_is_refused_with_its_size() -> None:
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        (
-            {"service": [1.0, 1.0], "arrivals": 0.5, "discipline": ["ps", "priority"]},
-            "station 2 has priorities",
-        ),
+        ({"service": [1.0, 1.0], "arrivals": 0.5, "discipline": ["ps", "priority"]}, "station 2 has priorities"),
         (
             {"service": [[1.0], [2.0]], "arrivals": 0.1, "discipline": "fcfs", "stations": ["cpu"]},
             "cpu is first come first served and its service times differ between classes",

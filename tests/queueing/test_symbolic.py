@@ -7,9 +7,9 @@ import pytest
 import sympy
 
 from slipstick.errors import ModelError, NoAnswerError
-from slipstick.queueing.mva import mean_values
 from slipstick.queueing.network import network
 from slipstick.queueing.symbolic import symbolic_mean_values
+from tests.queueing.reference_mva import mean_values
 
 A, B, C, D, Z = sympy.symbols("a b c d z", positive=True)
 

@@ -8,11 +8,10 @@ import pytest
 
 from slipstick.errors import UnknownNameError
 from slipstick.model.machine import Machine
-from slipstick.schema.binding.bind import bind
-from slipstick.schema.binding.machine import machine_of
-from slipstick.schema.binding.scene import stage
+from slipstick.schema.api import load
+from slipstick.schema.build.build import bind, machine_of
+from slipstick.schema.build.inputs import stage
 from slipstick.schema.describe import entries
-from slipstick.schema.front import load
 from slipstick.schema.kinds.machine import MachineSpec
 from slipstick.schema.load import Library
 from slipstick.schema.validate import validate

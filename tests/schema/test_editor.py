@@ -10,9 +10,8 @@ import jsonschema
 import pytest
 
 from slipstick.errors import UnknownNameError
-from slipstick.schema.catalogue import FOLDERS
-from slipstick.schema.editor import editor_schema
-from slipstick.schema.load import spec_model
+from slipstick.schema.describe import editor_schema
+from slipstick.schema.load import FOLDERS, spec_model
 from slipstick.schema.text.nodes import Node, plain
 from slipstick.schema.text.reader import read_text
 from slipstick.schema.validate import problems_of

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from slipstick.schema.kinds.spec import ITEMS, WRITTEN
+from slipstick.schema.kinds.quantity import ITEMS, WRITTEN
 from tests.specs import MACHINE, NETWORK, activity, line, refused, study, valid
 
 NAME = "write a name: letters, digits and _, with a single - between them, starting with a letter"
@@ -306,7 +306,7 @@ STUDIES = [
             (
                 "3:38: pictures.0.kind: write 'bands', 'bars', 'changes', 'fits', 'histogram', 'lines', 'map', 'projection' "
                 "or 'timeline'; got 'bar'; did you mean 'bars'?"
-            ),
+            )
         ],
     ),
     (

@@ -6,7 +6,7 @@ import pytest
 
 from slipstick.sim.plan.build import Builder
 from slipstick.sim.plan.distributions import Distribution
-from slipstick.sim.plan.forms import BarrierForm, LockForm
+from slipstick.sim.plan.kinds import BarrierForm, LockForm
 from slipstick.sim.plan.plan import Op, Where
 from tests.sim.stories import Story, constant, story
 

@@ -8,13 +8,13 @@ import pytest
 
 from slipstick.errors import ModelError, SlipstickError, UnknownNameError
 from slipstick.sim.compiled import kernel as compiled
-from slipstick.sim.effort import Effort
 from slipstick.sim.plain.process import System
 from slipstick.sim.plan.build import Builder
 from slipstick.sim.plan.distributions import Distribution, empirical
-from slipstick.sim.plan.forms import BarrierForm, LockForm
+from slipstick.sim.plan.kinds import BarrierForm, LockForm
 from slipstick.sim.plan.plan import Members, Plan, StationPlan
 from slipstick.sim.run import simulate
+from slipstick.sim.settings import Effort
 from tests.sim.stories import constant
 
 
@@ -148,11 +148,7 @@ REFUSED: list[tuple[Callable[[], object], type[SlipstickError], str]] = [
         ModelError,
         "members cannot be closed, once: write closed and open, or once alone",
     ),
-    (
-        part_of_a_tree,
-        ModelError,
-        "barrier meet: a tree barrier is for the whole population of 4, not for 2",
-    ),
+    (part_of_a_tree, ModelError, "barrier meet: a tree barrier is for the whole population of 4, not for 2"),
     (lambda: simulate(Plan((), ()), seed=-1), ModelError, "a seed is at least 0, got -1"),
     (
         lambda: simulate(Plan((), ()), kernel="fast"),

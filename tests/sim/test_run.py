@@ -8,9 +8,9 @@ from types import ModuleType
 import pytest
 
 from slipstick.sim import run
-from slipstick.sim.effort import Effort
 from slipstick.sim.plan.build import Builder
 from slipstick.sim.plan.distributions import Distribution
+from slipstick.sim.settings import Effort
 
 
 def test_without_numba_the_plain_kernel_runs_even_where_the_loop_was_imported(monkeypatch: pytest.MonkeyPatch) -> None:

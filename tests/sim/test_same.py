@@ -8,13 +8,13 @@ from hypothesis import given, settings
 
 from slipstick.method.simulation.flatten import flatten
 from slipstick.model.system import Model
-from slipstick.sim.compiled.jit import AVAILABLE
 from slipstick.sim.compiled.kernel import CompiledKernel
-from slipstick.sim.estimate.rows import Layout
+from slipstick.sim.compiled.state import AVAILABLE
+from slipstick.sim.estimate import Layout
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.build import Builder
 from slipstick.sim.plan.distributions import Distribution, from_scv
-from slipstick.sim.plan.forms import BarrierForm, LockForm
+from slipstick.sim.plan.kinds import BarrierForm, LockForm
 from slipstick.sim.plan.plan import DISCIPLINES, Plan
 from tests.sim_strategies import busy_models, open_models
 

@@ -11,15 +11,13 @@ from collections.abc import Callable
 
 import pytest
 
-from slipstick.sim.compiled.jit import AVAILABLE
-from slipstick.sim.effort import Effort
-from slipstick.sim.estimate.intervals import Estimate
-from slipstick.sim.estimate.result import Result
-from slipstick.sim.estimate.rows import Layout
+from slipstick.sim.compiled.state import AVAILABLE
+from slipstick.sim.estimate import Estimate, Layout, Result
 from slipstick.sim.plan.build import Builder
 from slipstick.sim.plan.distributions import Distribution, from_scv
 from slipstick.sim.plan.plan import Plan
 from slipstick.sim.run import simulate
+from slipstick.sim.settings import Effort
 
 CHECKS = 40
 LEVEL = 1 - 0.005 / CHECKS

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slipstick import barrier, closed, delay, hold, phases, service
-from slipstick.method.simulation.timeline import timeline
+from slipstick.method.simulation.flatten import timeline
 from slipstick.model.system import Model
 from slipstick.results.study import Span, Timeline
 from slipstick.sim.plain.timeline import critical_path

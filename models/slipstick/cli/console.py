@@ -13,7 +13,6 @@ from slipstick.errors import Problem, SpecError
 if TYPE_CHECKING:
     from slipstick.schema.text.nodes import Node, Scalar
 
-__all__ = ["DONE", "NO_ANSWER", "json_option", "nodes_of", "plain_problems", "print_json", "set_option", "text_node"]
 
 DONE, NO_ANSWER = 0, 1
 

@@ -1,11 +1,14 @@
 """The command line: results on standard output, progress and notes on standard error.
 
 Heavy libraries are imported inside the commands that use them, so that help and `check` start at once.
+
+The command that counts what a program makes a shared memory do.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -24,20 +27,81 @@ from slipstick.cli.console import (
     set_option,
     text_node,
 )
-from slipstick.cli.counts import counts
-from slipstick.cli.fit import fit
-from slipstick.cli.measured import measured
+from slipstick.cli.measured import fit, measured
 from slipstick.errors import NoAnswerError, Problem, SlipstickError, SpecError
 
 if TYPE_CHECKING:
     from slipstick.answer import Answer
     from slipstick.schema.text.nodes import Node
 
-__all__ = ["main"]
+
+@click.command()
+@click.argument("program")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="File to write. [standard output]")
+@set_option
+@json_option
+def counts(program: str, out: Path | None, changes: Sequence[str], as_json: bool) -> int:
+    """Run PROGRAM through the protocol and write its counts: sor, is, barnes, sphere, water, raytrace.
+
+    Parameters are set by name, as `slipstick show dvsm/sor` lists them; processors and page, in bytes, as well.
+
+    \b
+    Examples:
+      slipstick counts sor --set rows=2000 --set columns=1000 --out my-sor.yaml
+      slipstick counts barnes --set bodies=16384 --set steps=12 --set processors=16
+    """
+    import yaml
+
+    parameters = _parameters(changes)
+    document = {**_head(program, parameters), **_counting().counted(program, **parameters).to_dict()}
+    if as_json:
+        print_json({"counts": document})
+        return DONE
+    text = yaml.safe_dump(document, default_flow_style=None, sort_keys=False, width=110)
+    if out is None:
+        click.echo(text, nl=False)
+    else:
+        out.write_text(text)
+    return DONE
+
+
+def _counting() -> Any:
+    """Give the module that counts programs: the first entry point of its group."""
+    from importlib.metadata import entry_points
+
+    return next(iter(entry_points(group="slipstick.counts"))).load()
+
+
+def _head(program: str, parameters: Mapping[str, float]) -> dict[str, Any]:
+    """Say how the counts were made."""
+    from slipstick import __version__
+
+    told = ", ".join(f"{name} {value!r}" for name, value in parameters.items()) or "as by default"
+    command = " ".join(
+        ["slipstick counts", program, *(f"--set {name}={value!r}" for name, value in parameters.items())]
+    )
+    shipped = _counting().SHIPPED
+    title = shipped[program].title if program in shipped else program
+    return {"counts": 1, "title": f"{title} ({told})", "command": command, "version": __version__}
+
+
+def _parameters(changes: Sequence[str]) -> dict[str, float]:
+    """Read parameters, which are plain numbers."""
+    found, problems = {}, []
+    for name, node in nodes_of(changes).items():
+        value = getattr(node, "value", None)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            mark = node.mark
+            problems.append(Problem(mark.file, mark.line, mark.column, name, "write a plain number, such as 1000"))
+        else:
+            found[name] = value
+    if problems:
+        raise SpecError(problems)
+    return found
+
 
 WRONG_INPUT, INTERRUPTED = 2, 130
 HERE = "command line"
-
 _machine_option = click.option("--machine", metavar="M", help="Machine: a name in the catalogue, or a file.")
 _workload_option = click.option("--workload", metavar="W", help="Workload: a name in the catalogue, or a file.")
 
@@ -193,7 +257,7 @@ def explain(model: str, machine: str | None, workload: str | None, changes: Sequ
     from slipstick.study.explain import explained
 
     if model in PROGRAMS and machine is None:
-        from slipstick.schema.binding.scene import machines_for
+        from slipstick.schema.build.inputs import machines_for
 
         machine = machines_for(PROGRAMS[model])[0]
         click.echo(f"with the numbers of {machine}; choose another with --machine", err=True)
@@ -210,7 +274,7 @@ def explain(model: str, machine: str | None, workload: str | None, changes: Sequ
 def list_(kind: str | None) -> int:
     """List the catalogue, or one KIND of it: machine, network, workload, technology, trend,
     activity, queueing-network, study, profile, program, law."""
-    from slipstick.report.terminal.catalogue import catalogue_text
+    from slipstick.report.terminal.answer import catalogue_text
     from slipstick.study.catalogue import listed
 
     click.echo(catalogue_text(listed(kind)))
@@ -227,7 +291,7 @@ def show(name: str) -> int:
       slipstick show machine/rs6000-43p-atm
       slipstick show network/infiniband-hdr
     """
-    from slipstick.report.terminal.catalogue import spec_text
+    from slipstick.report.terminal.answer import spec_text
     from slipstick.study.catalogue import shown
 
     click.echo(spec_text(shown(name)))
@@ -262,14 +326,16 @@ def check(files: Sequence[Path], as_json: bool) -> int:
 def schema(kind: str) -> int:
     """Print the JSON Schema of a KIND of spec, for editors: machine, network, workload, technology,
     trend, activity, queueing-network, study, profile."""
-    from slipstick.schema.editor import editor_schema
+    from slipstick.schema.describe import editor_schema
 
     click.echo(json.dumps(editor_schema(kind), indent=2))
     return DONE
 
 
 cli.add_command(measured)
+
 cli.add_command(fit)
+
 cli.add_command(counts)
 
 

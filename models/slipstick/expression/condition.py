@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from slipstick.expression.kernels import Array
 
-__all__ = ["RELATIONS", "Comparison", "compare", "whole"]
 
 RELATIONS = {"<=": "less_equal", ">=": "greater_equal", "<": "less", ">": "greater", "==": "equal", "!=": "not_equal"}
 """Relations, and what NumPy calls them."""

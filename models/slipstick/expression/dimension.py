@@ -8,8 +8,6 @@ from functools import cache
 
 from slipstick.errors import UnitError
 
-__all__ = ["BASES", "BYTES", "COUNT", "RATE", "TIME", "TIME_PER_BYTE", "Dimension"]
-
 BASES = ("s", "B", "op", "request", "page", "message", "cycle")
 """Base units. Bytes, operations, requests and cycles are dimensions of their own: none turns into
 a plain number or into another."""

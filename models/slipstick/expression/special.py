@@ -7,23 +7,7 @@ Arguments that count (servers, terms, stages) are whole numbers; there is no der
 
 from __future__ import annotations
 
-from slipstick.expression.arithmetic import Expr, Like, of_counts
-
-__all__ = [
-    "drop_stages",
-    "engset",
-    "erlang_b",
-    "exp",
-    "exprel",
-    "geometric_mean",
-    "geometric_sum",
-    "log",
-    "md1_late",
-    "md1_number",
-    "poisson",
-    "raised",
-    "retried_rate",
-]
+from slipstick.expression.nodes import Expr, Like, of_counts
 
 
 def exp(operand: Like) -> Expr:

@@ -16,8 +16,6 @@ from slipstick.errors import ModelError
 from slipstick.expression.kernels import ADJOINT, KERNELS, Array
 from slipstick.expression.nodes import Booked, Expr, Number, Operation, Parameter, operands, parameters, walk
 
-__all__ = ["CHUNK", "Derivatives", "Tape"]
-
 CHUNK = 16_384
 """Points a chunk: 128 KiB a buffer, so a score of buffers fit a second-level cache; see benchmarks/closed_form.py."""
 

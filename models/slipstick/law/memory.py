@@ -19,12 +19,7 @@ _BUSY = Symbol("busy", COUNT, "modules that serve a request in a cycle", "B")
 
 
 def _asked(processors: Any, modules: Any, rate: Any) -> tuple[Comparison, ...]:
-    return (
-        compare(processors, ">=", 1),
-        compare(modules, ">=", 1),
-        compare(rate, ">", 0),
-        compare(rate, "<=", 1),
-    )
+    return (compare(processors, ">=", 1), compare(modules, ">=", 1), compare(rate, ">", 0), compare(rate, "<=", 1))
 
 
 MEMORY_BANDWIDTH = Law(

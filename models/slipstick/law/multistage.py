@@ -193,10 +193,7 @@ CIRCUIT_DELAY = Law(
     equation=lambda degree, stages, held, rate, cycle: (
         cycle * (1 / _circuit_rate(degree, stages, held, rate) - (1 / rate - 1) - held)
     ),
-    holds=lambda degree, stages, held, rate, cycle: (
-        *_circuits(degree, stages, held, rate),
-        compare(cycle, ">=", 0),
-    ),
+    holds=lambda degree, stages, held, rate, cycle: (*_circuits(degree, stages, held, rate), compare(cycle, ">=", 0)),
     source=f"{_CACHES}: a processor's time between circuits, less what it holds one and what it does in between",
     note=_UNIT_REQUESTS,
     exact=False,

@@ -63,12 +63,7 @@ RING_LATENCY = Law(
     name="ring-latency",
     title="Time of a request on a slotted ring",
     gives=Symbol("time", TIME, "from asking until the reply is back", "T"),
-    symbols=(
-        _SLOTS,
-        _LOAD,
-        Symbol("response", TIME, "time of the node that answers", "t_m"),
-        _ROTATION,
-    ),
+    symbols=(_SLOTS, _LOAD, Symbol("response", TIME, "time of the node that answers", "t_m"), _ROTATION),
     equation=lambda slots, load, response, rotation: rotation + response + _wait(rotation, slots, load),
     holds=lambda slots, load, response, rotation: (*_slotted(rotation, slots, load), compare(response, ">=", 0)),
     source=_BHUYAN,

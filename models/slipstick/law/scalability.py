@@ -193,11 +193,7 @@ ISOEFFICIENCY_WORK = Law(
     name="isoefficiency",
     title="Work that keeps an efficiency against an overhead",
     gives=_WORK,
-    symbols=(
-        _EFFICIENCY,
-        Symbol("overhead", TIME, "total overhead of all processors at that work", "T_o"),
-        _OPERATION,
-    ),
+    symbols=(_EFFICIENCY, Symbol("overhead", TIME, "total overhead of all processors at that work", "T_o"), _OPERATION),
     equation=lambda efficiency, overhead, operation: efficiency / (1 - efficiency) * overhead / operation,
     holds=lambda efficiency, overhead, operation: (
         compare(efficiency, ">", 0),
@@ -221,10 +217,7 @@ UNIT_SPEED = Law(
     gives=Symbol("speed", OPERATIONS / TIME, "operations of one processor in a second", "v"),
     symbols=(_PROCESSORS, _WORK, _TIME),
     equation=lambda processors, work, time: work / (processors * time),
-    holds=lambda processors, work, time: (
-        *_at_least_zero(processors=processors, work=work),
-        compare(time, ">", 0),
-    ),
+    holds=lambda processors, work, time: (*_at_least_zero(processors=processors, work=work), compare(time, ">", 0)),
     source=_SUN_ROVER,
     rows=(Row({"processors": 4, "work": 28.0, "time": 10.0}, 0.7, 0.0, _HAND),),
 )

@@ -97,10 +97,7 @@ GUSTAFSON_SPEEDUP = Law(
     name="gustafson-speedup",
     title="Speed-up of a problem that grows until it takes as long as before",
     gives=Symbol("speedup", COUNT, "time the larger problem would take on one processor, over its time on all", "S"),
-    symbols=(
-        Symbol("serial", COUNT, "share of the time on all processors in which only one works", "s"),
-        _PROCESSORS,
-    ),
+    symbols=(Symbol("serial", COUNT, "share of the time on all processors in which only one works", "s"), _PROCESSORS),
     equation=lambda serial, processors: processors - (processors - 1) * serial,
     holds=_shared,
     source=_GUSTAFSON,
@@ -134,11 +131,7 @@ SUN_NI_POWER_SPEEDUP = Law(
     name="sun-ni-power-speedup",
     title="Speed-up of a problem that grows as a power of the memory",
     gives=Symbol("speedup", COUNT, "time the larger problem would take on one processor, over its time on all", "S"),
-    symbols=(
-        _SERIAL,
-        Symbol("exponent", COUNT, "parallel work grows as the memory to this power", "b"),
-        _PROCESSORS,
-    ),
+    symbols=(_SERIAL, Symbol("exponent", COUNT, "parallel work grows as the memory to this power", "b"), _PROCESSORS),
     equation=lambda serial, exponent, processors: (
         (serial + (1 - serial) * raised(processors, exponent))
         / (serial + (1 - serial) * raised(processors, exponent) / processors)
@@ -258,10 +251,7 @@ def _downey(parallelism: Any, variance: Any, processors: Any) -> Any:
     """Three ranges of processors at low variance, two at high; they meet at variance 1."""
     a, v, n = parallelism, variance, processors
     low = select(
-        n,
-        a,
-        a * n / (a + v * (n - 1) / 2),
-        select(n, 2 * a - 1, a * n / (v * (a - 0.5) + n * (1 - v / 2)), a),
+        n, a, a * n / (a + v * (n - 1) / 2), select(n, 2 * a - 1, a * n / (v * (a - 0.5) + n * (1 - v / 2)), a)
     )
     high = select(n, a + a * v - v, n * a * (v + 1) / (v * (n + a - 1) + a), a)
     return select(v, 1, low, high)

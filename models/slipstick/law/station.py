@@ -282,17 +282,9 @@ MMC_RESPONSE_TAIL = Law(
     name="mmc-response-tail",
     title="Share of customers whose response time exceeds a limit",
     gives=Symbol("late", COUNT, "probability of a longer response", r"P_{R>t}"),
-    symbols=(
-        Symbol("limit", TIME, "a response time", "t"),
-        _SERVERS,
-        _SERVICE,
-        _ARRIVALS,
-    ),
+    symbols=(Symbol("limit", TIME, "a response time", "t"), _SERVERS, _SERVICE, _ARRIVALS),
     equation=lambda limit, servers, service, arrivals: _late(arrivals * service, servers, limit / service),
-    holds=lambda limit, servers, service, arrivals: (
-        compare(limit, ">=", 0),
-        *_several(servers, arrivals, service),
-    ),
+    holds=lambda limit, servers, service, arrivals: (compare(limit, ">=", 0), *_several(servers, arrivals, service)),
     source=_KLEINROCK,
     note="first come, first served",
     rows=(
@@ -319,11 +311,7 @@ MMINF_NUMBER_PROBABILITY = Law(
     gives=_PROBABILITY,
     symbols=(_COUNT, _SERVICE, _ARRIVALS),
     equation=lambda count, service, arrivals: poisson(arrivals * service, count),
-    holds=lambda count, service, arrivals: (
-        *_counted(count),
-        compare(arrivals, ">", 0),
-        compare(service, ">", 0),
-    ),
+    holds=lambda count, service, arrivals: (*_counted(count), compare(arrivals, ">", 0), compare(service, ">", 0)),
     source=_KLEINROCK,
     note="for service times of any kind",
     rows=(Row({"count": 3, "service": 0.5, "arrivals": 4.0}, 0.18045, 5e-6, f"{_HAND}: 8/6 exp(-2)"),),

@@ -7,11 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from slipstick.errors import Problem, SpecError, UnknownNameError
-from slipstick.measure.readers import extra_p, extra_p_json, perf_lock, perf_stat, pop, profile, tidy
+from slipstick.measure.readers import extra_p, perf, pop, profile, tidy
 from slipstick.measure.readers.reading import Reading, open_file
 from slipstick.measure.runs import Hints, Runs
-
-__all__ = ["FORMATS", "Format", "read", "read_all"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +23,11 @@ class Format:
 
 FORMATS: Mapping[str, Format] = {
     "profile": Format("a profile in YAML, 'profile: 1'", profile.looks_profile, profile.read_profile),
-    "extra-p-json": Format("Extra-P JSON", extra_p_json.looks_extra_p_json, extra_p_json.read_extra_p_json),
-    "extra-p-lines": Format("Extra-P JSON lines", extra_p_json.looks_extra_p_lines, extra_p_json.read_extra_p_lines),
+    "extra-p-json": Format("Extra-P JSON", extra_p.looks_extra_p_json, extra_p.read_extra_p_json),
+    "extra-p-lines": Format("Extra-P JSON lines", extra_p.looks_extra_p_lines, extra_p.read_extra_p_lines),
     "extra-p": Format("Extra-P text", extra_p.looks_extra_p, extra_p.read_extra_p),
-    "perf-stat": Format("perf stat -x or -j", perf_stat.looks_perf_stat, perf_stat.read_perf_stat),
-    "perf-lock": Format("perf lock contention", perf_lock.looks_perf_lock, perf_lock.read_perf_lock),
+    "perf-stat": Format("perf stat -x or -j", perf.looks_perf_stat, perf.read_perf_stat),
+    "perf-lock": Format("perf lock contention", perf.looks_perf_lock, perf.read_perf_lock),
     "pop": Format("a table of POP metrics", pop.looks_pop, pop.read_pop),
     "csv": Format("a tidy table with a header", tidy.looks_tidy, tidy.read_tidy),
 }
@@ -60,11 +58,7 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
     return FORMATS[name].read(reading)
 
 
-def read_all(
-    paths: Sequence[Path | str],
-    hints: Sequence[Hints],
-    format: str | None = None,
-) -> Runs:
+def read_all(paths: Sequence[Path | str], hints: Sequence[Hints], format: str | None = None) -> Runs:
     """Read several files into one table; all problems of all files at once.
 
     Parameters

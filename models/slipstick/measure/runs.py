@@ -1,14 +1,16 @@
-"""One table for all measurements, whatever file they came from."""
+"""One table for all measurements, whatever file they came from.
+
+Repetitions made into one value by a stated statistic, with the spread kept.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import statistics
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from slipstick.errors import Problem
+from slipstick.errors import Problem, SpecError, UnknownNameError
 from slipstick.expression.dimension import COUNT, RATE, TIME, Dimension
-
-__all__ = ["EFFICIENCIES", "METRICS", "Hints", "Metric", "Run", "Runs"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,7 @@ EFFICIENCIES: Mapping[str, Metric] = {
     "computation_scalability": Metric(COUNT, "useful time of the smallest run / useful time, each of all processors"),
     "global_efficiency": Metric(COUNT, "parallel efficiency x computation scalability"),
 }
+
 """The POP efficiencies."""
 
 METRICS: Mapping[str, Metric] = {
@@ -44,6 +47,7 @@ METRICS: Mapping[str, Metric] = {
     "throughput": Metric(RATE, "cycles of all processors in a second"),
     **EFFICIENCIES,
 }
+
 """The metrics that are understood; whatever else a file holds is kept, and said to be left out of the account."""
 
 
@@ -119,3 +123,155 @@ class Hints:
     time: float | None = None
     unit: str | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
+
+
+STATISTICS: Mapping[str, Callable[[Sequence[float]], float]] = {
+    "median": statistics.median,
+    "mean": statistics.fmean,
+    "min": min,
+}
+
+"""How repetitions become one value."""
+
+Key = tuple[str, str, int | None]
+"""Metric, region, and processor or None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reduced:
+    """One value of all repetitions.
+
+    Parameters
+    ----------
+    value : by the statistic, in base units
+    low, high : least and largest repetition
+    values : every repetition, in the order of the file
+    run : the first of them, for its place and unit
+    """
+
+    value: float
+    low: float
+    high: float
+    values: tuple[float, ...]
+    run: Run
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """All that was measured with some processors and one size.
+
+    Parameters
+    ----------
+    p : processors
+    n : size of the problem [1], or None
+    values : by metric, region and processor
+    """
+
+    p: int
+    n: float | None
+    values: Mapping[Key, Reduced]
+
+    def find(self, metric: str, region: str = "") -> Reduced | None:
+        """Find the value of all processors together."""
+        return self.values.get((metric, region, None))
+
+    def total(self, metric: str, region: str = "") -> float | None:
+        """Give the value of all processors: as measured, else added up over the processors; None if neither is there.
+
+        Raises
+        ------
+        SpecError : some processors are missing
+        """
+        whole = self.find(metric, region)
+        each = self.each(metric, region)
+        if whole is None and each and len(each) != self.p:
+            run = each[0].run
+            why = f"{metric} of {region or 'the whole'} is there for {len(each)} processors, but {self.p} took part"
+            raise SpecError([Problem(run.file, run.line, 1, metric, why)])
+        if whole is not None:
+            return whole.value
+        return sum(one.value for one in each) if each else None
+
+    def each(self, metric: str, region: str = "") -> list[Reduced]:
+        """Give the values of the single processors."""
+        return [
+            value
+            for (name, part, processor), value in self.values.items()
+            if (name, part) == (metric, region) and processor is not None
+        ]
+
+    def regions(self, metric: str) -> list[str]:
+        """List the regions, or causes, that a metric is there for, in the order of the file."""
+        return list(dict.fromkeys(region for name, region, _ in self.values if name == metric))
+
+
+def reduce_runs(runs: Runs, statistic: str = "median") -> tuple[list[Point], list[Problem]]:
+    """Make one value of all repetitions at each point.
+
+    Values that repeat without a number count as repetitions, and are noted; those that repeat under one number are
+    refused.
+
+    Parameters
+    ----------
+    runs : what was read
+    statistic : one of `STATISTICS`
+
+    Returns
+    -------
+    the points by size and processors, and what is odd about the repetitions
+
+    Raises
+    ------
+    SpecError : a repetition stands twice
+    UnknownNameError : there is no such statistic
+    """
+    if statistic not in STATISTICS:
+        raise UnknownNameError("statistic", statistic, list(STATISTICS))
+    groups: dict[tuple[int, float | None], dict[Key, list[Run]]] = {}
+    for run in runs.records:
+        keys = groups.setdefault((run.p, run.n), {})
+        keys.setdefault((run.metric, run.region, run.processor), []).append(run)
+    notes, problems = [], []
+    points = []
+    for (p, n), keys in sorted(groups.items(), key=lambda item: (item[0][1] or 0.0, item[0][0])):
+        for found in keys.values():
+            problems += _twice(found)
+            notes += _unnumbered(found)
+        points.append(Point(p, n, {key: _reduced(found, STATISTICS[statistic]) for key, found in keys.items()}))
+    if problems:
+        raise SpecError(problems)
+    return points, notes
+
+
+def _reduced(found: Sequence[Run], by: Callable[[Sequence[float]], float]) -> Reduced:
+    values = tuple(run.value for run in found)
+    return Reduced(float(by(values)), min(values), max(values), values, found[0])
+
+
+def _twice(found: Sequence[Run]) -> list[Problem]:
+    first: dict[int, Run] = {}
+    problems = []
+    for run in found:
+        if run.repetition is None:
+            continue
+        if run.repetition in first:
+            before = first[run.repetition]
+            why = f"repetition {run.repetition} of {_what(run)} is in {before.file}:{before.line} already"
+            problems.append(Problem(run.file, run.line, 1, run.metric, why))
+        first.setdefault(run.repetition, run)
+    return problems
+
+
+def _unnumbered(found: Sequence[Run]) -> list[Problem]:
+    without = [run for run in found if run.repetition is None]
+    if len(without) < 2:
+        return []
+    run = without[1]
+    why = f"{_what(run)} is there {len(without)} times without a number; taken as repetitions"
+    return [Problem(run.file, run.line, 1, run.metric, why)]
+
+
+def _what(run: Run) -> str:
+    size = f", n = {run.n:g}" if run.n is not None else ""
+    own = f", processor {run.processor}" if run.processor is not None else ""
+    return f"{run.metric}{f' of {run.region}' if run.region else ''} at p = {run.p}{size}{own}"

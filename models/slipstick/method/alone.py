@@ -12,8 +12,6 @@ from slipstick.expression.tape import Tape
 from slipstick.law.grain import GRAIN_EFFICIENCY, GRAIN_INTERFERENCE, WORDS_ACCESSED_RANDOMLY
 from slipstick.model.system import Alone
 
-__all__ = ["Against", "Timed"]
-
 Values = Mapping[str, "Array | float"]
 
 

@@ -13,15 +13,12 @@ from slipstick.expression.dimension import TIME
 from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Expr, maximum, select, total
 from slipstick.expression.tape import Tape
-from slipstick.method.closed_form.form import BLOCK
-from slipstick.method.closed_form.points import unit_of
-from slipstick.method.closed_form.supersteps import superstep_time
+from slipstick.method.closed_form.form import BLOCK, superstep_time, unit_of
 from slipstick.method.closed_form.times import demand, population, release_time, time
 from slipstick.method.names import BOUNDS
 from slipstick.model.activity import Activity, Barrier, Choice, Fork, Hold, Pipeline, Repeat, Step, children, steps
-from slipstick.model.system import Arrivals, Cyclic, Groups, Model, Program, Station, Supersteps, is_processor
-
-__all__ = ["BoundsForm", "BoundsPoints", "bounds"]
+from slipstick.model.resources import Station
+from slipstick.model.system import Arrivals, Cyclic, Groups, Model, Program, Supersteps, is_processor
 
 Values = Mapping[str, "Array | float"]
 
@@ -153,10 +150,7 @@ class BoundsPoints:
         return {}
 
     def answer(
-        self,
-        index: int,
-        point: Mapping[str, float | str] | None = None,
-        given: Mapping[str, float | str] | None = None,
+        self, index: int, point: Mapping[str, float | str] | None = None, given: Mapping[str, float | str] | None = None
     ) -> Answer:
         """Give the whole answer at one point."""
         binding = self._binding(index)

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from slipstick.expression.condition import Comparison
 from slipstick.expression.kernels import Array
 
-__all__ = ["Change", "changes", "margin"]
-
 _NEARLY = 1e-6
 """A margin that is larger than this at the root says that the condition jumps there."""
 

@@ -21,8 +21,6 @@ from slipstick.method.names import CLOSED_FORM
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 
-__all__ = ["Form", "LawForm", "Parameters", "Solved", "Subject"]
-
 Subject = Model | QueueingNetwork | Law
 """What there is to answer for."""
 
@@ -46,10 +44,7 @@ class Solved(Protocol):
         """Name the limiting stage of each pipeline at each point."""
 
     def answer(
-        self,
-        index: int,
-        point: Mapping[str, float | str] | None = None,
-        given: Mapping[str, float | str] | None = None,
+        self, index: int, point: Mapping[str, float | str] | None = None, given: Mapping[str, float | str] | None = None
     ) -> Answer:
         """Give the whole answer at one point."""
 
@@ -147,10 +142,7 @@ class LawPoints:
         return {}
 
     def answer(
-        self,
-        index: int,
-        point: Mapping[str, float | str] | None = None,
-        given: Mapping[str, float | str] | None = None,
+        self, index: int, point: Mapping[str, float | str] | None = None, given: Mapping[str, float | str] | None = None
     ) -> Answer:
         """Give the whole answer at one point."""
         law, value = self.form.law, float(self.derivatives.value[index])

@@ -11,8 +11,7 @@ from slipstick.errors import NoAnswerError, UnknownNameError
 from slipstick.expression.kernels import Array
 from slipstick.law import Law
 from slipstick.method.bounds import BoundsForm, bounds
-from slipstick.method.closed_form.form import ClosedForm
-from slipstick.method.closed_form.limits import with_takeovers
+from slipstick.method.closed_form.form import ClosedForm, with_takeovers
 from slipstick.method.forms import Form, LawForm, Parameters, Subject
 from slipstick.method.names import (
     ACTIVITY,
@@ -29,11 +28,9 @@ from slipstick.method.names import (
     SCHWEITZER,
     SIMULATION,
 )
-from slipstick.method.trial import Trial
+from slipstick.method.settings import Trial
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model, need_model
-
-__all__ = ["METHODS", "Method", "answered", "form_of", "methods_for", "solve"]
 
 _KINDS: dict[type, str] = {Model: ACTIVITY, Law: LAW, QueueingNetwork: NETWORK}
 

@@ -2,23 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "ACTIVITY",
-    "BEST",
-    "BOUNDS",
-    "CLOSED_FORM",
-    "CONVOLUTION",
-    "EXACT_MVA",
-    "LAW",
-    "LINEARIZER",
-    "MARKOV_CHAIN",
-    "MEAN_VALUE",
-    "NAMES",
-    "NETWORK",
-    "SCHWEITZER",
-    "SIMULATION",
-]
-
 ACTIVITY, LAW, NETWORK = "activity", "law", "queueing-network"
 
 CLOSED_FORM, MEAN_VALUE, SIMULATION, BOUNDS = "closed-form", "mean-value", "simulation", "bounds"

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Tape
 from slipstick.model.activity import Activity, Barrier, Choice, Hold, Pipeline, Repeat, Step, each_once
-from slipstick.model.system import Arrivals, Cyclic, Groups, Lock, Meeting, Model, Program, Resource, Supersteps
-
-__all__ = ["crowd_sizes", "expressions", "numbers_of", "values_of"]
+from slipstick.model.resources import Lock, Meeting, Resource
+from slipstick.model.system import Arrivals, Cyclic, Groups, Model, Program, Supersteps
 
 
 def expressions(model: Model, unused: bool = False) -> tuple[Expr, ...]:

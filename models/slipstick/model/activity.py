@@ -1,54 +1,19 @@
-"""Activities: trees of named, labelled steps on shared resources."""
+"""Activities: trees of named, labelled steps on shared resources.
+
+Trees rebuilt with other steps: one way through an activity for all who change it.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.nodes import Expr, Like, Number, Parameter
 from slipstick.model.quantities import at_least, check_name, counted, timed
 
-__all__ = [
-    "TECHNOLOGIES",
-    "Activity",
-    "Barrier",
-    "Choice",
-    "Fork",
-    "Hold",
-    "Pipeline",
-    "Repeat",
-    "Stage",
-    "Step",
-    "Then",
-    "barrier",
-    "children",
-    "choose",
-    "delay",
-    "each_once",
-    "fork",
-    "hold",
-    "parallel",
-    "pipeline",
-    "repeat",
-    "serial",
-    "service",
-    "steps",
-    "then",
-]
-
-TECHNOLOGIES = (
-    "application",
-    "software",
-    "system",
-    "protocol",
-    "signal",
-    "adapter",
-    "switch",
-    "wire",
-    "memory",
-)
+TECHNOLOGIES = ("application", "software", "system", "protocol", "signal", "adapter", "switch", "wire", "memory")
 """Technology classes: what a what-if scales. `software` is run-time software such as a DVSM's, `system`
 the operating system's part (system calls), `protocol` the network protocol's."""
 
@@ -383,3 +348,80 @@ def _shown(value: Expr) -> str:
     if isinstance(value, Parameter) and value.value is not None and "." not in value.name:
         return repr(value.value)
     return repr(value)
+
+
+def mapped(
+    activity: Activity,
+    change: Callable[[Step], Step],
+    rename: Callable[[str], str] = lambda name: name,
+    known: dict[int, Activity] | None = None,
+) -> Activity:
+    """Rebuild a tree with each step changed; what it shares stays shared.
+
+    Parameters
+    ----------
+    activity : the tree
+    change : gives the new step for an old one
+    rename : gives the new name of a pipeline
+    known : what was rebuilt already, by identity, for trees that share parts
+    """
+    known = {} if known is None else known
+
+    def again(part: Activity) -> Activity:
+        if id(part) not in known:
+            known[id(part)] = _rebuilt(part, change, rename, again)
+        return known[id(part)]
+
+    return again(activity)
+
+
+def _rebuilt(
+    activity: Activity,
+    change: Callable[[Step], Step],
+    rename: Callable[[str], str],
+    again: Callable[[Activity], Activity],
+) -> Activity:
+    match activity:
+        case Step():
+            return change(activity)
+        case Then(parts):
+            return Then(tuple(map(again, parts)))
+        case Fork(branches):
+            return Fork(tuple(map(again, branches)))
+        case Choice(options):
+            return Choice(tuple((p, again(body)) for p, body in options))
+        case Repeat(count, body):
+            return Repeat(count, again(body))
+        case Hold(lock, body):
+            return Hold(lock, again(body))
+        case Pipeline(stages, items, name):
+            made = tuple(Stage(each.kind, tuple(map(again, each.bodies)), each.name) for each in stages)
+            return Pipeline(made, items, rename(name))
+        case _:
+            return activity
+
+
+def relabelled(activity: Activity, prefix: str, component: str | None = None, queues: bool = True) -> Activity:
+    """Give the steps and pipelines of a tree names of their own, so that it can stand beside others of its kind.
+
+    Parameters
+    ----------
+    activity : the tree
+    prefix : put before each name
+    component : what all of it is booked to; None keeps what it is
+    queues : keep the resources; else every step is a delay
+
+    >>> from slipstick.model.activity import service
+    >>> relabelled(service("bus", 2.0, name="ask"), "read.", component="memory")
+    service('bus', 2.0, name='read.ask', component='memory')
+    """
+
+    def change(step: Step) -> Step:
+        return replace(
+            step,
+            name=prefix + step.name,
+            component=step.component if component is None else component,
+            resource=step.resource if queues else None,
+        )
+
+    return mapped(activity, change, lambda name: prefix + name)

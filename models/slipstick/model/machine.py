@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from slipstick.expression.nodes import Expr
 
-__all__ = ["MEDIA", "Dvsm", "Line", "Machine", "Network", "SizeRange"]
-
 MEDIA = ("shared", "switched", "none")
 """Where messages contend: one medium for all, each processor's own link, nowhere."""
 

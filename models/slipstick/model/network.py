@@ -1,4 +1,7 @@
-"""Queueing networks: classes of customers that go round, or through, stations."""
+"""Queueing networks: classes of customers that go round, or through, stations.
+
+What can be wrong with a queueing network, each fault with its place, all at once.
+"""
 
 from __future__ import annotations
 
@@ -6,30 +9,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from slipstick.errors import FaultyError, ModelError, did_you_mean
+from slipstick.errors import Fault, FaultyError, ModelError, did_you_mean
 from slipstick.expression.dimension import COUNT, RATE, TIME, Dimension
-from slipstick.expression.nodes import Expr, Like, Number, Parameter, zero
+from slipstick.expression.nodes import Expr, Like, Number, Parameter, parameters, zero
 from slipstick.model.quantities import check_name
-
-__all__ = [
-    "BLOCKING",
-    "OUT",
-    "QUEUEING",
-    "Chain",
-    "Customers",
-    "Members",
-    "Place",
-    "Queue",
-    "QueueingNetwork",
-    "Route",
-    "Stream",
-    "arrivals",
-    "chain",
-    "customers",
-    "network",
-    "queue",
-    "route",
-]
 
 BLOCKING = ("loss", "repeat", "before-service", "after-service")
 """What becomes of a customer who finds a station full: lost; served once more where it comes from, and sent on anew;
@@ -156,7 +139,7 @@ class QueueingNetwork:
 
     Raises
     ------
-    FaultyError : everything that `slipstick.model.network_faults.faults` finds
+    FaultyError : everything that `slipstick.model.network.faults` finds
     """
 
     name: str
@@ -166,8 +149,6 @@ class QueueingNetwork:
     routing: tuple[Route, ...] = ()
 
     def __post_init__(self) -> None:
-        from slipstick.model.network_faults import faults
-
         check_name(self.name.replace("/", "."))
         if found := faults(self):
             raise FaultyError(found)
@@ -336,3 +317,251 @@ def _named_station(station: Queue, path: str) -> Queue:
     }
     rates = tuple(_named(each, f"{path}.rates.{index}") for index, each in enumerate(station.rates))
     return replace(station, **by_class, rates=rates)  # type: ignore[arg-type]
+
+
+BY_CLASS = ("demand", "service", "visits", "scv", "priority")
+"""What a station says by class."""
+
+Path = tuple[str | int, ...]
+Ways = Mapping[Place | None, Sequence[Place]]
+
+
+def faults(network: QueueingNetwork) -> list[Fault]:
+    """Find everything that is wrong with a network, in the order of its parts.
+
+    Parameters
+    ----------
+    network : as built, not yet believed
+    """
+    return list(_Inspection(network).found())
+
+
+def no_class(label: str, known: Sequence[str]) -> str:
+    """Say that there is no class of that name."""
+    return f"there is no class {label!r}{did_you_mean(label, known)}"
+
+
+def no_station(name: str, known: Sequence[str]) -> str:
+    """Say that there is no station of that name."""
+    return f"there is no station {name!r}{did_you_mean(name, known)}"
+
+
+class _Inspection:
+    """One look at a network."""
+
+    def __init__(self, network: QueueingNetwork) -> None:
+        self._network = network
+        self._names = network.class_names
+        self._chain_of = {each: name for name, chain in network.chains.items() for each in chain.classes}
+
+    def found(self) -> Iterator[Fault]:
+        if not self._names:
+            yield Fault(("classes",), "a network needs at least one class of customers")
+        yield from self._classes()
+        for name in self._network.stations:
+            yield from self._station(name)
+        chains = list(self._chains())
+        yield from chains
+        yield from self._routes(not chains)
+
+    def _classes(self) -> Iterator[Fault]:
+        stations = self._network.stations.values()
+        if any(label not in self._names for each in stations for label in each.visitors()):
+            # Whoever visits no station may be whom a station calls by a wrong name.
+            return
+        for name, members in self._network.classes.items():
+            thinks = isinstance(members, Customers) and members.think_time != zero(TIME)
+            if not thinks and not any(name in each.visitors() for each in stations):
+                yield Fault(("classes", name), f"{name} visits no station; give it a demand at one", key=True)
+
+    def _station(self, name: str) -> Iterator[Fault]:
+        station, here = self._network.stations[name], ("stations", name)
+        for key in BY_CLASS:
+            for label in getattr(station, key):
+                if label not in self._names:
+                    yield Fault((*here, key, label), no_class(label, self._names), key=True)
+        yield from self._work(name, station)
+        yield from self._discipline(name, station)
+        if not station.visitors():
+            yield Fault(here, f"nobody visits {name}; give it a demand, or leave it out", key=True)
+
+    def _work(self, name: str, station: Queue) -> Iterator[Fault]:
+        here = ("stations", name)
+        for label in station.service:
+            if label in station.demand:
+                yield Fault(
+                    (*here, "service", label), f"{label} has both a demand and a service time at {name}; give one"
+                )
+        # Whose service time is missing may be whom it calls by a wrong name.
+        mistyped = any(label not in self._names for label in station.service)
+        for label in station.visits:
+            if label not in station.service and label in self._names and not mistyped:
+                other = "a demand holds all visits already" if label in station.demand else "give it one"
+                yield Fault((*here, "visits", label), f"visits of {label} to {name} have no service time; {other}")
+        for label in station.scv:
+            if label not in station.visitors() and label in self._names:
+                yield Fault((*here, "scv", label), f"{label} has no service at {name}; leave its scv out")
+        for key in ("demand", "visits"):
+            for label in getattr(station, key):
+                if label in self._chain_of:
+                    yield Fault(
+                        (*here, key, label), f"the visits of {label} follow from routing; give service times only"
+                    )
+
+    def _discipline(self, name: str, station: Queue) -> Iterator[Fault]:
+        here = ("stations", name)
+        kind = station.discipline
+        idle = {"servers": station.servers != 1, "capacity": station.capacity is not None, "rates": bool(station.rates)}
+        if kind == "is":
+            for key, given in idle.items():
+                if given:
+                    yield Fault((*here, key), f"an is station serves everyone at once; leave {key} out", key=True)
+        elif station.rates and station.servers != 1:
+            yield Fault((*here, "servers"), "rates say how fast the station is; leave servers out", key=True)
+        if station.blocking != "loss" and station.capacity is None:
+            why = f"{name} is never full; give it a capacity, or leave blocking out"
+            yield Fault((*here, "blocking"), why, key=True)
+        if kind.startswith("priority"):
+            for label in station.visitors():
+                if label not in station.priority and label in self._names:
+                    yield Fault(here, f"{label} needs a rank in priority at {name}: 0 goes first, then 1")
+        elif station.priority:
+            why = f"ranks hold where the discipline is priority; {name} is {kind}"
+            yield Fault((*here, "priority"), why, key=True)
+
+    def _chains(self) -> Iterator[Fault]:
+        taken: dict[str, str] = {}
+        for name, chain in self._network.chains.items():
+            here = ("chains", name)
+            if name in self._names and chain.classes != (name,):
+                yield Fault(here, f"{name} is the name of a class, too; call the chain something else", key=True)
+            for index, label in enumerate(chain.classes):
+                if label in self._network.classes:
+                    why = f"{label} has customers of its own in classes; in a chain, the chain has them"
+                    yield Fault((*here, "classes", index), why)
+                elif taken.setdefault(label, name) != name or label in chain.classes[:index]:
+                    yield Fault((*here, "classes", index), f"{label} is in a chain already: {taken[label]}")
+            yield from self._reference(chain, (*here, "reference"))
+            if not self._network.routing:
+                yield Fault(here, f"chain {name} has no ways to go; write routing", key=True)
+
+    def _reference(self, chain: Chain, here: Path) -> Iterator[Fault]:
+        label, station = chain.reference
+        if label not in chain.classes:
+            hint = did_you_mean(label, chain.classes)
+            yield Fault((*here, 0), f"the reference is a class of the chain; {label!r} is none{hint}")
+        if station not in self._network.stations:
+            yield Fault((*here, 1), self._no_station(station))
+
+    def _no_station(self, name: str) -> str:
+        return no_station(name, list(self._network.stations))
+
+    def _routes(self, sound: bool) -> Iterator[Fault]:
+        """Look at each way, and at all of them together only if every name is `sound`."""
+        seen: set[tuple[Place, Place | None]] = set()
+        for index, route in enumerate(self._network.routing):
+            for fault in self._route(route, index):
+                sound = False
+                yield fault
+            if (route.source, route.target) in seen:
+                where = "out" if route.target is None else " at ".join(route.target)
+                yield Fault(
+                    ("routing", index), f"a second way from {' at '.join(route.source)} to {where}; add them up"
+                )
+            seen.add((route.source, route.target))
+        if sound and self._network.routing:
+            yield from self._sums()
+            yield from self._ways()
+
+    def _route(self, route: Route, index: int) -> Iterator[Fault]:
+        here = ("routing", index)
+        for key, place in (("from", route.source), ("to", route.target)):
+            if place is None:
+                chain = self._network.chains.get(self._chain_of.get(route.source[0], ""))
+                if chain is not None and not isinstance(chain.members, Stream):
+                    yield Fault(
+                        (*here, key), f"customers of {route.source[0]} never leave; out is for chains of arrivals"
+                    )
+                continue
+            label, station = place
+            if label not in self._chain_of:
+                known = list(self._chain_of)
+                why = f"no chain has the class {label!r}{did_you_mean(label, known)}"
+                yield Fault((*here, key, 0), why)
+            if station not in self._network.stations:
+                yield Fault((*here, key, 1), self._no_station(station))
+            elif label in self._chain_of and self._unserved(label, station):
+                why = f"{label} has no service time at {station}; give it one under stations.{station}.service"
+                yield Fault((*here, key), why)
+        chains = {self._chain_of.get(place[0]) for place in (route.source, route.target) if place is not None}
+        if len(chains - {None}) > 1:
+            why = f"{route.source[0]} and {(route.target or route.source)[0]} are in different chains"
+            yield Fault((*here, "to"), why)
+        value = _value(route.probability)
+        if value is not None and not 0 <= value <= 1:
+            why = f"a probability of routing must lie between 0 and 1, got {value:g}"
+            yield Fault((*here, "probability"), why)
+
+    def _unserved(self, label: str, station: str) -> bool:
+        """Say whether a class has no service at a station, and is not the one that is called by a wrong name there."""
+        service = self._network.stations[station].service
+        return label not in service and all(each in self._names for each in service)
+
+    def _sums(self) -> Iterator[Fault]:
+        """Add up the ways out of each place, where their numbers are known."""
+        ways: dict[Place, list[tuple[int, float | None]]] = {}
+        for index, route in enumerate(self._network.routing):
+            ways.setdefault(route.source, []).append((index, _value(route.probability)))
+        for (label, station), each in ways.items():
+            known = [value for _, value in each if value is not None]
+            if len(known) == len(each) and not math.isclose(math.fsum(known), 1.0, rel_tol=1e-9):
+                why = f"the probabilities of leaving {station} as {label} must add up to 1, got {math.fsum(known):g}"
+                yield Fault(("routing", each[-1][0], "probability"), why)
+
+    def _ways(self) -> Iterator[Fault]:
+        """Insist that every place is reached from the reference, and that everybody comes back or leaves."""
+        forward: dict[Place | None, list[Place]] = {}
+        back: dict[Place | None, list[Place]] = {}
+        for each in self._network.routing:
+            back.setdefault(each.target, []).append(each.source)
+            if each.target is not None:
+                forward.setdefault(each.source, []).append(each.target)
+        for name, chain in self._network.chains.items():
+            home = None if isinstance(chain.members, Stream) else chain.reference
+            reached = _reached(chain.reference, forward)
+            yield from self._lost(name, home, reached, _reached(home, back))
+            for station, queue in self._network.stations.items():
+                for label in queue.service:
+                    if self._chain_of.get(label) == name and (label, station) not in reached:
+                        yield Fault(("stations", station, "service", label), f"no way leads {label} to {station}")
+
+    def _lost(self, name: str, home: Place | None, reached: set[Place], returning: set[Place]) -> Iterator[Fault]:
+        for index, (source, target) in enumerate((each.source, each.target) for each in self._network.routing):
+            if self._chain_of[source[0]] != name:
+                continue
+            if source not in reached:
+                why = f"no way leads from the reference of {name} to {source[1]} as {source[0]}"
+                yield Fault(("routing", index, "from"), why)
+            elif target is not None and target not in returning:
+                ends = "never leaves" if home is None else "never comes back to the reference"
+                yield Fault(("routing", index, "to"), f"who gets to {target[1]} as {target[0]} {ends}")
+
+
+def _reached(start: Place | None, ways: Ways) -> set[Place]:
+    """List where one gets to from a place, the place itself included."""
+    found = set() if start is None else {start}
+    todo: list[Place | None] = [start]
+    while todo:
+        new = [place for place in ways.get(todo.pop(), ()) if place not in found]
+        found.update(new)
+        todo.extend(new)
+    return found
+
+
+def _value(expr: Expr) -> float | None:
+    """Evaluate what all of whose parameters have values."""
+    from slipstick.expression.tape import Tape
+
+    if any(each.value is None for each in parameters(expr)):
+        return None
+    return float(Tape([expr]).run({})[0][0])

@@ -9,8 +9,6 @@ from slipstick.errors import ModelError
 from slipstick.expression.dimension import COUNT, TIME, Dimension
 from slipstick.expression.nodes import Expr, Like, Number, Parameter, as_expr, total, walk
 
-__all__ = ["NAME", "at_least", "check_name", "counted", "timed"]
-
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*(\[[0-9]+\])?")
 """What names a step, a resource or a component: no spaces, so that it can stand in a path."""
 

@@ -9,19 +9,6 @@ from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import Expr, Like, zero
 from slipstick.model.quantities import timed
 
-__all__ = [
-    "BACK_OFFS",
-    "DISCIPLINES",
-    "LOCKS",
-    "LOCK_ACCESSES",
-    "MEETINGS",
-    "Lock",
-    "Meeting",
-    "Resource",
-    "Station",
-    "meeting",
-]
-
 DISCIPLINES = ("fcfs", "ps")
 LOCKS = ("fifo", "tas", "ttas", "ticket", "array", "mcs")
 """Handed over in the order of asking at no cost; test-and-set; test-and-test-and-set; ticket; array of flags; list

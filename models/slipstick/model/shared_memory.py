@@ -11,19 +11,6 @@ from dataclasses import dataclass
 
 from slipstick.expression.nodes import Expr
 
-__all__ = [
-    "BarrierKind",
-    "Bus",
-    "Cache",
-    "Crossbar",
-    "Interconnect",
-    "LockKind",
-    "Memory",
-    "Multistage",
-    "Ring",
-    "SharedMemory",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Cache:

@@ -10,46 +10,7 @@ from slipstick.expression.dimension import COUNT, RATE
 from slipstick.expression.nodes import Expr, Like, Number, Parameter
 from slipstick.model.activity import Activity, Barrier, Hold, Pipeline, Step, each_once, steps
 from slipstick.model.quantities import at_least, check_name, counted
-from slipstick.model.resources import (
-    BACK_OFFS,
-    DISCIPLINES,
-    LOCKS,
-    MEETINGS,
-    Lock,
-    Meeting,
-    Resource,
-    Station,
-    meeting,
-)
-
-__all__ = [
-    "BACK_OFFS",
-    "DISCIPLINES",
-    "LOCKS",
-    "MEETINGS",
-    "PROCESSORS",
-    "Alone",
-    "Arrivals",
-    "Cyclic",
-    "Group",
-    "Groups",
-    "Lock",
-    "Meeting",
-    "Model",
-    "Phase",
-    "Population",
-    "Program",
-    "Resource",
-    "Station",
-    "Superstep",
-    "Supersteps",
-    "arriving",
-    "closed",
-    "grouped",
-    "in_supersteps",
-    "meeting",
-    "phases",
-]
+from slipstick.model.resources import Lock, Meeting, Resource, Station
 
 PROCESSORS = ("own", "other", "each-other")
 """Processors as resources: the asker's own, one other at random, one other for each item or branch."""

@@ -7,11 +7,9 @@ from dataclasses import replace
 
 from slipstick.expression.nodes import Expr, Like, as_expr, log2
 from slipstick.expression.special import raised
-from slipstick.model.activity import Activity, Step
-from slipstick.model.mapped import mapped
-from slipstick.model.system import Groups, Lock, Meeting, Model, Population, Program, Superstep, Supersteps
-
-__all__ = ["faster", "scaled"]
+from slipstick.model.activity import Activity, Step, mapped
+from slipstick.model.resources import Lock, Meeting
+from slipstick.model.system import Groups, Model, Population, Program, Superstep, Supersteps
 
 
 def faster(

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from slipstick.model.distribution import Array, Distribution
-
-__all__ = ["PROCESSORS", "Period", "Trend", "elapsed", "gain", "outside"]
+from slipstick.model.uncertainty import Array, Distribution
 
 PROCESSORS = "processors"
 

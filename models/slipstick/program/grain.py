@@ -27,8 +27,6 @@ from slipstick.program.memory import Port, known
 from slipstick.program.program import Input, Inputs, Program, one
 from slipstick.program.synchronization import lock_kind, meet
 
-__all__ = ["ACCESSES", "CRITICAL_WRITES", "NONE", "PROGRAMS", "SCV", "USEFUL", "Grain", "Work"]
-
 NONE = "none"
 OTHER = "other_"
 MOST = 2.0**24

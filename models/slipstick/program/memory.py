@@ -18,8 +18,6 @@ from slipstick.model.activity import Activity, choose, delay, service, then
 from slipstick.model.resources import Resource, Station
 from slipstick.model.shared_memory import Bus, Multistage, Ring, SharedMemory
 
-__all__ = ["Port", "known"]
-
 BUS, RING, UPPER = "bus", "ring", "upper-ring"
 
 

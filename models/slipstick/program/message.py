@@ -7,8 +7,6 @@ from slipstick.law.network import ADAPTER_LATENCY, PROTOCOL_TIME, SWITCH_LATENCY
 from slipstick.model.activity import Activity, delay, service, then
 from slipstick.model.machine import Machine, Network
 
-__all__ = ["hardware", "latency", "protocol_time", "software", "wire", "wire_time"]
-
 
 def protocol_time(network: Network, size: Expr) -> Expr:
     """Give the protocol software time of a message at one side, by the range its size falls in [s]."""

@@ -25,8 +25,6 @@ from slipstick.program.memory import known
 from slipstick.program.program import Input, Inputs, Program, one
 from slipstick.program.synchronization import meet
 
-__all__ = ["PROGRAMS"]
-
 _OF_EACH = ("accesses", "compute", "critical", "critical_accesses")
 
 Part = tuple[Like, Like, Activity]

@@ -12,9 +12,7 @@ from slipstick.expression.nodes import Expr, Number, Parameter
 from slipstick.model.machine import Machine
 from slipstick.model.shared_memory import SharedMemory
 from slipstick.model.system import Model
-from slipstick.program.lrc.counts import Counts
-
-__all__ = ["Given", "Input", "Inputs", "Program", "number", "one"]
+from slipstick.program.counts import Counts
 
 Given = Expr | tuple[Expr, ...] | str | Counts
 Inputs = Mapping[str, Given]

@@ -16,8 +16,6 @@ from slipstick.model.activity import Activity, barrier, then
 from slipstick.model.resources import Meeting, Resource
 from slipstick.model.shared_memory import BarrierKind, LockKind, SharedMemory
 
-__all__ = ["barrier_cost", "lock_kind", "meet"]
-
 NONE = "none"
 
 

@@ -6,10 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.errors import ModelError
-from slipstick.queueing.load import open_load
+from slipstick.queueing.mixed_classes import open_load
 from slipstick.queueing.network import Array, Network
-
-__all__ = ["asymptotic", "balanced_job", "geometric", "proportional", "saturation_population"]
 
 Bounds = tuple[Array, Array]
 """Lower and upper throughput of each class, (P, R) [1/s]."""

@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from slipstick.queueing.network import Array
 
-__all__ = ["OUT", "Ways", "joined", "traffic", "ways"]
-
 OUT = -1
 """The number of the class and the station of who leaves the network."""
 

@@ -8,8 +8,6 @@ from slipstick.errors import NoAnswerError
 from slipstick.queueing.bounds import asymptotic
 from slipstick.queueing.network import Array, Network, Solution, over_stations
 
-__all__ = ["EXACT", "checked"]
-
 EXACT = 1e-9
 """How far, relatively, rounding may take an answer from a law."""
 

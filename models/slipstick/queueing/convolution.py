@@ -12,12 +12,9 @@ from typing import Any
 import numpy as np
 
 from slipstick.errors import NoAnswerError
-from slipstick.queueing.groups import solve_with
-from slipstick.queueing.load import check_product_form
+from slipstick.queueing.mixed_classes import check_product_form, solve_with
 from slipstick.queueing.network import Array, Network, Solution
-from slipstick.queueing.series import ClosedAnswer, Speeds
-
-__all__ = ["MOST_TERMS", "convolution", "solve_logarithms"]
+from slipstick.queueing.single_class import ClosedAnswer, Speeds
 
 MOST_TERMS = 200_000_000
 """Exponentials that a network may take: points x stations x (states of the lattice) squared."""

@@ -5,13 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from slipstick.queueing.convolution import solve_logarithms
-from slipstick.queueing.groups import solve_with
-from slipstick.queueing.lattice import solve_lattice
-from slipstick.queueing.load import check_product_form
+from slipstick.queueing.mixed_classes import check_product_form, solve_with
+from slipstick.queueing.multi_class import solve_lattice
 from slipstick.queueing.network import Array, Network, Solution
-from slipstick.queueing.series import ClosedAnswer, Speeds, solve_series
-
-__all__ = ["exact"]
+from slipstick.queueing.single_class import ClosedAnswer, Speeds, solve_series
 
 
 def exact(network: Network, marginals: bool = False) -> Solution:

@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from slipstick.errors import ModelError
 
-__all__ = ["DISCIPLINES", "Array", "Network", "Solution", "Tally", "network", "over_stations"]
-
 Array = NDArray[Any]
 """Real or complex numbers; complex ones carry a derivative in their imaginary part."""
 

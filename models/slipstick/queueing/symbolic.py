@@ -11,7 +11,6 @@ from slipstick.errors import ModelError, NoAnswerError
 if TYPE_CHECKING:
     import sympy
 
-__all__ = ["MOST_TERMS", "symbolic_mean_values"]
 
 MOST_TERMS = 2_000
 """Of the polynomial in a denominator: more would fill a page, and more than one."""

@@ -9,8 +9,6 @@ from slipstick.answer import Answer
 from slipstick.results.scaling import Array, Extreme, Grown, Growth, Scaling
 from slipstick.results.study import Fitting, Results
 
-__all__ = ["answer_document", "findings_document", "fitting_document"]
-
 
 def answer_document(answer: Answer) -> dict[str, Any]:
     """Lay an answer out for JSON: every key always there, numbers in base units, no NaN."""

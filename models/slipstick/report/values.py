@@ -9,18 +9,6 @@ from slipstick.answer import Answer
 from slipstick.errors import UnknownNameError
 from slipstick.results.study import Array, Axis, Results, Sweep, by_processors
 
-__all__ = [
-    "axis_of",
-    "case_called",
-    "column_of",
-    "limit_of",
-    "limits_in",
-    "split_name",
-    "stages_of",
-    "sweep_called",
-    "unit_of",
-]
-
 T = TypeVar("T")
 
 _SECONDS = ("account", "technology", "step", "once", "overhead")

@@ -13,27 +13,6 @@ from slipstick.errors import MissingExtraError
 from slipstick.expression.dimension import Dimension
 from slipstick.units import choose, show
 
-__all__ = [
-    "NOTHING",
-    "WIDTH",
-    "Notes",
-    "ascii_only",
-    "code",
-    "column",
-    "counted",
-    "escape",
-    "fraction",
-    "markdown_table",
-    "need",
-    "percent",
-    "plain",
-    "plain_table",
-    "prose",
-    "quantity",
-    "short_path",
-    "wrapped",
-]
-
 WIDTH = 100
 """Columns of a terminal that text has to fit."""
 

@@ -8,22 +8,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "Choice",
-    "Crossing",
-    "Effect",
-    "Influence",
-    "Outcome",
-    "Pair",
-    "Projection",
-    "Reign",
-    "Sampling",
-    "Sought",
-    "Track",
-    "UsedRate",
-    "Watched",
-]
-
 Array = NDArray[np.float64]
 
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Extreme", "Grown", "Growth", "OverheadTerm", "Printed", "Scaling"]
-
 Array = NDArray[np.float64]
 
 

@@ -12,24 +12,6 @@ from slipstick.answer import Answer, Value
 from slipstick.results.outlook import Choice, Projection, Sampling, Sought
 from slipstick.results.scaling import Scaling
 
-__all__ = [
-    "Agreement",
-    "Axis",
-    "Cell",
-    "Comparison",
-    "Curve",
-    "Fitting",
-    "Ranked",
-    "Ranking",
-    "Results",
-    "Row",
-    "SideBySide",
-    "Span",
-    "Sweep",
-    "Timeline",
-    "by_processors",
-]
-
 Array = NDArray[np.float64]
 
 

@@ -1,4 +1,7 @@
-"""Files to trees with every reference followed: bases of `extends`, networks named by machines."""
+"""Files to trees with every reference followed: bases of `extends`, networks named by machines.
+
+The catalogue: where specs are, by kind and name.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import hashlib
 import os
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,20 +17,86 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel
 
 from slipstick.errors import Problem, SpecError, UnknownNameError, did_you_mean
-from slipstick.schema.catalogue import FOLDERS, find
 from slipstick.schema.text.nodes import Mark, Node, Scalar, Table, at, merge, replace
-from slipstick.schema.text.reader import read_file
-from slipstick.schema.text.scalars import short
+from slipstick.schema.text.reader import read_file, short
 from slipstick.schema.validate import problems_of
 
 if TYPE_CHECKING:
     from slipstick.schema.kinds.machine import MachineSpec
     from slipstick.schema.kinds.shared_memory import SharedMemorySpec
 
-__all__ = ["Library", "kind_of", "machine_spec", "spec_model"]
+
+FOLDERS = {
+    "machine": "machines",
+    "network": "networks",
+    "workload": "workloads",
+    "technology": "technologies",
+    "trend": "trends",
+    "activity": "activities",
+    "queueing-network": "queueing",
+    "study": "studies",
+    "profile": "profiles",
+    "counts": "counts",
+}
+"""Folder of each kind of spec, in the shipped catalogue and in a folder ``specs`` of the user's."""
+
+LONGEST_NAME = 100
+
+
+@cache
+def shipped() -> Path:
+    """Give the folder of the shipped specs: beside the code when installed, at the root of a checkout."""
+    package = Path(__file__).resolve().parent.parent
+    installed = package / "_specs"
+    return installed if installed.is_dir() else package.parent.parent / "specs"
+
+
+def names(kind: str) -> list[str]:
+    """List the names of a kind, sorted; the user's own come first in a search but are listed together."""
+    found = {path.stem for folder in _folders(kind) for path in folder.glob("*.yaml")}
+    return sorted(found)
+
+
+def find(kind: str, reference: str, beside: Path | None = None) -> Path:
+    """Find a spec by name, or take a path as it is.
+
+    Parameters
+    ----------
+    kind : what is wanted
+    reference : a name in the catalogue, or a path that ends in .yaml or .yml
+    beside : folder that relative paths start from
+
+    Raises
+    ------
+    UnknownNameError : no spec of that kind has the name
+    """
+    if reference.endswith((".yaml", ".yml")):
+        path = Path(reference)
+        return path if beside is None or path.is_absolute() else beside / path
+    for folder in _folders(kind):
+        path = folder / f"{reference}.yaml"
+        # A name is looked up, never followed out of the folder; what is longer than a name can be is none.
+        if "/" not in reference and len(reference) <= LONGEST_NAME and path.is_file():
+            return path
+    raise UnknownNameError(kind, reference[:100], names(kind))
+
+
+def table_called(reference: str) -> str:
+    """Find a table of measured runs by name in ``specs/runs``, the user's own or the shipped one; nothing if none."""
+    for folder in (Path("specs").absolute(), shipped()):
+        path = folder / "runs" / f"{reference}.csv"
+        if "/" not in reference and len(reference) <= LONGEST_NAME and path.is_file():
+            return str(path)
+    return ""
+
+
+def _folders(kind: str) -> list[Path]:
+    own = Path("specs") / FOLDERS[kind]
+    here = shipped() / FOLDERS[kind]
+    return [own, here] if own.is_dir() and own.resolve() != here.resolve() else [here]
+
 
 MOST_EXTENDED = 32
-
 T = TypeVar("T")
 
 _MODELS = {
@@ -38,7 +108,7 @@ _MODELS = {
     "queueing-network": ("slipstick.schema.kinds.queueing", "QueueingNetworkSpec"),
     "study": ("slipstick.schema.kinds.study", "StudySpec"),
     "technology": ("slipstick.schema.kinds.technology", "TechnologySpec"),
-    "trend": ("slipstick.schema.kinds.trend", "TrendSpec"),
+    "trend": ("slipstick.schema.kinds.technology", "TrendSpec"),
     "workload": ("slipstick.schema.kinds.workload", "WorkloadSpec"),
 }
 
@@ -89,7 +159,7 @@ class Library:
 
         Parameters
         ----------
-        kind : one of `slipstick.schema.catalogue.FOLDERS`
+        kind : one of `slipstick.schema.load.FOLDERS`
         reference : name in the catalogue, or path of a file
         at_mark, at_path : where the reference is written, for problems with it
 
@@ -270,8 +340,6 @@ def _table(node: Node) -> Table:
 
 def _shown_path(path: Path) -> str:
     """Name a file the same way on every machine."""
-    from slipstick.schema.catalogue import shipped
-
     try:
         return "specs/" + path.resolve().relative_to(shipped().resolve()).as_posix()
     except ValueError:

@@ -9,10 +9,8 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 from pydantic import BaseModel, Tag, ValidationError
 
 from slipstick.errors import Problem, SpecError, did_you_mean
-from slipstick.schema.kinds.spec import ITEMS, RULE, SPELT, WRITTEN, Described
+from slipstick.schema.kinds.quantity import ITEMS, RULE, SPELT, WRITTEN, Described
 from slipstick.schema.text.nodes import Node, Table, at, join, key_mark, leaves, plain, value_mark
-
-__all__ = ["problem", "problems_of", "validate"]
 
 Model = TypeVar("Model", bound=BaseModel)
 Loc = tuple[str | int, ...]

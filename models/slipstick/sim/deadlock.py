@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from slipstick.errors import NoAnswerError
 from slipstick.sim.plan.plan import Plan
 
-__all__ = ["Wait", "deadlock", "lock_cycle"]
-
 MOST_SHOWN = 8
 
 

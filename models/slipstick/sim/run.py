@@ -9,23 +9,31 @@ from dataclasses import replace
 import numpy as np
 
 from slipstick.errors import ModelError, NoAnswerError
-from slipstick.sim.compiled.jit import AVAILABLE
+from slipstick.sim.compiled.state import AVAILABLE
 from slipstick.sim.deadlock import deadlock, lock_cycle
-from slipstick.sim.effort import Effort
-from slipstick.sim.estimate.intervals import BATCHES, correlated, grouped, ratio, warm_up
-from slipstick.sim.estimate.quantiles import Quantiles
-from slipstick.sim.estimate.record import AnyKernel, Record
-from slipstick.sim.estimate.result import FEWEST, Result, sure
-from slipstick.sim.estimate.rows import Layout, chunk
+from slipstick.sim.estimate import (
+    BATCHES,
+    FEWEST,
+    AnyKernel,
+    Layout,
+    Quantiles,
+    Record,
+    Result,
+    chunk,
+    correlated,
+    grouped,
+    ratio,
+    sure,
+    warm_up,
+)
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.plan import Plan
 from slipstick.sim.plan.streams import Array
-
-__all__ = ["KERNELS", "simulate"]
+from slipstick.sim.settings import Effort
 
 KERNELS = ("auto", "plain", "compiled")
 
-LOOP = "slipstick.sim.compiled.loop"
+LOOP = "slipstick.sim.compiled.kernel"
 """The module of the compiled loop: once it is loaded, every run takes it."""
 
 PLAIN_EVENTS = 200_000

@@ -8,17 +8,14 @@ from dataclasses import dataclass, fields
 from slipstick.errors import SpecError, UnknownNameError
 from slipstick.law import ALL as LAWS
 from slipstick.program import PROGRAMS
-from slipstick.program.lrc.counts import Counts, Tally
-from slipstick.schema.binding.bind import bind_workload
-from slipstick.schema.catalogue import FOLDERS, find, names
+from slipstick.program.counts import Counts, Tally
+from slipstick.schema.build.build import bind_workload
 from slipstick.schema.describe import Entry, entries, with_sources
 from slipstick.schema.kinds.counts import CountsSpec
 from slipstick.schema.kinds.quantity import Given
-from slipstick.schema.load import Library, spec_model
+from slipstick.schema.load import FOLDERS, Library, find, names, spec_model
 from slipstick.schema.text.nodes import Mark, Scalar, at, plain
 from slipstick.schema.validate import validate
-
-__all__ = ["KINDS", "Listed", "Shown", "listed", "shown"]
 
 KINDS = (*FOLDERS, "program", "law")
 

@@ -13,11 +13,9 @@ from slipstick.schema.text.nodes import Mark, Scalar, Table, canonical
 from slipstick.schema.validate import validate
 
 if TYPE_CHECKING:
-    from slipstick.schema.binding.scene import Settings
+    from slipstick.schema.build.inputs import Settings
     from slipstick.schema.kinds.study import StudySpec
-    from slipstick.study.points.cases import Asked
-
-__all__ = ["check_file"]
+    from slipstick.study.cases import Asked
 
 
 def check_file(path: Path) -> str:
@@ -39,13 +37,13 @@ def check_file(path: Path) -> str:
     kind, tree = library.open(path)
     spec = validate(spec_model(kind, tree), tree)
     if kind == "technology":
-        from slipstick.schema.binding.technology import check_values
+        from slipstick.schema.build.inputs import check_values
 
         check_values(tree, library)
     if kind in ("activity", "queueing-network", "workload", "study"):
         # A machine or a network is whole by now; the others are also built, which takes more to import.
-        from slipstick.schema.binding.bind import bind, bind_workload
-        from slipstick.schema.binding.scene import stage
+        from slipstick.schema.build.build import bind, bind_workload
+        from slipstick.schema.build.inputs import stage
         from slipstick.schema.kinds.study import StudySpec
 
         here = Scalar(str(path), str(path), Mark(str(path), 1, 1), quoted=True)
@@ -60,10 +58,10 @@ def check_file(path: Path) -> str:
 
 def _check_study(spec: StudySpec, tree: Table, library: Library) -> None:
     """Check every case, every name, and the values of every sweep in their place."""
-    from slipstick.schema.binding.bind import bind
-    from slipstick.schema.binding.scene import stage
+    from slipstick.schema.build.build import bind
+    from slipstick.schema.build.inputs import stage
+    from slipstick.study.cases import case_settings, sweeps_of
     from slipstick.study.names import check_axes, check_names
-    from slipstick.study.points.cases import case_settings, sweeps_of
 
     cases, asked = case_settings(tree), sweeps_of(spec, tree)
     problems: list[Problem] = []
@@ -103,7 +101,7 @@ def _check_measured(
     if not (spec.measured or spec.fits):
         return []
     from slipstick.results.study import by_processors
-    from slipstick.study.points.cases import base_settings
+    from slipstick.study.cases import base_settings
     from slipstick.study.questions.fitted import accounts, read_fits
 
     with _kept(problems):
@@ -116,11 +114,11 @@ def _check_measured(
 def _check_sweep(asked: Asked, settings: Settings, library: Library) -> list[str]:
     """Check one sweep from one case, and give the paths of its axes as results call them."""
     from slipstick.errors import FormulaError
-    from slipstick.schema.binding.bind import bind
-    from slipstick.schema.binding.how import says_how
-    from slipstick.schema.binding.scene import REFERENCES, stage
+    from slipstick.schema.build.build import bind
+    from slipstick.schema.build.inputs import REFERENCES, stage
+    from slipstick.schema.build.solver_options import says_how
     from slipstick.schema.text.formula import read_condition
-    from slipstick.study.points.axes import numbers_of, to_check
+    from slipstick.study.axes import numbers_of, to_check
 
     scene, axes = stage(settings, library), asked.axes()
     problems: list[Problem] = []

@@ -12,13 +12,11 @@ from slipstick.method.networks.symbols import Solved, solved_in_symbols
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.program import PROGRAMS
-from slipstick.schema.binding.bind import bind
-from slipstick.schema.binding.scene import Settings, stage
+from slipstick.schema.build.build import bind
+from slipstick.schema.build.inputs import Settings, stage
 from slipstick.schema.describe import Entry
 from slipstick.schema.load import Library
 from slipstick.schema.text.nodes import at, plain
-
-__all__ = ["Subject", "explained"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,10 +20,8 @@ from slipstick.schema.kinds.study import (
 )
 from slipstick.schema.text.nodes import Node
 from slipstick.schema.validate import problem
-from slipstick.study.points.cases import Asked
+from slipstick.study.cases import Asked
 from slipstick.units import scale
-
-__all__ = ["check_axes", "check_names"]
 
 Path = tuple[str | int, ...]
 

@@ -11,22 +11,19 @@ from typing import Any
 
 from slipstick.answer import Answer
 from slipstick.errors import Problem, SpecError, did_you_mean
-from slipstick.method.agree import agreement
+from slipstick.method.agreement import agreement
 from slipstick.method.methods import answered, form_of
-from slipstick.method.simulation.timeline import timeline
+from slipstick.method.simulation.flatten import timeline
 from slipstick.model.system import Model, need_model
 from slipstick.results.study import Agreement, Fitting, Ranking, Results, Sweep, Timeline, by_processors
-from slipstick.schema.binding.bind import Bound, bind
-from slipstick.schema.binding.scene import Scene, Settings, stage
+from slipstick.schema.build.build import Bound, bind
+from slipstick.schema.build.inputs import Scene, Settings, stage
 from slipstick.schema.kinds.study import FitsPictureSpec, StudySpec, TimelineSpec
 from slipstick.schema.load import Library
 from slipstick.schema.text.nodes import Scalar, Table, canonical, plain
 from slipstick.schema.validate import problem, validate
+from slipstick.study.cases import BASE, base_settings, case_settings, shown, sweeps_of, with_derived
 from slipstick.study.names import check_axes, check_names
-from slipstick.study.points.cases import BASE, base_settings, case_settings, shown, sweeps_of
-from slipstick.study.points.derived import with_derived
-from slipstick.study.points.plan import Plan, planned
-from slipstick.study.points.sweep import Progress, carried_out
 from slipstick.study.questions.asked import Asked, asked_of
 from slipstick.study.questions.choose import chosen, under
 from slipstick.study.questions.compare import compared, names_in
@@ -36,8 +33,7 @@ from slipstick.study.questions.rank import ranked
 from slipstick.study.questions.sample import sampled
 from slipstick.study.questions.scale import Question, questions, scaled
 from slipstick.study.questions.seek import sought
-
-__all__ = ["MOST_ANSWERS", "Prepared", "answer_scene", "prepare", "run", "side_by_side", "timeline_of", "versions"]
+from slipstick.study.sweep import Plan, Progress, carried_out, planned
 
 MOST_ANSWERS = 10_000
 """Up to so many points `run` keeps whole answers for."""

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from slipstick.errors import NoAnswerError
-from slipstick.measure.fit.bootstrap import resample
 from slipstick.measure.fit.families import FAMILIES
-from slipstick.measure.fit.least import fit
+from slipstick.measure.fit.intervals import resample
+from slipstick.measure.fit.least_squares import fit
 from slipstick.measure.fit.timings import Timings
 from tests.measure.fit.truths import TRUTHS, noisy
 

@@ -8,7 +8,7 @@ import pytest
 from slipstick.errors import NoAnswerError, UnknownNameError
 from slipstick.measure.fit.compare import APART, compare
 from slipstick.measure.fit.families import FAMILIES
-from slipstick.measure.fit.least import fit
+from slipstick.measure.fit.least_squares import fit
 from slipstick.measure.fit.timings import Timings
 from tests.measure.fit.truths import MEASURED, TRUTHS, noisy
 

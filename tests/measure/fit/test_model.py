@@ -9,8 +9,8 @@ import pytest
 
 from slipstick.errors import NoAnswerError, SpecError
 from slipstick.measure.fit.compare import compare
-from slipstick.measure.fit.forms import Family
-from slipstick.measure.fit.least import fit
+from slipstick.measure.fit.formula import Family
+from slipstick.measure.fit.least_squares import fit
 from slipstick.measure.fit.model import Free, freed, model_family
 from slipstick.measure.fit.timings import Timings
 from slipstick.schema.load import Library

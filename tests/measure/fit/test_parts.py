@@ -10,11 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slipstick.errors import ModelError, NoAnswerError
-from slipstick.measure.fit.families import FAMILIES
-from slipstick.measure.fit.least import fit
+from slipstick.measure.fit.families import FAMILIES, cycle_times, largest_of
+from slipstick.measure.fit.least_squares import fit
 from slipstick.measure.fit.limits import Reach, fastest, largest_efficient, largest_speedup, size_needed
-from slipstick.measure.fit.queue import cycle_times
-from slipstick.measure.fit.spread import largest_of
 from slipstick.measure.fit.timings import Timings, timings_of
 from tests.measure.data import run, table
 from tests.measure.fit.truths import MEASURED, TRUTHS, noisy

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slipstick.measure.fit.queue import cycle_times
-from slipstick.measure.fit.spread import largest_of
+from slipstick.measure.fit.families import cycle_times, largest_of
 from slipstick.measure.fit.timings import Array, Timings
 
 __all__ = ["MEASURED", "TRUTHS", "Truth", "noisy"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from slipstick.expression.nodes import Parameter
-from slipstick.method.closed_form.points import AGAINST_ONE
+from slipstick.method.closed_form.form import AGAINST_ONE
 from slipstick.method.methods import solve
 from slipstick.model.activity import (
     Activity,
@@ -20,7 +20,8 @@ from slipstick.model.activity import (
     serial,
     service,
 )
-from slipstick.model.system import Model, Station, arriving, closed, phases
+from slipstick.model.resources import Station
+from slipstick.model.system import Model, arriving, closed, phases
 
 WORK = delay(9.0, name="work")
 RANDOM = delay(9.0, name="random", scv=1.0)

@@ -31,7 +31,8 @@ from slipstick.model.activity import (
     service,
     then,
 )
-from slipstick.model.system import Cyclic, Meeting, Model, Program, Station, arriving, closed, phases
+from slipstick.model.resources import Meeting, Station
+from slipstick.model.system import Cyclic, Model, Program, arriving, closed, phases
 from tests.evaluators import plain_time
 from tests.evaluators import value as plain_value
 from tests.strategies import ALL_PARAMETERS, RESOURCES, activities, models, parameter_values, quick

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from slipstick.answer import Takeover
 from slipstick.expression.dimension import BYTES, COUNT, TIME, TIME_PER_BYTE
 from slipstick.expression.nodes import Parameter
-from slipstick.method.closed_form.form import ClosedForm
-from slipstick.method.closed_form.limits import with_takeovers
+from slipstick.method.closed_form.form import ClosedForm, with_takeovers
 from slipstick.method.methods import solve
 from slipstick.model.activity import delay, parallel, pipeline, serial
 from slipstick.model.system import Model, closed

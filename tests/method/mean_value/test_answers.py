@@ -26,7 +26,8 @@ from slipstick.model.activity import (
     serial,
     service,
 )
-from slipstick.model.system import Lock, Resource, Station, closed, phases
+from slipstick.model.resources import Lock, Resource, Station
+from slipstick.model.system import closed, phases
 
 THINK = delay(9.0, name="think", scv=1.0)
 USUAL = "usual error of the time under {size} (95 of 100 generated models, scv of 0.25 and 1); shares and waits are less sure"
@@ -150,7 +151,7 @@ def test_numbers_out_of_range_are_refused_by_name() -> None:
 
 
 def test_the_cost_of_a_barrier_below_nothing_is_refused() -> None:
-    from slipstick.model.system import Meeting
+    from slipstick.model.resources import Meeting
 
     meet = Meeting("central", Parameter("cost", TIME, 1.0))
     form = MeanValue(closed(delay(1.0, name="a") >> barrier("meet"), 2, resources={"meet": meet}))

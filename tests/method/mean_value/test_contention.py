@@ -9,10 +9,11 @@ import pytest
 from scipy import stats
 
 from slipstick.method.mean_value import MeanValue
-from slipstick.method.mean_value.spans import Span
-from slipstick.method.mean_value.waves import Wave
+from slipstick.method.mean_value.maxima import Span
+from slipstick.method.mean_value.synchronized_start import Wave
 from slipstick.model.activity import Activity, barrier, delay, fork, hold, parallel, pipeline, repeat, serial, service
-from slipstick.model.system import Lock, Meeting, Resource, Station, closed, meeting
+from slipstick.model.resources import Lock, Meeting, Resource, Station, meeting
+from slipstick.model.system import closed
 
 ONE = np.ones(1)
 

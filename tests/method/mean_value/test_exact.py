@@ -14,7 +14,8 @@ from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.mean_value import MeanValue
 from slipstick.method.mean_value.recursion import Recursion
 from slipstick.model.activity import Activity, choose, delay, hold, repeat, service
-from slipstick.model.system import Resource, Station, closed
+from slipstick.model.resources import Resource, Station
+from slipstick.model.system import closed
 from tests.strategies import RESOURCES, activities, quick
 
 POPULATIONS = np.array([1.0, 2.0, 3.0, 5.0, 10.0, 40.0])

@@ -10,13 +10,14 @@ import pytest
 from slipstick.answer import Answer
 from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.mean_value import MeanValue
-from slipstick.method.simulation.answers import solve
-from slipstick.method.trial import Trial
+from slipstick.method.settings import Trial
+from slipstick.method.simulation.form import solve
 from slipstick.model.activity import Activity, barrier, delay, hold, service
-from slipstick.model.system import Model, Station, closed, grouped
+from slipstick.model.resources import Station
+from slipstick.model.system import Model, closed, grouped
 from slipstick.queueing.exact import exact
 from slipstick.queueing.network import network
-from slipstick.sim.effort import Effort
+from slipstick.sim.settings import Effort
 
 
 def cycle(prefix: str = "", scv: float = 0.5, think: float = 9.0) -> Activity:

@@ -8,8 +8,7 @@ from scipy import integrate, stats
 
 from slipstick.law.pipeline import FLOW_LINE
 from slipstick.method.mean_value import MeanValue
-from slipstick.method.mean_value.longest import longest, longest_of_alike, normal
-from slipstick.method.mean_value.spans import Span
+from slipstick.method.mean_value.maxima import Span, longest, longest_of_alike, normal
 from slipstick.model.activity import barrier, delay, fork, parallel, pipeline, serial, service
 from slipstick.model.system import closed
 

@@ -10,7 +10,8 @@ import pytest
 from slipstick.answer import Answer
 from slipstick.method.mean_value import MeanValue
 from slipstick.model.activity import Activity, barrier, delay, fork, hold, service
-from slipstick.model.system import Lock, Resource, Station, arriving
+from slipstick.model.resources import Lock, Resource, Station
+from slipstick.model.system import arriving
 
 
 def answered(cycle: Activity, rate: float, **resources: Resource) -> Answer:

@@ -12,7 +12,8 @@ from slipstick.answer import Answer
 from slipstick.method.bounds import bounds
 from slipstick.method.mean_value import MeanValue
 from slipstick.model.activity import barrier, delay, fork, hold, pipeline, repeat, serial, service
-from slipstick.model.system import Arrivals, Model, Station, closed, phases
+from slipstick.model.resources import Station
+from slipstick.model.system import Arrivals, Model, closed, phases
 from tests.strategies import models, quick
 
 REFUSALS = (

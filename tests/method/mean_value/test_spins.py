@@ -13,11 +13,12 @@ from slipstick.expression.nodes import Parameter
 from slipstick.law.lock import TEST_AND_SET_HANDOFF, TICKET_HANDOFF
 from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.mean_value import MeanValue
-from slipstick.method.simulation.answers import solve
-from slipstick.method.trial import Trial
+from slipstick.method.settings import Trial
+from slipstick.method.simulation.form import solve
 from slipstick.model.activity import delay, hold, service
-from slipstick.model.system import Lock, Model, Station, arriving, closed, grouped
-from slipstick.sim.effort import Effort
+from slipstick.model.resources import Lock, Station
+from slipstick.model.system import Model, arriving, closed, grouped
+from slipstick.sim.settings import Effort
 
 KINDS = ("tas", "ttas", "ticket", "array", "mcs")
 CYCLE = (

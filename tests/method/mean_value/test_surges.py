@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from slipstick.method.mean_value import MeanValue
-from slipstick.method.simulation.answers import solve
-from slipstick.method.trial import Trial
+from slipstick.method.settings import Trial
+from slipstick.method.simulation.form import solve
 from slipstick.model.activity import Activity, barrier, delay, fork, parallel, pipeline, serial, service, then
-from slipstick.model.system import Model, Station, closed
-from slipstick.sim.effort import Effort
+from slipstick.model.resources import Station
+from slipstick.model.system import Model, closed
+from slipstick.sim.settings import Effort
 
 TRIAL = Trial(seed=1, effort=Effort(precision=0.01, events=200_000))
 

@@ -6,17 +6,7 @@ from typing import Any
 
 import pytest
 
-from slipstick import (
-    QueueingNetwork,
-    arrivals,
-    chain,
-    customers,
-    network,
-    queue,
-    route,
-    solve,
-    transient,
-)
+from slipstick import QueueingNetwork, arrivals, chain, customers, network, queue, route, solve, transient
 from slipstick.errors import ModelError, NoAnswerError
 
 AFTER: dict[str, Any] = {"blocking": "after-service"}

@@ -15,12 +15,12 @@ import pytest
 from slipstick import QueueingNetwork, Trial, arrivals, chain, customers, load, network, queue, route, solve
 from slipstick.answer import Answer
 from slipstick.errors import ModelError, NoAnswerError, SlipstickError
-from slipstick.method.agree import agreement
+from slipstick.method.agreement import agreement
 from slipstick.method.methods import answered, form_of
 from slipstick.method.networks import simulation as network_simulation
 from slipstick.model.network import Queue
-from slipstick.sim.compiled.jit import AVAILABLE
-from slipstick.sim.effort import Effort
+from slipstick.sim.compiled.state import AVAILABLE
+from slipstick.sim.settings import Effort
 from tests.method.networks.test_form import CENTRAL, LOSSY, MIXED, SWITCHING
 
 CHECKS = 1500

@@ -38,10 +38,7 @@ FFT_MESH = run(FFT_WORK / N + START * log2(N) + WORD * n / sympy.sqrt(N), FFT_WO
 CUBE = STEP * n**3
 CANNON = run(CUBE / N + 2 * sympy.sqrt(N) * START + 2 * WORD * n**2 / sympy.sqrt(N), CUBE)
 SIMPLE = run(CUBE / N + START * log2(N) + 2 * WORD * n**2 / sympy.sqrt(N), CUBE)
-GUPTA_KUMAR = run(
-    CUBE / N + third(5) * START * log2(N) + third(5) * WORD * n**2 * log2(N) / N ** third(2),
-    CUBE,
-)
+GUPTA_KUMAR = run(CUBE / N + third(5) * START * log2(N) + third(5) * WORD * n**2 * log2(N) / N ** third(2), CUBE)
 
 # Grama, Gupta and Kumar, IEEE Parallel & Distributed Technology 1(3), 1993 (sums, FFT); Gupta and Kumar, ICPP 1993
 # (matrix multiplication: simple and Cannon's on hypercube and mesh, and their own on the hypercube).
@@ -180,11 +177,7 @@ WRONG = [
     (SUMS, 1.0, "an efficiency to keep lies between 0 and 1; got 1"),
     (SUMS, 0.0, "an efficiency to keep lies between 0 and 1; got 0"),
     (Run(STEP * n / N + START, STEP * n, n, N), 0.5, "an isoefficiency needs a value for t_c, t_s"),
-    (
-        run(n / N + sympy.sqrt(n + N), n),
-        0.5,
-        "N*sqrt(N + n) is no product of powers and logarithms of n and N",
-    ),
+    (run(n / N + sympy.sqrt(n + N), n), 0.5, "N*sqrt(N + n) is no product of powers and logarithms of n and N"),
 ]
 
 

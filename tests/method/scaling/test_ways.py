@@ -11,9 +11,8 @@ from slipstick.law import ALL as LAWS
 from slipstick.law.scalability import LATENCY_SCALABILITY, TIME_BOUND_LATENCY_SCALABILITY
 from slipstick.method.forms import Form
 from slipstick.method.methods import form_of
-from slipstick.method.scaling.isoefficiency import isoefficiency
+from slipstick.method.scaling.isoefficiency import isoefficiency, last_reached, reached
 from slipstick.method.scaling.overhead import run_of
-from slipstick.method.scaling.roots import last_reached, reached
 from slipstick.method.scaling.ways import (
     EFFICIENCY_CONSERVED,
     FIXED_SIZE,
@@ -23,7 +22,7 @@ from slipstick.method.scaling.ways import (
     factors,
     scalability,
 )
-from slipstick.method.trial import Trial
+from slipstick.method.settings import Trial
 from slipstick.model.activity import delay, hold
 from slipstick.model.system import closed
 from tests.method.scaling.test_overhead import ADDING, GRID, ITEMS, START, STEP, N

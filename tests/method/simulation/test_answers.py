@@ -13,12 +13,12 @@ from slipstick.answer import Answer
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.dimension import COUNT, TIME
 from slipstick.expression.nodes import Number, Parameter
-from slipstick.method.agree import agreement
+from slipstick.method.agreement import agreement
 from slipstick.method.bounds import bounds
 from slipstick.method.methods import solve
-from slipstick.method.simulation import answers as simulation
+from slipstick.method.settings import Trial
+from slipstick.method.simulation import form as simulation
 from slipstick.method.simulation.flatten import flatten
-from slipstick.method.trial import Trial
 from slipstick.model.activity import (
     Activity,
     barrier,
@@ -32,11 +32,12 @@ from slipstick.model.activity import (
     service,
     then,
 )
-from slipstick.model.system import Lock, Model, Station, arriving, closed, phases
-from slipstick.sim.compiled.jit import AVAILABLE
-from slipstick.sim.effort import Effort
+from slipstick.model.resources import Lock, Station
+from slipstick.model.system import Model, arriving, closed, phases
+from slipstick.sim.compiled.state import AVAILABLE
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.plan import Op
+from slipstick.sim.settings import Effort
 from tests.sim_strategies import RESOURCES, busy_models, calm_models, few, many
 
 SHORT = Effort(cycles=200)
@@ -303,11 +304,7 @@ REFUSED = [
         NoAnswerError,
         "the probabilities of a choice come out as 1.5, 0.5",
     ),
-    (
-        lambda: closed(delay(1.0) >> Strange()),
-        ModelError,
-        "no simulation knows an activity of type Strange",
-    ),
+    (lambda: closed(delay(1.0) >> Strange()), ModelError, "no simulation knows an activity of type Strange"),
     (
         lambda: closed(repeat(Parameter("n", COUNT, 3.0) - 4.0, delay(1.0))),
         NoAnswerError,

@@ -6,8 +6,8 @@ import numpy as np
 
 from slipstick import Trial, closed, delay, hold, service
 from slipstick.method.methods import form_of
-from slipstick.method.simulation import answers as simulation
-from slipstick.sim.effort import Effort
+from slipstick.method.simulation import form as simulation
+from slipstick.sim.settings import Effort
 
 MODEL = closed(delay(9.0, name="work", scv=1.0) >> hold("door", service("bus", 1.0, scv=1.0)), processors=4)
 TRIAL = Trial(seed=5, effort=Effort(cycles=4000))

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.queueing.markov import absorption, build, gth, stationary, transient
 from slipstick.queueing.markov.chain import Chain
-from slipstick.queueing.markov.stationary import METHODS, _check
-from slipstick.queueing.markov.transient import MOST_STEPS
+from slipstick.queueing.markov.chain_solution import METHODS, MOST_STEPS, _check
 
 STEP = 1e-30
 

@@ -9,7 +9,7 @@ import pytest
 
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.queueing.exact import exact
-from slipstick.queueing.markov.holding import blocking_after_service
+from slipstick.queueing.markov.blocking import blocking_after_service
 from slipstick.queueing.network import network
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.queueing.exact import exact
 from slipstick.queueing.markov import build, chain_of, gth, routing, solve, stationary
-from slipstick.queueing.markov.size import estimate
+from slipstick.queueing.markov.build import estimate
 from slipstick.queueing.network import Network, network
 from tests.queueing.yardstick import markov_chain
 

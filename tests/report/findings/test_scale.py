@@ -13,7 +13,7 @@ from slipstick.errors import UnknownNameError
 from slipstick.report.document import findings_document
 from slipstick.report.findings.scale import scaling_section, scaling_text
 from slipstick.report.pages.table import frame
-from slipstick.report.pictures.bands import bands_of, draw_bands
+from slipstick.report.pictures.bars import bands_of, draw_bands
 from slipstick.report.pictures.style import look
 from slipstick.results.scaling import Extreme, Grown, Growth, OverheadTerm, Printed, Scaling
 from slipstick.schema.kinds.study import BandsSpec

@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from slipstick.report.findings.compare import comparison, comparison_section, verdict
-from slipstick.report.pages.page import page
-from slipstick.report.pages.points import sweep_text
+from slipstick.report.pages.page import page, sweep_text
 from slipstick.report.words import code, escape
 from slipstick.results.study import Axis, Cell, Comparison, Row
 from slipstick.schema.kinds.study import StudySpec

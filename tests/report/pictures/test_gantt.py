@@ -9,9 +9,8 @@ import pytest
 
 from slipstick.errors import InputError
 from slipstick.report.pages.write import write_timeline
-from slipstick.report.pictures.gantt import draw_timeline
+from slipstick.report.pictures.gantt import chrome_trace, draw_timeline
 from slipstick.report.pictures.style import look
-from slipstick.report.pictures.trace import chrome_trace
 from slipstick.results.study import Span, Timeline
 
 WORK, ASK, WAIT = Span(0, 0, "work", 0.0, 2e-3), Span(1, 0, "ask", 0.0, 1e-3), Span(1, 1, "wait:bus", 0.0, 1.5e-3, 0)

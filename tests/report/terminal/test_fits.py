@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from slipstick.answer import Value
 from slipstick.measure.fit.answers import Intervals, fits
-from slipstick.report.terminal.fits import fits_text, needed
+from slipstick.report.terminal.measured import fits_text, needed
 from slipstick.report.words import WIDTH
 from tests.measure.fit.truths import TRUTHS, noisy
 

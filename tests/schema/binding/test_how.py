@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from slipstick.errors import SpecError
-from slipstick.schema.binding.how import How, how, says_how
+from slipstick.schema.build.solver_options import How, how, says_how
 from slipstick.schema.text.reader import read_value
 
 

@@ -9,8 +9,8 @@ import pytest
 from slipstick.errors import SpecError
 from slipstick.method.methods import solve
 from slipstick.model.system import Model
-from slipstick.schema.binding.bind import Bound, bind
-from slipstick.schema.binding.scene import model_names, stage
+from slipstick.schema.build.build import Bound, bind
+from slipstick.schema.build.inputs import model_names, stage
 from slipstick.schema.load import Library
 from tests.specs import MACHINE, line, refused, settings, valid
 

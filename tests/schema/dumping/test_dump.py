@@ -13,7 +13,7 @@ from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import Parameter
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model
-from slipstick.schema.dumping.dump import activity_data, dump
+from slipstick.schema.dump import activity_data, dump
 from tests.strategies import models
 
 

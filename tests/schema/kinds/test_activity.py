@@ -22,7 +22,8 @@ from slipstick.model.activity import (
     serial,
     service,
 )
-from slipstick.model.system import Arrivals, Cyclic, Lock, Meeting, Model, Program, Station
+from slipstick.model.resources import Lock, Meeting, Station
+from slipstick.model.system import Arrivals, Cyclic, Model, Program
 from tests.specs import DESIGN, activity, bound, refused, valid
 
 RESOURCES = "resources: {bus: {}, door: {lock: fifo}, meet: {barrier: tree, cost: 5 us}}"

@@ -9,8 +9,8 @@ import pytest
 
 from slipstick.cli.main import main
 from slipstick.errors import ModelError, SpecError
-from slipstick.program.lrc.counts import Counts, Tally
-from slipstick.schema.binding.counts import load_counts
+from slipstick.program.counts import Counts, Tally
+from slipstick.schema.build.inputs import load_counts
 from slipstick.schema.kinds.counts import TallySpec
 from slipstick.schema.load import Library
 from slipstick.schema.text.nodes import Mark

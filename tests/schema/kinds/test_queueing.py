@@ -12,9 +12,9 @@ from jsonschema import Draft202012Validator
 from slipstick import QueueingNetwork, dump, load
 from slipstick.errors import SpecError
 from slipstick.expression.nodes import Parameter
-from slipstick.schema.binding.bind import bind
-from slipstick.schema.binding.scene import stage
-from slipstick.schema.editor import editor_schema
+from slipstick.schema.build.build import bind
+from slipstick.schema.build.inputs import stage
+from slipstick.schema.describe import editor_schema
 from slipstick.schema.load import Library
 from tests.mutations import SHIPPED
 from tests.specs import line, refused, settings, valid
@@ -230,10 +230,7 @@ def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        (
-            {"method": "exact"},
-            "--set method:1:1: method: there is no method 'exact'; did you mean 'exact-mva'?",
-        ),
+        ({"method": "exact"}, "--set method:1:1: method: there is no method 'exact'; did you mean 'exact-mva'?"),
         (
             {"machine": "rs6000-43p-atm"},
             (

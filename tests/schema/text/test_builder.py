@@ -7,9 +7,8 @@ from itertools import pairwise
 import pytest
 
 from slipstick.errors import SpecError
-from slipstick.schema.text.builder import MOST_PROBLEMS
 from slipstick.schema.text.nodes import Table, at
-from slipstick.schema.text.reader import read_text
+from slipstick.schema.text.reader import MOST_PROBLEMS, read_text
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 BOMBS = {

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from slipstick.errors import FormulaError, ModelError, UnitError
 from slipstick.expression import nodes, special
 from slipstick.expression.dimension import BYTES, COUNT, RATE, TIME, TIME_PER_BYTE, Dimension
-from slipstick.expression.nodes import Expr, Number, Operation, Parameter
+from slipstick.expression.nodes import Expr, Number, Operation, Parameter, text
 from slipstick.expression.tape import Tape
-from slipstick.expression.text import text
 from slipstick.law import ALL
 from slipstick.law.law import Law
 from slipstick.schema.text.formula import read_condition, read_expression

@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from slipstick.errors import SpecError
-from slipstick.schema.text import builder
+from slipstick.schema.text import reader
 from slipstick.schema.text.nodes import Mark, Node, Table, key_mark, plain, value_mark
 from slipstick.schema.text.reader import MOST_BYTES, read_file, read_text, read_value
 
@@ -137,7 +137,7 @@ REFUSED = {
 
 @pytest.fixture(params=LOADERS, ids=["libyaml", "PyYAML"])
 def loader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(builder, "LOADER", request.param)
+    monkeypatch.setattr(reader, "LOADER", request.param)
 
 
 def refusal(text: str) -> str:
@@ -165,7 +165,7 @@ def test_all_problems_come_at_once_also_those_before_a_syntax_error() -> None:
 
 def test_an_escape_beyond_unicode_is_refused_by_both(monkeypatch: pytest.MonkeyPatch) -> None:
     for loader in LOADERS:
-        monkeypatch.setattr(builder, "LOADER", loader)
+        monkeypatch.setattr(reader, "LOADER", loader)
         assert refusal('"\\Uffffffff"') == f"f.yaml:1:1: {NO_ESCAPE}"
 
 
@@ -206,13 +206,13 @@ def test_a_missing_value_stands_where_its_key_does() -> None:
 
 
 def read_with(loader: object, text: str) -> Node | SpecError:
-    before, builder.LOADER = builder.LOADER, loader
+    before, reader.LOADER = reader.LOADER, loader
     try:
         return read_text(text, "f")
     except SpecError as error:
         return error
     finally:
-        builder.LOADER = before
+        reader.LOADER = before
 
 
 @st.composite

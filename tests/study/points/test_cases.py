@@ -8,7 +8,7 @@ import pytest
 
 from slipstick.schema.text.nodes import Scalar, Table
 from slipstick.schema.text.reader import read_text
-from slipstick.study.points.cases import MOST_USED, case_settings, shown
+from slipstick.study.cases import MOST_USED, case_settings, shown
 from tests.specs import refused, study, valid
 
 

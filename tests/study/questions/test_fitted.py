@@ -12,10 +12,10 @@ from slipstick.cli.main import main
 from slipstick.errors import NoAnswerError, SpecError
 from slipstick.report.pages.page import page
 from slipstick.report.pictures.bars import stacks
-from slipstick.report.terminal.fits import needed
+from slipstick.report.terminal.measured import needed
 from slipstick.results.study import Results
-from slipstick.schema.binding.bind import bind
-from slipstick.schema.binding.scene import stage
+from slipstick.schema.build.build import bind
+from slipstick.schema.build.inputs import stage
 from slipstick.schema.kinds.study import BarsSpec
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run

@@ -14,17 +14,16 @@ from scipy import stats
 from slipstick.cli.main import main
 from slipstick.errors import SpecError, UnknownNameError
 from slipstick.model.trend import PROCESSORS, gain
-from slipstick.report.findings.projection import projection_section
+from slipstick.report.findings.questions import projection_section
 from slipstick.report.pages.table import frame
 from slipstick.report.pictures.outlook import draw_histogram, draw_projection
 from slipstick.report.terminal.outlook import outlook_answers
 from slipstick.results.outlook import Projection
-from slipstick.schema.catalogue import shipped
 from slipstick.schema.kinds.study import HistogramSpec, ProjectionPictureSpec
-from slipstick.schema.load import Library
+from slipstick.schema.load import Library, shipped
 from slipstick.schema.text.nodes import Mark, Table
 from slipstick.study.check import check_file
-from slipstick.study.questions.along import trend_called
+from slipstick.study.questions.common import trend_called
 from slipstick.study.run import prepare, run
 from tests.study.ahead import TREND, alone, found, in_folder
 

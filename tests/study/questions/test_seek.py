@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from slipstick.cli.main import main
 from slipstick.errors import SpecError
 from slipstick.method.crossings import changes
-from slipstick.report.findings.sought import sought_section, sought_text
+from slipstick.report.findings.questions import sought_section, sought_text
 from slipstick.results.outlook import Sought
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run

@@ -10,9 +10,9 @@ import numpy as np
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import NoAnswerError
-from slipstick.measure.fit.bootstrap import Interval, Resampled, resample
 from slipstick.measure.fit.compare import APART, Candidate, Comparison, compare
-from slipstick.measure.fit.forms import Family
+from slipstick.measure.fit.formula import Family
+from slipstick.measure.fit.intervals import Interval, Profiled, Resampled, profile, resample
 from slipstick.measure.fit.limits import (
     LARGEST,
     Reach,
@@ -22,11 +22,8 @@ from slipstick.measure.fit.limits import (
     size_needed,
     sizes_needed,
 )
-from slipstick.measure.fit.profile import Profiled, profile
 from slipstick.measure.fit.timings import Timings
 from slipstick.results.study import Curve, Fitting
-
-__all__ = ["EFFICIENT", "Intervals", "fits"]
 
 EFFICIENT = 0.75
 """The efficiency that an allocation is commonly asked to have."""

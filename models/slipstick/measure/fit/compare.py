@@ -9,11 +9,9 @@ import numpy as np
 
 from slipstick.errors import NoAnswerError
 from slipstick.measure.fit.families import FAMILIES, family_called
-from slipstick.measure.fit.forms import Family
-from slipstick.measure.fit.least import Fitted, fit
+from slipstick.measure.fit.formula import Family
+from slipstick.measure.fit.least_squares import Fitted, fit
 from slipstick.measure.fit.timings import Timings
-
-__all__ = ["APART", "Candidate", "Comparison", "compare"]
 
 APART = 4.0
 """Models whose criteria differ by less are not told apart (Burnham and Anderson, 2002, section 2.6: 4 to 7 is less

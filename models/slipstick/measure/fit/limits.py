@@ -8,9 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from slipstick.measure.fit.least import Fitted
-
-__all__ = ["LARGEST", "Reach", "fastest", "largest_efficient", "largest_speedup", "size_needed", "sizes_needed"]
+from slipstick.measure.fit.least_squares import Fitted
 
 LARGEST = 1e6
 """Multiples of the largest size measured up to which a size is sought."""

@@ -9,13 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.errors import ModelError, Problem
-from slipstick.measure.account import superlinear
+from slipstick.measure.account import regions_of, superlinear
 from slipstick.measure.readers.reading import unknown_metrics
-from slipstick.measure.reduced import reduce_runs
-from slipstick.measure.regions import regions_of
-from slipstick.measure.runs import Run, Runs
-
-__all__ = ["Array", "Timings", "oddities", "timings_of"]
+from slipstick.measure.runs import Run, Runs, reduce_runs
 
 Array = NDArray[np.float64]
 

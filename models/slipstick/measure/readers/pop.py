@@ -13,9 +13,7 @@ from dataclasses import dataclass
 
 from slipstick.measure.readers.reading import Reading, Where
 from slipstick.measure.runs import EFFICIENCIES, Runs
-from slipstick.schema.text.scalars import short
-
-__all__ = ["looks_pop", "read_pop"]
+from slipstick.schema.text.reader import short
 
 NAMES = {
     **{name.replace("_", " "): name for name in EFFICIENCIES},

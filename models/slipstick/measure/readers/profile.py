@@ -14,8 +14,6 @@ from slipstick.schema.load import Library
 from slipstick.schema.text.nodes import Table, value_mark
 from slipstick.schema.validate import validate
 
-__all__ = ["looks_profile", "read_profile"]
-
 _PROFILE = re.compile(r"""["']?profile["']?\s*:""")
 
 

@@ -1,29 +1,32 @@
-"""A file while it is being read: its lines, the values found so far, and what is wrong or odd with it."""
+"""A file while it is being read: its lines, the values found so far, and what is wrong or odd with it.
+
+JSON in which every number is still text and knows its line, so that a wrong one can be named where it stands.
+
+Which of a file's own parameters are the processors and the size of the problem.
+"""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import isfinite
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from slipstick.errors import Problem, SpecError, UnitError, did_you_mean
 from slipstick.expression.dimension import COUNT, TIME, Dimension
 from slipstick.measure.runs import METRICS, Hints, Run, Runs
-from slipstick.schema.text.reader import file_text, shown_name
-from slipstick.schema.text.scalars import short
+from slipstick.schema.text.reader import file_text, short, shown_name
 from slipstick.units import scale
-
-__all__ = ["Reading", "Where", "metric_name", "open_file", "unknown_metrics"]
 
 MOST_BYTES = 16 * 1024 * 1024
 MOST_PROBLEMS = 1000  # the pass ends here: nobody mends more before trying again
 MOST_PROCESSORS = 100_000_000
 LONGEST_NAME = 1000
-
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,4})?")
 _NOT_FINITE = re.compile(r"[-+]?(?:nan|inf|infinity)", re.IGNORECASE)
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
@@ -256,3 +259,104 @@ def unknown_metrics(runs: Sequence[Run]) -> list[Problem]:
         run = next(iter(first.values()))
         notes.append(Problem(run.file, run.line, 1, "", f"no part of the account of time: {', '.join(first)}"))
     return notes
+
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|(-?[0-9][-+0-9.eE]*|NaN|-?Infinity)', re.DOTALL)
+
+
+class Number(str):
+    """A number as written, with its line."""
+
+    __slots__ = ("line",)
+    line: int
+
+
+def parse_json(reading: Reading, text: str, first: int = 1) -> Any:
+    """Parse JSON; a key that stands twice is refused, for one of its values would be lost.
+
+    Parameters
+    ----------
+    reading : for problems
+    text : the document
+    first : line of the file on which it begins
+
+    Raises
+    ------
+    SpecError : this is no JSON
+    """
+    # The parser meets numbers in the order of the text, and so does the pattern.
+    ends = [match.start() for match in re.finditer("\n", text)]
+    lines = iter([first + bisect_right(ends, match.start()) for match in _TOKEN.finditer(text) if match[1] is not None])
+
+    def number(written: str) -> Number:
+        made = Number(written)
+        made.line = next(lines, first)
+        return made
+
+    def table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in made:
+                reading.refuse(first, key[:60], "this key stands twice in one object; its values would hide each other")
+            made[key] = value
+        return made
+
+    try:
+        return json.loads(text, parse_float=number, parse_int=number, parse_constant=number, object_pairs_hook=table)
+    except json.JSONDecodeError as error:
+        reading.refuse(first + error.lineno - 1, "", f"this is no JSON: {error.msg}, at character {error.colno}")
+    except RecursionError:
+        reading.refuse(first, "", "this is nested too deeply to be a table of measurements")
+
+
+def roles(reading: Reading, line: int, names: Sequence[str]) -> dict[str, int]:
+    """Say at which place of a point the processors and the size stand.
+
+    `Hints.columns` decides; else the usual names do, and a single parameter is the processors.
+
+    Parameters
+    ----------
+    reading, line : for problems
+    names : the parameters of the file, in order
+    """
+    found: dict[str, int] = {}
+    lower = [name.casefold() for name in names]
+    for ours in ("p", "n"):
+        wanted = reading.hints.columns.get(ours)
+        options = [wanted.casefold()] if wanted else [ours, *COLUMNS[ours]]
+        at = next((lower.index(option) for option in options if option in lower), None)
+        if at is not None:
+            found[ours] = at
+        elif wanted:
+            reading.wrong(line, "", f"there is no parameter {wanted!r}{did_you_mean(wanted, names)}")
+    if "p" not in found and len(names) == 1 and not found:
+        found["p"] = 0
+        if names[0].casefold() not in ("p", *COLUMNS["p"]):
+            reading.odd(line, names[0], "the only parameter is taken as the processors; say else with --column n=NAME")
+    if "p" not in found and reading.hints.processors is None:
+        listed = ", ".join(names)
+        reading.refuse(line, "", f"which parameter is the processors? there are {listed}; name it with --column p=NAME")
+    for at, name in enumerate(names):
+        if at not in found.values():
+            reading.odd(line, name, "this parameter is neither the processors nor the size; it is left out")
+    return found
+
+
+def point(reading: Reading, line: int, found: Mapping[str, int], coordinates: Sequence[str]) -> Where | None:
+    """Read a point; None, and a problem, where it is none."""
+    p = reading.processors(line, "p", coordinates[found["p"]]) if "p" in found else reading.hints.processors
+    n = reading.size(line, "n", coordinates[found["n"]]) if "n" in found else reading.hints.size
+    return None if p is None or ("n" in found and n is None) else Where(p, n)
+
+
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "p": ("procs", "processors", "processes", "nprocs", "ranks", "threads", "cores", "workers", "number of processes"),
+    "n": ("size", "problem_size"),
+    "region": ("callpath", "cause", "function", "phase"),
+    "metric": (),
+    "unit": ("units",),
+    "value": (),
+    "repetition": ("rep", "run", "trial", "iteration"),
+    "processor": ("rank", "thread", "proc"),
+}
+"""Our columns, and what else people call them."""

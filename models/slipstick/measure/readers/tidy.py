@@ -8,22 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from slipstick.errors import did_you_mean
-from slipstick.measure.readers.reading import Reading, Where, metric_name
+from slipstick.measure.readers.reading import COLUMNS, Reading, Where, metric_name
 from slipstick.measure.runs import METRICS, Runs
-
-__all__ = ["looks_tidy", "read_tidy"]
-
-COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "p": ("procs", "processors", "processes", "nprocs", "ranks", "threads", "cores", "workers", "number of processes"),
-    "n": ("size", "problem_size"),
-    "region": ("callpath", "cause", "function", "phase"),
-    "metric": (),
-    "unit": ("units",),
-    "value": (),
-    "repetition": ("rep", "run", "trial", "iteration"),
-    "processor": ("rank", "thread", "proc"),
-}
-"""Our columns, and what else people call them."""
 
 _DELIMITERS = ",;\t|"
 _WITH_UNIT = re.compile(r"(?P<number>[-+.0-9][-+.,0-9eE]*)\s*(?P<unit>[^\W\d_]+)")

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Expr
 from slipstick.model.activity import Activity, Barrier, Choice, Fork, Hold, Pipeline, Step, children, each_once, steps
-from slipstick.model.system import Cyclic, Groups, Model, Program, Station, Supersteps, is_processor
-
-__all__ = ["LeftOut", "neglected", "sizes"]
+from slipstick.model.resources import Station
+from slipstick.model.system import Cyclic, Groups, Model, Program, Supersteps, is_processor
 
 Flags = NDArray[np.bool_]
 Sizes = Mapping[Expr, Array]

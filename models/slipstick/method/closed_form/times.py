@@ -22,9 +22,8 @@ from slipstick.model.activity import (
     children,
     each_once,
 )
-from slipstick.model.system import Arrivals, Cyclic, Groups, Lock, Meeting, Model, Program, Supersteps
-
-__all__ = ["BARRIER", "LOCK", "demand", "pipelines", "population", "release_time", "stage_times", "time"]
+from slipstick.model.resources import Lock, Meeting
+from slipstick.model.system import Arrivals, Cyclic, Groups, Model, Program, Supersteps
 
 BARRIER = "barrier"
 LOCK = "lock"

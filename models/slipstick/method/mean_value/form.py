@@ -12,22 +12,20 @@ from slipstick.errors import NoAnswerError
 from slipstick.law.account import CYCLE_RATE, EFFICIENCY, PROCESSORS_LOST, SPEEDUP
 from slipstick.method.alone import Against
 from slipstick.method.closed_form.exactness import neglected, sizes
-from slipstick.method.closed_form.form import BLOCK
-from slipstick.method.closed_form.points import AGAINST_ONE, unit_of
-from slipstick.method.mean_value.closed import solve_closed
+from slipstick.method.closed_form.form import AGAINST_ONE, BLOCK, unit_of
 from slipstick.method.mean_value.groups import solve_groups
-from slipstick.method.mean_value.labels import classes_of
+from slipstick.method.mean_value.maxima import Array
 from slipstick.method.mean_value.notes import exact_everywhere, notes_of, promised
 from slipstick.method.mean_value.open import solve_open
-from slipstick.method.mean_value.outcome import Outcome
+from slipstick.method.mean_value.outcome import Outcome, Use, counted, unsound, uses
+from slipstick.method.mean_value.product_form import has_product_form, solved
 from slipstick.method.mean_value.programs import solve_program
 from slipstick.method.mean_value.quantities import Numbers, Quantities
-from slipstick.method.mean_value.spans import Array
+from slipstick.method.mean_value.recursion import Recursion, State, booked, labels_of, stops
 from slipstick.method.mean_value.supersteps import solve_supersteps
+from slipstick.method.mean_value.visits import classes_of
 from slipstick.model.activity import Step
 from slipstick.model.system import Arrivals, Cyclic, Groups, Model, Program, Supersteps
-
-__all__ = ["METHOD", "MeanValue", "MeanValuePoints"]
 
 METHOD = "mean-value"
 
@@ -124,10 +122,7 @@ class MeanValuePoints:
         return {}
 
     def answer(
-        self,
-        index: int,
-        point: Mapping[str, float | str] | None = None,
-        given: Mapping[str, float | str] | None = None,
+        self, index: int, point: Mapping[str, float | str] | None = None, given: Mapping[str, float | str] | None = None
     ) -> Answer:
         """Give the whole answer at one point."""
         model, found, point, given = self._form.model, self._found, point or {}, given or {}
@@ -282,3 +277,38 @@ def _kept(account: Mapping[str, float], model: Model) -> dict[str, float]:
     """Leave out what nobody ever waits for; steps stay."""
     steps = {part for step in model.steps for part in (step.name, step.component, step.technology)}
     return {name: seconds for name, seconds in account.items() if seconds or name in steps}
+
+
+def solve_closed(model: Model, numbers: Numbers, account: bool) -> Outcome:
+    """Answer for a closed cycle at all points.
+
+    Parameters
+    ----------
+    model : with a `Cyclic` population
+    numbers : every number of the model [points]
+    account : also find the account and the use of each queue
+    """
+    assert isinstance(model.population, Cyclic)
+    size = model.population.processors
+    recursion = Recursion(model, model.population.cycle)
+    wrong = {**counted(numbers[size], f"the population of {model.name}"), **unsound(model, numbers)}
+    labels = labels_of(recursion) if account else []
+    queues = [queue.name for queue in recursion.queues] if account else []
+    outcome = Outcome.blank(np.array(numbers[size]), labels, queues, wrong)
+    points = np.array([index for index in range(len(outcome.size)) if index not in wrong], dtype=int)
+    sizes = np.rint(outcome.size.real)
+    found = solved if has_product_form(model, recursion.grown, recursion.queues) else stops
+    for stop in found(recursion, numbers, sizes, points, size):
+        parts = booked(recursion, stop, labels) if account else {}
+        used = _uses(recursion, stop.state, stop.numbers) if account else {}
+        outcome.put(stop.points, stop.rows, stop.state.time.mean, parts, used)
+    return outcome
+
+
+def _uses(recursion: Recursion, state: State, numbers: Numbers) -> dict[str, Use]:
+    time, crowd = state.time.mean, state.crowd
+    rate: Array = state.processors / np.where(time > 0, time, np.inf)
+    often = recursion.grown.frequencies(numbers)
+    among = {index: rate * often[index] * wait for index, wait in state.found.among.items()}
+    present = {index: each + among.get(index, 0.0) for index, each in crowd.present.items()}
+    return uses(recursion.queues, state.processors, often, rate, crowd.served, present, recursion.loads(crowd, numbers))

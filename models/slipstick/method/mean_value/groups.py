@@ -10,21 +10,15 @@ from itertools import product
 import numpy as np
 
 from slipstick.errors import NoAnswerError
-from slipstick.method.mean_value.crowd import Crowd
-from slipstick.method.mean_value.curves import Stop, booked, distinct
-from slipstick.method.mean_value.labels import labels_of
-from slipstick.method.mean_value.outcome import Outcome, Use, uses
-from slipstick.method.mean_value.passes import Found, Pass
+from slipstick.method.mean_value.arrivals import Crowd
+from slipstick.method.mean_value.maxima import Array, Span, plus
+from slipstick.method.mean_value.outcome import Outcome, Use, counted, unsound, uses
 from slipstick.method.mean_value.quantities import Numbers, only
-from slipstick.method.mean_value.queues import Queue, queues_of
-from slipstick.method.mean_value.recursion import Recursion, State, all_busy, packed
-from slipstick.method.mean_value.sound import counted, unsound
-from slipstick.method.mean_value.spans import Array, Span, plus
-from slipstick.method.mean_value.tree import Grown, Series, grow_side_by_side
+from slipstick.method.mean_value.recursion import Recursion, State, Stop, all_busy, booked, distinct, labels_of, packed
+from slipstick.method.mean_value.traversal import Found, Pass
+from slipstick.method.mean_value.visits import Grown, Queue, Series, grow_side_by_side, queues_of
 from slipstick.model.activity import Barrier, steps
 from slipstick.model.system import Groups, Model
-
-__all__ = ["MOST_POPULATIONS", "solve_groups"]
 
 MOST_POPULATIONS = 20_000
 """Populations that are gone through one by one."""

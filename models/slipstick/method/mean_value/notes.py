@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from slipstick.method.mean_value.product_form import has_product_form
 from slipstick.method.mean_value.recursion import Recursion
-from slipstick.method.mean_value.tree import SPINNING
+from slipstick.method.mean_value.visits import SPINNING
 from slipstick.model.activity import Activity, Barrier, Choice, Fork, Hold, Pipeline, Step, Then, steps
-from slipstick.model.system import Arrivals, Cyclic, Groups, Lock, Model, Program, Station, Supersteps, is_processor
-
-__all__ = ["LOCK_STEP", "exact_everywhere", "notes_of", "promised"]
+from slipstick.model.resources import Lock, Station
+from slipstick.model.system import Arrivals, Cyclic, Groups, Model, Program, Supersteps, is_processor
 
 LOCK_STEP = 0.5
 """Utilization from which on constant times are warned of: within 50 % of saturation."""
@@ -41,7 +40,7 @@ STATIONS, SEVERAL, BACKING_OFF, IN_STEP = 0.02, 0.1, 0.5, 0.4
 times near saturation, the worst seen [1]."""
 
 LOADED = 0.05
-"""Usual error of the time of supersteps; see tests/program/application/test_model.py [1]."""
+"""Usual error of the time of supersteps; see tests/workloads/application/test_model.py [1]."""
 
 ERROR = "usual error of the time {size} (95 of 100 generated models, scv of 0.25 and 1); shares and waits are less sure"
 

@@ -8,21 +8,15 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from slipstick.errors import NoAnswerError
-from slipstick.method.mean_value.crowd import Crowd
-from slipstick.method.mean_value.curves import Stop, booked
-from slipstick.method.mean_value.labels import labels_of
-from slipstick.method.mean_value.outcome import Outcome, uses
-from slipstick.method.mean_value.passes import Found, Pass
+from slipstick.method.mean_value.arrivals import Crowd
+from slipstick.method.mean_value.maxima import Array, Span, plus
+from slipstick.method.mean_value.outcome import Outcome, unsound, uses
 from slipstick.method.mean_value.quantities import Numbers, only
-from slipstick.method.mean_value.queues import PROCESSORS, Queue, weight
-from slipstick.method.mean_value.recursion import Recursion, State
-from slipstick.method.mean_value.sound import unsound
-from slipstick.method.mean_value.spans import Array, Span, plus
-from slipstick.method.mean_value.tree import Visit
+from slipstick.method.mean_value.recursion import Recursion, State, Stop, booked, labels_of
+from slipstick.method.mean_value.traversal import Found, Pass
+from slipstick.method.mean_value.visits import PROCESSORS, Queue, Visit, weight
 from slipstick.model.activity import Barrier, steps
 from slipstick.model.system import Arrivals, Model
-
-__all__ = ["solve_open"]
 
 
 def solve_open(model: Model, numbers: Numbers, account: bool) -> Outcome:

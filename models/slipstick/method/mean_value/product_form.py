@@ -7,18 +7,26 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from slipstick.expression.nodes import Expr
-from slipstick.method.mean_value.crowd import Crowd
-from slipstick.method.mean_value.curves import Stop
-from slipstick.method.mean_value.passes import Found, Pass
+from slipstick.method.mean_value.arrivals import Crowd
+from slipstick.method.mean_value.maxima import Array, Span, plus
 from slipstick.method.mean_value.quantities import Numbers, only
-from slipstick.method.mean_value.queues import Queue
-from slipstick.method.mean_value.recursion import Recursion, State
-from slipstick.method.mean_value.spans import Array, Span, plus
-from slipstick.method.mean_value.tree import SPINNING, Access, Grown, Leaf, Locked, Node, Options, Rounds, Series
+from slipstick.method.mean_value.recursion import Recursion, State, Stop
+from slipstick.method.mean_value.traversal import Found, Pass
+from slipstick.method.mean_value.visits import (
+    SPINNING,
+    Access,
+    Grown,
+    Leaf,
+    Locked,
+    Node,
+    Options,
+    Queue,
+    Rounds,
+    Series,
+)
 from slipstick.model.activity import Step
-from slipstick.model.system import Lock, Model, Station
-
-__all__ = ["has_product_form", "solved"]
+from slipstick.model.resources import Lock, Station
+from slipstick.model.system import Model
 
 
 def has_product_form(model: Model, grown: Grown, queues: Sequence[Queue]) -> bool:

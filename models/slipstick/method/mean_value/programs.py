@@ -8,21 +8,15 @@ from dataclasses import replace
 import numpy as np
 
 from slipstick.method.closed_form.form import IDLE_PROCESSORS
-from slipstick.method.mean_value.curves import Stop, booked, none_negative, stops
-from slipstick.method.mean_value.labels import labels_of
-from slipstick.method.mean_value.longest import first_largest, longest_of_alike
-from slipstick.method.mean_value.outcome import Outcome, Use, uses
-from slipstick.method.mean_value.passes import Found, Pass
+from slipstick.method.mean_value.maxima import Array, Span, first_largest, longest_of_alike, plus, rounds
+from slipstick.method.mean_value.outcome import Outcome, Use, counted, unsound, uses
 from slipstick.method.mean_value.quantities import Numbers
-from slipstick.method.mean_value.recursion import Recursion, State
-from slipstick.method.mean_value.sound import counted, unsound
-from slipstick.method.mean_value.spans import Array, Span, plus, rounds
-from slipstick.method.mean_value.surges import surge
-from slipstick.method.mean_value.tree import Rounds
+from slipstick.method.mean_value.recursion import Recursion, State, Stop, booked, labels_of, none_negative, stops
+from slipstick.method.mean_value.synchronized_start import surge
+from slipstick.method.mean_value.traversal import Found, Pass
+from slipstick.method.mean_value.visits import Rounds
 from slipstick.model.activity import Barrier, steps
 from slipstick.model.system import Model, Phase, Program
-
-__all__ = ["solve_program"]
 
 
 def solve_program(model: Model, numbers: Numbers, account: bool) -> Outcome:

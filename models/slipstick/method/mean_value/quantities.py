@@ -8,11 +8,9 @@ import numpy as np
 
 from slipstick.expression.nodes import Expr, parameters
 from slipstick.expression.tape import Tape
-from slipstick.method.mean_value.spans import Array
+from slipstick.method.mean_value.maxima import Array
 from slipstick.method.numbers import crowd_sizes, expressions
 from slipstick.model.system import Model
-
-__all__ = ["Numbers", "Quantities", "only"]
 
 Numbers = Mapping[Expr, Array]
 Values = Mapping[str, "Array | float"]

@@ -23,14 +23,11 @@ import numpy as np
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import Expr
 from slipstick.method.closed_form.form import IDLE_PROCESSORS
-from slipstick.method.mean_value.longest import first_largest
+from slipstick.method.mean_value.maxima import Array, first_largest
 from slipstick.method.mean_value.outcome import Outcome
 from slipstick.method.mean_value.quantities import Numbers
-from slipstick.method.mean_value.spans import Array
 from slipstick.model.activity import Activity, Choice, Pipeline, Repeat, Step, Then
 from slipstick.model.system import Model, Superstep, Supersteps, is_processor
-
-__all__ = ["solve_supersteps"]
 
 ROUNDS, CLOSE = 400, 1e-13
 OWN, AWAY = "own", "away"

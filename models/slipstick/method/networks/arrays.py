@@ -15,8 +15,6 @@ from slipstick.model.network import Chain, Customers, Place, QueueingNetwork, St
 from slipstick.queueing.chains import OUT, Ways, joined, traffic
 from slipstick.queueing.network import Network
 
-__all__ = ["Arrays", "Compiled"]
-
 Array = NDArray[Any]
 Values = Mapping[str, "NDArray[np.float64] | float"]
 Columns = Mapping[str, Array]

@@ -12,13 +12,11 @@ from slipstick.answer import Answer, Value
 from slipstick.errors import ModelError
 from slipstick.method.closed_form.form import BLOCK
 from slipstick.method.networks.arrays import Arrays, Compiled, Values
+from slipstick.method.networks.measures import unit_of
 from slipstick.method.networks.solvers import outside
-from slipstick.method.networks.values import unit_of
 from slipstick.model.network import QueueingNetwork
 from slipstick.queueing.bounds import Bounds, asymptotic, balanced_job, geometric, proportional, saturation_population
 from slipstick.queueing.network import Network
-
-__all__ = ["METHOD", "NetworkBoundsForm", "NetworkBoundsPoints", "network_bounds"]
 
 METHOD = "bounds"
 
@@ -166,10 +164,7 @@ class NetworkBoundsPoints:
         return {}
 
     def answer(
-        self,
-        index: int,
-        point: Mapping[str, float | str] | None = None,
-        given: Mapping[str, float | str] | None = None,
+        self, index: int, point: Mapping[str, float | str] | None = None, given: Mapping[str, float | str] | None = None
     ) -> Answer:
         """Give the whole answer at one point."""
         return Answer(

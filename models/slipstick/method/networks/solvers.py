@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.method.networks.arrays import Arrays
-from slipstick.method.networks.values import CUBES, Found, found_of
+from slipstick.method.networks.measures import CUBES, Found, found_of
 from slipstick.queueing.checks import EXACT, checked
 from slipstick.queueing.network import Network, Solution
-
-__all__ = ["BEST", "SOLVERS", "Outcome", "Piece", "outcome", "outside", "preferred"]
 
 BEST = "best"
 
@@ -71,7 +69,7 @@ def _linearizer(arrays: Arrays) -> Solution:
 
 
 def _markov_chain(arrays: Arrays, limit: int | None = None) -> Solution:
-    from slipstick.method.networks.chained import by_class
+    from slipstick.method.networks.markov import by_class
 
     return by_class(arrays, limit)
 

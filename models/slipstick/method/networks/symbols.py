@@ -11,8 +11,6 @@ from slipstick.expression.nodes import zero
 from slipstick.expression.tape import Tape
 from slipstick.model.network import Customers, Queue, QueueingNetwork
 
-__all__ = ["Solved", "solved_in_symbols"]
-
 LONGEST = 300
 """Signs of an equation that is still worth reading."""
 

@@ -9,13 +9,11 @@ from numpy.typing import NDArray
 
 from slipstick.errors import ModelError, NoAnswerError, UnknownNameError
 from slipstick.method.networks.arrays import Arrays, Compiled
-from slipstick.method.networks.chained import by_class, chain_at
+from slipstick.method.networks.markov import by_class, chain_at
 from slipstick.method.networks.solvers import outside
 from slipstick.model.network import QueueingNetwork
 from slipstick.queueing.markov import LIMIT, MarkovSolution, absorption
 from slipstick.queueing.markov import transient as of_chain
-
-__all__ = ["time_until", "transient"]
 
 Columns = dict[str, NDArray[np.float64]]
 

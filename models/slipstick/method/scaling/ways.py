@@ -12,10 +12,8 @@ from slipstick.expression.kernels import Array
 from slipstick.law.account import AVERAGE_LATENCY
 from slipstick.law.scalability import LATENCY_SCALABILITY
 from slipstick.method.forms import Form
+from slipstick.method.scaling.isoefficiency import reached
 from slipstick.method.scaling.overhead import ONE
-from slipstick.method.scaling.roots import reached
-
-__all__ = ["EFFICIENCY_CONSERVED", "FIXED_SIZE", "MEMORY_BOUND", "TIME_BOUND", "WAYS", "Runs", "factors", "scalability"]
 
 FIXED_SIZE, MEMORY_BOUND = "fixed-size", "memory-bound"
 TIME_BOUND, EFFICIENCY_CONSERVED = "time-bound", "efficiency-conserved"

@@ -1,51 +1,31 @@
-"""A model flattened into the plan that a simulation runs."""
+"""A model flattened into the plan that a simulation runs.
+
+The beginning of a simulation in full, with what the account books each step to.
+"""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Tape
-from slipstick.method.closed_form.times import demand
+from slipstick.method.closed_form.times import BARRIER, demand
 from slipstick.method.numbers import values_of
-from slipstick.model.activity import (
-    Activity,
-    Barrier,
-    Choice,
-    Fork,
-    Hold,
-    Pipeline,
-    Repeat,
-    Step,
-    Then,
-    steps,
-)
-from slipstick.model.system import (
-    Arrivals,
-    Cyclic,
-    Group,
-    Groups,
-    Lock,
-    Meeting,
-    Model,
-    Program,
-    Station,
-    Superstep,
-    Supersteps,
-)
+from slipstick.model.activity import Activity, Barrier, Choice, Fork, Hold, Pipeline, Repeat, Step, Then, steps
+from slipstick.model.resources import Lock, Meeting, Station
+from slipstick.model.system import Arrivals, Cyclic, Group, Groups, Model, Program, Superstep, Supersteps
+from slipstick.results.study import Timeline
+from slipstick.sim.plain.timeline import critical_path, record
 from slipstick.sim.plan.build import Builder
 from slipstick.sim.plan.distributions import Distribution, from_scv
-from slipstick.sim.plan.forms import BarrierForm, LockForm
+from slipstick.sim.plan.kinds import BarrierForm, LockForm
 from slipstick.sim.plan.plan import Plan, Where
 
-__all__ = ["ALL", "IDLE", "OWN", "Flat", "flatten"]
-
 IDLE, OWN = "idle", "own"
-
 _LOCK_FORMS = {"mcs": ("queue", 1), "array": ("queue", 2)}
 """What a simulation calls a lock, and how many accesses its acquire, and its release, make in a row."""
 
@@ -53,7 +33,6 @@ OUTSIDE = "outside"
 """Processors that one alone asks, for others are outside its population then."""
 
 MOST_OTHERS = 4096
-
 ALL = "all"
 """The class of a population that is one."""
 
@@ -360,3 +339,30 @@ def _check_load(model: Model, rate: float, values: Mapping[str, float]) -> None:
                 f"station {name!r} is saturated: {rate:g}/s arrive, {station.servers / work:g}/s can be served "
                 f"(utilization {load:.3g}). Lower the arrivals, or shorten what is asked of it"
             )
+
+
+def timeline(model: Model, values: Mapping[str, float] | None = None, seed: int = 0, cycles: int = 3) -> Timeline:
+    """Follow every processor of a model through its first cycles, or a program to its end.
+
+    Parameters
+    ----------
+    model : the system
+    values : parameters that differ from the model's own, in base units
+    seed : key of the random streams
+    cycles : to follow each processor for, on average
+
+    Raises
+    ------
+    ModelError : a value is missing, or the model cannot be simulated
+
+    >>> from slipstick.model.activity import delay, service
+    >>> from slipstick.model.system import closed
+    >>> found = timeline(closed(delay(2.0, name="work") >> service("bus", 1.0), processors=2), cycles=1)
+    >>> [(span.member, span.label, span.start, span.end) for span in found.spans]
+    [(0, 'work', 0.0, 2.0), (1, 'work', 0.0, 2.0), (0, 'bus', 2.0, 3.0), (1, 'wait:bus', 2.0, 3.0), (1, 'bus', 3.0, 4.0)]
+    """
+    components = {step.name: step.component for step in model.steps}
+    found = record(flatten(model, values).plan, seed, cycles)
+    labels = {span.label for span in found.spans}
+    waits = {label: BARRIER for label in labels if label.startswith(f"{BARRIER}:")}
+    return replace(found, path=critical_path(found), components={**components, **waits}, useful=model.useful)

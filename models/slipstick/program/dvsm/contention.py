@@ -26,12 +26,11 @@ from slipstick.expression.dimension import BYTES, COUNT, TIME
 from slipstick.expression.nodes import Expr, Number
 from slipstick.model.activity import Activity, delay, parallel, pipeline, serial, service, then
 from slipstick.model.machine import Machine
-from slipstick.model.system import Group, Groups, Model, Station
+from slipstick.model.resources import Station
+from slipstick.model.system import Group, Groups, Model
 from slipstick.program.dvsm.operations import SOURCE
 from slipstick.program.message import hardware, protocol_time, wire_time
 from slipstick.program.program import Input, Inputs, Program, number, one
-
-__all__ = ["PROGRAMS"]
 
 COMPONENT = "fault"
 

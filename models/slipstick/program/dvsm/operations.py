@@ -8,24 +8,50 @@ system-call time, remote delay.
 
 Source: Parsons, Brorsson, Sevcik, Predicting the performance of distributed virtual shared-memory
 applications, IBM Systems Journal 36(4), 1997.
+
+The software side of operations: what a processor pays for messages and signals.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from slipstick.expression.dimension import BYTES, COUNT, TIME
 from slipstick.expression.nodes import Expr, Number
 from slipstick.model.activity import Activity, parallel, pipeline, repeat, serial, then
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model, closed
-from slipstick.program.dvsm.side import Side
-from slipstick.program.message import hardware, wire
+from slipstick.program.message import hardware, protocol_time, software, wire
 from slipstick.program.program import Input, Inputs, Program, one
 
-__all__ = ["PROGRAMS", "SOURCE"]
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Who pays for messages: a processor, and what its steps are booked to."""
+
+    machine: Machine
+    component: str
+    resource: str = "own"
+
+    def spend(self, name: str, seconds: Expr, technology: str) -> Activity:
+        """Spend software time here."""
+        return software(
+            self.machine, seconds, name=name, component=self.component, technology=technology, resource=self.resource
+        )
+
+    def handle(self, name: str, size: Expr, call: Expr | None = None) -> Activity:
+        """Send or receive a message: protocol time and, where given, extra system-call time."""
+        protocol = self.spend(f"{name}.protocol", protocol_time(self.machine.network, size), "protocol")
+        return protocol if call is None else protocol >> self.spend(f"{name}.call", call, "system")
+
+    def interrupted(self) -> Activity:
+        """Take a signal."""
+        return self.spend("signal", self.machine.signal, "signal")
+
 
 SOURCE = "Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997"
-
 _REQUEST = Input("request", BYTES, "size of a request", 12.0)
+
 _REMOTE = (
     Input("remote_compute", TIME, "computation of the remote handler, for each request"),
     Input("remote_delay", TIME, "from a request's arrival to its processing, at the remote processor"),

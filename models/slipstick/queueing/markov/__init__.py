@@ -9,15 +9,13 @@ only (`rooms`, `line`), so disciplines, phases and capacities combine freely and
 explored at a time (`explore`). Rates may be complex, which is how a derivative travels through the linear system.
 """
 
-from slipstick.queueing.markov.absorption import Absorption, absorption
+from slipstick.queueing.markov.blocking import Holding, blocking_after_service
 from slipstick.queueing.markov.chain import LIMIT, Chain, build
-from slipstick.queueing.markov.holding import Holding, blocking_after_service
+from slipstick.queueing.markov.chain_solution import Absorption, Transient, absorption, gth, stationary, transient
+from slipstick.queueing.markov.network import MarkovSolution, chain_of, solve
 from slipstick.queueing.markov.phase_type import PhaseType, coxian, erlang, exponential, fit, hyperexponential
 from slipstick.queueing.markov.routing import Routing, in_order, routing, switching
-from slipstick.queueing.markov.solve import MarkovSolution, chain_of, solve
-from slipstick.queueing.markov.stationary import gth, stationary
 from slipstick.queueing.markov.threads import Threads, thread_chain, threads
-from slipstick.queueing.markov.transient import Transient, transient
 
 __all__ = [
     "LIMIT",

@@ -10,8 +10,6 @@ import numpy as np
 from slipstick.errors import ModelError
 from slipstick.queueing.markov.chain import Array
 
-__all__ = ["MOST_PHASES", "PhaseType", "coxian", "erlang", "exponential", "fit", "hyperexponential"]
-
 MOST_PHASES = 100
 """Phases at most: a squared coefficient of variation of 0.01."""
 

@@ -11,8 +11,6 @@ from slipstick.errors import ModelError
 from slipstick.queueing.chains import OUT, Ways
 from slipstick.queueing.markov.chain import Array
 
-__all__ = ["Routing", "in_order", "routing", "switching"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Routing:

@@ -8,9 +8,7 @@ from typing import NamedTuple
 
 from slipstick.errors import ModelError
 from slipstick.queueing.markov.chain import LIMIT, Chain, build
-from slipstick.queueing.markov.stationary import stationary
-
-__all__ = ["Threads", "thread_chain", "threads"]
+from slipstick.queueing.markov.chain_solution import stationary
 
 
 class _At(NamedTuple):

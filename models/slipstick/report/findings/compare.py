@@ -9,8 +9,6 @@ from statistics import fmean
 from slipstick.report.words import NOTHING, Notes, counted, escape, markdown_table, percent, prose
 from slipstick.results.study import Cell, Comparison, Row
 
-__all__ = ["comparison", "comparison_section", "summary", "verdict"]
-
 _MOST_SIDE_BY_SIDE = 3  # with more columns, computed, printed and difference stand below each other
 
 

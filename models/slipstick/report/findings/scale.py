@@ -10,8 +10,6 @@ import numpy as np
 from slipstick.report.words import NOTHING, code, escape, fraction, markdown_table, percent, prose, quantity
 from slipstick.results.scaling import Array, Extreme, Grown, Growth, Scaling
 
-__all__ = ["scaling_section", "scaling_text"]
-
 _READING = (
     "Latency is the time of a processor that is not useful. A cell of the matrix is the latency metric L(N) / L(N'), from "
     "the row's N processors to the column's N', the size grown as its way says: 1 scales perfectly, small scales badly."

@@ -18,8 +18,6 @@ from slipstick.report.words import (
 )
 from slipstick.results.study import Agreement, SideBySide
 
-__all__ = ["agreement_section", "agreement_text"]
-
 _MOST_ROWS = 24
 
 _READING = (

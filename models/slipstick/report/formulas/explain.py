@@ -1,28 +1,356 @@
-"""Models and laws as equations, with every symbol's unit, meaning and source."""
+"""Models and laws as equations, with every symbol's unit, meaning and source.
+
+A model's time as equations: its structure over step times, then each step's time over the spec's paths.
+
+Queueing networks as equations: what holds for every network, and this one's demands over the paths of its file.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from slipstick.expression.nodes import Expr, Parameter
+from slipstick.expression.dimension import TIME
+from slipstick.expression.nodes import (
+    Booked,
+    Expr,
+    Number,
+    Operation,
+    Parameter,
+    operands,
+    parameters,
+    text,
+    walk,
+    zero,
+)
+from slipstick.expression.symbolic import latex
+from slipstick.law import network
 from slipstick.law.law import Law
 from slipstick.law.pipeline import FLOW_LINE
 from slipstick.model.activity import Pipeline, steps
-from slipstick.model.network import QueueingNetwork
+from slipstick.model.network import Customers, Queue, QueueingNetwork
 from slipstick.model.system import Arrivals, Cyclic, Groups, Model, Supersteps
-from slipstick.report.formulas.equations import Equations, laws_in, spelt
-from slipstick.report.formulas.network import network_latex, network_parts, network_symbols
 from slipstick.report.words import NOTHING, Notes, ascii_only, plain_table, quantity, wrapped
 
 if TYPE_CHECKING:
     from slipstick.schema.describe import Entry
 
-__all__ = ["explain_latex", "explain_text"]
 
-Entries = Mapping[str, "Entry"]
+_LONGEST = 150  # a structure of more nodes than this gets names for the parts that come up more than once
+_WORTH_A_NAME = 8
+_TERMS_IN_LINE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Equation:
+    """A symbol and what it is equal to.
+
+    Parameters
+    ----------
+    name : in plain text
+    latex : on paper
+    right : over parameters
+    """
+
+    name: str
+    latex: str
+    right: Expr
+
+
+class Equations:
+    """The equations of a model, read off a time whose steps are labelled.
+
+    Parameters
+    ----------
+    structure : the time, as the closed form adds it up, with `Booked` steps
+
+    >>> work = Booked("work", Parameter("grain") / Parameter("speed"))
+    >>> for line in Equations(Parameter("n") * work).texts:
+    ...     print(line)
+    T = n * t[work]
+    t[work] = grain / speed
+    """
+
+    def __init__(self, structure: Expr) -> None:
+        self._symbols: dict[str, tuple[str, str]] = {}
+        self._tokens: dict[str, str] = {}
+        self.steps: dict[str, Expr] = {}
+        self.all: list[Equation] = []
+        whole = self._without_steps(structure)
+        shared = self._shared(whole)
+        self.all.insert(0, Equation("T", "T", shared))
+        self.all += [Equation(*self._symbols[self._tokens[name]], right) for name, right in self.steps.items()]
+
+    @property
+    def texts(self) -> list[str]:
+        """Every equation in plain text."""
+        return [f"{each.name} = {self._spelt(text(each.right))}" for each in self.all]
+
+    @property
+    def latex(self) -> list[str]:
+        r"""Every equation as a line of ``align*``; long sums go on in the next line."""
+        names = {token: on_paper for token, (_, on_paper) in self._symbols.items()}
+        return [f"{each.latex} &= {_broken(each.right, names)}" for each in self.all]
+
+    @property
+    def parameters(self) -> dict[str, Parameter]:
+        """Everything the equations are written in, but for step times, in the order of appearance."""
+        found: dict[str, Parameter] = {}
+        for each in self.all:
+            for node in walk(each.right):
+                if isinstance(node, Parameter) and node.name not in self._symbols:
+                    found.setdefault(node.name, node)
+        return found
+
+    def _spelt(self, words: str) -> str:
+        for token, (plain, _) in self._symbols.items():
+            words = words.replace(token, plain)
+        return words
+
+    def _symbol(self, plain: str, on_paper: str) -> str:
+        """Give a stand-in that can name a parameter, which `t[x]` cannot."""
+        token = f"SYMBOL{len(self._symbols):06d}"
+        self._symbols[token] = (plain, on_paper)
+        return token
+
+    def _without_steps(self, expr: Expr) -> Expr:
+        """Put a symbol in the place of each step, and keep what the step is."""
+        made: dict[int, Expr] = {}
+        for node in walk(expr):
+            if isinstance(node, Booked):
+                if node.label not in self.steps:
+                    self.steps[node.label] = made[id(node.inner)]
+                    self._tokens[node.label] = self._symbol(f"t[{node.label}]", f"t_{{{spelt(node.label)}}}")
+                made[id(node)] = Parameter(self._tokens[node.label], node.dimension)
+            else:
+                made[id(node)] = _rebuilt(node, made)
+        return made[id(expr)]
+
+    def _shared(self, expr: Expr) -> Expr:
+        """Name the parts of a long structure that come up more than once; written out, they would fill pages."""
+        uses = Counter(id(inner) for node in walk(expr) for inner in operands(node))
+        sizes: dict[int, int] = {}
+        for node in walk(expr):
+            sizes[id(node)] = 1 + sum(sizes[id(inner)] for inner in operands(node))
+        if sizes[id(expr)] <= _LONGEST:
+            return expr
+        made: dict[int, Expr] = {}
+        for node in walk(expr):
+            made[id(node)] = _rebuilt(node, made)
+            if uses[id(node)] > 1 and sizes[id(node)] >= _WORTH_A_NAME:
+                number = len(self.all) + 1
+                token = self._symbol(f"x{number}", f"x_{{{number}}}")
+                self.all.append(Equation(*self._symbols[token], made[id(node)]))
+                made[id(node)] = Parameter(token, node.dimension)
+        return made[id(expr)]
+
+
+def _rebuilt(node: Expr, made: Mapping[int, Expr]) -> Expr:
+    if not isinstance(node, Operation):
+        return node
+    inner = tuple(made[id(operand)] for operand in node.operands)
+    same = all(new is old for new, old in zip(inner, node.operands, strict=True))
+    return node if same else replace(node, operands=inner)
+
+
+def _broken(right: Expr, names: Mapping[str, str]) -> str:
+    terms = list(_terms(right))
+    if len(terms) <= _TERMS_IN_LINE:
+        return latex(right, names)
+    lines = [terms[at : at + _TERMS_IN_LINE] for at in range(0, len(terms), _TERMS_IN_LINE)]
+    return " \\\\\n&\\quad {} + ".join(" + ".join(latex(term, names) for term in line) for line in lines)
+
+
+def _terms(expr: Expr) -> Iterator[Expr]:
+    """Yield what a sum adds, sums within it taken apart."""
+    if isinstance(expr, Operation) and expr.operator == "sum":
+        for operand in expr.operands:
+            yield from _terms(operand)
+    else:
+        yield expr
+
+
+def spelt(text: str) -> str:
+    r"""Write a text as upright LaTeX, its special signs escaped.
+
+    >>> print(spelt("send_call & 50%"))
+    \text{send\_call \& 50\%}
+    """
+    signs = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    escaped = "".join(signs.get(sign, f"\\{sign}" if sign in "_&%#${}" else sign) for sign in text)
+    return rf"\text{{{escaped}}}"
+
+
+def laws_in(*expressions: Expr) -> list[Law]:
+    """List the laws that expressions were composed from, by their form.
+
+    Parameters
+    ----------
+    expressions : times of steps
+
+    >>> fixed, rate = Parameter("a", network.TIME), Parameter("b", network.TIME_PER_BYTE)
+    >>> size, added = Parameter("s", network.BYTES), Parameter("h", network.BYTES)
+    >>> [law.name for law in laws_in(network.PROTOCOL_TIME(fixed=fixed, per_byte=rate, size=size, added=added))]
+    ['protocol-time']
+    """
+    laws = [getattr(network, name) for name in network.__all__]
+    found = [law for expr in expressions for law in _laws_in(expr, laws)]
+    return [law for law in laws if law in found]
+
+
+def _laws_in(expr: Expr, laws: list[Law]) -> Iterator[Law]:
+    """Look from the outside in, and not inside what is recognised already."""
+    stack, seen = [expr], set[int]()
+    while stack:
+        node = stack.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        law = next((law for law in laws if _matches(law.right, node, {})), None)
+        if law is None:
+            stack.extend(operands(node))
+        else:
+            yield law
+
+
+def _matches(pattern: Expr, node: Expr, bound: dict[str, Expr]) -> bool:
+    if isinstance(pattern, Parameter):
+        return pattern.dimension == node.dimension and bound.setdefault(pattern.name, node) == node
+    if isinstance(pattern, Number):
+        return pattern == node
+    if not (isinstance(pattern, Operation) and isinstance(node, Operation) and pattern.operator == node.operator):
+        return False
+    pairs = zip(pattern.operands, node.operands, strict=False)
+    return len(pattern.operands) == len(node.operands) and all(_matches(*pair, bound) for pair in pairs)
+
 
 _INDENT = "    "
+
+_LAWS = {
+    "closed": ("X[r] = N[r] / (Z[r] + R[r]), R[r] = sum over k of R[r,k]", r"X_r &= N_r / (Z_r + \sum_k R_{rk})"),
+    "queue": (
+        "R[r,k](n) = D[r,k] * (1 + Q[k](n less one of r)), at a queue of one server",
+        r"R_{rk}(n) &= D_{rk} (1 + Q_k(n - e_r))",
+    ),
+    "several": (
+        "R[r,k](n) = D[r,k] * sum over j of j / a[k](j) * P[k](j - 1, n less one of r), speed a with j present",
+        r"R_{rk}(n) &= D_{rk} \sum_j \frac{j}{a_k(j)} p_k(j - 1, n - e_r)",
+    ),
+    "delay": ("R[r,k] = D[r,k], at a station without a queue", r"R_{rk} &= D_{rk}"),
+    "little": ("Q[r,k] = X[r] * R[r,k]", r"Q_{rk} &= X_r R_{rk}"),
+    "open": (
+        "R[r,k] = D[r,k] * (1 + Q[k] of closed classes) / (1 - U[k] of open ones), for arrivals",
+        r"R_{rk} &= D_{rk} (1 + Q_k) / (1 - U_k)",
+    ),
+}
+"""What the methods build on, in text and on paper, by the kind of class or station it is for."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Definition:
+    """A symbol of a network, and what it stands for."""
+
+    name: str
+    on_paper: str
+    right: Expr
+
+
+def network_parts(model: QueueingNetwork, entries: Mapping[str, Entry], solved: tuple[str, ...]) -> list[str]:
+    """Write a network for the terminal: equations, demands, symbols, stations.
+
+    Parameters
+    ----------
+    model : the network
+    entries : what the specs say of each path
+    solved : throughput and response time over its demands, if it is small
+    """
+    sources = Notes()
+    lines = [wrapped(_INDENT + words, 2 * _INDENT) for words, _ in _laws(model)]
+    lines += ["", *(wrapped(_INDENT + f"{each.name} = {text(each.right)}", 2 * _INDENT) for each in _defined(model))]
+    rows = list(network_symbols(model, entries, sources))
+    return [
+        "\n".join(lines),
+        "\n".join(wrapped(_INDENT + line, 2 * _INDENT) for line in solved),
+        plain_table(["symbol", "value", "meaning", "source"], rows, [1]) if rows else "",
+        "\n".join(wrapped(f"[{number}] {source}", _INDENT) for number, source in sources.listed.items()),
+        plain_table(
+            ["station", "discipline", "servers", "visited by"], [_row(*each) for each in model.stations.items()]
+        ),
+    ]
+
+
+def network_latex(model: QueueingNetwork) -> list[str]:
+    """Write the equations of a network as lines of ``align*``."""
+    laws = [on_paper for _, on_paper in _laws(model)]
+    return [*laws, *(f"{each.on_paper} &= {latex(each.right, {})}" for each in _defined(model))]
+
+
+def network_symbols(model: QueueingNetwork, entries: Mapping[str, Entry], sources: Notes) -> Iterator[list[str]]:
+    """Give path, value, meaning and source of everything the network is written in."""
+    for parameter in parameters(*(expr for _, expr in model.quantities())):
+        entry = entries.get(parameter.name)
+        if entry is None:
+            yield [parameter.name, _value(parameter), "", ""]
+        else:
+            mark = f"[{sources.number(entry.source)}]" if entry.source else ""
+            yield [parameter.name, str(entry.given), entry.meaning, mark]
+
+
+def _laws(model: QueueingNetwork) -> Iterator[tuple[str, str]]:
+    members = [*model.classes.values(), *(each.members for each in model.chains.values())]
+    stations = list(model.stations.values())
+    asked = {
+        "closed": any(isinstance(each, Customers) for each in members),
+        "queue": any(_plain(each) for each in stations),
+        "several": any(each.discipline != "is" and not _plain(each) for each in stations),
+        "delay": any(each.discipline == "is" for each in stations),
+        "little": True,
+        "open": not all(isinstance(each, Customers) for each in members),
+    }
+    yield from (_LAWS[key] for key, wanted in asked.items() if wanted)
+
+
+def _plain(station: Queue) -> bool:
+    return station.discipline != "is" and station.servers == 1 and not station.rates
+
+
+def _defined(model: QueueingNetwork) -> Iterator[_Definition]:
+    for name, each in {**model.classes, **{name: chain.members for name, chain in model.chains.items()}}.items():
+        if isinstance(each, Customers):
+            yield _definition("N", name, each.population)
+            if each.think_time != zero(TIME):
+                yield _definition("Z", name, each.think_time)
+        else:
+            yield _definition("X", name, each.arrivals)
+    for place, station in model.stations.items():
+        for name in station.visitors():
+            work = station.demand.get(name)
+            if work is None:
+                visits = station.visits.get(name)
+                service = station.service[name]
+                routed = any(name in chain.classes for chain in model.chains.values())
+                work = service if visits is None else service * visits
+                if routed:
+                    work = service * Parameter(f"V.{name}.{place}")
+            yield _definition("D", f"{name},{place}", work)
+
+
+def _definition(letter: str, inside: str, right: Expr) -> _Definition:
+    return _Definition(f"{letter}[{inside}]", f"{letter}_{{{spelt(inside)}}}", right)
+
+
+def _row(name: str, station: Queue) -> list[str]:
+    speed = f"rates of {len(station.rates)}" if station.rates else str(station.servers)
+    return [name, station.discipline, NOTHING if station.discipline == "is" else speed, ", ".join(station.visitors())]
+
+
+def _value(parameter: Parameter) -> str:
+    return NOTHING if parameter.value is None else quantity(parameter.value, str(parameter.dimension))
+
+
+Entries = Mapping[str, "Entry"]
 
 
 def explain_text(
@@ -132,7 +460,7 @@ def _model_parts(model: Model, entries: Entries, structure: Expr | None) -> list
             "\n".join(others),
             plain_table(["symbol", "value", "meaning", "source"], symbols, [1]) if symbols else "",
             "\n".join(wrapped(f"[{number}] {source}", _INDENT) for number, source in sources.listed.items()),
-            _laws(model, equations),
+            _explain_laws(model, equations),
         ]
     return [*parts, _steps(model)]
 
@@ -168,15 +496,11 @@ def _symbols(equations: Equations | None, entries: Entries, sources: Notes) -> I
             yield [path, str(entry.given), entry.meaning, " ".join(marks)]
 
 
-def _value(parameter: Parameter) -> str:
-    return NOTHING if parameter.value is None else quantity(parameter.value, str(parameter.dimension))
-
-
 def _assumed(entry: Entry) -> list[str]:
     return ["assumed"] if entry.given.assumed else []
 
 
-def _laws(model: Model, equations: Equations) -> str:
+def _explain_laws(model: Model, equations: Equations) -> str:
     pipelines = [node for body in model.bodies for node in steps(body) if isinstance(node, Pipeline)]
     found = [FLOW_LINE] if any(node.identical for node in pipelines) else []
     found += laws_in(*equations.steps.values())

@@ -14,16 +14,14 @@ import numpy as np
 from slipstick.errors import InputError
 from slipstick.report.pages.page import page
 from slipstick.report.pages.table import write_csv, write_fits_csv
-from slipstick.report.pictures.fits import draw_fits
-from slipstick.report.pictures.gantt import draw_timeline
+from slipstick.report.pictures.bars import draw_fits
+from slipstick.report.pictures.gantt import chrome_trace, draw_timeline
 from slipstick.report.pictures.style import look
-from slipstick.report.pictures.trace import chrome_trace
 from slipstick.results.study import Fitting, Results, Timeline
 
 if TYPE_CHECKING:
     from slipstick.schema.kinds.study import StudySpec
 
-__all__ = ["INPUTS", "PAGE", "TABLE", "is_current", "write", "write_fits", "write_timeline"]
 
 PAGE, TABLE, FITS, INPUTS = "report.md", "results.csv", "fits.csv", "inputs.yaml"
 _PICTURES = (".png", ".svg")

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from slipstick.schema.kinds.study import PictureSpec
 
-__all__ = ["draw", "save"]
-
 
 def draw(results: Results, spec: PictureSpec) -> Figure:
     """Draw one picture.
@@ -28,9 +26,7 @@ def draw(results: Results, spec: PictureSpec) -> Figure:
     ------
     MissingExtraError : matplotlib is not installed
     """
-    from slipstick.report.pictures.bands import draw_bands
-    from slipstick.report.pictures.bars import draw_bars
-    from slipstick.report.pictures.fits import draw_fits
+    from slipstick.report.pictures.bars import draw_bands, draw_bars, draw_fits
     from slipstick.report.pictures.gantt import draw_timeline
     from slipstick.report.pictures.lines import draw_lines
     from slipstick.report.pictures.maps import draw_map

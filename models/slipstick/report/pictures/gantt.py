@@ -1,10 +1,14 @@
-"""Timelines as pictures: who did what when, how many were active, and how full the resources were."""
+"""Timelines as pictures: who did what when, how many were active, and how full the resources were.
+
+Timelines as Chrome trace JSON, which chrome://tracing, Perfetto and other viewers open.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from itertools import cycle
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from slipstick.expression.dimension import TIME
 from slipstick.report.pictures.style import FILLS, STROKES, axis_title, sheet, title_of
@@ -16,10 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw_timeline"]
 
 Bar = tuple[float, float, float, float]
-
 _MOST_MEMBERS = 32
 _MOST_RESOURCES = 6
 _MOST_PARTS = 4
@@ -147,3 +149,44 @@ def _whole(axes: Axes) -> None:
 
     axes.set_ylim(bottom=0)
     axes.yaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
+
+
+MICROSECONDS = 1e6
+RESOURCES = -1
+"""The process of the trace that the counters stand under."""
+
+
+def chrome_trace(timeline: Timeline) -> str:
+    """Write a timeline: a processor is a process of the trace, a branch a thread of it, a resource a counter.
+
+    Parameters
+    ----------
+    timeline : what to write
+
+    Source: the Trace Event Format, complete events (X), counters (C) and metadata (M), times in microseconds.
+    """
+    members = sorted({span.member for span in timeline.spans})
+    events = [_named(member, f"processor {member}") for member in members]
+    if timeline.levels:
+        events.append(_named(RESOURCES, "resources"))
+    events += [
+        {
+            "name": span.label,
+            "cat": timeline.component(span),
+            "ph": "X",
+            "pid": span.member,
+            "tid": span.branch,
+            "ts": span.start * MICROSECONDS,
+            "dur": (span.end - span.start) * MICROSECONDS,
+        }
+        for span in timeline.spans
+    ]
+    for name, changes in timeline.levels.items():
+        for time, present, busy in changes:
+            count = {"present": present, "busy": busy}
+            events.append({"name": name, "ph": "C", "pid": RESOURCES, "ts": time * MICROSECONDS, "args": count})
+    return json.dumps({"traceEvents": events, "displayTimeUnit": "ms"}, allow_nan=False)
+
+
+def _named(process: int, name: str) -> dict[str, Any]:
+    return {"name": "process_name", "ph": "M", "pid": process, "args": {"name": name}}

@@ -9,8 +9,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slipstick.expression.dimension import COUNT, Dimension
-from slipstick.report.pictures.scales import logarithmic, names_along, plain_ticks
-from slipstick.report.pictures.style import as_method, axis_title, sheet, stroke, stroke_of_method, title_of
+from slipstick.report.pictures.style import (
+    as_method,
+    axis_title,
+    logarithmic,
+    names_along,
+    plain_ticks,
+    sheet,
+    stroke,
+    stroke_of_method,
+    title_of,
+)
 from slipstick.report.values import axis_of, column_of, split_name, sweep_called
 from slipstick.report.words import quantity, short_path
 from slipstick.results.study import Array, Axis, Results, Sweep
@@ -23,7 +32,6 @@ if TYPE_CHECKING:
 
     from slipstick.schema.kinds.study import LinesSpec
 
-__all__ = ["Line", "draw_lines", "lines_of"]
 
 _KINDS = {"account": "time of a processor", "technology": "time", "step": "time", "once": "time"}
 _METHOD = "method"
@@ -229,12 +237,7 @@ def _handles(labels: Sequence[str], methods: Sequence[str]) -> dict[str, Line2D]
 
 
 def _panel(
-    axes: Axes,
-    across: _Across,
-    lines: Sequence[Line],
-    labels: Sequence[str],
-    methods: Sequence[str],
-    spec: LinesSpec,
+    axes: Axes, across: _Across, lines: Sequence[Line], labels: Sequence[str], methods: Sequence[str], spec: LinesSpec
 ) -> None:
     """Draw the lines of one unit."""
     dimension = Dimension.of(lines[0].unit or "1") if lines else COUNT

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.expression.dimension import Dimension
-from slipstick.report.pictures.scales import logarithmic, tilt
-from slipstick.report.pictures.style import axis_title, ink_on, sheet, title_of
+from slipstick.report.pictures.style import axis_title, ink_on, logarithmic, sheet, tilt, title_of
 from slipstick.report.values import axis_of, case_called, column_of, split_name, stages_of, sweep_called
 from slipstick.report.words import quantity, short_path
 from slipstick.results.study import Axis, Results, Sweep
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
     from slipstick.schema.kinds.study import MapSpec
 
-__all__ = ["draw_map", "grid_of"]
 
 Indices = NDArray[np.int64]
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from slipstick.errors import UnknownNameError
 from slipstick.expression.dimension import Dimension
-from slipstick.report.pictures.scales import logarithmic, tilt
-from slipstick.report.pictures.style import FILLS, STROKES, axis_title, sheet, title_of
+from slipstick.report.pictures.style import FILLS, STROKES, axis_title, logarithmic, sheet, tilt, title_of
 from slipstick.report.words import percent
 from slipstick.results.outlook import Outcome, Projection
 from slipstick.results.study import Results
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
     from slipstick.schema.kinds.study import ChangesSpec, HistogramSpec, ProjectionPictureSpec
 
-__all__ = ["draw_changes", "draw_histogram", "draw_projection"]
 
 _BARS = 0.8  # width of a group of bars, as a part of its place
 _MOST_BINS = 40
@@ -63,13 +61,7 @@ def _lines(axes: Axes, found: Projection, name: str, spec: ProjectionPictureSpec
         colour, marker, dashes = STROKES[index % len(STROKES)]
         label = f"{each.case}, {each.trend}"
         axes.plot(
-            across,
-            each.columns[name] / factor,
-            color=colour,
-            marker=marker,
-            linestyle=dashes,
-            markevery=5,
-            label=label,
+            across, each.columns[name] / factor, color=colour, marker=marker, linestyle=dashes, markevery=5, label=label
         )
         if name in each.low:
             low, high = each.low[name] / factor, each.high[name] / factor

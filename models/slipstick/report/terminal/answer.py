@@ -1,28 +1,33 @@
-"""Answers for the terminal: plain text, the most important first."""
+"""Answers for the terminal: plain text, the most important first.
+
+The catalogue for the terminal.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from itertools import groupby
+from typing import TYPE_CHECKING, Protocol
 
 from slipstick.answer import Answer, Limit, Value
 from slipstick.report.findings.side_by_side import agreement_text
-from slipstick.report.words import NOTHING, ascii_only, percent, plain_table, quantity, wrapped
+from slipstick.report.words import NOTHING, Notes, ascii_only, percent, plain_table, quantity, wrapped
 from slipstick.results.study import Agreement
 
 if TYPE_CHECKING:
     from slipstick.schema.describe import Entry
 
-__all__ = ["answer_text", "answers_text"]
 
 _FIRST = (
     *("time", "response_time", "throughput", "speedup", "efficiency"),
     *("time_alone", "grain_efficiency", "grain_interference", "warps", "processors_lost"),
 )
+
 _MOST_SHARES = 10
 _INDENT = "  "
 _PLACED = re.compile(r"(?P<kind>[a-z_]+)\[(?P<label>[A-Za-z][^,]*),(?P<station>[A-Za-z].*)\]")  # a class at a station
+
 _HEADS = {
     "queue_length": "present",
     "residence_time": "residence",
@@ -30,8 +35,8 @@ _HEADS = {
     "waiting_time": "waiting",
     "loss_probability": "lost",
 }
-_COUNTED = re.compile(r"probability\[.*\]")  # so many present: for programs, not for the terminal
 
+_COUNTED = re.compile(r"probability\[.*\]")  # so many present: for programs, not for the terminal
 Entries = Mapping[str, "Entry"]
 
 
@@ -207,3 +212,54 @@ def _limit(limit: Limit) -> list[str]:
 
 def _notes(answer: Answer) -> str:
     return "\n".join(wrapped(f"note: {note}", _INDENT) for note in answer.notes)
+
+
+class Line(Protocol):
+    """A line of the catalogue."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+
+
+class Shown(Line, Protocol):
+    """Everything the catalogue knows of one thing."""
+
+    @property
+    def source(self) -> str: ...
+    @property
+    def entries(self) -> Mapping[str, Entry]: ...
+    @property
+    def text(self) -> str: ...
+
+
+def catalogue_text(lines: Sequence[Line]) -> str:
+    """List names and titles, a block for each kind."""
+    blocks = []
+    for kind, group in groupby(lines, key=lambda line: line.kind):
+        rows = [[line.name, line.title] for line in group]
+        blocks.append(plain_table([kind, "title"], rows))
+    return ascii_only("\n\n".join(blocks))
+
+
+def spec_text(shown: Shown) -> str:
+    """Show one spec: its values with path, unit, meaning and source, then what else there is to read."""
+    sources = Notes()
+    rows = [_row(path, entry, sources) for path, entry in shown.entries.items()]
+    parts = [wrapped(f"{shown.kind}/{shown.name}: {shown.title}" if shown.title else f"{shown.kind}/{shown.name}")]
+    if shown.source:
+        parts.append(wrapped(f"source: {shown.source}"))
+    if rows:
+        parts.append(plain_table(["path", "value", "meaning", "source"], rows))
+    listed = "\n".join(wrapped(f"[{number}] {text}", "    ") for number, text in sources.listed.items())
+    return ascii_only("\n\n".join(part for part in (*parts, listed, shown.text) if part))
+
+
+def _row(path: str, entry: Entry, sources: Notes) -> list[str]:
+    given = entry.given
+    value = given.text if given.text else str(given)
+    mark = f"[{sources.number(entry.source)}]" if entry.source else ""
+    return [path, value, entry.meaning, f"{mark} assumed" if given.assumed else mark]

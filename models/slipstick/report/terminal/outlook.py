@@ -6,14 +6,9 @@ from collections.abc import Iterator
 from math import isfinite
 
 from slipstick.answer import Answer, Value
-from slipstick.report.findings.choices import choice_text
-from slipstick.report.findings.projection import projection_text
-from slipstick.report.findings.sampling import sampling_text
-from slipstick.report.findings.sought import sought_text
+from slipstick.report.findings.questions import choice_text, projection_text, sampling_text, sought_text
 from slipstick.results.outlook import Choice, Effect, Projection, Sampling, Sought
 from slipstick.results.study import Results
-
-__all__ = ["outlook_answers", "outlook_texts"]
 
 
 def outlook_texts(results: Results) -> list[str]:

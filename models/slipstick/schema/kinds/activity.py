@@ -8,19 +8,22 @@ from pydantic import Discriminator, Field, StringConstraints, Tag, model_validat
 
 from slipstick.expression.dimension import COUNT, RATE
 from slipstick.schema.kinds.quantity import (
+    ITEMS,
     ONE,
+    SPELT,
     AnyQuantity,
     Count,
     CountFormula,
+    Described,
     Formula,
     Given,
+    Name,
     Quantity,
+    Spec,
     TimeFormula,
+    broken_rule,
 )
-from slipstick.schema.kinds.spec import ITEMS, SPELT, Described, Name, Spec, broken_rule
 from slipstick.schema.kinds.technology import Factors, Technology
-
-__all__ = ["ActivitySpec", "GroupSpec", "Item", "PhaseSpec"]
 
 _LABEL = r"^[A-Za-z][A-Za-z0-9_]*([.-][A-Za-z0-9_]+)*(\[[0-9]+\])?$"
 _WORD = r"^[A-Za-z][A-Za-z0-9_]*$"

@@ -6,11 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from slipstick.program.lrc.counts import Counts
-from slipstick.schema.kinds.spec import Described, Note, Spec, broken_rule
-
-__all__ = ["CountsSpec", "TallySpec"]
-
+from slipstick.program.counts import Counts
+from slipstick.schema.kinds.quantity import Described, Note, Spec, broken_rule
 
 Number = Annotated[int, Field(ge=0)]
 Pair = Annotated[list[Number], Field(min_length=2, max_length=2)]

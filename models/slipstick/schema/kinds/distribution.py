@@ -7,10 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from slipstick.expression.dimension import COUNT, Dimension
-from slipstick.schema.kinds.quantity import Given, Quantity
-from slipstick.schema.kinds.spec import Note, Spec, broken_rule
-
-__all__ = ["DistributionSpec", "Uncertain", "quantities"]
+from slipstick.schema.kinds.quantity import Given, Note, Quantity, Spec, broken_rule
 
 AnyValue = Annotated[Given, Quantity(None, least=None)]
 Weight = Annotated[Given, Quantity(COUNT, least=None, above=0.0)]

@@ -6,10 +6,19 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from slipstick.schema.kinds.quantity import ONE, Bytes, Count, Factor, PerByte, Time, Whole
-from slipstick.schema.kinds.spec import Described, Name, Spec, broken_rule
-
-__all__ = ["MachineSpec", "NetworkSpec"]
+from slipstick.schema.kinds.quantity import (
+    ONE,
+    Bytes,
+    Count,
+    Described,
+    Factor,
+    Name,
+    PerByte,
+    Spec,
+    Time,
+    Whole,
+    broken_rule,
+)
 
 
 class LineSpec(Spec):

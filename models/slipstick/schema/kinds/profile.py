@@ -6,10 +6,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from slipstick.schema.kinds.quantity import Count, Factor, Time, Whole
-from slipstick.schema.kinds.spec import Described, Name, Spec, broken_rule
-
-__all__ = ["ProcessorSpec", "ProfileSpec", "RunSpec"]
+from slipstick.schema.kinds.quantity import Count, Described, Factor, Name, Spec, Time, Whole, broken_rule
 
 
 class ProcessorSpec(Spec):

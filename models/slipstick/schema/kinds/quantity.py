@@ -1,4 +1,7 @@
-"""Quantities as spec fields: text with a unit in, floats in base units out, with text and source kept."""
+"""Quantities as spec fields: text with a unit in, floats in base units out, with text and source kept.
+
+What all specs share: strict, frozen, every key documented.
+"""
 
 from __future__ import annotations
 
@@ -6,30 +9,13 @@ import re
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, StringConstraints
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from slipstick.errors import UnitError, did_you_mean
+from slipstick.errors import Fault, UnitError, did_you_mean
 from slipstick.expression.dimension import BYTES, COUNT, RATE, TIME, TIME_PER_BYTE, Dimension
 from slipstick.units import parse, show, to_base
-
-__all__ = [
-    "ONE",
-    "AnyQuantity",
-    "Bytes",
-    "Count",
-    "CountFormula",
-    "Factor",
-    "Formula",
-    "Given",
-    "PerByte",
-    "Quantity",
-    "Rate",
-    "Time",
-    "TimeFormula",
-    "Whole",
-]
 
 _KEYS = ("value", "source", "assumed")
 _OPERATORS = re.compile(r"[(*+]|\A\s*-|\s[-/]\s|\A[0-9.]+\s*/")
@@ -175,7 +161,6 @@ class Quantity:
 
 
 _EXAMPLES = {"s": "5 us", "B": "4 KiB", "s/B": "0.08 us/B", "1/s": "0.3 /s", "B/s": "100 Mbit/s"}
-
 Time = Annotated[Given, Quantity(TIME)]
 Bytes = Annotated[Given, Quantity(BYTES)]
 PerByte = Annotated[Given, Quantity(TIME_PER_BYTE)]
@@ -201,3 +186,61 @@ def _kind(written: Any) -> str:
     if written is None:
         return "nothing"
     return {bool: repr(written).lower(), list: "a list"}.get(type(written), repr(written)[:60])
+
+
+_NAME = r"^[A-Za-z][A-Za-z0-9_]*(-[A-Za-z0-9_]+)*$"
+SPELT = {_NAME: "write a name: letters, digits and _, with a single - between them, starting with a letter"}
+"""What may be written, in words, by the pattern that it must match."""
+
+ITEMS = ("delay", "service", "hold", "fork", "choose", "repeat", "pipeline", "barrier")
+"""The keys that tell what an item of an activity is."""
+
+WRITTEN = {
+    "delay": ("for time on its own", "{name: work, delay: 9 ms}"),
+    "service": ("for time at a resource", "{name: update, service: bus, time: 1 ms}"),
+    "hold": ("for steps under a lock", "{hold: table, body: [{delay: 1 ms}]}"),
+    "fork": ("for branches side by side", "{fork: [[{delay: 1 ms}], [{delay: 2 ms}]]}"),
+    "choose": ("for one of several", "{choose: [{p: 0.3, do: [{delay: 1 ms}]}, {p: 0.7, do: []}]}"),
+    "repeat": ("for steps again and again", "{repeat: 3, body: [{delay: 1 ms}]}"),
+    "pipeline": ("for items through stages", "{pipeline: 7, stages: [{serial: [{delay: 1 ms}]}]}"),
+    "barrier": ("for a meeting of all", "{barrier: meet}"),
+}
+"""What each is for, and how it is written."""
+
+Name = Annotated[str, StringConstraints(pattern=_NAME, max_length=64)]
+"""A name without spaces, so that it can stand in a path."""
+
+Note = Annotated[str, StringConstraints(max_length=8000)]
+Sources = dict[Name, Note]
+"""Short keys for sources, spelt out once."""
+
+
+class Spec(BaseModel):
+    """A part of a spec file: unknown keys, wrong types, NaN and infinity are refused."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True, validate_default=True)
+
+
+class Described(Spec):
+    """What every file may say of itself."""
+
+    @classmethod
+    def astray(cls, data: object) -> list[Fault]:
+        """Find names that lead nowhere in a file that is wrong otherwise; here, where no kind of file is known, none."""
+        return []
+
+    title: Note = Field("", description="one line for tables and catalogues")
+    source: Note = Field(
+        "", description="where the values come from, unless one says otherwise; a key of sources, or text"
+    )
+    sources: Sources = Field(default_factory=dict, description="short keys for sources, spelt out")
+    extends: Note = Field("", description="another spec of the same kind whose values hold where this one is silent")
+
+
+RULE = "rule"
+"""The type of error about several keys together, as pydantic has types of errors."""
+
+
+def broken_rule(why: str, *at: str | int) -> PydanticCustomError:
+    """Refuse keys that are at odds with one another, at a place inside what they are keys of."""
+    return PydanticCustomError(RULE, "{why}", {"why": why, "at": at})

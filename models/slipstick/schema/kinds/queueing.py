@@ -8,21 +8,22 @@ from pydantic import Discriminator, Field, Tag, model_validator
 
 from slipstick.errors import Fault
 from slipstick.expression.dimension import COUNT, RATE
-from slipstick.schema.binding.misnamed import misnamed
+from slipstick.schema.build.misnamed import misnamed
 from slipstick.schema.kinds.activity import Probability, Word
 from slipstick.schema.kinds.quantity import (
     ONE,
     AnyQuantity,
     CountFormula,
+    Described,
     Formula,
     Given,
+    Name,
     Quantity,
+    Spec,
     TimeFormula,
     Whole,
+    broken_rule,
 )
-from slipstick.schema.kinds.spec import Described, Name, Spec, broken_rule
-
-__all__ = ["ChainSpec", "ClassSpec", "QueueSpec", "QueueingNetworkSpec", "RouteSpec"]
 
 Population = Annotated[Given | Formula, Quantity(COUNT, whole=True, formula=True)]
 Arrivals = Annotated[Given | Formula, Quantity(RATE, formula=True)]

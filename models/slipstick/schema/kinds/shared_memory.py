@@ -7,10 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from slipstick.expression.dimension import Dimension
-from slipstick.schema.kinds.quantity import Given, Quantity, Time, Whole
-from slipstick.schema.kinds.spec import Described, Name, Spec, broken_rule
-
-__all__ = ["ONLY_SHARED", "SharedMemorySpec"]
+from slipstick.schema.kinds.quantity import Described, Given, Name, Quantity, Spec, Time, Whole, broken_rule
 
 ONLY_SHARED = ("interconnect", "cache", "locks", "barriers")
 """The keys that only a machine with shared memory has."""

@@ -1,4 +1,11 @@
-"""Study specs: a base, named differences, axes, questions, published values, pictures."""
+"""Study specs: a base, named differences, axes, questions, published values, pictures.
+
+What several parts of a study spec are made of: ranges, names of values, fractions.
+
+The questions about what is to come, and about what would help: project, seek, sample, rank.
+
+What a study asks of measured runs: accounts of time, and fits.
+"""
 
 from __future__ import annotations
 
@@ -7,36 +14,276 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, StringConstraints, Tag, model_validator
 
 from slipstick.expression.dimension import BYTES, COUNT, TIME
-from slipstick.schema.kinds.quantity import Given, Quantity
-from slipstick.schema.kinds.spec import Described, Name, Note, Spec, broken_rule
-from slipstick.schema.kinds.study_fits import FitSpec, MeasuredSpec, Processors
-from slipstick.schema.kinds.study_parts import RANGE, Axis, AxisSpec, Cell, Column, Fraction, Settings, axis_kind
-from slipstick.schema.kinds.study_questions import ProjectSpec, RankSpec, SampleSpec, SeekSpec
+from slipstick.schema.kinds.distribution import DistributionSpec
+from slipstick.schema.kinds.quantity import (
+    SPELT,
+    Described,
+    Factor,
+    Given,
+    Name,
+    Note,
+    Quantity,
+    Spec,
+    Time,
+    broken_rule,
+)
+from slipstick.schema.kinds.technology import Year
 
-__all__ = [
-    "AgreeSpec",
-    "AxisSpec",
-    "BandsSpec",
-    "BarsSpec",
-    "ChangesSpec",
-    "FitsPictureSpec",
-    "HistogramSpec",
-    "LinesSpec",
-    "MapSpec",
-    "MemorySpec",
-    "PictureSpec",
-    "ProjectSpec",
-    "ProjectionPictureSpec",
-    "RankSpec",
-    "RowSpec",
-    "SampleSpec",
-    "ScaleSpec",
-    "SeekSpec",
-    "StudySpec",
-    "SweepSpec",
-    "TableSpec",
-    "TimelineSpec",
+Settings = dict[Annotated[str, StringConstraints(max_length=256)], Any]
+"""Values by path; each is checked where it is used, like a written one."""
+
+_COLUMN = r"^[a-z_]+(\[[A-Za-z0-9_.:,-]+\])?$"
+SPELT[_COLUMN] = "write a value as answers name it, such as time or account[lock]"
+Column = Annotated[str, StringConstraints(pattern=_COLUMN, max_length=128)]
+"""A value as answers name it: ``time``, ``account[lock]``, ``step[send.protocol]``."""
+
+Cell = float | None
+Fraction = Annotated[Given, Quantity(COUNT, least=None, above=0.0, most=1.0)]
+Path = Annotated[str, StringConstraints(max_length=256)]
+"""A dotted path."""
+
+
+class AxisSpec(Spec):
+    """A range of values; exactly one of step, count and factor says how dense."""
+
+    first: Any = Field(alias="from", description="first value, with its unit")
+    to: Any = Field(description="last value, with its unit; included where a step meets it")
+    step: Any = Field(None, description="difference between neighbours, with its unit")
+    factor: float | None = Field(None, description="ratio of neighbours; 2 doubles", gt=0)
+    count: int | None = Field(None, description="how many values", ge=2, le=1_000_000)
+    spacing: Literal["linear", "geometric"] = Field("linear", description="how count values are spread")
+
+    @model_validator(mode="after")
+    def _one_density(self) -> AxisSpec:
+        if sum(each is not None for each in (self.step, self.factor, self.count)) != 1:
+            raise broken_rule("a range needs exactly one of step, factor and count")
+        if self.factor == 1:
+            raise broken_rule("a factor of 1 never arrives; write another")
+        return self
+
+
+RANGE = ("from", "to", "step", "factor", "count", "spacing")
+"""The keys of a range."""
+
+
+def axis_kind(value: Any) -> str | None:
+    """Tell a list of values from a range."""
+    if isinstance(value, list):
+        return "list"
+    return "range" if isinstance(value, dict | AxisSpec) else None
+
+
+Axis = Annotated[
+    Annotated[list[Any], Tag("list")] | Annotated[AxisSpec, Tag("range")],
+    Discriminator(
+        axis_kind,
+        custom_error_type="axis",
+        custom_error_message="write a list of values, or a range: from, to, and one of step, factor and count",
+    ),
 ]
+
+YEAR = "year"
+"""What a study varies along a trend."""
+
+Cost = Annotated[Given, Quantity(COUNT)]
+Band = Annotated[Given, Quantity(COUNT, least=None, above=0.0, most=0.999)]
+Samples = Annotated[int, Field(ge=0, le=2**20)]
+Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
+_BAND = Given(0.9, COUNT, "90%")
+
+
+def _power_of_two(count: int) -> bool:
+    return count & (count - 1) == 0
+
+
+class ChangeSpec(Spec):
+    """A change that could be made: values that become others, or a multiple of what they are."""
+
+    values: Settings = Field(default_factory=dict, alias="set", description="values by path")
+    times: dict[Path, Factor] = Field(
+        default_factory=dict,
+        description="factors by path, on whatever there is; a class of cost has 1 if nothing is said",
+    )
+    cost: Cost | None = Field(None, description="what it costs, in the unit of the budget")
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> ChangeSpec:
+        if not (self.values or self.times):
+            raise broken_rule("a change needs something to change: set or times")
+        return self
+
+
+class RankSpec(Spec):
+    """What would help most."""
+
+    cases: list[Name] = Field(["base"], description="the cases to rank for", min_length=1)
+    change: Fraction = Field(Given(0.5, COUNT, "50%"), description="how much less of each quantity, such as 50%")
+    of: list[Note] = Field(
+        default_factory=list, description="paths to rank; all that matter by default, none beside changes"
+    )
+    most: int = Field(12, description="how many to show", ge=1, le=1000)
+    under: list[Note] = Field(
+        default_factory=list, description="technologies to rank under as well, beside the case as it is"
+    )
+    changes: dict[Name, ChangeSpec] = Field(
+        default_factory=dict, description="changes by name: what each does to the overhead"
+    )
+    budget: Cost | None = Field(
+        None, description="what a pair of changes may cost together; with it, each pair is tried"
+    )
+
+    @model_validator(mode="after")
+    def _costs_known(self) -> RankSpec:
+        if self.budget is None:
+            return self
+        if len(self.changes) < 2:
+            raise broken_rule("a budget is for a pair of changes; name at least two under changes", "budget")
+        for name, each in self.changes.items():
+            if each.cost is None:
+                raise broken_rule(f"{name} needs a cost, for there is a budget", "changes", name)
+        return self
+
+
+class ProjectSpec(Spec):
+    """Years ahead, along one or several trends."""
+
+    trends: list[Note] = Field(description="trends: names in the catalogue, or files", min_length=1)
+    base_year: Year = Field(description="year that the values of the cases are of")
+    years: Axis | None = Field(None, description="years to give answers for, rising")
+    factors: Axis | None = Field(
+        None, description="how many times faster processors are than in the base year, rising; in place of years"
+    )
+    cases: list[Name] = Field(["base"], description="the cases to project", min_length=1)
+    watch: list[Note] = Field(
+        default_factory=list, description="conditions on answers, such as efficiency >= 0.5: when does each hold?"
+    )
+    samples: Samples = Field(256, description="draws of the uncertain rates, a power of two; 0 for no band")
+    band: Band = Field(_BAND, description="part of the draws that the band holds, in the middle")
+    seed: Seed = Field(0, description="key of the random streams")
+
+    @model_validator(mode="after")
+    def _along_one(self) -> ProjectSpec:
+        if (self.years is None) == (self.factors is None):
+            raise broken_rule("give years, or factors of the processors in their place", "trends")
+        if self.factors is not None and len(self.trends) > 1:
+            why = "processors come to a factor in another year along each trend; with factors, project along one"
+            raise broken_rule(why, "trends")
+        return self
+
+    @model_validator(mode="after")
+    def _even(self) -> ProjectSpec:
+        if not _power_of_two(self.samples):
+            raise broken_rule(
+                f"quasi-random draws come in powers of two; write 256 or 512, not {self.samples}", "samples"
+            )
+        return self
+
+
+class SeekSpec(Spec):
+    """Where a condition on answers starts or stops holding along one parameter, or along a trend."""
+
+    of: Path = Field(description="path of the parameter, or year")
+    first: Any = Field(alias="from", description="where to begin, with its unit")
+    to: Any = Field(description="where to end, with its unit")
+    where: Note = Field(
+        description="the condition, such as efficiency >= 0.6; own.efficiency is the case's, base.efficiency the base's"
+    )
+    step: Any = Field(None, description="look at single values only, so far apart; for what must be whole")
+    points: int = Field(129, description="how many places to look at before closing in", ge=2, le=100_000)
+    spacing: Literal["linear", "geometric"] = Field("linear", description="how the places are spread")
+    trend: Note = Field("", description="the trend that the years go along")
+    base_year: Year | None = Field(None, description="year that the values of the cases are of")
+    cases: list[Name] = Field(["base"], description="the cases to look at", min_length=1)
+
+    @model_validator(mode="after")
+    def _along_a_trend(self) -> SeekSpec:
+        along = self.of == YEAR
+        if along and not (self.trend and self.base_year is not None):
+            raise broken_rule("the year needs trend and base_year beside it", "of")
+        if not along and (self.trend or self.base_year is not None):
+            raise broken_rule(f"trend and base_year go with of: year, not with {self.of}", "of")
+        return self
+
+
+class SampleSpec(Spec):
+    """What uncertain quantities make of the answers."""
+
+    of: dict[Path, DistributionSpec] = Field(
+        description="distributions by path, independent of one another", min_length=1
+    )
+    cases: list[Name] = Field(["base"], description="the cases to sample", min_length=1)
+    answer: list[Column] = Field(default_factory=list, description="values to look at; by default those of the study")
+    samples: int = Field(1024, description="how many points, a power of two", ge=16, le=2**20)
+    band: Band = Field(_BAND, description="part of the points between the outer quantiles")
+    draw: Literal["quasi-random", "random"] = Field("quasi-random", description="how points are drawn")
+    indices: bool = Field(True, description="say how much of the variance each quantity causes")
+    seed: Seed = Field(0, description="key of the random streams")
+
+    @model_validator(mode="after")
+    def _even(self) -> SampleSpec:
+        if not _power_of_two(self.samples):
+            why = f"points come in powers of two; write 512 or 1024, not {self.samples}"
+            raise broken_rule(why, "samples")
+        return self
+
+
+Noise = Annotated[Given, Quantity(COUNT, least=0.0, most=1.0)]
+Processors = Annotated[int, Field(ge=1, le=100_000_000)]
+
+
+class MeasuredSpec(Spec):
+    """Measured runs to account for."""
+
+    data: Note = Field(
+        description="a profile or a table of specs/runs by name, or a file of measurements beside the study"
+    )
+    timer: Time | None = Field(None, description="cost of the timer at each event, contained in the waits")
+    statistic: Literal["median", "mean", "min"] = Field("median", description="of repetitions")
+    region: Note | None = Field(None, description="part of the program; the whole by default")
+
+
+class MadeSpec(Spec):
+    """Timings made up from a case, to see what fits make of a truth that is known."""
+
+    case: Name = Field(description="the truth")
+    population: Note = Field("", description="path of the number of processors, where there are several candidates")
+    processors: list[Processors] = Field(description="numbers of processors", min_length=1)
+    repetitions: int = Field(3, description="of each", ge=1, le=1000)
+    noise: Noise = Field(Given(0.01, COUNT, "1%"), description="standard deviation of the relative error")
+    seed: int = Field(1, description="key of the random stream", ge=0)
+    cycles: bool = Field(True, description="times are those of a cycle of each processor's own, else of a shared work")
+
+
+class FitSpec(Spec):
+    """Models fitted to measured times."""
+
+    data: Note = Field("", description="a table of specs/runs by name, or a file of measurements beside the study")
+    made: MadeSpec | None = Field(None, description="made-up timings instead of data")
+    region: Note | None = Field(None, description="part of the program; the whole by default")
+    of_size: Annotated[float, Field(gt=0)] | None = Field(
+        None, description="size of the problem: take the runs of this size only; all by default"
+    )
+    families: list[Name] = Field(default_factory=list, description="families to fit; all by default")
+    free: list[Note] = Field(
+        default_factory=list,
+        description="paths of the base that are free, or path=low..high; the fitted values are laid over the base",
+    )
+    population: Note = Field("", description="path of the base that is the number of processors; found by default")
+    size: Note = Field("", description="path of the base that is the size of the problem")
+    cycles: int | None = Field(None, description="cycles of the base in the measured work", ge=1)
+    at: list[Processors] = Field(default_factory=list, description="processors to predict for")
+    efficiency: Fraction = Field(
+        Given(0.75, COUNT, "75%"), description="what the most processors keep, and the size needed gives"
+    )
+    intervals: Literal["profile", "bootstrap"] = Field("profile", description="how sure the fits are said to be")
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> FitSpec:
+        if bool(self.data) == (self.made is not None):
+            raise broken_rule("a fit needs data, or timings made up from a case (made), one of the two", "data")
+        if self.made and (self.region is not None or self.of_size is not None):
+            raise broken_rule("made-up timings have no regions and one size; leave out region and of_size", "made")
+        return self
 
 
 def _vary_kind(value: Any) -> str | None:

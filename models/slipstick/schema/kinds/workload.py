@@ -11,12 +11,9 @@ from slipstick.law import Law
 from slipstick.model.shared_memory import SharedMemory
 from slipstick.program import Input, Program
 from slipstick.schema.kinds.machine import MachineSpec
-from slipstick.schema.kinds.quantity import Formula, Given, Quantity
+from slipstick.schema.kinds.quantity import Described, Formula, Given, Name, Note, Quantity, Spec
 from slipstick.schema.kinds.shared_memory import SharedMemorySpec
-from slipstick.schema.kinds.spec import Described, Name, Note, Spec
 from slipstick.schema.kinds.technology import Factors
-
-__all__ = ["WorkloadSpec", "law_scene", "program_scene"]
 
 
 class WorkloadSpec(Described):

@@ -33,10 +33,8 @@ from slipstick.expression import nodes, special
 from slipstick.expression.condition import RELATIONS, Comparison, compare
 from slipstick.expression.dimension import COUNT
 from slipstick.expression.nodes import Expr, Number
-from slipstick.schema.text.scalars import short
+from slipstick.schema.text.reader import short
 from slipstick.units import parse
-
-__all__ = ["read_condition", "read_expression"]
 
 # What there may not be too much of: how much, what, and the way out.
 _LENGTH = (4096, "characters", "give parts of it names")

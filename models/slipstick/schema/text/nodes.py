@@ -19,27 +19,6 @@ from typing import TypeAlias
 
 from slipstick.errors import ModelError, UnknownNameError
 
-__all__ = [
-    "Entry",
-    "Listing",
-    "Mark",
-    "Node",
-    "Path",
-    "Scalar",
-    "Table",
-    "at",
-    "canonical",
-    "from_plain",
-    "join",
-    "key_mark",
-    "leaves",
-    "merge",
-    "plain",
-    "replace",
-    "split",
-    "value_mark",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Mark:

@@ -2,17 +2,6 @@
 
 from __future__ import annotations
 
-from slipstick.sim.compiled.jit import inlined
-from slipstick.sim.compiled.parts import (
-    add_ready,
-    end_cycle,
-    last_is_done,
-    new_token,
-    plan_event,
-    put_down,
-    row_is_due,
-    write_row,
-)
 from slipstick.sim.compiled.state import (
     AFTER,
     AGAIN,
@@ -44,14 +33,18 @@ from slipstick.sim.compiled.state import (
     TURN,
     WAIT,
     State,
+    add_ready,
+    end_cycle,
+    inlined,
+    last_is_done,
+    new_token,
+    plan_event,
+    put_down,
+    row_is_due,
+    write_row,
 )
-from slipstick.sim.compiled.stations import (
-    enter,
-    flush,
-)
+from slipstick.sim.compiled.stations import enter, flush
 from slipstick.sim.plan.plan import Op, Where
-
-__all__ = ["admit", "end", "join", "part", "serve", "side_by_side", "turn"]
 
 
 @inlined

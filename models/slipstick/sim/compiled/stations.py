@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from slipstick.sim.compiled.jit import inlined
-from slipstick.sim.compiled.parts import plan_event, wake
 from slipstick.sim.compiled.state import (
     AREA,
     ARRIVED,
@@ -49,10 +47,11 @@ from slipstick.sim.compiled.state import (
     WATCH_TAIL,
     WORK,
     State,
+    inlined,
+    plan_event,
+    wake,
 )
 from slipstick.sim.plain.stations import NEVER_WAITED
-
-__all__ = ["append", "ask", "enter", "flush", "leave", "release", "take"]
 
 
 @inlined

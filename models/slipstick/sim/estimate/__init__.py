@@ -1,1 +1,460 @@
-"""WHAT WAS SEEN: rows of statistics, and means, intervals and quantiles made of them."""
+"""Rows of statistics: everything that a run has counted so far, as one line of numbers.
+
+Differences of rows are sums over a stretch of the run, and estimates are ratios of such sums; so rows are
+all that estimates need, whatever kernel wrote them.
+
+What a simulation saw.
+
+Estimates from rows of statistics: where the warm-up ends, and how sure a mean is.
+
+A run is cut into stretches of equally many cycles; every estimate is a ratio of sums over the stretches,
+its interval that of batch means (or of independent replications) with Student's t.
+
+Quantiles of times in memory that does not grow: histograms of sections of the run.
+
+A bin is 0.2 % wide and keeps the sum of its values beside their number, so a quantile is exact where all
+values of its bin are equal and off by at most 0.2 % elsewhere.
+
+The record of one long run: its rows, thinned out so that they stay few, and the times of its cycles.
+
+WHAT WAS SEEN: rows of statistics, and means, intervals and quantiles made of them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from statistics import NormalDist
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slipstick.sim.deadlock import Wait
+from slipstick.sim.plan.plan import Plan
+from slipstick.sim.plan.streams import Array
+from slipstick.sim.settings import Effort
+
+__all__ = [
+    "BATCHES",
+    "CHUNK",
+    "FEWEST",
+    "AnyKernel",
+    "Estimate",
+    "Layout",
+    "Quantiles",
+    "Record",
+    "Result",
+    "chunk",
+    "correlated",
+    "grouped",
+    "ratio",
+    "sure",
+    "t_quantile",
+    "warm_up",
+]
+
+CHUNK = 40
+"""Cycles between two rows, at least; a multiple of 5, for MSER-5."""
+
+
+def chunk(plan: Plan) -> int:
+    """Say after how many cycles a row is written: whole rounds of the population.
+
+    Members in step then end their cycles together just before a row. Where nothing is random, one round.
+    """
+    members = max(plan.population, 1)
+    if not plan.random:
+        return members
+    return members * -(-CHUNK // members)
+
+
+class Layout:
+    """Where a row keeps what.
+
+    Attributes
+    ----------
+    time, order : the clock [s], and how many events were planned so far
+    cycles, cycle_time : by class, cycles ended and the sum of their times [s]
+    area, use, done : by resource, integrals of present and busy [s], and visits ended
+    booked : by class, the first of its labels' sums over the cycles ended [s]
+    tried, refused : by gate, who came, and who of them was sent away
+    taken, waited, squares : by lock, how often it was taken, and the waits for it added up, and squared [s, s^2]
+    width : columns of a row
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        classes, resources, labels = len(plan.members), len(plan.resources), len(plan.labels)
+        self.time, self.order = 0, 1
+        self.cycles = [2 + 2 * each for each in range(classes)]
+        self.cycle_time = [3 + 2 * each for each in range(classes)]
+        first = 2 + 2 * classes
+        self.area = [first + 3 * each for each in range(resources)]
+        self.use = [first + 3 * each + 1 for each in range(resources)]
+        self.done = [first + 3 * each + 2 for each in range(resources)]
+        first += 3 * resources
+        self.booked = [first + labels * each for each in range(classes)]
+        self.labels = labels
+        first += labels * classes
+        self.tried = [first + 2 * each for each in range(len(plan.gates))]
+        self.refused = [first + 2 * each + 1 for each in range(len(plan.gates))]
+        first += 2 * len(plan.gates)
+        locks = range(len(plan.locks))
+        self.taken = [first + 3 * each for each in locks]
+        self.waited = [first + 3 * each + 1 for each in locks]
+        self.squares = [first + 3 * each + 2 for each in locks]
+        self.width = first + 3 * len(plan.locks)
+
+
+BATCHES = 32
+"""Batches that an interval is made of: few, so that they are long and nearly independent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean with its interval; no interval (None) where none can be trusted."""
+
+    mean: float
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def half_width(self) -> float:
+        """Half the interval; infinite without one."""
+        return math.inf if self.low is None or self.high is None else (self.high - self.low) / 2
+
+
+def t_quantile(level: float, freedom: int) -> float:
+    """Give the t that a two-sided interval reaches out to (expansion of Cornish and Fisher).
+
+    >>> t_quantile(0.95, 31)
+    2.0395
+    """
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    n = float(freedom)
+    return (
+        z
+        + (z**3 + z) / (4 * n)
+        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * n**2)
+        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * n**3)
+        + (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / (92160 * n**4)
+    )
+
+
+def warm_up(series: Array) -> int:
+    """Find how many leading values to drop, by MSER: the cut that minimizes the error of the mean of the rest.
+
+        minimize over d <= n/2:  sum_{i >= d} (x_i - mean_d)^2 / (n - d)^2
+
+    Source: White, Simulation 69(6), 1997, 323-334. The values are means of at least 5 observations (MSER-5).
+
+    >>> warm_up(np.array([9.0, 5.0, 1.0, 1.5, 1.0, 1.5, 1.0, 1.5, 1.0, 1.5]))
+    2
+    """
+    n = len(series)
+    if n < 4:
+        return 0
+    centred = series - series[n // 2 :].mean()
+    rest = np.arange(n, 0, -1)
+    sums = np.cumsum(centred[::-1])[::-1]
+    squares = np.cumsum((centred**2)[::-1])[::-1]
+    error = np.maximum(squares - sums**2 / rest, 0.0) / rest.astype(np.float64) ** 2
+    return int(np.argmin(error[: n // 2 + 1]))
+
+
+def grouped(sums: Array, batches: int = BATCHES) -> Array:
+    """Add rows up to equally long batches; what is left over at the beginning is dropped."""
+    size = len(sums) // batches
+    grouped: Array = sums[len(sums) - size * batches :].reshape(batches, size, -1).sum(axis=1)
+    return grouped
+
+
+def ratio(top: Array, bottom: Array, level: float = 0.95) -> Estimate:
+    """Estimate a ratio of means from batches: sum of `top` / sum of `bottom`.
+
+        residual e_b = top_b - R bottom_b,  var(R) = sum e_b^2 / (k (k - 1)) / mean(bottom)^2
+
+    >>> ratio(np.array([2.0, 2.0, 2.0]), np.array([1.0, 1.0, 1.0]))
+    Estimate(mean=2.0, low=2.0, high=2.0)
+    """
+    k, below = len(top), float(bottom.sum())
+    if below == 0:
+        return Estimate(0.0)
+    mean = float(top.sum()) / below
+    if k < 2:
+        return Estimate(mean)
+    residual = top - mean * bottom
+    half = t_quantile(level, k - 1) * math.sqrt(float((residual**2).sum()) / (k * (k - 1))) / abs(below / k)
+    return Estimate(mean, mean - half, mean + half)
+
+
+def correlated(batches: Array, negligible: float = 1e-12) -> bool:
+    """Say whether successive batches are clearly alike: then they are too short for an interval.
+
+    Parameters
+    ----------
+    batches : means, one behind the other
+    negligible : differences from their mean, relative to it, up to which they are taken as equal [1]
+
+    >>> correlated(np.linspace(1.0, 2.0, 32)), correlated(np.linspace(1.0, 1.0001, 32), 0.001)
+    (True, False)
+    """
+    mean = batches.mean()
+    centred = batches - mean
+    square = float((centred**2).sum())
+    if float(np.abs(centred).max()) <= negligible * abs(float(mean)):
+        return False
+    return float((centred[1:] * centred[:-1]).sum()) / square > 1.645 / math.sqrt(len(batches))
+
+
+_BINS_A_FACTOR_E = 500.0
+_LEAST = 1e-12
+_MOST_BINS = 32_000
+
+
+class Quantiles:
+    """Values seen so far, in sections of equally many.
+
+    Parameters
+    ----------
+    section : values in a section at first; it doubles whenever there are 64
+
+    >>> seen = Quantiles(section=2)
+    >>> seen.add(np.array([1.0, 2.0, 3.0, 4.0, 5.0]))
+    >>> seen.estimate(0.5).mean
+    3.0
+    """
+
+    SECTIONS = 64
+
+    def __init__(self, section: int = 256) -> None:
+        self.section = section
+        self._done: list[tuple[NDArray[np.int64], Array]] = []
+        self._part: list[Array] = []
+        self._part_size = 0
+
+    def add(self, values: Array) -> None:
+        """Take in more values."""
+        while len(values):
+            room = self.section - self._part_size
+            self._part.append(values[:room])
+            self._part_size += len(self._part[-1])
+            values = values[room:]
+            if self._part_size == self.section:
+                self._done.append(_histogram(np.concatenate(self._part)))
+                self._part, self._part_size = [], 0
+                if len(self._done) == self.SECTIONS:
+                    self._done = [_both(a, b) for a, b in zip(self._done[::2], self._done[1::2], strict=True)]
+                    self.section *= 2
+
+    def estimate(self, p: float, drop: int = 0, level: float = 0.95) -> Estimate:
+        """Estimate the p-quantile, without the first `drop` values.
+
+        The interval holds the quantiles at p plus and minus the error of the fraction of values below.
+        """
+        first = min(-(-drop // self.section), max(len(self._done) - 1, 0))
+        sections = self._done[first:]
+        if self._part_size:
+            sections = [*sections, _histogram(np.concatenate(self._part))]
+        if not sections:
+            return Estimate(math.nan)
+        width = max(len(counts) for counts, _ in sections)
+        counts = np.array([np.pad(each, (0, width - len(each))) for each, _ in sections])
+        sums = np.sum([np.pad(each, (0, width - len(each))) for _, each in sections], axis=0)
+        below = np.cumsum(counts.sum(axis=0))
+        middle = _at(below, sums, p)
+        k = len(sections) - bool(self._part_size)
+        if k < 8:
+            return Estimate(middle)
+        parts = np.array([[_spread(each, p, below)] for each in counts[:k]]).ravel()
+        error = t_quantile(level, k - 1) * float(parts.std(ddof=1)) / math.sqrt(k)
+        return Estimate(middle, _at(below, sums, max(p - error, 0.0)), _at(below, sums, min(p + error, 1.0)))
+
+
+def _histogram(values: Array) -> tuple[NDArray[np.int64], Array]:
+    bins = np.log(np.maximum(values, _LEAST) / _LEAST) * _BINS_A_FACTOR_E
+    index = np.minimum(bins, _MOST_BINS - 1).astype(np.int64)
+    sums: Array = np.bincount(index, weights=values).astype(np.float64)
+    return np.bincount(index).astype(np.int64), sums
+
+
+def _both(a: tuple[NDArray[np.int64], Array], b: tuple[NDArray[np.int64], Array]) -> tuple[NDArray[np.int64], Array]:
+    width = max(len(a[0]), len(b[0]))
+
+    counts = np.zeros(width, dtype=np.int64)
+    sums = np.zeros(width)
+    for some_counts, some_sums in (a, b):
+        counts[: len(some_counts)] += some_counts
+        sums[: len(some_sums)] += some_sums
+    return counts, sums
+
+
+def _at(below: NDArray[np.int64], sums: Array, p: float) -> float:
+    """Give the mean of the bin that holds the p-quantile."""
+    rank = max(math.ceil(p * below[-1]), 1)
+    index = int(np.searchsorted(below, rank))
+    count = below[index] - (below[index - 1] if index else 0)
+    return float(sums[index] / count)
+
+
+def _spread(counts: NDArray[np.int64], p: float, below: NDArray[np.int64]) -> float:
+    """Give the fraction of a section's values below the overall p-quantile; half its bin counts."""
+    index = int(np.searchsorted(below, max(math.ceil(p * below[-1]), 1)))
+    return float(counts[:index].sum() + 0.5 * counts[index]) / float(counts.sum())
+
+
+FEWEST = 10
+"""Replications of a program that an interval needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a simulation saw after the warm-up.
+
+    Parameters
+    ----------
+    plan, seed, effort : what was run
+    batches : sums over batches of cycles, or over replications, by the columns of `Layout`
+    quantiles : of the cycle times, by class
+    stopped : why it ended: precision, events, cycles, complete (a program without randomness) or interrupted
+    converged : the intervals are as wide as wished, and can be trusted
+    trusted : the intervals can be trusted
+    dropped : cycles of the warm-up, left out
+    cycles, events : in all, the warm-up included
+    kernel : plain or compiled
+    """
+
+    plan: Plan
+    seed: int
+    effort: Effort
+    batches: Array
+    quantiles: tuple[Quantiles, ...]
+    stopped: str
+    converged: bool
+    trusted: bool
+    dropped: int
+    cycles: int
+    events: int
+    kernel: str
+
+    def ratio(self, top: Array, bottom: Array) -> Estimate:
+        """Estimate a ratio of two weighted sums of columns, see `Layout`."""
+        if not len(self.batches):
+            return Estimate(math.nan)
+        found = ratio(self.batches @ top, self.batches @ bottom, self.effort.level)
+        if self.stopped == "complete":
+            return Estimate(found.mean, found.mean, found.mean)
+        return found if self.trusted else Estimate(found.mean)
+
+    def column(self, index: int, weight: float = 1.0) -> Array:
+        """Give weights that pick one column."""
+        weights = np.zeros(Layout(self.plan).width)
+        weights[index] = weight
+        return weights
+
+    def mean_time(self, group: int = 0) -> Estimate:
+        """Estimate the mean time of a cycle of a class, or of a program [s]."""
+        layout = Layout(self.plan)
+        return self.ratio(self.column(layout.cycle_time[group]), self.column(layout.cycles[group]))
+
+    def with_convergence(self) -> Result:
+        """Say of a program whether its mean time is sure enough."""
+        known = self.stopped == "complete" or sure(self.mean_time(), self.effort.precision)
+        trusted = self.trusted or self.stopped == "complete"
+        return replace(self, trusted=trusted, converged=trusted and known and self.stopped != "interrupted")
+
+    def time_quantile(self, p: float, group: int = 0) -> Estimate:
+        """Estimate a quantile of the time of a cycle [s]."""
+        found = self.quantiles[group].estimate(p, self._dropped_of(group), self.effort.level)
+        if self.stopped == "complete":
+            return Estimate(found.mean, found.mean, found.mean)
+        return found if self.trusted else Estimate(found.mean)
+
+    def _dropped_of(self, group: int) -> int:
+        """Share the cycles dropped among the classes, as they end."""
+        layout = Layout(self.plan)
+        cycles = self.batches[:, layout.cycles].sum(axis=0)
+        return round(self.dropped * cycles[group] / cycles.sum()) if cycles.sum() else self.dropped
+
+
+def sure(estimate: Estimate, precision: float) -> bool:
+    """Say whether an interval is as narrow as wished, relative to its mean."""
+    # Written so that a mean below zero, NaN or a missing interval is not.
+    return estimate.half_width <= precision * estimate.mean and estimate.mean >= 0
+
+
+MOST_ROWS = 1024
+
+
+class AnyKernel(Protocol):
+    """What both kernels offer; rows and responses are given once each."""
+
+    @property
+    def now(self) -> float: ...
+    @property
+    def events(self) -> int: ...
+    def run(self, events: int) -> bool: ...
+    def waits(self) -> list[Wait]: ...
+    def take_rows(self) -> Array: ...
+    def take_responses(self, group: int) -> Array: ...
+
+
+class Record:
+    """What one long run wrote; what a kernel wrote in advance waits until it is asked for.
+
+    Parameters
+    ----------
+    plan : what is run
+
+    Attributes
+    ----------
+    seen : rows added so far
+    last : the last of them
+    quantiles : of the cycle times, by class
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan, self.layout = plan, Layout(plan)
+        self.quantiles = tuple(Quantiles() for _ in plan.members)
+        self.last = np.zeros(self.layout.width)
+        self.seen = 0
+        self._step = 1
+        self._rows = np.zeros((1, self.layout.width))
+        self._waiting = np.zeros((0, self.layout.width))
+        self._times = [np.zeros(0) for _ in plan.members]
+
+    @property
+    def pending(self) -> int:
+        """Rows that wait to be added."""
+        return len(self._waiting)
+
+    def take(self, kernel: AnyKernel) -> None:
+        """Take what a kernel wrote."""
+        self._waiting = np.concatenate([self._waiting, kernel.take_rows()])
+        self._times = [np.concatenate([times, kernel.take_responses(group)]) for group, times in enumerate(self._times)]
+
+    def add(self, rows: int, events: int) -> Array:
+        """Add so many rows, if they are there, but none after the one with so many events; give the last."""
+        beyond = np.flatnonzero(self._waiting[:rows, self.layout.order] >= events)
+        count = int(beyond[0]) + 1 if len(beyond) else min(rows, len(self._waiting))
+        added, self._waiting = self._waiting[:count], self._waiting[count:]
+        first = (-self.seen - 1) % self._step
+        self._rows = np.concatenate([self._rows, added[first :: self._step]])
+        while len(self._rows) > MOST_ROWS:
+            self._rows = self._rows[::2]
+            self._step *= 2
+        self._add_times(added[-1])
+        self.seen += count
+        self.last = added[-1]
+        return self.last
+
+    def _add_times(self, row: Array) -> None:
+        """Let the quantiles have the times of the cycles up to a row."""
+        for group, quantiles in enumerate(self.quantiles):
+            count = int(row[self.layout.cycles[group]] - self.last[self.layout.cycles[group]])
+            quantiles.add(self._times[group][:count])
+            self._times[group] = self._times[group][count:]
+
+    def sums(self) -> Array:
+        """Give the sums over each stretch between two rows that are kept."""
+        return np.diff(self._rows, axis=0)

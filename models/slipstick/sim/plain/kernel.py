@@ -2,24 +2,57 @@
 
 What each instruction means is said in `flow` (time, choices, loops, forks), `pipelines`, `locking` and
 `meeting`; what they work on is the `runtime`.
+
+What each instruction means: the table that a kernel assembles a plan with.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Sequence
 from heapq import heappush
 
 import numpy as np
 
 from slipstick.sim.deadlock import Wait
-from slipstick.sim.plain.clock import Log, Watch
-from slipstick.sim.plain.instructions import MEANING
+from slipstick.sim.plain import flow, locks_and_barriers
+from slipstick.sim.plain.clock import Action, Log, Token, Watch
 from slipstick.sim.plain.runtime import Runtime
-from slipstick.sim.plain.token import Action, Token
 from slipstick.sim.plan.plan import Members, Op, Plan
 from slipstick.sim.plan.streams import Array
 
-__all__ = ["Kernel", "Trace"]
+MEANING: dict[Op, Callable[[Runtime, int, Sequence[int]], Action]] = {
+    Op.DELAY: flow.delay,
+    Op.SERVE: flow.serve,
+    Op.PICK: flow.pick,
+    Op.EACH: flow.each,
+    Op.CHOOSE: flow.choose,
+    Op.JUMP: flow.jump,
+    Op.SET: flow.set_,
+    Op.LOOP: flow.loop,
+    Op.SWITCH: flow.switch,
+    Op.END: flow.end,
+    Op.FORK: flow.fork,
+    Op.JOIN: flow.join,
+    Op.PIPE: flow.pipe,
+    Op.ENTER: flow.enter,
+    Op.LEAVE: flow.leave,
+    Op.ACQUIRE: locks_and_barriers.acquire,
+    Op.RELEASE: locks_and_barriers.release,
+    Op.ASK: locks_and_barriers.ask,
+    Op.TRY: locks_and_barriers.try_,
+    Op.WATCH: locks_and_barriers.watch,
+    Op.BACK: locks_and_barriers.back,
+    Op.NUMBER: locks_and_barriers.number,
+    Op.CALL: locks_and_barriers.call,
+    Op.MEET: locks_and_barriers.meet,
+    Op.COMBINE: locks_and_barriers.combine,
+    Op.FREE: locks_and_barriers.free,
+    Op.POST: locks_and_barriers.post,
+    Op.AWAIT: locks_and_barriers.await_,
+    Op.ADMIT: flow.admit,
+    Op.BEGIN: flow.begin,
+}
 
 Trace = list[tuple[float, int, int, int]]
 """(time, member, branch or item, instruction) of every instruction executed."""

@@ -27,14 +27,12 @@ from typing import Any
 
 from slipstick.errors import ModelError, UnknownNameError
 from slipstick.sim.deadlock import Wait, deadlock
+from slipstick.sim.plain.clock import Action, Token
 from slipstick.sim.plain.kernel import Kernel
-from slipstick.sim.plain.token import Action, Token
 from slipstick.sim.plan.build import Builder
 from slipstick.sim.plan.distributions import Distribution
 from slipstick.sim.plan.plan import Members, Op, Plan
 from slipstick.sim.plan.streams import Stream
-
-__all__ = ["Mailbox", "Process", "System"]
 
 Told = Callable[[int, int, str, float, float, int | None], None]
 

@@ -1,19 +1,23 @@
-"""What the instructions of a run work on: its clock, its resources, its random quantities and its books."""
+"""What the instructions of a run work on: its clock, its resources, its random quantities and its books.
+
+The clock of a run: the heap of events, and who goes on at this instant.
+
+At one instant, tokens that were let go run in the order in which they were, before the next event of the
+heap; events of one time come in the order they were planned.
+
+Tokens: who is where in the instructions, since when, and what the time went to so far.
+"""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
 
-from slipstick.sim.estimate.rows import Layout, chunk
-from slipstick.sim.plain.clock import Clock, Log, Watch
-from slipstick.sim.plain.locks import Lock
-from slipstick.sim.plain.stations import Counted, make_station
-from slipstick.sim.plain.token import Token
+from slipstick.sim.estimate import Layout, chunk
+from slipstick.sim.plain.clock import Clock, Log, Token, Watch
+from slipstick.sim.plain.stations import Counted, Lock, make_station
 from slipstick.sim.plan.plan import Plan
 from slipstick.sim.plan.streams import Array, Stream
-
-__all__ = ["BLOCKS", "Runtime", "blocks"]
 
 BLOCKS = (64, 512, 4096)
 """Sizes of the blocks in which random numbers are drawn, the last for ever: short runs draw little."""
@@ -38,7 +42,7 @@ class Runtime(Clock):
 
     Attributes
     ----------
-    rows : cumulative statistics, see `slipstick.sim.estimate.rows`, until they are taken
+    rows : cumulative statistics, see `slipstick.sim.estimate`, until they are taken
     responses : times of the cycles ended, by class, until they are taken [s]
     draws : values of each random quantity
     pools : members of open classes who have left, to be used again

@@ -8,8 +8,6 @@ from slipstick.results.study import Span, Timeline
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.plan import Plan
 
-__all__ = ["critical_path", "record"]
-
 
 def record(plan: Plan, seed: int = 0, cycles: int = 3, events: int = 20_000) -> Timeline:
     """Run the beginning of a plan and keep everything.

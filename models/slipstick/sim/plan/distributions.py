@@ -15,8 +15,6 @@ import numpy as np
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.sim.plan.streams import Array, Stream
 
-__all__ = ["KINDS", "Distribution", "empirical", "from_scv"]
-
 KINDS = ("deterministic", "exponential", "erlang", "hyperexponential", "gamma", "lognormal", "uniform", "empirical")
 
 

@@ -13,8 +13,6 @@ from enum import IntEnum
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.sim.plan.distributions import Distribution
 
-__all__ = ["DISCIPLINES", "OPERANDS", "Draw", "Members", "Op", "Plan", "StationPlan"]
-
 DISCIPLINES = ("fcfs", "ps", "lcfs-pr", "priority", "priority-pr")
 """First come first served, processor sharing, last come first served (preemptive, resumed), and priorities
 without and with preemption (resumed); a lower rank goes first."""

@@ -10,8 +10,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Array", "Stream"]
-
 Array = NDArray[np.float64]
 
 _SCALE = 2.0**-52

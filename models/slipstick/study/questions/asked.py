@@ -1,4 +1,4 @@
-"""Questions about what is to come, and about changes: all that a study asks, read and built before anything is solved."""
+"""All questions of a study, read and built before anything is solved."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from slipstick.errors import Problem, SpecError
-from slipstick.schema.binding.scene import Settings
+from slipstick.schema.build.inputs import Settings
 from slipstick.schema.kinds.study import StudySpec
 from slipstick.schema.load import Library
 from slipstick.schema.text.nodes import Table
@@ -15,8 +15,6 @@ from slipstick.study.questions.choose import Decision, choices
 from slipstick.study.questions.project import Ahead, ahead
 from slipstick.study.questions.sample import Survey, surveys
 from slipstick.study.questions.seek import Search, searches
-
-__all__ = ["Asked", "asked_of"]
 
 
 @dataclass(frozen=True, slots=True)

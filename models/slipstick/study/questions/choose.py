@@ -11,19 +11,15 @@ import numpy as np
 from slipstick.errors import SpecError, did_you_mean
 from slipstick.law.account import OVERHEAD_REDUCTION
 from slipstick.results.outlook import Choice, Effect, Pair
-from slipstick.schema.binding.bind import described
-from slipstick.schema.binding.scene import Settings, stage
-from slipstick.schema.binding.technology import TECHNOLOGY
+from slipstick.schema.build.build import described
+from slipstick.schema.build.inputs import TECHNOLOGY, Settings, stage
 from slipstick.schema.describe import Entry, entries
-from slipstick.schema.kinds.study import StudySpec
-from slipstick.schema.kinds.study_questions import RankSpec
+from slipstick.schema.kinds.study import RankSpec, StudySpec
 from slipstick.schema.load import Library
 from slipstick.schema.text.nodes import Mark, Node, Scalar, Table, at, canonical, value_mark
 from slipstick.schema.validate import problem
-from slipstick.study.points.derived import OVERHEAD
-from slipstick.study.points.evaluate import Evaluator, evaluator
-
-__all__ = ["Decision", "choices", "chosen", "under"]
+from slipstick.study.cases import OVERHEAD
+from slipstick.study.evaluator import Evaluator, evaluator
 
 Place = tuple[str | int, ...]
 

@@ -14,8 +14,6 @@ from slipstick.schema.text.nodes import Node
 from slipstick.schema.validate import problem
 from slipstick.units import scale
 
-__all__ = ["compared", "names_in"]
-
 
 def compared(spec: TableSpec, tree: Node, index: int, answers: Mapping[str, Answer]) -> Comparison:
     """Fill in a published table.
@@ -61,13 +59,7 @@ def _row(
     within = spec.within if isinstance(spec.within, list) else [spec.within] * len(table.columns)
     plus = spec.plus or [None] * len(table.columns)
     cells = tuple(
-        Cell(
-            case,
-            _computed(spec, answers[case], factor, more),
-            printed,
-            float(allowed or 0),
-            spec.slips.get(case, ""),
-        )
+        Cell(case, _computed(spec, answers[case], factor, more), printed, float(allowed or 0), spec.slips.get(case, ""))
         for case, printed, allowed, more in zip(table.columns, beside, within, plus, strict=True)
     )
     return Row(spec.row, cells, spec.measured, spec.input, tuple(spec.against))

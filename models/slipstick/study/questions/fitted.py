@@ -12,21 +12,17 @@ from slipstick.measure.account import Measured, measured
 from slipstick.measure.fit.answers import Intervals, fits
 from slipstick.measure.fit.compare import APART
 from slipstick.measure.fit.families import FAMILIES, family_called
-from slipstick.measure.fit.forms import Family
+from slipstick.measure.fit.formula import Family
 from slipstick.measure.fit.model import Free, Freed, freed, model_family
 from slipstick.measure.fit.timings import Timings, oddities, timings_of
 from slipstick.measure.formats import read
 from slipstick.measure.runs import Runs
 from slipstick.results.study import Fitting
-from slipstick.schema.binding.scene import Settings
-from slipstick.schema.catalogue import find, names, table_called
-from slipstick.schema.kinds.study import StudySpec
-from slipstick.schema.kinds.study_fits import FitSpec, MadeSpec
-from slipstick.schema.load import Library
+from slipstick.schema.build.inputs import Settings
+from slipstick.schema.kinds.study import FitSpec, MadeSpec, StudySpec
+from slipstick.schema.load import Library, find, names, table_called
 from slipstick.schema.text.nodes import Node, Scalar, Table, at, from_plain
 from slipstick.schema.validate import problem
-
-__all__ = ["Fits", "accounts", "fitted", "read_fits"]
 
 DIGITS = 6
 """Of a fitted value that is laid over the base: more would differ from machine to machine."""

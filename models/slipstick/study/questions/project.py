@@ -11,23 +11,19 @@ from numpy.typing import NDArray
 
 from slipstick.errors import SpecError
 from slipstick.method.crossings import Change, changes
-from slipstick.method.drawing import drawn, stream
+from slipstick.method.sampling import drawn, stream
 from slipstick.model.trend import PROCESSORS, Trend, gain, outside
 from slipstick.results.outlook import Crossing, Projection, Reign, Track, UsedRate, Watched
 from slipstick.results.study import Array
-from slipstick.schema.binding.scene import Settings
-from slipstick.schema.kinds.study import StudySpec
-from slipstick.schema.kinds.study_questions import ProjectSpec
+from slipstick.schema.build.inputs import Settings
+from slipstick.schema.kinds.study import ProjectSpec, StudySpec
 from slipstick.schema.load import Library
 from slipstick.schema.text.nodes import Table, at
 from slipstick.schema.validate import problem
-from slipstick.study.points.axes import axis_nodes, numbers_of
-from slipstick.study.points.cases import BASE
-from slipstick.study.points.evaluate import Evaluator, evaluator
-from slipstick.study.questions.along import Along, along, factors_of, trend_called
-from slipstick.study.questions.conditions import Condition, condition_of
-
-__all__ = ["Ahead", "ahead", "projected"]
+from slipstick.study.axes import axis_nodes, numbers_of
+from slipstick.study.cases import BASE
+from slipstick.study.evaluator import Evaluator, evaluator
+from slipstick.study.questions.common import Along, Condition, along, condition_of, factors_of, trend_called
 
 _CLASS = "technology["
 _SPAN, _PLACES = (1900.0, 2200.0), 300_001

@@ -11,14 +11,12 @@ from slipstick.expression.dimension import COUNT
 from slipstick.method.forms import Form
 from slipstick.method.methods import form_of
 from slipstick.results.study import Ranked, Ranking
-from slipstick.schema.binding.bind import Bound, bind
-from slipstick.schema.binding.scene import Scene, Settings, stage
-from slipstick.schema.kinds.study_questions import RankSpec
+from slipstick.schema.build.build import Bound, bind
+from slipstick.schema.build.inputs import Scene, Settings, stage
+from slipstick.schema.kinds.study import RankSpec
 from slipstick.schema.load import Library
 from slipstick.schema.text.nodes import Mark, Node, Scalar, canonical
 from slipstick.schema.validate import problem
-
-__all__ = ["ranked"]
 
 
 def ranked(

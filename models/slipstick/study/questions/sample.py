@@ -9,21 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.errors import Problem, SpecError, did_you_mean
-from slipstick.method.drawing import drawn, stream
-from slipstick.model.distribution import Distribution
+from slipstick.method.sampling import drawn, stream
+from slipstick.model.uncertainty import Distribution
 from slipstick.results.outlook import Influence, Outcome, Sampling
 from slipstick.results.study import Array
-from slipstick.schema.binding.scene import Settings
-from slipstick.schema.binding.trend import distribution_of
+from slipstick.schema.build.inputs import Settings
+from slipstick.schema.build.trend import distribution_of
 from slipstick.schema.kinds.distribution import Uncertain, quantities
-from slipstick.schema.kinds.study import StudySpec
-from slipstick.schema.kinds.study_questions import SampleSpec
+from slipstick.schema.kinds.study import SampleSpec, StudySpec
 from slipstick.schema.load import Library
 from slipstick.schema.text.nodes import Mark, Node, Scalar, canonical, value_mark
 from slipstick.schema.validate import problem
-from slipstick.study.points.evaluate import Evaluator, evaluator
-
-__all__ = ["Survey", "sampled", "surveys"]
+from slipstick.study.evaluator import Evaluator, evaluator
 
 _REPLICATIONS = 8
 """So many independent sets of points say how sure a quantile is."""

@@ -22,18 +22,16 @@ from slipstick.method.scaling.ways import FIXED_SIZE, TIME_BOUND, Runs, factors,
 from slipstick.model.system import Model
 from slipstick.results.scaling import Extreme, Grown, Growth, OverheadTerm, Printed, Scaling
 from slipstick.results.study import Array
-from slipstick.schema.binding.bind import Bound, bind
-from slipstick.schema.binding.formula import read_formula
-from slipstick.schema.binding.scene import Scene, Settings, stage
+from slipstick.schema.build.activity import read_formula
+from slipstick.schema.build.build import Bound, bind
+from slipstick.schema.build.inputs import Scene, Settings, stage
 from slipstick.schema.kinds.quantity import Formula
 from slipstick.schema.kinds.study import ScaleSpec, StudySpec, SweepSpec
 from slipstick.schema.load import Library
 from slipstick.schema.text.nodes import Entry, Node, Table, at, canonical
 from slipstick.schema.validate import problem
-from slipstick.study.points.cases import Asked
-from slipstick.study.points.plan import planned
-
-__all__ = ["Question", "questions", "scaled"]
+from slipstick.study.cases import Asked
+from slipstick.study.sweep import planned
 
 _MOST_SCANNED = 10_000
 _UNITS = {"time-bound": "s", "efficiency-conserved": "1", "memory-bound": "B"}

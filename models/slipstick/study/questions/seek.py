@@ -11,23 +11,18 @@ from slipstick.errors import Problem, SpecError, did_you_mean
 from slipstick.method.crossings import changes, margin
 from slipstick.results.outlook import Crossing, Sought
 from slipstick.results.study import Array
-from slipstick.schema.binding.how import says_how
-from slipstick.schema.binding.scene import REFERENCES, Scene, Settings, stage
+from slipstick.schema.build.inputs import REFERENCES, Scene, Settings, stage
+from slipstick.schema.build.solver_options import says_how
 from slipstick.schema.describe import entries
-from slipstick.schema.kinds.study import StudySpec, SweepSpec
-from slipstick.schema.kinds.study_parts import AxisSpec
-from slipstick.schema.kinds.study_questions import YEAR, SeekSpec
+from slipstick.schema.kinds.study import YEAR, AxisSpec, SeekSpec, StudySpec, SweepSpec
 from slipstick.schema.load import Library
 from slipstick.schema.text.nodes import Entry, Node, Table, at, canonical
 from slipstick.schema.validate import problem
-from slipstick.study.points.axes import axis_nodes, numbers_of
-from slipstick.study.points.cases import BASE, Asked
-from slipstick.study.points.evaluate import Evaluator, evaluator
-from slipstick.study.points.plan import planned
-from slipstick.study.questions.along import along, beyond, trend_called
-from slipstick.study.questions.conditions import Condition, condition_of
-
-__all__ = ["Search", "searches", "sought"]
+from slipstick.study.axes import axis_nodes, numbers_of
+from slipstick.study.cases import BASE, Asked
+from slipstick.study.evaluator import Evaluator, evaluator
+from slipstick.study.questions.common import Condition, along, beyond, condition_of, trend_called
+from slipstick.study.sweep import planned
 
 Place = tuple[str | int, ...]
 

@@ -1,0 +1,201 @@
+"""Lock profiles: perf lock contention, as a table and with ``-x SEP``.
+
+A file describes one run: the waits for each lock, by who waited, added up over all threads. It has neither the
+elapsed time nor the number of processors; both are told beside it. perf sees locks of the kernel; a contended lock
+of a program shows as callers in futex. It does not see how long locks are held.
+
+Format: printed by perf 6.1 and, with ``-x``, perf 6.8.
+
+The machine-readable output of perf stat: ``-x SEP`` and ``-j``.
+
+A file describes one run. perf says how long the processors were busy (``task-clock``); the elapsed time is the event
+``duration_time`` where it was asked for, else busy time over the processors used, which perf prints beside it. How
+many processors the run had is told beside the file.
+
+Format: printed by perf 6.1; ``-r`` puts a column with the variation behind the event.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from slipstick.measure.readers.reading import Number, Reading, Where, parse_json
+from slipstick.measure.runs import Run, Runs
+from slipstick.schema.text.reader import short
+
+_HEADER = re.compile(r"#?\s*(?:output:)?\s*contended\b.*\btotal wait\b")
+_REPORT = re.compile(r"\s*Name\s+acquired\s+contended\b")
+_WAIT = r"([0-9.]+) (ns|us|ms|s|m|h)"
+_ROW = re.compile(rf"\s*([0-9]+)\s+{_WAIT}\s+{_WAIT}\s+{_WAIT}\s+(.+)")
+_WITH_SEPARATOR = 6
+_UNITS = {"m": "min"}
+
+
+def looks_perf_lock(reading: Reading) -> bool:
+    """Say whether a line is the head of the table."""
+    return any(_HEADER.match(line) or _REPORT.match(line) for line in reading.lines)
+
+
+def read_perf_lock(reading: Reading) -> Runs:
+    """Read the waits of one run.
+
+    Raises
+    ------
+    SpecError : processors or time are not told, another layout, a value that is none
+    """
+    hints = reading.hints
+    if hints.processors is None or hints.time is None:
+        reading.refuse(
+            1, "", "perf lock says neither processors nor elapsed time; tell them: --processors 8 --time '3.2 s'"
+        )
+    if any(_REPORT.match(line) for line in reading.lines):
+        reading.refuse(1, "", "this is perf lock report; print perf lock contention instead, which says who waited")
+    where = Where(hints.processors, hints.size)
+    reading.add(1, where, "time", repr(hints.time), "s")
+    inside = False
+    for line, text in enumerate(reading.lines, 1):
+        if _HEADER.match(text):
+            inside = True
+        elif inside and text.strip() and not text.startswith(("=", "#")):
+            _row(reading, line, where, text)
+    if not inside:
+        reading.refuse(1, "", "there is no head of a table, 'contended  total wait  max wait  avg wait  type  caller'")
+    reading.runs = _added_up(reading.runs)
+    return reading.finished()
+
+
+def _added_up(runs: list[Run]) -> list[Run]:
+    """Add up the lines of one caller: several locks, or several ways to the same one."""
+    found: dict[tuple[str, str], Run] = {}
+    for run in runs:
+        key = run.region, run.metric
+        found[key] = replace(found[key], value=found[key].value + run.value, text="") if key in found else run
+    return list(found.values())
+
+
+def _row(reading: Reading, line: int, where: Where, text: str) -> None:
+    if match := _ROW.fullmatch(text):
+        count, total, unit, *_, rest = match.groups()
+        kind, _, caller = rest.strip().partition(" ")
+        name = caller.strip() or kind
+    else:
+        fields = [each.strip() for each in re.split("[,;|\t]", text, maxsplit=_WITH_SEPARATOR - 1)]
+        if len(fields) != _WITH_SEPARATOR:
+            if re.match(r"\s+0x[0-9a-f]+\s+\S", text):
+                return  # a line of a call stack, printed with -v
+            reading.wrong(line, "", f"{short(text.strip())} is not a line of perf lock contention")
+            return
+        count, total, unit, name = fields[0], fields[1], "ns", fields[5]
+    at = Where(where.p, where.n, name)
+    reading.add(line, at, "wait", total, _UNITS.get(unit, unit))
+    reading.add(line, at, "events", count, "1")
+
+
+UNITS = {"msec": "ms", "usec": "us", "nsec": "ns", "sec": "s"}
+"""perf's spelling of units, and ours."""
+
+_FIRST = re.compile(r"\s*(?:[-+0-9.]+|<not (?:supported|counted)>)\s*([,;|\t:])(?:[^0-9,;|\t:][^,;|\t:]*)?\1[A-Za-z_]")
+_EVENTS = {"duration_time": "time", "task-clock": "busy", "cpu-clock": "busy"}
+_SHORTEST, _LONGEST = 5, 8
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """One line: an event, its count and, where perf gives one, a metric made of it."""
+
+    line: int
+    event: str
+    value: str
+    unit: str
+    ratio: str
+    ratio_unit: str
+
+
+def looks_perf_stat(reading: Reading) -> bool:
+    """Say whether the first line counts an event."""
+    first = reading.content[0][1] if reading.content else ""
+    return bool(_FIRST.match(first)) or (first.lstrip()[:1] == "{" and '"counter-value"' in first)
+
+
+def read_perf_stat(reading: Reading) -> Runs:
+    """Read one run, as separated values or as JSON lines.
+
+    Raises
+    ------
+    SpecError : the processors are not told, another layout, a value that is none
+    """
+    if reading.hints.processors is None:
+        reading.refuse(1, "", "perf stat does not say how many processors the run had; name them with --processors")
+    where = Where(reading.hints.processors, reading.hints.size)
+    counted = [each for line, text in reading.content if (each := _counted(reading, line, text)) is not None]
+    seen: dict[str, int] = {}
+    for each in counted:
+        if each.event in seen:
+            reading.wrong(each.line, each.event, f"is in line {seen[each.event]} already; one run a file")
+        seen.setdefault(each.event, each.line)
+        if each.value.startswith("<not"):
+            continue
+        metric = _EVENTS.get(each.event, each.event)
+        if metric == "busy" and each.event == "cpu-clock":
+            reading.wrong(each.line, each.event, "counts every processor of the machine, idle ones too; run without -a")
+        elif each.unit:
+            reading.add(each.line, where, metric, each.value, UNITS.get(each.unit, each.unit))
+        else:
+            reading.add(each.line, where, metric, each.value, "1")
+    missing = [each for each in counted if each.value.startswith("<not")]
+    if missing:
+        names = ", ".join(each.event for each in missing)
+        reading.odd(missing[0].line, "", f"perf could not count {names}; left out")
+    _elapsed(reading, where, counted)
+    return reading.finished()
+
+
+def _elapsed(reading: Reading, where: Where, counted: Sequence[Counted]) -> None:
+    """Give the elapsed time, where perf did not count it."""
+    if any(each.event == "duration_time" and not each.value.startswith("<") for each in counted):
+        return
+    if reading.hints.time is not None:
+        reading.add(1, where, "time", repr(reading.hints.time), "s")
+        return
+    for each in counted:
+        if each.event == "task-clock" and each.ratio_unit == "CPUs utilized" and not reading.problems:
+            used, busy = reading.number(each.line, each.event, each.ratio), float(each.value)
+            if used:
+                unit = UNITS.get(each.unit, each.unit)
+                reading.add(each.line, where, "time", repr(busy / used), unit)
+                digits = "the elapsed time is busy time / CPUs utilized, to the digits of the latter"
+                reading.odd(each.line, each.event, f"{digits}; ask perf for -e duration_time")
+                return
+    reading.odd(1, "", "no elapsed time in it; ask perf for -e duration_time, or tell it with --time")
+
+
+def _counted(reading: Reading, line: int, text: str) -> Counted | None:
+    if text.lstrip().startswith("{"):
+        return _counted_json(reading, line, text)
+    match = _FIRST.match(text)
+    if match is None:
+        layout = "value, unit, event, run time, percent, metric, metric unit"
+        reading.wrong(
+            line, "", f"{short(text.strip())} is not as perf stat -x writes it: {layout}; run without -I and -A"
+        )
+        return None
+    fields = [each.strip() for each in text.split(match[1])]
+    if not _SHORTEST <= len(fields) <= _LONGEST:
+        reading.wrong(line, "", f"{len(fields)} fields, where perf stat -x writes {_SHORTEST} to {_LONGEST}")
+        return None
+    value, unit, event, *rest = fields
+    rest = rest[1:] if rest and rest[0].endswith("%") else rest
+    ratio, ratio_unit = (*rest[2:4], "", "")[:2]
+    return Counted(line, event, value, unit, ratio, ratio_unit)
+
+
+def _counted_json(reading: Reading, line: int, text: str) -> Counted | None:
+    match parse_json(reading, text, line):
+        case {"counter-value": str(value), "unit": str(unit), "event": str(event), **rest}:
+            ratio, ratio_unit = rest.get("metric-value", Number("")), rest.get("metric-unit", "")
+            if isinstance(ratio, str) and isinstance(ratio_unit, str):
+                return Counted(line, event, value, unit, ratio, ratio_unit)
+    reading.wrong(line, "", "a line of perf stat -j has the texts 'counter-value', 'unit' and 'event'")
+    return None

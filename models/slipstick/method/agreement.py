@@ -1,0 +1,200 @@
+"""Several methods held against each other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from slipstick.answer import Answer, Value
+from slipstick.method.names import BOUNDS
+from slipstick.results.study import Agreement, SideBySide
+
+ROUNDING = 1e-9
+"""Relative difference that rounding explains."""
+
+EDGE = 2.0
+"""Half-widths from the mean of an interval within which chance is an explanation: one in twenty is beyond 1."""
+
+_FIRST = (
+    *("time", "response_time", "throughput", "speedup", "efficiency"),
+    *("time_alone", "grain_efficiency", "grain_interference", "warps"),
+    *("processors_lost", "utilization", "queue_length", "wait", "fairness"),
+)
+
+_ABOUT = ("time", "response_time", "throughput")
+"""Kinds of values that answers are held against each other by, the best first."""
+
+
+def agreement(case: str, answers: Sequence[Answer]) -> Agreement:
+    """Put answers to one question side by side, and say in words whether they agree.
+
+    A simulation is the measure of the others, for it leaves nothing out; without one, the first exact answer is,
+    or the first. An exact method has to be within the simulation's interval, an approximate one within what it
+    promises, and bounds have to enclose; where one does not, that is a finding. Of a network the response times are
+    compared, and the one that differs most is told. Bounds of several kinds are one: the tightest.
+
+    Parameters
+    ----------
+    case : what was solved
+    answers : of one model, by different methods
+
+    >>> both = [Answer("m", "closed-form", {"time": Value(2.0, "s")}, exact=True)]
+    >>> both += [Answer("m", "simulation", {"time": Value(2.01, "s", 1.9, 2.1)}, converged=True)]
+    >>> agreement("m", both).verdicts
+    ('closed-form is exact and within the interval of simulation (0.5 % below its mean)',)
+    """
+    answers = _bounds_as_one(answers)
+    solved = [answer for answer in answers if answer.failed is None]
+    failed = {answer.method: answer.failed for answer in answers if answer.failed is not None}
+    rows = tuple(_row(name, answers) for name in _shared(solved))
+    verdicts: list[str] = []
+    findings: list[str] = []
+    measure = _measure(solved)
+    for answer in solved:
+        if measure is not None and answer is not measure:
+            words, agrees = _stands(answer, measure)
+            (verdicts if agrees else findings).append(words)
+    return Agreement(case, tuple(answer.method for answer in answers), rows, tuple(verdicts), tuple(findings), failed)
+
+
+def _bounds_as_one(answers: Sequence[Answer]) -> list[Answer]:
+    """Put bounds of several kinds together, in the place of the first: the tightest ends hold."""
+    kinds = [answer for answer in answers if answer.method.startswith(f"{BOUNDS}/")]
+    if not kinds:
+        return list(answers)
+    known = [answer for answer in kinds if answer.failed is None]
+    names = dict.fromkeys(name for answer in known for name in answer.values)
+    values = {name: _tightest([answer.values[name] for answer in known if name in answer.values]) for name in names}
+    one = Answer(kinds[0].model, BOUNDS, values, failed=None if known else kinds[0].failed)
+    return [one if answer is kinds[0] else answer for answer in answers if answer is kinds[0] or answer not in kinds]
+
+
+def _tightest(values: Sequence[Value]) -> Value:
+    lows = [each.low for each in values if each.low is not None]
+    highs = [each.high for each in values if each.high is not None]
+    return Value(values[0].value, values[0].unit, max(lows, default=None), min(highs, default=None))
+
+
+def _shared(answers: Sequence[Answer]) -> list[str]:
+    """List the values that at least two answers have, the most important first."""
+    counts: dict[str, int] = {}
+    for answer in answers:
+        for name in answer.values:
+            counts[name] = counts.get(name, 0) + 1
+    # Probabilities of every number present are for programs, not to be read side by side.
+    shared = [name for name, count in counts.items() if count > 1 and not name.startswith("probability[")]
+    return sorted(shared, key=lambda name: _importance(name.partition("[")[0]))
+
+
+def _importance(kind: str) -> int:
+    return _FIRST.index(kind) if kind in _FIRST else len(_FIRST)
+
+
+def _row(name: str, answers: Sequence[Answer]) -> SideBySide:
+    values = tuple(answer.values.get(name) for answer in answers)
+    return SideBySide(name, next(value.unit for value in values if value is not None), values)
+
+
+def _measure(answers: Sequence[Answer]) -> Answer | None:
+    """Choose what the others are held against."""
+    told = [answer for answer in answers if any(answer.values[name].value is not None for name in _about(answer))]
+    simulated = [answer for answer in told if answer.converged is not None]
+    exact = [answer for answer in told if answer.exact]
+    return next(iter([*simulated, *exact, *told]), None)
+
+
+def _about(answer: Answer, other: Answer | None = None) -> list[str]:
+    """List what an answer, and another one, are about: the time, or the response times, or the throughputs."""
+    both = [name for name in answer.values if other is None or name in other.values]
+    kinds = ([name for name in both if name.partition("[")[0] == kind] for kind in _ABOUT)
+    return next((names for names in kinds if names), both[:1])
+
+
+def _stands(answer: Answer, measure: Answer) -> tuple[str, bool]:
+    """Say how an answer stands to the measure where it is farthest from it, and whether that is as it should be."""
+    names = [name for name in _about(answer, measure) if measure.values[name].value is not None]
+    if not names:
+        return f"{answer.method} gives nothing that {measure.method} gives", True
+    stands = [_stand(answer, measure, answer.values[name], measure.values[name]) for name in names]
+    farthest = max(range(len(names)), key=lambda index: (not stands[index].agrees, stands[index].off))
+    stand = stands[farthest]
+    if len(names) > 1 and (stand.off or not stand.agrees):
+        return f"{names[farthest]} differs most: {stand.words}", stand.agrees
+    return stand.words, stand.agrees
+
+
+@dataclass(frozen=True, slots=True)
+class _Stand:
+    """How a value stands to another: in words, whether that is as it should be, and the relative difference."""
+
+    words: str
+    agrees: bool
+    off: float = 0.0
+
+
+def _stand(answer: Answer, measure: Answer, found: Value, truth: Value) -> _Stand:
+    assert truth.value is not None
+    if found.value is None:
+        return _Stand(*_encloses(answer.method, found, measure.method, truth))
+    off = _relative(found.value, truth.value)
+    if off == 0:
+        return _Stand(f"{answer.method} and {measure.method} agree exactly", True)
+    return _Stand(*_differ(answer, measure, off, _place(found.value, truth)), abs(off))
+
+
+def _differ(answer: Answer, measure: Answer, off: float, place: float) -> tuple[str, bool]:
+    if measure.converged is False:
+        return f"{answer.method} is {_words(off)} {measure.method}, which did not converge", True
+    if answer.exact:
+        return _exact(answer.method, measure.method, off, place)
+    if place <= 1:
+        return f"{answer.method} is within the interval of {measure.method} ({_words(off)} its mean)", True
+    if answer.promise is not None:
+        promised = f"it promises about {100 * answer.promise:.2g} %"
+        # What leaves something out itself cannot hold anybody to a promise.
+        kept = abs(off) <= answer.promise or not (measure.exact or measure.converged)
+        return f"{answer.method} is {_words(off)} {measure.method}; {promised}", kept
+    reason = next((f", for it {note}" for note in answer.notes if note.startswith("leaves out")), "")
+    return f"{answer.method} is {_words(off)} {measure.method}{reason}", True
+
+
+def _exact(method: str, measure: str, off: float, place: float) -> tuple[str, bool]:
+    if place <= 1:
+        return f"{method} is exact and within the interval of {measure} ({_words(off)} its mean)", True
+    if place <= EDGE:
+        words = f"{method} is exact and at the edge of the interval of {measure} ({_words(off)} its mean)"
+        return f"{words}; one in twenty is, by chance", True
+    return f"{method} claims to be exact, but is {_words(off)} {measure}, outside its interval", False
+
+
+def _encloses(method: str, bounds: Value, measure: str, truth: Value) -> tuple[str, bool]:
+    """Say whether an interval meets bounds, which is all that a simulated mean can be asked for."""
+    assert truth.value is not None
+    low = truth.value if truth.low is None else truth.low
+    high = truth.value if truth.high is None else truth.high
+    above = bounds.low is None or high >= bounds.low * (1 - ROUNDING)
+    below = bounds.high is None or low <= bounds.high * (1 + ROUNDING)
+    if above and below:
+        return f"{measure} lies within the {method}", True
+    side = "above the upper" if above else "below the lower"
+    return f"{measure} lies {side} of the {method}", False
+
+
+def _relative(value: float, truth: float) -> float:
+    """Give the relative difference; 0 where rounding explains it."""
+    if math.isclose(value, truth, rel_tol=ROUNDING, abs_tol=1e-300):
+        return 0.0
+    return value / truth - 1 if truth else math.inf
+
+
+def _place(value: float, truth: Value) -> float:
+    """Say how many half-widths of its interval a value is away from a mean."""
+    assert truth.value is not None
+    if truth.low is None or truth.high is None or truth.high <= truth.low:
+        return math.inf
+    return abs(value - truth.value) / ((truth.high - truth.low) / 2)
+
+
+def _words(off: float) -> str:
+    return f"{abs(100 * off):.2g} % {'above' if off > 0 else 'below'}"

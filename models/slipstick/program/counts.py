@@ -1,0 +1,226 @@
+"""Counts: what each processor did in each phase, as plain whole numbers and bytes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from slipstick.errors import ModelError, did_you_mean
+
+Exchange = tuple[int, int]
+
+
+@dataclass(slots=True)
+class Tally:
+    """What one processor did in one phase.
+
+    Parameters
+    ----------
+    work : done, in the program's unit
+    faults : handled by asking others, by (number of parts, bytes of all replies)
+    write_faults : on a page that is valid but write-protected: no message
+    empty : first misses of a page, which fetch the whole page; diffs still missing are a fault besides
+    twins : pages copied before a write
+    collected : as `faults`, but at a garbage collection
+    collections : garbage collections
+    acquisitions : of locks, by hops: 0 if the lock was last held here, 1 if its manager or the
+        only one asked held it, 2 if the manager forwarded the request
+    waits : acquisitions that found the lock taken
+    ahead : of these, how many held or were promised the lock before it, added up
+    intervals : closed with at least one page written
+    notices : write notices received and merged, at acquires and barriers
+    invalidated : pages
+    diffs_made : for whoever asked, or before an invalidation
+    diff_bytes_made : of these [B]
+    served_diffs : requests for diffs answered, at faults and collections
+    served_pages : requests for whole pages answered
+    forwarded : requests for locks passed on as manager
+    granted : locks handed over to others
+    sent : messages and bytes sent, by kind
+    received : messages and bytes received, by kind
+    """
+
+    work: int = 0
+    faults: Counter[Exchange] = field(default_factory=Counter)
+    write_faults: int = 0
+    empty: int = 0
+    twins: int = 0
+    collected: Counter[Exchange] = field(default_factory=Counter)
+    collections: int = 0
+    acquisitions: Counter[int] = field(default_factory=Counter)
+    waits: int = 0
+    ahead: int = 0
+    intervals: int = 0
+    notices: int = 0
+    invalidated: int = 0
+    diffs_made: int = 0
+    diff_bytes_made: int = 0
+    served_diffs: int = 0
+    served_pages: int = 0
+    forwarded: int = 0
+    granted: int = 0
+    sent: dict[str, Exchange] = field(default_factory=dict)
+    received: dict[str, Exchange] = field(default_factory=dict)
+
+    def total(self, name: str) -> int:
+        """Give a count by name, added up over parts, hops or kinds of message.
+
+        >>> Tally(faults=Counter({(2, 40): 3, (1, 20): 1})).total("faults")
+        4
+        """
+        if name not in _NAMES:
+            raise ModelError(f"nothing named {name!r} is counted{did_you_mean(name, _NAMES)}")
+        value = getattr(self, name)
+        if name in _MESSAGES:
+            return sum(number for number, _ in value.values())
+        return value.total() if isinstance(value, Counter) else int(value)
+
+    def bytes_sent(self) -> int:
+        """Add up the bytes of all messages sent [B]."""
+        return sum(size for _, size in self.sent.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the counts that are not zero as plain data."""
+        made = {name: _plain(name, getattr(self, name)) for name in _NAMES}
+        return {name: value for name, value in made.items() if value}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Tally:
+        """Read what `to_dict` gives; what is left out is zero."""
+        _known("a tally", data, _NAMES)
+        return cls(**{name: _read(name, value) for name, value in data.items()})
+
+
+_NAMES = tuple(each.name for each in fields(Tally))
+_EXCHANGES = ("faults", "collected")
+_MESSAGES = ("sent", "received")
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """What all processors did between two barriers.
+
+    Parameters
+    ----------
+    name : of the barrier that ends it
+    tallies : one for each processor
+    repeat : how many phases this stands for, whose counts the tallies add up
+    """
+
+    name: str
+    tallies: tuple[Tally, ...]
+    repeat: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What a program made the protocol do; measured counts may be written in the same form.
+
+    Parameters
+    ----------
+    program : its name
+    processors : that ran it; the first one manages barriers
+    page : its size [B]
+    unit : what one unit of work is
+    phases : in order
+    """
+
+    program: str
+    processors: int
+    page: int
+    unit: str
+    phases: tuple[Phase, ...]
+
+    def total(self, name: str) -> int:
+        """Add up a count over phases and processors."""
+        return sum(each.total(name) for phase in self.phases for each in phase.tallies)
+
+    def bytes_sent(self) -> int:
+        """Add up the bytes of all messages [B]."""
+        return sum(each.bytes_sent() for phase in self.phases for each in phase.tallies)
+
+    def faults_by_parts(self, name: str = "faults") -> dict[int, Exchange]:
+        """Give for each number of parts how many faults had it, and the bytes of their replies [B]."""
+        found: dict[int, Exchange] = {}
+        for phase in self.phases:
+            for tally in phase.tallies:
+                for (parts, size), number in getattr(tally, name).items():
+                    before, carried = found.get(parts, (0, 0))
+                    found[parts] = before + number, carried + number * size
+        return dict(sorted(found.items()))
+
+    def without(self, *names: str) -> Counts:
+        """Leave out phases by name, such as a start-up that was not measured."""
+        kept = tuple(phase for phase in self.phases if phase.name not in names)
+        return Counts(self.program, self.processors, self.page, self.unit, kept)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain data: dictionaries, lists, text and whole numbers."""
+        phases = [_phase_data(each) for each in self.phases]
+        head = {"program": self.program, "processors": self.processors, "page": self.page, "unit": self.unit}
+        return {**head, "phases": phases}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Counts:
+        """Read what `to_dict` gives, or counts measured elsewhere in that form.
+
+        Raises
+        ------
+        ModelError : something is not counted, is no whole number, or a processor is missing
+        """
+        names = ("program", "processors", "page", "unit", "phases")
+        _known("counts", data, names)
+        if lacking := [each for each in names if each not in data]:
+            raise ModelError(f"counts lack {', '.join(lacking)}")
+        processors, page = _whole("processors", data["processors"]), _whole("page", data["page"])
+        phases = tuple(_phase(each, processors) for each in data["phases"])
+        return cls(data["program"], processors, page, data["unit"], phases)
+
+
+def _phase_data(phase: Phase) -> dict[str, Any]:
+    repeat = {"repeat": phase.repeat} if phase.repeat != 1 else {}
+    return {"name": phase.name, **repeat, "tallies": [tally.to_dict() for tally in phase.tallies]}
+
+
+def _phase(data: Mapping[str, Any], processors: int) -> Phase:
+    _known("a phase", data, ("name", "repeat", "tallies"))
+    tallies = tuple(Tally.from_dict(each) for each in data["tallies"])
+    if len(tallies) != processors:
+        raise ModelError(f"phase {data['name']!r} has {len(tallies)} tallies, but there are {processors} processors")
+    return Phase(data["name"], tallies, _whole("repeat", data.get("repeat", 1)))
+
+
+def _plain(name: str, value: Any) -> Any:
+    if name in _EXCHANGES:
+        return [[parts, size, number] for (parts, size), number in sorted(value.items())]
+    if name == "acquisitions":
+        return [list(pair) for pair in sorted(value.items())]
+    return {kind: list(pair) for kind, pair in sorted(value.items())} if name in _MESSAGES else value
+
+
+def _read(name: str, value: Any) -> Any:
+    if name in _EXCHANGES:
+        found: Counter[Exchange] = Counter()
+        for parts, size, number in value:
+            found[_whole(name, parts), _whole(name, size)] += _whole(name, number)
+        return found
+    if name == "acquisitions":
+        return Counter({_whole(name, hops): _whole(name, number) for hops, number in value})
+    if name in _MESSAGES:
+        return {kind: (_whole(name, number), _whole(name, size)) for kind, (number, size) in value.items()}
+    return _whole(name, value)
+
+
+def _whole(name: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ModelError(f"{name} is counted in whole numbers from 0, got {value!r}")
+    return value
+
+
+def _known(what: str, data: Mapping[str, Any], names: Iterable[str]) -> None:
+    allowed = list(names)
+    for name in data:
+        if name not in allowed:
+            raise ModelError(f"{what} cannot hold {name!r}{did_you_mean(name, allowed)}")

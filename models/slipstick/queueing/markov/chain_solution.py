@@ -1,0 +1,450 @@
+"""Where a chain is in the long run, and how that changes with its rates.
+
+Where a chain is at a time, by uniformization, with a bound on the error.
+
+How long until a chain ends, what it earns until then, and where it ends.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csc_array, csr_array
+from scipy.sparse.csgraph import breadth_first_order, connected_components
+from scipy.sparse.linalg import LinearOperator, gmres, spilu, splu
+
+from slipstick.errors import ModelError, NoAnswerError
+from slipstick.queueing.markov.chain import Array, Chain
+
+METHODS = ("gth", "direct", "iterative")
+SMALL = 200
+"""States up to which elimination without subtraction is used unless told otherwise."""
+
+LARGE = 4_000
+"""States above which iteration is tried first unless told otherwise: factors fill up."""
+
+RESIDUAL = 1e-12
+"""What pi Q may be at most, as a part of the largest rate."""
+
+ROUNDING = 1e-13
+"""A probability this little below 0 is rounding; one further below is an error."""
+
+MOST_RATIO = {"direct": 1e100, "iterative": 1e4}
+"""How much likelier a state may be than the one that is fixed: elimination keeps small numbers, iteration loses them."""
+
+PASSES = 3
+"""Passes of the iterative solver; each is to gain six digits."""
+
+SYMMETRIC = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
+"""An M-matrix needs no pivots off the diagonal, and a symmetric order fills up least."""
+
+Solve = Callable[[Array], Array]
+
+
+def stationary(chain: Chain, method: str | None = None) -> Array:
+    """Give the probability of each state in the long run.
+
+    Solves pi Q = 0 with sum(pi) = 1. One state's probability is set to 1 and its equation left out, which leaves
+    a regular M-matrix. If rates are complex, pi = p + ih dp with ``dp Q = -p dQ`` and sum(dp) = 0, from the
+    same factors.
+
+    Parameters
+    ----------
+    chain : the chain; states that are left for ever have probability 0
+    method : `gth` (elimination without subtraction: no cancellation, work grows with the cube of the states),
+        `direct` (sparse LU), `iterative` (GMRES, preconditioned by an incomplete LU); by default by size, with
+        `direct` to follow where iteration fails its check
+
+    Raises
+    ------
+    NoAnswerError : the chain ends in one of several closed sets of states, or the solution fails its check
+
+    Source: Stewart, Introduction to the Numerical Solution of Markov Chains, Princeton 1994, ch. 2 and 4.
+
+    >>> from slipstick.queueing.markov.chain import build
+    >>> stationary(build(0, lambda n: [(n + 1, 0.5)] * (n < 2) + [(n - 1, 1.0)] * (n > 0)))
+    array([0.571, 0.286, 0.143])
+    """
+    if method is not None and method not in METHODS:
+        raise ModelError(f"there is no method {method!r} for the long run; known: {', '.join(METHODS)}")
+    whole = chain.generator()
+    closed = _closed(csr_array(whole.real))
+    inside = whole[closed][:, closed].tocsr()
+    found = _first_that_holds(inside, (method,) if method else _by_size(len(closed)), _start(chain, closed))
+    answer = np.zeros(chain.size, dtype=found.dtype)
+    answer[closed] = found
+    return answer
+
+
+def _by_size(size: int) -> tuple[str, ...]:
+    if size <= SMALL:
+        return ("gth",)
+    return ("direct",) if size <= LARGE else ("iterative", "direct")
+
+
+def _first_that_holds(generator: csr_array, methods: tuple[str, ...], start: NDArray[np.float64]) -> Array:
+    """Try methods in turn; the last may fail."""
+    for method in methods[:-1]:
+        try:
+            return _solved(generator, method, start)
+        except NoAnswerError:
+            continue
+    return _solved(generator, methods[-1], start)
+
+
+def _start(chain: Chain, closed: NDArray[np.int64]) -> NDArray[np.float64]:
+    start = chain.start[closed]
+    mass = start.sum()
+    return start / mass if mass > 0 else np.full(len(closed), 1 / len(closed))
+
+
+def _closed(generator: csr_array) -> NDArray[np.int64]:
+    """Give the states of the one set that is never left."""
+    count, label = connected_components(generator, directed=True, connection="strong")
+    if count == 1:
+        return np.arange(generator.shape[0])
+    across = generator.tocoo()
+    left = label[across.row] != label[across.col]
+    open_sets = np.zeros(count, dtype=bool)
+    open_sets[label[across.row[left]]] = True
+    final = np.flatnonzero(~open_sets)
+    if len(final) > 1:
+        raise NoAnswerError(
+            f"the chain ends in one of {len(final)} sets of states and stays there, so the long run depends on chance; "
+            "ask for the absorption instead"
+        )
+    return np.flatnonzero(label == final[0])
+
+
+def _solved(generator: csr_array, method: str, start: NDArray[np.float64]) -> Array:
+    if generator.shape[0] == 1:
+        return np.ones(1)
+    if method == "gth":
+        return gth(generator.toarray())
+    real = csr_array(generator.real)
+    pi, solve = _balanced(real, method, start)
+    _check(real, pi)
+    if not np.iscomplexobj(generator.data):
+        return pi
+    # A step so small that its square is nothing must survive: scale it up to solve, and down again.
+    slope = csr_array(generator.imag)
+    scale = float(np.abs(slope.data).max(initial=0.0)) or 1.0
+    change = solve(-(pi @ (slope / scale)))
+    answer: Array = pi + 1j * scale * (change - change.sum() * pi)
+    return answer
+
+
+def _balanced(generator: csr_array, method: str, start: NDArray[np.float64]) -> tuple[NDArray[np.float64], Solve]:
+    """Solve pi Q = 0 over the reals; also give what solves x Q = b with x[fixed] = 0."""
+    fixed = _likely(generator, start)
+    # An unlikely state makes a bad yardstick; the likeliest of the first answer a good one.
+    for _ in range(3):
+        solve = _solver(generator, fixed, method)
+        with np.errstate(over="ignore", invalid="ignore"):
+            pi = -solve(np.asarray(generator[[fixed]].toarray()).ravel())
+        pi[fixed] = 1.0
+        top = int(np.argmax(np.where(np.isfinite(pi), np.abs(pi), -1.0)))
+        if np.isfinite(pi).all() and abs(pi[top]) < MOST_RATIO[method]:
+            break
+        fixed = top
+    with np.errstate(invalid="ignore"):
+        return pi / pi.sum(), solve  # what is not finite fails the check
+
+
+def _likely(generator: csr_array, start: NDArray[np.float64]) -> int:
+    """Walk from the start until the likeliest state stays the same for as many steps as were made before."""
+    rate = 1.05 * float(-generator.diagonal().min())
+    step = csr_array(generator.T / rate)
+    at, top, steps = start, -1, 64
+    while top != (now := int(np.argmax(at))) and steps <= 4096:
+        top = now
+        for _ in range(steps):
+            at = at + step @ at
+        steps *= 2
+    return top
+
+
+def _solver(generator: csr_array, fixed: int, method: str) -> Solve:
+    """Give what solves x Q = b for x with x[fixed] = 0, equation `fixed` left out."""
+    rest = np.delete(np.arange(generator.shape[0]), fixed)
+    matrix = csc_array(generator[rest][:, rest].T)
+    inner = splu(matrix, **SYMMETRIC).solve if method == "direct" else _iterative(matrix)
+
+    def solve(right: Array) -> Array:
+        x = np.zeros(len(right))
+        x[rest] = inner(right[rest])
+        return x
+
+    return solve
+
+
+def _iterative(matrix: csc_array) -> Solve:
+    rough = spilu(matrix, drop_tol=1e-3, fill_factor=20, **SYMMETRIC)
+    before = LinearOperator(matrix.shape, rough.solve, dtype=np.float64)
+
+    def solve(right: Array) -> Array:
+        x = np.zeros(len(right))
+        # Each pass solves for what the last one left, which keeps digits that one long pass would lose.
+        for _ in range(PASSES):
+            x = x + gmres(matrix, right - matrix @ x, rtol=1e-6, atol=0.0, restart=60, maxiter=5, M=before)[0]
+        return x
+
+    return solve
+
+
+def _check(generator: csr_array, pi: NDArray[np.float64]) -> None:
+    """Refuse what does not solve the equations, and call a rounding below 0 a 0."""
+    with np.errstate(invalid="ignore"):
+        rest = float(np.abs(pi @ generator).max()) / float(-generator.diagonal().min())
+    least = float(pi.min())
+    if not (rest <= RESIDUAL and least >= -ROUNDING):
+        raise NoAnswerError(
+            f"the long run of {len(pi):,} states did not come out: pi Q is {rest:.1e} of the largest rate (at most "
+            f"{RESIDUAL:g}) and the least probability {least:.1e}; try another method: {', '.join(METHODS)}"
+        )
+    pi[pi < 0] = 0.0
+
+
+def gth(generator: Array) -> Array:
+    """Give the long run by elimination without subtraction.
+
+    Takes the states out one by one, the last first; what a state loses is the sum of what it passes on,
+    so that nothing is subtracted and every digit holds, however small the probability. Rates may be complex.
+
+    Parameters
+    ----------
+    generator : Q, irreducible; its diagonal is not read [1/s] [states, states]
+
+    Source: Grassmann, Taksar and Heyman, Operations Research 33(5), 1985, 1107-1116.
+
+    >>> gth(np.array([[-1.0, 1.0], [9.0, -9.0]]))
+    array([0.9, 0.1])
+    """
+    q = np.array(generator)
+    size = len(q)
+    for last in range(size - 1, 0, -1):
+        q[:last, last] /= q[last, :last].sum()
+        q[:last, :last] += np.outer(q[:last, last], q[last, :last])
+    pi = np.ones(size, dtype=q.dtype)
+    for state in range(1, size):
+        pi[state] = pi[:state] @ q[:state, state]
+    return np.asarray(pi / pi.sum())
+
+
+MOST_STEPS = 1_000_000
+"""Steps of the uniform clock at most, in all."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Transient:
+    """A chain at some times.
+
+    Parameters
+    ----------
+    times : [s] [times]
+    probabilities : of each state at each time [1] [times, states]
+    spent : mean time in each state from 0 to each time [s] [times, states]
+    error : what the probabilities of one time may be off in all [1]
+    """
+
+    times: NDArray[np.float64]
+    probabilities: Array
+    spent: Array
+    error: float
+
+
+def transient(chain: Chain, times: Sequence[float], error: float = 1e-10) -> Transient:
+    """Give the probability of each state at some times, and the time spent in each until then.
+
+    A clock ticks at rate L, at least as fast as any state is left; P = I + Q / L::
+
+        p(t)              = sum_k Poisson(k; L t) p(0) P^k
+        integral of p     = sum_k Prob(more than k ticks) p(0) P^k / L
+
+    The sums are cut where the Poisson weights left out are below the error asked for; the weights that are kept add
+    up to 1, so the error of p(t), summed over the states, is at most twice what is left out.
+
+    Parameters
+    ----------
+    chain : the chain; it starts at `chain.start`
+    times : at which to look, in any order [s]
+    error : bound on the error of p at each time, summed over the states [1]
+
+    Raises
+    ------
+    ModelError : a time is negative or not finite, or the error not between 0 and 1
+    NoAnswerError : so many ticks are needed that the sums would take too long
+
+    Source: Jensen, Skandinavisk Aktuarietidskrift 36, 1953, 87-91; Fox and Glynn, Communications of the ACM 31(4), 1988,
+    440-445 (weights from the mode outwards).
+
+    >>> from slipstick.queueing.markov.chain import build
+    >>> chain = build("up", {"up": [("down", 1.0)], "down": [("up", 9.0)]}.__getitem__)
+    >>> transient(chain, [0.0, 0.1]).probabilities
+    array([[1.    , 0.    ],
+           [0.9368, 0.0632]])
+    """
+    at = np.asarray(times, dtype=np.float64)
+    if not ((at >= 0) & (at < math.inf)).all():
+        raise ModelError(f"times must be finite and at least 0 s, got {list(times)}")
+    if not 0 < error < 1:
+        raise ModelError(f"the error of a transient answer must lie between 0 and 1, got {error}")
+    generator = chain.generator()
+    rate = float(-generator.diagonal().real.min())
+    _check_steps(rate * float(at.max(initial=0.0)))
+    step = csr_array(generator.T)
+    now: Array = chain.start.astype(step.dtype)
+    spent: Array = np.zeros_like(now)
+    clock, found = 0.0, {}
+    share = error / max(1, len(at))
+    for time in np.unique(at):
+        now, during = _onward(step, rate, now, float(time) - clock, share)
+        spent = spent + during
+        clock = float(time)
+        found[clock] = now, spent
+    pairs = [found[float(time)] for time in at]
+    return Transient(at, np.array([p for p, _ in pairs]), np.array([s for _, s in pairs]), error)
+
+
+def _check_steps(ticks: float) -> None:
+    if ticks > MOST_STEPS:
+        raise NoAnswerError(
+            f"the chain's clock ticks {ticks:.3g} times until the last time asked for, and {MOST_STEPS:,} are the most "
+            "that is tried; ask for an earlier time or for the long run"
+        )
+
+
+def _onward(step: csr_array, rate: float, start: Array, time: float, error: float) -> tuple[Array, Array]:
+    """Go on for a time; also give the time spent in each state meanwhile."""
+    if rate * time == 0:
+        return start, start * time
+    first, weights = _poisson(rate * time, error / 2)
+    later = 1.0 - np.cumsum(weights)
+    at, now, during = start, np.zeros_like(start), np.zeros_like(start)
+    for k in range(first + len(weights)):
+        if k >= first:
+            now = now + weights[k - first] * at
+            during = during + max(later[k - first], 0.0) * at
+        else:
+            during = during + at
+        at = at + step @ at / rate
+    return now, during / rate
+
+
+def _poisson(mean: float, error: float) -> tuple[int, NDArray[np.float64]]:
+    """Give the first number of ticks that counts, and the weights from there, which add up to 1.
+
+    Weights fall at least geometrically on both sides of the mode, which bounds what is left out.
+    """
+    mode = int(mean)
+    right, weight = [1.0], 1.0
+    while True:
+        k = mode + len(right)
+        weight *= mean / k
+        right.append(weight)
+        ratio = mean / (k + 1)
+        if ratio < 1 and weight * ratio / (1 - ratio) <= error / 2 * sum_of_weights(mean):
+            break
+    left, weight = [], 1.0
+    for k in range(mode, 0, -1):
+        ratio = k / mean
+        weight *= ratio
+        if ratio < 1 and weight / (1 - ratio) <= error / 2 * sum_of_weights(mean):
+            break
+        left.append(weight)
+    weights = np.array([*reversed(left), *right])
+    return mode - len(left), weights / weights.sum()
+
+
+def sum_of_weights(mean: float) -> float:
+    """Bound from below the sum of Poisson weights, as multiples of the largest.
+
+    The largest weight is at most 1, and at most 1 / sqrt(2 pi mode) by Stirling's formula with mode + 1/12 left out.
+    """
+    return max(1.0, math.sqrt(2 * math.pi * max(1.0, math.floor(mean))) * 0.9)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Absorption:
+    """The end of a chain.
+
+    Parameters
+    ----------
+    ends : numbers of the states where it ends [ends]
+    reward : mean reward until the end from each state; the mean time [s] if the reward is 1 a second [states]
+    mean : mean reward until the end from where the chain starts
+    probability : of each end, from where the chain starts [1] [ends]
+    """
+
+    ends: NDArray[np.int64]
+    reward: Array
+    mean: complex
+    probability: Array
+
+
+def absorption(chain: Chain, ends: Sequence[int] | None = None, reward: ArrayLike = 1.0) -> Absorption:
+    """Give the mean time, or reward, until a chain ends, and where it ends.
+
+    With T the rates among the states that are not ends, and E those from them to the ends::
+
+        -T m = reward        b = p(0) (-T)^-1 E
+
+    Rates may be complex (see `Chain`).
+
+    Parameters
+    ----------
+    chain : the chain; it starts at `chain.start`
+    ends : numbers of the states to end in; by default those that nothing leaves
+    reward : what each state earns a second: one number or one for each state
+
+    Raises
+    ------
+    ModelError : there is no end, or it is not a state
+    NoAnswerError : from some state no end can be reached
+
+    Source: Kemeny and Snell, Finite Markov Chains, Van Nostrand 1960, ch. 3.
+
+    >>> from slipstick.queueing.markov.chain import build
+    >>> absorption(build(0, lambda n: [(n + 1, 2.0)] * (n < 3))).mean
+    1.5
+    """
+    generator = chain.generator()
+    final = _ends(chain, generator, ends)
+    inside = np.delete(np.arange(chain.size), final)
+    _check_reachable(chain, generator, final)
+    earned = np.broadcast_to(np.asarray(reward), (chain.size,))[inside]
+    kind = np.result_type(generator.dtype, earned.dtype, np.float64)
+    total = np.zeros(chain.size, dtype=kind)
+    ended = chain.start[final].astype(kind)
+    if len(inside):
+        factors = splu(csc_array(-generator[inside][:, inside]).astype(kind))
+        total[inside] = factors.solve(earned.astype(kind))
+        visits = factors.solve(chain.start[inside].astype(kind), trans="T")
+        ended = ended + visits @ generator[inside][:, final]
+    return Absorption(final, total, (chain.start @ total).item(), ended)
+
+
+def _ends(chain: Chain, generator: csr_array, ends: Sequence[int] | None) -> NDArray[np.int64]:
+    final = np.flatnonzero(generator.diagonal() == 0) if ends is None else np.unique(np.asarray(ends, dtype=np.int64))
+    if not len(final):
+        raise ModelError("no state ends this chain, as each is left; name the ends, or ask for the long run")
+    if final[0] < 0 or final[-1] >= chain.size:
+        raise ModelError(f"an end must be the number of a state from 0 to {chain.size - 1}, got {final.tolist()}")
+    return final
+
+
+def _check_reachable(chain: Chain, generator: csr_array, final: NDArray[np.int64]) -> None:
+    """Walk backwards from the ends, put together as one state more."""
+    moves = generator.tocoo()
+    size = chain.size
+    sources = np.concatenate([moves.col, np.full(len(final), size)])
+    targets = np.concatenate([moves.row, final])
+    back = csr_array((np.ones(len(sources)), (sources, targets)), shape=(size + 1, size + 1))
+    reached = breadth_first_order(back, size, return_predecessors=False)
+    if len(reached) < size + 1:
+        lost = int(np.setdiff1d(np.arange(size), reached)[0])
+        raise NoAnswerError(f"from state {chain.states[lost]} no end can be reached, so the mean time is infinite")

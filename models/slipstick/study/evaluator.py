@@ -1,0 +1,139 @@
+"""One case as a function of its parameters: built once, answered at many points."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from slipstick.answer import Answer
+from slipstick.expression.dimension import Dimension
+from slipstick.expression.nodes import parameters
+from slipstick.method.closed_form.form import ClosedForm
+from slipstick.method.forms import Form
+from slipstick.method.methods import form_of
+from slipstick.method.names import CLOSED_FORM
+from slipstick.method.numbers import expressions
+from slipstick.model.system import Model
+from slipstick.results.study import Array
+from slipstick.schema.build.build import Bound, bind
+from slipstick.schema.build.inputs import Scene, Settings, stage
+from slipstick.schema.load import Library
+from slipstick.schema.text.nodes import Scalar
+from slipstick.study.cases import OVERHEAD, overhead
+
+
+@dataclass(frozen=True)
+class Evaluator:
+    """A case at any values of its parameters; what the method makes of its model is made when it is first asked for.
+
+    Parameters
+    ----------
+    case : its name
+    scene, bound : the case, and its model
+    """
+
+    case: str
+    scene: Scene
+    bound: Bound
+
+    @cached_property
+    def form(self) -> Form:
+        """Give what the method made of the model."""
+        bound = self.bound
+        return form_of(bound.model, bound.parameters, bound.how.method, bound.how.trial)
+
+    @cached_property
+    def free(self) -> frozenset[str]:
+        """Name what can be varied without building anew; of the closed form that is all that the model is computed from."""
+        model = self.bound.model
+        if isinstance(model, Model) and self.bound.how.method in (None, CLOSED_FORM):
+            return frozenset(each.name for each in parameters(*dict.fromkeys(expressions(model, unused=True))))
+        return frozenset(self.form.parameters)
+
+    @property
+    def method(self) -> str:
+        """Name the method that answers."""
+        return self.form.points({}).answer(0).method
+
+    def columns(
+        self, values: Mapping[str, Array], wanted: Collection[str] | None = None, *, jobs: int = 1
+    ) -> dict[str, Array]:
+        """Answer at aligned points, which may be no more than one; not a number where there is no answer.
+
+        Parameters
+        ----------
+        values : by path, in base units; those that no time is computed from are passed over [points]
+        wanted : the columns to give; all by default
+        jobs : blocks solved side by side; the results do not depend on it
+        """
+        count = max((len(each) for each in values.values()), default=1)
+        read = {path: each for path, each in values.items() if path in self.form.parameters}
+        starts = range(0, count, self.form.block)
+
+        def solved(start: int) -> dict[str, Array]:
+            cut = {path: each[start : start + self.form.block] for path, each in read.items()}
+            return self._block(cut, min(self.form.block, count - start), wanted)
+
+        if jobs > 1 and len(starts) > 1:
+            with ThreadPoolExecutor(jobs) as pool:
+                pieces = list(pool.map(solved, starts))
+        else:
+            pieces = [solved(start) for start in starts]
+        names = dict.fromkeys(name for piece in pieces for name in piece)
+        missing = {len(piece): np.full(len(next(iter(piece.values()))), np.nan) for piece in pieces if piece}
+        return {name: np.concatenate([p.get(name, missing.get(len(p), np.zeros(0))) for p in pieces]) for name in names}
+
+    def _block(self, values: Mapping[str, Array], count: int, wanted: Collection[str] | None) -> dict[str, Array]:
+        points = self.form.points(values)
+        if points.interrupted:
+            raise KeyboardInterrupt
+        found = {name: np.broadcast_to(each, (count,)) for name, each in points.columns().items()}
+        known = np.isfinite(found[self.form.quantity])
+        if isinstance(self.form, ClosedForm):
+            known &= found[self.form.quantity] >= 0
+        if isinstance(self.bound.model, Model) and "time" in found:
+            found[OVERHEAD] = overhead(found, self.bound.model.useful)
+        kept = found if wanted is None else {name: each for name, each in found.items() if name in wanted}
+        return {name: np.where(known, each, np.nan) for name, each in kept.items()}
+
+    def unit(self, column: str) -> str:
+        """Give the base unit of a column."""
+        return "s" if column == OVERHEAD else self.form.unit(column)
+
+    @cached_property
+    def own(self) -> dict[str, Array]:
+        """Answer at the case's own values."""
+        return self.columns({})
+
+    def units(self) -> dict[str, Dimension]:
+        """Give the dimension of every column there is at the case's own values."""
+        return {name: Dimension.of(self.unit(name) or "1") for name in self.own}
+
+    def why(self, values: Mapping[str, Array], index: int) -> str:
+        """Say why a point has no answer, in the words of the point solved alone."""
+        alone = {path: each[index : index + 1] for path, each in values.items() if path in self.form.parameters}
+        return self.form.points(alone).answer(0).failed or "no answer"
+
+    def answer(self) -> Answer:
+        """Answer at the case's own values."""
+        return self.form.points({}).answer(0)
+
+
+def evaluator(case: str, settings: Settings, library: Library) -> Evaluator:
+    """Build a case, once for all questions that are put to it with the same settings.
+
+    Raises
+    ------
+    SpecError : something is wrong with its settings
+    """
+
+    def made() -> Evaluator:
+        scene = stage(settings, library)
+        return Evaluator(case, scene, bind(scene))
+
+    key = (case, *((path, node if isinstance(node, Scalar) else id(node)) for path, node in settings.items()))
+    return library.once(key, made, settings)

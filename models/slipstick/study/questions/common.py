@@ -1,0 +1,230 @@
+"""Questions about what is to come, and about changes: all that a study asks, read and built before anything is solved.
+
+A case along a trend: its answers in any year, with the rates as stated or drawn.
+
+Conditions on answers: read like those on parameters, evaluated on columns.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slipstick.errors import FormulaError, SpecError
+from slipstick.expression.condition import Comparison
+from slipstick.expression.dimension import Dimension
+from slipstick.expression.nodes import Parameter
+from slipstick.expression.tape import Tape
+from slipstick.method.crossings import margin
+from slipstick.model.trend import Trend, outside
+from slipstick.results.study import Array
+from slipstick.schema.build.inputs import TECHNOLOGY, Settings, stage
+from slipstick.schema.build.trend import trend_of
+from slipstick.schema.kinds.technology import TrendSpec
+from slipstick.schema.load import Library
+from slipstick.schema.text.formula import read_condition
+from slipstick.schema.text.nodes import Mark, Node, Scalar, at, value_mark
+from slipstick.schema.validate import problem, validate
+from slipstick.study.evaluator import Evaluator, evaluator
+
+Place = tuple[str | int, ...]
+_SHARED = ("benefit", "fully", "partly")
+"""What a trend may say of how the processors' gain is passed on."""
+
+_ONE = Scalar(1, "1", Mark("trend", 1, 1), quoted=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Trended:
+    """A trend as read, with the nodes that it lays over a case."""
+
+    trend: Trend
+    laid: Mapping[str, Node]
+
+
+@dataclass(frozen=True, slots=True)
+class Along:
+    """A case along a trend.
+
+    Parameters
+    ----------
+    case : built with everything that the trend changes
+    trend, base_year : what it goes along, and the year that its own values are of
+    own : what the trend changes, at the case's own values
+    """
+
+    case: Evaluator
+    trend: Trend
+    base_year: float
+    own: Mapping[str, float]
+
+    def values(self, years: Array, factors: Mapping[str, Array] | None = None) -> dict[str, Array]:
+        """Give what the trend changes, by path, sample by sample [samples x years].
+
+        Parameters
+        ----------
+        years : to answer for
+        factors : yearly factors by name [samples, periods]; as stated by default
+        """
+        found = self.trend.values(self.base_year, years, factors or self.trend.stated(), self.own)
+        return {path: each.reshape(-1) for path, each in found.items()}
+
+    @property
+    def unmoved(self) -> tuple[str, ...]:
+        """What the trend changes and no time of the case is computed from."""
+        return tuple(name for name in self.trend.rates if f"{TECHNOLOGY}.{name}" not in self.case.form.parameters)
+
+
+def trend_called(name: str, tree: Node, place: Place, library: Library) -> Trended:
+    """Read a trend that a study names.
+
+    Raises
+    ------
+    SpecError : there is no such trend, or it is wrong
+    """
+    file = library.load("trend", name, value_mark(tree, place), ".".join(map(str, place)))
+    spec = validate(TrendSpec, file)
+    laid = {f"{TECHNOLOGY}.{key}": node for key in _SHARED if (node := at(file, [key])) is not None}
+    short = name.rpartition("/")[2].removesuffix(".yaml").removesuffix(".yml")
+    return Trended(trend_of(spec, short), laid)
+
+
+def along(
+    case: str, settings: Settings, trended: Trended, base_year: float, library: Library, tree: Node, place: Place
+) -> Along:
+    """Build a case along a trend; what the case says of its own technology is where the trend starts from.
+
+    Parameters
+    ----------
+    case, settings : the case
+    trended, base_year : what it goes along, and the year that its values are of
+    library : what was read so far
+    tree, place : the study, and where the base year stands
+
+    Raises
+    ------
+    SpecError : the case has no classes of cost, or the base year is outside the trend's periods
+    """
+    scene = stage(settings, library)
+    if scene.kind not in ("program", "activity"):
+        why = f"{case} has no classes of cost, so no trend changes it; project a program or an activity"
+        raise SpecError([problem(tree, place, why)])
+    _check_base_year(trended.trend, base_year, tree, place)
+    added = {path: node for path, node in trended.laid.items() if at(scene.tree, path) is None}
+    added |= {path: _ONE for name in trended.trend.rates if at(scene.tree, path := f"{TECHNOLOGY}.{name}") is None}
+    built = evaluator(case, {**settings, **added}, library)
+    own = {f"{TECHNOLOGY}.{name}": 1.0 for name in trended.trend.rates}
+    own = {path: built.bound.parameters[path].value or 1.0 for path in own}
+    return Along(built, trended.trend, base_year, own)
+
+
+def _check_base_year(trend: Trend, year: float, tree: Node, place: Place) -> None:
+    for name, periods in trend.rates.items():
+        if outside(periods, year, year):
+            span = f"{periods[0].start:g} to {periods[-1].end:g}"
+            why = f"trend {trend.name} knows rates of {name} for {span} only, so nothing can start in {year:g}"
+            raise SpecError([problem(tree, place, why)])
+
+
+def beyond(trend: Trend, base_year: float, years: Array) -> tuple[str, ...]:
+    """Name the rates that are used outside their periods between the base year and any of the years."""
+    first, last = float(min(base_year, years.min())), float(max(base_year, years.max()))
+    return tuple(
+        f"{name} ({period.start:g} to {period.end:g})"
+        for name, periods in trend.rates.items()
+        for period, _, _ in outside(periods, first, last)
+    )
+
+
+def factors_of(trend: Trend, drawn: Mapping[str, Array]) -> dict[str, Array]:
+    """Arrange drawn rates by name [samples, periods]."""
+    return {
+        name: np.stack([drawn[f"{name}.{index}"] for index in range(len(periods))], axis=1)
+        for name, periods in trend.rates.items()
+    }
+
+
+_SOUGHT = ("<", "<=", ">", ">=")
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition on the answers of one case.
+
+    Parameters
+    ----------
+    text : as written
+    parts : comparisons, all of which must hold
+    columns : the column that each name of an expression stands for
+    """
+
+    text: str
+    parts: tuple[Comparison, ...]
+    columns: Mapping[str, str]
+
+    def sides(self, found: Mapping[str, Array]) -> list[tuple[Array, Array]]:
+        """Give the two sides of each part [points]."""
+        count = max((len(each) for each in found.values()), default=1)
+        sides = []
+        for part in self.parts:
+            tape = Tape([part.left, part.right])
+            given = {name: found[self.columns[name]] for name in tape.parameters if name in self.columns}
+            left, right = (np.broadcast_to(each, (count,)) for each in tape.run(given))
+            sides.append((left, right))
+        return sides
+
+    def look(self, found: Mapping[str, Array]) -> tuple[Array, NDArray[np.bool_]]:
+        """Give the margin of the part that is nearest to failing, or fails worst, and whether all hold [points]."""
+        sides = self.sides(found)
+        margins = np.min([margin(part, *each) for part, each in zip(self.parts, sides, strict=True)], axis=0)
+        holds = np.all([part.between(*each) for part, each in zip(self.parts, sides, strict=True)], axis=0)
+        return margins, holds
+
+
+def condition_of(text: str, tree: Node, place: Place, case: Evaluator, others: Mapping[str, Evaluator]) -> Condition:
+    """Read a condition on the answers of a case; a bare name is that of a column.
+
+    Parameters
+    ----------
+    text : such as ``efficiency <= 0.5 * base.efficiency``
+    tree, place : the study, and where it stands
+    case : whose answers the bare names are
+    others : cases by the word that their names begin with, at their own values
+
+    Raises
+    ------
+    SpecError : it is no condition, or one that cannot be sought
+    """
+    known: dict[str, Parameter] = {}
+    columns: dict[str, str] = {}
+    for name, dimension in case.units().items():
+        symbol = _symbol(name, known)
+        known[name] = Parameter(symbol, dimension)
+        columns[symbol] = name
+    # Only what is spoken of is solved.
+    for word, other in ((word, other) for word, other in others.items() if f"{word}." in text):
+        for name, column in other.own.items():
+            value = float(column[0])
+            if np.isfinite(value):
+                dimension = Dimension.of(other.unit(name) or "1")
+                known[f"{word}.{name}"] = Parameter(_symbol(f"{word}.{name}", known), dimension, value)
+    try:
+        parts = read_condition(text, known, answers=True)
+    except FormulaError as error:
+        raise SpecError([problem(tree, place, str(error))]) from None
+    for part in parts:
+        if part.relation not in _SOUGHT:
+            why = f"at {part.relation} nothing starts or stops holding; write one of {' '.join(_SOUGHT)}"
+            raise SpecError([problem(tree, place, why)])
+    return Condition(text, parts, columns)
+
+
+def _symbol(name: str, taken: Mapping[str, Parameter]) -> str:
+    """Turn the name of a column into one that an expression may have, and that no other column has."""
+    made = re.sub(r"[^A-Za-z0-9_]+", "-", name).strip("-")
+    used = {each.name for each in taken.values()}
+    return made if made not in used else next(each for n in range(2, 10**6) if (each := f"{made}-{n}") not in used)

@@ -1,0 +1,425 @@
+"""Sweeps: a plan carried out, group by group, into columns.
+
+Plans of sweeps: which points there are, and which of them can be solved together.
+
+Axes: the values that a study writes down, expanded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slipstick.answer import Answer
+from slipstick.errors import FormulaError, Problem, SpecError
+from slipstick.method.closed_form.form import ClosedForm
+from slipstick.method.forms import Form, Solved
+from slipstick.model.system import Model
+from slipstick.results.study import Axis, Sweep
+from slipstick.schema.build.build import Bound
+from slipstick.schema.build.inputs import REFERENCES, Scene, Settings, stage
+from slipstick.schema.build.solver_options import says_how
+from slipstick.schema.describe import entries
+from slipstick.schema.kinds.quantity import Given
+from slipstick.schema.load import Library
+from slipstick.schema.text.formula import read_condition
+from slipstick.schema.text.nodes import Node, Scalar, canonical, plain
+from slipstick.study.axes import CHECK_ALL, numbers_of, to_check
+from slipstick.study.cases import OVERHEAD, Asked, overhead
+from slipstick.study.evaluator import evaluator
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Points of one case that differ in numbers only: solved as arrays.
+
+    Parameters
+    ----------
+    case : where they start from
+    bound, form : the model, built and compiled
+    values : number of each varied path at each point, in base units
+    rows : places of the points in the sweep
+    """
+
+    case: str
+    bound: Bound
+    form: Form
+    values: Mapping[str, Array]
+    rows: NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All points of a sweep.
+
+    Parameters
+    ----------
+    axes : what is varied
+    points : value of each axis at each point
+    cases : case of each point
+    groups : the points, by what can be solved together
+    zipped : whether the axes move together
+    """
+
+    axes: tuple[Axis, ...]
+    points: Mapping[str, Sequence[float | str] | Array]
+    cases: tuple[str, ...]
+    groups: tuple[Group, ...]
+    zipped: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    path: str
+    nodes: Sequence[Node]
+    numbers: Array | None
+    unit: str
+
+    def result(self) -> Axis:
+        values = self.numbers.tolist() if self.numbers is not None else [_text(node) for node in self.nodes]
+        return Axis(self.path, self.unit, tuple(values))
+
+
+def planned(asked: Asked, cases: Mapping[str, Settings], library: Library) -> Plan:
+    """Lay out a sweep: check every value, build every model that is needed.
+
+    Parameters
+    ----------
+    asked : the sweep
+    cases : settings of every case of the study
+    library : what was read so far
+
+    Raises
+    ------
+    SpecError : a path does not exist, a value is not allowed, or the axes do not fit together
+    """
+    axes: list[_Axis] = []
+    names: list[str] = []
+    indices: list[NDArray[np.intp]] = []
+    groups: list[Group] = []
+    for case in asked.spec.cases:
+        axes = _axes(asked, cases[case], library)
+        index = _combined(asked, axes)
+        made, kept = _groups(case, asked, axes, index, cases[case], library, len(names))
+        groups += made
+        indices.append(index[:, kept])
+        names += [case] * len(kept)
+    index = np.concatenate(indices, axis=1)
+    points = {axis.path: _column(axis, index[number]) for number, axis in enumerate(axes)}
+    return Plan(tuple(axis.result() for axis in axes), points, tuple(names), tuple(groups), asked.spec.combine == "zip")
+
+
+def _axes(asked: Asked, settings: Settings, library: Library) -> list[_Axis]:
+    base = stage(settings, library)
+    return [
+        _Axis(path, nodes, None, "")
+        if path in REFERENCES or says_how(path)
+        else _checked_axis(path, nodes, base, library)
+        for path, nodes in asked.axes().items()
+    ]
+
+
+def _checked_axis(path: str, nodes: Sequence[Node], base: Scene, library: Library) -> _Axis:
+    """Check values in their place, like written ones, and read them as numbers if they are."""
+    sample = to_check(nodes)
+    problems: list[Problem] = []
+    given: list[Given | None] = []
+    for index in sample:
+        try:
+            given.append(_given(path, nodes[index], base, library))
+        except SpecError as error:
+            problems += error.problems
+    if problems:
+        raise SpecError(problems)
+    found = [each for each in given if each is not None]
+    path = canonical(base.tree, path)
+    if len(found) < len(sample):
+        return _Axis(path, nodes, None, "")
+    numbers = [each.value for each in found] if len(sample) == len(nodes) else numbers_of(nodes)
+    return _Axis(path, nodes, np.array(numbers), str(found[0].dimension))
+
+
+def _given(path: str, node: Node, base: Scene, library: Library) -> Given | None:
+    """Read a value where it would stand; None for what is not a number, such as a name."""
+    scene = base.with_value(path, node, library)
+    wanted = canonical(scene.tree, path)
+    return next((each.given for each in entries(scene.checked()) if canonical(scene.tree, each.path) == wanted), None)
+
+
+def _combined(asked: Asked, axes: Sequence[_Axis]) -> NDArray[np.intp]:
+    """Number the value of each axis at each point: all combinations, or value by value."""
+    lengths = {axis.path: len(axis.nodes) for axis in axes}
+    asked.check_lengths(lengths)
+    if asked.spec.combine == "zip":
+        return np.tile(np.arange(len(axes[0].nodes)), (len(axes), 1))
+    return np.indices(tuple(lengths.values())).reshape(len(axes), -1)
+
+
+def _groups(
+    case: str,
+    asked: Asked,
+    axes: Sequence[_Axis],
+    index: NDArray[np.intp],
+    settings: Settings,
+    library: Library,
+    offset: int,
+) -> tuple[list[Group], NDArray[np.intp]]:
+    """Build a model for each combination of what cannot be an array; drop points outside the condition."""
+    # Every varied path is set to its first value, so that an optional one is there to be varied.
+    first = {axis.path: axis.nodes[0] for axis in axes}
+    fixed = _rebuilt(case, axes, settings, first, library)
+    made: list[Group] = []
+    kept: list[NDArray[np.intp]] = []
+    for rows in _rows_by(index[fixed]) if fixed else [np.arange(index.shape[1])]:
+        changes = {axes[number].path: axes[number].nodes[index[number, rows[0]]] for number in fixed}
+        bound, form = _built(case, settings, {**first, **changes}, library)
+        values = {
+            axis.path: axis.numbers[index[number, rows]] for number, axis in enumerate(axes) if axis.numbers is not None
+        }
+        chosen = _where(asked, bound, values, len(rows))
+        rows = rows[chosen]
+        read = {path: each[chosen] for path, each in values.items() if path in form.parameters and path not in changes}
+        made.append(Group(case, bound, form, read, rows))
+        kept.append(rows)
+    order = np.sort(np.concatenate(kept))
+    placed = [
+        Group(each.case, each.bound, each.form, each.values, offset + np.searchsorted(order, each.rows))
+        for each in made
+        if len(each.rows)
+    ]
+    return placed, order
+
+
+def _rebuilt(case: str, axes: Sequence[_Axis], settings: Settings, first: Settings, library: Library) -> list[int]:
+    """Choose the axes whose every value needs a model of its own: names, and numbers that shape the model."""
+    _, form = _built(case, settings, first, library)
+    fixed = []
+    for number, axis in enumerate(axes):
+        if axis.numbers is None or (axis.path not in form.parameters and len(axis.nodes) <= CHECK_ALL):
+            fixed.append(number)
+        elif axis.path not in form.parameters:
+            # Too many to build a model for each, so none may shape it: the extremes must be possible, too.
+            for index in to_check(axis.nodes):
+                _built(case, settings, {**first, axis.path: axis.nodes[index]}, library)
+    return fixed
+
+
+def _built(case: str, settings: Settings, changes: Mapping[str, Node], library: Library) -> tuple[Bound, Form]:
+    made = evaluator(case, {**settings, **changes}, library)
+    return made.bound, made.form
+
+
+def _rows_by(index: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
+    """Gather the points that agree in all the given axes, in the order of first appearance."""
+    _, first, inverse = np.unique(index, axis=1, return_index=True, return_inverse=True)
+    for number in np.argsort(first):
+        yield np.flatnonzero(inverse.reshape(-1) == number)
+
+
+def _where(asked: Asked, bound: Bound, values: Mapping[str, Array], count: int) -> NDArray[np.bool_]:
+    held = np.ones(count, dtype=bool)
+    if asked.spec.where:
+        try:
+            for condition in read_condition(asked.spec.where, bound.parameters):
+                held &= condition.holds(values)
+        except FormulaError as error:
+            raise asked.problem(str(error), "where") from None
+    return held
+
+
+def _column(axis: _Axis, index: NDArray[np.intp]) -> Sequence[float | str] | Array:
+    if axis.numbers is not None:
+        return axis.numbers[index]
+    names = [_text(node) for node in axis.nodes]
+    return [names[number] for number in index]
+
+
+def _text(node: Node) -> str:
+    return node.text if isinstance(node, Scalar) else str(plain(node))
+
+
+MOST_WORDS = 1000
+"""Of so many points without an answer it is said why."""
+
+Progress = Callable[[int], object]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Answers to one group, in the order of its rows."""
+
+    rows: NDArray[np.intp]
+    columns: Mapping[str, Array]
+    form: Form
+    limits: Mapping[str, list[str]] = field(default_factory=dict)
+    answers: Sequence[Answer] = ()
+
+
+def carried_out(
+    name: str,
+    plan: Plan,
+    answer: Sequence[str],
+    *,
+    jobs: int = 1,
+    whole: bool = False,
+    progress: Progress = lambda points: None,
+) -> Sweep:
+    """Solve every point of a plan.
+
+    Parameters
+    ----------
+    name : of the sweep
+    plan : its points
+    answer : the columns wanted
+    jobs : groups solved side by side; the results do not depend on it
+    whole : keep the whole answer of each point
+    progress : told how many more points are done
+    """
+
+    def solved(block: _Block) -> _Found:
+        found = _found(block, plan, answer, whole)
+        progress(len(found.rows))
+        return found
+
+    blocks = [block for group in plan.groups for block in _blocks(group, answer, whole)]
+    if jobs <= 1:
+        return _assembled(name, plan, answer, [solved(block) for block in blocks])
+    with ThreadPoolExecutor(jobs) as pool:
+        try:
+            return _assembled(name, plan, answer, list(pool.map(solved, blocks)))
+        except BaseException:
+            # Whoever interrupts does not want what has not begun.
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Points of one group that are solved together; `alone` asks for the first quantity and nothing else."""
+
+    group: Group
+    rows: NDArray[np.intp]
+    values: Mapping[str, Array]
+    alone: bool = False
+
+
+def _blocks(group: Group, answer: Sequence[str], whole: bool) -> Iterator[_Block]:
+    form, rows = group.form, group.rows
+    if list(answer) == [form.quantity] and not whole and len(rows) > form.block > 1:
+        # The whole sweep through the time's own tape: many times faster than asking for everything.
+        yield _Block(group, rows, group.values, alone=True)
+        return
+    for start in range(0, len(rows), form.block):
+        cut = slice(start, start + form.block)
+        yield _Block(group, rows[cut], {path: each[cut] for path, each in group.values.items()})
+
+
+def _found(block: _Block, plan: Plan, answer: Sequence[str], whole: bool) -> _Found:
+    form, rows = block.group.form, block.rows
+    if block.alone:
+        return _Found(rows, {form.quantity: _spread(form.times(block.values), len(rows))}, form)
+    points = form.points(block.values)
+    if points.interrupted:
+        raise KeyboardInterrupt
+    columns = {key: _spread(column, len(rows)) for key, column in points.columns().items()}
+    model = block.group.bound.model
+    if OVERHEAD in answer and isinstance(model, Model):
+        columns[OVERHEAD] = overhead(columns, model.useful)
+    limits = {key: each * (len(rows) // len(each)) for key, each in points.limits().items()}
+    notes = block.group.bound.notes
+    answers = [_labelled(points, number, row, plan, notes) for number, row in enumerate(rows)] if whole else []
+    return _Found(rows, columns, form, limits, answers)
+
+
+def _labelled(points: Solved, number: int, row: int, plan: Plan, notes: tuple[str, ...]) -> Answer:
+    where = {axis.path: _plain(plan.points[axis.path][row]) for axis in plan.axes}
+    found = points.answer(number if len(points) > 1 else 0, point=where, given=where)
+    return replace(found, notes=(*found.notes, *notes)) if notes else found
+
+
+def _assembled(name: str, plan: Plan, answer: Sequence[str], pieces: Sequence[_Found]) -> Sweep:
+    total = len(plan.cases)
+    # Each method knows the units of what it has.
+    forms: dict[str, Form] = {}
+    for piece in pieces:
+        forms.update((key, piece.form) for key in piece.columns if key not in forms)
+    columns = {key: np.full(total, np.nan) for key in forms}
+    limits: dict[str, list[str]] = {}
+    answers: dict[int, Answer] = {}
+    for piece in pieces:
+        for key, column in piece.columns.items():
+            columns[key][piece.rows] = column
+        for key, names in piece.limits.items():
+            column_of_names = limits.setdefault(key, [""] * total)
+            for row, limit in zip(piece.rows, names, strict=True):
+                column_of_names[row] = limit
+        answers.update(zip(piece.rows.tolist(), piece.answers, strict=False))
+    failed = _failures(plan, columns)
+    for column in columns.values():
+        column[list(failed)] = np.nan
+    return Sweep(
+        name=name,
+        axes=plan.axes,
+        cases=plan.cases,
+        points=plan.points,
+        columns=columns,
+        units={key: "s" if key == OVERHEAD else form.unit(key) for key, form in forms.items()},
+        limits=limits,
+        failed=failed,
+        idle=_idle(plan, columns),
+        answers=[answers[row] for row in sorted(answers)],
+    )
+
+
+def _failures(plan: Plan, columns: Mapping[str, Array]) -> dict[int, str]:
+    """Say why a point has no answer, in the words of the point solved alone."""
+    failed: dict[int, str] = {}
+    for group in plan.groups:
+        value = columns[group.form.quantity][group.rows]
+        wrong = ~np.isfinite(value)
+        if isinstance(group.form, ClosedForm):
+            wrong |= value < 0
+        for number in np.flatnonzero(wrong):
+            failed[int(group.rows[number])] = _why(group, int(number)) if len(failed) < MOST_WORDS else "no answer"
+    return dict(sorted(failed.items()))
+
+
+def _why(group: Group, number: int) -> str:
+    alone = {path: each[number : number + 1] for path, each in group.values.items()}
+    return group.form.points(alone).answer(0).failed or "no answer"
+
+
+def _idle(plan: Plan, columns: Mapping[str, Array]) -> tuple[str, ...]:
+    """List the paths that changed nothing anywhere: not read by any model, or read without effect."""
+    return tuple(axis.path for axis in plan.axes if len(axis.values) > 1 and not _matters(axis.path, plan, columns))
+
+
+def _matters(path: str, plan: Plan, columns: Mapping[str, Array]) -> bool:
+    """Compare every point with the first one that differs from it in this axis only."""
+    # Zipped axes move together, and so matter together.
+    others = [] if plan.zipped else [axis.path for axis in plan.axes if axis.path != path]
+    keys = [np.unique(np.asarray(plan.points[other]), return_inverse=True)[1].reshape(-1) for other in others]
+    cases = np.unique(np.asarray(plan.cases), return_inverse=True)[1].reshape(-1)
+    _, group = np.unique(np.stack([cases, *keys]), axis=1, return_inverse=True)
+    order = np.argsort(group.reshape(-1), kind="stable")
+    same = np.diff(group.reshape(-1)[order]) == 0
+    for column in columns.values():
+        sorted_ = column[order]
+        neither = np.isnan(sorted_[1:]) & np.isnan(sorted_[:-1])
+        if np.any(same & (sorted_[1:] != sorted_[:-1]) & ~neither):
+            return True
+    return False
+
+
+def _spread(column: Array, count: int) -> Array:
+    return np.broadcast_to(column, (count,))
+
+
+def _plain(value: float | str) -> float | str:
+    return value if isinstance(value, str) else float(value)

@@ -1,0 +1,211 @@
+"""An application as a model: each processor's counts between two barriers, times what each operation takes.
+
+T = sum over phases of (max over processors of busy + fault + empty + collection + lock + sigio, and the barrier). Idle is
+what is left until the slowest has come. Serving others is on the server's own line (sigio), and its time inside the
+asker's fault is not taken off either. The barrier is the best case, its manager there first.
+
+What is approximate: operations of one class cost the same, at their mean size; a processor that reacquires a lock it held
+last pays nothing; who waits for a lock that is taken waits for one fault of each processor ahead; the remote delay is
+given, so waiting for a handler is left to the other methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from math import ceil
+from random import Random
+
+from slipstick.errors import ModelError
+from slipstick.expression.dimension import COUNT, TIME
+from slipstick.model.activity import Activity, Then, choose, relabelled, repeat, then
+from slipstick.model.machine import Machine
+from slipstick.model.system import Model, in_supersteps
+from slipstick.program.counts import Counts, Phase, Tally
+from slipstick.program.dvsm.operations import SOURCE
+from slipstick.program.message import software
+from slipstick.program.program import Given, Input, Inputs, Program, one
+from slipstick_workloads.application.classes import Classes, by_key, key_of
+from slipstick_workloads.application.operations import Operations
+
+FEW = 64
+"""Operations of a line that are laid out one by one; more are drawn at random, as many in the mean."""
+
+START = "start-up"
+"""The phase that no time was measured of."""
+
+
+def application(machine: Machine, counts: Counts, inputs: Inputs, name: str = "dvsm/application") -> Model:
+    """Put counts and costs together.
+
+    Parameters
+    ----------
+    machine : with the software of a shared memory
+    counts : of the program; a phase ``start-up`` is left out
+    inputs : sequential time, and the parts of faults and locks that are prefetched
+    name : of the model
+
+    Raises
+    ------
+    ModelError : the machine says nothing of such software, or nothing is counted
+    """
+    return _application(machine, _Counted(counts), *(inputs.get(each.name) for each in COMMON), name)
+
+
+class _Counted:
+    """Counts, told apart by which they are and not by what they hold."""
+
+    def __init__(self, counts: Counts) -> None:
+        self.counts = counts
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Counted) and self.counts is other.counts
+
+    def __hash__(self) -> int:
+        return id(self.counts)
+
+
+# A study asks for one program on one machine again and again, with nothing changed but a technology.
+@lru_cache(maxsize=32)
+def _application(
+    machine: Machine, counted: _Counted, sequential: Given | None, faults: Given, locks: Given, name: str
+) -> Model:
+    counts = counted.counts
+    if sequential is None:
+        raise ModelError(f"{name} needs sequential: the time of the program on one processor")
+    measured = counts.without(START)
+    if not measured.phases or not measured.total("work"):
+        raise ModelError(f"the counts of {counts.program} hold no work after {START}; a time cannot come from them")
+    inputs = dict(zip((each.name for each in COMMON), (sequential, faults, locks), strict=True))
+    return in_supersteps(*_Lines(machine, measured, inputs).supersteps(), name=name)
+
+
+class _Lines:
+    """The lines of all processors."""
+
+    def __init__(self, machine: Machine, counts: Counts, inputs: Inputs) -> None:
+        self.machine, self.counts = machine, counts
+        self.operations = Operations(machine, Classes(counts))
+        self.unit = one(inputs, "sequential") / float(counts.total("work"))
+        made, early, locked = self.operations, one(inputs, "prefetched_faults"), one(inputs, "prefetched_locks")
+        self.fault = cache(lambda key: choose((1 - early, made.fault(key)), (early, made.prefetch(key))))
+        self.lock = cache(lambda hops: choose((1 - locked, made.acquire(hops)), (locked, made.prefetched_lock)))
+        self.queued = choose((1 - locked, made.queued), (locked, then()))
+        self.barrier = made.barrier(counts.processors) if counts.processors > 1 else then()
+        self.told = {name: (made.told(name), made.invalidated(name)) for name in ("lock", "barrier")}
+
+    def supersteps(self) -> Iterator[tuple[int, list[Activity], Activity]]:
+        """Give each phase: how often, what each processor does, the barrier."""
+        for number, phase in enumerate(self.counts.phases, 1):
+            lines = [
+                self._line(tally, phase.repeat, f"work.{number}.{index}", index == 0)
+                for index, tally in enumerate(phase.tallies)
+            ]
+            yield phase.repeat, lines, self._meeting(phase)
+
+    def _line(self, tally: Tally, rounds: int, name: str, manager: bool) -> Activity:
+        """Mix what a processor does in a phase; one round of it, if several are added up."""
+        made = [*self._own(tally), *self._for_others(tally)]
+        if manager:
+            made.append((rounds * max(0, self.counts.processors - 2), self.operations.arrival))
+        mix = [(number / rounds, body) for number, body in made if number]
+        total = sum(number for number, _ in mix)
+        busy, slices = self.unit * (tally.work / rounds), max(1, ceil(total))
+        work = software(self.machine, busy / slices, name=name, component="busy", technology="application")
+        # Signals interrupt work, so it does not hold the processor against requests.
+        work = relabelled(work, "", queues=False)
+        after = [repeat(number / rounds, body) for number, body in self._upkeep(tally) if number]
+        if not mix:
+            return Then((work, *after))
+        if total <= FEW and all(number == int(number) for number, _ in mix):
+            return Then((*_shuffled(work, mix, name), *after))
+        any_of = choose(*((number / total, body) for number, body in mix))
+        return Then((repeat(slices, work >> repeat(total / slices, any_of)), *after))
+
+    def _own(self, tally: Tally) -> Iterator[tuple[float, Activity]]:
+        """Give what the processor needs itself."""
+        made = self.operations
+        yield from ((number, self.fault(key)) for key, number in by_key(tally.faults).items())
+        yield from ((number, made.collect(key)) for key, number in by_key(tally.collected).items())
+        yield from ((number, self.lock(hops)) for hops, number in tally.acquisitions.items() if hops)
+        yield tally.ahead, self.queued
+        yield tally.empty, made.empty
+        yield tally.write_faults, made.trap
+        yield tally.twins, made.twin
+
+    def _upkeep(self, tally: Tally) -> Iterator[tuple[float, Activity]]:
+        """Give what notices make the processor do, a little each."""
+        made = self.operations
+        yield max(0.0, tally.diffs_made - made.classes.made_when_served * tally.served_diffs), made.diffed
+        part = _at_locks(tally)
+        for number, body in zip((tally.notices, tally.invalidated), self.told["lock"], strict=True):
+            yield part * number, body
+
+    def _for_others(self, tally: Tally) -> Iterator[tuple[float, Activity]]:
+        """Give what others ask of the processor."""
+        made = self.operations
+        number, size = tally.sent.get("diffs", (0, 0))
+        if number:
+            yield number, made.serve(key_of(1, size // number))
+        yield tally.served_pages, made.serve_page
+        yield tally.forwarded, made.forward
+        yield tally.granted, made.grant
+
+    def _meeting(self, phase: Phase) -> Activity:
+        """Give the barrier of a phase, one more for a garbage collection, with the mean of what its notices take."""
+        if self.counts.processors == 1:
+            return self.barrier
+        rounds = phase.repeat * self.counts.processors
+        collections = sum(each.collections for each in phase.tallies) / rounds
+        notices = sum((1 - _at_locks(each)) * each.notices for each in phase.tallies) / rounds
+        pages = sum((1 - _at_locks(each)) * each.invalidated for each in phase.tallies) / rounds
+        told, invalidated = self.told["barrier"]
+        meeting = then(repeat(1 + collections, self.barrier), repeat(notices, told), repeat(pages, invalidated))
+        return relabelled(meeting, "", queues=False)
+
+
+def _shuffled(work: Activity, mix: list[tuple[float, Activity]], name: str) -> Iterator[Activity]:
+    """Do some work before each of a few operations, in an order drawn from the line's name."""
+    sequence = [body for number, body in mix for _ in range(int(number))]
+    Random(name).shuffle(sequence)
+    return (part for body in sequence for part in (work, body))
+
+
+def _at_locks(tally: Tally) -> float:
+    """Give the part of a processor's notices that came with locks: as of all that told of notices, by bytes."""
+    locks, barriers = (tally.received.get(kind, (0, 0))[1] for kind in ("lock reply", "leave"))
+    return locks / (locks + barriers) if locks else 0.0
+
+
+COMMON = (
+    Input("sequential", TIME, "time of the program on one processor, without any of this", None, least=1e-9),
+    Input("prefetched_faults", COUNT, "part of the faults whose diffs are asked for ahead of time", 0.0, most=1.0),
+    Input("prefetched_locks", COUNT, "part of the locks that are asked for ahead of time", 0.0, most=1.0),
+)
+"""What every application needs beside its counts."""
+
+
+def _from_counts(machine: Machine, inputs: Inputs) -> Model:
+    counts = inputs["counts"]
+    assert isinstance(counts, Counts)
+    return application(machine, counts, inputs)
+
+
+PROGRAMS = (
+    Program(
+        "dvsm/application",
+        "A program on distributed virtual shared memory, from counts of what it did",
+        f"{SOURCE}, section on the application model",
+        (
+            Input(
+                "counts",
+                COUNT,
+                "of its faults, locks and messages: a name in the catalogue, or a file",
+                None,
+                counts=True,
+            ),
+            *COMMON,
+        ),
+        _from_counts,
+    ),
+)

@@ -1,0 +1,218 @@
+"""What each operation of an application costs, as activities with names of their own.
+
+Faults, empty misses, acquisitions and barriers are those of `program/dvsm`. Here is what they leave to others, and what
+needs no message: serving requests, twins, diffs, notices, and prefetching.
+"""
+
+from __future__ import annotations
+
+from functools import cache, cached_property
+
+from slipstick.errors import ModelError
+from slipstick.expression.dimension import BYTES, COUNT
+from slipstick.expression.nodes import Expr, Number
+from slipstick.model.activity import Activity, relabelled, repeat, then
+from slipstick.model.machine import Machine
+from slipstick.program.dvsm.operations import Side, barrier_slave, diff_request, lock, page_fault
+from slipstick.program.program import Inputs
+from slipstick_workloads.application.classes import Class, Classes, Key
+
+REQUEST, LOCK_REQUEST = Number(12.0, BYTES), Number(24.0, BYTES)
+"""Sizes of requests; Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, Tables 3 to 6."""
+
+
+class Operations:
+    """The operations of one program on one machine.
+
+    Parameters
+    ----------
+    machine : with the software of a shared memory
+    classes : of the program's counts
+
+    Raises
+    ------
+    ModelError : the machine says nothing of such software
+    """
+
+    def __init__(self, machine: Machine, classes: Classes) -> None:
+        if machine.dvsm is None:
+            raise ModelError(
+                f"{machine.name} has no costs of a distributed virtual shared memory; give its spec a section dvsm"
+            )
+        self.machine, self.dvsm, self.classes = machine, machine.dvsm, classes
+        self.diff = machine.page * self.dvsm.byte
+        # Made when first asked for: few programs need an operation of each class.
+        self.fault = cache(lambda key: self._fault(classes.faults[key], "fault", key))
+        self.prefetch = cache(lambda key: self._prefetch(classes.faults[key], key))
+        self.collect = cache(lambda key: self._fault(classes.faults[key], "collection", key))
+        self.serve = cache(lambda key: self._serve(classes.served[key], key))
+        self.acquire = cache(self._acquire)
+
+    @cached_property
+    def empty(self) -> Activity:
+        """A whole page fetched for the first time."""
+        costs = {"call": self.dvsm.page_call, "remote_compute": self.dvsm.page_serve, "remote_delay": self.dvsm.delay}
+        made = page_fault(self.machine, {"request": REQUEST, "reply": self.machine.page, **costs})
+        return relabelled(made.bodies[0], "empty.")
+
+    @cached_property
+    def prefetched_lock(self) -> Activity:
+        """A lock asked for ahead of time: the request is sent, nobody waits."""
+        return relabelled(Side(self.machine, "lock").handle("send", LOCK_REQUEST), "prefetched-lock.")
+
+    @cached_property
+    def queued(self) -> Activity:
+        """One processor ahead in a lock's queue: it takes over the lock, faults once, and writes."""
+        sizes = [each for each in self.classes.faults.values() if each.parts == 1]
+        section = [self._request(sizes[-1])] if sizes else []
+        made = then(self._grant_received, *section, self._own("write", self.dvsm.protect + self.diff, "lock"))
+        return relabelled(made, "queued.", component="lock", queues=False)
+
+    @cached_property
+    def trap(self) -> Activity:
+        """The first write to a page that is protected."""
+        here = Side(self.machine, "fault")
+        return relabelled(here.interrupted() >> here.spend("protect", self.dvsm.protect, "software"), "trap.")
+
+    @cached_property
+    def twin(self) -> Activity:
+        """The copy of a page before it is written."""
+        return self._own("twin", self.diff, "fault")
+
+    @cached_property
+    def diffed(self) -> Activity:
+        """A diff made before anybody asks, since the page is about to be invalid."""
+        return self._own("diff", self.diff, "fault")
+
+    def told(self, component: str) -> Activity:
+        """Give what a write notice takes."""
+        return self._own(f"notice.{component}", self.dvsm.notice, component)
+
+    def invalidated(self, component: str) -> Activity:
+        """Give what invalidating a page takes."""
+        return self._own(f"invalidate.{component}", self.dvsm.protect, component)
+
+    @cached_property
+    def serve_page(self) -> Activity:
+        """Send a whole page to whoever asks."""
+        return self._served("serve-page.", REQUEST, self.machine.page, self.dvsm.page_serve)
+
+    @cached_property
+    def forward(self) -> Activity:
+        """Pass a request for a lock on, as its manager."""
+        return self._served("forward.", LOCK_REQUEST, LOCK_REQUEST, self.dvsm.lock_serve)
+
+    @cached_property
+    def grant(self) -> Activity:
+        """Hand a lock over."""
+        return self._served("grant.", LOCK_REQUEST, self._lock_reply, self.dvsm.lock_serve)
+
+    @cached_property
+    def arrival(self) -> Activity:
+        """Take in the message of a processor that came to a barrier before the last, as its manager."""
+        here = Side(self.machine, "sigio")
+        made = here.interrupted() >> here.handle("receive", self._message("arrive"))
+        return relabelled(made, "arrival.", queues=False)
+
+    def barrier(self, processors: int) -> Activity:
+        """Give what a barrier takes from the last arrival on, without notices and invalidations."""
+        nothing = Number(0.0) * self.dvsm.notice
+        sizes = {"arrive": self._message("arrive"), "release": self._message("leave")}
+        times = ("notices", "merge", "invalidate", "send_call", "release_call", "receive_call")
+        count = Number(float(processors), COUNT)
+        made = barrier_slave(self.machine, {"processors": count, **sizes, **dict.fromkeys(times, nothing)})
+        return relabelled(made.bodies[0], "barrier.", queues=False)
+
+    def _fault(self, each: Class, component: str, key: Key) -> Activity:
+        return relabelled(self._request(each), f"{component}-{_named(key)}.", component=component)
+
+    def _request(self, each: Class) -> Activity:
+        return diff_request(self.machine, self._costs(each)).bodies[0]
+
+    def _costs(self, each: Class) -> Inputs:
+        """Give the inputs of a diff request."""
+        dvsm, parts, reply = self.dvsm, Number(float(each.parts)), Number(each.size, BYTES)
+        return {
+            "parts": parts,
+            "request": REQUEST,
+            "reply": reply,
+            "send_call": dvsm.send_call,
+            "receive_call": dvsm.receive_call + dvsm.receive_byte * reply,
+            "remote_call": dvsm.serve_call,
+            "compute": parts * (dvsm.part + dvsm.apply * reply),
+            "remote_compute": self._making,
+            "remote_delay": dvsm.delay,
+        }
+
+    @property
+    def _making(self) -> Expr:
+        """Give the handler's computing for a request for diffs, those made on the way included."""
+        return self.dvsm.serve + self.classes.made_when_served * self.diff
+
+    def _prefetch(self, each: Class, key: Key) -> Activity:
+        """Ask ahead of time: all sends and receives at the source, none beside another, and the handler."""
+        costs, here = self._costs(each), Side(self.machine, "fault")
+        parts, request, reply = (_one(costs, name) for name in ("parts", "request", "reply"))
+        made = then(
+            repeat(parts, here.handle("send", request, _one(costs, "send_call"))),
+            repeat(parts, here.handle("receive", reply, _one(costs, "receive_call"))),
+            here.spend("compute", _one(costs, "compute"), "software"),
+        )
+        return relabelled(made, f"prefetched-fault-{_named(key)}.")
+
+    def _acquire(self, hops: int) -> Activity:
+        parties = Number(float(hops + 1))
+        made = lock(
+            self.machine,
+            {
+                "parties": parties,
+                "request": LOCK_REQUEST,
+                "reply": self._lock_reply,
+                "call": 2 * parties * self.dvsm.lock_call,
+                "compute": self.dvsm.lock_compute,
+                "remote_compute": self.dvsm.lock_serve,
+                "remote_delay": self.dvsm.delay,
+            },
+        )
+        return relabelled(made.bodies[0], f"lock-{hops}.")
+
+    def _serve(self, each: Class, key: Key) -> Activity:
+        name = f"serve-{_named(key)}."
+        return self._served(name, REQUEST, Number(each.size, BYTES), self._making, self.dvsm.serve_call)
+
+    def _served(self, prefix: str, request: Expr, reply: Expr, compute: Expr, call: Expr | None = None) -> Activity:
+        """Serve a request, as delays of the server's own line; the asker's line has it at the server's processor."""
+        here = Side(self.machine, "sigio")
+        made = then(
+            here.interrupted(),
+            here.handle("receive", request, call),
+            here.spend("compute", compute, "software"),
+            here.handle("send", reply),
+        )
+        return relabelled(made, prefix, queues=False)
+
+    def _own(self, name: str, seconds: Expr, component: str) -> Activity:
+        return Side(self.machine, component).spend(name, seconds, "software")
+
+    @property
+    def _grant_received(self) -> Activity:
+        here = Side(self.machine, "lock")
+        return here.handle("grant.send", self._lock_reply) >> here.handle("grant.receive", self._lock_reply)
+
+    @property
+    def _lock_reply(self) -> Expr:
+        return self._message("lock reply")
+
+    def _message(self, kind: str) -> Expr:
+        return Number(self.classes.message(kind), BYTES)
+
+
+def _named(key: Key) -> str:
+    """Name a class by its parts and the power of two that their replies are under."""
+    return f"{key[0]}x{1 << key[1]}"
+
+
+def _one(inputs: Inputs, name: str) -> Expr:
+    value = inputs[name]
+    assert isinstance(value, Expr)
+    return value

@@ -1,0 +1,204 @@
+"""The parallel program of the billiard balls on a machine with shared memory.
+
+Setup: each processor computes the times-to-collision of its share of the balls and queues them. Then steps, each of them:
+
+- Each processor takes one of the N earliest collisions and compares it with those of all the others: accesses to
+  what others wrote (`check`).
+- The first k - 1 execute theirs, on average P of N as the simulation counts it, the others are idle. Executing takes the
+  sequential program's time (`busy`), fetching what another processor wrote last (`memory`), and the locks of the
+  bins (`lock`).
+- All meet at a barrier.
+
+One processor alone runs the sequential program: no comparing, no locks, no barrier, nothing fetched. So `busy` is W t_c / N
+on any number of processors, the rest is the average latency L of equation 3, and of its sources (equation 5) ML is
+`memory`, IT `idle`, and PT `check`, `lock` and `barrier`.
+
+What is approximate: adding a collision takes as long however many balls there are (bins grow with them); two who want
+the same bin at once do not wait for each other; which processors execute is drawn anew at each step, though those
+of low number execute more often.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from slipstick.expression.dimension import COUNT
+from slipstick.expression.nodes import Expr, Like, Number, maximum, minimum, total
+from slipstick.expression.special import exp
+from slipstick.method.closed_form.times import time
+from slipstick.model.activity import Activity, choose, delay, repeat, then
+from slipstick.model.shared_memory import SharedMemory
+from slipstick.model.system import Model, closed, phases
+from slipstick.program.memory import Port
+from slipstick.program.program import Input, Inputs, Program, number, one
+from slipstick.program.synchronization import NONE, lock_kind, meet
+from slipstick_workloads.billiards.counts import observe
+
+SHARING = 2.1
+"""n / j^2 pairs of the first j crossings of n lines that share a line: 2 E[m(v)^2] / E[m(v)]^2, m(v) = (1 + v^2) / 2."""
+
+NAME = "billiards/parallel"
+SOURCE = "Scale-Graph, IEEE TSE 1997, section 5"
+
+
+def parallel(machine: SharedMemory, inputs: Inputs) -> Model:
+    """Build the program: a setup, then as many steps as the collisions take.
+
+    With ``parallelism: expected`` nothing is simulated, and balls and steps can be varied in the built model: of the first
+    j crossings of n lines with uniform slopes, 2.1 j^2 / n pairs are expected to share a line. Taken as rare and
+    independent, exp(-2.1 j^2 / n) is the chance that a step goes on so far, and P the sum over j up to N. It is within
+    a few percent of what is counted, the more so the more balls. The number of steps is then no whole number, which the
+    method simulation does not take.
+    """
+    work = _Work(machine, inputs)
+    count = work.processors
+    meeting, resources = meet(machine, NONE, Number(1.0))
+    if count > 1:
+        meeting, resources = meet(machine, _word(inputs, "barrier"), Number(float(count)))
+        resources = {**work.port.resources(), **resources}
+    parts = ((1, count, work.setup() >> meeting), (work.run.rounds, count, work.step() >> meeting))
+    return phases(*parts, name=NAME, resources=resources)
+
+
+class _Work:
+    """What one processor does in the setup and in a step."""
+
+    def __init__(self, machine: SharedMemory, inputs: Inputs) -> None:
+        self.machine, self.inputs = machine, inputs
+        self.processors = int(number(inputs, "processors"))
+        found = _expected if _word(inputs, "parallelism") == "expected" else _counted
+        self.run = found(inputs, self.processors)
+        self.port = Port(machine, Number(float(self.processors - 1)))
+
+    def setup(self) -> Activity:
+        """Compute a share of the times-to-collision and queue them."""
+        meetings, added = ((count / self.processors) for count in (self.run.balls + 1, self.run.queued))
+        units = meetings * self._units("meeting") + added * self._units("adding")
+        return self._with_overheads("setup", units, queued=added, fetched=added)
+
+    def step(self) -> Activity:
+        """Take a collision, compare it with the others', execute it or be idle."""
+        adding, removing = self.run.added * self._units("adding"), self.run.removed * self._units("removing")
+        units = self._units("collide") + 3 * self._units("meeting") + adding + removing
+        queued = self.run.added + self.run.removed
+        execute = self._with_overheads("collision", units, queued=queued, fetched=1.0)
+        if self.processors == 1:
+            return execute
+        chance = minimum(1.0, self.run.steps / (self.run.rounds * self.processors))
+        waiting = delay(time(execute, closed(execute), booked=False), name="idle", component="idle")
+        compare = self._fetch("check", (self.processors - 1) * self._units("check"), "check")
+        return compare >> choose((chance, execute), (1 - chance, waiting))
+
+    def _with_overheads(self, name: str, units: Expr, queued: Like, fetched: Like) -> Activity:
+        """Compute; and among others, fetch what they wrote and take locks."""
+        computing = delay(units * self.machine.step, name=name)
+        if self.processors == 1:
+            return computing
+        others = (self.processors - 1) / self.processors
+        misses = fetched * others * self._units("misses")
+        return self._fetch(f"{name}.fetch", misses, "memory") >> self._locks(name, queued) >> computing
+
+    def _fetch(self, name: str, accesses: Expr, component: str) -> Activity:
+        modules = int(number({"modules": self.machine.memory.modules}, "modules"))
+        return repeat(accesses, self.port.access(name, (1 / modules,) * modules, component))
+
+    def _locks(self, name: str, calls: Like) -> Activity:
+        kind = _word(self.inputs, "lock")
+        if kind == NONE:
+            return then()
+        latency = lock_kind(self.machine, kind).latency
+        return delay(calls * latency, name=f"{name}.lock", component="lock", technology="software")
+
+    def _units(self, name: str) -> Expr:
+        return one(self.inputs, name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What the size of the problem makes of a run.
+
+    Parameters
+    ----------
+    balls, steps : as given, numbers where they shape the model [1]
+    rounds : parallel steps [1]
+    queued : collisions at the start [1]
+    added, removed : by one collision [1]
+    """
+
+    balls: Expr
+    steps: Expr
+    rounds: Expr
+    queued: Expr
+    added: float
+    removed: float
+
+
+def _counted(inputs: Inputs, processors: int) -> _Run:
+    """Take what the simulation counts, and a whole number of steps."""
+    balls, steps, collisions, seed = (int(number(inputs, each)) for each in ("balls", "steps", "collisions", "seed"))
+    counts = observe(balls, collisions, seed)
+    rounds = max(1, round(steps / counts.parallelism(processors)))
+    n, done, together, queued = (Number(float(each)) for each in (balls, steps, rounds, counts.queued))
+    return _Run(n, done, together, queued, counts.added, counts.removed)
+
+
+def _expected(inputs: Inputs, processors: int) -> _Run:
+    """Take what is expected of very many balls; see `parallel`."""
+    balls, steps = one(inputs, "balls"), one(inputs, "steps")
+    parallelism = total((exp(-SHARING * (j + 0.5) ** 2 / balls) for j in range(processors)), COUNT)
+    return _Run(balls, steps, steps / maximum(parallelism, 1.0), (balls + 1) / 2, 1.5, 1.5)
+
+
+def _word(inputs: Inputs, name: str) -> str:
+    value = inputs[name]
+    assert isinstance(value, str)
+    return value
+
+
+PROGRAMS = (
+    Program(
+        NAME,
+        "Colliding billiard balls: the earliest collisions executed in parallel as far as they are independent",
+        SOURCE,
+        (
+            Input("balls", COUNT, "n: balls on the line", 5000.0, least=2, most=1e6, whole=True),
+            Input("steps", COUNT, "collisions to execute", 1000.0, least=1, whole=True),
+            Input(
+                "processors",
+                COUNT,
+                "N: processors, each with one collision of a step",
+                1.0,
+                least=1,
+                most=1e6,
+                whole=True,
+            ),
+            Input("adding", COUNT, "units of computing to add a collision to the queue", 1.0),
+            Input("removing", COUNT, "units of computing to remove one", 1.0),
+            Input("meeting", COUNT, "units of computing of one time-to-collision", 1.0),
+            Input("collide", COUNT, "units of computing to move two balls and exchange their velocities", 1.0),
+            Input("misses", COUNT, "fetches of one execution or addition, all from others if there are many", 7.0),
+            Input("check", COUNT, "fetches to compare a collision with that of one other processor", 1.0),
+            Input("lock", COUNT, "the machine's lock of a bin, taken to add or remove", NONE, named="locks"),
+            Input("barrier", COUNT, "the machine's barrier that ends a step", NONE, named="barriers"),
+            Input(
+                "parallelism",
+                COUNT,
+                "counted in a simulation of the balls, or expected of very many",
+                "counted",
+                options=("counted", "expected"),
+            ),
+            Input(
+                "collisions",
+                COUNT,
+                "collisions that the means are counted over; how many steps there are changes none",
+                20000.0,
+                least=1,
+                most=1e7,
+                whole=True,
+            ),
+            Input("seed", COUNT, "of the places and speeds of the balls", 1.0, whole=True),
+        ),
+        parallel,
+        SharedMemory,
+    ),
+)

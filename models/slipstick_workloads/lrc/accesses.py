@@ -1,0 +1,102 @@
+"""What a processor does to shared memory, step by step: the input of the protocol.
+
+A program is written as a generator for each processor, which yields accesses. Pages are numbered from 0; a set of
+words within a page is an integer whose bit k stands for the k-th word of four bytes.
+
+>>> import numpy as np
+>>> from slipstick_workloads.lrc.run import run
+>>> def body(me):
+...     for step in range(2):
+...         yield Acquire(0)
+...         yield Read(np.array([0]))
+...         yield Write(np.array([0]), [0b1])  # the first word of page 0
+...         yield Release(0)
+...         yield Barrier("step")
+>>> counts = run(SharedProgram("counter", processors=2, pages=1, body=body))
+>>> counts.total("acquisitions"), counts.total("faults")
+(4, 2)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+WORD = 4
+"""Bytes of the word that diffs compare."""
+
+Pages = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Read something in each of these pages, whose numbers go up."""
+
+    pages: Pages
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Write pages, whose numbers go up; `words` says for each page which words get a new value.
+
+    A page whose set is empty is written with the values that it has: it costs a fault, but no diff.
+    """
+
+    pages: Pages
+    words: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Acquire:
+    """Acquire a lock; the generator goes on once the lock is granted."""
+
+    lock: int
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Release a lock."""
+
+    lock: int
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """Meet all processors; ends the phase of this name."""
+
+    phase: str
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Compute: an amount in the program's own unit. Who has done least so far goes next."""
+
+    amount: int
+
+
+Access = Read | Write | Acquire | Release | Barrier | Work
+
+
+@dataclass(frozen=True, slots=True)
+class SharedProgram:
+    """A program as its processors' accesses to shared memory.
+
+    Parameters
+    ----------
+    name : of the program
+    processors : that run it
+    pages : of shared memory, numbered from 0
+    body : gives the accesses of one processor, by its number
+    unit : what one unit of `Work` is
+    word_count : words in a page; a page is four times as many bytes
+    """
+
+    name: str
+    processors: int
+    pages: int
+    body: Callable[[int], Iterator[Access]]
+    unit: str = "1"
+    word_count: int = 1024

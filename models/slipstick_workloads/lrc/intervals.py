@@ -1,0 +1,76 @@
+"""Intervals: what each processor has written since when, and who has heard of it.
+
+A processor's interval ends at a release, at an acquire or at a barrier, if it has written to a new page since the last.
+Its vector timestamp says how many intervals of each processor were known when it ended; interval a comes before b
+if b's timestamp counts a.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+Vector = tuple[int, ...]
+Interval = tuple[int, int]
+"""A processor and the number of its interval, from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    vector: Vector
+    pages: tuple[int, ...]
+
+
+class Intervals:
+    """All intervals that are remembered, and each processor's knowledge of them."""
+
+    def __init__(self, processors: int) -> None:
+        self.closed = [0] * processors
+        self.seen = [[0] * processors for _ in range(processors)]
+        self._records: dict[Interval, _Record] = {}
+
+    def close(self, processor: int, pages: tuple[int, ...]) -> int:
+        """End a processor's interval, in which it began to write these pages; give its number."""
+        self.closed[processor] += 1
+        number = self.closed[processor]
+        self.seen[processor][processor] = number
+        self._records[processor, number] = _Record(tuple(self.seen[processor]), pages)
+        return number
+
+    def unseen(self, processor: int, known: Sequence[int]) -> list[Interval]:
+        """List the intervals that are known elsewhere but not to a processor."""
+        seen = self.seen[processor]
+        return [
+            (writer, number)
+            for writer, last in enumerate(known)
+            if last > seen[writer]
+            for number in range(seen[writer] + 1, last + 1)
+        ]
+
+    def learn(self, processor: int, known: Sequence[int]) -> None:
+        """Let a processor know what is known elsewhere."""
+        self.seen[processor] = [max(pair) for pair in zip(self.seen[processor], known, strict=True)]
+
+    def pages(self, interval: Interval) -> tuple[int, ...]:
+        """Give the write notices of an interval: the pages it names."""
+        return self._records[interval].pages
+
+    def notices(self, intervals: Iterable[Interval]) -> int:
+        """Count the write notices of intervals."""
+        return sum(len(self._records[each].pages) for each in intervals)
+
+    def knows(self, later: Interval, earlier: Interval) -> bool:
+        """Say whether an interval comes before another, or is the same."""
+        writer, number = earlier
+        return self._records[later].vector[writer] >= number
+
+    def in_order(self, intervals: Iterable[Interval]) -> list[Interval]:
+        """Sort intervals so that what comes before stands before.
+
+        If a comes before b, no component of a's timestamp exceeds b's and one is less: so is its sum.
+        """
+        return sorted(intervals, key=lambda each: (sum(self._records[each].vector), each))
+
+    def forget(self) -> None:
+        """Drop all records, once every processor knows and has applied them."""
+        self._records.clear()

@@ -1,0 +1,100 @@
+"""The parameters of the protocol: who may write, when notices travel, who is asked, what a message holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from slipstick.errors import ModelError
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """What the parts of messages take [B].
+
+    The requests for diffs, pages and locks and the lock's reply are the paper's (Tables 3 to 6); so is the diff of
+    one word, 20 B. How a diff and a write notice are laid out is not printed; these are ours. A full page
+    makes a diff of 4112 B here, of 4120 B there.
+
+    Parameters
+    ----------
+    request : for diffs of a page or for a whole page
+    diff : head of a diff
+    run : head of each run of neighbouring words in a diff
+    lock_request : asked of the manager, and forwarded
+    lock_reply : without the intervals that come with it
+    barrier : a barrier's message without the intervals that come with it
+    interval : head of an interval: its processor and number
+    vector : one component of an interval's vector timestamp, of which there is one for each processor
+    notice : one page named in an interval
+    acknowledgement : of notices sent at an eager release
+    """
+
+    request: int = 12
+    diff: int = 12
+    run: int = 4
+    lock_request: int = 24
+    lock_reply: int = 4
+    barrier: int = 16
+    interval: int = 4
+    vector: int = 2
+    notice: int = 4
+    acknowledgement: int = 4
+
+    def diff_of(self, words: int) -> int:
+        """Give the size of the diff of a set of words: each run of neighbours has a head [B].
+
+        >>> Sizes().diff_of(0b1), Sizes().diff_of(0b1011)
+        (20, 32)
+        """
+        runs = (words & ~(words << 1)).bit_count()
+        return self.diff + self.run * runs + 4 * words.bit_count()
+
+    def intervals_of(self, intervals: int, notices: int, processors: int) -> int:
+        """Give what intervals with their write notices add to a message [B]."""
+        return intervals * (self.interval + self.vector * processors) + notices * self.notice
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """A release-consistent shared memory.
+
+    Parameters
+    ----------
+    writers : ``multiple`` processors may write one page at once, with twins and diffs, or a ``single`` one,
+        who owns it and from whom others fetch the whole page
+    release : ``lazy``: write notices travel with the next acquire; ``eager``: a release sends them to all
+        who hold the page, and waits for their acknowledgements
+    ask : a fault requests diffs of the ``latest`` writers only: those whose last unseen interval no other's comes
+        after, who pass on the earlier diffs that they hold; or of ``every`` writer with an unseen interval. For
+        data that migrates under a lock the first asks one, the second all
+    start : at first all pages are ``absent`` but at who touches them first, or ``valid`` everywhere
+    collect_above : garbage is collected at a barrier when twins, write notices and diffs of a processor take
+        more than this [B]; the diffs are its own and, if the latest are asked and pass them on, those it got
+    sizes : of the parts of messages
+
+    Source: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, appendix; "diff requests in practice have
+    few parts" there, which only asking the latest gives, and which TreadMarks does: Keleher, Dwarkadas, Cox,
+    Zwaenepoel, USENIX Winter 1994. Eager release and single writers: Keleher, Cox, Zwaenepoel, ISCA 1992;
+    Keleher, ICDCS 1996.
+    """
+
+    writers: Literal["multiple", "single"] = "multiple"
+    release: Literal["lazy", "eager"] = "lazy"
+    ask: Literal["latest", "every"] = "latest"
+    start: Literal["absent", "valid"] = "absent"
+    collect_above: int = 4 * 2**20
+    sizes: Sizes = field(default_factory=Sizes)
+
+    def __post_init__(self) -> None:
+        allowed = {
+            "writers": ("multiple", "single"),
+            "release": ("lazy", "eager"),
+            "ask": ("latest", "every"),
+            "start": ("absent", "valid"),
+        }
+        for name, values in allowed.items():
+            if getattr(self, name) not in values:
+                raise ModelError(f"{name} of a protocol is {' or '.join(values)}, got {getattr(self, name)!r}")
+        if not self.collect_above > 0:
+            raise ModelError(f"collect_above must be more than 0 B, got {self.collect_above}")

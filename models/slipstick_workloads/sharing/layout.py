@@ -1,0 +1,103 @@
+"""Where arrays lie in shared memory, and which pages and words an access to their items touches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slipstick.errors import ModelError
+from slipstick_workloads.lrc.accesses import WORD, Read, Write
+
+Items = NDArray[np.int64]
+Field = tuple[int, int]
+"""Offset of a field in an item, and its size [B]."""
+
+
+class Layout:
+    """Shared memory that fills up from page 0; each array begins on a page of its own.
+
+    Parameters
+    ----------
+    page : its size [B]
+
+    >>> layout = Layout(page=4096)
+    >>> grid = layout.array(count=1000, size=8)
+    >>> layout.pages, grid.read(np.array([0, 511, 512])).pages
+    (2, array([0, 1]))
+    """
+
+    def __init__(self, page: int = 4096) -> None:
+        if page < WORD or page % WORD:
+            raise ModelError(f"a page holds whole words of {WORD} B, got {page} B")
+        self.word_count = page // WORD
+        self.pages = 0
+
+    def array(self, count: int, size: int) -> SharedArray:
+        """Lay out an array of items of so many bytes."""
+        if count < 1 or size < WORD or size % WORD:
+            raise ModelError(f"an array has items of whole words of {WORD} B, got {count} of {size} B")
+        made = SharedArray(self.pages * self.word_count, count, size // WORD, self.word_count)
+        self.pages += -(-count * made.item_words // self.word_count)
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class SharedArray:
+    """An array in shared memory.
+
+    Parameters
+    ----------
+    first : its first word
+    count : items
+    item_words : words in an item
+    word_count : words in a page
+    """
+
+    first: int
+    count: int
+    item_words: int
+    word_count: int
+
+    def read(self, items: Items) -> Read:
+        """Read items, anywhere in them."""
+        words = self.first + items * self.item_words
+        last = words + self.item_words - 1
+        return Read(np.unique(np.concatenate((words, last)) // self.word_count))
+
+    def read_span(self, begin: int, end: int) -> Read:
+        """Read all items from one to before another."""
+        return Read(self._span_pages(*self._span(begin, end)))
+
+    def write(self, items: Items, *fields: Field) -> Write:
+        """Write fields of items, or whole items."""
+        words = (self.first + np.sort(items)[:, None] * self.item_words + self._offsets(fields)).ravel()
+        pages, place = np.unique(words // self.word_count, return_inverse=True)
+        marked = np.zeros((len(pages), self.word_count), np.bool_)
+        marked[place.ravel(), words % self.word_count] = True
+        packed = np.packbits(marked, axis=1, bitorder="little")
+        return Write(pages, [int.from_bytes(row.tobytes(), "little") for row in packed])
+
+    def write_span(self, begin: int, end: int) -> Write:
+        """Write all items from one to before another."""
+        first, after = self._span(begin, end)
+        pages = self._span_pages(first, after)
+        words = [(1 << self.word_count) - 1] * len(pages)
+        if words:
+            words[0] &= ~((1 << first % self.word_count) - 1)
+            words[-1] &= (1 << (after - 1) % self.word_count + 1) - 1
+        return Write(pages, words)
+
+    def _offsets(self, fields: Sequence[Field]) -> Items:
+        whole = [(0, self.item_words * WORD)]
+        return np.concatenate([np.arange(at // WORD, (at + size) // WORD) for at, size in fields or whole])
+
+    def _span(self, begin: int, end: int) -> tuple[int, int]:
+        return self.first + begin * self.item_words, self.first + end * self.item_words
+
+    def _span_pages(self, first: int, after: int) -> Items:
+        if first >= after:
+            return np.arange(0)
+        return np.arange(first // self.word_count, (after - 1) // self.word_count + 1)

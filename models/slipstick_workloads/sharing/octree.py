@@ -1,0 +1,193 @@
+"""The octree of Barnes and Hut: cells of bodies, and which of them a body's force needs.
+
+A cell with more than one body is divided in eight; a body by itself is a leaf. Cells are numbered as a program
+that inserts one body after the other makes them: a cell comes to be when its second body arrives, so it stands
+where that body's number puts it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slipstick.errors import ModelError
+
+Numbers = NDArray[np.int64]
+Vectors = NDArray[np.float64]
+LEVELS = 21
+CHUNK = 512
+"""Bodies whose walks through the tree go on side by side."""
+SOFTENING = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Octree:
+    """A tree of cells over bodies of equal mass.
+
+    Nodes are cells, then bodies: node c + i is body i, if there are c cells.
+
+    Parameters
+    ----------
+    cells : how many
+    order : bodies in the tree's order, depth first
+    depth : cells on the way to each body
+    size : side of each cell
+    centre : of mass, of each node
+    mass : of each node
+    first, children : the children of cell k are children[first[k]:first[k + 1]]
+    """
+
+    cells: int
+    order: Numbers
+    depth: Numbers
+    size: Vectors
+    centre: Vectors
+    mass: Vectors
+    first: Numbers
+    children: Numbers
+
+    @classmethod
+    def of(cls, places: Vectors) -> Octree:
+        """Build the tree over bodies at these places.
+
+        Raises
+        ------
+        ModelError : two bodies are in one place
+        """
+        corner, side = places.min(axis=0), float(np.ptp(places, axis=0).max()) * 1.001
+        keys = _morton((places - corner) / side)
+        order = np.argsort(keys, kind="stable")
+        if (np.diff(keys[order]) == 0).any():
+            raise ModelError("two bodies are in one place, as far as an octree can tell")
+        levels = list(_levels(keys[order], order))
+        return _assemble(places, side, order, levels)
+
+    def forces(self, bodies: Numbers, tolerance: float) -> Iterator[Forces]:
+        """Walk the tree for bodies, some at a time: a cell is opened if side / distance is not under the tolerance."""
+        for begin in range(0, len(bodies), CHUNK):
+            yield self._walk(bodies[begin : begin + CHUNK], tolerance)
+
+    def _walk(self, bodies: Numbers, tolerance: float) -> Forces:
+        count = len(bodies)
+        place = self.centre[self.cells + bodies]
+        acceleration, interactions = np.zeros((count, 3)), np.zeros(count, np.int64)
+        visited = np.zeros(len(self.mass), np.bool_)
+        walker, node = np.arange(count), np.zeros(count, np.int64)
+        while len(node):
+            visited[node] = True
+            apart = self.centre[node] - place[walker]
+            square = np.einsum("ij,ij->i", apart, apart)
+            side = np.where(node < self.cells, self.size[np.minimum(node, self.cells - 1)], 0.0)
+            opened = side**2 >= tolerance**2 * square
+            opened &= node < self.cells
+            used = ~opened & (node != self.cells + bodies[walker])
+            pull = self.mass[node[used]] * (square[used] + SOFTENING**2) ** -1.5
+            for axis in range(3):
+                acceleration[:, axis] += np.bincount(walker[used], pull * apart[used, axis], count)
+            interactions += np.bincount(walker[used], minlength=count)
+            walker, node = self._below(walker[opened], node[opened])
+        return Forces(bodies, acceleration, interactions, visited)
+
+    def _below(self, walker: Numbers, node: Numbers) -> tuple[Numbers, Numbers]:
+        """Go on to all children of opened cells."""
+        begin, number = self.first[node], self.first[node + 1] - self.first[node]
+        ends = np.cumsum(number)
+        within = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - number, number)
+        return np.repeat(walker, number), self.children[np.repeat(begin, number) + within]
+
+
+@dataclass(frozen=True, slots=True)
+class Forces:
+    """What walks through the tree gave.
+
+    Parameters
+    ----------
+    bodies : that walked
+    acceleration : of each
+    interactions : with cells and bodies, of each
+    visited : whether any of them looked at a node
+    """
+
+    bodies: Numbers
+    acceleration: Vectors
+    interactions: Numbers
+    visited: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """The cells of one level: runs of bodies in the tree's order."""
+
+    begin: Numbers
+    end: Numbers
+    made: Numbers
+
+
+def _morton(unit: Vectors) -> Numbers:
+    """Interleave the bits of three coordinates in [0, 1)."""
+    grid = (unit * (1 << LEVELS)).astype(np.int64)
+    key = np.zeros(len(unit), np.int64)
+    for bit in range(LEVELS):
+        for axis in range(3):
+            key |= (grid[:, axis] >> bit & 1) << (3 * bit + axis)
+    return key
+
+
+def _levels(keys: Numbers, order: Numbers) -> Iterator[_Level]:
+    """Yield the cells of each level, from the root down, until every body is alone."""
+    for level in range(LEVELS):
+        box = keys >> 3 * (LEVELS - level)
+        begin = np.flatnonzero(np.diff(box, prepend=-1))
+        end = np.append(begin[1:], len(keys))
+        several = end - begin > 1
+        if not several.any():
+            return
+        yield _Level(begin[several], end[several], _second_smallest(order, begin, end)[several])
+
+
+def _second_smallest(order: Numbers, begin: Numbers, end: Numbers) -> Numbers:
+    """Give for each run the number of the second body that was inserted."""
+    smallest = np.minimum.reduceat(order, begin)
+    without = np.where(order == np.repeat(smallest, end - begin), len(order), order)
+    second: Numbers = np.minimum.reduceat(without, begin)
+    return second
+
+
+def _assemble(places: Vectors, side: float, order: Numbers, levels: list[_Level]) -> Octree:
+    bodies = len(order)
+    depths = np.repeat(np.arange(len(levels)), [len(each.begin) for each in levels])
+    begin, end, made = (np.concatenate([getattr(each, name) for each in levels]) for name in ("begin", "end", "made"))
+    ranked = np.lexsort((depths, made))
+    parents, deepest = _parents(bodies, order, levels, np.argsort(ranked))
+    children = np.argsort(parents, kind="stable")[1:]
+    first = np.searchsorted(parents[children], np.arange(len(begin) + 1))
+    sums = np.concatenate((np.zeros((1, 3)), np.cumsum(places[order], axis=0)))
+    mean = ((sums[end] - sums[begin]) / (end - begin)[:, None])[ranked]
+    mass = np.concatenate(((end - begin)[ranked], np.ones(bodies))) / bodies
+    size = np.ldexp(side, -depths[ranked])
+    depth = depths[ranked][deepest] + 1
+    return Octree(len(begin), order, depth, size, np.concatenate((mean, places)), mass, first, children)
+
+
+def _parents(bodies: int, order: Numbers, levels: list[_Level], number: Numbers) -> tuple[Numbers, Numbers]:
+    """Give the parent of each node, -1 of the root, and the deepest cell around each body."""
+    around = np.full(bodies, -1)
+    parents = np.full(len(number) + bodies, -1)
+    at = 0
+    for each in levels:
+        here = number[at : at + len(each.begin)]
+        parents[here] = around[each.begin]
+        around[_runs(each.begin, each.end)] = np.repeat(here, each.end - each.begin)
+        at += len(each.begin)
+    parents[len(number) + order] = around
+    return parents, parents[len(number) :]
+
+
+def _runs(begin: Numbers, end: Numbers) -> Numbers:
+    """List all places of runs one after the other."""
+    number = end - begin
+    places: Numbers = np.arange(int(number.sum())) + np.repeat(begin + number - np.cumsum(number), number)
+    return places

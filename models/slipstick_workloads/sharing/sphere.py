@@ -1,0 +1,83 @@
+"""Sphere: the shallow water equations on a sphere; one solution vector is updated by all under locks.
+
+The pitch is the number of cells in a right angle: a grid of 2 pitch + 1 rows of latitude, 4 pitch points each, with three
+unknowns a point. A processor computes the cells of a band of latitudes and adds what they give to the rows of the solution
+vector at their corners, its last row being also the next processor's first. Any row may be anybody's, so each
+update is made under a lock; locks are few and stand for many rows each, so they go from processor to processor though the
+rows hardly do. Geometry and coefficients (nine neighbours, three unknowns by three) are written once and only
+read afterwards. Rows nearer to a pole than 60 degrees are filtered as a whole to keep the time step, by who has the band.
+
+Chosen here, for the paper prints the pitch alone: what the pitch is, 16 locks, 24 time steps of 10 sweeps. It says that most
+of the overhead is in locks, and that faults hardly matter beside first misses; hence the bands and the locks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import ceil, log2
+
+from slipstick_workloads.lrc.accesses import Access, Acquire, Barrier, Release, SharedProgram, Work
+from slipstick_workloads.sharing.layout import Layout, SharedArray
+from slipstick_workloads.sharing.partition import START, share
+
+DOUBLE, UNKNOWNS, NEIGHBOURS = 8, 3, 9
+POINT = UNKNOWNS * DOUBLE
+COEFFICIENTS = NEIGHBOURS * UNKNOWNS**2 * DOUBLE
+FILTERED_FROM = 60.0
+
+
+def sphere(
+    processors: int = 8, pitch: int = 32, steps: int = 24, sweeps: int = 10, locks: int = 16, page: int = 4096
+) -> SharedProgram:
+    """Solve the shallow water equations on a sphere.
+
+    Parameters
+    ----------
+    processors : each with a band of latitudes
+    pitch : cells in a right angle
+    steps : of time
+    sweeps : of the solver in each step
+    locks : row k of the solution is updated under lock k modulo this
+    page : its size [B]
+
+    Source: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, Table 1 (pitch 32 and 64).
+
+    >>> from slipstick_workloads.lrc.run import run
+    >>> counts = run(sphere(processors=4, pitch=8, steps=1, sweeps=2)).without("start-up")
+    >>> [phase.name for phase in counts.phases]
+    ['sweep', 'sweep', 'filter']
+    """
+    layout, cells, points = Layout(page), 2 * pitch, 4 * pitch
+    solution = layout.array((cells + 1) * points, POINT)
+    coefficients = layout.array((cells + 1) * points, COEFFICIENTS)
+
+    def body(me: int) -> Iterator[Access]:
+        begin, end = share(cells, processors, me)
+        if me == 0:
+            yield solution.write_span(0, (cells + 1) * points)
+            yield coefficients.write_span(0, (cells + 1) * points)
+        yield Barrier(START)
+        for _ in range(steps):
+            for _ in range(sweeps):
+                yield coefficients.read_span(begin * points, (end + 1) * points)
+                yield solution.read_span(begin * points, (end + 1) * points)
+                yield Work((end - begin) * points)
+                for row in range(begin, end + 1):
+                    yield from _update(solution, row, points, row % locks)
+                yield Barrier("sweep")
+            for row in range(begin, end + (me == processors - 1)):
+                if abs(90 - 90 * row / pitch) > FILTERED_FROM:
+                    yield from _update(solution, row, points, row % locks)
+                    yield Work(points * ceil(log2(points)) // NEIGHBOURS)
+            yield Barrier("filter")
+
+    return SharedProgram("Sphere", processors, layout.pages, body, "cells", layout.word_count)
+
+
+def _update(solution: SharedArray, row: int, points: int, lock: int) -> Iterator[Access]:
+    """Change a row of the solution under its lock, then let others go on."""
+    yield Acquire(lock)
+    yield solution.read_span(row * points, (row + 1) * points)
+    yield solution.write_span(row * points, (row + 1) * points)
+    yield Release(lock)
+    yield Work(0)

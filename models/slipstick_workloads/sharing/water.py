@@ -1,0 +1,158 @@
+"""Water: molecules in a liquid; forces between pairs are added to both molecules, each under its own lock.
+
+A processor owns a run of molecules. For each it computes the pairs with the half of all others that follow, as far as
+they are within the cut-off (half the box, periodic), and sums the forces privately; then it adds them to every molecule
+concerned, own or not, under that molecule's lock: records of 600 B migrate, and several share a page. Sums over all
+molecules (virial, kinetic and potential energy) have locks of their own.
+
+A record holds 8 derivatives of the positions of 3 atoms in 3 directions, and the molecule's centre. Each time step: predict
+(own molecules), forces, correct (own molecules), potential (read all within cut-off). The molecules start on a
+jittered lattice and diffuse at random.
+
+Not printed in the paper and chosen here: 3 steps; forces summed privately first, as TreadMarks's version has it; the
+record's size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slipstick_workloads.lrc.accesses import Access, Acquire, Barrier, Release, SharedProgram, Work
+from slipstick_workloads.sharing.layout import Items, Layout, SharedArray
+from slipstick_workloads.sharing.partition import START, share
+
+DOUBLE, ORDERS, ATOMS, DIRECTIONS = 8, 8, 3, 3
+ORDER = ATOMS * DIRECTIONS * DOUBLE
+RECORD = ORDERS * ORDER + DIRECTIONS * DOUBLE
+MOTION, FORCES, CENTRE = (0, 7 * ORDER), (7 * ORDER, ORDER), (8 * ORDER, DIRECTIONS * DOUBLE)
+SUMS = {"virial": 0, "kinetic": 1, "potential": 2}
+JITTER, DIFFUSION = 0.2, 0.02
+
+
+def water(
+    processors: int = 8, molecules: int = 1000, steps: int = 3, cut_off: float = 0.5, page: int = 4096, seed: int = 1
+) -> SharedProgram:
+    """Simulate water molecules.
+
+    Parameters
+    ----------
+    processors : each with a run of molecules
+    molecules : in a periodic cube
+    steps : of time
+    cut_off : distance within which pairs interact, as a part of the cube's side
+    page : its size [B]
+    seed : of the molecules' places
+
+    Source: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, Table 1 (1000 molecules); Singh,
+    Weber, Gupta, SPLASH, Computer Architecture News 20(1), 1992, for the program.
+
+    >>> from slipstick_workloads.lrc.run import run
+    >>> counts = run(water(processors=4, molecules=27, steps=1))
+    >>> [phase.name for phase in counts.phases]
+    ['start-up', 'predict', 'forces', 'correct', 'potential']
+    """
+    layout = Layout(page)
+    records, sums = layout.array(molecules, RECORD), layout.array(len(SUMS), DOUBLE)
+    places = _places(molecules, steps, seed)
+    pairs = [_Pairs(each, cut_off) for each in places]
+
+    def body(me: int) -> Iterator[Access]:
+        begin, end = share(molecules, processors, me)
+        own = np.arange(begin, end)
+        if me == 0:
+            yield records.write_span(0, molecules)
+            yield sums.write_span(0, len(SUMS))
+        yield Barrier(START)
+        for step in range(steps):
+            yield from _own_molecules(records, own)
+            yield Barrier("predict")
+            yield from _forces(records, own, pairs[step])
+            yield from _add("virial", sums, molecules)
+            yield Barrier("forces")
+            yield from _own_molecules(records, own)
+            yield from _add("kinetic", sums, molecules)
+            yield Barrier("correct")
+            yield records.read(pairs[step].concerned(own))
+            yield Work(pairs[step].count(own))
+            yield from _add("potential", sums, molecules)
+            yield Barrier("potential")
+
+    return SharedProgram("Water", processors, layout.pages, body, "pairs of molecules", layout.word_count)
+
+
+def _own_molecules(records: SharedArray, own: Items) -> Iterator[Access]:
+    """Move one's own molecules by their derivatives, and clear or use their forces."""
+    yield records.read(own)
+    yield records.write(own, MOTION, FORCES, CENTRE)
+    yield Work(len(own))
+
+
+def _forces(records: SharedArray, own: Items, pairs: _Pairs) -> Iterator[Access]:
+    concerned = pairs.concerned(own)
+    yield records.read(concerned)
+    yield Work(pairs.count(own))
+    after = concerned[np.argsort((concerned - own[0]) % pairs.molecules)]
+    for molecule in after.tolist():
+        one = np.array([molecule])
+        yield Acquire(molecule)
+        yield records.read(one)
+        yield records.write(one, FORCES)
+        yield Release(molecule)
+        yield Work(0)
+
+
+def _add(name: str, sums: SharedArray, molecules: int) -> Iterator[Access]:
+    """Add to a sum over all molecules, under its lock."""
+    one = np.array([SUMS[name]])
+    yield Acquire(molecules + SUMS[name])
+    yield sums.read(one)
+    yield sums.write(one)
+    yield Release(molecules + SUMS[name])
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """Which molecules interact: each with the half that follows it, if near enough."""
+
+    places: NDArray[np.float64]
+    cut_off: float
+
+    @property
+    def molecules(self) -> int:
+        return len(self.places)
+
+    def count(self, own: Items) -> int:
+        """Count the pairs that these molecules compute."""
+        return int(self._near(own).sum())
+
+    def concerned(self, own: Items) -> Items:
+        """Give all molecules of these pairs."""
+        near = self._near(own)
+        partners = self._partners(own)[near]
+        return np.unique(np.concatenate((own[near.any(axis=1)], partners)))
+
+    def _partners(self, own: Items) -> Items:
+        return (own[:, None] + np.arange(1, self.molecules // 2 + 1)) % self.molecules
+
+    def _near(self, own: Items) -> NDArray[np.bool_]:
+        partners = self._partners(own)
+        apart = np.abs(self.places[own][:, None, :] - self.places[partners])
+        apart = np.minimum(apart, 1 - apart)
+        near: NDArray[np.bool_] = (apart**2).sum(axis=2) < self.cut_off**2
+        if self.molecules % 2 == 0:  # the one just opposite is met from one side only
+            near[own >= self.molecules // 2, -1] = False
+        return near
+
+
+def _places(molecules: int, steps: int, seed: int) -> list[NDArray[np.float64]]:
+    """Give the molecules' places in each step, in a cube of side 1."""
+    draw = np.random.default_rng([seed])
+    side = round(molecules ** (1 / 3) + 0.4999)
+    lattice = np.stack(np.unravel_index(np.arange(molecules), (side, side, side)), axis=1) + 0.5
+    place = lattice + draw.uniform(-JITTER, JITTER, (molecules, 3))
+    drift = np.cumsum(draw.normal(0, DIFFUSION, (steps, molecules, 3)), axis=0)
+    return [((place + each) / side) % 1.0 for each in drift]

@@ -1,0 +1,133 @@
+"""The program of the balls on a machine: one processor's run, the account, and what more processors do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from slipstick import PROGRAMS, Answer, Trial, solve
+from slipstick.law.scalability import IDLE_TIME, LATENCY_FROM_SOURCES, PARALLEL_TIME
+from slipstick.sim.settings import Effort
+from slipstick_workloads.billiards.counts import observe
+from tests.specs import shared_machine
+
+KSR = shared_machine("ksr-1")
+PROGRAM = PROGRAMS["billiards/parallel"]
+COSTS: dict[str, Any] = {
+    "adding": 400.0,
+    "removing": 30.5,
+    "meeting": 9.0,
+    "collide": 9.0,
+    "lock": "hardware",
+    "barrier": "tournament",
+}
+US = 1e-6
+
+
+def answer(**inputs: Any) -> Answer:
+    return solve(PROGRAM.on(KSR, **{"balls": 1000, "steps": 200, **COSTS, **inputs}))
+
+
+def seconds(**inputs: Any) -> float:
+    time = answer(**inputs)["time"]
+    assert time is not None
+    return time
+
+
+def efficiency(**inputs: Any) -> float:
+    share = answer(**inputs)["efficiency"]
+    assert share is not None
+    return share
+
+
+def units(balls: int, steps: int) -> float:
+    """Count the units of computing of the sequential program."""
+    counts = observe(balls, 20_000, seed=1)
+    added, removed = counts.queued + steps * counts.added, steps * counts.removed
+    return added * 400 + removed * 30.5 + (balls + 1 + 3 * steps) * 9 + steps * 9
+
+
+def test_one_processor_runs_the_sequential_program() -> None:
+    alone = answer()
+    assert alone["time"] == pytest.approx(units(1000, 200) * US)
+    assert dict(alone.account) == {"busy": alone["time"]}
+
+
+@pytest.mark.parametrize("processors", [2, 7, 32, 53, 100])
+def test_parallel_time_is_work_shared_and_latency_by_source(processors: int) -> None:
+    found = answer(processors=processors)
+    account, work = found.account, units(1000, 200)
+    assert account["busy"] * processors == pytest.approx(work * US)
+    sources = [processors * account[name] for name in ("memory", "idle")]
+    primitives = processors * sum(account[name] for name in ("check", "lock", "barrier"))
+    latency = LATENCY_FROM_SOURCES(processors=processors, memory=sources[0], idle=sources[1], primitives=primitives)
+    assert PARALLEL_TIME(processors=processors, work=work, operation=US, latency=latency) == pytest.approx(
+        found["time"]
+    )
+    assert found["speedup"] == pytest.approx(seconds() / seconds(processors=processors))
+
+
+def test_idle_time_is_what_those_lose_who_may_not_execute() -> None:
+    free = {"misses": 0, "check": 0, "lock": "none", "barrier": "none"}
+    found, counts = answer(processors=32, **free), observe(1000, 20_000, seed=1)
+    rounds = round(200 / counts.parallelism(32))
+    executing = counts.added * 400 + counts.removed * 30.5 + 4 * 9
+    idle = IDLE_TIME(processors=32, effective=200 * executing * US, time=rounds * executing * US)
+    assert 32 * found.account["idle"] == pytest.approx(idle)
+
+
+def test_what_one_collision_adds_on_many_processors() -> None:
+    # Two processors, all near: an access is one way round the ring, 7.5 us.
+    counts = observe(1000, 20_000, seed=1)
+    rounds = round(200 / counts.parallelism(2))
+    found = answer(processors=2, barrier="none", lock="none").account
+    assert found["check"] == pytest.approx(rounds * 7.5 * US)
+    assert found["memory"] == pytest.approx((100 + counts.queued / 2) * 7 / 2 * 7.5 * US)
+    locks = answer(processors=2).account["lock"]
+    assert locks == pytest.approx((100 * (counts.added + counts.removed) + counts.queued / 2) * 15 * US)
+
+
+def test_the_fixed_problem_has_a_fastest_number_of_processors() -> None:
+    times = {count: seconds(balls=5000, steps=1000, processors=count) for count in (4, 32, 48, 54, 60, 96)}
+    assert min(times, key=times.__getitem__) in (48, 54)
+    assert times[4] > times[32] > times[48]
+    assert times[96] > times[60]
+
+
+def test_more_balls_raise_efficiency_and_more_steps_do_not() -> None:
+    base = efficiency(processors=32, steps=2000)
+    assert efficiency(processors=32, steps=2000, balls=4000) > 1.2 * base
+    assert efficiency(processors=32, steps=8000) < 1.02 * base
+
+
+def test_the_simulation_comes_to_the_same_time() -> None:
+    model = PROGRAM.on(KSR, balls=1000, steps=100, processors=8, **{**COSTS, "adding": 40.0})
+    simulated = solve(model, method="simulation", trial=Trial(seed=1, effort=Effort(cycles=8)))
+    assert simulated["time"] == pytest.approx(solve(model)["time"], rel=0.03)
+    assert simulated.account["idle"] == pytest.approx(solve(model).account["idle"], rel=0.2)
+
+
+@pytest.mark.parametrize("processors", [2, 8, 32, 64])
+@pytest.mark.parametrize("balls", [200, 1000, 10_000])
+def test_what_is_expected_of_many_balls_is_near_what_is_counted(balls: int, processors: int) -> None:
+    given = {"balls": balls, "steps": 5000, "processors": processors}
+    expected, counted = (answer(**given, parallelism=each) for each in ("expected", "counted"))
+    assert expected["time"] == pytest.approx(counted["time"], rel=0.06)
+    assert expected.account["busy"] == pytest.approx(counted.account["busy"], rel=0.02)
+
+
+def test_balls_and_steps_can_be_varied_where_nothing_is_counted() -> None:
+    model = PROGRAM.on(KSR, **{**COSTS, "balls": 100, "steps": 20, "processors": 8, "parallelism": "expected"})
+    larger = solve(model, {"balls": 5000.0, "steps": 1000.0})["time"]
+    assert larger == pytest.approx(answer(balls=5000, steps=1000, processors=8, parallelism="expected")["time"])
+    assert {"balls", "steps"} <= set(solve(model).gradient["time"])
+    assert not {"balls", "steps"} & set(answer(processors=8).gradient["time"])
+
+
+def test_the_printed_profile_comes_out() -> None:
+    """Scale-Graph, section 6.2: of 5000 balls and 100 steps 95.2% is adding to the queue, 0.4% removing."""
+    given: dict[str, Any] = {"balls": 5000, "steps": 100}
+    whole = seconds(**given)
+    assert 1 - seconds(**given | {"adding": 0}) / whole == pytest.approx(0.952, abs=0.002)
+    assert 1 - seconds(**given | {"removing": 0}) / whole == pytest.approx(0.004, abs=0.0005)

@@ -1,0 +1,100 @@
+"""Every read of a program without data races sees the last value written before it, whatever the protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import Phase, find, given, settings
+
+from slipstick_workloads.lrc.diffs import ManyWriters
+from slipstick_workloads.lrc.intervals import Interval, Intervals
+from slipstick_workloads.lrc.notices import Notices
+from slipstick_workloads.lrc.owners import SingleWriter
+from slipstick_workloads.lrc.pages import WRITABLE, SharedPages
+from slipstick_workloads.lrc.protocol import Protocol
+from slipstick_workloads.lrc.run import run
+from tests.workloads.lrc.oracle import Checked, Small
+from tests.workloads.lrc.programs import protocols, small_programs
+
+
+def wrong_reads(small: Small, protocol: Protocol) -> list[str]:
+    checked = Checked(small)
+    run(checked.program(), protocol, checked.values)
+    assert set(checked.choices) <= {1}, "the program has a data race"
+    return checked.wrong
+
+
+@settings(max_examples=200)
+@given(small_programs(), protocols())
+def test_every_read_sees_the_last_value_before_it(small: Small, protocol: Protocol) -> None:
+    assert wrong_reads(small, protocol) == []
+
+
+def never(*_: Any, **__: Any) -> None:
+    """Do nothing."""
+
+
+def backwards(self: Intervals, intervals: Any) -> list[Interval]:
+    return ORDER(self, intervals)[::-1]
+
+
+def leaves_writable(self: ManyWriters, writer: int, page: int) -> None:
+    CUT(self, writer, page)
+    self.state[writer, page] = WRITABLE
+
+
+def asks_one_only(self: ManyWriters, page: int, wanted: Any) -> Any:
+    return WHOM(self, page, wanted[:1])
+
+
+def takes_a_growing_twin_as_whole(self: ManyWriters, reader: int, owner: int, page: int) -> None:
+    self.named[owner].pop(page, None)
+    FETCHED(self, reader, owner, page)
+
+
+def leaves_exclusive(self: SharedPages, reader: int, page: int) -> None:
+    before = self.state[self.owner[page], page]
+    FETCH(self, reader, page)
+    self.state[self.owner[page], page] = before
+
+
+def takes_no_copy(self: SingleWriter, writer: int, owner: int, page: int) -> None:
+    self.owner[page] = writer
+
+
+ORDER, CUT, WHOM = Intervals.in_order, ManyWriters._cut, ManyWriters._whom_to_ask
+FETCHED, FETCH = ManyWriters._fetched, SharedPages._fetch
+VALID, SINGLE = Protocol(start="valid", collect_above=10**9), Protocol(writers="single")
+MISTAKES: dict[str, tuple[type, str, Callable[..., Any], Protocol]] = {
+    "notices are lost": (SharedPages, "notice", never, VALID),
+    "notices are lost, one writer": (SharedPages, "notice", never, SINGLE),
+    "notices of an eager release are lost": (Notices, "_tell", never, Protocol(release="eager")),
+    "locks carry no notices": (Notices, "acquire", lambda *_: 0, VALID),
+    "diffs are applied backwards": (Intervals, "in_order", backwards, VALID),
+    "a page stays writable after its diff": (ManyWriters, "_cut", leaves_writable, VALID),
+    "words are not remembered": (ManyWriters, "_remember", never, VALID),
+    "every copy is thought to be new": (ManyWriters, "_has_applied", lambda *_: True, VALID),
+    "a part of a fault is left out": (ManyWriters, "_whom_to_ask", asks_one_only, VALID),
+    "a growing twin is taken as whole": (ManyWriters, "_fetched", takes_a_growing_twin_as_whole, Protocol()),
+    "a shared page stays exclusive": (SharedPages, "_fetch", leaves_exclusive, Protocol()),
+    "ownership moves without the page": (SingleWriter, "_take", takes_no_copy, SINGLE),
+    "an owner's page stays writable": (SingleWriter, "_noticed", never, SINGLE),
+    "garbage is dropped without updates": (ManyWriters, "_update", never, Protocol(collect_above=1)),
+}
+
+
+def fails(small: Small, protocol: Protocol) -> bool:
+    try:
+        return bool(wrong_reads(small, protocol))
+    except KeyError:
+        return True
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_protocol_with_a_mistake_is_found_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    place, attribute, mistake, protocol = MISTAKES[name]
+    monkeypatch.setattr(place, attribute, mistake)
+    only_look = settings(max_examples=3000, phases=[Phase.generate], database=None)
+    assert find(small_programs(), lambda small: fails(small, protocol), settings=only_look)
