@@ -19,16 +19,16 @@ from typing import NamedTuple
 
 import yaml
 
+from slipstick.program import counted_program
 from slipstick.program.counts import Counts
-from slipstick_workloads.application.shipped import counted as shipped_counts
 from slipstick_workloads.lrc.accesses import Access, Acquire, Read, Release, SharedProgram, Write
 from slipstick_workloads.lrc.protocol import Protocol
 from slipstick_workloads.lrc.run import run
 from slipstick_workloads.sharing.barnes import barnes
-from slipstick_workloads.sharing.paper import TABLE_1
 from slipstick_workloads.sharing.partition import START
 from slipstick_workloads.sharing.sor import sor
 from slipstick_workloads.sharing.water import water
+from tests.workloads.sharing.table_1 import TABLE_1
 
 SHIPPED_COUNTS = Path(__file__).parent.parent / "specs" / "counts"
 
@@ -133,7 +133,7 @@ def show_shipped() -> None:
         _, _, program, *options = shlex.split(kept["command"])
         parameters = {name: float(value) for name, value in (each.split("=") for each in options[1::2])}
         begin = time.perf_counter()
-        made = shipped_counts(program, **parameters).to_dict()
+        made = counted_program(program).count(**parameters).to_dict()
         same = made == {key: kept[key] for key in made}
         took = time.perf_counter() - begin
         print(f"  {path.stem:<12} {'the same' if same else 'DIFFERS'} after {took:.1f} s: {kept['command']}")

@@ -30,9 +30,6 @@ __all__ = ["Requests", "diff_phase", "lock_phase"]
 Script = Generator[Any, Any, None]
 Given = Expr | float
 
-DIFF_PHASE = next(each for each in contention.PROGRAMS if each.name == "dvsm/diff-phase")
-LOCK = next(each for each in operations.PROGRAMS if each.name == "dvsm/lock")
-
 
 @dataclass(slots=True)
 class Requests:
@@ -93,7 +90,7 @@ def diff_phase(machine: Machine, *, faults: int = 200, seed: int = 0, **given: G
     (6, 77.0)
     """
     _check_count(faults, "faults")
-    inputs = DIFF_PHASE.inputs_on(machine, **given)
+    inputs = contention.DIFF_PHASE.inputs_on(machine, **given)
     askers = int(number(inputs, "askers"))
     cluster = _Cluster(machine, int(number(inputs, "processors")), number(inputs, "variation"), seed)
     times = _diff_times(machine, inputs)
@@ -128,7 +125,7 @@ def lock_phase(
     """
     _check_count(askers, "askers")
     _check_count(acquisitions, "acquisitions")
-    inputs = LOCK.inputs_on(machine, **given)
+    inputs = operations.LOCK.inputs_on(machine, **given)
     parties = number(inputs, "parties")
     if parties not in (2, 3):
         raise ModelError(f"a lock request passes one manager at most, so there are 2 or 3 parties, got {parties:g}")

@@ -52,8 +52,10 @@ def counts(program: str, out: Path | None, changes: Sequence[str], as_json: bool
     """
     import yaml
 
-    parameters = _parameters(changes)
-    document = {**_head(program, parameters), **_counting().counted(program, **parameters).to_dict()}
+    from slipstick.program import counted_program
+
+    parameters, found = _parameters(changes), counted_program(program)
+    document = {**_head(program, found.title, parameters), **found.count(**parameters).to_dict()}
     if as_json:
         print_json({"counts": document})
         return DONE
@@ -65,14 +67,7 @@ def counts(program: str, out: Path | None, changes: Sequence[str], as_json: bool
     return DONE
 
 
-def _counting() -> Any:
-    """Give the module that counts programs: the first entry point of its group."""
-    from importlib.metadata import entry_points
-
-    return next(iter(entry_points(group="slipstick.counts"))).load()
-
-
-def _head(program: str, parameters: Mapping[str, float]) -> dict[str, Any]:
+def _head(program: str, title: str, parameters: Mapping[str, float]) -> dict[str, Any]:
     """Say how the counts were made."""
     from slipstick import __version__
 
@@ -80,8 +75,6 @@ def _head(program: str, parameters: Mapping[str, float]) -> dict[str, Any]:
     command = " ".join(
         ["slipstick counts", program, *(f"--set {name}={value!r}" for name, value in parameters.items())]
     )
-    shipped = _counting().SHIPPED
-    title = shipped[program].title if program in shipped else program
     return {"counts": 1, "title": f"{title} ({told})", "command": command, "version": __version__}
 
 

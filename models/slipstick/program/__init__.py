@@ -1,41 +1,83 @@
-"""WORKLOAD ON MACHINE: the papers' systems as activities.
+"""Programs of the papers, as models that are built on a machine; `PROGRAMS` is the catalogue.
 
-A program declares its inputs (`Input`) and builds a model from a machine and their values; `PROGRAMS`
-is the catalogue. Programs know mechanisms, not numbers: every number comes from a spec.
+A program declares its inputs and builds a model from a machine and their values. Programs describe mechanisms; every
+number comes from a spec.
 
-Other distributions, and the sibling package of the papers' workloads, add programs through the entry points of the
-group ``slipstick.programs``, each a sequence of `Program`.
+The names of all programs are known without importing any: a program's module is imported when the program is asked
+for. Other packages add programs through the entry points of the group ``slipstick.programs``. Each entry point gives a
+mapping from the names of programs to where they are defined, ``module:NAME``, as `_DEFINED_IN` does here.
 """
+
+from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from importlib.metadata import entry_points
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-from slipstick.program.program import Input, Program
+from slipstick.errors import UnknownNameError
 
-__all__ = ["PROGRAMS", "Input", "Program"]
+if TYPE_CHECKING:
+    from slipstick.program.program import CountedProgram, Program
+
+_DEFINED_IN = {
+    "dvsm/message": "slipstick.program.dvsm.operations:MESSAGE",
+    "dvsm/page-fault": "slipstick.program.dvsm.operations:PAGE_FAULT",
+    "dvsm/diff-request": "slipstick.program.dvsm.operations:DIFF_REQUEST",
+    "dvsm/lock": "slipstick.program.dvsm.operations:LOCK",
+    "dvsm/barrier-slave": "slipstick.program.dvsm.operations:BARRIER_SLAVE",
+    "dvsm/barrier-master": "slipstick.program.dvsm.operations:BARRIER_MASTER",
+    "dvsm/diff-phase": "slipstick.program.dvsm.contention:DIFF_PHASE",
+    "grain/unit": "slipstick.program.grain:UNIT",
+    "grain/phases": "slipstick.program.phases:PHASES",
+}
 
 
-class _Programs(Mapping[str, Program]):
-    """Programs by name; the modules that define them are imported at the first look."""
+class _Catalogue(Mapping[str, "Program"]):
+    """Programs by name, imported one by one."""
 
     @cached_property
-    def _found(self) -> dict[str, Program]:
-        from slipstick.program import dvsm, grain, phases
+    def _added(self) -> dict[str, str]:
+        """Where the programs of other packages are defined."""
+        from importlib.metadata import entry_points
 
-        own = (*dvsm.PROGRAMS, *grain.PROGRAMS, *phases.PROGRAMS)
-        added = (program for point in entry_points(group="slipstick.programs") for program in point.load())
-        return {program.name: program for program in (*own, *added)}
+        return {
+            name: place for point in entry_points(group="slipstick.programs") for name, place in point.load().items()
+        }
 
     def __getitem__(self, name: str) -> Program:
-        return self._found[name]
+        module, _, attribute = (_DEFINED_IN.get(name) or self._added[name]).partition(":")
+        program: Program = getattr(import_module(module), attribute)
+        return program
+
+    def __contains__(self, name: object) -> bool:
+        return name in _DEFINED_IN or name in self._added
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._found)
+        return iter({**_DEFINED_IN, **self._added})
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len({**_DEFINED_IN, **self._added})
 
 
-PROGRAMS: Mapping[str, Program] = _Programs()
+PROGRAMS: Mapping[str, Program] = _Catalogue()
 """Every program by its name in the catalogue."""
+
+
+def counted_program(name: str) -> CountedProgram:
+    """Find a program whose operations on shared memory can be counted, by its name with or without the part before "/".
+
+    Raises
+    ------
+    UnknownNameError : there is no such program
+
+    >>> counted_program("sor").name
+    'dvsm/sor'
+    """
+    from slipstick.program.program import CountedProgram
+
+    for each in PROGRAMS:
+        if name in (each, each.rpartition("/")[2]) and isinstance(program := PROGRAMS[each], CountedProgram):
+            return program
+    known = [each.name.rpartition("/")[2] for each in PROGRAMS.values() if isinstance(each, CountedProgram)]
+    raise UnknownNameError("program with counts", name, known)

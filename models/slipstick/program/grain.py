@@ -24,7 +24,7 @@ from slipstick.model.shared_memory import SharedMemory
 from slipstick.model.system import Alone, Model, closed, grouped
 from slipstick.program.addresses import Addresses
 from slipstick.program.memory import Port, known
-from slipstick.program.program import Input, Inputs, Program, one
+from slipstick.program.program import Input, Inputs, Program, one, word
 from slipstick.program.synchronization import lock_kind, meet
 
 NONE = "none"
@@ -102,7 +102,7 @@ class Grain:
 def unit(machine: SharedMemory, inputs: Inputs) -> Model:
     """Build a test grain among competitors, and alone; words are counted where all access them at random."""
     same = not any(f"{OTHER}{name}" in inputs for name in _ATTRIBUTES)
-    counted = same and _word(inputs, "pattern") == "random" and not _is_zero(one(inputs, "accesses"))
+    counted = same and word(inputs, "pattern") == "random" and not _is_zero(one(inputs, "accesses"))
     alone = _among(machine, {**inputs, "competitors": Number(0.0)})
     return replace(_among(machine, inputs), alone=Alone(alone, one(inputs, "accesses") if counted else None))
 
@@ -111,7 +111,7 @@ def _among(machine: SharedMemory, inputs: Inputs) -> Model:
     """Build a test grain among competitors; a single population if all repeat the same grain."""
     test, competitors = Grain.of(inputs), one(inputs, "competitors")
     work = Work(machine, competitors)
-    together, meeting = meet(machine, _word(inputs, "barrier"), competitors + 1)
+    together, meeting = meet(machine, word(inputs, "barrier"), competitors + 1)
     if not any(f"{OTHER}{name}" in inputs for name in _ATTRIBUTES):
         cycle = work.cycle(test, test, single=False) >> together
         _insist(cycle)
@@ -247,12 +247,6 @@ def _insist(cycle: Activity) -> None:
         raise ModelError("the test grain does nothing; give it accesses, compute, a lock or a barrier")
 
 
-def _word(inputs: Inputs, name: str) -> str:
-    value = inputs[name]
-    assert isinstance(value, str)
-    return value
-
-
 ELEMENTS = Input("elements", COUNT, "M: elements that all share; 1 is a hot spot", 1.0, least=1, most=MOST, whole=True)
 _WALK = (
     Input("access", COUNT, "t: what the accesses do", "read", options=("read", "write")),
@@ -277,28 +271,26 @@ _GRAIN = (
 )
 _ATTRIBUTES = tuple(each.name for each in _GRAIN)
 
-PROGRAMS = (
-    Program(
-        "grain/unit",
-        "A unit grain among competitors: accesses, computing, a critical section",
-        "Nanda and Ni, Supercomputing 1992",
-        (
-            Input("competitors", COUNT, "N: processors beside the one that is tested", 0.0, whole=True),
-            ELEMENTS,
-            *_GRAIN,
-            *(
-                replace(each, name=f"{OTHER}{each.name}", default=None, meaning=f"{each.meaning}, of the competitors")
-                for each in _GRAIN
-            ),
-            Input(
-                "barrier",
-                COUNT,
-                "the machine's barrier that ends each grain; none if there is none",
-                NONE,
-                named="barriers",
-            ),
+UNIT = Program(
+    "grain/unit",
+    "A unit grain among competitors: accesses, computing, a critical section",
+    "Nanda and Ni, Supercomputing 1992",
+    (
+        Input("competitors", COUNT, "N: processors beside the one that is tested", 0.0, whole=True),
+        ELEMENTS,
+        *_GRAIN,
+        *(
+            replace(each, name=f"{OTHER}{each.name}", default=None, meaning=f"{each.meaning}, of the competitors")
+            for each in _GRAIN
         ),
-        unit,
-        SharedMemory,
+        Input(
+            "barrier",
+            COUNT,
+            "the machine's barrier that ends each grain; none if there is none",
+            NONE,
+            named="barriers",
+        ),
     ),
+    unit,
+    SharedMemory,
 )

@@ -22,7 +22,7 @@ from slipstick.model.system import Model, phases
 from slipstick.program.addresses import Addresses
 from slipstick.program.grain import ACCESSES, CRITICAL_WRITES, NONE, SCV, USEFUL, Grain, Work
 from slipstick.program.memory import known
-from slipstick.program.program import Input, Inputs, Program, one
+from slipstick.program.program import Input, Inputs, Program, one, word
 from slipstick.program.synchronization import meet
 
 _OF_EACH = ("accesses", "compute", "critical", "critical_accesses")
@@ -61,7 +61,7 @@ def _phases(machine: SharedMemory, inputs: Inputs, resources: dict[str, Resource
 def _barrier(
     machine: SharedMemory, inputs: Inputs, number: int, count: Expr, resources: dict[str, Resource]
 ) -> list[Part]:
-    name = _word(inputs, "barrier")
+    name = word(inputs, "barrier")
     _, meeting = meet(machine, name, count)
     if not meeting:
         return []
@@ -75,16 +75,16 @@ def _grain(inputs: Inputs, number: int, own: dict[str, Expr]) -> Grain:
     inside = any(known(own[name], f"{name} of phase {number + 1}") for name in ("critical", "critical_accesses"))
     return Grain(
         prefix=f"phase-{number + 1}.",
-        write=_word(inputs, "access") == "write",
+        write=word(inputs, "access") == "write",
         addresses=Addresses(
             elements=int(known(one(inputs, "elements"), "elements")),
             stride=int(known(one(inputs, "stride"), "stride")),
             offset=int(known(one(inputs, "start"), "start")),
-            random=_word(inputs, "pattern") == "random",
+            random=word(inputs, "pattern") == "random",
         ),
         accesses=own["accesses"],
         compute=own["compute"],
-        lock=_word(inputs, "lock") if inside else NONE,
+        lock=word(inputs, "lock") if inside else NONE,
         critical=own["critical"],
         critical_accesses=own["critical_accesses"],
         critical_writes=one(inputs, "critical_writes"),
@@ -98,40 +98,26 @@ def _list(inputs: Inputs, name: str) -> tuple[Expr, ...]:
     return (value,) if isinstance(value, Expr) else value
 
 
-def _word(inputs: Inputs, name: str) -> str:
-    value = inputs[name]
-    assert isinstance(value, str)
-    return value
-
-
-PROGRAMS = (
-    Program(
-        "grain/phases",
-        "Phases of unit grains, each on its own number of processors and ended by a barrier",
-        "Nanda and Ni, Supercomputing 1992",
-        (
-            Input("sequential", TIME, "T_S: what one processor does before all phases", 0.0),
-            Input("repeat", COUNT, "r_k: grains of each processor, phase by phase", None, many=True),
-            Input("processors", COUNT, "N_k: processors of each phase", None, least=1, whole=True, many=True),
-            Input("accesses", COUNT, "m: accesses of a grain to shared elements, phase by phase", None, many=True),
-            Input("compute", COUNT, "c: units of computing of a grain, phase by phase", None, many=True),
-            Input("critical", COUNT, "c_s: units of computing in the critical section", None, many=True),
-            Input("critical_accesses", COUNT, "m_s: accesses in the critical section", None, many=True),
-            *ACCESSES,
-            Input(
-                "lock", COUNT, "the machine's lock of critical sections; none if there are none", NONE, named="locks"
-            ),
-            CRITICAL_WRITES,
-            SCV,
-            Input(
-                "barrier",
-                COUNT,
-                "the machine's barrier that ends each phase; none if it is free",
-                NONE,
-                named="barriers",
-            ),
+PHASES = Program(
+    "grain/phases",
+    "Phases of unit grains, each on its own number of processors and ended by a barrier",
+    "Nanda and Ni, Supercomputing 1992",
+    (
+        Input("sequential", TIME, "T_S: what one processor does before all phases", 0.0),
+        Input("repeat", COUNT, "r_k: grains of each processor, phase by phase", None, many=True),
+        Input("processors", COUNT, "N_k: processors of each phase", None, least=1, whole=True, many=True),
+        Input("accesses", COUNT, "m: accesses of a grain to shared elements, phase by phase", None, many=True),
+        Input("compute", COUNT, "c: units of computing of a grain, phase by phase", None, many=True),
+        Input("critical", COUNT, "c_s: units of computing in the critical section", None, many=True),
+        Input("critical_accesses", COUNT, "m_s: accesses in the critical section", None, many=True),
+        *ACCESSES,
+        Input("lock", COUNT, "the machine's lock of critical sections; none if there are none", NONE, named="locks"),
+        CRITICAL_WRITES,
+        SCV,
+        Input(
+            "barrier", COUNT, "the machine's barrier that ends each phase; none if it is free", NONE, named="barriers"
         ),
-        program,
-        SharedMemory,
     ),
+    program,
+    SharedMemory,
 )

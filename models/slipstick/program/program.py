@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from slipstick.errors import ModelError, did_you_mean
@@ -111,6 +111,18 @@ class Program:
         return {each.name: _default(each, machine) for each in missing}
 
 
+@dataclass(frozen=True, slots=True)
+class CountedProgram(Program):
+    """A program whose operations on shared memory can be counted by running it.
+
+    Parameters
+    ----------
+    count : from values of the parameters that differ from their defaults, the counts
+    """
+
+    count: Callable[..., Counts] = field(kw_only=True)
+
+
 def one(inputs: Inputs, name: str) -> Expr:
     """Give an input that is one value."""
     value = inputs[name]
@@ -126,6 +138,13 @@ def number(inputs: Inputs, name: str) -> float:
     if not isinstance(value, Number | Parameter) or value.value is None:
         raise ModelError(f"{name} shapes the model: write a number, not {value}")
     return value.value
+
+
+def word(inputs: Inputs, name: str) -> str:
+    """Give an input that is a word."""
+    value = inputs[name]
+    assert isinstance(value, str)
+    return value
 
 
 def _default(each: Input, machine: Machine | SharedMemory) -> Given:

@@ -1,17 +1,21 @@
-"""Applications of a distributed virtual shared memory: what a program does, times what each thing costs.
+"""Applications on distributed virtual shared memory: counts of what a program does, times the cost of each operation.
 
-`classes` sorts the counts of `program/lrc` into operations of equal size, `operations` gives each of them its activity, made
-of those of `program/dvsm`, `model` puts them together, phase by phase and processor by processor, and `shipped` has the six
-programs of the paper, counted when they are asked for.
+`classes` sorts counts into operations of equal size, `operations` gives each of them its activity, made of those of
+`slipstick.program.dvsm`, `model` puts them together by phase and processor, and `programs` holds the six programs of the
+paper, which are counted when they are asked for.
 
-Why this shape: counts know no time, operations know no program, and only `model` knows both. A line of a superstep is
-a few operations in an order that is drawn once, or one choice among many, over and over: the closed form adds up
-counts times costs, and the simulator does them in random order, as many in the mean.
+Why this shape: counts know no time, operations know no program, and only `model` knows both. In a superstep, a
+processor does a few operations in an order that is drawn once, or makes one choice among many repeatedly: the closed
+form adds up counts times costs, and the simulator does the operations in random order, with the same mean number of each.
 """
 
-from slipstick_workloads.application import model, shipped
-
-__all__ = ["PROGRAMS"]
-
-PROGRAMS = (*model.PROGRAMS, *shipped.PROGRAMS)
-"""From counts, and the six programs."""
+PROGRAMS = {
+    "dvsm/application": "slipstick_workloads.application.model:APPLICATION",
+    "dvsm/sor": "slipstick_workloads.application.programs:SOR",
+    "dvsm/is": "slipstick_workloads.application.programs:IS",
+    "dvsm/barnes": "slipstick_workloads.application.programs:BARNES",
+    "dvsm/sphere": "slipstick_workloads.application.programs:SPHERE",
+    "dvsm/water": "slipstick_workloads.application.programs:WATER",
+    "dvsm/raytrace": "slipstick_workloads.application.programs:RAYTRACE",
+}
+"""Where each program of this package is defined."""

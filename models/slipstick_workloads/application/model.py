@@ -191,21 +191,15 @@ def _from_counts(machine: Machine, inputs: Inputs) -> Model:
     return application(machine, counts, inputs)
 
 
-PROGRAMS = (
-    Program(
-        "dvsm/application",
-        "A program on distributed virtual shared memory, from counts of what it did",
-        f"{SOURCE}, section on the application model",
-        (
-            Input(
-                "counts",
-                COUNT,
-                "of its faults, locks and messages: a name in the catalogue, or a file",
-                None,
-                counts=True,
-            ),
-            *COMMON,
+APPLICATION = Program(
+    "dvsm/application",
+    "A program on distributed virtual shared memory, from counts of what it did",
+    f"{SOURCE}, section on the application model",
+    (
+        Input(
+            "counts", COUNT, "of its faults, locks and messages: a name in the catalogue, or a file", None, counts=True
         ),
-        _from_counts,
+        *COMMON,
     ),
+    _from_counts,
 )

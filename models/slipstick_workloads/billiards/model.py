@@ -30,7 +30,7 @@ from slipstick.model.activity import Activity, choose, delay, repeat, then
 from slipstick.model.shared_memory import SharedMemory
 from slipstick.model.system import Model, closed, phases
 from slipstick.program.memory import Port
-from slipstick.program.program import Input, Inputs, Program, number, one
+from slipstick.program.program import Input, Inputs, Program, number, one, word
 from slipstick.program.synchronization import NONE, lock_kind, meet
 from slipstick_workloads.billiards.counts import observe
 
@@ -54,7 +54,7 @@ def parallel(machine: SharedMemory, inputs: Inputs) -> Model:
     count = work.processors
     meeting, resources = meet(machine, NONE, Number(1.0))
     if count > 1:
-        meeting, resources = meet(machine, _word(inputs, "barrier"), Number(float(count)))
+        meeting, resources = meet(machine, word(inputs, "barrier"), Number(float(count)))
         resources = {**work.port.resources(), **resources}
     parts = ((1, count, work.setup() >> meeting), (work.run.rounds, count, work.step() >> meeting))
     return phases(*parts, name=NAME, resources=resources)
@@ -66,7 +66,7 @@ class _Work:
     def __init__(self, machine: SharedMemory, inputs: Inputs) -> None:
         self.machine, self.inputs = machine, inputs
         self.processors = int(number(inputs, "processors"))
-        found = _expected if _word(inputs, "parallelism") == "expected" else _counted
+        found = _expected if word(inputs, "parallelism") == "expected" else _counted
         self.run = found(inputs, self.processors)
         self.port = Port(machine, Number(float(self.processors - 1)))
 
@@ -103,7 +103,7 @@ class _Work:
         return repeat(accesses, self.port.access(name, (1 / modules,) * modules, component))
 
     def _locks(self, name: str, calls: Like) -> Activity:
-        kind = _word(self.inputs, "lock")
+        kind = word(self.inputs, "lock")
         if kind == NONE:
             return then()
         latency = lock_kind(self.machine, kind).latency
@@ -149,56 +149,42 @@ def _expected(inputs: Inputs, processors: int) -> _Run:
     return _Run(balls, steps, steps / maximum(parallelism, 1.0), (balls + 1) / 2, 1.5, 1.5)
 
 
-def _word(inputs: Inputs, name: str) -> str:
-    value = inputs[name]
-    assert isinstance(value, str)
-    return value
-
-
-PROGRAMS = (
-    Program(
-        NAME,
-        "Colliding billiard balls: the earliest collisions executed in parallel as far as they are independent",
-        SOURCE,
-        (
-            Input("balls", COUNT, "n: balls on the line", 5000.0, least=2, most=1e6, whole=True),
-            Input("steps", COUNT, "collisions to execute", 1000.0, least=1, whole=True),
-            Input(
-                "processors",
-                COUNT,
-                "N: processors, each with one collision of a step",
-                1.0,
-                least=1,
-                most=1e6,
-                whole=True,
-            ),
-            Input("adding", COUNT, "units of computing to add a collision to the queue", 1.0),
-            Input("removing", COUNT, "units of computing to remove one", 1.0),
-            Input("meeting", COUNT, "units of computing of one time-to-collision", 1.0),
-            Input("collide", COUNT, "units of computing to move two balls and exchange their velocities", 1.0),
-            Input("misses", COUNT, "fetches of one execution or addition, all from others if there are many", 7.0),
-            Input("check", COUNT, "fetches to compare a collision with that of one other processor", 1.0),
-            Input("lock", COUNT, "the machine's lock of a bin, taken to add or remove", NONE, named="locks"),
-            Input("barrier", COUNT, "the machine's barrier that ends a step", NONE, named="barriers"),
-            Input(
-                "parallelism",
-                COUNT,
-                "counted in a simulation of the balls, or expected of very many",
-                "counted",
-                options=("counted", "expected"),
-            ),
-            Input(
-                "collisions",
-                COUNT,
-                "collisions that the means are counted over; how many steps there are changes none",
-                20000.0,
-                least=1,
-                most=1e7,
-                whole=True,
-            ),
-            Input("seed", COUNT, "of the places and speeds of the balls", 1.0, whole=True),
+PARALLEL = Program(
+    NAME,
+    "Colliding billiard balls: the earliest collisions executed in parallel as far as they are independent",
+    SOURCE,
+    (
+        Input("balls", COUNT, "n: balls on the line", 5000.0, least=2, most=1e6, whole=True),
+        Input("steps", COUNT, "collisions to execute", 1000.0, least=1, whole=True),
+        Input(
+            "processors", COUNT, "N: processors, each with one collision of a step", 1.0, least=1, most=1e6, whole=True
         ),
-        parallel,
-        SharedMemory,
+        Input("adding", COUNT, "units of computing to add a collision to the queue", 1.0),
+        Input("removing", COUNT, "units of computing to remove one", 1.0),
+        Input("meeting", COUNT, "units of computing of one time-to-collision", 1.0),
+        Input("collide", COUNT, "units of computing to move two balls and exchange their velocities", 1.0),
+        Input("misses", COUNT, "fetches of one execution or addition, all from others if there are many", 7.0),
+        Input("check", COUNT, "fetches to compare a collision with that of one other processor", 1.0),
+        Input("lock", COUNT, "the machine's lock of a bin, taken to add or remove", NONE, named="locks"),
+        Input("barrier", COUNT, "the machine's barrier that ends a step", NONE, named="barriers"),
+        Input(
+            "parallelism",
+            COUNT,
+            "counted in a simulation of the balls, or expected of very many",
+            "counted",
+            options=("counted", "expected"),
+        ),
+        Input(
+            "collisions",
+            COUNT,
+            "collisions that the means are counted over; how many steps there are changes none",
+            20000.0,
+            least=1,
+            most=1e7,
+            whole=True,
+        ),
+        Input("seed", COUNT, "of the places and speeds of the balls", 1.0, whole=True),
     ),
+    parallel,
+    SharedMemory,
 )

@@ -22,5 +22,4 @@ accesses for one processor. This one lets two processors fill a table in turn an
 
 Why this shape: one module a program, with what the program is made of (an octree, a scene) beside it, and no
 numbers of any machine. What the paper does not print is a parameter with a default, named as chosen in the module.
-`paper` has the eight runs of Table 1.
 """

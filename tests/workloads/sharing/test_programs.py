@@ -10,10 +10,10 @@ from slipstick.program.counts import Counts
 from slipstick_workloads.lrc.accesses import Access, Acquire, Barrier, Release, SharedProgram, Write
 from slipstick_workloads.lrc.protocol import Protocol
 from slipstick_workloads.lrc.run import run
-from slipstick_workloads.sharing.paper import TABLE_1
 from slipstick_workloads.sharing.partition import START
 from tests.workloads.lrc.oracle import Clock, Oracle
 from tests.workloads.sharing.small import SMALL
+from tests.workloads.sharing.table_1 import TABLE_1
 
 
 class Watched:

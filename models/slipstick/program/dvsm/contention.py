@@ -110,25 +110,23 @@ def _wire(machine: Machine) -> str:
     return "wire" if machine.network.medium == "shared" else "link"
 
 
-PROGRAMS = (
-    Program(
-        "dvsm/diff-phase",
-        "Phase of diff requests: several processors fault side by side, and serve one another",
-        f"{SOURCE}, Tables 4 and 5",
-        (
-            Input("processors", COUNT, "processors that take part", "machine.processors.count", least=2, whole=True),
-            Input("askers", COUNT, "processors that fault; the others wait at the barrier", 1.0, least=1, whole=True),
-            Input("request", BYTES, "size of a request", 12.0),
-            Input("reply", BYTES, "size of each reply", 20.0),
-            Input("send_call", TIME, "extra system-call time of each send at the source"),
-            Input("receive_call", TIME, "extra system-call time of each receive at the source"),
-            Input("remote_call", TIME, "extra system-call time at each destination"),
-            Input("compute", TIME, "computation of the fault handler, for the whole fault"),
-            Input("remote_compute", TIME, "computation of the remote handler, for each request"),
-            Input("dispatch", TIME, "from a request's arrival to its processing, with nobody in the way"),
-            Input("variation", COUNT, "coefficient of variation of the operations' times"),
-            Input("pause", TIME, "between two looks of a waiting processor at the barrier", 1e-3, least=1e-6),
-        ),
-        diff_phase,
+DIFF_PHASE = Program(
+    "dvsm/diff-phase",
+    "Phase of diff requests: several processors fault side by side, and serve one another",
+    f"{SOURCE}, Tables 4 and 5",
+    (
+        Input("processors", COUNT, "processors that take part", "machine.processors.count", least=2, whole=True),
+        Input("askers", COUNT, "processors that fault; the others wait at the barrier", 1.0, least=1, whole=True),
+        Input("request", BYTES, "size of a request", 12.0),
+        Input("reply", BYTES, "size of each reply", 20.0),
+        Input("send_call", TIME, "extra system-call time of each send at the source"),
+        Input("receive_call", TIME, "extra system-call time of each receive at the source"),
+        Input("remote_call", TIME, "extra system-call time at each destination"),
+        Input("compute", TIME, "computation of the fault handler, for the whole fault"),
+        Input("remote_compute", TIME, "computation of the remote handler, for each request"),
+        Input("dispatch", TIME, "from a request's arrival to its processing, with nobody in the way"),
+        Input("variation", COUNT, "coefficient of variation of the operations' times"),
+        Input("pause", TIME, "between two looks of a waiting processor at the barrier", 1e-3, least=1e-6),
     ),
+    diff_phase,
 )

@@ -221,81 +221,75 @@ _BARRIER_INPUTS = (
     Input("release_call", TIME, "extra system-call time of each of the master's sends"),
 )
 
-PROGRAMS = (
-    Program(
-        "dvsm/message",
-        "One message between two processors",
-        f"{SOURCE}, Table 2",
-        (
-            Input("size", BYTES, "size of the message", 12.0),
-            Input("send_call", TIME, "extra system-call time of the send"),
-            Input("receive_call", TIME, "extra system-call time of the receive"),
-        ),
-        message,
+MESSAGE = Program(
+    "dvsm/message",
+    "One message between two processors",
+    f"{SOURCE}, Table 2",
+    (
+        Input("size", BYTES, "size of the message", 12.0),
+        Input("send_call", TIME, "extra system-call time of the send"),
+        Input("receive_call", TIME, "extra system-call time of the receive"),
     ),
-    Program(
-        "dvsm/page-fault",
-        "Empty page fault: a whole page is fetched from its owner",
-        f"{SOURCE}, Table 3",
-        (
-            _REQUEST,
-            Input("reply", BYTES, "size of the reply", "machine.memory.page"),
-            Input("call", TIME, "extra system-call time of all sends and receives"),
-            *_REMOTE,
-        ),
-        page_fault,
+    message,
+)
+PAGE_FAULT = Program(
+    "dvsm/page-fault",
+    "Empty page fault: a whole page is fetched from its owner",
+    f"{SOURCE}, Table 3",
+    (
+        _REQUEST,
+        Input("reply", BYTES, "size of the reply", "machine.memory.page"),
+        Input("call", TIME, "extra system-call time of all sends and receives"),
+        *_REMOTE,
     ),
-    Program(
-        "dvsm/diff-request",
-        "Multipart diff request: diffs of one page are asked of several processors at once",
-        f"{SOURCE}, Tables 4 and 5",
-        (
-            Input("parts", COUNT, "processors asked for a diff", 1.0, least=1, whole=True),
-            _REQUEST,
-            Input("reply", BYTES, "size of each reply", 20.0),
-            Input(
-                "replies", BYTES, "sizes of the replies where they differ; in place of parts and reply", None, many=True
-            ),
-            Input("send_call", TIME, "extra system-call time of each send at the source"),
-            Input("receive_call", TIME, "extra system-call time of each receive at the source"),
-            Input("remote_call", TIME, "extra system-call time at each destination"),
-            Input("compute", TIME, "computation of the fault handler, for the whole fault"),
-            *_REMOTE,
-        ),
-        diff_request,
+    page_fault,
+)
+DIFF_REQUEST = Program(
+    "dvsm/diff-request",
+    "Multipart diff request: diffs of one page are asked of several processors at once",
+    f"{SOURCE}, Tables 4 and 5",
+    (
+        Input("parts", COUNT, "processors asked for a diff", 1.0, least=1, whole=True),
+        _REQUEST,
+        Input("reply", BYTES, "size of each reply", 20.0),
+        Input("replies", BYTES, "sizes of the replies where they differ; in place of parts and reply", None, many=True),
+        Input("send_call", TIME, "extra system-call time of each send at the source"),
+        Input("receive_call", TIME, "extra system-call time of each receive at the source"),
+        Input("remote_call", TIME, "extra system-call time at each destination"),
+        Input("compute", TIME, "computation of the fault handler, for the whole fault"),
+        *_REMOTE,
     ),
-    Program(
-        "dvsm/lock",
-        "Lock acquisition by way of the lock's manager",
-        f"{SOURCE}, Table 6",
-        (
-            Input(
-                "parties", COUNT, "2: the manager holds the lock; 3: it forwards the request", 2.0, least=2, whole=True
-            ),
-            Input("request", BYTES, "size of a request", 24.0),
-            Input("reply", BYTES, "size of the reply", 4.0),
-            Input("call", TIME, "extra system-call time of all sends and receives"),
-            Input("compute", TIME, "lock acquisition computation at the source"),
-            *_REMOTE,
-        ),
-        lock,
+    diff_request,
+)
+LOCK = Program(
+    "dvsm/lock",
+    "Lock acquisition by way of the lock's manager",
+    f"{SOURCE}, Table 6",
+    (
+        Input("parties", COUNT, "2: the manager holds the lock; 3: it forwards the request", 2.0, least=2, whole=True),
+        Input("request", BYTES, "size of a request", 24.0),
+        Input("reply", BYTES, "size of the reply", 4.0),
+        Input("call", TIME, "extra system-call time of all sends and receives"),
+        Input("compute", TIME, "lock acquisition computation at the source"),
+        *_REMOTE,
     ),
-    Program(
-        "dvsm/barrier-slave",
-        "Barrier as a slave sees it",
-        f"{SOURCE}, section on barriers",
-        (
-            *_BARRIER_INPUTS,
-            Input("notices", TIME, "making the write notices, at the slave"),
-            Input("receive_call", TIME, "extra system-call time of the slave's receive"),
-        ),
-        barrier_slave,
+    lock,
+)
+BARRIER_SLAVE = Program(
+    "dvsm/barrier-slave",
+    "Barrier as a slave sees it",
+    f"{SOURCE}, section on barriers",
+    (
+        *_BARRIER_INPUTS,
+        Input("notices", TIME, "making the write notices, at the slave"),
+        Input("receive_call", TIME, "extra system-call time of the slave's receive"),
     ),
-    Program(
-        "dvsm/barrier-master",
-        "Barrier as its master sees it",
-        f"{SOURCE}, section on barriers",
-        _BARRIER_INPUTS,
-        barrier_master,
-    ),
+    barrier_slave,
+)
+BARRIER_MASTER = Program(
+    "dvsm/barrier-master",
+    "Barrier as its master sees it",
+    f"{SOURCE}, section on barriers",
+    _BARRIER_INPUTS,
+    barrier_master,
 )

@@ -30,8 +30,9 @@ from slipstick.model.shared_memory import (
     SharedMemory,
 )
 from slipstick.model.technology import faster, scaled
-from slipstick.program import PROGRAMS, Input, Program
+from slipstick.program import PROGRAMS
 from slipstick.program.program import Given as ProgramGiven
+from slipstick.program.program import Input, Program
 from slipstick.schema.build.activity import ActivityReader, read_formula
 from slipstick.schema.build.inputs import Scene, machines_for_workload, stage
 from slipstick.schema.build.queueing import NetworkReader

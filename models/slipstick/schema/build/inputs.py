@@ -16,8 +16,9 @@ from slipstick.errors import Problem, SpecError, UnknownNameError, did_you_mean
 from slipstick.law import ALL as LAWS
 from slipstick.method.names import ACTIVITY, NAMES
 from slipstick.model.shared_memory import SharedMemory
-from slipstick.program import PROGRAMS, Program
+from slipstick.program import PROGRAMS
 from slipstick.program.counts import Counts
+from slipstick.program.program import Program
 from slipstick.schema.build.solver_options import METHOD, How, how, says_how
 from slipstick.schema.kinds.counts import CountsSpec
 from slipstick.schema.kinds.shared_memory import SharedMemorySpec

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, create_model
 
 from slipstick.law import Law
 from slipstick.model.shared_memory import SharedMemory
-from slipstick.program import Input, Program
+from slipstick.program.program import Input, Program
 from slipstick.schema.kinds.machine import MachineSpec
 from slipstick.schema.kinds.quantity import Described, Formula, Given, Name, Note, Quantity, Spec
 from slipstick.schema.kinds.shared_memory import SharedMemorySpec
