@@ -15,6 +15,7 @@ from slipstick.sim.plan.build import Builder
 from slipstick.sim.plan.distributions import Distribution
 from slipstick.sim.plan.plan import Plan
 from slipstick.sim.run import simulate
+from slipstick.sim.settings import Simulation
 
 
 def open_station(load: float) -> tuple[Plan, float]:
@@ -48,7 +49,7 @@ def coverage(title: str, make: Callable[[], tuple[Plan, float]], replications: i
     held = cycles = unsure = 0
     begin = time.perf_counter()
     for seed in range(replications):
-        found = simulate(plan, seed, kernel="compiled")
+        found = simulate(plan, Simulation(seed, kernel="compiled"))
         estimate = found.mean_time()
         unsure += not found.converged
         cycles += found.cycles

@@ -178,10 +178,9 @@ def generated(construct: str, scv: float, number: int) -> Model:
 def simulated(model: Model) -> Row:
     """Ask the second road, which is imported only when it is needed."""
     solve = import_module("slipstick.method.simulation.form").solve
-    trial = import_module("slipstick.method.settings").Trial
-    effort = import_module("slipstick.sim.settings").Effort
-    answer = solve(model, None, trial(effort=effort(precision=0.003, events=600_000)))
-    rough = solve(model, None, trial(effort=effort(precision=0.01, events=150_000), shares=3))
+    settings = import_module("slipstick.sim.settings").Simulation
+    answer = solve(model, None, settings(precision=0.003, events=600_000))
+    rough = solve(model, None, settings(precision=0.01, events=150_000, shares=3))
     return {"time": answer["time"], "account": dict(answer.account), "share": dict(rough.share.get("time", {}))}
 
 

@@ -303,12 +303,12 @@ def told(what: str, found: float, wanted: str, least: float = 0.0, most: float =
 def memory() -> None:
     """Show that memory does not grow with the number of events."""
     from slipstick.sim.run import simulate
-    from slipstick.sim.settings import Effort
+    from slipstick.sim.settings import Simulation
 
     print("\nmemory, M/M/1")
     peaks = []
     for events in (1_000_000, 4_000_000, 16_000_000, 64_000_000):
-        found = simulate(single_server(), 1, Effort(precision=1e-9, events=events), "compiled")
+        found = simulate(single_server(), Simulation(1, precision=1e-9, events=events, kernel="compiled"))
         peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
         print(f"  {found.events:12,} events  {peaks[-1]:8.1f} MiB at the peak")
     told("peak at 64 million / at 4 million events", peaks[-1] / peaks[1], "flat: at most 1.1", most=1.1)

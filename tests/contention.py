@@ -6,11 +6,10 @@ from functools import cache
 from typing import Any
 
 from slipstick.answer import Answer
-from slipstick.method.settings import Trial
 from slipstick.method.simulation import form as simulation
 from slipstick.model.system import Model
 from slipstick.program import PROGRAMS
-from slipstick.sim.settings import Effort
+from slipstick.sim.settings import Simulation
 from tests.paper import NETWORKS, PAPER, US, machine
 
 PHASES = ("I", "II", "III")
@@ -59,7 +58,7 @@ def phase_model(table: int, network: str, phase: str, variation: float = VARIATI
 @cache
 def simulated(table: int, network: str, phase: str, variation: float = VARIATION) -> Answer:
     """Simulate a phase, once for all tests."""
-    return simulation.solve(phase_model(table, network, phase, variation), None, Trial(effort=Effort(precision=0.01)))
+    return simulation.solve(phase_model(table, network, phase, variation), None, Simulation(precision=0.01))
 
 
 def fault_time(answer: Answer) -> float:

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from slipstick.law import ALL as LAWS
     from slipstick.method.methods import solve
     from slipstick.method.networks.transient import time_until, transient
-    from slipstick.method.settings import Trial
     from slipstick.model.activity import (
         barrier,
         choose,
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from slipstick.program import PROGRAMS
     from slipstick.schema.api import load
     from slipstick.schema.dump import dump
+    from slipstick.sim.settings import Simulation
     from slipstick.study.api import run
 
 __version__ = "0.1.0"
@@ -58,8 +58,8 @@ __all__ = [
     "Model",
     "Parameter",
     "QueueingNetwork",
+    "Simulation",
     "Station",
-    "Trial",
     "arrivals",
     "arriving",
     "barrier",
@@ -114,7 +114,7 @@ _HOME = {
     "Parameter": "slipstick.expression.nodes",
     "dump": "slipstick.schema.dump",
     "load": "slipstick.schema.api",
-    "Trial": "slipstick.method.settings",
+    "Simulation": "slipstick.sim.settings",
     "solve": "slipstick.method.methods",
     "time_until": "slipstick.method.networks.transient",
     "transient": "slipstick.method.networks.transient",

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from slipstick import Trial, closed, delay, service, solve
+from slipstick import Simulation, closed, delay, service, solve
 from slipstick.answer import Answer, Value
 from slipstick.method.agreement import agreement
-from slipstick.sim.settings import Effort
 
 SIMULATED = Answer("m", "simulation", {"time": Value(10.0, "s", 9.0, 11.0)}, converged=True)
 
@@ -93,7 +92,7 @@ def test_without_contention_or_chance_all_methods_agree_exactly() -> None:
 def test_a_busy_bus_is_seen_by_the_simulation_only() -> None:
     model = closed(delay(2.0, name="work", scv=1.0) >> service("bus", 1.0, scv=1.0), processors=8)
     answers = [
-        solve(model, method=method, trial=Trial(seed=1, effort=Effort(cycles=20_000)))
+        solve(model, method=method, simulation=Simulation(seed=1, cycles=20_000))
         for method in ("closed-form", "simulation", "bounds")
     ]
     said = agreement("bus", answers)

@@ -12,15 +12,14 @@ from slipstick.expression.nodes import Number
 from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.mean_value import MeanValue
 from slipstick.method.methods import solve
-from slipstick.method.settings import Trial
 from slipstick.model.system import Model
 from slipstick.model.technology import scaled
 from slipstick.program import PROGRAMS
-from slipstick.sim.settings import Effort
+from slipstick.sim.settings import Simulation
 from tests.specs import shared_machine
 
 SYMMETRY, TC2000 = shared_machine("sequent-symmetry-s81"), shared_machine("bbn-tc2000")
-SHORT = Trial(seed=1, effort=Effort(cycles=4000))
+SHORT = Simulation(seed=1, cycles=4000)
 RANDOM = {"elements": 128 * 1024, "pattern": "random", "accesses": 3, "compute": 2.0, "scv": 1.0}
 
 
@@ -36,7 +35,7 @@ def value(answer: Answer, name: str = "time") -> float:
 
 @pytest.mark.parametrize("method", ["mean-value", "simulation"])
 def test_it_is_the_time_alone_divided_by_the_time_among_others(method: str) -> None:
-    alone, among = (solve(unit(competitors=n, **RANDOM), method=method, trial=SHORT) for n in (0, 12))
+    alone, among = (solve(unit(competitors=n, **RANDOM), method=method, simulation=SHORT) for n in (0, 12))
     zeta = value(among, "grain_efficiency")
     # What is simulated alone knows its time to a hundredth; beside it stands the exact one.
     assert value(among, "time_alone") == pytest.approx(value(alone), rel=1e-9 if method == "mean-value" else 0.03)
@@ -59,7 +58,7 @@ def test_the_closed_form_gives_them_where_it_is_exact() -> None:
 
 def test_a_simulation_gives_them_with_intervals() -> None:
     model = unit(competitors=12, **RANDOM)
-    seen = solve(model, method="simulation", trial=SHORT)
+    seen = solve(model, method="simulation", simulation=SHORT)
     zeta, phi, time = (seen.values[name] for name in ("grain_efficiency", "grain_interference", "time"))
     assert zeta.low is not None
     assert zeta.high is not None
@@ -80,8 +79,8 @@ def test_a_time_alone_that_no_closed_form_has_is_simulated() -> None:
     # A write fetches a line and sends one back side by side, over one bus.
     walk = {"access": "write", "elements": 128 * 1024, "stride": 16, "compute": 2.0, "scv": 1.0}
     assert not solve(unit(SYMMETRY, competitors=0, **walk)).exact
-    seen = solve(unit(SYMMETRY, competitors=4, **walk), method="simulation", trial=SHORT)
-    alone = solve(unit(SYMMETRY, competitors=0, **walk), method="simulation", trial=SHORT)
+    seen = solve(unit(SYMMETRY, competitors=4, **walk), method="simulation", simulation=SHORT)
+    alone = solve(unit(SYMMETRY, competitors=0, **walk), method="simulation", simulation=SHORT)
     assert seen.values["time_alone"] == alone.values["time"]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slipstick import Trial, dump, solve
+from slipstick import Simulation, dump, solve
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.nodes import Parameter
 from slipstick.method.bounds import bounds
@@ -21,7 +21,7 @@ def program() -> Model:
 
 @pytest.mark.parametrize("method", ["closed-form", "mean-value", "simulation"])
 def test_each_superstep_is_as_long_as_its_slowest(method: str) -> None:
-    answer = solve(program(), method=method, trial=Trial(seed=1))
+    answer = solve(program(), method=method, simulation=Simulation(seed=1))
     assert answer["time"] == pytest.approx(11 * 3.5)
     assert answer.account == pytest.approx({"busy": 11 * 2.5, "barrier": 5.5, "idle": 5.5})
     assert answer["speedup"] == pytest.approx(2 * 2.5 / 3.5)
@@ -38,7 +38,7 @@ def test_requests_wait_for_the_processor_that_serves_them() -> None:
     line = [service("bus", 1.0, name=f"ask.{i}") for i in range(2)]
     model = in_supersteps((100, [line[0], line[1]], delay(0.0, name="meet")))
     added, predicted, seen = (
-        solve(model, method=each, trial=Trial(seed=1)) for each in ("closed-form", "mean-value", "simulation")
+        solve(model, method=each, simulation=Simulation(seed=1)) for each in ("closed-form", "mean-value", "simulation")
     )
     assert (added["time"], seen["time"]) == (100.0, 200.0)
     # Who visits once waits for half a service at random, where here both always come together.

@@ -8,15 +8,14 @@ from typing import Any
 
 import pytest
 
-from slipstick.method.settings import Trial
 from slipstick.method.simulation.form import solve
 from slipstick.model.shared_memory import SharedMemory
 from slipstick.program import PROGRAMS
-from slipstick.sim.settings import Effort
+from slipstick.sim.settings import Simulation
 from tests.specs import shared_machine
 
 SYMMETRY, TC2000 = shared_machine("sequent-symmetry-s81"), shared_machine("bbn-tc2000")
-TRIAL = Trial(seed=1, effort=Effort(cycles=1000))
+SETTINGS = Simulation(seed=1, cycles=1000)
 LARGE = 128 * 1024
 LOCKS = ("nat", "tas", "mcs")
 
@@ -26,7 +25,7 @@ def zeta(on: str, competitors: int, **inputs: Any) -> float:
     """Simulate a grain among its competitors, and give its efficiency."""
     machine: SharedMemory = {"symmetry": SYMMETRY, "tc2000": TC2000}[on]
     model = PROGRAMS["grain/unit"].on(machine, competitors=competitors, **inputs)
-    found = solve(model, trial=TRIAL)["grain_efficiency"]
+    found = solve(model, simulation=SETTINGS)["grain_efficiency"]
     assert found is not None
     return found
 
@@ -88,7 +87,7 @@ def test_figure_7_words_level_off_on_a_bus_and_rise_on_with_switches() -> None:
     def warps(machine: SharedMemory, competitors: int, access: str) -> float:
         walk: dict[str, Any] = {"elements": LARGE, "pattern": "random", "access": access}
         model = PROGRAMS["grain/unit"].on(machine, competitors=competitors, **walk)
-        found = solve(model, trial=TRIAL)["warps"]
+        found = solve(model, simulation=SETTINGS)["warps"]
         assert found is not None
         return found
 

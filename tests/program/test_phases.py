@@ -12,14 +12,13 @@ from slipstick.expression.nodes import Number
 from slipstick.expression.tape import Tape
 from slipstick.law.grain import PHASE_TIME
 from slipstick.method.methods import solve
-from slipstick.method.settings import Trial
 from slipstick.model.system import Model
 from slipstick.program import PROGRAMS
 from slipstick.program.synchronization import barrier_cost
 from slipstick.schema.build.build import bind
 from slipstick.schema.build.inputs import stage
 from slipstick.schema.load import Library
-from slipstick.sim.settings import Effort
+from slipstick.sim.settings import Simulation
 from tests.specs import settings, shared_machine
 
 TC2000 = shared_machine("bbn-tc2000")
@@ -64,7 +63,7 @@ def test_without_contention_it_is_the_sum_of_the_phases(method: str) -> None:
 def test_each_phase_takes_the_time_of_its_grain_among_its_competitors(method: str) -> None:
     shared: dict[str, Any] = {"elements": 128 * 1024, "pattern": "random", "scv": 1.0, "lock": "mcs"}
     accesses, compute, critical = (20, 0, 4), (40, 100, 60), (0, 0, 5)
-    trial = Trial(seed=1, effort=Effort(precision=0.01, events=2_000_000))
+    settings = Simulation(seed=1, precision=0.01, events=2_000_000)
     iterations = []
     for index, count in enumerate(PROCESSORS):
         own = {**shared, "lock": "mcs" if critical[index] else "none"}
@@ -76,7 +75,7 @@ def test_each_phase_takes_the_time_of_its_grain_among_its_competitors(method: st
             compute=compute[index],
             critical=critical[index],
         )
-        iterations.append(value(solve(grain, method=method, trial=trial)))
+        iterations.append(value(solve(grain, method=method, simulation=settings)))
     model = program(
         **shared,
         repeat=REPEAT,
@@ -86,7 +85,7 @@ def test_each_phase_takes_the_time_of_its_grain_among_its_competitors(method: st
         critical=critical,
         barrier="tree",
     )
-    found = value(solve(model, method=method, trial=trial))
+    found = value(solve(model, method=method, simulation=settings))
     # t_k is the slowest processor's, so the mean grain is too little, by the more the fewer grains it has.
     low = composed(iterations)
     assert low < found < 1.35 * low
@@ -102,7 +101,7 @@ def test_slowest_processors_are_the_same_by_simulation_and_mean_value() -> None:
         scv=1.0,
         barrier="tree",
     )
-    seen = solve(model, method="simulation", trial=Trial(seed=1, effort=Effort(precision=0.01)))
+    seen = solve(model, method="simulation", simulation=Simulation(seed=1, precision=0.01))
     found = solve(model, method="mean-value")
     assert value(found) == pytest.approx(value(seen), rel=0.08)
     assert found.account["idle"] == pytest.approx(seen.account["idle"], rel=0.15)
@@ -121,6 +120,6 @@ def test_the_shipped_workload_is_answered_by_every_method(method: str) -> None:
     given = settings(workload="phases-of-grains", machine="bbn-tc2000")
     model = bind(stage(given, Library())).model
     assert isinstance(model, Model)
-    found = solve(model, method=method, trial=Trial(seed=1))
+    found = solve(model, method=method, simulation=Simulation(seed=1))
     time = found.values["time"]
     assert 10e-3 < (time.value or time.low or 0.0) < 18e-3

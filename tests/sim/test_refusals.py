@@ -13,8 +13,7 @@ from slipstick.sim.plan.build import Builder
 from slipstick.sim.plan.distributions import Distribution, empirical
 from slipstick.sim.plan.kinds import BarrierForm, LockForm
 from slipstick.sim.plan.plan import Members, Plan, StationPlan
-from slipstick.sim.run import simulate
-from slipstick.sim.settings import Effort
+from slipstick.sim.settings import Simulation
 from tests.sim.stories import constant
 
 
@@ -91,8 +90,8 @@ NO_SPIN = (
 )
 
 REFUSED: list[tuple[Callable[[], object], type[SlipstickError], str]] = [
-    (lambda: Effort(least=0), ModelError, "least, events and cycles of a simulation must be at least 1"),
-    (lambda: Effort(precision=0.0), ModelError, "precision and level lie between 0 and 1, got 0.0 and 0.95"),
+    (lambda: Simulation(least=0), ModelError, "least, events and cycles of a simulation must be at least 1"),
+    (lambda: Simulation(precision=0.0), ModelError, "precision and level lie between 0 and 1, got 0.0 and 0.95"),
     (two_stations, ModelError, "two stations are called bus"),
     (two_quantities, ModelError, "two different quantities are drawn from the stream work"),
     (at_once, ModelError, "the time between two arrivals of jobs must be above 0 s"),
@@ -149,12 +148,8 @@ REFUSED: list[tuple[Callable[[], object], type[SlipstickError], str]] = [
         "members cannot be closed, once: write closed and open, or once alone",
     ),
     (part_of_a_tree, ModelError, "barrier meet: a tree barrier is for the whole population of 4, not for 2"),
-    (lambda: simulate(Plan((), ()), seed=-1), ModelError, "a seed is at least 0, got -1"),
-    (
-        lambda: simulate(Plan((), ()), kernel="fast"),
-        ModelError,
-        "there is no kernel 'fast'; there are auto, plain, compiled",
-    ),
+    (lambda: Simulation(seed=-1), ModelError, "a seed is at least 0, got -1"),
+    (lambda: Simulation(kernel="fast"), ModelError, "there is no kernel 'fast'; there are auto, plain, compiled"),
     (lambda: Builder().serve("bus", constant(1.0)), UnknownNameError, "there is no station 'bus'"),
     (lambda: Builder().hold("door", lambda: None), UnknownNameError, "there is no lock 'door'"),
     (too_late, ModelError, "disk comes too late: resources are added before the system runs"),

@@ -10,7 +10,7 @@ import pytest
 from slipstick.sim import run
 from slipstick.sim.plan.build import Builder
 from slipstick.sim.plan.distributions import Distribution
-from slipstick.sim.settings import Effort
+from slipstick.sim.settings import Simulation
 
 
 def test_without_numba_the_plain_kernel_runs_even_where_the_loop_was_imported(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,4 +19,4 @@ def test_without_numba_the_plain_kernel_runs_even_where_the_loop_was_imported(mo
     builder = Builder()
     builder.delay(Distribution("exponential", 2.0))
     builder.closed("all", members=1, at=0)
-    assert run.simulate(builder.plan(), effort=Effort(cycles=100)).kernel == "plain"
+    assert run.simulate(builder.plan(), Simulation(cycles=100)).kernel == "plain"

@@ -17,7 +17,7 @@ from slipstick.sim.plan.build import Builder
 from slipstick.sim.plan.distributions import Distribution, from_scv
 from slipstick.sim.plan.plan import Plan
 from slipstick.sim.run import simulate
-from slipstick.sim.settings import Effort
+from slipstick.sim.settings import Simulation
 
 CHECKS = 40
 LEVEL = 1 - 0.005 / CHECKS
@@ -25,7 +25,7 @@ LEVEL = 1 - 0.005 / CHECKS
 
 def run(plan: Plan, cycles: int = 400_000) -> Result:
     size = cycles if AVAILABLE else cycles // 20
-    return simulate(plan, 3, Effort(level=LEVEL, cycles=size), "compiled" if AVAILABLE else "plain")
+    return simulate(plan, Simulation(3, level=LEVEL, cycles=size, kernel="compiled" if AVAILABLE else "plain"))
 
 
 def holds(estimate: Estimate, truth: float) -> bool:
@@ -130,8 +130,10 @@ def test_a_median_and_a_tail() -> None:
 @pytest.mark.skipif(not AVAILABLE, reason="numba is not installed")
 @pytest.mark.parametrize("make", [lambda: open_station(from_scv(0.9, 1.0)), lambda: closed_network([1.0], 9, 5.0)[0]])
 def test_the_answer_does_not_depend_on_the_kernel(make: Callable[[], Plan]) -> None:
-    effort = Effort(events=100_000, precision=0.05)
-    plain, fast = (simulate(make(), 2, effort, kernel) for kernel in ("plain", "compiled"))
+    plain, fast = (
+        simulate(make(), Simulation(2, events=100_000, precision=0.05, kernel=kernel))
+        for kernel in ("plain", "compiled")
+    )
     assert plain.mean_time() == fast.mean_time()
     assert (plain.cycles, plain.dropped, plain.stopped) == (fast.cycles, fast.dropped, fast.stopped)
     assert plain.time_quantile(0.95) == fast.time_quantile(0.95)

@@ -28,9 +28,9 @@ from slipstick.method.names import (
     SCHWEITZER,
     SIMULATION,
 )
-from slipstick.method.settings import Trial
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model, need_model
+from slipstick.sim.settings import Simulation
 
 _KINDS: dict[type, str] = {Model: ACTIVITY, Law: LAW, QueueingNetwork: NETWORK}
 
@@ -49,7 +49,7 @@ class Method:
 
     name: str
     kind: str
-    form: Callable[[Any, Parameters, Trial], Form]
+    form: Callable[[Any, Parameters, Simulation], Form]
     answers: Callable[[Any, Parameters], tuple[Answer, ...]] | None = None
 
 
@@ -76,29 +76,29 @@ def _saturation(model: Model, answer: Answer) -> tuple[str, ...]:
     return (f"waiting is not to be left out: a cycle takes at least {least.low:.4g} s, {times} what is answered here",)
 
 
-def _mean_value(model: Model, _: Parameters, __: Trial) -> Form:
+def _mean_value(model: Model, _: Parameters, __: Simulation) -> Form:
     from slipstick.method.mean_value import MeanValue
 
     return MeanValue(model)
 
 
-def _simulation(model: Model, _: Parameters, trial: Trial) -> Form:
+def _simulation(model: Model, _: Parameters, simulation: Simulation) -> Form:
     """Give the form that runs a model event by event; the simulator is imported when it is asked for."""
     from slipstick.method.simulation.form import simulation_of
 
-    return simulation_of(model, trial)
+    return simulation_of(model, simulation)
 
 
-def _network_simulation(model: QueueingNetwork, _: Parameters, trial: Trial) -> Form:
+def _network_simulation(model: QueueingNetwork, _: Parameters, simulation: Simulation) -> Form:
     from slipstick.method.networks.simulation import simulation_of
 
-    return simulation_of(model, trial)
+    return simulation_of(model, simulation)
 
 
-def _network(solver: str) -> Callable[[QueueingNetwork, Parameters, Trial], Form]:
+def _network(solver: str) -> Callable[[QueueingNetwork, Parameters, Simulation], Form]:
     """Give the form of a network by one solver; the numerical libraries are imported when it is asked for."""
 
-    def form(model: QueueingNetwork, _: Parameters, __: Trial) -> Form:
+    def form(model: QueueingNetwork, _: Parameters, __: Simulation) -> Form:
         from slipstick.method.networks.form import NetworkForm
 
         return NetworkForm(model, solver)
@@ -112,7 +112,7 @@ def _network_bounds(model: QueueingNetwork, _: Parameters) -> tuple[Answer, ...]
     return network_bounds(model)
 
 
-def _network_bounds_form(model: QueueingNetwork, _: Parameters, __: Trial) -> Form:
+def _network_bounds_form(model: QueueingNetwork, _: Parameters, __: Simulation) -> Form:
     from slipstick.method.networks.bounds import NetworkBoundsForm
 
     return NetworkBoundsForm(model)
@@ -141,7 +141,9 @@ def methods_for(kind: str) -> list[Method]:
     return [each for each in METHODS if each.kind == kind]
 
 
-def form_of(model: Subject, parameters: Parameters, method: str | None = None, trial: Trial | None = None) -> Form:
+def form_of(
+    model: Subject, parameters: Parameters, method: str | None = None, simulation: Simulation | None = None
+) -> Form:
     """Compile a model for many points.
 
     Parameters
@@ -149,23 +151,23 @@ def form_of(model: Subject, parameters: Parameters, method: str | None = None, t
     model : the system, the network, or the law
     parameters : a parameter with a value for each symbol of a law
     method : by name; None is the default of the model
-    trial : how to simulate
+    simulation : settings of a simulation: seed, precision, budget
 
     Raises
     ------
     UnknownNameError : there is no such method for such a model
     """
-    return _method(model, method).form(model, parameters, trial or Trial())
+    return _method(model, method).form(model, parameters, simulation or Simulation())
 
 
 def answered(
-    model: Subject, parameters: Parameters, method: str | None = None, trial: Trial | None = None
+    model: Subject, parameters: Parameters, method: str | None = None, simulation: Simulation | None = None
 ) -> tuple[Answer, ...]:
     """Answer for a model by one method, at the values of its own parameters; bounds may be several.
 
     Parameters
     ----------
-    model, parameters, method, trial : as for `form_of`
+    model, parameters, method, simulation : as for `form_of`
 
     Raises
     ------
@@ -174,14 +176,14 @@ def answered(
     found = _method(model, method)
     if found.answers is not None:
         return found.answers(model, parameters)
-    return (form_of(model, parameters, method, trial).points({}).answer(0),)
+    return (form_of(model, parameters, method, simulation).points({}).answer(0),)
 
 
 def solve(
     model: Model | QueueingNetwork,
     values: Mapping[str, Array | float] | None = None,
     method: str | None = None,
-    trial: Trial | None = None,
+    simulation: Simulation | None = None,
 ) -> Answer:
     """Answer for a model at one point.
 
@@ -191,7 +193,7 @@ def solve(
     values : parameters that differ from the model's own, in base units
     method : by name; by default the closed form of an activity, and for a network the most exact that its size
         allows
-    trial : how to simulate: seed, precision, budget
+    simulation : settings of a simulation: seed, precision, budget
 
     Raises
     ------
@@ -214,7 +216,7 @@ def solve(
     found = _method(model, method)
     if found.name == BOUNDS and isinstance(model, Model):
         return bounds(model, {name: float(each) for name, each in (values or {}).items()})
-    answer = form_of(model, {}, method, trial).points(values or {}).answer(0)
+    answer = form_of(model, {}, method, simulation).points(values or {}).answer(0)
     if answer.failed:
         raise NoAnswerError(answer.failed)
     return answer

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from slipstick.errors import ModelError, NoAnswerError
+from slipstick.errors import NoAnswerError
 from slipstick.sim.compiled.state import AVAILABLE
 from slipstick.sim.deadlock import deadlock, lock_cycle
 from slipstick.sim.estimate import (
@@ -29,9 +29,7 @@ from slipstick.sim.estimate import (
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.plan import Plan
 from slipstick.sim.plan.streams import Array
-from slipstick.sim.settings import Effort
-
-KERNELS = ("auto", "plain", "compiled")
+from slipstick.sim.settings import Simulation
 
 LOOP = "slipstick.sim.compiled.kernel"
 """The module of the compiled loop: once it is loaded, every run takes it."""
@@ -55,20 +53,18 @@ _REPLICATIONS = 30
 Make = Callable[[int, int], AnyKernel]
 
 
-def simulate(plan: Plan, seed: int = 0, effort: Effort | None = None, kernel: str = "auto") -> Result:
+def simulate(plan: Plan, simulation: Simulation | None = None) -> Result:
     """Run a plan until its mean times are known to the wished precision.
 
     Parameters
     ----------
     plan : what to run
-    seed : key of all random streams, at least 0
-    effort : precision wished and budget
-    kernel : plain, compiled, or auto: begins plain and takes the compiled one for long runs
+    simulation : seed, precision, budget and kernel
 
     Raises
     ------
     NoAnswerError : deadlock, or time does not pass
-    ModelError : numba is not there for the compiled kernel, or the seed is below 0
+    MissingExtraError : the compiled kernel is asked for and numba is not installed
 
     >>> from slipstick.sim.plan.build import Builder
     >>> from slipstick.sim.plan.distributions import Distribution
@@ -78,35 +74,25 @@ def simulate(plan: Plan, seed: int = 0, effort: Effort | None = None, kernel: st
     >>> simulate(builder.plan()).mean_time()
     Estimate(mean=2.0, low=2.0, high=2.0)
     """
-    if seed < 0:
-        raise ModelError(f"a seed is at least 0, got {seed}")
-    wished = effort or Effort()
+    settings = simulation or Simulation()
     if not plan.random:
-        wished = replace(wished, least=min(wished.least, 4 * BATCHES * max(plan.population, 1)))
+        settings = replace(settings, least=min(settings.least, 4 * BATCHES * max(plan.population, 1)))
     run = _programs if plan.once else _steady
-    return _with_kernel(plan, seed, wished, kernel, run)
+    return _with_kernel(plan, settings, run)
 
 
-def _with_kernel(
-    plan: Plan, seed: int, effort: Effort, kernel: str, run: Callable[[Plan, int, Effort, Make, str], Result | None]
-) -> Result:
+def _with_kernel(plan: Plan, settings: Simulation, run: Callable[[Plan, Simulation, Make, str], Result]) -> Result:
     """Choose the kernel: both give the same, so a run that turns out long is begun anew."""
-    if kernel not in KERNELS:
-        raise ModelError(f"there is no kernel {kernel!r}; there are {', '.join(KERNELS)}")
+    kernel = settings.kernel
     if kernel == "compiled" or (kernel == "auto" and AVAILABLE and LOOP in sys.modules):
-        found = run(plan, seed, effort, _compiled(plan), "compiled")
-        assert found is not None
-        return found
-    short = replace(effort, events=min(effort.events, PLAIN_EVENTS))
-    alone = kernel == "plain" or not AVAILABLE or short.events == effort.events
+        return run(plan, settings, _compiled(plan), "compiled")
+    short = replace(settings, events=min(settings.events, PLAIN_EVENTS))
+    alone = kernel == "plain" or not AVAILABLE or short.events == settings.events
     make: Make = lambda seed, replication: Kernel(plan, seed, replication)
-    found = run(plan, seed, effort if alone else short, make, "plain")
-    assert found is not None
+    found = run(plan, settings if alone else short, make, "plain")
     if alone or found.stopped != "events":
         return found
-    found = run(plan, seed, effort, _compiled(plan), "compiled")
-    assert found is not None
-    return found
+    return run(plan, settings, _compiled(plan), "compiled")
 
 
 def _compiled(plan: Plan) -> Make:
@@ -115,41 +101,41 @@ def _compiled(plan: Plan) -> Make:
     return lambda seed, replication: CompiledKernel(plan, seed, replication)
 
 
-def _steady(plan: Plan, seed: int, effort: Effort, make: Make, name: str) -> Result:
+def _steady(plan: Plan, settings: Simulation, make: Make, name: str) -> Result:
     """Run one long replication; look at it at growing distances."""
     record, layout = Record(plan), Layout(plan)
-    kernel = make(seed, 0)
-    last_row = -(-(effort.cycles or 2**60) // chunk(plan))
-    look_at = max(-(-effort.least // chunk(plan)), 2 * BATCHES)
+    kernel = make(settings.seed, 0)
+    last_row = -(-(settings.cycles or 2**60) // chunk(plan))
+    look_at = max(-(-settings.least // chunk(plan)), 2 * BATCHES)
     stopped = ""
     try:
         while not stopped:
             going = kernel.run(_STRETCH)
             record.take(kernel)
             if not going or (not record.pending and record.seen == 0):
-                _check_alive(plan, kernel, going, effort)
+                _check_alive(plan, kernel, going, settings)
             while record.pending and not stopped:
                 # Decisions fall at the same rows however many events the kernel is given at a time.
-                row = record.add(min(look_at, last_row) - record.seen, effort.events)
+                row = record.add(min(look_at, last_row) - record.seen, settings.events)
                 if record.seen >= last_row:
                     stopped = "cycles"
-                elif row[layout.order] >= effort.events:
+                elif row[layout.order] >= settings.events:
                     stopped = "events"
                 elif record.seen >= look_at:
                     look_at = int(look_at * 1.25) + 1
-                    if effort.cycles is None and _judged(record, seed, effort, "precision", name).converged:
+                    if settings.cycles is None and _judged(record, settings, "precision", name).converged:
                         stopped = "precision"
     except KeyboardInterrupt:
         stopped = "interrupted"
-    return _judged(record, seed, effort, stopped, name)
+    return _judged(record, settings, stopped, name)
 
 
-def _check_alive(plan: Plan, kernel: AnyKernel, going: bool, effort: Effort) -> None:
+def _check_alive(plan: Plan, kernel: AnyKernel, going: bool, settings: Simulation) -> None:
     """Refuse to wait for what can never come."""
     waits = kernel.waits()
     if not going:
         raise deadlock(plan, kernel.now, waits)
-    if kernel.events > min(effort.events, _PATIENCE):
+    if kernel.events > min(settings.events, _PATIENCE):
         circle = lock_cycle(waits)
         if circle:
             raise deadlock(plan, kernel.now, circle)
@@ -157,7 +143,7 @@ def _check_alive(plan: Plan, kernel: AnyKernel, going: bool, effort: Effort) -> 
         raise NoAnswerError(f"{passes} after {kernel.events} events, at {kernel.now:g} s: there is nothing to estimate")
 
 
-def _judged(record: Record, seed: int, effort: Effort, stopped: str, name: str) -> Result:
+def _judged(record: Record, settings: Simulation, stopped: str, name: str) -> Result:
     """Drop the warm-up and see how sure the mean times are."""
     plan, layout = record.plan, Layout(record.plan)
     sums = record.sums()
@@ -171,8 +157,7 @@ def _judged(record: Record, seed: int, effort: Effort, stopped: str, name: str) 
     batches = grouped(sums[dropped:]) if trusted else sums
     result = Result(
         plan=plan,
-        seed=seed,
-        effort=effort,
+        settings=settings,
         batches=batches,
         quantiles=record.quantiles,
         stopped=stopped,
@@ -187,8 +172,8 @@ def _judged(record: Record, seed: int, effort: Effort, stopped: str, name: str) 
         return result
     groups = range(len(plan.members))
     means = [batches[:, layout.cycle_time[each]] / np.maximum(batches[:, layout.cycles[each]], 1) for each in groups]
-    result = replace(result, trusted=not any(correlated(each, effort.precision * _NEGLIGIBLE) for each in means))
-    known = all(sure(result.mean_time(each), effort.precision) for each in groups)
+    result = replace(result, trusted=not any(correlated(each, settings.precision * _NEGLIGIBLE) for each in means))
+    known = all(sure(result.mean_time(each), settings.precision) for each in groups)
     return replace(result, converged=known and result.trusted and stopped != "interrupted")
 
 
@@ -197,55 +182,55 @@ def _kept(sums: Array, dropped: int, trusted: bool) -> int:
     return rest // BATCHES * BATCHES if trusted else rest
 
 
-def _programs(plan: Plan, seed: int, effort: Effort, make: Make, name: str) -> Result:
+def _programs(plan: Plan, settings: Simulation, make: Make, name: str) -> Result:
     """Run a program to its end, again and again; once if nothing in it is random."""
     rows: list[Array] = []
     seen = tuple(Quantiles(section=1) for _ in plan.members)
     layout = Layout(plan)
-    least = effort.cycles or (min(effort.least, _REPLICATIONS) if plan.random else 1)
+    least = settings.cycles or (min(settings.least, _REPLICATIONS) if plan.random else 1)
     look_at, events, stopped = least, 0.0, ""
     try:
         while not stopped:
-            kernel = make(seed, len(rows))
-            while kernel.run(_STRETCH) and events + kernel.events < effort.events:
+            kernel = make(settings.seed, len(rows))
+            while kernel.run(_STRETCH) and events + kernel.events < settings.events:
                 pass
             ended = kernel.take_rows()
             if not len(ended):
-                _check_program(plan, kernel, effort, events)
+                _check_program(plan, kernel, settings, events)
                 stopped = "events"
                 break
             rows.append(ended[-1])
             for quantiles in seen:
                 quantiles.add(ended[-1:, layout.time])
             events += rows[-1][layout.order]
-            stopped = _program_stops(plan, effort, rows, events, look_at, least)
+            stopped = _program_stops(plan, settings, rows, events, look_at, least)
             if len(rows) >= look_at:
                 look_at = int(look_at * 1.25) + 1
     except KeyboardInterrupt:
         stopped = "interrupted"
     batches = np.array(rows) if rows else np.zeros((0, layout.width))
     return Result(
-        plan, seed, effort, batches, seen, stopped, False, len(rows) >= FEWEST, 0, len(rows), int(events), name
+        plan, settings, batches, seen, stopped, False, len(rows) >= FEWEST, 0, len(rows), int(events), name
     ).with_convergence()
 
 
-def _check_program(plan: Plan, kernel: AnyKernel, effort: Effort, before: float) -> None:
+def _check_program(plan: Plan, kernel: AnyKernel, settings: Simulation, before: float) -> None:
     """Tell a run that can never end from one that the events allowed, those of runs before it included, cut short."""
     waits = kernel.waits()
-    if before + kernel.events < effort.events or lock_cycle(waits):
+    if before + kernel.events < settings.events or lock_cycle(waits):
         raise deadlock(plan, kernel.now, lock_cycle(waits) or waits)
 
 
-def _program_stops(plan: Plan, effort: Effort, rows: list[Array], events: float, look_at: int, least: int) -> str:
+def _program_stops(plan: Plan, settings: Simulation, rows: list[Array], events: float, look_at: int, least: int) -> str:
     if not plan.random:
         return "complete"
-    if len(rows) >= least and effort.cycles is not None:
+    if len(rows) >= least and settings.cycles is not None:
         return "cycles"
-    if events >= effort.events:
+    if events >= settings.events:
         return "events"
     if len(rows) >= max(look_at, FEWEST):
         layout = Layout(plan)
         table = np.array(rows)
-        if sure(ratio(table[:, layout.time], np.ones(len(rows)), effort.level), effort.precision):
+        if sure(ratio(table[:, layout.time], np.ones(len(rows)), settings.level), settings.precision):
             return "precision"
     return ""

@@ -1,4 +1,4 @@
-"""How much to simulate."""
+"""Settings of a simulation: the same fields in a YAML file, on the command line and in Python."""
 
 from __future__ import annotations
 
@@ -6,28 +6,49 @@ from dataclasses import dataclass
 
 from slipstick.errors import ModelError
 
+KERNELS = ("auto", "plain", "compiled")
+"""The event loops; they give the same events to the last bit and differ in speed only."""
+
 
 @dataclass(frozen=True, slots=True)
-class Effort:
-    """How much to run.
+class Simulation:
+    """How a simulation is run: random streams, precision and budget. The defaults suit most questions.
 
     Parameters
     ----------
-    precision : half-width of the interval of a mean time, relative to it, at which to stop [1]
-    level : of the intervals [1]
-    least : cycles, or replications of a program, that are run at least
-    events : planned at most, all replications together
-    cycles : run exactly so many cycles (or replications) instead
+    seed : key of all random streams, at least 0; runs with the same seed use common random numbers
+    precision : the run stops when the half-width of the confidence interval of the mean time, relative to the
+        mean, is at most this [1]
+    level : confidence level of the intervals [1]
+    least : minimum number of cycles, or of replications of a program
+    events : maximum number of events, over all replications
+    cycles : if given, run exactly this number of cycles (or replications), whatever the precision
+    shares : number of parameters, largest first, whose shares are estimated; each costs two more runs
+    kernel : one of `KERNELS`; auto begins with the plain kernel and takes the compiled one for long runs
+
+    Raises
+    ------
+    ModelError : a setting is out of its range
+
+    >>> Simulation(seed=1, precision=0.01).level
+    0.95
     """
 
+    seed: int = 0
     precision: float = 0.02
     level: float = 0.95
     least: int = 5000
     events: int = 30_000_000
     cycles: int | None = None
+    shares: int = 0
+    kernel: str = "auto"
 
     def __post_init__(self) -> None:
+        if self.seed < 0:
+            raise ModelError(f"a seed is at least 0, got {self.seed}")
         if not (0 < self.precision < 1 and 0 < self.level < 1):
             raise ModelError(f"precision and level lie between 0 and 1, got {self.precision!r} and {self.level!r}")
         if self.least < 1 or self.events < 1 or (self.cycles is not None and self.cycles < 1):
             raise ModelError("least, events and cycles of a simulation must be at least 1")
+        if self.kernel not in KERNELS:
+            raise ModelError(f"there is no kernel {self.kernel!r}; there are {', '.join(KERNELS)}")

@@ -116,7 +116,7 @@ def _check_sweep(asked: Asked, settings: Settings, library: Library) -> list[str
     from slipstick.errors import FormulaError
     from slipstick.schema.build.build import bind
     from slipstick.schema.build.inputs import REFERENCES, stage
-    from slipstick.schema.build.solver_options import says_how
+    from slipstick.schema.build.solver_options import is_solver_option
     from slipstick.schema.text.formula import read_condition
     from slipstick.study.axes import numbers_of, to_check
 
@@ -127,7 +127,7 @@ def _check_sweep(asked: Asked, settings: Settings, library: Library) -> list[str
         numbers = numbers_of(nodes)
         for each in map(nodes.__getitem__, to_check(nodes)):
             with _kept(problems):
-                if path in REFERENCES or says_how(path):
+                if path in REFERENCES or is_solver_option(path):
                     bind(stage({**settings, path: each}, library))
                 elif numbers is None:  # names and formulas are understood only when the model is built
                     bind(scene.with_value(path, each, library))

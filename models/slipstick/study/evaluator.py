@@ -44,13 +44,13 @@ class Evaluator:
     def form(self) -> Form:
         """Give what the method made of the model."""
         bound = self.bound
-        return form_of(bound.model, bound.parameters, bound.how.method, bound.how.trial)
+        return form_of(bound.model, bound.parameters, bound.options.method, bound.options.simulation)
 
     @cached_property
     def free(self) -> frozenset[str]:
         """Name what can be varied without building anew; of the closed form that is all that the model is computed from."""
         model = self.bound.model
-        if isinstance(model, Model) and self.bound.how.method in (None, CLOSED_FORM):
+        if isinstance(model, Model) and self.bound.options.method in (None, CLOSED_FORM):
             return frozenset(each.name for each in parameters(*dict.fromkeys(expressions(model, unused=True))))
         return frozenset(self.form.parameters)
 

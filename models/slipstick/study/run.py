@@ -129,7 +129,7 @@ def _first_quantities(cases: Mapping[str, Settings], library: Library) -> list[s
 
 
 def _first_quantity(bound: Bound) -> str:
-    return form_of(bound.model, bound.parameters, bound.how.method).quantity
+    return form_of(bound.model, bound.parameters, bound.options.method).quantity
 
 
 def run(study: Prepared, *, jobs: int = 1, whole: bool = False, progress: Progress = lambda points: None) -> Results:
@@ -214,7 +214,7 @@ def answer_scene(
     answers = (
         each
         for method in methods
-        for each in answered(bound.model, bound.parameters, method or bound.how.method, bound.how.trial)
+        for each in answered(bound.model, bound.parameters, method or bound.options.method, bound.options.simulation)
     )
     return tuple(replace(answer, given=given, notes=(*answer.notes, *bound.notes)) for answer in answers), bound
 
@@ -229,8 +229,8 @@ def _answered(settings: Settings, base: Settings, library: Library, shares: int)
     scene = stage(settings, library)
     bound = bind(scene)
     changed = {path: node for path, node in settings.items() if base.get(path) is not node}
-    trial = replace(bound.how.trial, shares=max(shares, bound.how.trial.shares))
-    (found,) = answered(bound.model, bound.parameters, bound.how.method, trial)
+    simulation = replace(bound.options.simulation, shares=max(shares, bound.options.simulation.shares))
+    (found,) = answered(bound.model, bound.parameters, bound.options.method, simulation)
     answer = replace(found, given=_given(changed, scene, bound), notes=(*found.notes, *bound.notes))
     return answer, {"model": bound.name, **_without_words(plain(scene.tree))}
 
@@ -275,7 +275,9 @@ def _agreements(study: Prepared, answers: Mapping[str, Answer], progress: Progre
         together: list[Answer] = []
         for method in spec.methods:
             known = answers[case].method == method
-            several = (answers[case],) if known else answered(bound.model, bound.parameters, method, bound.how.trial)
+            several = (
+                (answers[case],) if known else answered(bound.model, bound.parameters, method, bound.options.simulation)
+            )
             _stop_if_interrupted(several[0])
             together += several
             progress(1)
@@ -301,7 +303,7 @@ def timeline_of(bound: Bound, cycles: int = 3) -> Timeline:
     """
     need_model(bound.model, "a timeline")
     assert isinstance(bound.model, Model)
-    return timeline(bound.model, None, bound.how.trial.seed, cycles)
+    return timeline(bound.model, None, bound.options.simulation.seed, cycles)
 
 
 def _stop_if_interrupted(answer: Answer) -> None:

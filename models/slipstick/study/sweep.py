@@ -22,7 +22,7 @@ from slipstick.model.system import Model
 from slipstick.results.study import Axis, Sweep
 from slipstick.schema.build.build import Bound
 from slipstick.schema.build.inputs import REFERENCES, Scene, Settings, stage
-from slipstick.schema.build.solver_options import says_how
+from slipstick.schema.build.solver_options import is_solver_option
 from slipstick.schema.describe import entries
 from slipstick.schema.kinds.quantity import Given
 from slipstick.schema.load import Library
@@ -119,7 +119,7 @@ def _axes(asked: Asked, settings: Settings, library: Library) -> list[_Axis]:
     base = stage(settings, library)
     return [
         _Axis(path, nodes, None, "")
-        if path in REFERENCES or says_how(path)
+        if path in REFERENCES or is_solver_option(path)
         else _checked_axis(path, nodes, base, library)
         for path, nodes in asked.axes().items()
     ]

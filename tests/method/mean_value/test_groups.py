@@ -10,14 +10,13 @@ import pytest
 from slipstick.answer import Answer
 from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.mean_value import MeanValue
-from slipstick.method.settings import Trial
 from slipstick.method.simulation.form import solve
 from slipstick.model.activity import Activity, barrier, delay, hold, service
 from slipstick.model.resources import Station
 from slipstick.model.system import Model, closed, grouped
 from slipstick.queueing.exact import exact
 from slipstick.queueing.network import network
-from slipstick.sim.settings import Effort
+from slipstick.sim.settings import Simulation
 
 
 def cycle(prefix: str = "", scv: float = 0.5, think: float = 9.0) -> Activity:
@@ -57,7 +56,7 @@ def test_two_classes_in_product_form_are_those_of_the_exact_engine() -> None:
 def test_a_test_processor_among_others_is_as_simulated(competitors: int) -> None:
     test = service("bus", 1.0, name="ask", scv=0.5) >> delay(3.0, name="think", scv=1.0)
     model = grouped({"test": (1, test), "others": (competitors, cycle("o."))})
-    found, truth = answer(model), solve(model, None, Trial(effort=Effort(precision=0.01, events=150_000)))
+    found, truth = answer(model), solve(model, None, Simulation(precision=0.01, events=150_000))
     for name in ("time", "time[others]", "throughput[others]"):
         assert found[name] == pytest.approx(truth[name], rel=0.05), name
 

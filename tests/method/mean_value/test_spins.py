@@ -13,12 +13,11 @@ from slipstick.expression.nodes import Parameter
 from slipstick.law.lock import TEST_AND_SET_HANDOFF, TICKET_HANDOFF
 from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.mean_value import MeanValue
-from slipstick.method.settings import Trial
 from slipstick.method.simulation.form import solve
 from slipstick.model.activity import delay, hold, service
 from slipstick.model.resources import Lock, Station
 from slipstick.model.system import Model, arriving, closed, grouped
-from slipstick.sim.settings import Effort
+from slipstick.sim.settings import Simulation
 
 KINDS = ("tas", "ttas", "ticket", "array", "mcs")
 CYCLE = (
@@ -67,7 +66,7 @@ def test_usual_errors_are_below_ten_percent(lock: Lock) -> None:
     off = []
     for processors, work, section in ((4, 200.0, 20.0), (8, 100.0, 2.0), (16, 200.0, 20.0), (32, 100.0, 2.0)):
         model = spinning(lock, processors, work, section)
-        truth = solve(model, None, Trial(effort=Effort(precision=0.02, events=60_000)))["time"]
+        truth = solve(model, None, Simulation(precision=0.02, events=60_000))["time"]
         assert truth is not None
         off.append(abs(time_of(model) / truth - 1))
     assert statistics.median(off) < 0.05
@@ -88,7 +87,7 @@ def test_a_full_ticket_lock_is_handed_over_in_simulation_as_its_law_says() -> No
     # Sections are all longer than a burst of looks, so that no release waits for one.
     cycle = delay(1e-3, name="work") >> hold("door", delay(section, name="crit"))
     model = closed(cycle, n, resources={"bus": Station(), "door": door("ticket")})
-    seen = solve(model, None, Trial(effort=Effort(cycles=20_000)))
+    seen = solve(model, None, Simulation(cycles=20_000))
     assert seen["time"] is not None
     assert seen["utilization[bus]"] is not None
     assert seen["time"] == pytest.approx(n * (section + TICKET_HANDOFF.equation(n - 1, 1.0)), rel=0.01)
@@ -100,7 +99,7 @@ def test_a_full_ticket_lock_is_handed_over_in_simulation_as_its_law_says() -> No
 def test_mean_value_and_simulation_count_the_same_traffic_of_ticket_locks(processors: int) -> None:
     model = spinning(door("ticket"), processors)
     busy = MeanValue(model).points({}).answer(0)["utilization[bus]"]
-    seen = solve(model, None, Trial(effort=Effort(cycles=20_000)))["utilization[bus]"]
+    seen = solve(model, None, Simulation(cycles=20_000))["utilization[bus]"]
     assert busy == pytest.approx(seen, rel=0.1)
 
 
@@ -117,7 +116,7 @@ def test_each_waiter_costs_but_those_of_a_queue_lock() -> None:
 def test_a_crowd_that_keeps_itself_is_found(processors: int) -> None:
     # Of 20, those who come to a lock that is free most of the time would wait little, if they were not so many already.
     model = spinning(door("ttas"), processors, 100.0, 2.0)
-    truth = solve(model, None, Trial(effort=Effort(precision=0.02, events=200_000)))["time"]
+    truth = solve(model, None, Simulation(precision=0.02, events=200_000))["time"]
     assert time_of(model) == pytest.approx(truth, rel=0.1)
 
 
@@ -136,7 +135,7 @@ def test_one_who_only_asks_the_bus_is_disturbed_by_those_who_spin(kind: str) -> 
         {"test": (1, service("bus", 1.0, name="ask") >> delay(10.0, name="think", scv=1.0)), "others": (8, spin)},
         resources={"door": door(kind)},
     )
-    truth = solve(model, None, Trial(effort=Effort(precision=0.02, events=150_000)))["time"]
+    truth = solve(model, None, Simulation(precision=0.02, events=150_000))["time"]
     assert time_of(model) == pytest.approx(truth, rel=0.1)
 
 
@@ -185,5 +184,5 @@ def test_locks_with_back_off_keep_a_wider_promise(lock: Lock, promise: float) ->
     model = spinning(lock, 16, 60.0, 2.0)
     answer = MeanValue(model).points({}).answer(0)
     assert answer.promise == promise
-    truth = solve(model, None, Trial(effort=Effort(precision=0.02, events=100_000)))["time"]
+    truth = solve(model, None, Simulation(precision=0.02, events=100_000))["time"]
     assert answer["time"] == pytest.approx(truth, rel=promise)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 
 from slipstick.method.mean_value import MeanValue
-from slipstick.method.settings import Trial
 from slipstick.method.simulation.form import solve
 from slipstick.model.activity import Activity, barrier, delay, fork, parallel, pipeline, serial, service, then
 from slipstick.model.resources import Station
 from slipstick.model.system import Model, closed
-from slipstick.sim.settings import Effort
+from slipstick.sim.settings import Simulation
 
-TRIAL = Trial(seed=1, effort=Effort(precision=0.01, events=200_000))
+SETTINGS = Simulation(seed=1, precision=0.01, events=200_000)
 
 
 def visit(station: str, time: float) -> Activity:
@@ -27,7 +26,7 @@ def met(processors: int, *parts: Activity, **stations: Station) -> Model:
 
 def times(model: Model) -> tuple[float, float]:
     """Give the time by mean value and by simulation."""
-    one, other = MeanValue(model).points({}).answer(0)["time"], solve(model, None, TRIAL)["time"]
+    one, other = MeanValue(model).points({}).answer(0)["time"], solve(model, None, SETTINGS)["time"]
     assert one is not None
     assert other is not None
     return one, other

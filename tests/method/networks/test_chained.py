@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from slipstick import QueueingNetwork, Trial, arrivals, chain, customers, network, queue, route, solve
+from slipstick import QueueingNetwork, Simulation, arrivals, chain, customers, network, queue, route, solve
 from slipstick.answer import Answer
 from slipstick.errors import NoAnswerError
 from slipstick.method.networks.form import NetworkForm
@@ -92,7 +92,7 @@ def test_where_product_form_holds_every_value_of_every_class_is_its(name: str) -
 @pytest.mark.parametrize("name", WITHOUT)
 def test_where_it_does_not_values_are_those_that_a_simulation_sees(name: str) -> None:
     markov = numbers(solve(WITHOUT[name], method="markov-chain"))
-    seen = solve(WITHOUT[name], method="simulation", trial=Trial(seed=2, shares=False))
+    seen = solve(WITHOUT[name], method="simulation", simulation=Simulation(seed=2, shares=False))
     checked = 0
     for key, each in seen.values.items():
         if key in markov and each.low is not None and each.high is not None and "quantile" not in key:

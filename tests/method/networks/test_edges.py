@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slipstick import QueueingNetwork, Trial, arrivals, customers, network, queue
+from slipstick import QueueingNetwork, Simulation, arrivals, customers, network, queue
 from slipstick.method.methods import answered
 
 EXACT = ("exact-mva", "convolution", "markov-chain")
@@ -14,13 +14,13 @@ FULL = "cpu has a capacity, and bounds know nobody who is lost or blocked; ask f
 
 
 def said(model: QueueingNetwork, method: str) -> dict[str, float | None]:
-    (answer,) = answered(model, {}, method, Trial(seed=1))
+    (answer,) = answered(model, {}, method, Simulation(seed=1))
     assert answer.failed is None
     return {name: each.value for name, each in answer.values.items()}
 
 
 def refused(model: QueueingNetwork, method: str) -> str:
-    (answer,) = answered(model, {}, method, Trial(seed=1))
+    (answer,) = answered(model, {}, method, Simulation(seed=1))
     assert answer.failed is not None
     assert not answer.values
     return answer.failed

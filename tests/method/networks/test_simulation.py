@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from slipstick import QueueingNetwork, Trial, arrivals, chain, customers, load, network, queue, route, solve
+from slipstick import QueueingNetwork, Simulation, arrivals, chain, customers, load, network, queue, route, solve
 from slipstick.answer import Answer
 from slipstick.errors import ModelError, NoAnswerError, SlipstickError
 from slipstick.method.agreement import agreement
@@ -20,7 +20,6 @@ from slipstick.method.methods import answered, form_of
 from slipstick.method.networks import simulation as network_simulation
 from slipstick.model.network import Queue
 from slipstick.sim.compiled.state import AVAILABLE
-from slipstick.sim.settings import Effort
 from tests.method.networks.test_form import CENTRAL, LOSSY, MIXED, SWITCHING
 
 CHECKS = 1500
@@ -29,8 +28,8 @@ CYCLES = 60_000 if AVAILABLE else 12_000
 
 
 def seen(model: QueueingNetwork, seed: int = 1, cycles: int = CYCLES) -> Answer:
-    trial = Trial(seed, Effort(level=LEVEL, cycles=cycles), kernel="compiled" if AVAILABLE else "plain")
-    return solve(model, method="simulation", trial=trial)
+    settings = Simulation(seed=seed, level=LEVEL, cycles=cycles, kernel="compiled" if AVAILABLE else "plain")
+    return solve(model, method="simulation", simulation=settings)
 
 
 def outside(found: Answer, truth: Mapping[str, float]) -> dict[str, tuple[float | None, float | None, float]]:
@@ -242,14 +241,13 @@ def test_parts_add_up_to_the_whole() -> None:
 
 
 def test_the_same_seed_gives_the_same_answer_by_either_kernel() -> None:
-    effort = Effort(cycles=1500)
     made = [
-        solve(model, method="simulation", trial=Trial(7, effort, kernel=kernel))
+        solve(model, method="simulation", simulation=Simulation(seed=7, cycles=1500, kernel=kernel))
         for model in (MIXED, SWITCHING, LOSSY)
         for kernel in (("plain", "compiled") if AVAILABLE else ("plain", "plain"))
     ]
     assert made[0::2] == made[1::2]
-    other = solve(MIXED, method="simulation", trial=Trial(8, effort))
+    other = solve(MIXED, method="simulation", simulation=Simulation(seed=8, cycles=1500))
     assert other.values != made[0].values
     assert (made[0].seed, other.seed) == (7, 8)
 
@@ -347,13 +345,13 @@ def test_a_capacity_that_nobody_reaches_loses_nobody() -> None:
 
 
 def test_points_of_a_sweep_are_what_they_are_alone() -> None:
-    trial = Trial(3, Effort(cycles=4000))
-    form = form_of(CENTRAL, {}, "simulation", trial)
+    settings = Simulation(seed=3, cycles=4000)
+    form = form_of(CENTRAL, {}, "simulation", settings)
     assert form.quantity == "response_time[jobs]"
     assert form.unit("low[response_time[jobs]]") == form.unit("residence_time[jobs,cpu]") == "s"
     points = form.points({"classes.jobs.population": np.array([1.0, 20.0, 2.5])})
     columns = points.columns()
-    assert points.answer(1) == solve(CENTRAL, method="simulation", trial=trial)
+    assert points.answer(1) == solve(CENTRAL, method="simulation", simulation=settings)
     assert columns["low[response_time[jobs]]"][1] == points.answer(1).values["response_time[jobs]"].low
     assert columns["response_time[jobs]"][0] < columns["response_time[jobs]"][1]
     assert np.isnan(columns["response_time[jobs]"][2])
@@ -363,8 +361,8 @@ def test_points_of_a_sweep_are_what_they_are_alone() -> None:
 def test_shares_come_from_differences_and_are_those_of_mean_values() -> None:
     small = network({"jobs": customers(4, 1.0)}, {name: queue(demand={"jobs": each}) for name, each in
                                                   (("cpu", 0.5), ("disk", 0.2))})  # fmt: skip
-    trial = Trial(2, Effort(cycles=20_000), shares=2)
-    found, exact = solve(small, method="simulation", trial=trial), solve(small)
+    settings = Simulation(seed=2, cycles=20_000, shares=2)
+    found, exact = solve(small, method="simulation", simulation=settings), solve(small)
     wanted = exact.share["response_time[jobs]"]
     assert list(found.share["response_time[jobs]"]) == sorted(wanted, key=lambda name: -abs(wanted[name]))[:2]
     for name, each in found.share["response_time[jobs]"].items():
@@ -374,7 +372,7 @@ def test_shares_come_from_differences_and_are_those_of_mean_values() -> None:
         )
     assert found.notes[-1].startswith("shares of the largest 2 by differences of 2 %")
     nobody = network({"web": arrivals(0.0), "jobs": customers(1)}, {"cpu": queue(demand={"web": 1.0, "jobs": 1.0})})
-    assert solve(nobody, method="simulation", trial=trial).share == {}
+    assert solve(nobody, method="simulation", simulation=settings).share == {}
 
 
 def test_simulation_is_held_against_exact_methods_by_response_time() -> None:

@@ -22,9 +22,9 @@ from slipstick.method.scaling.ways import (
     factors,
     scalability,
 )
-from slipstick.method.settings import Trial
 from slipstick.model.activity import delay, hold
 from slipstick.model.system import closed
+from slipstick.sim.settings import Simulation
 from tests.method.scaling.test_overhead import ADDING, GRID, ITEMS, START, STEP, N
 
 FEW = np.array([2.0, 4.0, 16.0, 64.0])
@@ -103,7 +103,7 @@ def test_waiting_asks_for_more_work_than_the_closed_form_sees_and_simulation_agr
     )
     few = np.array([8.0])
     sizes = {
-        method: 4096 * factors(runs(form_of(locked, {}, method, Trial(seed=1))), EFFICIENCY_CONSERVED, few, 0.8)[0]
+        method: 4096 * factors(runs(form_of(locked, {}, method, Simulation(seed=1))), EFFICIENCY_CONSERVED, few, 0.8)[0]
         for method in ("closed-form", "mean-value", "simulation")
     }
     assert sizes["closed-form"] == pytest.approx(4 * 20 * 8)

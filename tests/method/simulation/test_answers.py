@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -16,7 +17,6 @@ from slipstick.expression.nodes import Number, Parameter
 from slipstick.method.agreement import agreement
 from slipstick.method.bounds import bounds
 from slipstick.method.methods import solve
-from slipstick.method.settings import Trial
 from slipstick.method.simulation import form as simulation
 from slipstick.method.simulation.flatten import flatten
 from slipstick.model.activity import (
@@ -37,19 +37,20 @@ from slipstick.model.system import Model, arriving, closed, phases
 from slipstick.sim.compiled.state import AVAILABLE
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.plan import Op
-from slipstick.sim.settings import Effort
+from slipstick.sim.settings import Simulation
 from tests.sim_strategies import RESOURCES, busy_models, calm_models, few, many
 
-SHORT = Effort(cycles=200)
+SETTINGS = Simulation(seed=1)
+SHORT = Simulation(seed=1, cycles=200)
 
 
-def plain(model: Model, effort: Effort | None = None, seed: int = 1) -> Answer:
-    return simulation.solve(model, None, Trial(seed, effort or Effort(), kernel="plain"))
+def plain(model: Model, settings: Simulation = SETTINGS) -> Answer:
+    return simulation.solve(model, None, replace(settings, kernel="plain"))
 
 
-def quick(model: Model, effort: Effort, seed: int) -> Answer:
+def quick(model: Model, settings: Simulation) -> Answer:
     """Simulate by the compiled kernel, where it is there: it gives the same."""
-    return simulation.solve(model, None, Trial(seed, effort, kernel="compiled" if AVAILABLE else "plain"))
+    return simulation.solve(model, None, replace(settings, kernel="compiled" if AVAILABLE else "plain"))
 
 
 @many
@@ -85,14 +86,14 @@ def test_all_times_twice_as_long_take_twice_as_long(model: Model) -> None:
 
 
 def plain_with(model: Model, values: dict[str, float]) -> Answer:
-    return simulation.solve(model, values, Trial(1, SHORT, kernel="plain"))
+    return simulation.solve(model, values, replace(SHORT, kernel="plain"))
 
 
 @few
 @given(busy_models(random=False))
 def test_bounds_enclose_what_is_not_random(model: Model) -> None:
     """Of a cycle, once its beginning is over; a program to rounding."""
-    seen, limits = plain(model, Effort(cycles=300)), bounds(model).values["time"]
+    seen, limits = plain(model, Simulation(seed=1, cycles=300)), bounds(model).values["time"]
     time = seen["time"] or 0.0
     slack = 1e-9 if seen.exact else 0.05
     assert limits.low is not None
@@ -105,8 +106,8 @@ def test_bounds_enclose_what_is_not_random(model: Model) -> None:
 def test_intervals_meet_the_bounds(model: Model, seed: int) -> None:
     """At 99.99 %, so that all examples together raise a false alarm in few choices of seeds; these are fixed."""
     # A program is begun anew for every replication, which takes longer than a cycle.
-    effort = Effort(cycles=200 if flatten(model).plan.once else 1500, level=0.9999)
-    answers = [quick(model, effort, seed), bounds(model)]
+    settings = Simulation(seed=seed, cycles=200 if flatten(model).plan.once else 1500, level=0.9999)
+    answers = [quick(model, settings), bounds(model)]
     if answers[0].values["time"].low is not None:
         assert agreement("model", answers).findings == ()
 
@@ -195,7 +196,7 @@ def test_processors_are_interchangeable() -> None:
 def test_a_lock_with_think_time_as_in_the_design() -> None:
     """Work 9, critical section 1, ten processors: about 75 % work, 8 % critical section, 17 % wait."""
     cycle = delay(9.0, name="work", scv=1.0) >> hold("door", delay(1.0, name="inside", component="critical", scv=1.0))
-    answer = simulation.solve(closed(cycle, 10), None, Trial(1, Effort(cycles=200_000), shares=2))
+    answer = simulation.solve(closed(cycle, 10), None, Simulation(seed=1, cycles=200_000, shares=2))
     time = answer["time"] or 0.0
     assert {name: each / time for name, each in answer.account.items()} == pytest.approx(
         {"busy": 0.75, "critical": 0.083, "lock:door": 0.17}, abs=0.02
@@ -321,13 +322,13 @@ def test_what_cannot_be_simulated_is_refused(make: Callable[[], Model], kind: ty
 
 
 def test_a_fraction_of_a_round_is_a_chance() -> None:
-    answer = plain(closed(repeat(2.5, delay(2.0))), Effort(cycles=20_000))
+    answer = plain(closed(repeat(2.5, delay(2.0))), Simulation(seed=1, cycles=20_000))
     assert answer["time"] == pytest.approx(5.0, rel=0.02)
     assert answer.notes[1] == "the count of repeat is 2.5: its fraction is taken as the chance of one more"
 
 
 def test_too_little_to_go_on_gives_no_interval() -> None:
-    answer = plain(closed(delay(1.0, scv=1.0)), Effort(cycles=80))
+    answer = plain(closed(delay(1.0, scv=1.0)), Simulation(seed=1, cycles=80))
     assert answer.values["time"].low is None
     assert answer.converged is False
     assert answer.notes[1] == "not converged: the run is too short, or drifts, so no interval can be trusted"
@@ -342,7 +343,7 @@ def test_an_interrupt_gives_what_there_is(monkeypatch: pytest.MonkeyPatch) -> No
         return run(self, events)
 
     monkeypatch.setattr(Kernel, "run", interrupted)
-    answer = plain(closed(delay(1.0, scv=1.0)), Effort(precision=1e-6))
+    answer = plain(closed(delay(1.0, scv=1.0)), Simulation(seed=1, precision=1e-6))
     assert answer.notes[0] == "unfinished: it was interrupted, after 49120 cycles; 480 of them dropped as warm-up"
     assert answer.converged is False
     assert answer["time"] == pytest.approx(1.0, rel=0.1)
@@ -350,7 +351,7 @@ def test_an_interrupt_gives_what_there_is(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_cycle_that_never_ends_is_not_waited_for() -> None:
     with pytest.raises(NoAnswerError) as caught:
-        plain(closed(repeat(1e15, delay(1.0))), Effort(events=20_000))
+        plain(closed(repeat(1e15, delay(1.0))), Simulation(seed=1, events=20_000))
     assert str(caught.value) == ("no cycle has ended after 32768 events, at 32768 s: there is nothing to estimate")
 
 
@@ -363,7 +364,7 @@ def test_one_alone_asks_processors_outside_each_item_another() -> None:
 def test_a_program_that_the_events_cut_short_is_no_deadlock() -> None:
     # A run takes more than a stretch of events, so the budget ends within a later one.
     program = phases((20_000, 2, repeat(1.5, delay(1.0, name="work"))))
-    answer = plain(program, Effort(events=150_000))
+    answer = plain(program, Simulation(seed=1, events=150_000))
     assert answer["time"] == pytest.approx(20_000 * 1.5, rel=0.01)
     assert not answer.failed
 
@@ -383,7 +384,7 @@ def test_fairness_is_jains_index_of_the_waits() -> None:
     assert plain(two)["fairness"] == pytest.approx(30**2 / (6 * 500))
     # Constant times: whoever is handed the lock has waited as long as all others.
     steady = closed(delay(1.0, name="work") >> hold("door", delay(2.0, name="inside")), 5)
-    assert plain(steady, Effort(cycles=8000))["fairness[door]"] == pytest.approx(1.0, abs=1e-3)
+    assert plain(steady, Simulation(seed=1, cycles=8000))["fairness[door]"] == pytest.approx(1.0, abs=1e-3)
     # Nobody waits, so there is nothing to spread.
     alone = plain(closed(hold("door", delay(2.0, name="inside", scv=1.0)), 1), SHORT)
     assert "fairness[door]" not in alone.values
@@ -391,10 +392,10 @@ def test_fairness_is_jains_index_of_the_waits() -> None:
 
 def test_locks_that_keep_the_order_are_fairer_than_those_that_leave_it_to_luck() -> None:
     found = {
-        kind: quick(in_turn(kind, 16), Effort(cycles=8000), 1).values["fairness[door]"]
+        kind: quick(in_turn(kind, 16), Simulation(seed=1, cycles=8000)).values["fairness[door]"]
         for kind in ("fifo", "ticket", "mcs", "tas", "ttas")
     }
-    lucky = quick(in_turn("tas", 16, "exponential"), Effort(cycles=8000), 1).values["fairness[door]"]
+    lucky = quick(in_turn("tas", 16, "exponential"), Simulation(seed=1, cycles=8000)).values["fairness[door]"]
     ordered = [found[kind].low for kind in ("fifo", "ticket", "mcs")]
     assert min(low or 0.0 for low in ordered) > 0.9
     assert lucky.high is not None
@@ -406,7 +407,7 @@ def test_waits_of_random_order_have_the_fairness_of_their_distribution() -> None
     # The one who holds the lock at once holds it for an exponential time, of which the other has the rest to wait.
     first = hold("door", delay(3.0, name="first", scv=1.0))
     model = phases((1, 2, first))
-    seen = quick(model, Effort(cycles=8000), 1).values["fairness[door]"]
+    seen = quick(model, Simulation(seed=1, cycles=8000)).values["fairness[door]"]
     assert seen.low is not None
     assert seen.high is not None
     assert seen.low < 0.25 < seen.high

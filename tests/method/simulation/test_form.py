@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from slipstick import Trial, closed, delay, hold, service
+from slipstick import Simulation, closed, delay, hold, service
 from slipstick.method.methods import form_of
 from slipstick.method.simulation import form as simulation
-from slipstick.sim.settings import Effort
 
 MODEL = closed(delay(9.0, name="work", scv=1.0) >> hold("door", service("bus", 1.0, scv=1.0)), processors=4)
-TRIAL = Trial(seed=5, effort=Effort(cycles=4000))
+SETTINGS = Simulation(seed=5, cycles=4000)
 
 
 def test_every_point_is_what_it_is_alone() -> None:
-    form = form_of(MODEL, {}, "simulation", TRIAL)
+    form = form_of(MODEL, {}, "simulation", SETTINGS)
     assert form.parameters == ("population.processors", "work", "bus")
     points = form.points({"population.processors": np.array([1.0, 4.0, 8.0]), "work": 3.0})
-    alone = simulation.solve(MODEL, {"population.processors": 8.0, "work": 3.0}, TRIAL)
+    alone = simulation.solve(MODEL, {"population.processors": 8.0, "work": 3.0}, SETTINGS)
     assert points.answer(2) == alone
     assert len(points) == 3
     assert points.limits() == {}
@@ -28,7 +27,7 @@ def test_every_point_is_what_it_is_alone() -> None:
 
 
 def test_a_point_that_cannot_be_simulated_says_why_and_the_others_stay() -> None:
-    points = form_of(MODEL, {}, "simulation", TRIAL).points({"population.processors": np.array([2.5, 2.0])})
+    points = form_of(MODEL, {}, "simulation", SETTINGS).points({"population.processors": np.array([2.5, 2.0])})
     assert points.answer(0).failed == (
         "a simulation needs the population to be a whole number from 1 to 1000000, got 2.5"
     )

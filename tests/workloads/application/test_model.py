@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from slipstick import PROGRAMS, Trial, load, solve
+from slipstick import PROGRAMS, Simulation, load, solve
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import Parameter
 from slipstick.model.machine import Machine
@@ -154,7 +154,7 @@ def test_waiting_for_a_lock_is_for_each_processor_ahead() -> None:
 def test_three_roads_agree(network: str, name: str, sequential: float, given: dict[str, float]) -> None:
     built = PROGRAMS[f"dvsm/{name}"].on(machine(network), sequential=sequential, **given)
     added, predicted = solve(built), solve(built, method="mean-value")
-    seen = solve(built, method="simulation", trial=Trial(seed=1))
+    seen = solve(built, method="simulation", simulation=Simulation(seed=1))
     assert (added["time"] or 0.0) < (predicted["time"] or 0.0)
     assert predicted["time"] == pytest.approx(seen["time"], rel=0.04)
     assert added["time"] == pytest.approx(seen["time"], rel=0.15)

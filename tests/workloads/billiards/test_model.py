@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from slipstick import PROGRAMS, Answer, Trial, solve
+from slipstick import PROGRAMS, Answer, Simulation, solve
 from slipstick.law.scalability import IDLE_TIME, LATENCY_FROM_SOURCES, PARALLEL_TIME
-from slipstick.sim.settings import Effort
 from slipstick_workloads.billiards.counts import observe
 from tests.specs import shared_machine
 
@@ -103,7 +102,7 @@ def test_more_balls_raise_efficiency_and_more_steps_do_not() -> None:
 
 def test_the_simulation_comes_to_the_same_time() -> None:
     model = PROGRAM.on(KSR, balls=1000, steps=100, processors=8, **{**COSTS, "adding": 40.0})
-    simulated = solve(model, method="simulation", trial=Trial(seed=1, effort=Effort(cycles=8)))
+    simulated = solve(model, method="simulation", simulation=Simulation(seed=1, cycles=8))
     assert simulated["time"] == pytest.approx(solve(model)["time"], rel=0.03)
     assert simulated.account["idle"] == pytest.approx(solve(model).account["idle"], rel=0.2)
 

@@ -96,7 +96,7 @@ def freed(asked: Free, library: Library) -> Freed:
     """
     scene = stage(asked.settings, library)
     bound = bind(scene)
-    if bound.how.method == SIMULATION:
+    if bound.options.method == SIMULATION:
         raise _wrong(
             asked.settings["method"], "a fit needs a smooth model; simulated times jump, so take another method"
         )
@@ -201,7 +201,7 @@ class _Evaluated:
     @property
     def method(self) -> str:
         """How it is solved, in words."""
-        return f"solved by {self.model.bound.how.method or 'the default method'}"
+        return f"solved by {self.model.bound.options.method or 'the default method'}"
 
     @property
     def says(self) -> str:
@@ -327,7 +327,7 @@ class _Evaluated:
 
 
 def _compiled(bound: Bound) -> Compiled:
-    return form_of(bound.model, bound.parameters, bound.how.method, bound.how.trial)
+    return form_of(bound.model, bound.parameters, bound.options.method, bound.options.simulation)
 
 
 def _read(form: Compiled, values: Mapping[str, Array]) -> dict[str, Array]:

@@ -19,7 +19,6 @@ from slipstick.method.networks.arrays import Arrays, Compiled
 from slipstick.method.networks.form import QUANTILES, THINK, NetworkForm, assumed
 from slipstick.method.networks.measures import unit_of
 from slipstick.method.networks.solvers import outside
-from slipstick.method.settings import Trial
 from slipstick.method.simulation.form import ROUNDING, Differences, SimulationForm, as_value, notes_of
 from slipstick.model.network import Chain, Customers, Place, QueueingNetwork, Stream
 from slipstick.queueing.mixed_classes import check_some_time
@@ -29,7 +28,7 @@ from slipstick.sim.plan.distributions import Distribution, from_scv
 from slipstick.sim.plan.plan import Plan
 from slipstick.sim.plan.streams import Array
 from slipstick.sim.run import simulate
-from slipstick.sim.settings import Effort
+from slipstick.sim.settings import Simulation
 
 DISCIPLINES = {"priority-preemptive": "priority-pr"}
 """What the kernels call a discipline, where it is not the same name."""
@@ -278,13 +277,13 @@ NONE = Estimate(0.0, 0.0, 0.0)
 NOBODY = "nobody is in the network, and nobody comes"
 
 
-def simulation_of(model: QueueingNetwork, trial: Trial) -> SimulationForm:
+def simulation_of(model: QueueingNetwork, simulation: Simulation) -> SimulationForm:
     """Give the form that simulates a network.
 
     Parameters
     ----------
     model : the network
-    trial : how to simulate it
+    simulation : seed, precision and budget
     """
     compiled = Compiled(model)
     return SimulationForm(
@@ -292,11 +291,13 @@ def simulation_of(model: QueueingNetwork, trial: Trial) -> SimulationForm:
         f"response_time[{next(iter(compiled.chains))}]",
         tuple(compiled.tape.parameters),
         unit_of,
-        lambda values: _solved(compiled, values, trial),
+        lambda values: _solved(compiled, values, simulation),
     )
 
 
-def solve(model: QueueingNetwork, values: Mapping[str, float] | None = None, trial: Trial | None = None) -> Answer:
+def solve(
+    model: QueueingNetwork, values: Mapping[str, float] | None = None, simulation: Simulation | None = None
+) -> Answer:
     """Answer for a network at one point, by simulation; every value with its 95 % interval.
 
     A customer who comes to a station that is full is lost: one who arrived from outside leaves, one who goes
@@ -307,7 +308,7 @@ def solve(model: QueueingNetwork, values: Mapping[str, float] | None = None, tri
     ----------
     model : the network
     values : parameters that differ from the model's own, in base units
-    trial : seed, precision wished (2 % by default) and budget
+    simulation : seed, precision (2 % by default) and budget
 
     Raises
     ------
@@ -319,16 +320,16 @@ def solve(model: QueueingNetwork, values: Mapping[str, float] | None = None, tri
     >>> answer["throughput[jobs]"], answer["response_time[jobs]"], answer["waiting_time[jobs,cpu]"]
     (0.5, 6.0, 4.0)
     """
-    return _solved(Compiled(model), values or {}, trial or Trial())
+    return _solved(Compiled(model), values or {}, simulation or Simulation())
 
 
-def _solved(compiled: Compiled, values: Mapping[str, float], trial: Trial) -> Answer:
+def _solved(compiled: Compiled, values: Mapping[str, float], simulation: Simulation) -> Answer:
     flat = _flat(compiled, values)
     if not flat.groups:
         return _Seen(compiled, flat, None).answer()
-    result = simulate(flat.plan, trial.seed, trial.effort, trial.kernel)
+    result = simulate(flat.plan, simulation)
     answer = _Seen(compiled, flat, result).answer()
-    return _with_shares(answer, compiled, values, result, trial) if trial.shares else answer
+    return _with_shares(answer, compiled, values, result, simulation) if simulation.shares else answer
 
 
 def _flat(compiled: Compiled, values: Mapping[str, float]) -> FlatNetwork:
@@ -361,7 +362,7 @@ class _Seen:
             account=self._account(),
             exact=certain and all(map(_narrow, (each for name, each in values.items() if "quantile" not in name))),
             notes=(*notes, *assumed(self.compiled)),
-            seed=result.seed if result else None,
+            seed=result.settings.seed if result else None,
             converged=result.converged if result else None,
             interrupted=result is not None and result.stopped == "interrupted",
         )
@@ -510,7 +511,9 @@ def _narrow(value: Value) -> bool:
     return value.low is not None and value.value is not None and value.value - value.low <= ROUNDING * value.value
 
 
-def _with_shares(answer: Answer, compiled: Compiled, values: Mapping[str, float], base: Result, trial: Trial) -> Answer:
+def _with_shares(
+    answer: Answer, compiled: Compiled, values: Mapping[str, float], base: Result, simulation: Simulation
+) -> Answer:
     """Add shares of the first response time; which parameters have the largest is guessed by mean values."""
     chain = next(iter(compiled.chains))
     value = f"response_time[{chain}]"
@@ -521,13 +524,13 @@ def _with_shares(answer: Answer, compiled: Compiled, values: Mapping[str, float]
     powers = {name: each.dimension.time_power for name, each in compiled.tape.parameters.items()}
     ranked = sorted((name for name in form.smooth if powers[name]), key=lambda name: -abs(guess.get(name, 0.0)))
 
-    def again(changed: Mapping[str, float], effort: Effort) -> Array:
+    def again(changed: Mapping[str, float], settings: Simulation) -> Array:
         flat = _flat(compiled, {**values, **changed})
-        run = simulate(flat.plan, trial.seed, effort, trial.kernel)
+        run = simulate(flat.plan, settings)
         seen = _Seen(compiled, flat, run)
         times = sum((seen.time(place) for place in seen.places(chain)), np.zeros(seen.layout.width))
         means: Array = (run.batches @ times) / (run.batches @ seen.cycles(chain))
         return means
 
     here = {name: values.get(name, each.value or 0.0) for name, each in compiled.tape.parameters.items()}
-    return Differences(value, again, base).added_to(answer, ranked[: trial.shares], here, powers)
+    return Differences(value, again, base).added_to(answer, ranked[: simulation.shares], here, powers)

@@ -24,12 +24,11 @@ from slipstick.method.closed_form.form import AGAINST_ONE, ClosedForm, unit_of
 from slipstick.method.closed_form.times import BARRIER
 from slipstick.method.names import SIMULATION
 from slipstick.method.numbers import expressions
-from slipstick.method.settings import Trial
 from slipstick.method.simulation.flatten import IDLE, Flat, flatten
 from slipstick.model.system import Alone, Arrivals, Groups, Model
 from slipstick.sim.estimate import Estimate, Layout, Result, t_quantile
 from slipstick.sim.run import simulate
-from slipstick.sim.settings import Effort
+from slipstick.sim.settings import Simulation
 
 ROUNDING = 1e-9
 """An interval narrower than this part of its mean is rounding."""
@@ -63,11 +62,11 @@ def notes_of(result: Result) -> tuple[str, ...]:
     result : of a simulation
     """
     what = "replications" if result.plan.once else "cycles"
-    precision = f"{100 * result.effort.precision:g} %"
+    precision = f"{100 * result.settings.precision:g} %"
     why = {
         "precision": f"stopped at the wished precision of {precision}",
-        "events": f"stopped at the budget of {result.effort.events} events",
-        "cycles": f"ran {result.effort.cycles} {what}, as asked",
+        "events": f"stopped at the budget of {result.settings.events} events",
+        "cycles": f"ran {result.settings.cycles} {what}, as asked",
         "complete": "ran the program once: nothing in it is random",
         "interrupted": "unfinished: it was interrupted",
     }[result.stopped]
@@ -99,7 +98,7 @@ class Differences:
     """
 
     value: str
-    again: Callable[[Mapping[str, float], Effort], Array]
+    again: Callable[[Mapping[str, float], Simulation], Array]
     base: Result
 
     def added_to(
@@ -137,14 +136,14 @@ class Differences:
 
     def _elasticity(self, name: str, theta: float, mean: float) -> Estimate:
         """Estimate theta / T x dT/dtheta from two runs, batch by batch."""
-        effort = replace(self.base.effort, cycles=self.base.cycles)
-        high, low = (self.again({name: theta * (1 + side)}, effort) for side in (STEP, -STEP))
+        settings = replace(self.base.settings, cycles=self.base.cycles)
+        high, low = (self.again({name: theta * (1 + side)}, settings) for side in (STEP, -STEP))
         count = min(len(high), len(low))
         differences = (high[-count:] - low[-count:]) / (2 * STEP * mean)
         slope = float(differences.mean())
         if count < 2:
             return Estimate(slope, slope, slope) if self.base.stopped == "complete" else Estimate(slope)
-        half = t_quantile(self.base.effort.level, count - 1) * float(differences.std(ddof=1)) / math.sqrt(count)
+        half = t_quantile(self.base.settings.level, count - 1) * float(differences.std(ddof=1)) / math.sqrt(count)
         return Estimate(slope, slope - half, slope + half)
 
 
@@ -210,14 +209,14 @@ def _within(value: float, half: float) -> Value:
 QUANTILES = (0.5, 0.95, 0.99)
 
 
-def solve(model: Model, values: Mapping[str, float] | None = None, trial: Trial | None = None) -> Answer:
+def solve(model: Model, values: Mapping[str, float] | None = None, simulation: Simulation | None = None) -> Answer:
     """Answer for a model at one point, by simulation; every value with its 95 % interval.
 
     Parameters
     ----------
     model : the system
     values : parameters that differ from the model's own, in base units
-    trial : seed, precision wished (2 % by default) and budget
+    simulation : seed, precision (2 % by default) and budget
 
     Raises
     ------
@@ -230,13 +229,13 @@ def solve(model: Model, values: Mapping[str, float] | None = None, trial: Trial 
     >>> answer["time"], answer["throughput"], answer.account
     (12.0, 0.33, {'busy': 9.0, 'wait': 3.0})
     """
-    asked = trial or Trial()
+    settings = simulation or Simulation()
     flat = flatten(model, values)
-    result = simulate(flat.plan, asked.seed, asked.effort, asked.kernel)
+    result = simulate(flat.plan, settings)
     answer = _answer(model, flat, result)
     if model.alone:
-        answer = told_against(answer, model.alone, values or {}, lambda each, known: solve(each, known, trial))
-    return _with_shares(answer, model, values or {}, result, asked) if asked.shares else answer
+        answer = told_against(answer, model.alone, values or {}, lambda each, known: solve(each, known, simulation))
+    return _with_shares(answer, model, values or {}, result, settings) if settings.shares else answer
 
 
 def _answer(model: Model, flat: Flat, result: Result) -> Answer:
@@ -260,7 +259,7 @@ def _answer(model: Model, flat: Flat, result: Result) -> Answer:
         useful=model.useful,
         exact=not flat.plan.random and time.half_width <= ROUNDING * time.mean,
         notes=notes,
-        seed=result.seed,
+        seed=result.settings.seed,
         converged=result.converged,
         interrupted=result.stopped == "interrupted",
     )
@@ -390,15 +389,17 @@ def value_unit(name: str) -> str:
     return "s" if name.startswith("time") else unit_of(name)
 
 
-def _with_shares(answer: Answer, model: Model, values: Mapping[str, float], base: Result, trial: Trial) -> Answer:
+def _with_shares(
+    answer: Answer, model: Model, values: Mapping[str, float], base: Result, simulation: Simulation
+) -> Answer:
     """Add shares of the time by the parameters that have the largest ones in closed form."""
     form = ClosedForm(model)
     without = form.points(values).answer(0)
-    ranked = sorted(without.share.get("time", {}).items(), key=lambda item: -abs(item[1]))[: trial.shares]
+    ranked = sorted(without.share.get("time", {}).items(), key=lambda item: -abs(item[1]))[: simulation.shares]
     parameters = form.tape.parameters
 
-    def again(changed: Mapping[str, float], effort: Effort) -> Array:
-        return _batch_means(simulate(flatten(model, {**values, **changed}).plan, trial.seed, effort, trial.kernel))
+    def again(changed: Mapping[str, float], settings: Simulation) -> Array:
+        return _batch_means(simulate(flatten(model, {**values, **changed}).plan, settings))
 
     return Differences("time", again, base).added_to(
         answer,
@@ -475,16 +476,16 @@ class SimulationForm:
             return Answer(self.name, SIMULATION, failed=str(error))
 
 
-def simulation_of(model: Model, trial: Trial) -> SimulationForm:
+def simulation_of(model: Model, simulation: Simulation) -> SimulationForm:
     """Give the form that simulates an activity.
 
     Parameters
     ----------
     model : the system
-    trial : how to simulate it
+    simulation : seed, precision and budget
     """
     names = tuple(Tape(expressions(model, unused=True)).parameters)
-    return SimulationForm(model.name, "time", names, value_unit, lambda values: solve(model, values, trial))
+    return SimulationForm(model.name, "time", names, value_unit, lambda values: solve(model, values, simulation))
 
 
 @dataclass(frozen=True, slots=True)

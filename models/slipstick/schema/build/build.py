@@ -36,7 +36,7 @@ from slipstick.program.program import Input, Program
 from slipstick.schema.build.activity import ActivityReader, read_formula
 from slipstick.schema.build.inputs import Scene, machines_for_workload, stage
 from slipstick.schema.build.queueing import NetworkReader
-from slipstick.schema.build.solver_options import How
+from slipstick.schema.build.solver_options import SolverOptions
 from slipstick.schema.describe import Entry, entries, parameters_of, with_sources
 from slipstick.schema.kinds.activity import ActivitySpec
 from slipstick.schema.kinds.machine import MachineSpec, NetworkSpec
@@ -155,7 +155,7 @@ class Bound:
     model : the system, the network, or the law
     parameters : everything that is a number in the scene, by path
     entries : what the specs say of each
-    how : it is to be solved
+    options : method and settings of a simulation
     notes : what the scene left out
     """
 
@@ -163,7 +163,7 @@ class Bound:
     model: Subject
     parameters: Mapping[str, Parameter]
     entries: Mapping[str, Entry]
-    how: How = field(default_factory=How)
+    options: SolverOptions = field(default_factory=SolverOptions)
     notes: tuple[str, ...] = ()
 
 
@@ -182,7 +182,7 @@ def bind(scene: Scene) -> Bound:
     except ModelError as error:
         mark = scene.tree.mark
         raise SpecError([Problem(mark.file, mark.line, mark.column, "", str(error))]) from None
-    return Bound(scene.name, model, parameters, {**found, **_defaults(scene, found)}, scene.how, scene.notes)
+    return Bound(scene.name, model, parameters, {**found, **_defaults(scene, found)}, scene.options, scene.notes)
 
 
 def described(scene: Scene) -> dict[str, Entry]:

@@ -19,7 +19,7 @@ from slipstick.model.shared_memory import SharedMemory
 from slipstick.program import PROGRAMS
 from slipstick.program.counts import Counts
 from slipstick.program.program import Program
-from slipstick.schema.build.solver_options import METHOD, How, how, says_how
+from slipstick.schema.build.solver_options import METHOD, SolverOptions, is_solver_option, solver_options
 from slipstick.schema.kinds.counts import CountsSpec
 from slipstick.schema.kinds.shared_memory import SharedMemorySpec
 from slipstick.schema.kinds.technology import Factors, TechnologySpec
@@ -165,7 +165,7 @@ class Scene:
     tree : the values, each with its place
     form : the pydantic model that checks them
     sources : what each file says of the origin of its values
-    how : the model is to be solved
+    options : method and settings of a simulation
     notes : what a technology sets and the model has no place for
     counts : of programs, by the name or file that they are asked for by
     """
@@ -175,7 +175,7 @@ class Scene:
     tree: Table
     form: type[BaseModel]
     sources: Mapping[str, str]
-    how: How = field(default_factory=How)
+    options: SolverOptions = field(default_factory=SolverOptions)
     notes: tuple[str, ...] = ()
     counts: Mapping[str, Counts] = field(default_factory=dict)
 
@@ -194,7 +194,7 @@ def stage(settings: Settings, library: Library) -> Scene:
 
     Parameters
     ----------
-    settings : values by path; model, workload, machine and technology name specs, method and simulation say how to solve;
+    settings : values by path; model, workload, machine and technology name specs, method and simulation are solver options;
         a value by its own path goes before the technology's
     library : what was read so far
 
@@ -202,11 +202,11 @@ def stage(settings: Settings, library: Library) -> Scene:
     ------
     SpecError : a name is unknown, a file is wrong, or a path leads nowhere
     """
-    wanted = how(settings)
-    what = {path: node for path, node in settings.items() if not says_how(path)}
-    if not what:  # all that was said is how; the place of that is where the rest is missing
+    options = solver_options(settings)
+    what = {path: node for path, node in settings.items() if not is_solver_option(path)}
+    if not what:  # only solver options are given; their place is where the model is missing
         _model_of_workload(settings, library)
-    scene = replace(_what(what, library), how=wanted)
+    scene = replace(_what(what, library), options=options)
     _check_method(scene, settings)
     return scene
 
@@ -319,9 +319,9 @@ def _file_scene(
 def _check_method(scene: Scene, settings: Settings) -> None:
     """Refuse a method that does not answer for such a model."""
     known = NAMES.get(scene.kind, NAMES[ACTIVITY])
-    if scene.how.method is not None and scene.how.method not in known:
-        hint = did_you_mean(scene.how.method, known)
-        why = f"no method {scene.how.method!r} answers for {scene.name}{hint}"
+    if scene.options.method is not None and scene.options.method not in known:
+        hint = did_you_mean(scene.options.method, known)
+        why = f"no method {scene.options.method!r} answers for {scene.name}{hint}"
         raise _scene_problem(settings[METHOD], METHOD, why)
 
 

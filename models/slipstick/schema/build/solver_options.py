@@ -1,31 +1,30 @@
-"""How a model is to be solved: the method, and what a simulation needs to know."""
+"""Solver options of a model: its method and, for a simulation, the settings."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from slipstick.errors import Problem, SpecError, UnknownNameError
 from slipstick.expression.dimension import COUNT
 from slipstick.method.names import NAMES
-from slipstick.method.settings import Trial
 from slipstick.schema.kinds.quantity import Given, Quantity, Spec
 from slipstick.schema.text.nodes import Entry, Mark, Node, Scalar, Table
 from slipstick.schema.validate import validate
-from slipstick.sim.settings import Effort
+from slipstick.sim.settings import Simulation
 
 METHOD = "method"
 SECTION = "simulation."
 
-_DEFAULT = Effort()
+_DEFAULT = Simulation()
 _KNOWN = tuple(dict.fromkeys(name for names in NAMES.values() for name in names))
 
 
 class SimulationSpec(Spec):
-    """How a simulation is to be done."""
+    """The section `simulation` of a file: the fields of `Simulation`."""
 
     seed: int = Field(0, description="key of all random streams", ge=0, le=2**63 - 1)
     precision: Annotated[Given, Quantity(COUNT, least=None, above=0.0, most=0.5)] = Field(
@@ -33,41 +32,44 @@ class SimulationSpec(Spec):
         description="half-width of the interval of the mean time, relative to it, at which to stop",
     )
     level: Annotated[Given, Quantity(COUNT, least=0.5, most=0.9999)] = Field(
-        Given(_DEFAULT.level, COUNT, "95%"), description="how often an interval is to hold the mean"
+        Given(_DEFAULT.level, COUNT, "95%"), description="confidence level of the intervals"
     )
-    least: int = Field(_DEFAULT.least, description="cycles, or runs of a program, to simulate at least", ge=1, le=10**9)
-    events: int = Field(_DEFAULT.events, description="events to simulate at most", ge=1, le=10**12)
-    cycles: int | None = Field(None, description="simulate exactly so many cycles, or runs", ge=1, le=10**12)
-    shares: int = Field(0, description="of how many parameters shares are wanted, two more runs each", ge=0, le=1000)
+    least: int = Field(_DEFAULT.least, description="minimum number of cycles, or of runs of a program", ge=1, le=10**9)
+    events: int = Field(_DEFAULT.events, description="maximum number of events", ge=1, le=10**12)
+    cycles: int | None = Field(None, description="simulate exactly this many cycles, or runs", ge=1, le=10**12)
+    shares: int = Field(
+        0, description="number of parameters whose shares are estimated, two more runs each", ge=0, le=1000
+    )
+    kernel: Literal["auto", "plain", "compiled"] = Field("auto", description="event loop; all give the same results")
 
 
 @dataclass(frozen=True, slots=True)
-class How:
-    """How a model is to be solved.
+class SolverOptions:
+    """The method that solves a model and the settings of a simulation.
 
     Parameters
     ----------
     method : by name; None is the default of the model's kind
-    trial : for a simulation
+    simulation : used where the method is simulation
     """
 
     method: str | None = None
-    trial: Trial = field(default_factory=Trial)
+    simulation: Simulation = _DEFAULT
 
 
-def says_how(path: str) -> bool:
-    """Say whether a path is about how to solve, not about what."""
+def is_solver_option(path: str) -> bool:
+    """Say whether a path is a solver option, not a value of the model."""
     return path == METHOD or path.startswith(SECTION)
 
 
-def how(settings: Mapping[str, Node]) -> How:
-    """Read how to solve from settings by path.
+def solver_options(settings: Mapping[str, Node]) -> SolverOptions:
+    """Read the solver options from settings by path.
 
     Raises
     ------
-    SpecError : there is no such method, or a value of the simulation is wrong
+    SpecError : there is no such method, or a setting of the simulation is wrong
     """
-    return How(_method(settings.get(METHOD)), _trial(settings))
+    return SolverOptions(_method(settings.get(METHOD)), _simulation(settings))
 
 
 def _method(node: Node | None) -> str | None:
@@ -80,18 +82,19 @@ def _method(node: Node | None) -> str | None:
     return str(name)
 
 
-def _trial(settings: Mapping[str, Node]) -> Trial:
-    given = {path.removeprefix(SECTION): node for path, node in settings.items() if path.startswith(SECTION)}
-    if not given:
-        return Trial()
-    inside = {name: Entry(node.mark, node) for name, node in given.items()}
+def _simulation(settings: Mapping[str, Node]) -> Simulation:
+    written = {path.removeprefix(SECTION): node for path, node in settings.items() if path.startswith(SECTION)}
+    if not written:
+        return _DEFAULT
+    inside = {name: Entry(node.mark, node) for name, node in written.items()}
     mark = Mark("", 1, 1)
-    spec = validate(_Scene, Table({"simulation": Entry(mark, Table(inside, mark))}, mark)).simulation
-    effort = Effort(spec.precision.value, spec.level.value, spec.least, spec.events, spec.cycles)
-    return Trial(spec.seed, effort, spec.shares)
+    spec = validate(_Options, Table({"simulation": Entry(mark, Table(inside, mark))}, mark)).simulation
+    given = {name: getattr(spec, name) for name in SimulationSpec.model_fields}
+    values: dict[str, Any] = {name: each.value if isinstance(each, Given) else each for name, each in given.items()}
+    return Simulation(**values)
 
 
-class _Scene(Spec):
+class _Options(Spec):
     """The place of the section, so that its problems name it."""
 
     simulation: SimulationSpec = SimulationSpec()

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from slipstick.sim.deadlock import Wait
 from slipstick.sim.plan.plan import Plan
 from slipstick.sim.plan.streams import Array
-from slipstick.sim.settings import Effort
+from slipstick.sim.settings import Simulation
 
 __all__ = [
     "BATCHES",
@@ -313,7 +313,8 @@ class Result:
 
     Parameters
     ----------
-    plan, seed, effort : what was run
+    plan : what was run
+    settings : seed, precision and budget of the run
     batches : sums over batches of cycles, or over replications, by the columns of `Layout`
     quantiles : of the cycle times, by class
     stopped : why it ended: precision, events, cycles, complete (a program without randomness) or interrupted
@@ -325,8 +326,7 @@ class Result:
     """
 
     plan: Plan
-    seed: int
-    effort: Effort
+    settings: Simulation
     batches: Array
     quantiles: tuple[Quantiles, ...]
     stopped: str
@@ -341,7 +341,7 @@ class Result:
         """Estimate a ratio of two weighted sums of columns, see `Layout`."""
         if not len(self.batches):
             return Estimate(math.nan)
-        found = ratio(self.batches @ top, self.batches @ bottom, self.effort.level)
+        found = ratio(self.batches @ top, self.batches @ bottom, self.settings.level)
         if self.stopped == "complete":
             return Estimate(found.mean, found.mean, found.mean)
         return found if self.trusted else Estimate(found.mean)
@@ -359,13 +359,13 @@ class Result:
 
     def with_convergence(self) -> Result:
         """Say of a program whether its mean time is sure enough."""
-        known = self.stopped == "complete" or sure(self.mean_time(), self.effort.precision)
+        known = self.stopped == "complete" or sure(self.mean_time(), self.settings.precision)
         trusted = self.trusted or self.stopped == "complete"
         return replace(self, trusted=trusted, converged=trusted and known and self.stopped != "interrupted")
 
     def time_quantile(self, p: float, group: int = 0) -> Estimate:
         """Estimate a quantile of the time of a cycle [s]."""
-        found = self.quantiles[group].estimate(p, self._dropped_of(group), self.effort.level)
+        found = self.quantiles[group].estimate(p, self._dropped_of(group), self.settings.level)
         if self.stopped == "complete":
             return Estimate(found.mean, found.mean, found.mean)
         return found if self.trusted else Estimate(found.mean)

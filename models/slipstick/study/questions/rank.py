@@ -125,4 +125,4 @@ class _Question:
 
 
 def _form(bound: Bound) -> Form:
-    return form_of(bound.model, bound.parameters, bound.how.method, bound.how.trial)
+    return form_of(bound.model, bound.parameters, bound.options.method, bound.options.simulation)

@@ -12,7 +12,7 @@ from slipstick.method.crossings import changes, margin
 from slipstick.results.outlook import Crossing, Sought
 from slipstick.results.study import Array
 from slipstick.schema.build.inputs import REFERENCES, Scene, Settings, stage
-from slipstick.schema.build.solver_options import says_how
+from slipstick.schema.build.solver_options import is_solver_option
 from slipstick.schema.describe import entries
 from slipstick.schema.kinds.study import YEAR, AxisSpec, SeekSpec, StudySpec, SweepSpec
 from slipstick.schema.load import Library
@@ -90,7 +90,7 @@ def _of_a_parameter(
 ) -> Search:
     place: Place = ("seek", name)
     written = _written(tree, name)
-    if spec.of not in REFERENCES and not says_how(spec.of):
+    if spec.of not in REFERENCES and not is_solver_option(spec.of):
         _check_ends(spec.of, tree, place, stage(settings, library), library)
     axes = Table({spec.of: Entry(written.mark, written)}, written.mark)
     node = Table({"axes": Entry(written.mark, axes)}, written.mark)

@@ -5,24 +5,24 @@ from __future__ import annotations
 import pytest
 
 from slipstick.errors import SpecError
-from slipstick.schema.build.solver_options import How, how, says_how
+from slipstick.schema.build.solver_options import SolverOptions, is_solver_option, solver_options
 from slipstick.schema.text.reader import read_value
 
 
-def read(**settings: str) -> How:
-    return how({path.replace("__", "."): read_value(value, "here") for path, value in settings.items()})
+def read(**settings: str) -> SolverOptions:
+    return solver_options({path.replace("__", "."): read_value(value, "here") for path, value in settings.items()})
 
 
 def test_nothing_said_is_the_default() -> None:
-    assert read() == How()
-    assert read().trial.effort.precision == 0.02
+    assert read() == SolverOptions()
+    assert read().simulation.precision == 0.02
 
 
 def test_what_is_said_is_read() -> None:
     found = read(method="simulation", simulation__seed="7", simulation__precision="0.5%", simulation__cycles="100")
     assert found.method == "simulation"
-    assert (found.trial.seed, found.trial.effort.precision, found.trial.effort.cycles) == (7, 0.005, 100)
-    assert [says_how(path) for path in ("method", "simulation.seed", "machine", "methods")] == [
+    assert (found.simulation.seed, found.simulation.precision, found.simulation.cycles) == (7, 0.005, 100)
+    assert [is_solver_option(path) for path in ("method", "simulation.seed", "machine", "methods")] == [
         True,
         True,
         False,
