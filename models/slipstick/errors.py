@@ -19,7 +19,7 @@ where. So the two branches are the two exit statuses, and a place travels as a `
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -137,7 +137,7 @@ class TooManyStatesError(NoAnswerError):
         super().__init__(f"{size}; {way_out}")
 
 
-def did_you_mean(name: str, known: Sequence[str], most: int = 12) -> str:
+def did_you_mean(name: str, known: Collection[str], most: int = 12) -> str:
     """Word a suggestion for a mistyped name: the nearest, else all if they are few.
 
     >>> did_you_mean("adaptor", ["adapter", "switch"])
@@ -150,5 +150,5 @@ def did_you_mean(name: str, known: Sequence[str], most: int = 12) -> str:
         return f"; did you mean {near[0]!r}?"
     if not known:
         return ""
-    listed = ", ".join(known[:most])
+    listed = ", ".join(list(known)[:most])
     return f"; known: {listed}" + (", ..." if len(known) > most else "")

@@ -12,11 +12,12 @@ from slipstick.expression.nodes import Parameter
 from slipstick.method.bounds import bounds
 from slipstick.method.methods import solve
 from slipstick.model.activity import delay, hold, service
-from slipstick.model.resources import LOCKS, Lock, Station
+from slipstick.model.resources import Lock, Station
 from slipstick.model.system import Model, closed
 from slipstick.model.technology import scaled
 from slipstick.schema.api import load
 from slipstick.schema.dump import dump
+from slipstick.vocabulary import LOCKS
 
 ACCESS = Parameter("access", TIME, 2.0)
 CRITICAL = delay(9.0, name="critical")

@@ -68,7 +68,7 @@ def test_a_higher_rank_waits_for_the_service_under_way_or_cuts_it_off() -> None:
         (1, "wait:cpu", 1.0, 5.0),
         (1, "cpu", 5.0, 6.0),
     ]
-    told = at_the_cpu("priority-pr", (0, 4, 1), (1, 1, 1), (2, 1, 0))
+    told = at_the_cpu("priority-preemptive", (0, 4, 1), (1, 1, 1), (2, 1, 0))
     assert [(who, end) for who, label, _, end in told if label == "cpu"] == [(2, 3.0), (0, 5.0), (1, 6.0)]
 
 

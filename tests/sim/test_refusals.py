@@ -128,7 +128,7 @@ REFUSED: list[tuple[Callable[[], object], type[SlipstickError], str]] = [
     (
         lambda: StationPlan("bus", 1, "fifo"),
         ModelError,
-        "station bus: no kernel knows the discipline 'fifo'; known: fcfs, ps, lcfs-pr, priority, priority-pr",
+        "station bus: no kernel knows the discipline 'fifo'; known: fcfs, ps, lcfs-pr, priority, priority-preemptive",
     ),
     (
         lambda: StationPlan("bus", 1, "priority", (1.0, 2.0)),

@@ -15,7 +15,8 @@ from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.build import Builder
 from slipstick.sim.plan.distributions import Distribution, from_scv
 from slipstick.sim.plan.kinds import BarrierForm, LockForm
-from slipstick.sim.plan.plan import DISCIPLINES, Plan
+from slipstick.sim.plan.plan import Plan
+from slipstick.vocabulary import SIMULATED_DISCIPLINES
 from tests.sim_strategies import busy_models, open_models
 
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason="numba is not installed")
@@ -53,7 +54,7 @@ def test_of_open_models(model: Model) -> None:
     check_same(flatten(model).plan)
 
 
-@pytest.mark.parametrize("discipline", DISCIPLINES)
+@pytest.mark.parametrize("discipline", SIMULATED_DISCIPLINES)
 @pytest.mark.parametrize("servers", [1, 2])
 def test_of_every_discipline(discipline: str, servers: int) -> None:
     builder = Builder()

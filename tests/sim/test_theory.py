@@ -92,7 +92,7 @@ def test_priorities_by_cobham() -> None:
     left = 0.35 + 0.35
     assert holds(found.mean_time(0), 1 + left / (1 - 0.35))
     assert holds(found.mean_time(1), 1 + left / ((1 - 0.35) * (1 - 0.7)))
-    found = run(two_classes("priority-pr"), 800_000)
+    found = run(two_classes("priority-preemptive"), 800_000)
     assert holds(found.mean_time(0), 1 / (1 - 0.35))
     assert holds(found.mean_time(1), (1 + left / (1 - 0.7)) / (1 - 0.35))
 

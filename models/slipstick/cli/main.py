@@ -29,6 +29,7 @@ from slipstick.cli.console import (
 )
 from slipstick.cli.measured import fit, measured
 from slipstick.errors import NoAnswerError, Problem, SlipstickError, SpecError
+from slipstick.vocabulary import ACTIVITY, METHODS, NETWORK
 
 if TYPE_CHECKING:
     from slipstick.answer import Answer
@@ -175,8 +176,8 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
     "methods",
     metavar="METHOD,...",
     default="",
-    help="closed-form, mean-value, simulation, bounds; of a queueing network exact-mva, convolution, schweitzer, "
-    "linearizer, markov-chain, simulation, bounds; several are put side by side. [the best that applies]",
+    help=f"{', '.join(METHODS[ACTIVITY])}; of a queueing network {', '.join(METHODS[NETWORK])}; several are put side by "
+    "side. [the best that applies]",
 )
 @click.option("--seed", type=click.IntRange(0), help="Key of the random streams of a simulation. [0]")
 @click.option("--precision", metavar="PART", help="Half-width of a simulation's interval, such as 1%. [2%]")

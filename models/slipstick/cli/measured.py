@@ -292,9 +292,9 @@ def _families(
     """Tell families from the model, and make a family of the model."""
     from slipstick.measure.fit.families import FAMILIES
     from slipstick.measure.fit.model import Free, freed, model_family
-    from slipstick.method.names import MEAN_VALUE
     from slipstick.schema.build.inputs import stage
     from slipstick.schema.load import Library
+    from slipstick.vocabulary import MEAN_VALUE
 
     names = _words(models)
     own = [name for name in names if name not in FAMILIES]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from slipstick.answer import Answer, Value
-from slipstick.method.names import BOUNDS
 from slipstick.results.study import Agreement, SideBySide
+from slipstick.vocabulary import BOUNDS
 
 ROUNDING = 1e-9
 """Relative difference that rounding explains."""

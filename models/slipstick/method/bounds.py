@@ -15,10 +15,10 @@ from slipstick.expression.nodes import Expr, maximum, select, total
 from slipstick.expression.tape import Tape
 from slipstick.method.closed_form.form import BLOCK, superstep_time, unit_of
 from slipstick.method.closed_form.times import demand, population, release_time, time
-from slipstick.method.names import BOUNDS
 from slipstick.model.activity import Activity, Barrier, Choice, Fork, Hold, Pipeline, Repeat, Step, children, steps
 from slipstick.model.resources import Station
 from slipstick.model.system import Arrivals, Cyclic, Groups, Model, Program, Supersteps, is_processor
+from slipstick.vocabulary import BOUNDS
 
 Values = Mapping[str, "Array | float"]
 

@@ -17,9 +17,9 @@ from slipstick.expression.nodes import Parameter, substitute
 from slipstick.expression.tape import Derivatives, Tape
 from slipstick.law import Law
 from slipstick.method.closed_form.form import BLOCK
-from slipstick.method.names import CLOSED_FORM
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
+from slipstick.vocabulary import CLOSED_FORM
 
 Subject = Model | QueueingNetwork | Law
 """What there is to answer for."""

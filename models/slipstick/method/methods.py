@@ -13,7 +13,10 @@ from slipstick.law import Law
 from slipstick.method.bounds import BoundsForm, bounds
 from slipstick.method.closed_form.form import ClosedForm, with_takeovers
 from slipstick.method.forms import Form, LawForm, Parameters, Subject
-from slipstick.method.names import (
+from slipstick.model.network import QueueingNetwork
+from slipstick.model.system import Model, need_model
+from slipstick.sim.settings import Simulation
+from slipstick.vocabulary import (
     ACTIVITY,
     BEST,
     BOUNDS,
@@ -28,9 +31,6 @@ from slipstick.method.names import (
     SCHWEITZER,
     SIMULATION,
 )
-from slipstick.model.network import QueueingNetwork
-from slipstick.model.system import Model, need_model
-from slipstick.sim.settings import Simulation
 
 _KINDS: dict[type, str] = {Model: ACTIVITY, Law: LAW, QueueingNetwork: NETWORK}
 

@@ -13,15 +13,7 @@ from slipstick.errors import Fault, FaultyError, ModelError, did_you_mean
 from slipstick.expression.dimension import COUNT, RATE, TIME, Dimension
 from slipstick.expression.nodes import Expr, Like, Number, Parameter, parameters, zero
 from slipstick.model.quantities import check_name
-
-BLOCKING = ("loss", "repeat", "before-service", "after-service")
-"""What becomes of a customer who finds a station full: lost; served once more where it comes from, and sent on anew;
-held up before its service there, or after it, until there is room."""
-
-QUEUEING = ("fcfs", "ps", "lcfs-pr", "is", "priority", "priority-preemptive")
-"""Disciplines: first come first served, processor sharing, last come first served with preemption and
-resumption, infinite servers (nobody waits), and by rank, first come first served within one: who is served
-stays, or makes way at once for a smaller rank."""
+from slipstick.vocabulary import BLOCKING, DISCIPLINES
 
 OUT = "out"
 """Where a route of an open chain leads that leaves the network."""
@@ -60,7 +52,7 @@ class Queue:
 
     Parameters
     ----------
-    discipline : one of `QUEUEING`
+    discipline : one of `DISCIPLINES`
     servers : how many serve at the same time [1]
     demand : service in a whole cycle [s]
     service : mean service time of a visit, in the place of a demand [s]
@@ -85,8 +77,8 @@ class Queue:
     blocking: str = "loss"
 
     def __post_init__(self) -> None:
-        if self.discipline not in QUEUEING:
-            hint = did_you_mean(self.discipline, QUEUEING)
+        if self.discipline not in DISCIPLINES:
+            hint = did_you_mean(self.discipline, DISCIPLINES)
             raise ModelError(f"a queue cannot have the discipline {self.discipline!r}{hint}")
         if self.blocking not in BLOCKING:
             hint = did_you_mean(self.blocking, BLOCKING)

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import Expr, Like, zero
 from slipstick.model.quantities import timed
-
-DISCIPLINES = ("fcfs", "ps")
-LOCKS = ("fifo", "tas", "ttas", "ticket", "array", "mcs")
-"""Handed over in the order of asking at no cost; test-and-set; test-and-test-and-set; ticket; array of flags; list
-of waiters (Mellor-Crummey and Scott)."""
-BACK_OFFS = ("none", "constant", "exponential")
-MEETINGS = ("central", "tree", "tournament", "dissemination", "manager")
+from slipstick.vocabulary import ACTIVITY_DISCIPLINES, BACK_OFFS, BARRIERS, LOCKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +22,7 @@ class Station:
     def __post_init__(self) -> None:
         if self.servers < 1:
             raise ModelError(f"a station needs at least 1 server, got {self.servers}")
-        _one_of("discipline", self.discipline, DISCIPLINES)
+        _one_of("discipline", self.discipline, ACTIVITY_DISCIPLINES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +56,8 @@ class Lock:
     @property
     def accesses(self) -> tuple[int, int]:
         """Count the accesses to the word of an acquire and of a release with nobody in the way."""
-        return (0, 0) if self.word is None else LOCK_ACCESSES[self.kind]
-
-
-LOCK_ACCESSES = {"fifo": (0, 0), "tas": (1, 1), "ttas": (2, 1), "ticket": (2, 1), "array": (2, 2), "mcs": (1, 1)}
-"""Accesses to the lock word of an acquire and of a release with nobody in the way, by kind."""
+        kind = LOCKS[self.kind]
+        return (0, 0) if self.word is None else (kind.acquire, kind.release)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +68,7 @@ class Meeting:
     cost: Expr = field(default_factory=lambda: zero(TIME))
 
     def __post_init__(self) -> None:
-        _one_of("barrier", self.kind, MEETINGS)
+        _one_of("barrier", self.kind, BARRIERS)
 
 
 Resource = Station | Lock | Meeting
@@ -87,6 +79,6 @@ def meeting(kind: str = "central", cost: Like = 0.0, name: str = "barrier") -> M
     return Meeting(kind, timed(cost, f"{name}.cost") if cost else zero(TIME))
 
 
-def _one_of(what: str, value: str, known: tuple[str, ...]) -> None:
+def _one_of(what: str, value: str, known: Collection[str]) -> None:
     if value not in known:
         raise ModelError(f"there is no {what} {value!r}{did_you_mean(value, known)}")

@@ -132,7 +132,7 @@ class LockKind:
 
     Parameters
     ----------
-    kind : one of `slipstick.model.system.LOCKS`
+    kind : one of `slipstick.vocabulary.LOCKS`
     latency : acquire and release with nobody in the way, the accesses to the lock word included [s]
     access : one access to the lock word occupies the resource that holds it [s]
     back_off : none, constant or exponential
@@ -153,7 +153,7 @@ class BarrierKind:
 
     Parameters
     ----------
-    kind : one of `slipstick.model.system.MEETINGS`
+    kind : one of `slipstick.vocabulary.BARRIERS`
     access : one access to a shared counter or flag, or one message [s]
     radix : arrivals combined at a node of a tree [1]
     """

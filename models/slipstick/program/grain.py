@@ -19,13 +19,14 @@ from slipstick.errors import ModelError
 from slipstick.expression.dimension import COUNT, TIME
 from slipstick.expression.nodes import Expr, Like, Number, Parameter, maximum, zero
 from slipstick.model.activity import Activity, choose, delay, fork, hold, repeat, then
-from slipstick.model.resources import LOCK_ACCESSES, Lock, Resource
+from slipstick.model.resources import Lock, Resource
 from slipstick.model.shared_memory import SharedMemory
 from slipstick.model.system import Alone, Model, closed, grouped
 from slipstick.program.addresses import Addresses
 from slipstick.program.memory import Port, known
 from slipstick.program.program import Input, Inputs, Program, one, word
 from slipstick.program.synchronization import lock_kind, meet
+from slipstick.vocabulary import LOCKS
 
 NONE = "none"
 OTHER = "other_"
@@ -209,7 +210,7 @@ class Work:
         which are done while the lock is held.
         """
         kind, inside = lock_kind(self.machine, grain.lock), []
-        spent = sum(LOCK_ACCESSES[kind.kind]) * kind.access
+        spent = (LOCKS[kind.kind].acquire + LOCKS[kind.kind].release) * kind.access
         half = maximum(kind.latency - spent, zero(TIME)) / 2
         if not _is_zero(grain.critical):
             inside.append(self._computing(grain, grain.critical, "critical", "critical"))

@@ -11,12 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from slipstick.errors import ModelError
+from slipstick.vocabulary import ANY_SERVICE, DISCIPLINES
 
 Array = NDArray[Any]
 """Real or complex numbers; complex ones carry a derivative in their imaginary part."""
-
-DISCIPLINES = ("fcfs", "ps", "lcfs-pr", "is", "priority", "priority-preemptive")
-"""`is` is a delay: everyone is served at once. Both priorities serve first come first served within a rank."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +29,7 @@ class Network:
     population : customers of each class, whole numbers, (P, R); 0 where the class is open
     arrivals : arrivals of each class from outside [1/s], (P, R); 0 where the class is closed
     closed : which classes are closed, (R,)
-    discipline : one of `DISCIPLINES` for each station
+    discipline : one of `slipstick.vocabulary.DISCIPLINES` for each station
     servers : servers of each station, (K,); says nothing where the discipline is `is` or rates are given
     rates : for each station None, or its speed with 1, 2, 3 and more present relative to its service times,
         (P or 1, m); the last holds for m and more
@@ -77,7 +75,7 @@ class Network:
     @cached_property
     def delays(self) -> NDArray[np.bool_]:
         """Which stations serve everyone at once, (K,)."""
-        return np.array([each == "is" for each in self.discipline], dtype=bool)
+        return np.array([DISCIPLINES[each].delay for each in self.discipline], dtype=bool)
 
     @cached_property
     def shares(self) -> NDArray[np.int64]:
@@ -112,7 +110,7 @@ class Network:
 
         Source: Baskett, Chandy, Muntz and Palacios, J. ACM 22(2), 1975, 248-260.
         """
-        if not {"fcfs", "priority", "priority-preemptive"} & set(self.discipline):
+        if all(DISCIPLINES[each].product_form == ANY_SERVICE for each in self.discipline):
             return ("",) * len(self.stations)
         here, times = self.visits != 0, self.service.real
         high, low = np.max(times, axis=1, where=here, initial=0.0), np.min(times, axis=1, where=here, initial=np.inf)
@@ -189,11 +187,12 @@ def over_stations(values: Array) -> Array:
 
 
 def _why_not(discipline: str, differ: bool, uneven: bool) -> str:
-    if discipline.startswith("priority"):
+    kind = DISCIPLINES[discipline]
+    if kind.ranked:
         return "has priorities"
-    if discipline != "fcfs" or not (differ or uneven):
+    if kind.product_form == ANY_SERVICE or not (differ or uneven):
         return ""
-    return f"is first come first served and its {'service times differ between classes' if differ else 'scv is not 1'}"
+    return f"is {kind.title} and its {'service times differ between classes' if differ else 'scv is not 1'}"
 
 
 def network(

@@ -15,7 +15,6 @@ from slipstick.expression.nodes import parameters
 from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.forms import Form
 from slipstick.method.methods import form_of
-from slipstick.method.names import CLOSED_FORM
 from slipstick.method.numbers import expressions
 from slipstick.model.system import Model
 from slipstick.results.study import Array
@@ -24,6 +23,7 @@ from slipstick.schema.build.inputs import Scene, Settings, stage
 from slipstick.schema.load import Library
 from slipstick.schema.text.nodes import Scalar
 from slipstick.study.cases import OVERHEAD, overhead
+from slipstick.vocabulary import CLOSED_FORM
 
 
 @dataclass(frozen=True)

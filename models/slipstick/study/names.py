@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from slipstick.errors import Problem, SpecError, UnitError, UnknownNameError, did_you_mean
-from slipstick.method.names import NAMES
 from slipstick.schema.kinds.study import (
     BandsSpec,
     BarsSpec,
@@ -22,6 +21,7 @@ from slipstick.schema.text.nodes import Node
 from slipstick.schema.validate import problem
 from slipstick.study.cases import Asked
 from slipstick.units import scale
+from slipstick.vocabulary import METHODS
 
 Path = tuple[str | int, ...]
 
@@ -114,7 +114,7 @@ def _outlooks(spec: StudySpec, tree: Node, cases: Collection[str]) -> Iterator[P
 
 def _methods(spec: StudySpec, tree: Node) -> Iterator[Problem]:
     for index, method in enumerate(spec.agree.methods if spec.agree else ()):
-        known = list(dict.fromkeys(name for names in NAMES.values() for name in names))
+        known = list(dict.fromkeys(name for names in METHODS.values() for name in names))
         if method not in known:
             words = str(UnknownNameError("method", method, known))
             yield problem(tree, ("agree", "methods", index), words)

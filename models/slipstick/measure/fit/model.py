@@ -19,7 +19,6 @@ from slipstick.measure.fit.formula import Family, Form, Letter, Lost
 from slipstick.measure.fit.timings import Array, Timings
 from slipstick.method.forms import Form as Compiled
 from slipstick.method.methods import form_of
-from slipstick.method.names import SIMULATION
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.schema.build.build import Bound, bind
@@ -27,6 +26,7 @@ from slipstick.schema.build.inputs import Scene, Settings, stage
 from slipstick.schema.load import Library
 from slipstick.schema.text.nodes import Mark, Node, Scalar, canonical, from_plain
 from slipstick.units import to_base
+from slipstick.vocabulary import SIMULATION
 
 FAR = 16.0
 """Multiples of the largest number measured that a model is asked for, where each number costs more than a formula."""

@@ -25,9 +25,9 @@ from slipstick.law.account import CYCLE_RATE, EFFICIENCY, PROCESSORS_LOST, SPEED
 from slipstick.method.alone import Against
 from slipstick.method.closed_form.exactness import LeftOut, neglected, sizes
 from slipstick.method.closed_form.times import BARRIER, LOCK, demand, pipelines, population, stage_times, time
-from slipstick.method.names import CLOSED_FORM
 from slipstick.model.activity import Activity, Barrier, Hold, each_once
 from slipstick.model.system import Arrivals, Cyclic, Groups, Model, Program, Supersteps
+from slipstick.vocabulary import CLOSED_FORM
 
 AGAINST_ONE = "speed-up counts useful work; it is against one processor only if its useful work is the same"
 _SECONDS = ("time", "time_alone", "wait", "account", "technology", "step", "once")

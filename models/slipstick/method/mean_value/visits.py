@@ -20,8 +20,9 @@ from slipstick.method.mean_value.maxima import Array
 from slipstick.model.activity import Activity, Barrier, Choice, Fork, Hold, Pipeline, Repeat, Step, Then, steps
 from slipstick.model.resources import Lock, Station
 from slipstick.model.system import Model, is_processor
+from slipstick.vocabulary import LOCKS
 
-SPINNING = ("tas", "ttas", "ticket")
+SPINNING = tuple(name for name, kind in LOCKS.items() if kind.spinning)
 """Locks whose waiters look at one word again and again."""
 
 

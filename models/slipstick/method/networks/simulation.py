@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import ModelError, NoAnswerError
-from slipstick.method.names import LINEARIZER, SIMULATION
 from slipstick.method.networks.arrays import Arrays, Compiled
 from slipstick.method.networks.form import QUANTILES, THINK, NetworkForm, assumed
 from slipstick.method.networks.measures import unit_of
@@ -29,9 +28,7 @@ from slipstick.sim.plan.plan import Plan
 from slipstick.sim.plan.streams import Array
 from slipstick.sim.run import simulate
 from slipstick.sim.settings import Simulation
-
-DISCIPLINES = {"priority-preemptive": "priority-pr"}
-"""What the kernels call a discipline, where it is not the same name."""
+from slipstick.vocabulary import LINEARIZER, SIMULATION
 
 MOST = 1_000_000
 """Customers that are kept in mind one by one."""
@@ -118,9 +115,8 @@ class _Flattener:
     def flat(self) -> FlatNetwork:
         for name, station in self.model.stations.items():
             if station.discipline != "is":
-                kind = DISCIPLINES.get(station.discipline, station.discipline)
                 rates = [self._number(f"stations.{name}.rates.{index}") for index in range(len(station.rates))]
-                self.builder.station(name, station.servers, kind, rates=rates)
+                self.builder.station(name, station.servers, station.discipline, rates=rates)
         for c, (name, chain) in enumerate(self.compiled.chains.items()):
             for place, visits, told, service in self._work(c, name, chain):
                 self.visits[place], self.told[place], self.service[place] = visits, told, service

@@ -22,13 +22,13 @@ from slipstick.expression.tape import Tape
 from slipstick.law.grain import GRAIN_EFFICIENCY, GRAIN_INTERFERENCE
 from slipstick.method.closed_form.form import AGAINST_ONE, ClosedForm, unit_of
 from slipstick.method.closed_form.times import BARRIER
-from slipstick.method.names import SIMULATION
 from slipstick.method.numbers import expressions
 from slipstick.method.simulation.flatten import IDLE, Flat, flatten
 from slipstick.model.system import Alone, Arrivals, Groups, Model
 from slipstick.sim.estimate import Estimate, Layout, Result, t_quantile
 from slipstick.sim.run import simulate
 from slipstick.sim.settings import Simulation
+from slipstick.vocabulary import SIMULATION
 
 ROUNDING = 1e-9
 """An interval narrower than this part of its mean is rounding."""

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from slipstick.errors import ModelError
 from slipstick.queueing.markov.chain import Array, Chain, Move, Rows, explore
 from slipstick.queueing.markov.station_states import Line, Room
+from slipstick.vocabulary import BEFORE_SERVICE, LOSS, REPEAT
 
-BLOCKING = ("loss", "repeat", "before-service")
+BLOCKING = (LOSS, REPEAT, BEFORE_SERVICE)
 """What happens to a customer who finds the next station full: see `solve`."""
 
 Place = tuple[int, int, complex]

@@ -22,8 +22,10 @@ from slipstick.schema.kinds.quantity import (
     Spec,
     TimeFormula,
     broken_rule,
+    one_of,
 )
 from slipstick.schema.kinds.technology import Factors, Technology
+from slipstick.vocabulary import ACTIVITY_DISCIPLINES, BACK_OFFS, BARRIERS, LOCKS, in_words
 
 _LABEL = r"^[A-Za-z][A-Za-z0-9_]*([.-][A-Za-z0-9_]+)*(\[[0-9]+\])?$"
 _WORD = r"^[A-Za-z][A-Za-z0-9_]*$"
@@ -159,16 +161,16 @@ class StationSpec(Spec):
     """Servers with a queue."""
 
     servers: int = Field(1, description="how many serve at the same time", ge=1, le=10**9)
-    discipline: Literal["fcfs", "ps"] = Field("fcfs", description="first come first served, or processor sharing")
+    discipline: Annotated[str, one_of(ACTIVITY_DISCIPLINES)] = Field("fcfs", description=in_words(ACTIVITY_DISCIPLINES))
 
 
 class LockSpec(Spec):
     """A lock."""
 
-    lock: Literal["fifo", "tas", "ttas", "ticket", "array", "mcs"] = Field(description="how it is done")
+    lock: Annotated[str, one_of(LOCKS)] = Field(description="how it is done")
     word: Name | None = Field(None, description="the station that holds the lock word; none if that costs nothing")
     access: TimeFormula | None = Field(None, description="time that one access to the lock word occupies the station")
-    back_off: Literal["none", "constant", "exponential"] = Field("none", description="pause after a failure")
+    back_off: Annotated[str, one_of(BACK_OFFS)] = Field("none", description="pause after a failure")
     base: TimeFormula | None = Field(None, description="pause after the first failure")
     most: TimeFormula | None = Field(None, description="longest pause")
 
@@ -186,7 +188,7 @@ class LockSpec(Spec):
 class MeetingSpec(Spec):
     """A barrier's implementation."""
 
-    barrier: Literal["central", "tree", "tournament", "dissemination", "manager"] = Field(description="how it is done")
+    barrier: Annotated[str, one_of(BARRIERS)] = Field(description="how it is done")
     cost: TimeFormula | None = Field(None, description="what it costs beyond waiting for the last arrival")
 
 

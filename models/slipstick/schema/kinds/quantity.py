@@ -6,10 +6,19 @@ What all specs share: strict, frozen, every key documented.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, StringConstraints
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    GetPydanticSchema,
+    StringConstraints,
+)
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
@@ -213,6 +222,11 @@ Name = Annotated[str, StringConstraints(pattern=_NAME, max_length=64)]
 Note = Annotated[str, StringConstraints(max_length=8000)]
 Sources = dict[Name, Note]
 """Short keys for sources, spelt out once."""
+
+
+def one_of(words: Iterable[str]) -> GetPydanticSchema:
+    """Give the constraint of a text that must be one of some words, as `Literal` does for words written out."""
+    return GetPydanticSchema(lambda _source, _handler: core_schema.literal_schema(list(words)))
 
 
 class Spec(BaseModel):

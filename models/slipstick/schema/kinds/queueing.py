@@ -23,7 +23,9 @@ from slipstick.schema.kinds.quantity import (
     TimeFormula,
     Whole,
     broken_rule,
+    one_of,
 )
+from slipstick.vocabulary import BLOCKING, DISCIPLINES, NETWORK_DISCIPLINES, in_words
 
 Population = Annotated[Given | Formula, Quantity(COUNT, whole=True, formula=True)]
 Arrivals = Annotated[Given | Formula, Quantity(RATE, formula=True)]
@@ -61,11 +63,7 @@ class ClassSpec(MembersSpec):
 class QueueSpec(Spec):
     """One station."""
 
-    discipline: Literal["fcfs", "ps", "lcfs-pr", "is", "priority", "priority-preemptive"] = Field(
-        "fcfs",
-        description="first come first served, processor sharing, last come first served with preemption, "
-        "infinite servers, or the smaller rank first, who is served staying or making way",
-    )
+    discipline: Annotated[str, one_of(DISCIPLINES)] = Field("fcfs", description=in_words(NETWORK_DISCIPLINES))
     servers: Whole = Field(ONE, description="how many serve at the same time")
     demand: dict[Name, TimeFormula] = Field(default_factory=dict, description="service in a whole cycle")
     service: dict[Name, TimeFormula] = Field(
@@ -80,11 +78,10 @@ class QueueSpec(Spec):
         description="squared coefficient of variation of the service time; 1, exponential, by default",
     )
     capacity: Whole | None = Field(None, description="most customers present; who arrives then is lost, or blocked")
-    blocking: Literal["loss", "repeat", "before-service", "after-service"] = Field(
+    blocking: Annotated[str, one_of(BLOCKING)] = Field(
         "loss",
-        description="who comes to a full station is lost; is served once more where it comes from, then sent on anew; is "
-        "not served there until there is room; or is served and then holds up its server there until there is room. Who "
-        "arrives from outside is lost in any case",
+        description="what becomes of a customer on the way to a full station; an arrival from outside is lost in any case; "
+        + "; ".join(f"{name}: {title}" for name, title in BLOCKING.items()),
     )
     priority: dict[Name, int] = Field(default_factory=dict, description="rank by class; the smaller goes first")
 

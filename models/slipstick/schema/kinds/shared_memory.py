@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from slipstick.expression.dimension import Dimension
-from slipstick.schema.kinds.quantity import Described, Given, Name, Quantity, Spec, Time, Whole, broken_rule
+from slipstick.schema.kinds.quantity import Described, Given, Name, Quantity, Spec, Time, Whole, broken_rule, one_of
+from slipstick.vocabulary import BACK_OFFS, BARRIERS, LOCKS
 
 ONLY_SHARED = ("interconnect", "cache", "locks", "barriers")
 """The keys that only a machine with shared memory has."""
@@ -103,10 +104,10 @@ class ModulesSpec(Spec):
 class LockKindSpec(Spec):
     """One of the machine's locks."""
 
-    kind: Literal["fifo", "tas", "ttas", "ticket", "array", "mcs"] = Field(description="how it is done")
+    kind: Annotated[str, one_of(LOCKS)] = Field(description="how it is done")
     latency: Time = Field(description="time of acquire and release with nobody in the way, accesses included")
     access: Time = Field(_NOTHING, description="time that one access to the lock word occupies what holds it")
-    back_off: Literal["none", "constant", "exponential"] = Field("none", description="pause after a failure")
+    back_off: Annotated[str, one_of(BACK_OFFS)] = Field("none", description="pause after a failure")
     base: Time = Field(_NOTHING, description="pause after the first failure")
     most: Time = Field(_NOTHING, description="longest pause")
 
@@ -122,7 +123,7 @@ class LockKindSpec(Spec):
 class BarrierKindSpec(Spec):
     """One of the machine's barriers."""
 
-    kind: Literal["central", "tree", "tournament", "dissemination", "manager"] = Field(description="how it is done")
+    kind: Annotated[str, one_of(BARRIERS)] = Field(description="how it is done")
     access: Time = Field(description="time of one access to a shared counter or flag, or of one message")
     radix: Radix = Field(_TWO, description="arrivals combined at a node of a tree")
 

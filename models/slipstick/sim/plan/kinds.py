@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.sim.plan.distributions import Distribution
+from slipstick.vocabulary import BACK_OFFS
 
 LOCKS = ("fifo", "tas", "ttas", "ticket", "queue")
 """FIFO hand-off at no cost; test-and-set; test-and-test-and-set; numbers drawn, and a count of whose turn it is, which
 all who wait read anew at each release; a queue of processors, each spinning on a word of its own."""
-
-BACK_OFFS = ("none", "constant", "exponential")
 
 BARRIERS = ("central", "tree", "dissemination", "manager")
 

@@ -12,10 +12,7 @@ from enum import IntEnum
 
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.sim.plan.distributions import Distribution
-
-DISCIPLINES = ("fcfs", "ps", "lcfs-pr", "priority", "priority-pr")
-"""First come first served, processor sharing, last come first served (preemptive, resumed), and priorities
-without and with preemption (resumed); a lower rank goes first."""
+from slipstick.vocabulary import SIMULATED_DISCIPLINES
 
 OPERANDS = 7
 
@@ -79,7 +76,7 @@ class StationPlan:
     ----------
     name : in answers
     servers : how many [1]
-    discipline : one of `DISCIPLINES`
+    discipline : one of `slipstick.vocabulary.SIMULATED_DISCIPLINES`
     rates : speed of all service together with 1, 2, 3 ... present, the last for more; none if there are servers [1]
     """
 
@@ -89,10 +86,10 @@ class StationPlan:
     rates: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.discipline not in DISCIPLINES:
+        if self.discipline not in SIMULATED_DISCIPLINES:
             raise ModelError(
                 f"station {self.name}: no kernel knows the discipline {self.discipline!r}"
-                + did_you_mean(self.discipline, DISCIPLINES)
+                + did_you_mean(self.discipline, SIMULATED_DISCIPLINES)
             )
         if self.servers < 1:
             raise ModelError(f"station {self.name}: at least 1 server must be there, got {self.servers}")

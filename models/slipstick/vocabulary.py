@@ -1,0 +1,160 @@
+"""The words that models are written in: disciplines, blocking, locks, barriers, and methods by kind of model.
+
+Each word is defined here once, with what is true of it. Models, specs, solvers and the simulator derive the words
+that they accept, and their descriptions, from these tables. The module imports nothing of the package.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+ARRIVAL, REVERSE, RANDOM, RANK, SHARED, NO_QUEUE = "arrival", "reverse", "random", "rank", "shared", "none"
+"""In which order customers are served: of arrival, last first, at random, by rank, all at the same time with the
+servers shared among them, or all at once with a server each."""
+
+ANY_SERVICE, SAME_EXPONENTIAL, NEVER = "any service times", "one exponential service time", "never"
+"""Under which service times a station has a product form.
+
+Sources: Baskett, Chandy, Muntz and Palacios, J. ACM 22(2), 1975, 248-260; Kelly, Reversibility and Stochastic
+Networks, 1979, section 3.1 (orders that do not look at classes: one exponential service time for all classes).
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Discipline:
+    """In which order a station serves its customers.
+
+    Parameters
+    ----------
+    name : in models and specs
+    title : in words
+    order : one of `ARRIVAL`, `REVERSE`, `RANDOM`, `RANK`, `SHARED` and `NO_QUEUE`
+    product_form : `ANY_SERVICE`, `SAME_EXPONENTIAL` or `NEVER`
+    preemptive : an arrival may interrupt a service, which is resumed later
+    in_activities : stations of activities take it, too
+    """
+
+    name: str
+    title: str
+    order: str
+    product_form: str
+    preemptive: bool = False
+    in_activities: bool = False
+
+    @property
+    def ranked(self) -> bool:
+        """Whether it looks at priorities."""
+        return self.order == RANK
+
+    @property
+    def delay(self) -> bool:
+        """Whether nobody waits, whatever the number present."""
+        return self.order == NO_QUEUE
+
+    @property
+    def blind(self) -> bool:
+        """Whether it takes its next customer without regard to class and service time, and serves it to the end.
+
+        Mean waiting times are then those of first come first served at a single server that is not idle while
+        customers are present.
+
+        Source: Conway, Maxwell and Miller, Theory of Scheduling, 1967, section 8-3.
+        """
+        return not self.preemptive and self.order in (ARRIVAL, REVERSE, RANDOM)
+
+
+DISCIPLINES = {
+    each.name: each
+    for each in (
+        Discipline("fcfs", "first come first served", ARRIVAL, SAME_EXPONENTIAL, in_activities=True),
+        Discipline("ps", "processor sharing", SHARED, ANY_SERVICE, in_activities=True),
+        Discipline(
+            "lcfs-pr", "last come first served with preemption and resumption", REVERSE, ANY_SERVICE, preemptive=True
+        ),
+        Discipline("is", "infinite servers", NO_QUEUE, ANY_SERVICE),
+        Discipline("priority", "the smaller rank first, without preemption", RANK, NEVER),
+        Discipline(
+            "priority-preemptive",
+            "the smaller rank first, with preemption and resumption",
+            RANK,
+            NEVER,
+            preemptive=True,
+        ),
+    )
+}
+"""The disciplines of stations. Within one rank, priorities serve first come first served."""
+
+NETWORK_DISCIPLINES = tuple(DISCIPLINES)
+ACTIVITY_DISCIPLINES = tuple(name for name, each in DISCIPLINES.items() if each.in_activities)
+SIMULATED_DISCIPLINES = tuple(name for name, each in DISCIPLINES.items() if not each.delay)
+"""What the simulator takes for a station; a delay is not a station there."""
+
+LOSS, REPEAT, BEFORE_SERVICE, AFTER_SERVICE = "loss", "repeat", "before-service", "after-service"
+BLOCKING = {
+    LOSS: "a customer who comes to a full station is lost",
+    REPEAT: "the customer is served once more at the station before, then sent on anew",
+    BEFORE_SERVICE: "the customer is not served at the station before until there is a place",
+    AFTER_SERVICE: "the customer is served, then holds up its server there until there is a place",
+}
+"""What becomes of a customer on the way to a station that is full; an arrival from outside is lost in any case."""
+
+WORD, COPY, OWN = "word", "copy", "own"
+"""What waiting processors read over and over: the lock word, a cached copy of it, or a word of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class LockKind:
+    """A way to make a lock.
+
+    Parameters
+    ----------
+    title : in words
+    acquire, release : accesses to the lock word while no other processor wants the lock [1]
+    spins_on : `WORD`, `COPY` or `OWN`; empty where waiting costs nothing
+    """
+
+    title: str
+    acquire: int
+    release: int
+    spins_on: str = ""
+
+    @property
+    def spinning(self) -> bool:
+        """Whether waiting processors access the lock word."""
+        return self.spins_on in (WORD, COPY)
+
+
+LOCKS = {
+    "fifo": LockKind("handed over in the order of requests, at no cost", 0, 0),
+    "tas": LockKind("test-and-set", 1, 1, WORD),
+    "ttas": LockKind("test-and-test-and-set", 2, 1, COPY),
+    "ticket": LockKind("ticket", 2, 1, COPY),
+    "array": LockKind("array of flags", 2, 2, OWN),
+    "mcs": LockKind("list of waiting processors (Mellor-Crummey and Scott)", 1, 1, OWN),
+}
+BACK_OFFS = ("none", "constant", "exponential")
+"""Pauses between two attempts to acquire a lock; exponential pauses double."""
+
+BARRIERS = ("central", "tree", "tournament", "dissemination", "manager")
+
+ACTIVITY, LAW, NETWORK = "activity", "law", "queueing-network"
+
+CLOSED_FORM, MEAN_VALUE, SIMULATION, BOUNDS = "closed-form", "mean-value", "simulation", "bounds"
+BEST, EXACT_MVA, CONVOLUTION = "best", "exact-mva", "convolution"
+SCHWEITZER, LINEARIZER, MARKOV_CHAIN = "schweitzer", "linearizer", "markov-chain"
+
+METHODS = {
+    ACTIVITY: (CLOSED_FORM, MEAN_VALUE, SIMULATION, BOUNDS),
+    LAW: (CLOSED_FORM,),
+    NETWORK: (BEST, EXACT_MVA, CONVOLUTION, SCHWEITZER, LINEARIZER, MARKOV_CHAIN, SIMULATION, BOUNDS),
+}
+"""The methods that answer for each kind of model, the default first."""
+
+
+def in_words(names: tuple[str, ...]) -> str:
+    """Describe disciplines for readers of specs.
+
+    >>> in_words(("fcfs", "ps"))
+    'fcfs: first come first served; ps: processor sharing'
+    """
+    return "; ".join(f"{name}: {DISCIPLINES[name].title}" for name in names)
