@@ -14,7 +14,6 @@ from pydantic import BaseModel
 
 from slipstick.errors import Problem, SpecError, UnknownNameError, did_you_mean
 from slipstick.law import ALL as LAWS
-from slipstick.method.names import ACTIVITY, NAMES
 from slipstick.model.shared_memory import SharedMemory
 from slipstick.program import PROGRAMS
 from slipstick.program.counts import Counts
@@ -28,6 +27,7 @@ from slipstick.schema.load import Library, machine_spec, names, spec_model
 from slipstick.schema.text.nodes import Entry, Mark, Node, Scalar, Table, at, from_plain, join, key_mark, split
 from slipstick.schema.text.nodes import replace as replaced
 from slipstick.schema.validate import problems_of, validate
+from slipstick.vocabulary import ACTIVITY, METHODS
 
 
 def load_counts(reference: str, mark: Mark, library: Library) -> Counts:
@@ -318,7 +318,7 @@ def _file_scene(
 
 def _check_method(scene: Scene, settings: Settings) -> None:
     """Refuse a method that does not answer for such a model."""
-    known = NAMES.get(scene.kind, NAMES[ACTIVITY])
+    known = METHODS.get(scene.kind, METHODS[ACTIVITY])
     if scene.options.method is not None and scene.options.method not in known:
         hint = did_you_mean(scene.options.method, known)
         why = f"no method {scene.options.method!r} answers for {scene.name}{hint}"

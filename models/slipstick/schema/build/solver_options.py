@@ -10,17 +10,17 @@ from pydantic import Field
 
 from slipstick.errors import Problem, SpecError, UnknownNameError
 from slipstick.expression.dimension import COUNT
-from slipstick.method.names import NAMES
 from slipstick.schema.kinds.quantity import Given, Quantity, Spec
 from slipstick.schema.text.nodes import Entry, Mark, Node, Scalar, Table
 from slipstick.schema.validate import validate
 from slipstick.sim.settings import Simulation
+from slipstick.vocabulary import METHODS
 
 METHOD = "method"
 SECTION = "simulation."
 
 _DEFAULT = Simulation()
-_KNOWN = tuple(dict.fromkeys(name for names in NAMES.values() for name in names))
+_KNOWN = tuple(dict.fromkeys(name for names in METHODS.values() for name in names))
 
 
 class SimulationSpec(Spec):
