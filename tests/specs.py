@@ -9,9 +9,9 @@ import pytest
 from slipstick.errors import SpecError
 from slipstick.model.shared_memory import SharedMemory
 from slipstick.schema.api import load
-from slipstick.schema.build.build import Bound, bind
-from slipstick.schema.build.inputs import stage
-from slipstick.schema.load import Library
+from slipstick.schema.build import BuiltModel, build
+from slipstick.schema.inputs import resolve
+from slipstick.schema.library import Library
 from slipstick.schema.text.nodes import Mark, Node, Scalar
 from slipstick.schema.text.reader import read_value
 from slipstick.study.check import check_file
@@ -21,7 +21,7 @@ __all__ = [
     "MACHINE",
     "NETWORK",
     "activity",
-    "bound",
+    "built",
     "line",
     "refused",
     "settings",
@@ -116,8 +116,8 @@ def settings(**given: str) -> dict[str, Node]:
     return made
 
 
-def bound(folder: Path, text: str, **given: str) -> Bound:
+def built(folder: Path, text: str, **given: str) -> BuiltModel:
     """Build the model of an activity, with values set over it."""
     path = folder / "x.yaml"
     path.write_text(text)
-    return bind(stage(settings(model=str(path), **given), Library()))
+    return build(resolve(settings(model=str(path), **given), Library()))

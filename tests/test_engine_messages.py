@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import slipstick
-from slipstick.errors import FaultyError, ModelError, NoAnswerError, SlipstickError, UnitError
+from slipstick.errors import ModelError, ModelFaultsError, NoAnswerError, SlipstickError, UnitError
 from slipstick.expression.condition import compare
 from slipstick.expression.dimension import BYTES, COUNT, TIME, Dimension
 from slipstick.expression.nodes import Number, Parameter, ceil_log, log2, maximum, parameters, select, sqrt, substitute
@@ -263,7 +263,7 @@ NETWORK = [
         lambda: network({"a": customers(1)}, {"cpu": queue(demand={"a": 1.0, "b": 1.0}), "disk": queue()}),
         "stations.cpu.demand.b: there is no class 'b'; known: a; "
         "stations.disk: nobody visits disk; give it a demand, or leave it out",
-        FaultyError,
+        ModelFaultsError,
     ),
 ]
 

@@ -101,7 +101,7 @@ class ModelError(InputError):
     """A model, law or expression cannot be built or evaluated as asked."""
 
 
-class FaultyError(ModelError):
+class ModelFaultsError(ModelError):
     """A model has faults."""
 
     def __init__(self, faults: Iterable[Fault]) -> None:

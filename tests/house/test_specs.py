@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from slipstick.report.pages.write import write
-from slipstick.schema.load import FOLDERS
+from slipstick.schema.library import FOLDERS
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
 from tests.house.code import ROOT

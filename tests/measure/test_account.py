@@ -10,7 +10,7 @@ from slipstick.errors import SpecError, UnknownNameError
 from slipstick.measure.account import measured
 from slipstick.measure.formats import read
 from slipstick.measure.runs import STATISTICS
-from slipstick.schema.load import shipped
+from slipstick.schema.library import shipped
 from tests.measure.data import at, run, table
 
 LUCIER = shipped() / "profiles" / "lucier-1988.yaml"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from slipstick import Parameter, QueueingNetwork, arrivals, chain, customers, network, queue, route
-from slipstick.errors import FaultyError
+from slipstick.errors import ModelFaultsError
 from slipstick.expression.dimension import TIME
 
 A = {"a": customers(1)}
@@ -191,6 +191,6 @@ FAULTS: list[tuple[Any, str]] = [
 
 @pytest.mark.parametrize(("make", "text"), FAULTS, ids=[text[:60] for _, text in FAULTS])
 def test_each_fault_is_named_with_its_place(make: Any, text: str) -> None:
-    with pytest.raises(FaultyError) as caught:
+    with pytest.raises(ModelFaultsError) as caught:
         make()
     assert str(caught.value) == text

@@ -15,9 +15,9 @@ from slipstick.method.methods import solve
 from slipstick.model.system import Model
 from slipstick.program import PROGRAMS
 from slipstick.program.synchronization import barrier_cost
-from slipstick.schema.build.build import bind
-from slipstick.schema.build.inputs import stage
-from slipstick.schema.load import Library
+from slipstick.schema.build import build
+from slipstick.schema.inputs import resolve
+from slipstick.schema.library import Library
 from slipstick.sim.settings import Simulation
 from tests.specs import settings, shared_machine
 
@@ -118,7 +118,7 @@ def test_processors_left_out_are_idle() -> None:
 @pytest.mark.parametrize("method", ["closed-form", "mean-value", "simulation", "bounds"])
 def test_the_shipped_workload_is_answered_by_every_method(method: str) -> None:
     given = settings(workload="phases-of-grains", machine="bbn-tc2000")
-    model = bind(stage(given, Library())).model
+    model = build(resolve(given, Library())).model
     assert isinstance(model, Model)
     found = solve(model, method=method, simulation=Simulation(seed=1))
     time = found.values["time"]

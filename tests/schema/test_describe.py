@@ -9,11 +9,11 @@ import pytest
 from slipstick.errors import UnknownNameError
 from slipstick.model.machine import Machine
 from slipstick.schema.api import load
-from slipstick.schema.build.build import bind, machine_of
-from slipstick.schema.build.inputs import stage
+from slipstick.schema.build import build, machine_of
 from slipstick.schema.describe import entries
+from slipstick.schema.inputs import resolve
 from slipstick.schema.kinds.machine import MachineSpec
-from slipstick.schema.load import Library
+from slipstick.schema.library import Library
 from slipstick.schema.validate import validate
 from tests.specs import settings
 
@@ -45,7 +45,7 @@ def test_a_prefix_stands_before_every_path() -> None:
 
 
 def test_an_input_that_nobody_set_is_the_default_of_its_program() -> None:
-    found = bind(stage(settings(model="dvsm/lock", machine="rs6000-43p-atm", parties="3"), Library()))
+    found = build(resolve(settings(model="dvsm/lock", machine="rs6000-43p-atm", parties="3"), Library()))
     assert found.entries["call"].source == "default of the program"
     assert found.entries["parties"].source == "set on the command line"
     assert "call" not in found.parameters
@@ -54,7 +54,7 @@ def test_an_input_that_nobody_set_is_the_default_of_its_program() -> None:
 def test_an_inherited_value_keeps_the_source_of_its_own_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text("machine: 1\nextends: rs6000-43p-fast-ethernet\nsource: measured by me\nnetwork: {adapter: 3 us}\n")
-    found = bind(stage(settings(model="dvsm/lock", machine=str(path)), Library())).entries
+    found = build(resolve(settings(model="dvsm/lock", machine=str(path)), Library())).entries
     assert found["machine.network.adapter"].source == "measured by me"
     assert found["machine.system.signal"].source == PBS
     assert found["machine.network.switch"].source.endswith("IBM Systems Journal 36(4), 1997, Table 2")

@@ -11,7 +11,7 @@ import pytest
 
 from slipstick.errors import UnknownNameError
 from slipstick.schema.describe import editor_schema
-from slipstick.schema.load import FOLDERS, spec_model
+from slipstick.schema.library import FOLDERS, spec_model
 from slipstick.schema.text.nodes import Node, plain
 from slipstick.schema.text.reader import read_text
 from slipstick.schema.validate import problems_of

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from slipstick.results.study import Results
-from slipstick.schema.load import Library
-from slipstick.study.run import answer_scene, prepare, run
+from slipstick.schema.library import Library
+from slipstick.study.run import prepare, run, solve_settings
 from tests.specs import activity, settings
 
 __all__ = ["TREND", "alone", "found", "in_folder"]
@@ -50,7 +50,7 @@ def found(*lines: str, base: str = "{model: model.yaml}", jobs: int = 1) -> Resu
 
 def alone(name: str = "time", **given: str) -> float:
     """Solve one point by itself."""
-    (answer,), _ = answer_scene(settings(**{"model": "model.yaml", **given}), Library())
+    (answer,), _ = solve_settings(settings(**{"model": "model.yaml", **given}), Library())
     value = answer.find(name)
     assert value is not None
     return value

@@ -9,7 +9,7 @@ import pytest
 from slipstick.errors import SpecError, UnknownNameError
 from slipstick.law import ALL as LAWS
 from slipstick.program import PROGRAMS
-from slipstick.schema.load import FOLDERS, names
+from slipstick.schema.library import FOLDERS, names
 from slipstick.study.catalogue import KINDS, listed, shown
 from tests.specs import DESIGN
 

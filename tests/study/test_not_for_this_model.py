@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from slipstick.errors import SpecError, UnknownNameError
-from slipstick.schema.load import Library
+from slipstick.schema.library import Library
 from slipstick.study.catalogue import shown
-from slipstick.study.run import answer_scene
+from slipstick.study.run import solve_settings
 from tests.specs import settings
 
 
@@ -15,7 +15,7 @@ from tests.specs import settings
 @pytest.mark.parametrize(("model", "what"), [("lock-and-bus", "an activity"), ("law/flow-line", "a law")])
 def test_an_activity_or_a_law_takes_no_machine(model: str, what: str, path: str) -> None:
     with pytest.raises(SpecError) as caught:
-        answer_scene(settings(model=model, **{path: "nosuch"}), Library())
+        solve_settings(settings(model=model, **{path: "nosuch"}), Library())
     (problem,) = caught.value.problems
     assert problem.path == path
     assert problem.message == f"{what} runs on no {path}; leave it out, or name a program to run on it"
@@ -23,7 +23,7 @@ def test_an_activity_or_a_law_takes_no_machine(model: str, what: str, path: str)
 
 def test_a_key_at_the_wrong_place_is_shown_the_right_one() -> None:
     with pytest.raises(SpecError) as caught:
-        answer_scene(settings(model="lock-and-bus", critical="2 ms"), Library())
+        solve_settings(settings(model="lock-and-bus", critical="2 ms"), Library())
     (problem,) = caught.value.problems
     assert problem.message == "unknown key; did you mean 'parameters.critical'?"
 
@@ -37,7 +37,7 @@ def test_a_kind_alone_is_not_enough_to_show() -> None:
 
 
 def test_saturation_is_said_with_its_size() -> None:
-    (answer,), _ = answer_scene(settings(model="lock-and-bus", **{"population.processors": "32"}), Library())
+    (answer,), _ = solve_settings(settings(model="lock-and-bus", **{"population.processors": "32"}), Library())
     assert answer.notes[0] == (
         "waiting is not to be left out: a cycle takes at least 0.032 s, 3.2 times what is answered here"
     )

@@ -210,23 +210,23 @@ def solve(
     from slipstick.report.document import answer_document
     from slipstick.report.pages.write import write_timeline
     from slipstick.report.terminal.answer import answers_text
-    from slipstick.schema.load import Library
-    from slipstick.study.run import answer_scene, side_by_side, timeline_of
+    from slipstick.schema.library import Library
+    from slipstick.study.run import side_by_side, solve_settings, timeline_of
 
     simulation = {"simulation.seed": seed, "simulation.precision": precision}
     changes = [*changes, *(f"{path}={value}" for path, value in simulation.items() if value is not None)]
     settings = {**_references(model, machine, workload), **nodes_of(changes)}
     names = [name.strip() for name in methods.split(",")] if methods else [None]
-    answers, bound = answer_scene(settings, Library(), names)
+    answers, built = solve_settings(settings, Library(), names)
     if timeline is not None:
-        write_timeline(timeline_of(bound), timeline, bound.name)
+        write_timeline(timeline_of(built), timeline, built.name)
     failed = [answer.failed for answer in answers if answer.failed]
     if as_json:
         print_json({"answers": list(map(answer_document, answers))})
     elif failed:
         raise NoAnswerError(failed[0])
     else:
-        click.echo(answers_text(answers, bound.entries, side_by_side(answers)))
+        click.echo(answers_text(answers, built.entries, side_by_side(answers)))
     if any(answer.interrupted for answer in answers):
         return INTERRUPTED
     return NO_ANSWER if failed else DONE
@@ -251,7 +251,7 @@ def explain(model: str, machine: str | None, workload: str | None, changes: Sequ
     from slipstick.study.explain import explained
 
     if model in PROGRAMS and machine is None:
-        from slipstick.schema.build.inputs import machines_for
+        from slipstick.schema.inputs import machines_for
 
         machine = machines_for(PROGRAMS[model])[0]
         click.echo(f"with the numbers of {machine}; choose another with --machine", err=True)

@@ -292,8 +292,8 @@ def _families(
     """Tell families from the model, and make a family of the model."""
     from slipstick.measure.fit.families import FAMILIES
     from slipstick.measure.fit.model import Free, freed, model_family
-    from slipstick.schema.build.inputs import stage
-    from slipstick.schema.load import Library
+    from slipstick.schema.inputs import resolve
+    from slipstick.schema.library import Library
     from slipstick.vocabulary import MEAN_VALUE
 
     names = _words(models)
@@ -307,7 +307,7 @@ def _families(
     library, settings = Library(), {"model": text_node(own[0], "--model"), **nodes_of(changes)}
     if method:
         settings["method"] = text_node(method, "--with")
-    elif stage(settings, library).kind in ("activity", "program"):
+    elif resolve(settings, library).kind in ("activity", "program"):
         settings["method"] = text_node(MEAN_VALUE, "--with")
     free_paths = [text_node(word, "--free") for word in _words(free)]
     processors = text_node(population, "--population") if population else None

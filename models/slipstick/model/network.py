@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from slipstick.errors import Fault, FaultyError, ModelError, did_you_mean
+from slipstick.errors import Fault, ModelError, ModelFaultsError, did_you_mean
 from slipstick.expression.dimension import COUNT, RATE, TIME, Dimension
 from slipstick.expression.nodes import Expr, Like, Number, Parameter, parameters, zero
 from slipstick.model.quantities import check_name
@@ -143,7 +143,7 @@ class QueueingNetwork:
     def __post_init__(self) -> None:
         check_name(self.name.replace("/", "."))
         if found := faults(self):
-            raise FaultyError(found)
+            raise ModelFaultsError(found)
 
     @property
     def class_names(self) -> tuple[str, ...]:

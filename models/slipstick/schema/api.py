@@ -7,9 +7,9 @@ from slipstick.model.machine import Machine
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.shared_memory import SharedMemory
 from slipstick.model.system import Model
-from slipstick.schema.build.build import bind, machine_of
-from slipstick.schema.build.inputs import FILES, stage
-from slipstick.schema.load import Library, machine_spec
+from slipstick.schema.build import build, machine_of
+from slipstick.schema.inputs import FILES, resolve
+from slipstick.schema.library import Library, machine_spec
 from slipstick.schema.text.nodes import Mark, Scalar
 from slipstick.schema.validate import validate
 
@@ -36,7 +36,7 @@ def load(reference: str) -> Machine | SharedMemory | Model | QueueingNetwork:
         return machine_of(validate(machine_spec(tree), tree), name)
     if kind in FILES:
         library.load(kind, name)
-        model = bind(stage({"model": Scalar(name, name, Mark("load", 1, 1), quoted=True)}, library)).model
+        model = build(resolve({"model": Scalar(name, name, Mark("load", 1, 1), quoted=True)}, library)).model
         assert isinstance(model, Model | QueueingNetwork)
         return model
     raise UnknownNameError("kind to load", kind, ("machine", *FILES))

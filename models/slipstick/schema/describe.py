@@ -17,7 +17,7 @@ from slipstick.expression.nodes import Parameter
 from slipstick.schema.kinds.machine import MachineSpec
 from slipstick.schema.kinds.quantity import Described, Given
 from slipstick.schema.kinds.shared_memory import ONLY_SHARED, SharedMemorySpec
-from slipstick.schema.load import FOLDERS, spec_model
+from slipstick.schema.library import FOLDERS, spec_model
 from slipstick.schema.text.nodes import Node, at, join, value_mark
 
 

@@ -17,7 +17,7 @@ from slipstick.answer import Answer, Value
 from slipstick.errors import Problem, SpecError, did_you_mean
 from slipstick.law.account import OVERHEAD_REDUCTION
 from slipstick.results.study import Array
-from slipstick.schema.build.inputs import Settings
+from slipstick.schema.inputs import Settings
 from slipstick.schema.kinds.study import StudySpec, SweepSpec
 from slipstick.schema.text.nodes import Entry, Node, Scalar, Table, at, join, key_mark, plain, value_mark
 from slipstick.study.axes import axis_nodes

@@ -9,11 +9,11 @@ from slipstick.errors import SpecError, UnknownNameError
 from slipstick.law import ALL as LAWS
 from slipstick.program import PROGRAMS
 from slipstick.program.counts import Counts, Tally
-from slipstick.schema.build.build import bind_workload
+from slipstick.schema.build import build_workload
 from slipstick.schema.describe import Entry, entries, with_sources
 from slipstick.schema.kinds.counts import CountsSpec
 from slipstick.schema.kinds.quantity import Given
-from slipstick.schema.load import FOLDERS, Library, find, names, spec_model
+from slipstick.schema.library import FOLDERS, Library, find, names, spec_model
 from slipstick.schema.text.nodes import Mark, Scalar, at, plain
 from slipstick.schema.validate import validate
 
@@ -147,11 +147,11 @@ def _law(name: str) -> Shown:
 
 def _workload_entries(name: str) -> dict[str, Entry]:
     """Read a workload's inputs as its program does, on any machine that it runs on."""
-    bound = bind_workload(Scalar(name, name, Mark(name, 1, 1), quoted=True), Library())
+    built = build_workload(Scalar(name, name, Mark(name, 1, 1), quoted=True), Library())
     source = at(Library().load("workload", name), ["source"])
     words = str(plain(source)) if source is not None else ""
     return {
         path: Entry(path, each.given, each.meaning, each.source or words)
-        for path, each in bound.entries.items()
+        for path, each in built.entries.items()
         if not path.startswith(("machine.", "technology."))
     }

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slipstick.errors import Problem, SpecError
-from slipstick.schema.load import Library, spec_model
+from slipstick.schema.library import Library, spec_model
 from slipstick.schema.text.nodes import Mark, Scalar, Table, canonical
 from slipstick.schema.validate import validate
 
 if TYPE_CHECKING:
-    from slipstick.schema.build.inputs import Settings
+    from slipstick.schema.inputs import Settings
     from slipstick.schema.kinds.study import StudySpec
     from slipstick.study.cases import Asked
 
@@ -37,29 +37,29 @@ def check_file(path: Path) -> str:
     kind, tree = library.open(path)
     spec = validate(spec_model(kind, tree), tree)
     if kind == "technology":
-        from slipstick.schema.build.inputs import check_values
+        from slipstick.schema.inputs import check_values
 
         check_values(tree, library)
     if kind in ("activity", "queueing-network", "workload", "study"):
         # A machine or a network is whole by now; the others are also built, which takes more to import.
-        from slipstick.schema.build.build import bind, bind_workload
-        from slipstick.schema.build.inputs import stage
+        from slipstick.schema.build import build, build_workload
+        from slipstick.schema.inputs import resolve
         from slipstick.schema.kinds.study import StudySpec
 
         here = Scalar(str(path), str(path), Mark(str(path), 1, 1), quoted=True)
         if isinstance(spec, StudySpec):
             _check_study(spec, tree, library)
         elif kind != "workload":
-            bind(stage({"model": here}, library))
+            build(resolve({"model": here}, library))
         else:
-            bind_workload(here, library)
+            build_workload(here, library)
     return kind
 
 
 def _check_study(spec: StudySpec, tree: Table, library: Library) -> None:
     """Check every case, every name, and the values of every sweep in their place."""
-    from slipstick.schema.build.build import bind
-    from slipstick.schema.build.inputs import stage
+    from slipstick.schema.build import build
+    from slipstick.schema.inputs import resolve
     from slipstick.study.cases import case_settings, sweeps_of
     from slipstick.study.names import check_axes, check_names
 
@@ -70,7 +70,7 @@ def _check_study(spec: StudySpec, tree: Table, library: Library) -> None:
     sound = []
     for name, settings in cases.items():
         with _kept(problems):
-            bind(stage(settings, library))
+            build(resolve(settings, library))
             sound.append(name)
     axes: dict[str, list[str]] = {}
     for each in asked:
@@ -114,13 +114,13 @@ def _check_measured(
 def _check_sweep(asked: Asked, settings: Settings, library: Library) -> list[str]:
     """Check one sweep from one case, and give the paths of its axes as results call them."""
     from slipstick.errors import FormulaError
-    from slipstick.schema.build.build import bind
-    from slipstick.schema.build.inputs import REFERENCES, stage
-    from slipstick.schema.build.solver_options import is_solver_option
+    from slipstick.schema.build import build
+    from slipstick.schema.inputs import REFERENCES, resolve
+    from slipstick.schema.solver_options import is_solver_option
     from slipstick.schema.text.formula import read_condition
     from slipstick.study.axes import numbers_of, to_check
 
-    scene, axes = stage(settings, library), asked.axes()
+    inputs, axes = resolve(settings, library), asked.axes()
     problems: list[Problem] = []
     asked.check_lengths({path: len(nodes) for path, nodes in axes.items()})
     for path, nodes in axes.items():
@@ -128,20 +128,20 @@ def _check_sweep(asked: Asked, settings: Settings, library: Library) -> list[str
         for each in map(nodes.__getitem__, to_check(nodes)):
             with _kept(problems):
                 if path in REFERENCES or is_solver_option(path):
-                    bind(stage({**settings, path: each}, library))
+                    build(resolve({**settings, path: each}, library))
                 elif numbers is None:  # names and formulas are understood only when the model is built
-                    bind(scene.with_value(path, each, library))
+                    build(inputs.with_value(path, each, library))
                 else:
-                    scene.with_value(path, each, library).checked()
+                    inputs.with_value(path, each, library).checked()
     if problems:
         raise SpecError(problems)
-    bound = bind(stage({**settings, **{path: nodes[0] for path, nodes in axes.items()}}, library))
+    built = build(resolve({**settings, **{path: nodes[0] for path, nodes in axes.items()}}, library))
     if asked.spec.where:
         try:
-            read_condition(asked.spec.where, bound.parameters)
+            read_condition(asked.spec.where, built.parameters)
         except FormulaError as error:
             raise asked.problem(str(error), "where") from None
-    return [canonical(scene.tree, path) for path in axes]
+    return [canonical(inputs.tree, path) for path in axes]
 
 
 @contextmanager

@@ -18,9 +18,9 @@ from slipstick.method.methods import form_of
 from slipstick.method.numbers import expressions
 from slipstick.model.system import Model
 from slipstick.results.study import Array
-from slipstick.schema.build.build import Bound, bind
-from slipstick.schema.build.inputs import Scene, Settings, stage
-from slipstick.schema.load import Library
+from slipstick.schema.build import BuiltModel, build
+from slipstick.schema.inputs import Inputs, Settings, resolve
+from slipstick.schema.library import Library
 from slipstick.schema.text.nodes import Scalar
 from slipstick.study.cases import OVERHEAD, overhead
 from slipstick.vocabulary import CLOSED_FORM
@@ -33,24 +33,24 @@ class Evaluator:
     Parameters
     ----------
     case : its name
-    scene, bound : the case, and its model
+    inputs, built : the case, and its model
     """
 
     case: str
-    scene: Scene
-    bound: Bound
+    inputs: Inputs
+    built: BuiltModel
 
     @cached_property
     def form(self) -> Form:
         """Give what the method made of the model."""
-        bound = self.bound
-        return form_of(bound.model, bound.parameters, bound.options.method, bound.options.simulation)
+        built = self.built
+        return form_of(built.model, built.parameters, built.options.method, built.options.simulation)
 
     @cached_property
     def free(self) -> frozenset[str]:
         """Name what can be varied without building anew; of the closed form that is all that the model is computed from."""
-        model = self.bound.model
-        if isinstance(model, Model) and self.bound.options.method in (None, CLOSED_FORM):
+        model = self.built.model
+        if isinstance(model, Model) and self.built.options.method in (None, CLOSED_FORM):
             return frozenset(each.name for each in parameters(*dict.fromkeys(expressions(model, unused=True))))
         return frozenset(self.form.parameters)
 
@@ -95,8 +95,8 @@ class Evaluator:
         known = np.isfinite(found[self.form.quantity])
         if isinstance(self.form, ClosedForm):
             known &= found[self.form.quantity] >= 0
-        if isinstance(self.bound.model, Model) and "time" in found:
-            found[OVERHEAD] = overhead(found, self.bound.model.useful)
+        if isinstance(self.built.model, Model) and "time" in found:
+            found[OVERHEAD] = overhead(found, self.built.model.useful)
         kept = found if wanted is None else {name: each for name, each in found.items() if name in wanted}
         return {name: np.where(known, each, np.nan) for name, each in kept.items()}
 
@@ -132,8 +132,8 @@ def evaluator(case: str, settings: Settings, library: Library) -> Evaluator:
     """
 
     def made() -> Evaluator:
-        scene = stage(settings, library)
-        return Evaluator(case, scene, bind(scene))
+        inputs = resolve(settings, library)
+        return Evaluator(case, inputs, build(inputs))
 
     key = (case, *((path, node if isinstance(node, Scalar) else id(node)) for path, node in settings.items()))
     return library.once(key, made, settings)

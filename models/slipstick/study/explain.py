@@ -12,10 +12,10 @@ from slipstick.method.networks.symbols import Solved, solved_in_symbols
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.program import PROGRAMS
-from slipstick.schema.build.build import bind
-from slipstick.schema.build.inputs import Settings, stage
+from slipstick.schema.build import build
 from slipstick.schema.describe import Entry
-from slipstick.schema.load import Library
+from slipstick.schema.inputs import Settings, resolve
+from slipstick.schema.library import Library
 from slipstick.schema.text.nodes import at, plain
 
 
@@ -51,16 +51,16 @@ def explained(settings: Settings) -> Subject:
     name = str(plain(settings["model"]))
     if name.startswith("law/"):
         # A law is explained by its symbols; they need no values.
-        law = stage({"model": settings["model"]}, Library()).name.removeprefix("law/")
+        law = resolve({"model": settings["model"]}, Library()).name.removeprefix("law/")
         return _law(law)
-    scene = stage(settings, Library())
-    bound = bind(scene)
-    program = PROGRAMS.get(scene.name)
-    title = program.title if program else _word(scene.tree, "title")
-    source = program.source if program else _word(scene.tree, "source")
-    structure = ClosedForm(bound.model).time if isinstance(bound.model, Model) else None
-    solved = solved_in_symbols(bound.model) if isinstance(bound.model, QueueingNetwork) else ()
-    return Subject(scene.name, title, source, bound.model, bound.entries, structure, solved)
+    inputs = resolve(settings, Library())
+    built = build(inputs)
+    program = PROGRAMS.get(inputs.name)
+    title = program.title if program else _word(inputs.tree, "title")
+    source = program.source if program else _word(inputs.tree, "source")
+    structure = ClosedForm(built.model).time if isinstance(built.model, Model) else None
+    solved = solved_in_symbols(built.model) if isinstance(built.model, QueueingNetwork) else ()
+    return Subject(inputs.name, title, source, built.model, built.entries, structure, solved)
 
 
 def _law(name: str) -> Subject:

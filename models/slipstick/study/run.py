@@ -16,10 +16,10 @@ from slipstick.method.methods import answered, form_of
 from slipstick.method.simulation.flatten import timeline
 from slipstick.model.system import Model, need_model
 from slipstick.results.study import Agreement, Fitting, Ranking, Results, Sweep, Timeline, by_processors
-from slipstick.schema.build.build import Bound, bind
-from slipstick.schema.build.inputs import Scene, Settings, stage
+from slipstick.schema.build import BuiltModel, build
+from slipstick.schema.inputs import Inputs, Settings, resolve
 from slipstick.schema.kinds.study import FitsPictureSpec, StudySpec, TimelineSpec
-from slipstick.schema.load import Library
+from slipstick.schema.library import Library
 from slipstick.schema.text.nodes import Scalar, Table, canonical, plain
 from slipstick.schema.validate import problem, validate
 from slipstick.study.cases import BASE, base_settings, case_settings, shown, sweeps_of, with_derived
@@ -123,13 +123,13 @@ def prepare(reference: str, overrides: Settings | None = None) -> Prepared:
 
 def _first_quantities(cases: Mapping[str, Settings], library: Library) -> list[str]:
     """Name what each case is asked for where the study does not say."""
-    scenes = [stage(settings, library) for settings in cases.values()]
-    names = ["time" if scene.kind in ("program", "activity") else _first_quantity(bind(scene)) for scene in scenes]
+    found = [resolve(settings, library) for settings in cases.values()]
+    names = ["time" if inputs.kind in ("program", "activity") else _first_quantity(build(inputs)) for inputs in found]
     return list(dict.fromkeys(names)) or ["time"]
 
 
-def _first_quantity(bound: Bound) -> str:
-    return form_of(bound.model, bound.parameters, bound.options.method).quantity
+def _first_quantity(built: BuiltModel) -> str:
+    return form_of(built.model, built.parameters, built.options.method).quantity
 
 
 def run(study: Prepared, *, jobs: int = 1, whole: bool = False, progress: Progress = lambda points: None) -> Results:
@@ -192,9 +192,9 @@ def run(study: Prepared, *, jobs: int = 1, whole: bool = False, progress: Progre
     )
 
 
-def answer_scene(
+def solve_settings(
     settings: Settings, library: Library, methods: Sequence[str | None] = (None,)
-) -> tuple[tuple[Answer, ...], Bound]:
+) -> tuple[tuple[Answer, ...], BuiltModel]:
     """Answer for one set of settings by one or several methods.
 
     Parameters
@@ -208,15 +208,15 @@ def answer_scene(
     SpecError : something is wrong with the settings
     UnknownNameError : there is no such method
     """
-    scene = stage(settings, library)
-    bound = bind(scene)
-    given = _given(settings, scene, bound)
+    inputs = resolve(settings, library)
+    built = build(inputs)
+    given = _given(settings, inputs, built)
     answers = (
         each
         for method in methods
-        for each in answered(bound.model, bound.parameters, method or bound.options.method, bound.options.simulation)
+        for each in answered(built.model, built.parameters, method or built.options.method, built.options.simulation)
     )
-    return tuple(replace(answer, given=given, notes=(*answer.notes, *bound.notes)) for answer in answers), bound
+    return tuple(replace(answer, given=given, notes=(*answer.notes, *built.notes)) for answer in answers), built
 
 
 def side_by_side(answers: Sequence[Answer]) -> Agreement | None:
@@ -226,13 +226,13 @@ def side_by_side(answers: Sequence[Answer]) -> Agreement | None:
 
 def _answered(settings: Settings, base: Settings, library: Library, shares: int) -> tuple[Answer, object]:
     """Answer for a case, and lay out what it was solved with; a simulation gives at least so many shares."""
-    scene = stage(settings, library)
-    bound = bind(scene)
+    inputs = resolve(settings, library)
+    built = build(inputs)
     changed = {path: node for path, node in settings.items() if base.get(path) is not node}
-    simulation = replace(bound.options.simulation, shares=max(shares, bound.options.simulation.shares))
-    (found,) = answered(bound.model, bound.parameters, bound.options.method, simulation)
-    answer = replace(found, given=_given(changed, scene, bound), notes=(*found.notes, *bound.notes))
-    return answer, {"model": bound.name, **_without_words(plain(scene.tree))}
+    simulation = replace(built.options.simulation, shares=max(shares, built.options.simulation.shares))
+    (found,) = answered(built.model, built.parameters, built.options.method, simulation)
+    answer = replace(found, given=_given(changed, inputs, built), notes=(*found.notes, *built.notes))
+    return answer, {"model": built.name, **_without_words(plain(inputs.tree))}
 
 
 def _without_words(value: Any) -> Any:
@@ -242,12 +242,12 @@ def _without_words(value: Any) -> Any:
     return {key: _without_words(each) for key, each in value.items() if key not in ("title", "source", "sources")}
 
 
-def _given(settings: Settings, scene: Scene, bound: Bound) -> dict[str, float | str]:
+def _given(settings: Settings, inputs: Inputs, built: BuiltModel) -> dict[str, float | str]:
     """Give what was set beside the model's own name: numbers in base units, all else as written."""
     given: dict[str, float | str] = {}
     for path, node in settings.items():
-        if (name := canonical(scene.tree, path)) in bound.entries:
-            given[name] = bound.entries[name].given.value
+        if (name := canonical(inputs.tree, path)) in built.entries:
+            given[name] = built.entries[name].given.value
         elif path != "model":
             given[path] = node.text if isinstance(node, Scalar) else str(plain(node))
     return given
@@ -271,12 +271,12 @@ def _agreements(study: Prepared, answers: Mapping[str, Answer], progress: Progre
     found = []
     for case in (spec.cases or study.cases) if spec else ():
         assert spec is not None
-        bound = bind(stage(study.cases[case], study.library))
+        built = build(resolve(study.cases[case], study.library))
         together: list[Answer] = []
         for method in spec.methods:
             known = answers[case].method == method
             several = (
-                (answers[case],) if known else answered(bound.model, bound.parameters, method, bound.options.simulation)
+                (answers[case],) if known else answered(built.model, built.parameters, method, built.options.simulation)
             )
             _stop_if_interrupted(several[0])
             together += several
@@ -289,21 +289,21 @@ def _timelines(study: Prepared) -> dict[str, Timeline]:
     found = {}
     for spec in study.spec.pictures:
         if isinstance(spec, TimelineSpec):
-            bound = bind(stage(study.cases[spec.case], study.library))
-            found[spec.name] = timeline_of(bound, spec.cycles)
+            built = build(resolve(study.cases[spec.case], study.library))
+            found[spec.name] = timeline_of(built, spec.cycles)
     return found
 
 
-def timeline_of(bound: Bound, cycles: int = 3) -> Timeline:
-    """Follow every processor of what was bound through its first cycles.
+def timeline_of(built: BuiltModel, cycles: int = 3) -> Timeline:
+    """Follow every processor of a model through its first cycles.
 
     Raises
     ------
     ModelError : it is a law, or it cannot be simulated
     """
-    need_model(bound.model, "a timeline")
-    assert isinstance(bound.model, Model)
-    return timeline(bound.model, None, bound.options.simulation.seed, cycles)
+    need_model(built.model, "a timeline")
+    assert isinstance(built.model, Model)
+    return timeline(built.model, None, built.options.simulation.seed, cycles)
 
 
 def _stop_if_interrupted(answer: Answer) -> None:

@@ -20,12 +20,12 @@ from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.forms import Form, Solved
 from slipstick.model.system import Model
 from slipstick.results.study import Axis, Sweep
-from slipstick.schema.build.build import Bound
-from slipstick.schema.build.inputs import REFERENCES, Scene, Settings, stage
-from slipstick.schema.build.solver_options import is_solver_option
+from slipstick.schema.build import BuiltModel
 from slipstick.schema.describe import entries
+from slipstick.schema.inputs import REFERENCES, Inputs, Settings, resolve
 from slipstick.schema.kinds.quantity import Given
-from slipstick.schema.load import Library
+from slipstick.schema.library import Library
+from slipstick.schema.solver_options import is_solver_option
 from slipstick.schema.text.formula import read_condition
 from slipstick.schema.text.nodes import Node, Scalar, canonical, plain
 from slipstick.study.axes import CHECK_ALL, numbers_of, to_check
@@ -42,13 +42,13 @@ class Group:
     Parameters
     ----------
     case : where they start from
-    bound, form : the model, built and compiled
+    built, form : the model, built and compiled
     values : number of each varied path at each point, in base units
     rows : places of the points in the sweep
     """
 
     case: str
-    bound: Bound
+    built: BuiltModel
     form: Form
     values: Mapping[str, Array]
     rows: NDArray[np.intp]
@@ -116,7 +116,7 @@ def planned(asked: Asked, cases: Mapping[str, Settings], library: Library) -> Pl
 
 
 def _axes(asked: Asked, settings: Settings, library: Library) -> list[_Axis]:
-    base = stage(settings, library)
+    base = resolve(settings, library)
     return [
         _Axis(path, nodes, None, "")
         if path in REFERENCES or is_solver_option(path)
@@ -125,7 +125,7 @@ def _axes(asked: Asked, settings: Settings, library: Library) -> list[_Axis]:
     ]
 
 
-def _checked_axis(path: str, nodes: Sequence[Node], base: Scene, library: Library) -> _Axis:
+def _checked_axis(path: str, nodes: Sequence[Node], base: Inputs, library: Library) -> _Axis:
     """Check values in their place, like written ones, and read them as numbers if they are."""
     sample = to_check(nodes)
     problems: list[Problem] = []
@@ -145,11 +145,11 @@ def _checked_axis(path: str, nodes: Sequence[Node], base: Scene, library: Librar
     return _Axis(path, nodes, np.array(numbers), str(found[0].dimension))
 
 
-def _given(path: str, node: Node, base: Scene, library: Library) -> Given | None:
+def _given(path: str, node: Node, base: Inputs, library: Library) -> Given | None:
     """Read a value where it would stand; None for what is not a number, such as a name."""
-    scene = base.with_value(path, node, library)
-    wanted = canonical(scene.tree, path)
-    return next((each.given for each in entries(scene.checked()) if canonical(scene.tree, each.path) == wanted), None)
+    inputs = base.with_value(path, node, library)
+    wanted = canonical(inputs.tree, path)
+    return next((each.given for each in entries(inputs.checked()) if canonical(inputs.tree, each.path) == wanted), None)
 
 
 def _combined(asked: Asked, axes: Sequence[_Axis]) -> NDArray[np.intp]:
@@ -178,18 +178,18 @@ def _groups(
     kept: list[NDArray[np.intp]] = []
     for rows in _rows_by(index[fixed]) if fixed else [np.arange(index.shape[1])]:
         changes = {axes[number].path: axes[number].nodes[index[number, rows[0]]] for number in fixed}
-        bound, form = _built(case, settings, {**first, **changes}, library)
+        built, form = _built(case, settings, {**first, **changes}, library)
         values = {
             axis.path: axis.numbers[index[number, rows]] for number, axis in enumerate(axes) if axis.numbers is not None
         }
-        chosen = _where(asked, bound, values, len(rows))
+        chosen = _where(asked, built, values, len(rows))
         rows = rows[chosen]
         read = {path: each[chosen] for path, each in values.items() if path in form.parameters and path not in changes}
-        made.append(Group(case, bound, form, read, rows))
+        made.append(Group(case, built, form, read, rows))
         kept.append(rows)
     order = np.sort(np.concatenate(kept))
     placed = [
-        Group(each.case, each.bound, each.form, each.values, offset + np.searchsorted(order, each.rows))
+        Group(each.case, each.built, each.form, each.values, offset + np.searchsorted(order, each.rows))
         for each in made
         if len(each.rows)
     ]
@@ -210,9 +210,9 @@ def _rebuilt(case: str, axes: Sequence[_Axis], settings: Settings, first: Settin
     return fixed
 
 
-def _built(case: str, settings: Settings, changes: Mapping[str, Node], library: Library) -> tuple[Bound, Form]:
+def _built(case: str, settings: Settings, changes: Mapping[str, Node], library: Library) -> tuple[BuiltModel, Form]:
     made = evaluator(case, {**settings, **changes}, library)
-    return made.bound, made.form
+    return made.built, made.form
 
 
 def _rows_by(index: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
@@ -222,11 +222,11 @@ def _rows_by(index: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
         yield np.flatnonzero(inverse.reshape(-1) == number)
 
 
-def _where(asked: Asked, bound: Bound, values: Mapping[str, Array], count: int) -> NDArray[np.bool_]:
+def _where(asked: Asked, built: BuiltModel, values: Mapping[str, Array], count: int) -> NDArray[np.bool_]:
     held = np.ones(count, dtype=bool)
     if asked.spec.where:
         try:
-            for condition in read_condition(asked.spec.where, bound.parameters):
+            for condition in read_condition(asked.spec.where, built.parameters):
                 held &= condition.holds(values)
         except FormulaError as error:
             raise asked.problem(str(error), "where") from None
@@ -328,11 +328,11 @@ def _found(block: _Block, plan: Plan, answer: Sequence[str], whole: bool) -> _Fo
     if points.interrupted:
         raise KeyboardInterrupt
     columns = {key: _spread(column, len(rows)) for key, column in points.columns().items()}
-    model = block.group.bound.model
+    model = block.group.built.model
     if OVERHEAD in answer and isinstance(model, Model):
         columns[OVERHEAD] = overhead(columns, model.useful)
     limits = {key: each * (len(rows) // len(each)) for key, each in points.limits().items()}
-    notes = block.group.bound.notes
+    notes = block.group.built.notes
     answers = [_labelled(points, number, row, plan, notes) for number, row in enumerate(rows)] if whole else []
     return _Found(rows, columns, form, limits, answers)
 

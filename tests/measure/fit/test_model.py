@@ -13,7 +13,7 @@ from slipstick.measure.fit.formula import Family
 from slipstick.measure.fit.least_squares import fit
 from slipstick.measure.fit.model import Free, freed, model_family
 from slipstick.measure.fit.timings import Timings
-from slipstick.schema.load import Library
+from slipstick.schema.library import Library
 from slipstick.schema.text.nodes import Mark, Scalar, from_plain
 from tests.measure.fit.truths import MEASURED, TRUTHS, noisy
 

@@ -6,7 +6,7 @@ from slipstick.measure.account import measured
 from slipstick.measure.formats import read
 from slipstick.report.terminal.measured import measured_text, notes_text
 from slipstick.report.words import WIDTH
-from slipstick.schema.load import shipped
+from slipstick.schema.library import shipped
 from tests.measure.data import FILES, HINTS, run, table
 
 PUBLISHED = """\

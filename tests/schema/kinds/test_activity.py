@@ -24,14 +24,14 @@ from slipstick.model.activity import (
 )
 from slipstick.model.resources import Lock, Meeting, Station
 from slipstick.model.system import Arrivals, Cyclic, Model, Program
-from tests.specs import DESIGN, activity, bound, refused, valid
+from tests.specs import DESIGN, activity, built, refused, valid
 
 RESOURCES = "resources: {bus: {}, door: {lock: fifo}, meet: {barrier: tree, cost: 5 us}}"
 HEAD = f"population: {{processors: 2}}\n{RESOURCES}"
 
 
 def model(folder: Path, text: str, **given: str) -> Model:
-    found = bound(folder, text, **given).model
+    found = built(folder, text, **given).model
     assert isinstance(found, Model)
     return found
 
@@ -190,7 +190,7 @@ def test_defaults_are_those_of_the_format(tmp_path: Path) -> None:
 def test_a_path_goes_by_name_or_by_number(tmp_path: Path) -> None:
     text = activity("{name: work, delay: 9 ms}", "{name: twice, delay: 1 ms}", "{delay: 2 ms}")
     for path in ("cycle__work__delay", "cycle__0__delay"):
-        found = bound(tmp_path, text, **{path: "5 ms"})
+        found = built(tmp_path, text, **{path: "5 ms"})
         assert found.parameters["cycle.work.delay"].value == 5e-3
         assert list(found.parameters) == [
             "population.processors",

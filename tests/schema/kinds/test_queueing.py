@@ -12,10 +12,10 @@ from jsonschema import Draft202012Validator
 from slipstick import QueueingNetwork, dump, load
 from slipstick.errors import SpecError
 from slipstick.expression.nodes import Parameter
-from slipstick.schema.build.build import bind
-from slipstick.schema.build.inputs import stage
+from slipstick.schema.build import build
 from slipstick.schema.describe import editor_schema
-from slipstick.schema.load import Library
+from slipstick.schema.inputs import resolve
+from slipstick.schema.library import Library
 from tests.mutations import SHIPPED
 from tests.specs import line, refused, settings, valid
 
@@ -250,5 +250,5 @@ def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
 def test_what_is_set_is_checked_like_what_is_written(given: dict[str, Any], text: str, tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_text(DESIGN)
     with pytest.raises(SpecError) as caught:
-        bind(stage(settings(model=str(tmp_path / "x.yaml"), **given), Library()))
+        build(resolve(settings(model=str(tmp_path / "x.yaml"), **given), Library()))
     assert str(caught.value) == text

@@ -12,7 +12,7 @@ from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Tape
 from slipstick.model.shared_memory import Bus, Crossbar, Multistage, Ring
 from slipstick.schema.describe import editor_schema
-from slipstick.schema.load import shipped
+from slipstick.schema.library import shipped
 from slipstick.schema.text.nodes import plain
 from slipstick.schema.text.reader import read_text
 from slipstick.study.catalogue import shown

@@ -8,16 +8,16 @@ import pytest
 
 from slipstick.answer import Answer
 from slipstick.errors import SpecError
-from slipstick.schema.load import Library
+from slipstick.schema.library import Library
 from slipstick.study.check import check_file
-from slipstick.study.run import answer_scene
+from slipstick.study.run import solve_settings
 from tests.specs import activity, settings
 
 FAULT = {"model": "dvsm/diff-request", "workload": "diff-request", "machine": "rs6000-43p-atm"}
 
 
 def answered(**given: str) -> Answer:
-    (answer,), _ = answer_scene(settings(**{**FAULT, **given}), Library())
+    (answer,), _ = solve_settings(settings(**{**FAULT, **given}), Library())
     return answer
 
 
@@ -60,7 +60,7 @@ def test_processors_gain_for_an_activity_of_ones_own(tmp_path: Path, monkeypatch
     items = ("{name: work, delay: 8 ms}", "{name: call, delay: 1 ms, technology: system}")
     Path("model.yaml").write_text(activity(*items, head="population: {processors: 2}\n"))
     given = {"model": "model.yaml", "technology__processors": "4", "technology__benefit": "0.5"}
-    (answer,), _ = answer_scene(settings(**given), Library())
+    (answer,), _ = solve_settings(settings(**given), Library())
     assert answer["time"] == pytest.approx(8e-3 / 4 + 1e-3 / 1.5**2)
     # Of a processor twice as fast, the work has all and the calls have a half; the rest of the gradient is theirs.
     assert answer.gradient["time"]["technology.processors"] == pytest.approx(
@@ -140,5 +140,5 @@ REFUSED = [
 def test_what_does_not_go_together_is_refused(given: dict[str, str], words: str) -> None:
     asked = settings(**(given if "model" in given else {**FAULT, **given}))
     with pytest.raises(SpecError) as caught:
-        answer_scene(asked, Library())
+        solve_settings(asked, Library())
     assert words in str(caught.value)

@@ -10,9 +10,9 @@ import pytest
 
 from slipstick.answer import Answer
 from slipstick.results.study import Results, Sweep
-from slipstick.schema.load import Library
+from slipstick.schema.library import Library
 from slipstick.schema.text.nodes import Node
-from slipstick.study.run import answer_scene, prepare, run
+from slipstick.study.run import prepare, run, solve_settings
 from tests.specs import activity, refused, settings, study
 
 DIFFS = "{model: dvsm/diff-request, machine: rs6000-43p-fast-ethernet, request: 12 B, reply: 4120 B, compute: 300 us}"
@@ -29,7 +29,7 @@ def sweep(folder: Path, *lines: str, base: str = DIFFS, **how: bool | int) -> Sw
 
 
 def alone(given: dict[str, Node]) -> Answer:
-    (answer,), _ = answer_scene(given, Library())
+    (answer,), _ = solve_settings(given, Library())
     return answer
 
 

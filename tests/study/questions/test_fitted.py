@@ -14,8 +14,8 @@ from slipstick.report.pages.page import page
 from slipstick.report.pictures.bars import stacks
 from slipstick.report.terminal.measured import needed
 from slipstick.results.study import Results
-from slipstick.schema.build.build import bind
-from slipstick.schema.build.inputs import stage
+from slipstick.schema.build import build
+from slipstick.schema.inputs import resolve
 from slipstick.schema.kinds.study import BarsSpec
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
@@ -62,8 +62,8 @@ def test_the_base_is_fitted_and_then_asked_what_if(tmp_path: Path) -> None:
     assert found.cases["no-serial"]["time"] == pytest.approx(94.5 / 64, rel=0.01)
     fitting = found.fits["runs"]
     assert {answer.model for answer in fitting.answers} == {"model", "amdahl"}
-    bound = bind(stage(prepared.cases["base"], prepared.library))
-    assert bound.entries["parameters.serial"].source == "fitted to runs.csv"
+    built = build(resolve(prepared.cases["base"], prepared.library))
+    assert built.entries["parameters.serial"].source == "fitted to runs.csv"
     assert sorted(found.hashes) == ["model.yaml", "runs.csv", "study.yaml"]
     text = page(found, prepared.spec, {}, "slipstick run study")
     assert "Fitted to runs.csv." in text

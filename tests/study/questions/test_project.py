@@ -20,7 +20,7 @@ from slipstick.report.pictures.outlook import draw_histogram, draw_projection
 from slipstick.report.terminal.outlook import outlook_answers
 from slipstick.results.outlook import Projection
 from slipstick.schema.kinds.study import HistogramSpec, ProjectionPictureSpec
-from slipstick.schema.load import Library, shipped
+from slipstick.schema.library import Library, shipped
 from slipstick.schema.text.nodes import Mark, Table
 from slipstick.study.check import check_file
 from slipstick.study.questions.common import trend_called

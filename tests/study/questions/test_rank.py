@@ -8,8 +8,8 @@ import pytest
 
 from slipstick.errors import SpecError
 from slipstick.results.study import Ranking
-from slipstick.schema.load import Library
-from slipstick.study.run import answer_scene, prepare, run
+from slipstick.schema.library import Library
+from slipstick.study.run import prepare, run, solve_settings
 from tests.specs import activity, settings, study
 
 GIVEN = {
@@ -31,7 +31,7 @@ def ranking(folder: Path, *lines: str, base: str = BASE) -> Ranking:
 
 
 def time(**changes: str) -> float:
-    (answer,), _ = answer_scene(settings(**{**GIVEN, **changes}), Library())
+    (answer,), _ = solve_settings(settings(**{**GIVEN, **changes}), Library())
     value = answer["time"]
     assert value is not None
     return value

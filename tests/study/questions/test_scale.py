@@ -12,9 +12,9 @@ import pytest
 from slipstick.cli.main import main
 from slipstick.errors import SpecError
 from slipstick.results.scaling import Scaling
-from slipstick.schema.load import Library
+from slipstick.schema.library import Library
 from slipstick.study.check import check_file
-from slipstick.study.run import answer_scene, prepare, run
+from slipstick.study.run import prepare, run, solve_settings
 from tests.specs import activity, settings
 
 HEAD = """\
@@ -64,7 +64,7 @@ def scaling(text: str = SCALE) -> Scaling:
 
 def alone(processors: float, items: float) -> dict[str, float | None]:
     given = settings(model="model.yaml", parameters__processors=f"{processors:g}", parameters__items=repr(float(items)))
-    (answer,), _ = answer_scene(given, Library())
+    (answer,), _ = solve_settings(given, Library())
     return {"time": answer["time"], "efficiency": answer["efficiency"]}
 
 

@@ -21,9 +21,9 @@ from slipstick.method.forms import Form as Compiled
 from slipstick.method.methods import form_of
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
-from slipstick.schema.build.build import Bound, bind
-from slipstick.schema.build.inputs import Scene, Settings, stage
-from slipstick.schema.load import Library
+from slipstick.schema.build import BuiltModel, build
+from slipstick.schema.inputs import Inputs, Settings, resolve
+from slipstick.schema.library import Library
 from slipstick.schema.text.nodes import Mark, Node, Scalar, canonical, from_plain
 from slipstick.units import to_base
 from slipstick.vocabulary import SIMULATION
@@ -61,25 +61,25 @@ class Freed:
 
     Parameters
     ----------
-    bound : the model
+    built : the model
     letters : its free parameters, by path
     population, size : paths; no size where there is none
     asked : what was asked for
-    scene, library : where it was read from
+    inputs, library : where it was read from
     """
 
-    bound: Bound
+    built: BuiltModel
     letters: tuple[Letter, ...]
     population: str
     size: str
     asked: Free
-    scene: Scene
+    inputs: Inputs
     library: Library
 
     @property
     def start(self) -> Array:
         """The values that the model has for the free parameters."""
-        return np.array([self.bound.entries[each.name].given.value for each in self.letters])
+        return np.array([self.built.entries[each.name].given.value for each in self.letters])
 
 
 def freed(asked: Free, library: Library) -> Freed:
@@ -94,9 +94,9 @@ def freed(asked: Free, library: Library) -> Freed:
     ------
     SpecError : everything that is wrong, each where it is written
     """
-    scene = stage(asked.settings, library)
-    bound = bind(scene)
-    if bound.options.method == SIMULATION:
+    inputs = resolve(asked.settings, library)
+    built = build(inputs)
+    if built.options.method == SIMULATION:
         raise _wrong(
             asked.settings["method"], "a fit needs a smooth model; simulated times jump, so take another method"
         )
@@ -104,7 +104,7 @@ def freed(asked: Free, library: Library) -> Freed:
     letters: dict[str, Letter] = {}
     for written in asked.free:
         try:
-            letter = _letter(written, scene, bound)
+            letter = _letter(written, inputs, built)
             if letter.name in letters:
                 raise _wrong(written, f"{letter.name} is free twice; leave one out")
             letters[letter.name] = letter
@@ -112,19 +112,19 @@ def freed(asked: Free, library: Library) -> Freed:
             problems += error.problems
     if problems:
         raise SpecError(problems)
-    population = _path(asked.population, scene, bound) if asked.population else _population(bound, asked)
-    size = _path(asked.size, scene, bound) if asked.size else ""
+    population = _path(asked.population, inputs, built) if asked.population else _population(built, asked)
+    size = _path(asked.size, inputs, built) if asked.size else ""
     for path in {population, size} & letters.keys():
         raise _wrong(asked.free[list(letters).index(path)], f"{path} comes from the data, so it cannot be free")
-    return Freed(bound, tuple(letters.values()), population, size, asked, scene, library)
+    return Freed(built, tuple(letters.values()), population, size, asked, inputs, library)
 
 
-def _letter(written: Scalar, scene: Scene, bound: Bound) -> Letter:
+def _letter(written: Scalar, inputs: Inputs, built: BuiltModel) -> Letter:
     """Read `path` or `path=low..high`; either end may be left out."""
     text = str(written.value)
     name, equals, limits = text.partition("=")
-    path = _path(Scalar(name.strip(), name, written.mark, quoted=True), scene, bound)
-    given, meaning = bound.entries[path].given, bound.entries[path].meaning
+    path = _path(Scalar(name.strip(), name, written.mark, quoted=True), inputs, built)
+    given, meaning = built.entries[path].given, built.entries[path].meaning
     low, dots, high = limits.partition("..")
     if equals and not dots:
         raise _wrong(written, f"write {path}=low..high, such as {path}={given}..; got {text!r}")
@@ -141,23 +141,23 @@ def _letter(written: Scalar, scene: Scene, bound: Bound) -> Letter:
     return letter
 
 
-def _path(written: Scalar, scene: Scene, bound: Bound) -> str:
-    path = canonical(scene.tree, str(written.value))
-    if path not in bound.parameters:
-        hint = did_you_mean(path, list(bound.parameters))
-        raise _wrong(written, f"{bound.name} has no number at {path!r}{hint}")
+def _path(written: Scalar, inputs: Inputs, built: BuiltModel) -> str:
+    path = canonical(inputs.tree, str(written.value))
+    if path not in built.parameters:
+        hint = did_you_mean(path, list(built.parameters))
+        raise _wrong(written, f"{built.name} has no number at {path!r}{hint}")
     return path
 
 
-def _population(bound: Bound, asked: Free) -> str:
+def _population(built: BuiltModel, asked: Free) -> str:
     """Find the one number of the model that can be the number of processors."""
-    closed = [path for path in bound.parameters if path.startswith("classes.") and path.endswith(".population")]
-    found = [path for path in ("population.processors", "processors") if path in bound.parameters] or closed
+    closed = [path for path in built.parameters if path.startswith("classes.") and path.endswith(".population")]
+    found = [path for path in ("population.processors", "processors") if path in built.parameters] or closed
     if len(found) == 1:
         return found[0]
     mark = asked.settings["model"] if "model" in asked.settings else next(iter(asked.settings.values()))
     several = f"; there are {', '.join(found)}" if found else ""
-    raise _wrong(mark, f"say which number of {bound.name} is the number of processors (population){several}")
+    raise _wrong(mark, f"say which number of {built.name} is the number of processors (population){several}")
 
 
 def _wrong(node: Node, message: str) -> SpecError:
@@ -172,8 +172,8 @@ def model_family(model: Freed) -> Family:
     model : as `freed` gives it
     """
     names = ", ".join(each.name for each in model.letters)
-    title = f"the model {model.bound.name} with {names} free"
-    return Family(model.bound.name, title, _Evaluated(model).method, lambda timings: list(_forms(model, timings)))
+    title = f"the model {model.built.name} with {names} free"
+    return Family(model.built.name, title, _Evaluated(model).method, lambda timings: list(_forms(model, timings)))
 
 
 def _forms(model: Freed, timings: Timings) -> Iterator[Form]:
@@ -184,7 +184,7 @@ def _forms(model: Freed, timings: Timings) -> Iterator[Form]:
         return evaluated.starts(at)
 
     text = f"T = {evaluated.says}, with {model.population} = p" + (f", {model.size} = n" if model.size else "")
-    yield Form(model.bound.name, text, model.letters, evaluated.time, starts, far=FAR, lost=evaluated.lost)
+    yield Form(model.built.name, text, model.letters, evaluated.time, starts, far=FAR, lost=evaluated.lost)
 
 
 @dataclass(frozen=True)
@@ -196,23 +196,23 @@ class _Evaluated:
     @cached_property
     def compiled(self) -> Compiled:
         """The model by its method."""
-        return _compiled(self.model.bound)
+        return _compiled(self.model.built)
 
     @property
     def method(self) -> str:
         """How it is solved, in words."""
-        return f"solved by {self.model.bound.options.method or 'the default method'}"
+        return f"solved by {self.model.built.options.method or 'the default method'}"
 
     @property
     def says(self) -> str:
         """What is held against the measured time."""
-        cycle = f"cycle of {self.model.bound.name}" if self._class else f"time of {self.model.bound.name}"
+        cycle = f"cycle of {self.model.built.name}" if self._class else f"time of {self.model.built.name}"
         return cycle if self.model.asked.cycles is None else f"{self.model.asked.cycles:g} {cycle} / p"
 
     @cached_property
     def _class(self) -> str:
         """The closed class of a network whose population is the number of processors."""
-        network = isinstance(self.model.bound.model, QueueingNetwork)
+        network = isinstance(self.model.built.model, QueueingNetwork)
         return self.model.population.split(".")[1] if network else ""
 
     @cached_property
@@ -221,7 +221,7 @@ class _Evaluated:
 
     def check(self, timings: Timings) -> None:
         """Refuse data that the model cannot be held against."""
-        name, cycles = self.model.bound.name, self.model.asked.cycles
+        name, cycles = self.model.built.name, self.model.asked.cycles
         if timings.each and cycles is not None:
             raise NoAnswerError(
                 "the data are times of a cycle, so the number of cycles (cycles) says nothing; leave it out"
@@ -253,7 +253,7 @@ class _Evaluated:
             visit = f"time_per_visit[{self._class},"
             stations = [name.removeprefix(visit).removesuffix("]") for name in columns if name.startswith(visit)]
             return {f"waiting for {name}": factor * self._waits(columns, name) for name in stations}
-        system = self.model.bound.model
+        system = self.model.built.model
         useful = system.useful if isinstance(system, Model) else ()
         booked = {name[8:-1]: each for name, each in columns.items() if name.startswith("account[")}
         return {name: factor * each for name, each in booked.items() if name not in useful}
@@ -271,7 +271,7 @@ class _Evaluated:
         """Begin at the model's own values, those brought to the size of the data, and tenths and tens of them."""
         letters = self.model.letters
         own = np.array([value or 1e-2 for value in self.model.start])
-        powers = np.array([self.model.bound.entries[each.name].given.dimension.time_power for each in letters])
+        powers = np.array([self.model.built.entries[each.name].given.dimension.time_power for each in letters])
         base = Form("", "", letters, self.time, lambda _: ())
         ratio = np.median(at.time / base.time(own, at))
         near = own * (ratio if np.isfinite(ratio) else 1.0) ** np.sign(powers)
@@ -283,7 +283,7 @@ class _Evaluated:
             alone = {each.name: value for each, value in zip(letters, own, strict=True)}
             failed = self.compiled.points({**alone, self.model.population: float(at.p[0])}).answer(0).failed
             raise NoAnswerError(
-                f"{self.model.bound.name} has no time at the points of the data: {failed or 'not a number'}"
+                f"{self.model.built.name} has no time at the points of the data: {failed or 'not a number'}"
             )
         with np.errstate(all="ignore"):
             squares = (np.log(at.time / times) ** 2).sum(axis=1)
@@ -321,13 +321,13 @@ class _Evaluated:
     def _form_at(self, p: float) -> Compiled:
         if p not in self._built:
             node = from_plain(int(p), Mark(f"p = {p:g}", 1, 1))
-            scene = stage({**self.model.asked.settings, self.model.population: node}, self.model.library)
-            self._built[p] = _compiled(bind(scene))
+            inputs = resolve({**self.model.asked.settings, self.model.population: node}, self.model.library)
+            self._built[p] = _compiled(build(inputs))
         return self._built[p]
 
 
-def _compiled(bound: Bound) -> Compiled:
-    return form_of(bound.model, bound.parameters, bound.options.method, bound.options.simulation)
+def _compiled(built: BuiltModel) -> Compiled:
+    return form_of(built.model, built.parameters, built.options.method, built.options.simulation)
 
 
 def _read(form: Compiled, values: Mapping[str, Array]) -> dict[str, Array]:

@@ -10,7 +10,7 @@ from slipstick.measure.readers.reading import Reading
 from slipstick.measure.runs import METRICS, Run, Runs
 from slipstick.schema.kinds.profile import ProcessorSpec, ProfileSpec, RunSpec
 from slipstick.schema.kinds.quantity import Given
-from slipstick.schema.load import Library
+from slipstick.schema.library import Library
 from slipstick.schema.text.nodes import Table, value_mark
 from slipstick.schema.validate import validate
 

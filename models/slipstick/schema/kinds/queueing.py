@@ -8,7 +8,6 @@ from pydantic import Discriminator, Field, Tag, model_validator
 
 from slipstick.errors import Fault
 from slipstick.expression.dimension import COUNT, RATE
-from slipstick.schema.build.misnamed import misnamed
 from slipstick.schema.kinds.activity import Probability, Word
 from slipstick.schema.kinds.quantity import (
     ONE,
@@ -25,6 +24,7 @@ from slipstick.schema.kinds.quantity import (
     broken_rule,
     one_of,
 )
+from slipstick.schema.kinds.unknown_names import unknown_names
 from slipstick.vocabulary import BLOCKING, DISCIPLINES, NETWORK_DISCIPLINES, in_words
 
 Population = Annotated[Given | Formula, Quantity(COUNT, whole=True, formula=True)]
@@ -113,7 +113,7 @@ class QueueingNetworkSpec(Described):
     @classmethod
     def astray(cls, data: object) -> list[Fault]:
         """Find classes and stations that are not there."""
-        return misnamed(data)
+        return unknown_names(data)
 
     version: Literal[1] = Field(alias="queueing-network", description="version of this format")
     parameters: dict[Word, AnyQuantity] = Field(

@@ -25,7 +25,7 @@ class WorkloadSpec(Described):
 
 
 @cache
-def program_scene(program: Program) -> type[BaseModel]:
+def program_spec(program: Program) -> type[BaseModel]:
     """Make the model that checks everything a program is solved with: machine, inputs, technology."""
     fields: dict[str, Any] = {each.name: _field(each) for each in program.inputs}
     machine = Field(description="the machine: a name in the catalogue, a file, or in place")
@@ -34,7 +34,7 @@ def program_scene(program: Program) -> type[BaseModel]:
 
 
 @cache
-def law_scene(law: Law) -> type[BaseModel]:
+def law_spec(law: Law) -> type[BaseModel]:
     """Make the model that checks the symbols of a law."""
     fields: dict[str, Any] = {
         each.name: (Annotated[Given, Quantity(each.dimension, least=None)], Field(description=each.meaning))

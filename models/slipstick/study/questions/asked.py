@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from slipstick.errors import Problem, SpecError
-from slipstick.schema.build.inputs import Settings
+from slipstick.schema.inputs import Settings
 from slipstick.schema.kinds.study import StudySpec
-from slipstick.schema.load import Library
+from slipstick.schema.library import Library
 from slipstick.schema.text.nodes import Table
 from slipstick.study.questions.choose import Decision, choices
 from slipstick.study.questions.project import Ahead, ahead

@@ -11,11 +11,11 @@ import numpy as np
 from slipstick.errors import SpecError, did_you_mean
 from slipstick.law.account import OVERHEAD_REDUCTION
 from slipstick.results.outlook import Choice, Effect, Pair
-from slipstick.schema.build.build import described
-from slipstick.schema.build.inputs import TECHNOLOGY, Settings, stage
+from slipstick.schema.build import described
 from slipstick.schema.describe import Entry, entries
+from slipstick.schema.inputs import TECHNOLOGY, Settings, resolve
 from slipstick.schema.kinds.study import RankSpec, StudySpec
-from slipstick.schema.load import Library
+from slipstick.schema.library import Library
 from slipstick.schema.text.nodes import Mark, Node, Scalar, Table, at, canonical, value_mark
 from slipstick.schema.validate import problem
 from slipstick.study.cases import OVERHEAD
@@ -87,7 +87,7 @@ class _Reader:
 
     def __init__(self, case: str, settings: Settings, rank: RankSpec, tree: Table, library: Library) -> None:
         self.case, self.rank, self.tree, self.library = case, rank, tree, library
-        now_known = described(stage(settings, library))
+        now_known = described(resolve(settings, library))
         paths = {path for each in rank.changes.values() for path in (*each.values, *each.times)}
         # What is set to what it is anyway is there to be varied.
         neutral = {
@@ -115,10 +115,10 @@ class _Reader:
             node = at(self.tree, [*place, "set", path])
             assert node is not None
             found[path] = node
-        entries = described(stage({**self.settings, **laid}, self.library)) if laid else self.before.bound.entries
+        entries = described(resolve({**self.settings, **laid}, self.library)) if laid else self.before.built.entries
         for path, factor in spec.times.items():
             where: Place = (*place, "times", path)
-            now = _now(entries, canonical(self.before.scene.tree, path))
+            now = _now(entries, canonical(self.before.inputs.tree, path))
             if now is None:
                 near = did_you_mean(path, list(entries))
                 why = f"{self.case} has no quantity {path!r} to multiply{near}"
@@ -128,13 +128,13 @@ class _Reader:
 
     def _point(self, nodes: Mapping[str, Node]) -> Point:
         """Check what is set in its place, and set it without building anew where it is a number that can be anything."""
-        scene, known = self.before.scene, self.before.free
-        paths = {path: canonical(scene.tree, path) for path in nodes}
+        inputs, known = self.before.inputs, self.before.free
+        paths = {path: canonical(inputs.tree, path) for path in nodes}
         if not all(path in known for path in paths.values()):
             return Point(evaluator(self.case, {**self.settings, **nodes}, self.library), {})
         for path, node in nodes.items():
-            scene = scene.with_value(path, node, self.library)
-        given = {canonical(scene.tree, each.path): each.given for each in entries(scene.checked())}
+            inputs = inputs.with_value(path, node, self.library)
+        given = {canonical(inputs.tree, each.path): each.given for each in entries(inputs.checked())}
         wrong = {path: name for path, name in paths.items() if name not in given}
         if wrong:  # a formula, perhaps
             return Point(evaluator(self.case, {**self.settings, **nodes}, self.library), {})
@@ -196,7 +196,7 @@ def _times(points: Mapping[str, Point]) -> dict[str, tuple[float, float]]:
     for key, case in cases.items():
         here = {name: each.values for name, each in points.items() if id(each.case) == key}
         paths = sorted({path for each in here.values() for path in each})
-        own = {path: case.bound.parameters[path].value or 0.0 for path in paths}
+        own = {path: case.built.parameters[path].value or 0.0 for path in paths}
         values = {path: np.array([each.get(path, own[path]) for each in here.values()]) for path in paths}
         columns = case.columns(values)
         first = columns[case.form.quantity]

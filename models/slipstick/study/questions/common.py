@@ -22,10 +22,10 @@ from slipstick.expression.tape import Tape
 from slipstick.method.crossings import margin
 from slipstick.model.trend import Trend, outside
 from slipstick.results.study import Array
-from slipstick.schema.build.inputs import TECHNOLOGY, Settings, stage
-from slipstick.schema.build.trend import trend_of
+from slipstick.schema.build_trend import trend_of
+from slipstick.schema.inputs import TECHNOLOGY, Settings, resolve
 from slipstick.schema.kinds.technology import TrendSpec
-from slipstick.schema.load import Library
+from slipstick.schema.library import Library
 from slipstick.schema.text.formula import read_condition
 from slipstick.schema.text.nodes import Mark, Node, Scalar, at, value_mark
 from slipstick.schema.validate import problem, validate
@@ -109,16 +109,16 @@ def along(
     ------
     SpecError : the case has no classes of cost, or the base year is outside the trend's periods
     """
-    scene = stage(settings, library)
-    if scene.kind not in ("program", "activity"):
+    inputs = resolve(settings, library)
+    if inputs.kind not in ("program", "activity"):
         why = f"{case} has no classes of cost, so no trend changes it; project a program or an activity"
         raise SpecError([problem(tree, place, why)])
     _check_base_year(trended.trend, base_year, tree, place)
-    added = {path: node for path, node in trended.laid.items() if at(scene.tree, path) is None}
-    added |= {path: _ONE for name in trended.trend.rates if at(scene.tree, path := f"{TECHNOLOGY}.{name}") is None}
+    added = {path: node for path, node in trended.laid.items() if at(inputs.tree, path) is None}
+    added |= {path: _ONE for name in trended.trend.rates if at(inputs.tree, path := f"{TECHNOLOGY}.{name}") is None}
     built = evaluator(case, {**settings, **added}, library)
     own = {f"{TECHNOLOGY}.{name}": 1.0 for name in trended.trend.rates}
-    own = {path: built.bound.parameters[path].value or 1.0 for path in own}
+    own = {path: built.built.parameters[path].value or 1.0 for path in own}
     return Along(built, trended.trend, base_year, own)
 
 

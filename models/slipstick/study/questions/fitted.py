@@ -18,9 +18,9 @@ from slipstick.measure.fit.timings import Timings, oddities, timings_of
 from slipstick.measure.formats import read
 from slipstick.measure.runs import Runs
 from slipstick.results.study import Fitting
-from slipstick.schema.build.inputs import Settings
+from slipstick.schema.inputs import Settings
 from slipstick.schema.kinds.study import FitSpec, MadeSpec, StudySpec
-from slipstick.schema.load import Library, find, names, table_called
+from slipstick.schema.library import Library, find, names, table_called
 from slipstick.schema.text.nodes import Node, Scalar, Table, at, from_plain
 from slipstick.schema.validate import problem
 
@@ -143,7 +143,7 @@ def fitted(asked: Fits, drawn: Collection[str] = ()) -> tuple[dict[str, Fitting]
         found[name] = replace(done, source=asked.sources[name], truth=asked.truth.get(name, {}))
         if spec.free and asked.base is not None:
             laid = _laid(asked.base, done, asked.sources[name])
-            found[name] = _with_base(found[name], asked.base.bound.name)
+            found[name] = _with_base(found[name], asked.base.built.name)
     return found, laid
 
 
@@ -159,7 +159,7 @@ def _with_base(found: Fitting, base: str) -> Fitting:
 
 
 def _laid(base: Freed, done: Fitting, source: str) -> dict[str, Node]:
-    answer = next(each for each in done.answers if each.model == base.bound.name)
+    answer = next(each for each in done.answers if each.model == base.built.name)
     if answer.failed:
         raise NoAnswerError(f"the base cannot be fitted to {source}: {answer.failed}")
     mark = base.asked.free[0].mark

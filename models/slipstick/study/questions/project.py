@@ -15,9 +15,9 @@ from slipstick.method.sampling import drawn, stream
 from slipstick.model.trend import PROCESSORS, Trend, gain, outside
 from slipstick.results.outlook import Crossing, Projection, Reign, Track, UsedRate, Watched
 from slipstick.results.study import Array
-from slipstick.schema.build.inputs import Settings
+from slipstick.schema.inputs import Settings
 from slipstick.schema.kinds.study import ProjectSpec, StudySpec
-from slipstick.schema.load import Library
+from slipstick.schema.library import Library
 from slipstick.schema.text.nodes import Table, at
 from slipstick.schema.validate import problem
 from slipstick.study.axes import axis_nodes, numbers_of

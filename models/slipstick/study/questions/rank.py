@@ -11,10 +11,10 @@ from slipstick.expression.dimension import COUNT
 from slipstick.method.forms import Form
 from slipstick.method.methods import form_of
 from slipstick.results.study import Ranked, Ranking
-from slipstick.schema.build.build import Bound, bind
-from slipstick.schema.build.inputs import Scene, Settings, stage
+from slipstick.schema.build import BuiltModel, build
+from slipstick.schema.inputs import Inputs, Settings, resolve
 from slipstick.schema.kinds.study import RankSpec
-from slipstick.schema.load import Library
+from slipstick.schema.library import Library
 from slipstick.schema.text.nodes import Mark, Node, Scalar, canonical
 from slipstick.schema.validate import problem
 
@@ -40,13 +40,13 @@ def ranked(
     ------
     SpecError : the case has no such quantity
     """
-    scene = stage(settings, library)
-    bound = bind(scene)
-    _check_paths(case, spec, tree, scene, bound)
+    inputs = resolve(settings, library)
+    built = build(inputs)
+    _check_paths(case, spec, tree, inputs, built)
     if answer.failed:
         return Ranking(case, spec.change.value, (), (), under)
-    question = _Question(scene, bound, library, answer, _form(bound).quantity)
-    wanted = [canonical(scene.tree, path) for path in spec.of] or list(bound.parameters)
+    question = _Question(inputs, built, library, answer, _form(built).quantity)
+    wanted = [canonical(inputs.tree, path) for path in spec.of] or list(built.parameters)
     rows = [question.row(path, spec.change.value) for path in wanted]
     matter = sorted((row for row in rows if _matters(row)), key=lambda row: -abs(_weight(row, spec.change.value)))
     # What may not be changed by that much, such as one server, was not tried and so is not said to have no effect.
@@ -54,13 +54,13 @@ def ranked(
     return Ranking(case, spec.change.value, tuple(matter[: spec.most]), idle, under)
 
 
-def _check_paths(case: str, spec: RankSpec, tree: Node, scene: Scene, bound: Bound) -> None:
+def _check_paths(case: str, spec: RankSpec, tree: Node, inputs: Inputs, built: BuiltModel) -> None:
     problems = [
         problem(
-            tree, ("rank", "of", index), f"{case} has no quantity {path!r}{did_you_mean(path, list(bound.entries))}"
+            tree, ("rank", "of", index), f"{case} has no quantity {path!r}{did_you_mean(path, list(built.entries))}"
         )
         for index, path in enumerate(spec.of)
-        if canonical(scene.tree, path) not in bound.entries
+        if canonical(inputs.tree, path) not in built.entries
     ]
     if problems:
         raise SpecError(problems)
@@ -78,14 +78,14 @@ def _weight(row: Ranked, change: float) -> float:
 class _Question:
     """What is asked of one case."""
 
-    scene: Scene
-    bound: Bound
+    inputs: Inputs
+    built: BuiltModel
     library: Library
     answer: Answer
     quantity: str
 
     def row(self, path: str, change: float) -> Ranked:
-        entry = self.bound.entries[path]
+        entry = self.built.entries[path]
         slope = self.answer.gradient[self.quantity].get(path, 0.0)
         value, base = entry.given.value, self._base
         effect, more = self._effect(path, -change), False
@@ -108,7 +108,7 @@ class _Question:
 
     def _effect(self, path: str, change: float) -> float | None:
         """Solve again with the changed value; None if the spec does not allow it (half a processor)."""
-        given = self.bound.entries[path].given
+        given = self.built.entries[path].given
         if given.value == 0.0 or not self._base:
             return 0.0
         value = given.value * (1.0 + change)
@@ -117,12 +117,12 @@ class _Question:
             text = f"{value!r} {given.dimension}"
             node = Scalar(text, text, Mark("rank", 1, 1), quoted=False)
         try:
-            changed = bind(self.scene.with_value(path, node, self.library))
+            changed = build(self.inputs.with_value(path, node, self.library))
         except SpecError:
             return None
         after = float(_form(changed).times({})[0])
         return 1.0 - after / self._base if math.isfinite(after) else None
 
 
-def _form(bound: Bound) -> Form:
-    return form_of(bound.model, bound.parameters, bound.options.method, bound.options.simulation)
+def _form(built: BuiltModel) -> Form:
+    return form_of(built.model, built.parameters, built.options.method, built.options.simulation)

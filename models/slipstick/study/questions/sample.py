@@ -13,11 +13,11 @@ from slipstick.method.sampling import drawn, stream
 from slipstick.model.uncertainty import Distribution
 from slipstick.results.outlook import Influence, Outcome, Sampling
 from slipstick.results.study import Array
-from slipstick.schema.build.inputs import Settings
-from slipstick.schema.build.trend import distribution_of
+from slipstick.schema.build_trend import distribution_of
+from slipstick.schema.inputs import Settings
 from slipstick.schema.kinds.distribution import Uncertain, quantities
 from slipstick.schema.kinds.study import SampleSpec, StudySpec
-from slipstick.schema.load import Library
+from slipstick.schema.library import Library
 from slipstick.schema.text.nodes import Mark, Node, Scalar, canonical, value_mark
 from slipstick.schema.validate import problem
 from slipstick.study.evaluator import Evaluator, evaluator
@@ -60,7 +60,7 @@ def surveys(spec: StudySpec, tree: Node, cases: Mapping[str, Settings], library:
         found: dict[str, Distribution] = {}
         words: dict[str, str] = {}
         for written, each in spec.sample.of.items():
-            path = canonical(built.scene.tree, written)
+            path = canonical(built.inputs.tree, written)
             found[path], words[path] = distribution_of(each), _in_words(each)
             problems += _problems(case, written, path, each, found[path], built, tree, library)
         if problems:
@@ -97,14 +97,14 @@ def _problems(
         why = f"no answer of {case} is computed from {written} as a number that can be anything{near}"
         yield problem(tree, place, why, key=True)
         return
-    dimension = built.bound.parameters[path].dimension
+    dimension = built.built.parameters[path].dimension
     if spec.dimension != dimension:
         yield problem(tree, place, f"{written} is a [{dimension}], and this is distributed as a [{spec.dimension}]")
         return
     mark = value_mark(tree, place)
     for value in distribution.quantile(np.array([1e-9, 0.5, 1 - 1e-9])):
         try:
-            built.scene.with_value(written, _node(float(value), spec, mark), library).checked()
+            built.inputs.with_value(written, _node(float(value), spec, mark), library).checked()
         except SpecError as error:
             what = error.problems[0].message
             yield problem(tree, place, f"{what}; one of its values is not allowed, so choose another distribution")

@@ -22,12 +22,12 @@ from slipstick.method.scaling.ways import FIXED_SIZE, TIME_BOUND, Runs, factors,
 from slipstick.model.system import Model
 from slipstick.results.scaling import Extreme, Grown, Growth, OverheadTerm, Printed, Scaling
 from slipstick.results.study import Array
-from slipstick.schema.build.activity import read_formula
-from slipstick.schema.build.build import Bound, bind
-from slipstick.schema.build.inputs import Scene, Settings, stage
+from slipstick.schema.build import BuiltModel, build
+from slipstick.schema.build_activity import read_formula
+from slipstick.schema.inputs import Inputs, Settings, resolve
 from slipstick.schema.kinds.quantity import Formula
 from slipstick.schema.kinds.study import ScaleSpec, StudySpec, SweepSpec
-from slipstick.schema.load import Library
+from slipstick.schema.library import Library
 from slipstick.schema.text.nodes import Entry, Node, Table, at, canonical
 from slipstick.schema.validate import problem
 from slipstick.study.cases import Asked
@@ -45,7 +45,7 @@ class Question:
     ----------
     case : its name
     spec : what is asked
-    bound : the model
+    built : the model
     runs : the model at any size
     count : numbers of processors, rising
     units : base unit of each size parameter
@@ -54,7 +54,7 @@ class Question:
 
     case: str
     spec: ScaleSpec
-    bound: Bound
+    built: BuiltModel
     runs: Runs
     count: Array
     units: Mapping[str, str]
@@ -108,8 +108,8 @@ def questions(spec: StudySpec, tree: Table, cases: Mapping[str, Settings], libra
 
 
 def _question(case: str, spec: ScaleSpec, tree: Table, cases: Mapping[str, Settings], library: Library) -> Question:
-    scene = stage(cases[case], library)
-    bound = bind(scene)
+    inputs = resolve(cases[case], library)
+    built = build(inputs)
     written = at(tree, ["scale", "processors"])
     assert written is not None
     node = Table({"axes": Entry(written.mark, written)}, written.mark)
@@ -120,12 +120,12 @@ def _question(case: str, spec: ScaleSpec, tree: Table, cases: Mapping[str, Setti
     if len(count) > 1 and not np.all(np.diff(count) > 0):
         raise SpecError([problem(tree, ("scale", "processors"), "the numbers of processors must rise")])
     forms = [(group.form, count[group.rows]) for group in plan.groups]
-    size = _sizes(case, spec, tree, scene, bound, forms[0][0].parameters)
+    size = _sizes(case, spec, tree, inputs, built, forms[0][0].parameters)
     runs = Runs(forms, path, size, spec.against)
     _check(case, spec, tree, runs, count)
     _check_printed(spec, tree, count)
-    units = {name: str(bound.parameters[name].dimension) for name in size}
-    return Question(case, spec, bound, runs, count, units, _memory(spec, tree, bound, runs))
+    units = {name: str(built.parameters[name].dimension) for name in size}
+    return Question(case, spec, built, runs, count, units, _memory(spec, tree, built, runs))
 
 
 def _number(value: float | str, tree: Node) -> float:
@@ -136,14 +136,14 @@ def _number(value: float | str, tree: Node) -> float:
 
 
 def _sizes(
-    case: str, spec: ScaleSpec, tree: Node, scene: Scene, bound: Bound, known: tuple[str, ...]
+    case: str, spec: ScaleSpec, tree: Node, inputs: Inputs, built: BuiltModel, known: tuple[str, ...]
 ) -> dict[str, tuple[float, float]]:
     """Give value and power of each size parameter, all of which must be quantities that the time is computed from."""
     found: dict[str, tuple[float, float]] = {}
     problems: list[Problem] = []
     for written, power in spec.size.items():
-        path = canonical(scene.tree, written)
-        value = bound.parameters[path].value if path in bound.parameters else None
+        path = canonical(inputs.tree, written)
+        value = built.parameters[path].value if path in built.parameters else None
         if path not in known or value is None:
             why = f"{case} has no quantity {written!r} that can grow{did_you_mean(written, known)}"
             problems.append(problem(tree, ("scale", "size", written), why, key=True))
@@ -177,12 +177,12 @@ def _check_printed(spec: ScaleSpec, tree: Node, count: Array) -> None:
                 raise SpecError([problem(tree, ("scale", "printed", index, key), why)])
 
 
-def _memory(spec: ScaleSpec, tree: Node, bound: Bound, runs: Runs) -> Expr | None:
+def _memory(spec: ScaleSpec, tree: Node, built: BuiltModel, runs: Runs) -> Expr | None:
     if spec.memory is None:
         return None
     place = ("scale", "memory", "used")
     # The number of processors may shape the model, and then is no parameter of it.
-    names = {runs.processors: Parameter(runs.processors, COUNT, 1.0), **bound.parameters}
+    names = {runs.processors: Parameter(runs.processors, COUNT, 1.0), **built.parameters}
     made = read_formula(tree, place, Formula(spec.memory.used), names, BYTES)
     known = Tape([made]).parameters
     if "memory-bound" in spec.ways and not any(path in known for path in runs.size):
@@ -213,7 +213,7 @@ def scaled(asked: Question) -> Scaling:
         processors=count,
         powers={path: power for path, (_, power) in runs.size.items()},
         units=asked.units,
-        useful=asked.bound.model.useful if isinstance(asked.bound.model, Model) else (),
+        useful=asked.built.model.useful if isinstance(asked.built.model, Model) else (),
         ways=ways,
         matrix=matrix,
         fastest=_extreme(numbers, time, np.isfinite(time) & (time == np.nanmin(time, initial=np.inf)), first=True),
@@ -292,7 +292,7 @@ def _extreme(numbers: Array, values: Array, chosen: NDArray[np.bool_], *, first:
 
 def _growth(asked: Question) -> tuple[Growth | None, str]:
     """Take the isoefficiency in symbols, or say why there is none."""
-    model, spec, form = asked.bound.model, asked.spec, asked.runs.forms[0][0]
+    model, spec, form = asked.built.model, asked.spec, asked.runs.forms[0][0]
     if spec.efficiency is None or not spec.size:
         return None, ""
     if not isinstance(model, Model | Law) or not isinstance(form, ClosedForm | LawForm):
@@ -300,7 +300,7 @@ def _growth(asked: Question) -> tuple[Growth | None, str]:
     if not asked.runs.any_number:
         return None, "the model is built anew for each number of processors"
     powers = {path: power for path, (_, power) in asked.runs.size.items()}
-    numbers = {path: each.value for path, each in asked.bound.parameters.items() if each.value is not None}
+    numbers = {path: each.value for path, each in asked.built.parameters.items() if each.value is not None}
     size = next(iter(powers)) if len(powers) == 1 else powers
     try:
         run = run_of(model, size, asked.runs.processors, against=spec.against, values=numbers)

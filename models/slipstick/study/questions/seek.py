@@ -11,11 +11,11 @@ from slipstick.errors import Problem, SpecError, did_you_mean
 from slipstick.method.crossings import changes, margin
 from slipstick.results.outlook import Crossing, Sought
 from slipstick.results.study import Array
-from slipstick.schema.build.inputs import REFERENCES, Scene, Settings, stage
-from slipstick.schema.build.solver_options import is_solver_option
 from slipstick.schema.describe import entries
+from slipstick.schema.inputs import REFERENCES, Inputs, Settings, resolve
 from slipstick.schema.kinds.study import YEAR, AxisSpec, SeekSpec, StudySpec, SweepSpec
-from slipstick.schema.load import Library
+from slipstick.schema.library import Library
+from slipstick.schema.solver_options import is_solver_option
 from slipstick.schema.text.nodes import Entry, Node, Table, at, canonical
 from slipstick.schema.validate import problem
 from slipstick.study.axes import axis_nodes, numbers_of
@@ -91,7 +91,7 @@ def _of_a_parameter(
     place: Place = ("seek", name)
     written = _written(tree, name)
     if spec.of not in REFERENCES and not is_solver_option(spec.of):
-        _check_ends(spec.of, tree, place, stage(settings, library), library)
+        _check_ends(spec.of, tree, place, resolve(settings, library), library)
     axes = Table({spec.of: Entry(written.mark, written)}, written.mark)
     node = Table({"axes": Entry(written.mark, axes)}, written.mark)
     asked = _Asked(name, SweepSpec(axes={spec.of: _axis(spec)}, cases=[case]), node, place)
@@ -102,7 +102,7 @@ def _of_a_parameter(
     places = _rising(np.array(axis.values, dtype=float), tree, place)
     first = axis_nodes(_axis(spec), written, place)[0]
     built = evaluator(case, {**settings, spec.of: first}, library)
-    path = canonical(built.scene.tree, spec.of)
+    path = canonical(built.inputs.tree, spec.of)
     if path not in built.form.parameters:
         near = did_you_mean(spec.of, list(built.form.parameters))
         why = f"no answer of {case} is computed from {spec.of} as a number that can be anything{near}"
@@ -111,15 +111,15 @@ def _of_a_parameter(
     return Search(name, spec, built, condition, places, lambda x: {path: x}, path, axis.unit)
 
 
-def _check_ends(path: str, tree: Table, place: Place, scene: Scene, library: Library) -> None:
+def _check_ends(path: str, tree: Table, place: Place, inputs: Inputs, library: Library) -> None:
     """Check each end in its place, like a written value, so that what is wrong is told where it stands."""
     problems: list[Problem] = []
-    now = _dimension(scene, path)
+    now = _dimension(inputs, path)
     for key in ("from", "to"):
         node = at(tree, [*place, key])
         assert node is not None
         try:
-            there = _dimension(scene.with_value(path, node, library), path)
+            there = _dimension(inputs.with_value(path, node, library), path)
         except SpecError as error:
             problems += error.problems
             continue
@@ -129,10 +129,10 @@ def _check_ends(path: str, tree: Table, place: Place, scene: Scene, library: Lib
         raise SpecError(problems)
 
 
-def _dimension(scene: Scene, path: str) -> str:
+def _dimension(inputs: Inputs, path: str) -> str:
     """Give the dimension of the quantity at a path, checked with everything else; nothing if there is none."""
-    name = canonical(scene.tree, path)
-    found = (each.given.dimension for each in entries(scene.checked()) if canonical(scene.tree, each.path) == name)
+    name = canonical(inputs.tree, path)
+    found = (each.given.dimension for each in entries(inputs.checked()) if canonical(inputs.tree, each.path) == name)
     return str(next(found, ""))
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
-from slipstick.errors import FaultyError, SpecError
+from slipstick.errors import ModelFaultsError, SpecError
 from slipstick.expression.dimension import COUNT, RATE, TIME, Dimension
 from slipstick.expression.nodes import Expr, Parameter, zero
 from slipstick.model.network import Chain, Customers, Members, Place, Queue, QueueingNetwork, Route, Stream
-from slipstick.schema.build.activity import Loc, Values
+from slipstick.schema.build_activity import Loc, Values
 from slipstick.schema.kinds.quantity import Formula, Given
 from slipstick.schema.kinds.queueing import ChainSpec, ClassSpec, QueueingNetworkSpec, QueueSpec, RouteSpec
 from slipstick.schema.text.nodes import Node
@@ -46,7 +46,7 @@ class NetworkReader:
         made = None
         try:
             made = QueueingNetwork(self._name, classes, stations, chains, routing)
-        except FaultyError as error:
+        except ModelFaultsError as error:
             for each in error.faults:
                 self._values.refuse(each.path, each.message, each.key)
         if self._values.problems or made is None:

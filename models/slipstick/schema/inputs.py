@@ -2,7 +2,7 @@
 
 Counts by name or file, checked and read.
 
-A technology laid over a scene: as values by path, below those that a user sets.
+A technology as values by path, which those that a user sets replace.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from slipstick.model.shared_memory import SharedMemory
 from slipstick.program import PROGRAMS
 from slipstick.program.counts import Counts
 from slipstick.program.program import Program
-from slipstick.schema.build.solver_options import METHOD, SolverOptions, is_solver_option, solver_options
 from slipstick.schema.kinds.counts import CountsSpec
 from slipstick.schema.kinds.shared_memory import SharedMemorySpec
 from slipstick.schema.kinds.technology import Factors, TechnologySpec
-from slipstick.schema.kinds.workload import WorkloadSpec, law_scene, program_scene
-from slipstick.schema.load import Library, machine_spec, names, spec_model
+from slipstick.schema.kinds.workload import WorkloadSpec, law_spec, program_spec
+from slipstick.schema.library import Library, machine_spec, names, spec_model
+from slipstick.schema.solver_options import METHOD, SolverOptions, is_solver_option, solver_options
 from slipstick.schema.text.nodes import Entry, Mark, Node, Scalar, Table, at, from_plain, join, key_mark, split
 from slipstick.schema.text.nodes import replace as replaced
 from slipstick.schema.validate import problems_of, validate
@@ -47,7 +47,7 @@ PREFETCHED = ("prefetched_faults", "prefetched_locks")
 
 
 def changes_of(
-    reference: Node, model: str, inputs: Collection[str], tree: Node, library: Library
+    reference: Node, model: str, input_names: Collection[str], tree: Node, library: Library
 ) -> tuple[dict[str, Node], tuple[str, ...]]:
     """Read what a technology changes, as values by path, and what of it the model has no place for.
 
@@ -57,19 +57,19 @@ def changes_of(
     Parameters
     ----------
     reference : the technology: its name, a file, or in place
-    model, inputs : name of the model, and of the inputs it has
-    tree : of the scene, with everything else in its place
+    model, input_names : name of the model, and of the inputs it has
+    tree : of the inputs, with everything else in its place
     library : what was read so far
 
     Raises
     ------
-    SpecError : the technology is wrong, or the scene does not have what it sets
+    SpecError : the technology is wrong, or sets a path that the inputs do not have
     """
     name, file = _read(reference, library)
     found = {f"{TECHNOLOGY}.{key}": each.node for key, each in file.entries.items() if key in Factors.model_fields}
     notes = []
     for key in PREFETCHED:
-        if key in file.entries and key in inputs:
+        if key in file.entries and key in input_names:
             found[key] = file.entries[key].node
         elif key in file.entries:
             notes.append(f"{name}: {key} is left out, for {model} has no such input")
@@ -155,7 +155,7 @@ Settings = Mapping[str, Node]
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class Inputs:
     """A model's name, what it is checked by, and the tree of everything that can be set.
 
     Parameters
@@ -183,14 +183,14 @@ class Scene:
         """Check the whole tree; raises SpecError with every problem."""
         return validate(self.form, self.tree)
 
-    def with_value(self, path: str, node: Node, library: Library) -> Scene:
+    def with_value(self, path: str, node: Node, library: Library) -> Inputs:
         """Put a value at a path; checked together with everything else."""
         changed = replace(self, tree=_put(self.tree, path, node, library))
         return replace(changed, counts=_counts(self.name, changed.tree, library)) if self.counts else changed
 
 
-def stage(settings: Settings, library: Library) -> Scene:
-    """Set a scene: find the model, what it needs, then lay the values over it in order.
+def resolve(settings: Settings, library: Library) -> Inputs:
+    """Find the model and the specs it needs, then set the values in their order.
 
     Parameters
     ----------
@@ -206,23 +206,23 @@ def stage(settings: Settings, library: Library) -> Scene:
     what = {path: node for path, node in settings.items() if not is_solver_option(path)}
     if not what:  # only solver options are given; their place is where the model is missing
         _model_of_workload(settings, library)
-    scene = replace(_what(what, library), options=options)
-    _check_method(scene, settings)
-    return scene
+    inputs = replace(_what(what, library), options=options)
+    _check_method(inputs, settings)
+    return inputs
 
 
-def _what(settings: Settings, library: Library) -> Scene:
+def _what(settings: Settings, library: Library) -> Inputs:
     """Lay out what is to be solved."""
     model = settings.get("model") or _model_of_workload(settings, library)
     reference = _name(model, "model")
     values = {path: node for path, node in settings.items() if path not in REFERENCES}
     if reference.startswith("law/"):
-        return _law_scene(reference, model, settings, values, library)
+        return _law_inputs(reference, model, settings, values, library)
     if reference in PROGRAMS:
-        return _program_scene(reference, settings, values, library)
+        return _program_inputs(reference, settings, values, library)
     if kind := _kind_of_file(reference, model, library):
-        return _file_scene(kind, reference, model, settings, values, library)
-    raise _scene_problem(model, "model", str(UnknownNameError("model", reference[:100], model_names())))
+        return _file_inputs(kind, reference, model, settings, values, library)
+    raise _input_problem(model, "model", str(UnknownNameError("model", reference[:100], model_names())))
 
 
 def model_names() -> list[str]:
@@ -254,35 +254,35 @@ def _check_fits(program: Program, reference: Node, machine: Node) -> None:
             wanted, got = got, wanted
         fitting = ", ".join(machines_for(program))
         why = f"{program.name} runs on a machine with {wanted}, and this one has {got}; name one of {fitting}"
-        raise _scene_problem(reference, "machine", why)
+        raise _input_problem(reference, "machine", why)
 
 
-def _program_scene(name: str, settings: Settings, values: Settings, library: Library) -> Scene:
+def _program_inputs(name: str, settings: Settings, values: Settings, library: Library) -> Inputs:
     asked = settings.get("model", settings.get("workload"))
     mark = asked.mark if asked is not None else Mark("", 1, 1)
     if "machine" not in settings:
         _refuse_mistyped("machine", settings)
         fitting = ", ".join(machines_for(PROGRAMS[name]))
-        raise _scene_problem(settings.get("model"), "machine", f"{name} runs on a machine; name one of {fitting}")
+        raise _input_problem(settings.get("model"), "machine", f"{name} runs on a machine; name one of {fitting}")
     machine = _machine(settings["machine"], library)
     _check_fits(PROGRAMS[name], settings["machine"], machine)
     entries = {"machine": Entry(settings["machine"].mark, machine)}
     if "workload" in settings:
-        entries.update(_inputs(name, settings["workload"], library))
-    inputs = [each.name for each in PROGRAMS[name].inputs]
-    tree, notes = _with_technology(Table(entries, mark), name, inputs, settings, values, library)
-    form, counts = program_scene(PROGRAMS[name]), _counts(name, tree, library)
-    return Scene("program", name, tree, form, library.sources, notes=notes, counts=counts)
+        entries.update(_workload_inputs(name, settings["workload"], library))
+    input_names = [each.name for each in PROGRAMS[name].inputs]
+    tree, notes = _with_technology(Table(entries, mark), name, input_names, settings, values, library)
+    form, counts = program_spec(PROGRAMS[name]), _counts(name, tree, library)
+    return Inputs("program", name, tree, form, library.sources, notes=notes, counts=counts)
 
 
 def _with_technology(
-    tree: Table, model: str, inputs: Sequence[str], settings: Settings, values: Settings, library: Library
+    tree: Table, model: str, input_names: Sequence[str], settings: Settings, values: Settings, library: Library
 ) -> tuple[Table, tuple[str, ...]]:
     """Lay the values over a tree, those of a technology below those that were set by their own paths."""
     laid = _laid_over(tree, values, library)
     if TECHNOLOGY not in settings:
         return laid, ()
-    changes, notes = changes_of(settings[TECHNOLOGY], model, inputs, laid, library)
+    changes, notes = changes_of(settings[TECHNOLOGY], model, input_names, laid, library)
     return _laid_over(tree, {**changes, **values}, library), notes
 
 
@@ -304,31 +304,31 @@ def _kind_of_file(reference: str, model: Node, library: Library) -> str:
     return kind if kind in FILES else "activity"
 
 
-def _file_scene(
+def _file_inputs(
     kind: str, reference: str, model: Node, settings: Settings, values: Settings, library: Library
-) -> Scene:
+) -> Inputs:
     _refuse_machine(FILES[kind], settings)
     if kind != "activity":
         _refuse_technology(FILES[kind], settings)
     tree = library.load(kind, reference, model.mark, "model")
     name = reference.rpartition("/")[2].removesuffix(".yaml").removesuffix(".yml")
     laid, notes = _with_technology(tree, name, (), settings, values, library)
-    return Scene(kind, name, laid, spec_model(kind), library.sources, notes=notes)
+    return Inputs(kind, name, laid, spec_model(kind), library.sources, notes=notes)
 
 
-def _check_method(scene: Scene, settings: Settings) -> None:
+def _check_method(inputs: Inputs, settings: Settings) -> None:
     """Refuse a method that does not answer for such a model."""
-    known = METHODS.get(scene.kind, METHODS[ACTIVITY])
-    if scene.options.method is not None and scene.options.method not in known:
-        hint = did_you_mean(scene.options.method, known)
-        why = f"no method {scene.options.method!r} answers for {scene.name}{hint}"
-        raise _scene_problem(settings[METHOD], METHOD, why)
+    known = METHODS.get(inputs.kind, METHODS[ACTIVITY])
+    if inputs.options.method is not None and inputs.options.method not in known:
+        hint = did_you_mean(inputs.options.method, known)
+        why = f"no method {inputs.options.method!r} answers for {inputs.name}{hint}"
+        raise _input_problem(settings[METHOD], METHOD, why)
 
 
 def _refuse_machine(what: str, settings: Settings) -> None:
     for path in ("machine", "workload"):
         if path in settings:
-            raise _scene_problem(
+            raise _input_problem(
                 settings[path], path, f"{what} runs on no {path}; leave it out, or name a program to run on it"
             )
 
@@ -336,17 +336,17 @@ def _refuse_machine(what: str, settings: Settings) -> None:
 def _refuse_technology(what: str, settings: Settings) -> None:
     if TECHNOLOGY in settings:
         why = f"{what} has no classes of cost that a technology could change; leave it out"
-        raise _scene_problem(settings[TECHNOLOGY], TECHNOLOGY, why)
+        raise _input_problem(settings[TECHNOLOGY], TECHNOLOGY, why)
 
 
-def _law_scene(reference: str, model: Node, settings: Settings, values: Settings, library: Library) -> Scene:
+def _law_inputs(reference: str, model: Node, settings: Settings, values: Settings, library: Library) -> Inputs:
     _refuse_machine("a law", settings)
     _refuse_technology("a law", settings)
     name = reference.removeprefix("law/")
     if name not in LAWS:
-        raise _scene_problem(model, "model", str(UnknownNameError("law", name[:100], list(LAWS))))
-    return Scene(
-        "law", reference, _laid_over(Table({}, model.mark), values, library), law_scene(LAWS[name]), library.sources
+        raise _input_problem(model, "model", str(UnknownNameError("law", name[:100], list(LAWS))))
+    return Inputs(
+        "law", reference, _laid_over(Table({}, model.mark), values, library), law_spec(LAWS[name]), library.sources
     )
 
 
@@ -356,13 +356,13 @@ def _machine(node: Node, library: Library) -> Node:
     return library.load("machine", _name(node, "machine"), node.mark, "machine")
 
 
-def _inputs(program: str, reference: Node, library: Library) -> dict[str, Entry]:
+def _workload_inputs(program: str, reference: Node, library: Library) -> dict[str, Entry]:
     """Take the inputs from a workload of the same program."""
     spec, tree = _workload(reference, library)
     if spec.model != program:
-        raise _scene_problem(reference, "workload", f"this workload is for {spec.model}, not for {program}")
-    inputs = at(tree, ["inputs"])
-    return dict(inputs.entries) if isinstance(inputs, Table) else {}
+        raise _input_problem(reference, "workload", f"this workload is for {spec.model}, not for {program}")
+    given = at(tree, ["inputs"])
+    return dict(given.entries) if isinstance(given, Table) else {}
 
 
 def _refuse_mistyped(key: str, settings: Settings) -> None:
@@ -370,14 +370,14 @@ def _refuse_mistyped(key: str, settings: Settings) -> None:
     for path, node in settings.items():
         words = did_you_mean(path, [key])
         if path not in REFERENCES and "did you mean" in words:
-            raise _scene_problem(node, path, f"unknown key{words}")
+            raise _input_problem(node, path, f"unknown key{words}")
 
 
 def _model_of_workload(settings: Settings, library: Library) -> Node:
     if "workload" not in settings:
         _refuse_mistyped("model", settings)
         place = next(iter(settings.values()), None)
-        raise _scene_problem(
+        raise _input_problem(
             place,
             "model",
             f"name a model, one of {', '.join(model_names())}, or the file of an activity or a queueing network",
@@ -404,14 +404,14 @@ def _put(tree: Table, path: str, node: Node, library: Library) -> Table:
     """Replace the value at a path, following a network's name or base."""
     parts = split(path)
     if not parts:
-        raise _scene_problem(node, path, "a value needs a path, such as machine.network.adapter")
+        raise _input_problem(node, path, "a value needs a path, such as machine.network.adapter")
     if parts[:1] == ("technology",) and len(parts) == 2 and "technology" not in tree.entries:
         tree = Table({**tree.entries, "technology": Entry(node.mark, from_plain({}, node.mark))}, tree.mark)
     try:
         _check_parameter(tree, parts)
         changed = replaced(tree, path, node)
     except UnknownNameError as error:
-        raise _scene_problem(node, path, str(error)) from None
+        raise _input_problem(node, path, str(error)) from None
     assert isinstance(changed, Table)
     if path == "machine.network" and isinstance(node, Scalar | Table):
         machine = at(changed, ["machine"])
@@ -433,9 +433,9 @@ def _check_parameter(tree: Table, parts: Sequence[str]) -> None:
 def _name(node: Node, what: str) -> str:
     if isinstance(node, Scalar) and isinstance(node.value, str) and node.value:
         return node.value
-    raise _scene_problem(node, what, f"write the name of a {what}, or a file that ends in .yaml")
+    raise _input_problem(node, what, f"write the name of a {what}, or a file that ends in .yaml")
 
 
-def _scene_problem(node: Node | None, path: str, message: str) -> SpecError:
+def _input_problem(node: Node | None, path: str, message: str) -> SpecError:
     mark = node.mark if node is not None else Mark("command line", 1, 1)
     return SpecError([Problem(mark.file, mark.line, mark.column, path, message)])

@@ -8,7 +8,7 @@ from slipstick.errors import Fault
 from slipstick.model.network import BY_CLASS, no_class, no_station
 
 
-def misnamed(data: object) -> list[Fault]:
+def unknown_names(data: object) -> list[Fault]:
     """Find the classes and stations that are not there, in a network that need not be right otherwise.
 
     Parameters

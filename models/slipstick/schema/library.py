@@ -159,7 +159,7 @@ class Library:
 
         Parameters
         ----------
-        kind : one of `slipstick.schema.load.FOLDERS`
+        kind : one of `slipstick.schema.library.FOLDERS`
         reference : name in the catalogue, or path of a file
         at_mark, at_path : where the reference is written, for problems with it
 

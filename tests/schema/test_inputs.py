@@ -9,17 +9,17 @@ import pytest
 from slipstick.errors import SpecError
 from slipstick.method.methods import solve
 from slipstick.model.system import Model
-from slipstick.schema.build.build import Bound, bind
-from slipstick.schema.build.inputs import model_names, stage
-from slipstick.schema.load import Library
+from slipstick.schema.build import BuiltModel, build
+from slipstick.schema.inputs import model_names, resolve
+from slipstick.schema.library import Library
 from tests.specs import MACHINE, line, refused, settings, valid
 
 ATM = {"model": "dvsm/lock", "machine": "rs6000-43p-atm"}
 DIFFS = {"model": "dvsm/diff-request", "machine": "rs6000-43p-atm"}
 
 
-def built(**given: str) -> Bound:
-    return bind(stage(settings(**given), Library()))
+def built(**given: str) -> BuiltModel:
+    return build(resolve(settings(**given), Library()))
 
 
 def time(**given: str) -> float | None:

@@ -33,18 +33,18 @@ from slipstick.model.technology import faster, scaled
 from slipstick.program import PROGRAMS
 from slipstick.program.program import Given as ProgramGiven
 from slipstick.program.program import Input, Program
-from slipstick.schema.build.activity import ActivityReader, read_formula
-from slipstick.schema.build.inputs import Scene, machines_for_workload, stage
-from slipstick.schema.build.queueing import NetworkReader
-from slipstick.schema.build.solver_options import SolverOptions
+from slipstick.schema.build_activity import ActivityReader, read_formula
+from slipstick.schema.build_network import NetworkReader
 from slipstick.schema.describe import Entry, entries, parameters_of, with_sources
+from slipstick.schema.inputs import Inputs, machines_for_workload, resolve
 from slipstick.schema.kinds.activity import ActivitySpec
 from slipstick.schema.kinds.machine import MachineSpec, NetworkSpec
 from slipstick.schema.kinds.quantity import Formula, Given
 from slipstick.schema.kinds.queueing import QueueingNetworkSpec
 from slipstick.schema.kinds.shared_memory import SharedMemorySpec
 from slipstick.schema.kinds.technology import Factors
-from slipstick.schema.load import Library
+from slipstick.schema.library import Library
+from slipstick.schema.solver_options import SolverOptions
 from slipstick.schema.text.nodes import Node, Scalar, canonical, split
 from slipstick.schema.text.reader import short
 from slipstick.schema.validate import problem
@@ -146,17 +146,17 @@ def _interconnect(spec: SharedMemorySpec, at: At, prefix: str) -> Interconnect:
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
-    """A scene made ready to solve.
+class BuiltModel:
+    """A model ready to solve.
 
     Parameters
     ----------
     name : of the model
     model : the system, the network, or the law
-    parameters : everything that is a number in the scene, by path
+    parameters : every number of the inputs, by path
     entries : what the specs say of each
     options : method and settings of a simulation
-    notes : what the scene left out
+    notes : what a technology sets and the model has no place for
     """
 
     name: str
@@ -167,44 +167,46 @@ class Bound:
     notes: tuple[str, ...] = ()
 
 
-def bind(scene: Scene) -> Bound:
-    """Check a scene and build its model.
+def build(inputs: Inputs) -> BuiltModel:
+    """Check the inputs and build their model.
 
     Raises
     ------
     SpecError : everything that is wrong, each at its line
     """
-    spec = scene.checked()
-    found = _entries(scene, spec)
-    parameters = _parameters(scene, found)
+    spec = inputs.checked()
+    found = _entries(inputs, spec)
+    parameters = _parameters(inputs, found)
     try:
-        model = _build(scene, spec, parameters)
+        model = _build(inputs, spec, parameters)
     except ModelError as error:
-        mark = scene.tree.mark
+        mark = inputs.tree.mark
         raise SpecError([Problem(mark.file, mark.line, mark.column, "", str(error))]) from None
-    return Bound(scene.name, model, parameters, {**found, **_defaults(scene, found)}, scene.options, scene.notes)
+    return BuiltModel(
+        inputs.name, model, parameters, {**found, **_defaults(inputs, found)}, inputs.options, inputs.notes
+    )
 
 
-def described(scene: Scene) -> dict[str, Entry]:
-    """Check a scene and say what its specs say of each quantity; nothing is built.
+def described(inputs: Inputs) -> dict[str, Entry]:
+    """Check the inputs and describe each quantity, without building the model.
 
     Raises
     ------
     SpecError : a value is not allowed
     """
-    found = _entries(scene, scene.checked())
-    return {**found, **_defaults(scene, found)}
+    found = _entries(inputs, inputs.checked())
+    return {**found, **_defaults(inputs, found)}
 
 
-def _entries(scene: Scene, spec: BaseModel) -> dict[str, Entry]:
+def _entries(inputs: Inputs, spec: BaseModel) -> dict[str, Entry]:
     named = (
-        replace(each, path=canonical(scene.tree, each.path))
-        for each in with_sources(entries(spec), scene.tree, scene.sources)
+        replace(each, path=canonical(inputs.tree, each.path))
+        for each in with_sources(entries(spec), inputs.tree, inputs.sources)
     )
     return {each.path: each for each in named}
 
 
-def bind_workload(reference: Node, library: Library) -> Bound:
+def build_workload(reference: Node, library: Library) -> BuiltModel:
     """Build the model of a workload on the first machine of the catalogue that it fits, to check or show its inputs.
 
     Raises
@@ -214,15 +216,15 @@ def bind_workload(reference: Node, library: Library) -> Bound:
     problems: list[SpecError] = []
     for name in machines_for_workload(reference, library):
         try:
-            return bind(
-                stage({"workload": reference, "machine": Scalar(name, "", reference.mark, quoted=True)}, library)
+            return build(
+                resolve({"workload": reference, "machine": Scalar(name, "", reference.mark, quoted=True)}, library)
             )
         except SpecError as error:
             problems.append(error)
     raise problems[0]
 
 
-def _parameters(scene: Scene, found: Mapping[str, Entry]) -> dict[str, Parameter]:
+def _parameters(inputs: Inputs, found: Mapping[str, Entry]) -> dict[str, Parameter]:
     """Make a parameter of each quantity; one that is nested too deep for a name is refused where it stands."""
     problems = []
     for path, each in found.items():
@@ -230,35 +232,35 @@ def _parameters(scene: Scene, found: Mapping[str, Entry]) -> dict[str, Parameter
             parameters_of({path: each})
         except ModelError:
             why = f"the path {short(path)} is too long; use shorter names, or nest less"
-            problems.append(problem(scene.tree, split(path), why))
+            problems.append(problem(inputs.tree, split(path), why))
     if problems:
         raise SpecError(problems)
     return parameters_of(found)
 
 
-def _defaults(scene: Scene, found: Mapping[str, Entry]) -> dict[str, Entry]:
+def _defaults(inputs: Inputs, found: Mapping[str, Entry]) -> dict[str, Entry]:
     """Describe the inputs of a program that nobody set and that have a number of their own."""
-    inputs = PROGRAMS[scene.name].inputs if scene.kind == "program" else ()
+    own = PROGRAMS[inputs.name].inputs if inputs.kind == "program" else ()
     return {
         each.name: Entry(each.name, Given(each.default, each.dimension, ""), each.meaning, "default of the program")
-        for each in inputs
-        if isinstance(each.default, float) and each.name not in found and each.name not in scene.tree.entries
+        for each in own
+        if isinstance(each.default, float) and each.name not in found and each.name not in inputs.tree.entries
     }
 
 
-def _build(scene: Scene, spec: BaseModel, parameters: Mapping[str, Parameter]) -> Subject:
-    if scene.kind == "law":
-        return LAWS[scene.name.removeprefix("law/")]
+def _build(inputs: Inputs, spec: BaseModel, parameters: Mapping[str, Parameter]) -> Subject:
+    if inputs.kind == "law":
+        return LAWS[inputs.name.removeprefix("law/")]
     if isinstance(spec, ActivitySpec):
-        model = ActivityReader(scene.name, scene.tree, spec, parameters).model()
+        model = ActivityReader(inputs.name, inputs.tree, spec, parameters).model()
         return scaled(model, _factors(spec.technology, parameters))
     if isinstance(spec, QueueingNetworkSpec):
-        return NetworkReader(scene.name, scene.tree, spec, parameters).model()
-    program = PROGRAMS[scene.name]
+        return NetworkReader(inputs.name, inputs.tree, spec, parameters).model()
+    program = PROGRAMS[inputs.name]
     machine = getattr(spec, "machine")  # noqa: B009  # the form is made at run time
     assert isinstance(machine, MachineSpec | SharedMemorySpec)
-    inputs = _inputs(program, scene, spec, parameters)
-    model = program.on(machine_of(machine), **inputs)
+    given = _given(program, inputs, spec, parameters)
+    model = program.on(machine_of(machine), **given)
     return scaled(model, _factors(getattr(spec, "technology"), parameters))  # noqa: B009
 
 
@@ -273,8 +275,8 @@ def _factors(spec: Factors, parameters: Mapping[str, Parameter]) -> dict[str, Ex
     )
 
 
-def _inputs(
-    program: Program, scene: Scene, spec: BaseModel, parameters: Mapping[str, Parameter]
+def _given(
+    program: Program, inputs: Inputs, spec: BaseModel, parameters: Mapping[str, Parameter]
 ) -> dict[str, ProgramGiven]:
     """Give each input that is set: a parameter, a list of them, or a formula over the others."""
     made: dict[str, ProgramGiven] = {}
@@ -287,17 +289,17 @@ def _inputs(
         elif isinstance(value, Given):
             made[each.name] = parameters[each.name]
         elif isinstance(value, str) and each.counts:
-            made[each.name] = scene.counts[value]
+            made[each.name] = inputs.counts[value]
         elif isinstance(value, str):
             made[each.name] = value
-            problems += _unknown_part(each, value, scene, spec)
+            problems += _unknown_part(each, value, inputs, spec)
         elif isinstance(value, list):
             made[each.name] = tuple(parameters[f"{each.name}.{index}"] for index in range(len(value)))
     known: dict[str, Expr] = dict(parameters)
     for name, (formula, dimension) in formulas.items():
         # In the order of the program's inputs; each may use parameters and the formulas before it.
         try:
-            made[name] = known[name] = read_formula(scene.tree, (name,), formula, known, dimension)
+            made[name] = known[name] = read_formula(inputs.tree, (name,), formula, known, dimension)
         except SpecError as error:
             problems += error.problems
     if problems:
@@ -305,10 +307,10 @@ def _inputs(
     return made
 
 
-def _unknown_part(each: Input, value: str, scene: Scene, spec: BaseModel) -> list[Problem]:
+def _unknown_part(each: Input, value: str, inputs: Inputs, spec: BaseModel) -> list[Problem]:
     """Refuse the name of a lock or barrier that the machine does not have, where it is written."""
     there = getattr(getattr(spec, "machine"), each.named, {}) if each.named else {}  # noqa: B009
     if not each.named or value == "none" or value in there:
         return []
     why = f"this is none of the machine's {each.named}: {short(value)}{did_you_mean(value, list(there))}"
-    return [problem(scene.tree, (each.name,), why)]
+    return [problem(inputs.tree, (each.name,), why)]
