@@ -35,8 +35,8 @@ from slipstick.model.activity import (
     service,
     then,
 )
-from slipstick.model.resources import Lock, Meeting, Resource, Station
-from slipstick.model.system import Model, closed
+from slipstick.model.resources import Barrier, Lock, Resource, Station
+from slipstick.model.system import Model, closed_model
 
 SCVS = (1.0, 0.25, 0.0)
 
@@ -135,7 +135,7 @@ class _Draw:
         return pipeline(stages, self.whole(2, 12), name=f"line{self._steps}")
 
     def barriers(self) -> Activity:
-        self.resources["meet"] = Meeting()
+        self.resources["meet"] = Barrier()
         parts: list[Activity] = []
         for _ in range(self.whole(0, 2)):
             parts.append(self.visit(self.station(), 0.2, 1.5))
@@ -172,7 +172,7 @@ def generated(construct: str, scv: float, number: int) -> Model:
     draw = _Draw(number, scv)
     cycle = draw.think(1.0, 30.0) >> CONSTRUCTS[construct](draw)
     processors = int(draw.random.choice([1, 2, 3, 4, 6, 8, 12, 16, 24, 32], p=[0.04, *[0.12] * 6, *[0.08] * 3]))
-    return closed(cycle, processors, name=f"{construct}-{number}", resources=draw.resources)
+    return closed_model(cycle, processors, name=f"{construct}-{number}", resources=draw.resources)
 
 
 def simulated(model: Model) -> Row:

@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from slipstick.expression.nodes import Booked, Expr, Number, Operation, Parameter
-from slipstick.model.activity import Activity, Barrier, Choice, Fork, Hold, Pipeline, Repeat, Step, Then
-from slipstick.model.resources import Meeting
+from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Repeat, Step, Then
+from slipstick.model.resources import Barrier
 from slipstick.model.system import Model
 
 Dual = tuple[float, float]
@@ -152,9 +152,9 @@ def plain_time(activity: Activity, model: Model, values: Mapping[str, float]) ->
             return value(often, values) * inside(body)
         case Hold(_, body):
             return inside(body)
-        case Barrier(name):
+        case BarrierWait(name):
             meeting = model.resources[name]
-            assert isinstance(meeting, Meeting)
+            assert isinstance(meeting, Barrier)
             return value(meeting.cost, values)
         case Pipeline(stages, items):
             each = range(round(value(items, values)))

@@ -9,7 +9,7 @@ import yaml
 
 from slipstick.expression.dimension import BYTES, COUNT, TIME, TIME_PER_BYTE, Dimension
 from slipstick.expression.nodes import Expr, Parameter
-from slipstick.model.machine import Line, Machine, Network, SizeRange
+from slipstick.model.machine import LinearCost, Machine, Network, SizeRange
 from slipstick.model.system import Model
 from slipstick.program import PROGRAMS
 
@@ -34,7 +34,7 @@ def machine(name: str) -> Machine:
             SizeRange(
                 name=f"r{index}",
                 up_to=None if each["up_to"] is None else quantity(f"{path}.up_to", BYTES, each["up_to"]),
-                total=Line(
+                total=LinearCost(
                     quantity(f"{path}.fixed", TIME, fixed, US),
                     quantity(f"{path}.per_byte", TIME_PER_BYTE, per_byte, US),
                 ),

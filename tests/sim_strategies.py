@@ -26,8 +26,8 @@ from slipstick.model.activity import (
     service,
     then,
 )
-from slipstick.model.resources import Lock, Meeting, Resource, Station
-from slipstick.model.system import Model, arriving, closed, phases
+from slipstick.model.resources import Barrier, Lock, Resource, Station
+from slipstick.model.system import Model, closed_model, open_model, phased_model
 
 LOCKS = ("door", "gate", "hatch")
 """Taken in this order from the outside in, so that nobody waits in a circle."""
@@ -37,7 +37,7 @@ RESOURCES: dict[str, Resource] = {
     "pool": Station(servers=2),
     "disk": Station(discipline="ps"),
     **{name: Lock() for name in LOCKS},
-    "meet": Meeting(),
+    "meet": Barrier(),
 }
 
 few = settings(max_examples=40, deadline=None, derandomize=True)
@@ -115,8 +115,8 @@ def _pipeline(draw: st.DrawFn, numbers: Iterator[int], depth: int, calm: bool, r
 def calm_models(draw: st.DrawFn) -> Model:
     """Draw deterministic models of one processor in which nothing is in the way of anything."""
     if draw(st.booleans()):
-        return phases((draw(st.integers(0, 3)), 1, draw(trees(calm=True))), (1, 1, delay(1.0, name="end")))
-    return closed(delay(1.0, name="begin") >> draw(trees(calm=True)), 1, resources=RESOURCES)
+        return phased_model((draw(st.integers(0, 3)), 1, draw(trees(calm=True))), (1, 1, delay(1.0, name="end")))
+    return closed_model(delay(1.0, name="begin") >> draw(trees(calm=True)), 1, resources=RESOURCES)
 
 
 @st.composite
@@ -129,13 +129,13 @@ def busy_models(draw: st.DrawFn, random: bool = True) -> Model:
     match draw(st.sampled_from(["closed", "phases"])):
         case "phases":
             part = (draw(st.integers(1, 3)), processors, cycle)
-            return phases(part, (1, 1, delay(2.0, name="last")), resources=RESOURCES)
+            return phased_model(part, (1, 1, delay(2.0, name="last")), resources=RESOURCES)
         case _:
-            return closed(cycle, processors, resources=RESOURCES)
+            return closed_model(cycle, processors, resources=RESOURCES)
 
 
 @st.composite
 def open_models(draw: st.DrawFn) -> Model:
     """Draw open models with random service."""
     cycle = service("bus", draw(times()) / 16, name="ask", scv=1.0) >> delay(draw(times()), name="stay")
-    return arriving(cycle, 1.0, resources=RESOURCES)
+    return open_model(cycle, 1.0, resources=RESOURCES)

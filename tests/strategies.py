@@ -45,9 +45,9 @@ from slipstick.model.activity import (
     steps,
     then,
 )
-from slipstick.model.machine import Line, Machine, Network, SizeRange
-from slipstick.model.resources import Lock, Meeting, Resource, Station
-from slipstick.model.system import Model, arriving, closed, phases
+from slipstick.model.machine import LinearCost, Machine, Network, SizeRange
+from slipstick.model.resources import Barrier, Lock, Resource, Station
+from slipstick.model.system import Model, closed_model, open_model, phased_model
 
 PARAMETERS: dict[Dimension, tuple[Parameter, ...]] = {
     TIME: (Parameter("work", TIME, 9.0), Parameter("bus.time", TIME, 2.0), Parameter("sync-time", TIME, 0.5)),
@@ -150,7 +150,7 @@ RESOURCES: Mapping[str, Resource] = {
     "link": Station(servers=2),
     "disk": Station(discipline="ps"),
     "door": Lock(),
-    "meet": Meeting("central", PARAMETERS[TIME][2]),
+    "meet": Barrier("central", PARAMETERS[TIME][2]),
 }
 
 
@@ -212,11 +212,11 @@ def models(draw: st.DrawFn, depth: int = 3) -> Model:
             (draw(st.sampled_from([1, 2, 5])), draw(st.sampled_from([1, 2, 8])), draw(_activity(numbers, depth - 1)))
             for _ in range(draw(st.integers(1, 3)))
         ]
-        return phases(*parts, resources=RESOURCES, useful=useful)
+        return phased_model(*parts, resources=RESOURCES, useful=useful)
     cycle = draw(_activity(numbers, depth))
     if kind == "arrivals":
-        return arriving(cycle, PARAMETERS[RATE][0], resources=RESOURCES, useful=useful)
-    return closed(cycle, draw(st.integers(1, 16)), resources=RESOURCES, useful=useful)
+        return open_model(cycle, PARAMETERS[RATE][0], resources=RESOURCES, useful=useful)
+    return closed_model(cycle, draw(st.integers(1, 16)), resources=RESOURCES, useful=useful)
 
 
 def microseconds() -> st.SearchStrategy[float]:
@@ -236,7 +236,7 @@ def networks(draw: st.DrawFn) -> Network:
         SizeRange(
             name=f"r{index}",
             up_to=None if end is None else quantity(f"protocol.r{index}.up_to", BYTES, float(end)),
-            total=Line(
+            total=LinearCost(
                 quantity(f"protocol.r{index}.fixed", TIME, draw(microseconds())),
                 quantity(f"protocol.r{index}.per_byte", TIME_PER_BYTE, draw(microseconds()) / 1000),
             ),

@@ -39,9 +39,9 @@ from slipstick.model.activity import (
     serial,
     service,
 )
-from slipstick.model.network import arrivals, customers, network, queue
-from slipstick.model.resources import Lock, Meeting, Station
-from slipstick.model.system import Model, arriving, closed, grouped, in_supersteps, phases
+from slipstick.model.network import closed_class, network, open_class, station
+from slipstick.model.resources import Barrier, Lock, Station
+from slipstick.model.system import Model, closed_model, grouped_model, open_model, phased_model, superstep_model
 from slipstick.program import PROGRAMS
 from tests.paper import machine
 from tests.program.reference_protocol import diff_phase, lock_phase
@@ -196,71 +196,81 @@ SYSTEMS = [
     bad(lambda: Station(discipline="lifo"), "there is no discipline 'lifo'; known: fcfs, ps"),
     bad(lambda: Lock("spin"), "there is no lock 'spin'; known: fifo, tas, ttas, ticket, array, mcs"),
     bad(lambda: Lock("tas", back_off="grow"), "there is no back-off 'grow'; known: none, constant, exponential"),
-    bad(lambda: grouped({}), "groups of processors are needed, at least one"),
-    bad(lambda: Meeting("centre"), "there is no barrier 'centre'; did you mean 'central'?"),
+    bad(lambda: grouped_model({}), "groups of processors are needed, at least one"),
+    bad(lambda: Barrier("centre"), "there is no barrier 'centre'; did you mean 'central'?"),
     bad(
-        lambda: Model("m", closed(service("bus", 1.0)).population, {"bos": Station()}),
+        lambda: Model("m", closed_model(service("bus", 1.0)).population, {"bos": Station()}),
         "bus needs a station called 'bus', which is not there; did you mean 'bos'?",
     ),
-    bad(lambda: closed(service("bus", 1.0), resources={"bus": Lock()}), "bus needs a station, but 'bus' is a lock"),
-    bad(lambda: closed(hold("bus", A), resources={"bus": Station()}), "hold needs a lock, but 'bus' is a station"),
     bad(
-        lambda: closed(barrier("bus"), resources={"bus": Station()}), "barrier needs a barrier, but 'bus' is a station"
+        lambda: closed_model(service("bus", 1.0), resources={"bus": Lock()}), "bus needs a station, but 'bus' is a lock"
     ),
-    bad(lambda: closed(A >> delay(2.0, name="a")), "two different steps are called a; give each a name of its own"),
     bad(
-        lambda: closed(pipeline([A], 2) >> pipeline([C], 2)),
+        lambda: closed_model(hold("bus", A), resources={"bus": Station()}), "hold needs a lock, but 'bus' is a station"
+    ),
+    bad(
+        lambda: closed_model(barrier("bus"), resources={"bus": Station()}),
+        "barrier needs a barrier, but 'bus' is a station",
+    ),
+    bad(
+        lambda: closed_model(A >> delay(2.0, name="a")), "two different steps are called a; give each a name of its own"
+    ),
+    bad(
+        lambda: closed_model(pipeline([A], 2) >> pipeline([C], 2)),
         "two different pipelines are called pipeline; give each a name of its own",
     ),
-    bad(lambda: closed(A, name="two words"), f"'two words' cannot be a name: {NAMING}, starting with a letter"),
-    bad(lambda: closed(A, 0), "a population needs at least 1 processor, got 0"),
-    bad(lambda: closed(A, T), "processors must be a [1], got [s]: t"),
-    bad(lambda: arriving(A, T), "arrivals must be a [1/s], got [s]: t"),
-    bad(lambda: arriving(A, -0.5), "the rate of arrivals must be at least 0, got -0.5"),
-    bad(lambda: arriving(A, math.nan), "parameter population.arrivals must be finite, got nan"),
-    bad(lambda: phases(), "a program needs at least one phase"),
-    bad(lambda: phases((-1, 2, A)), "the repeat of a phase must be at least 0, got -1"),
+    bad(lambda: closed_model(A, name="two words"), f"'two words' cannot be a name: {NAMING}, starting with a letter"),
+    bad(lambda: closed_model(A, 0), "a population needs at least 1 processor, got 0"),
+    bad(lambda: closed_model(A, T), "processors must be a [1], got [s]: t"),
+    bad(lambda: open_model(A, T), "arrivals must be a [1/s], got [s]: t"),
+    bad(lambda: open_model(A, -0.5), "the rate of arrivals must be at least 0, got -0.5"),
+    bad(lambda: open_model(A, math.nan), "parameter population.arrivals must be finite, got nan"),
+    bad(lambda: phased_model(), "a program needs at least one phase"),
+    bad(lambda: phased_model((-1, 2, A)), "the repeat of a phase must be at least 0, got -1"),
     bad(
-        lambda: in_supersteps((1, [A], C), (1, [A, A], C)),
+        lambda: superstep_model((1, [A], C), (1, [A, A], C)),
         "supersteps need at least one processor, and the same number of them in each",
     ),
-    bad(lambda: phases((1, 0, A)), "the processors of a phase must be at least 1, got 0"),
-    bad(lambda: phases((T, 1, A)), "repeat must be a [1], got [s]: t"),
+    bad(lambda: phased_model((1, 0, A)), "the processors of a phase must be at least 1, got 0"),
+    bad(lambda: phased_model((T, 1, A)), "repeat must be a [1], got [s]: t"),
 ]
 
 SOLVING = [
-    bad(lambda: solve(closed(Strange())), "an activity cannot be a Strange"),
-    bad(lambda: solve(closed(A), {"b": 1.0}), "no parameter is named b; there are a, population.processors"),
-    bad(lambda: ClosedForm(closed(A)).times({"b": 1.0}), "no parameter is named b; there are a, population.processors"),
+    bad(lambda: solve(closed_model(Strange())), "an activity cannot be a Strange"),
+    bad(lambda: solve(closed_model(A), {"b": 1.0}), "no parameter is named b; there are a, population.processors"),
     bad(
-        lambda: solve(closed(A, name="slow"), {"a": math.inf}),
+        lambda: ClosedForm(closed_model(A)).times({"b": 1.0}),
+        "no parameter is named b; there are a, population.processors",
+    ),
+    bad(
+        lambda: solve(closed_model(A, name="slow"), {"a": math.inf}),
         "the time of slow comes out as inf s: a value is too large, or a divisor is 0",
         NoAnswerError,
     ),
     bad(
-        lambda: solve(closed(A), {"a": -1.0}),
+        lambda: solve(closed_model(A), {"a": -1.0}),
         "the time of model comes out as -1.0 s: a time cannot be negative",
         NoAnswerError,
     ),
 ]
 
 NETWORK = [
-    bad(lambda: queue(discipline="fcsf"), "a queue cannot have the discipline 'fcsf'; did you mean 'fcfs'?"),
+    bad(lambda: station(discipline="fcsf"), "a queue cannot have the discipline 'fcsf'; did you mean 'fcfs'?"),
     bad(
-        lambda: queue(capacity=1, blocking="repaet"),
+        lambda: station(capacity=1, blocking="repaet"),
         "a full queue cannot have the blocking 'repaet'; did you mean 'repeat'?",
     ),
-    bad(lambda: queue(servers=0), "the servers of a queue must be at least 1, got 0"),
-    bad(lambda: queue(demand={"a": -1.0}), "the demand of a cannot be negative, got -1"),
-    bad(lambda: queue(demand={"a": float("nan")}), "the demand of a cannot be negative, got nan"),
-    bad(lambda: queue(service={"a": N}), "the service of a is a [s], but n is a [1]"),
-    bad(lambda: customers(2.5), "a population must be a whole number, got 2.5"),
+    bad(lambda: station(servers=0), "the servers of a queue must be at least 1, got 0"),
+    bad(lambda: station(demand={"a": -1.0}), "the demand of a cannot be negative, got -1"),
+    bad(lambda: station(demand={"a": float("nan")}), "the demand of a cannot be negative, got nan"),
+    bad(lambda: station(service={"a": N}), "the service of a is a [s], but n is a [1]"),
+    bad(lambda: closed_class(2.5), "a population must be a whole number, got 2.5"),
     bad(
-        lambda: arrivals("3 /s"),  # type: ignore[arg-type]
+        lambda: open_class("3 /s"),  # type: ignore[arg-type]
         "a rate of arrivals is a number in base units here; in a file, write it with its unit; got '3 /s'",
     ),
     bad(
-        lambda: network({"a": customers(1)}, {"cpu": queue(demand={"a": 1.0, "b": 1.0}), "disk": queue()}),
+        lambda: network({"a": closed_class(1)}, {"cpu": station(demand={"a": 1.0, "b": 1.0}), "disk": station()}),
         "stations.cpu.demand.b: there is no class 'b'; known: a; "
         "stations.disk: nobody visits disk; give it a demand, or leave it out",
         ModelFaultsError,
@@ -306,11 +316,11 @@ PROGRAM = [
         "dvsm/diff-request runs on a machine, as load('machine/...') gives it; got 'rs6000-43p-atm'",
     ),
     bad(
-        lambda: closed(hold("door", delay(1.0, name="a") >> hold("door", delay(1.0, name="b")))),
+        lambda: closed_model(hold("door", delay(1.0, name="a") >> hold("door", delay(1.0, name="b")))),
         "door is asked for by who holds it already, and would be waited for for ever",
     ),
     bad(
-        lambda: closed(barrier("meet", parties=9), processors=4),
+        lambda: closed_model(barrier("meet", parties=9), processors=4),
         "barrier meet waits for 9 processors, but there are 4; nobody would go on",
     ),
     bad(

@@ -64,5 +64,5 @@ def test_a_step_needs_a_name_that_can_stand_in_a_path(name: str) -> None:
 
 def test_an_activity_of_no_known_kind_is_not_written() -> None:
     with pytest.raises(ModelError) as caught:
-        activity_data(slipstick.closed(Strange()))
+        activity_data(slipstick.closed_model(Strange()))
     assert str(caught.value) == "a Strange cannot be written to a file"

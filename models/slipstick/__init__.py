@@ -3,9 +3,9 @@
 Describe a machine, a workload and a question; slipstick says where the processors go, why, and what would
 help most.
 
->>> from slipstick import closed, delay, hold, service, solve
+>>> from slipstick import closed_model, delay, hold, service, solve
 >>> cycle = delay(9e-3, name="work") >> hold("door", service("bus", 1e-3, name="update", component="lock"))
->>> answer = solve(closed(cycle, processors=8))
+>>> answer = solve(closed_model(cycle, processors=8))
 >>> answer["efficiency"], answer.account
 (0.9, {'busy': 0.009, 'lock': 0.001})
 
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
         service,
         then,
     )
-    from slipstick.model.network import QueueingNetwork, arrivals, chain, customers, network, queue, route
-    from slipstick.model.resources import Lock, Meeting, Station
-    from slipstick.model.system import Model, arriving, closed, grouped, phases
+    from slipstick.model.network import QueueingNetwork, chain, closed_class, network, open_class, route, station
+    from slipstick.model.resources import Barrier, Lock, Station
+    from slipstick.model.system import Model, closed_model, grouped_model, open_model, phased_model
     from slipstick.program import PROGRAMS
     from slipstick.schema.api import load
     from slipstick.schema.dump import dump
@@ -53,8 +53,8 @@ __all__ = [
     "LAWS",
     "PROGRAMS",
     "Answer",
+    "Barrier",
     "Lock",
-    "Meeting",
     "Model",
     "Parameter",
     "QueueingNetwork",
@@ -65,25 +65,27 @@ __all__ = [
     "barrier",
     "chain",
     "choose",
-    "closed",
-    "customers",
+    "closed_class",
+    "closed_model",
     "delay",
     "dump",
     "fork",
-    "grouped",
+    "grouped_model",
     "hold",
     "load",
     "network",
+    "open_class",
+    "open_model",
     "parallel",
-    "phases",
+    "phased_model",
     "pipeline",
-    "queue",
     "repeat",
     "route",
     "run",
     "serial",
     "service",
     "solve",
+    "station",
     "then",
     "time_until",
     "transient",
@@ -93,7 +95,6 @@ _ACTIVITY = (
     "barrier",
     "choose",
     "delay",
-    "dump",
     "fork",
     "hold",
     "parallel",
@@ -103,10 +104,12 @@ _ACTIVITY = (
     "service",
     "then",
 )
-_SYSTEM = ("Lock", "Meeting", "Model", "Station", "arriving", "closed", "grouped", "phases")
-_NETWORK = ("QueueingNetwork", "arrivals", "chain", "customers", "network", "queue", "route")
+_RESOURCES = ("Barrier", "Lock", "Station")
+_SYSTEM = ("Model", "closed_model", "grouped_model", "open_model", "phased_model")
+_NETWORK = ("QueueingNetwork", "open_class", "chain", "closed_class", "network", "station", "route")
 _HOME = {
     **dict.fromkeys(_ACTIVITY, "slipstick.model.activity"),
+    **dict.fromkeys(_RESOURCES, "slipstick.model.resources"),
     **dict.fromkeys(_SYSTEM, "slipstick.model.system"),
     **dict.fromkeys(_NETWORK, "slipstick.model.network"),
     "Answer": "slipstick.answer",

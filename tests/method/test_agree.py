@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from slipstick import Simulation, closed, delay, service, solve
+from slipstick import Simulation, delay, service, solve
 from slipstick.answer import Answer, Value
 from slipstick.method.agreement import agreement
+from slipstick.model.system import closed_model
 
 SIMULATED = Answer("m", "simulation", {"time": Value(10.0, "s", 9.0, 11.0)}, converged=True)
 
@@ -79,7 +80,7 @@ def test_who_has_no_answer_is_said_and_left_out() -> None:
 
 
 def test_without_contention_or_chance_all_methods_agree_exactly() -> None:
-    model = closed(delay(2.0, name="work") >> service("bus", 1.0))
+    model = closed_model(delay(2.0, name="work") >> service("bus", 1.0))
     answers = [solve(model, method=method) for method in ("closed-form", "simulation", "bounds")]
     found = agreement("alone", answers)
     assert found.verdicts == ("closed-form and simulation agree exactly", "simulation lies within the bounds")
@@ -90,7 +91,7 @@ def test_without_contention_or_chance_all_methods_agree_exactly() -> None:
 
 
 def test_a_busy_bus_is_seen_by_the_simulation_only() -> None:
-    model = closed(delay(2.0, name="work", scv=1.0) >> service("bus", 1.0, scv=1.0), processors=8)
+    model = closed_model(delay(2.0, name="work", scv=1.0) >> service("bus", 1.0, scv=1.0), processors=8)
     answers = [
         solve(model, method=method, simulation=Simulation(seed=1, cycles=20_000))
         for method in ("closed-form", "simulation", "bounds")

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from slipstick import arriving, barrier, choose, closed, delay, fork, hold, phases, repeat, service, solve
+from slipstick import barrier, choose, closed_model, delay, fork, hold, open_model, phased_model, repeat, service, solve
 from slipstick.method.bounds import bounds
 from slipstick.method.methods import answered, form_of
-from slipstick.model.network import customers, network, queue
+from slipstick.model.network import closed_class, network, station
 from slipstick.model.resources import Station
 from slipstick.model.system import Model
 from tests.strategies import models
@@ -31,7 +31,7 @@ def mva(population: int, think: float, demands: list[float]) -> float:
 @pytest.mark.parametrize("processors", [1, 2, 5, 10, 50, 200])
 def test_the_exact_answer_of_a_product_form_network_lies_between(processors: int) -> None:
     cycle = delay(9.0, name="think") >> service("bus", 1.0, scv=1.0) >> service("disk", 0.4, scv=1.0)
-    answer = bounds(closed(cycle, processors=processors)).values["time"]
+    answer = bounds(closed_model(cycle, processors=processors)).values["time"]
     exact = mva(processors, 9.0, [1.0, 0.4])
     assert answer.value is None
     assert answer.low is not None
@@ -55,7 +55,7 @@ def test_the_closed_form_is_never_below_the_lower_bound_of_one_processor(model: 
     ("model", "low", "high", "notes"),
     [
         (
-            closed(EXPONENTIAL_BUS, processors=20),
+            closed_model(EXPONENTIAL_BUS, processors=20),
             20.0,
             29.0,
             (
@@ -64,7 +64,7 @@ def test_the_closed_form_is_never_below_the_lower_bound_of_one_processor(model: 
             ),
         ),
         (
-            closed(delay(9.0, name="think") >> hold("door", service("bus", 1.0)), processors=20),
+            closed_model(delay(9.0, name="think") >> hold("door", service("bus", 1.0)), processors=20),
             20.0,
             None,
             (
@@ -73,7 +73,7 @@ def test_the_closed_form_is_never_below_the_lower_bound_of_one_processor(model: 
             ),
         ),
         (
-            closed(delay(9.0, name="think") >> hold("door", delay(2.0, name="inside")), processors=20),
+            closed_model(delay(9.0, name="think") >> hold("door", delay(2.0, name="inside")), processors=20),
             40.0,
             None,
             (
@@ -82,7 +82,7 @@ def test_the_closed_form_is_never_below_the_lower_bound_of_one_processor(model: 
             ),
         ),
         (
-            arriving(EXPONENTIAL_BUS, rate=0.5),
+            open_model(EXPONENTIAL_BUS, rate=0.5),
             10.0,
             None,
             (
@@ -100,40 +100,40 @@ def test_bounds_and_their_conditions(model: Model, low: float, high: float | Non
 
 
 def test_throughput_is_bounded_by_the_same_two() -> None:
-    throughput = bounds(closed(EXPONENTIAL_BUS, processors=20)).values["throughput"]
+    throughput = bounds(closed_model(EXPONENTIAL_BUS, processors=20)).values["throughput"]
     assert throughput.low == pytest.approx(20 / 29)
     assert throughput.high == 1.0
 
 
 def test_more_servers_and_what_is_held_in_branches_count() -> None:
     held = fork(hold("door", delay(2.0, name="a")), hold("door", delay(1.0, name="b")))
-    assert bounds(closed(held, processors=4)).values["time"].low == 12.0
+    assert bounds(closed_model(held, processors=4)).values["time"].low == 12.0
     twice = repeat(2, choose((0.5, hold("door", delay(2.0, name="a"))), (0.5, delay(0.0, name="b"))))
-    assert bounds(closed(twice, processors=4)).values["time"].low == 8.0
-    three = closed(service("disks", 3.0), processors=6, resources={"disks": Station(servers=3)})
+    assert bounds(closed_model(twice, processors=4)).values["time"].low == 8.0
+    three = closed_model(service("disks", 3.0), processors=6, resources={"disks": Station(servers=3)})
     assert bounds(three).values["time"].low == 6.0
 
 
 def test_phases_are_bounded_one_by_one() -> None:
-    program = phases((10, 4, service("bus", 1.0)), (1, 1, delay(2.0, name="alone") >> barrier("end")))
+    program = phased_model((10, 4, service("bus", 1.0)), (1, 1, delay(2.0, name="alone") >> barrier("end")))
     assert bounds(program).values["time"].low == 42.0
 
 
 def test_processors_are_resources_too() -> None:
     cycle = service("own", 1.0, name="mine") >> service("other", 5.0, name="theirs") >> delay(0.5, name="wire")
-    assert bounds(closed(cycle, processors=8)).values["time"].low == 6.5
-    alone = bounds(closed(cycle, processors=1)).values["time"]
+    assert bounds(closed_model(cycle, processors=8)).values["time"].low == 6.5
+    alone = bounds(closed_model(cycle, processors=1)).values["time"]
     assert alone.low == 6.5  # one pass; what others do, they do outside
     spread = fork(service("own", 2.0, name="mine"), service("other", 5.0, name="theirs"))
-    assert bounds(closed(spread, processors=8)).values["time"].low == 7.0
+    assert bounds(closed_model(spread, processors=8)).values["time"].low == 7.0
 
 
 def test_a_changed_parameter_moves_the_bound() -> None:
-    assert bounds(closed(EXPONENTIAL_BUS, processors=20), {"bus": 2.0}).values["time"].low == 40.0
+    assert bounds(closed_model(EXPONENTIAL_BUS, processors=20), {"bus": 2.0}).values["time"].low == 40.0
 
 
 def test_a_sweep_of_bounds_is_the_bounds_of_its_points() -> None:
-    model = closed(delay(9.0, name="think", scv=1.0) >> service("bus", 1.0, scv=1.0), processors=20)
+    model = closed_model(delay(9.0, name="think", scv=1.0) >> service("bus", 1.0, scv=1.0), processors=20)
     form = form_of(model, {}, "bounds")
     sizes = np.array([1.0, 5.0, 10.0, 20.0])
     points = form.points({"population.processors": sizes})
@@ -151,7 +151,7 @@ def test_a_sweep_of_bounds_is_the_bounds_of_its_points() -> None:
 
 
 def test_what_is_too_large_has_no_bound_and_says_so() -> None:
-    model = closed(service("bus", 1e200, name="ask"), processors=4)
+    model = closed_model(service("bus", 1e200, name="ask"), processors=4)
     points = form_of(model, {}, "bounds").points({"ask": np.array([1.0, 1e308])})
     assert np.isfinite(points.columns()["low[time]"]).tolist() == [True, False]
     assert points.answer(1).failed == "the least time of model comes out as inf s"
@@ -160,8 +160,8 @@ def test_what_is_too_large_has_no_bound_and_says_so() -> None:
 
 def test_bounds_of_networks_are_swept_too_the_tightest_of_each_kind() -> None:
     model = network(
-        {"jobs": customers(4, think_time=2.0)},
-        {"cpu": queue(demand={"jobs": 1.0}), "disk": queue(demand={"jobs": 0.5})},
+        {"jobs": closed_class(4, think_time=2.0)},
+        {"cpu": station(demand={"jobs": 1.0}), "disk": station(demand={"jobs": 0.5})},
     )
     form = form_of(model, {}, "bounds")
     sizes = np.array([1.0, 4.0, 12.0])

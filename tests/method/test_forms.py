@@ -13,7 +13,7 @@ from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.forms import LawForm
 from slipstick.method.methods import form_of
 from slipstick.model.activity import delay
-from slipstick.model.system import closed
+from slipstick.model.system import closed_model
 
 every_law = pytest.mark.parametrize("law", list(ALL.values()), ids=lambda law: law.name)
 
@@ -69,7 +69,7 @@ def test_a_law_that_overflows_has_no_answer() -> None:
 
 
 def test_a_model_behind_the_same_interface() -> None:
-    made = form_of(closed(delay(2.0, name="work")), {})
+    made = form_of(closed_model(delay(2.0, name="work")), {})
     assert isinstance(made, ClosedForm)
     assert made.times({"work": 3.0}).tolist() == [3.0]
     assert len(made.points({"work": np.array([1.0, 2.0])})) == 2

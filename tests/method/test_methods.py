@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from slipstick import LAWS, closed, delay, service, solve
+from slipstick import LAWS, closed_model, delay, service, solve
 from slipstick.errors import UnknownNameError
 from slipstick.method.methods import answered, methods_for
 
-BUS = closed(delay(9.0, name="think") >> service("bus", 1.0, scv=1.0), processors=20)
+BUS = closed_model(delay(9.0, name="think") >> service("bus", 1.0, scv=1.0), processors=20)
 
 
 @pytest.mark.parametrize("method", [each.name for each in methods_for("activity")])

@@ -14,7 +14,7 @@ from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.methods import solve
 from slipstick.model.activity import Activity, barrier, delay, hold, service
 from slipstick.model.resources import Station
-from slipstick.model.system import Groups, Model, closed, grouped
+from slipstick.model.system import GroupedPopulation, Model, closed_model, grouped_model
 from slipstick.model.technology import scaled
 from slipstick.report.formulas.explain import explain_text
 from slipstick.schema.api import load
@@ -25,12 +25,12 @@ THINK = delay(9.0, name="think")
 
 
 def one_among(others: int, theirs: Activity = ASK) -> Model:
-    return grouped({"test": (1, THINK >> ASK), "others": (others, theirs)})
+    return grouped_model({"test": (1, THINK >> ASK), "others": (others, theirs)})
 
 
 def test_a_single_group_is_a_population() -> None:
-    alone = solve(grouped({"all": (4, THINK >> ASK)}))
-    cyclic = solve(closed(THINK >> ASK, 4))
+    alone = solve(grouped_model({"all": (4, THINK >> ASK)}))
+    cyclic = solve(closed_model(THINK >> ASK, 4))
     assert alone.values.keys() - cyclic.values.keys() == {"time[all]", "throughput[all]"}
     assert {name: alone[name] for name in cyclic.values} == {name: cyclic[name] for name in cyclic.values}
     assert (alone.account, alone.notes) == (cyclic.account, cyclic.notes)
@@ -54,28 +54,30 @@ def test_an_empty_group_is_in_nobodys_way() -> None:
 
 def test_the_use_of_a_station_is_that_of_all_groups() -> None:
     resources = {"bus": Station(servers=4)}
-    answer = solve(grouped({"test": (1, THINK >> ASK), "others": (3, ASK)}, resources=resources))
+    answer = solve(grouped_model({"test": (1, THINK >> ASK), "others": (3, ASK)}, resources=resources))
     assert answer["utilization[bus]"] == pytest.approx((0.1 + 3) / 4)
-    with_idle = grouped({"test": (1, THINK >> ASK), "others": (3, delay(0.0, name="nothing"))}, resources=resources)
+    with_idle = grouped_model(
+        {"test": (1, THINK >> ASK), "others": (3, delay(0.0, name="nothing"))}, resources=resources
+    )
     assert solve(with_idle)["utilization[bus]"] == pytest.approx(0.1 / 4)
 
 
 def test_bounds_put_everybody_in_the_way_of_the_first() -> None:
     value = bounds(one_among(20)).values["time"]
     assert (value.low, value.high) == (10.0, 30.0)
-    homogeneous = bounds(grouped({"test": (1, ASK), "others": (3, ASK)})).values["time"]
+    homogeneous = bounds(grouped_model({"test": (1, ASK), "others": (3, ASK)})).values["time"]
     assert (homogeneous.low, homogeneous.high) == (1.0, 4.0)
     assert bounds(one_among(3, hold("door", ASK))).values["time"].high is None
 
 
 def test_work_asked_of_other_processors_says_nothing_of_how_much_others_ask() -> None:
-    asks = grouped({"test": (2, service("other", 1.0, name="ask")), "others": (3, delay(1.0, name="rest"))})
+    asks = grouped_model({"test": (2, service("other", 1.0, name="ask")), "others": (3, delay(1.0, name="rest"))})
     assert bounds(asks).values["time"].low == 1.0
 
 
 def test_sizes_are_parameters_and_can_be_varied() -> None:
     model = one_among(5)
-    assert isinstance(model.population, Groups)
+    assert isinstance(model.population, GroupedPopulation)
     assert model.population.groups[1].processors == Parameter("groups.others.processors", COUNT, 5.0)
     points = ClosedForm(model).points({"groups.others.processors": [0.0, 5.0]})  # type: ignore[dict-item]
     assert [points.answer(index)["throughput[others]"] for index in range(2)] == [0.0, 5.0]
@@ -98,13 +100,13 @@ def test_a_technology_scales_every_group() -> None:
 )
 def test_groups_that_cannot_be_are_refused(groups: dict[str, tuple[float, Activity]], message: str) -> None:
     with pytest.raises(ModelError, match=message):
-        grouped(groups)
+        grouped_model(groups)
 
 
 def test_two_groups_may_share_a_step_but_not_a_name() -> None:
-    grouped({"test": (1, ASK), "others": (1, ASK)})
+    grouped_model({"test": (1, ASK), "others": (1, ASK)})
     with pytest.raises(ModelError, match="two different steps are called ask; give each a name of its own"):
-        grouped({"test": (1, ASK), "others": (1, service("bus", 2.0, name="ask"))})
+        grouped_model({"test": (1, ASK), "others": (1, service("bus", 2.0, name="ask"))})
 
 
 EXPLAINED = "groups of processors, the first of which is asked about: test (groups.test.processors), others (groups.others.processors)"
@@ -133,5 +135,5 @@ def test_a_file_with_groups_reads_as_it_is_written(tmp_path: Path) -> None:
 
 
 def test_a_group_names_a_barrier_of_all_who_come_to_it() -> None:
-    answer = solve(grouped({"test": (1, ASK >> barrier("meet")), "others": (3, ASK >> barrier("meet"))}))
+    answer = solve(grouped_model({"test": (1, ASK >> barrier("meet")), "others": (3, ASK >> barrier("meet"))}))
     assert answer["time"] == 1.0

@@ -10,14 +10,14 @@ from slipstick import Parameter, QueueingNetwork, arrivals, chain, customers, ne
 from slipstick.errors import ModelFaultsError
 from slipstick.expression.dimension import TIME
 
-A = {"a": customers(1)}
-PAIR = {"cpu": queue(service={"a": 1.0, "b": 2.0}), "disk": queue(service={"b": 1.0})}
+A = {"a": closed_class(1)}
+PAIR = {"cpu": station(service={"a": 1.0, "b": 2.0}), "disk": station(service={"b": 1.0})}
 WAYS = [
     route(("a", "cpu"), ("b", "disk"), 1.0),
     route(("b", "disk"), ("b", "cpu"), 1.0),
     route(("b", "cpu"), ("a", "cpu"), 1.0),
 ]
-USERS = {"users": chain(["a", "b"], customers(3), ("a", "cpu"))}
+USERS = {"users": chain(["a", "b"], closed_class(3), ("a", "cpu"))}
 
 
 def switching(**changes: Any) -> QueueingNetwork:
@@ -27,10 +27,10 @@ def switching(**changes: Any) -> QueueingNetwork:
 
 def test_every_number_is_named_after_its_place() -> None:
     made = network(
-        {"jobs": customers(20, think_time=5.0), "web": arrivals(0.3)},
+        {"jobs": closed_class(20, think_time=5.0), "web": open_class(0.3)},
         {
-            "cpu": queue(service={"jobs": 0.01}, visits={"jobs": 3}, scv={"jobs": 4.0}),
-            "pool": queue(demand={"web": 1.0}, rates=[1, 2.5]),
+            "cpu": station(service={"jobs": 0.01}, visits={"jobs": 3}, scv={"jobs": 4.0}),
+            "pool": station(demand={"web": 1.0}, rates=[1, 2.5]),
         },
     )
     assert [path for path, expr in made.quantities() if isinstance(expr, Parameter) and expr.name == path] == [
@@ -48,59 +48,59 @@ def test_every_number_is_named_after_its_place() -> None:
 
 def test_an_expression_keeps_its_own_name() -> None:
     work = Parameter("work", TIME, 2.0)
-    assert network(A, {"cpu": queue(demand={"a": work / 2})}).stations["cpu"].demand["a"] == work / 2
+    assert network(A, {"cpu": station(demand={"a": work / 2})}).stations["cpu"].demand["a"] == work / 2
 
 
 def test_classes_of_chains_are_classes() -> None:
-    assert switching(classes={"c": customers(1, think_time=1.0)}).class_names == ("c", "a", "b")
+    assert switching(classes={"c": closed_class(1, think_time=1.0)}).class_names == ("c", "a", "b")
 
 
 FAULTS: list[tuple[Any, str]] = [
     (lambda: network({}, {}), "classes: a network needs at least one class of customers"),
     (lambda: network(A, {}), "classes.a: a visits no station; give it a demand at one"),
     (
-        lambda: network(A, {"cpu": queue(demand={"a": 1}, service={"a": 1})}),
+        lambda: network(A, {"cpu": station(demand={"a": 1}, service={"a": 1})}),
         "stations.cpu.service.a: a has both a demand and a service time at cpu; give one",
     ),
     (
-        lambda: network(A, {"cpu": queue(demand={"a": 1}, visits={"a": 1})}),
+        lambda: network(A, {"cpu": station(demand={"a": 1}, visits={"a": 1})}),
         "stations.cpu.visits.a: visits of a to cpu have no service time; a demand holds all visits already",
     ),
     (
-        lambda: network({**A, "b": customers(1)}, {"cpu": queue(demand={"a": 1}, visits={"b": 1})}),
+        lambda: network({**A, "b": closed_class(1)}, {"cpu": station(demand={"a": 1}, visits={"b": 1})}),
         (
             "classes.b: b visits no station; give it a demand at one; "
             "stations.cpu.visits.b: visits of b to cpu have no service time; give it one"
         ),
     ),
     (
-        lambda: network(A, {"cpu": queue(demand={"a": 1}), "disk": queue(scv={"a": 2})}),
+        lambda: network(A, {"cpu": station(demand={"a": 1}), "disk": station(scv={"a": 2})}),
         (
             "stations.disk.scv.a: a has no service at disk; leave its scv out; "
             "stations.disk: nobody visits disk; give it a demand, or leave it out"
         ),
     ),
     (
-        lambda: network(A, {"cpu": queue(demand={"a": 1}, discipline="is", servers=2, capacity=3)}),
+        lambda: network(A, {"cpu": station(demand={"a": 1}, discipline="is", servers=2, capacity=3)}),
         (
             "stations.cpu.servers: an is station serves everyone at once; leave servers out; "
             "stations.cpu.capacity: an is station serves everyone at once; leave capacity out"
         ),
     ),
     (
-        lambda: network(A, {"cpu": queue(demand={"a": 1}, blocking="repeat")}),
+        lambda: network(A, {"cpu": station(demand={"a": 1}, blocking="repeat")}),
         "stations.cpu.blocking: cpu is never full; give it a capacity, or leave blocking out",
     ),
     (
-        lambda: network(A, {"cpu": queue(demand={"a": 1}, rates=[1, 2], servers=2)}),
+        lambda: network(A, {"cpu": station(demand={"a": 1}, rates=[1, 2], servers=2)}),
         "stations.cpu.servers: rates say how fast the station is; leave servers out",
     ),
     (
-        lambda: network(A, {"cpu": queue(demand={"a": 1}, discipline="priority")}),
+        lambda: network(A, {"cpu": station(demand={"a": 1}, discipline="priority")}),
         "stations.cpu: a needs a rank in priority at cpu: 0 goes first, then 1",
     ),
     (
-        lambda: network(A, {"cpu": queue(demand={"a": 1}, priority={"a": 0})}),
+        lambda: network(A, {"cpu": station(demand={"a": 1}, priority={"a": 0})}),
         "stations.cpu.priority: ranks hold where the discipline is priority; cpu is fcfs",
     ),
     (
@@ -108,7 +108,7 @@ FAULTS: list[tuple[Any, str]] = [
         "chains.users.classes.0: a has customers of its own in classes; in a chain, the chain has them",
     ),
     (
-        lambda: switching(chains={**USERS, "more": chain(["a"], customers(1), ("a", "cpu"))}),
+        lambda: switching(chains={**USERS, "more": chain(["a"], closed_class(1), ("a", "cpu"))}),
         (
             "chains.more.classes.0: a is in a chain already: users; "
             "routing.0.to: a and b are in different chains; routing.2.to: b and a are in different chains"
@@ -119,7 +119,7 @@ FAULTS: list[tuple[Any, str]] = [
         "chains.a: a is the name of a class, too; call the chain something else",
     ),
     (
-        lambda: switching(chains={"users": chain(["a", "b"], customers(3), ("c", "cpx"))}),
+        lambda: switching(chains={"users": chain(["a", "b"], closed_class(3), ("c", "cpx"))}),
         (
             "chains.users.reference.0: the reference is a class of the chain; 'c' is none; known: a, b; "
             "chains.users.reference.1: there is no station 'cpx'; did you mean 'cpu'?"
@@ -127,7 +127,7 @@ FAULTS: list[tuple[Any, str]] = [
     ),
     (lambda: switching(routing=[]), "chains.users: chain users has no ways to go; write routing"),
     (
-        lambda: switching(stations={**PAIR, "disk": queue(service={"b": 1.0}, visits={"b": 2})}),
+        lambda: switching(stations={**PAIR, "disk": station(service={"b": 1.0}, visits={"b": 2})}),
         "stations.disk.visits.b: the visits of b follow from routing; give service times only",
     ),
     (
@@ -175,12 +175,15 @@ FAULTS: list[tuple[Any, str]] = [
     ),
     (
         lambda: switching(
-            chains={"one": chain(["a"], customers(1), ("a", "cpu")), "two": chain(["b"], customers(1), ("b", "disk"))}
+            chains={
+                "one": chain(["a"], closed_class(1), ("a", "cpu")),
+                "two": chain(["b"], closed_class(1), ("b", "disk")),
+            }
         ),
         "routing.0.to: a and b are in different chains; routing.2.to: b and a are in different chains",
     ),
     (
-        lambda: switching(chains={"users": chain(["a", "b"], arrivals(1.0), ("a", "cpu"))}),
+        lambda: switching(chains={"users": chain(["a", "b"], open_class(1.0), ("a", "cpu"))}),
         (
             "routing.0.to: who gets to disk as b never leaves; routing.1.to: who gets to cpu as b never leaves; "
             "routing.2.to: who gets to cpu as a never leaves"

@@ -13,7 +13,7 @@ from slipstick.method.bounds import bounds
 from slipstick.method.methods import solve
 from slipstick.model.activity import delay, hold, service
 from slipstick.model.resources import Lock, Station
-from slipstick.model.system import Model, closed
+from slipstick.model.system import Model, closed_model
 from slipstick.model.technology import scaled
 from slipstick.schema.api import load
 from slipstick.schema.dump import dump
@@ -25,7 +25,7 @@ CRITICAL = delay(9.0, name="critical")
 
 def locked(kind: str, processors: int = 1) -> Model:
     lock = Lock(kind, "bus", ACCESS)
-    return closed(hold("door", CRITICAL), processors, resources={"bus": Station(), "door": lock})
+    return closed_model(hold("door", CRITICAL), processors, resources={"bus": Station(), "door": lock})
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_every_lock_is_handed_over_with_its_release() -> None:
 
 
 def test_accesses_to_the_lock_word_load_its_station() -> None:
-    with_bus = closed(
+    with_bus = closed_model(
         hold("door", delay(1.0, name="inside")) >> service("bus", 1.0),
         resources={"door": Lock("ttas", "bus", ACCESS), "bus": Station()},
     )
@@ -52,7 +52,7 @@ def test_accesses_to_the_lock_word_load_its_station() -> None:
 
 
 def test_a_lock_whose_word_is_nowhere_costs_nothing() -> None:
-    model = closed(hold("door", CRITICAL), resources={"door": Lock("mcs")})
+    model = closed_model(hold("door", CRITICAL), resources={"door": Lock("mcs")})
     assert solve(model)["time"] == 9.0
 
 

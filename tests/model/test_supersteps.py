@@ -9,14 +9,14 @@ from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.nodes import Parameter
 from slipstick.method.bounds import bounds
 from slipstick.model.activity import delay, fork, hold, parallel, pipeline, relabelled, serial, service
-from slipstick.model.system import Model, in_supersteps
+from slipstick.model.system import Model, superstep_model
 from slipstick.model.technology import scaled
 
 
 def program() -> Model:
     short, long = delay(2.0, name="short"), delay(3.0, name="long", technology="software")
     meet = delay(0.5, name="meet", component="barrier", technology="software")
-    return in_supersteps((10, [short, long], meet), (1, [long, short], meet), name="by-hand")
+    return superstep_model((10, [short, long], meet), (1, [long, short], meet), name="by-hand")
 
 
 @pytest.mark.parametrize("method", ["closed-form", "mean-value", "simulation"])
@@ -36,7 +36,7 @@ def test_bounds_enclose_it_and_technology_scales_it() -> None:
 def test_requests_wait_for_the_processor_that_serves_them() -> None:
     """Two on one station, exponential: below the closed form with everybody at once, above it with nobody there."""
     line = [service("bus", 1.0, name=f"ask.{i}") for i in range(2)]
-    model = in_supersteps((100, [line[0], line[1]], delay(0.0, name="meet")))
+    model = superstep_model((100, [line[0], line[1]], delay(0.0, name="meet")))
     added, predicted, seen = (
         solve(model, method=each, simulation=Simulation(seed=1)) for each in ("closed-form", "mean-value", "simulation")
     )
@@ -48,21 +48,21 @@ def test_requests_wait_for_the_processor_that_serves_them() -> None:
 def test_what_supersteps_cannot_be_is_refused() -> None:
     line, meet = delay(1.0, name="line"), delay(1.0, name="meet")
     with pytest.raises(ModelError, match="supersteps need at least one processor, and the same number of them in each"):
-        in_supersteps((1, [line], meet), (1, [line, line], meet))
+        superstep_model((1, [line], meet), (1, [line, line], meet))
     with pytest.raises(ModelError, match="the repeat of a superstep"):
-        in_supersteps((-1, [line], meet))
+        superstep_model((-1, [line], meet))
     with pytest.raises(ModelError, match="has supersteps, which no file says; keep its counts instead"):
         dump(program())
     for body, kind in ((hold("door", line), "hold"), (fork(line, meet), "fork")):
         with pytest.raises(
             NoAnswerError, match=f"mean-value takes no {kind} within the supersteps of model; simulate it"
         ):
-            solve(in_supersteps((1, [body], meet)), method="mean-value")
+            solve(superstep_model((1, [body], meet)), method="mean-value")
     uneven = pipeline([serial(line, meet, name="first"), parallel(line, name="second")], 2, name="uneven")
     with pytest.raises(
         NoAnswerError, match="mean-value takes no pipeline of unlike items; uneven has them, simulate it"
     ):
-        solve(in_supersteps((1, [uneven], delay(0.0, name="m"))), method="mean-value")
+        solve(superstep_model((1, [uneven], delay(0.0, name="m"))), method="mean-value")
 
 
 def test_labels_are_renamed_and_what_is_shared_stays_shared() -> None:

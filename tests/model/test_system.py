@@ -8,28 +8,30 @@ from hypothesis import given
 from slipstick.expression.dimension import COUNT, RATE, TIME
 from slipstick.expression.nodes import Parameter
 from slipstick.model.activity import Step, barrier, delay, hold, repeat, service, steps
-from slipstick.model.resources import Lock, Meeting, Station, meeting
-from slipstick.model.system import Model, arriving, closed, is_processor, phases
+from slipstick.model.resources import Barrier, Lock, Station, barrier_resource
+from slipstick.model.system import Model, closed_model, is_processor, open_model, phased_model
 from tests.strategies import models, quick
 
 WORK = delay(9.0, name="work")
 
 
 def test_what_is_used_but_not_described_is_the_plainest_of_its_kind() -> None:
-    model = closed(WORK >> service("bus", 1.0) >> hold("door", service("other", 2.0, name="ask")) >> barrier("meet"))
-    assert model.resources == {"bus": Station(), "door": Lock(), "meet": Meeting()}
+    model = closed_model(
+        WORK >> service("bus", 1.0) >> hold("door", service("other", 2.0, name="ask")) >> barrier("meet")
+    )
+    assert model.resources == {"bus": Station(), "door": Lock(), "meet": Barrier()}
 
 
 def test_what_is_described_stays() -> None:
     given = {"bus": Station(servers=3, discipline="ps")}
-    assert closed(service("bus", 1.0), resources=given).resources == given
+    assert closed_model(service("bus", 1.0), resources=given).resources == given
 
 
 def test_numbers_become_parameters_of_the_population() -> None:
-    assert closed(WORK, 8).population.processors == Parameter("population.processors", COUNT, 8.0)  # type: ignore[union-attr]
-    assert arriving(WORK, 0.5).population.rate == Parameter("population.arrivals", RATE, 0.5)  # type: ignore[union-attr]
-    assert meeting("tree", 5e-6, name="meet") == Meeting("tree", Parameter("meet.cost", TIME, 5e-6))
-    assert meeting("tree") == Meeting("tree")
+    assert closed_model(WORK, 8).population.processors == Parameter("population.processors", COUNT, 8.0)  # type: ignore[union-attr]
+    assert open_model(WORK, 0.5).population.rate == Parameter("population.arrivals", RATE, 0.5)  # type: ignore[union-attr]
+    assert barrier_resource("tree", 5e-6, name="meet") == Barrier("tree", Parameter("meet.cost", TIME, 5e-6))
+    assert barrier_resource("tree") == Barrier("tree")
 
 
 @quick
@@ -48,5 +50,5 @@ def test_processors_are_told_from_resources(name: str, answer: bool) -> None:
 
 
 def test_the_same_step_may_stand_in_several_places() -> None:
-    assert closed(WORK >> repeat(2, WORK)).steps == (WORK,)
-    assert phases((1, 2, WORK), (3, 4, WORK)).steps == (WORK,)
+    assert closed_model(WORK >> repeat(2, WORK)).steps == (WORK,)
+    assert phased_model((1, 2, WORK), (3, 4, WORK)).steps == (WORK,)

@@ -13,9 +13,9 @@ from slipstick.expression.nodes import Parameter
 from slipstick.expression.tape import Tape
 from slipstick.method.bounds import bounds
 from slipstick.method.methods import solve
-from slipstick.model.resources import Meeting, Station
+from slipstick.model.resources import Barrier, Station
 from slipstick.model.shared_memory import SharedMemory
-from slipstick.model.system import Cyclic, Groups, Model
+from slipstick.model.system import ClosedPopulation, GroupedPopulation, Model
 from slipstick.program import PROGRAMS
 from slipstick.program.synchronization import barrier_cost
 from slipstick.schema.api import load
@@ -119,9 +119,9 @@ def test_a_crossbar_is_crossed_to_and_fro() -> None:
 
 
 def test_equal_grains_are_one_population_and_others_are_groups() -> None:
-    assert isinstance(unit(TC2000, accesses=1, competitors=9).population, Cyclic)
+    assert isinstance(unit(TC2000, accesses=1, competitors=9).population, ClosedPopulation)
     mixed = unit(TC2000, accesses=1, competitors=9, other_stride=0)
-    assert isinstance(mixed.population, Groups)
+    assert isinstance(mixed.population, GroupedPopulation)
     assert [group.name for group in mixed.population.groups] == ["test", "competitors"]
     same = answer(TC2000, accesses=1, competitors=9, other_accesses=1)
     assert same["time"] == answer(TC2000, accesses=1, competitors=9)["time"]
@@ -140,7 +140,7 @@ def test_a_barrier_ends_the_grain(name: str) -> None:
     cost = float(Tape([barrier_cost(kind, Parameter("n", value=8.0))]).run({})[0][0])
     assert found["time"] == pytest.approx(10 * US + cost)
     assert found.account["barrier"] == pytest.approx(cost)
-    assert isinstance(unit(TC2000, compute=1, barrier=name).resources[name], Meeting)
+    assert isinstance(unit(TC2000, compute=1, barrier=name).resources[name], Barrier)
 
 
 # The shapes of the paper, as far as bounds show them; methods with contention are held to them as well.

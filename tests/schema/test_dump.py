@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from slipstick import PROGRAMS, closed, delay, load, solve
+from slipstick import PROGRAMS, closed_model, delay, load, solve
 from slipstick.errors import ModelError
 from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import Parameter
@@ -61,14 +61,14 @@ def test_what_was_read_writes_and_reads_as_itself(model: Model, tmp_path: Path) 
 
 
 def test_a_parameter_without_a_value_is_refused() -> None:
-    model = closed(delay(Parameter("unknown", TIME), name="work"))
+    model = closed_model(delay(Parameter("unknown", TIME), name="work"))
     with pytest.raises(ModelError) as caught:
         activity_data(model)
     assert str(caught.value) == "parameter unknown has no value; a file needs one"
 
 
 def test_two_parameters_that_a_file_would_take_for_one_are_refused() -> None:
-    model = closed(delay(Parameter("a-b", TIME, 1.0) + Parameter("a.b", TIME, 2.0), name="work"))
+    model = closed_model(delay(Parameter("a-b", TIME, 1.0) + Parameter("a.b", TIME, 2.0), name="work"))
     with pytest.raises(ModelError) as caught:
         activity_data(model)
     assert str(caught.value) == "parameters a-b and a.b would have one name in a file: a_b"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slipstick import barrier, closed, delay, hold, phases, service
+from slipstick import barrier, closed_model, delay, hold, phased_model, service
 from slipstick.method.simulation.flatten import timeline
 from slipstick.model.system import Model
 from slipstick.results.study import Span, Timeline
@@ -15,15 +15,15 @@ from tests.sim_strategies import RESOURCES, busy_models, few
 
 
 def test_levels_count_all_who_are_there() -> None:
-    model = phases((1, 3, service("bus", 2.0)))
+    model = phased_model((1, 3, service("bus", 2.0)))
     assert timeline(model).levels["bus"] == ((0.0, 3, 1), (2.0, 2, 1), (4.0, 1, 1), (6.0, 0, 0))
-    each = phases((1, 2, service("own", 2.0)))
+    each = phased_model((1, 2, service("own", 2.0)))
     assert timeline(each).levels["own"] == ((0.0, 2, 2), (2.0, 0, 0))
 
 
 def test_the_path_goes_on_with_whoever_held_it_up() -> None:
     """Two take turns at a lock; the second's end was held up by the first's hold."""
-    model = phases((1, 2, hold("door", delay(2.0, name="inside")) >> delay(1.0, name="after")))
+    model = phased_model((1, 2, hold("door", delay(2.0, name="inside")) >> delay(1.0, name="after")))
     path = timeline(model).path
     assert [(span.member, span.label, span.start, span.end) for span in path] == [
         (0, "inside", 0.0, 2.0),
@@ -34,7 +34,7 @@ def test_the_path_goes_on_with_whoever_held_it_up() -> None:
 
 def test_whoever_comes_last_to_a_barrier_holds_up_all() -> None:
     slow = service("processor[0]", 3.0, name="slow")
-    model = phases((1, 2, slow >> barrier("meet") >> delay(1.0, name="after")))
+    model = phased_model((1, 2, slow >> barrier("meet") >> delay(1.0, name="after")))
     found = timeline(model)
     assert [(span.member, span.label) for span in found.path] == [(0, "slow"), (1, "slow"), (0, "after")]
     assert found.component(next(span for span in found.spans if span.label == "barrier:meet")) == "barrier"
@@ -43,7 +43,7 @@ def test_whoever_comes_last_to_a_barrier_holds_up_all() -> None:
 @few
 @given(busy_models(), st.integers(0, 99))
 def test_the_path_is_as_long_as_the_program(model: Model, seed: int) -> None:
-    found = timeline(phases((2, 3, model.bodies[0]), resources=RESOURCES), seed=seed)
+    found = timeline(phased_model((2, 3, model.bodies[0]), resources=RESOURCES), seed=seed)
     reached = 0.0
     for span in found.path:
         assert span.start == pytest.approx(reached)
@@ -52,7 +52,7 @@ def test_the_path_is_as_long_as_the_program(model: Model, seed: int) -> None:
 
 
 def test_an_endless_model_is_followed_for_some_cycles() -> None:
-    found = timeline(closed(delay(2.0, name="work"), processors=3), cycles=4)
+    found = timeline(closed_model(delay(2.0, name="work"), processors=3), cycles=4)
     assert found.until == 8.0
     assert len(found.spans) == 12
 

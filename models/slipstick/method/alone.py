@@ -10,7 +10,7 @@ import numpy as np
 from slipstick.expression.kernels import Array
 from slipstick.expression.tape import Tape
 from slipstick.law.grain import GRAIN_EFFICIENCY, GRAIN_INTERFERENCE, WORDS_ACCESSED_RANDOMLY
-from slipstick.model.system import Alone
+from slipstick.model.system import SingleProcessor
 
 Values = Mapping[str, "Array | float"]
 
@@ -35,7 +35,7 @@ class Against:
     form : its model, compiled by the method that the time among others is from
     """
 
-    def __init__(self, alone: Alone, form: Timed) -> None:
+    def __init__(self, alone: SingleProcessor, form: Timed) -> None:
         self._form = form
         self._words = None if alone.words is None else Tape([alone.words])
 

@@ -15,9 +15,17 @@ from slipstick.expression.nodes import Expr, maximum, select, total
 from slipstick.expression.tape import Tape
 from slipstick.method.closed_form.form import BLOCK, superstep_time, unit_of
 from slipstick.method.closed_form.times import demand, population, release_time, time
-from slipstick.model.activity import Activity, Barrier, Choice, Fork, Hold, Pipeline, Repeat, Step, children, steps
+from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Repeat, Step, children, steps
 from slipstick.model.resources import Station
-from slipstick.model.system import Arrivals, Cyclic, Groups, Model, Program, Supersteps, is_processor
+from slipstick.model.system import (
+    ClosedPopulation,
+    GroupedPopulation,
+    Model,
+    OpenPopulation,
+    PhasedPopulation,
+    SuperstepPopulation,
+    is_processor,
+)
 from slipstick.vocabulary import BOUNDS
 
 Values = Mapping[str, "Array | float"]
@@ -54,8 +62,8 @@ def bounds(model: Model, values: Mapping[str, float] | None = None) -> Answer:
     (work and span).
 
     >>> from slipstick.model.activity import delay, service
-    >>> from slipstick.model.system import closed
-    >>> answer = bounds(closed(delay(9.0, name="think") >> service("bus", 1.0, scv=1.0), processors=20))
+    >>> from slipstick.model.system import closed_model
+    >>> answer = bounds(closed_model(delay(9.0, name="think") >> service("bus", 1.0, scv=1.0), processors=20))
     >>> answer.values["time"].low, answer.values["time"].high
     (20.0, 29.0)
     """
@@ -72,8 +80,8 @@ class BoundsForm:
     model : the system
 
     >>> from slipstick.model.activity import delay, service
-    >>> from slipstick.model.system import closed
-    >>> form = BoundsForm(closed(delay(9.0, name="think") >> service("bus", 1.0, scv=1.0), processors=20))
+    >>> from slipstick.model.system import closed_model
+    >>> form = BoundsForm(closed_model(delay(9.0, name="think") >> service("bus", 1.0, scv=1.0), processors=20))
     >>> form.points({"population.processors": np.array([5.0, 10.0, 20.0])}).columns()["low[time]"]
     array([10., 10., 20.])
     """
@@ -137,7 +145,7 @@ class BoundsPoints:
         found = {"low[time]": np.where(np.isfinite(low), low, np.nan)}
         if self.high is not None:
             found["high[time]"] = np.where(np.isfinite(self.high), self.high, np.nan)
-        if not isinstance(self.model.population, Arrivals):
+        if not isinstance(self.model.population, OpenPopulation):
             with np.errstate(all="ignore"):
                 rates = {
                     f"{end}[throughput]": self.size / found[time] for time, end in _OPPOSITE.items() if time in found
@@ -177,7 +185,7 @@ class BoundsPoints:
 
 def _values(model: Model, low: float, high: float | None, size: float) -> dict[str, Value]:
     found = {"time": Value(None, "s", low, high)}
-    if not isinstance(model.population, Arrivals):
+    if not isinstance(model.population, OpenPopulation):
         least = None if high is None or high == 0 else size / high
         most = size / low if low > 0 else None
         found["throughput"] = Value(None, "1/s", least, most)
@@ -190,7 +198,7 @@ def _finite(number: float | None) -> bool:
 
 def _notes(model: Model, binding: str, closed: bool) -> tuple[str, ...]:
     notes = [LOW_SPAN if binding == "span" else LOW_FULL.format(binding=binding)]
-    if isinstance(model.population, Arrivals):
+    if isinstance(model.population, OpenPopulation):
         return (*notes, OPEN_ONLY)
     return (*notes, HIGH_ALL if closed else NO_HIGH)
 
@@ -198,19 +206,19 @@ def _notes(model: Model, binding: str, closed: bool) -> tuple[str, ...]:
 def _lows(model: Model) -> dict[str, Expr]:
     """Give the lower bounds on the time, by what binds."""
     match model.population:
-        case Cyclic(processors, cycle):
+        case ClosedPopulation(processors, cycle):
             return _lows_of(model, cycle, processors)
-        case Arrivals(_, cycle):
+        case OpenPopulation(_, cycle):
             return {"span": time(cycle, model, booked=False)}
-        case Groups():
+        case GroupedPopulation():
             first = model.population.first
             found = _lows_of(model, first.cycle, first.processors)
             # What others ask of its processors is not known from its own cycle.
             return {name: each for name, each in found.items() if name != PROCESSORS}
-        case Program(phases):
+        case PhasedPopulation(phases):
             parts = [each.repeat * maximum(*_lows_of(model, each.cycle, each.processors).values()) for each in phases]
             return {"span": total(parts, TIME)}
-        case Supersteps():
+        case SuperstepPopulation():
             return {"span": superstep_time(model.population, model)}
 
 
@@ -251,9 +259,9 @@ def _held(activity: Activity, lock: str, model: Model) -> Expr:
 def _high(model: Model) -> Expr | None:
     """Give the upper bound, where its conditions hold."""
     match model.population:
-        case Cyclic(processors):
+        case ClosedPopulation(processors):
             everybody = processors
-        case Groups(groups):
+        case GroupedPopulation(groups):
             everybody = total(group.processors for group in groups)
         case _:
             return None
@@ -268,7 +276,7 @@ def _plain(model: Model) -> bool:
     """Say whether a model has only steps, choices and repeats, and is of product form wherever there is a queue."""
     used = [step.resource for step in model.steps]
     for node in (node for body in model.bodies for node in steps(body)):
-        if isinstance(node, Fork | Hold | Pipeline | Barrier):
+        if isinstance(node, Fork | Hold | Pipeline | BarrierWait):
             return False
         if isinstance(node, Step) and node.resource is not None:
             station = model.resources.get(node.resource)

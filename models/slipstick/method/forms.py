@@ -49,7 +49,7 @@ class Solved(Protocol):
         """Give the whole answer at one point."""
 
 
-class Form(Protocol):
+class CompiledModel(Protocol):
     """A model compiled by a method.
 
     Attributes

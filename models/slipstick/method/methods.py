@@ -12,7 +12,7 @@ from slipstick.expression.kernels import Array
 from slipstick.law import Law
 from slipstick.method.bounds import BoundsForm, bounds
 from slipstick.method.closed_form.form import ClosedForm, with_takeovers
-from slipstick.method.forms import Form, LawForm, Parameters, Subject
+from slipstick.method.forms import CompiledModel, LawForm, Parameters, Subject
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model, need_model
 from slipstick.sim.settings import Simulation
@@ -49,7 +49,7 @@ class Method:
 
     name: str
     kind: str
-    form: Callable[[Any, Parameters, Simulation], Form]
+    form: Callable[[Any, Parameters, Simulation], CompiledModel]
     answers: Callable[[Any, Parameters], tuple[Answer, ...]] | None = None
 
 
@@ -76,29 +76,29 @@ def _saturation(model: Model, answer: Answer) -> tuple[str, ...]:
     return (f"waiting is not to be left out: a cycle takes at least {least.low:.4g} s, {times} what is answered here",)
 
 
-def _mean_value(model: Model, _: Parameters, __: Simulation) -> Form:
+def _mean_value(model: Model, _: Parameters, __: Simulation) -> CompiledModel:
     from slipstick.method.mean_value import MeanValue
 
     return MeanValue(model)
 
 
-def _simulation(model: Model, _: Parameters, simulation: Simulation) -> Form:
+def _simulation(model: Model, _: Parameters, simulation: Simulation) -> CompiledModel:
     """Give the form that runs a model event by event; the simulator is imported when it is asked for."""
     from slipstick.method.simulation.form import simulation_of
 
     return simulation_of(model, simulation)
 
 
-def _network_simulation(model: QueueingNetwork, _: Parameters, simulation: Simulation) -> Form:
+def _network_simulation(model: QueueingNetwork, _: Parameters, simulation: Simulation) -> CompiledModel:
     from slipstick.method.networks.simulation import simulation_of
 
     return simulation_of(model, simulation)
 
 
-def _network(solver: str) -> Callable[[QueueingNetwork, Parameters, Simulation], Form]:
+def _network(solver: str) -> Callable[[QueueingNetwork, Parameters, Simulation], CompiledModel]:
     """Give the form of a network by one solver; the numerical libraries are imported when it is asked for."""
 
-    def form(model: QueueingNetwork, _: Parameters, __: Simulation) -> Form:
+    def form(model: QueueingNetwork, _: Parameters, __: Simulation) -> CompiledModel:
         from slipstick.method.networks.form import NetworkForm
 
         return NetworkForm(model, solver)
@@ -112,7 +112,7 @@ def _network_bounds(model: QueueingNetwork, _: Parameters) -> tuple[Answer, ...]
     return network_bounds(model)
 
 
-def _network_bounds_form(model: QueueingNetwork, _: Parameters, __: Simulation) -> Form:
+def _network_bounds_form(model: QueueingNetwork, _: Parameters, __: Simulation) -> CompiledModel:
     from slipstick.method.networks.bounds import NetworkBoundsForm
 
     return NetworkBoundsForm(model)
@@ -143,7 +143,7 @@ def methods_for(kind: str) -> list[Method]:
 
 def form_of(
     model: Subject, parameters: Parameters, method: str | None = None, simulation: Simulation | None = None
-) -> Form:
+) -> CompiledModel:
     """Compile a model for many points.
 
     Parameters
@@ -201,13 +201,13 @@ def solve(
     NoAnswerError : there is no answer, because a time overflows or a station is saturated
 
     >>> from slipstick.model.activity import delay, service
-    >>> from slipstick.model.system import closed
-    >>> answer = solve(closed(delay(9.0, name="work") >> service("bus", 3.0, component="wait"), processors=4))
+    >>> from slipstick.model.system import closed_model
+    >>> answer = solve(closed_model(delay(9.0, name="work") >> service("bus", 3.0, component="wait"), processors=4))
     >>> answer["time"], answer["efficiency"], answer["speedup"]
     (12.0, 0.75, 3.0)
     >>> answer.share["time"]
     {'work': 0.75, 'bus': 0.25}
-    >>> busy = closed(delay(9.0, name="work", scv=1) >> service("bus", 3.0, scv=1), processors=4)
+    >>> busy = closed_model(delay(9.0, name="work", scv=1) >> service("bus", 3.0, scv=1), processors=4)
     >>> solve(busy, method="simulation").values["time"].low > 13.0
     True
     """

@@ -6,9 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Tape
-from slipstick.model.activity import Activity, Barrier, Choice, Hold, Pipeline, Repeat, Step, each_once
-from slipstick.model.resources import Lock, Meeting, Resource
-from slipstick.model.system import Arrivals, Cyclic, Groups, Model, Program, Supersteps
+from slipstick.model.activity import Activity, BarrierWait, Choice, Hold, Pipeline, Repeat, Step, each_once
+from slipstick.model.resources import Barrier, Lock, Resource
+from slipstick.model.system import (
+    ClosedPopulation,
+    GroupedPopulation,
+    Model,
+    OpenPopulation,
+    PhasedPopulation,
+    SuperstepPopulation,
+)
 
 
 def expressions(model: Model, unused: bool = False) -> tuple[Expr, ...]:
@@ -20,8 +27,8 @@ def expressions(model: Model, unused: bool = False) -> tuple[Expr, ...]:
     unused : whether to list those of resources that no body uses too
 
     >>> from slipstick.model.activity import delay
-    >>> from slipstick.model.system import closed
-    >>> [each.name for each in expressions(closed(delay(2.0, name="work"), processors=3))]
+    >>> from slipstick.model.system import closed_model
+    >>> [each.name for each in expressions(closed_model(delay(2.0, name="work"), processors=3))]
     ['population.processors', 'work']
     """
     found = dict.fromkeys((*_of_population(model), *numbers_of(model.bodies, model)))
@@ -48,18 +55,18 @@ def numbers_of(bodies: Iterable[Activity], model: Model) -> Iterator[Expr]:
                 yield count
             case Pipeline(_, items):
                 yield items
-            case Hold(name) | Barrier(name):
+            case Hold(name) | BarrierWait(name):
                 yield from _of_resource(model.resources[name])
 
 
 def crowd_sizes(model: Model) -> tuple[Expr, ...]:
     """List the expressions that say how many processors there are."""
     match model.population:
-        case Cyclic(processors):
+        case ClosedPopulation(processors):
             return (processors,)
-        case Groups(groups):
+        case GroupedPopulation(groups):
             return tuple(group.processors for group in groups)
-        case Program(phases):
+        case PhasedPopulation(phases):
             return tuple(phase.processors for phase in phases)
         case _:
             return ()
@@ -79,7 +86,7 @@ def values_of(model: Model, values: Mapping[str, float]) -> dict[Expr, float]:
 
 def _of_resource(resource: Resource) -> tuple[Expr, ...]:
     match resource:
-        case Meeting():
+        case Barrier():
             return (resource.cost,)
         case Lock():
             return resource.access, resource.base, resource.most
@@ -90,9 +97,9 @@ def _of_resource(resource: Resource) -> tuple[Expr, ...]:
 def _of_population(model: Model) -> Iterator[Expr]:
     yield from crowd_sizes(model)
     match model.population:
-        case Arrivals(rate):
+        case OpenPopulation(rate):
             yield rate
-        case Program(phases):
+        case PhasedPopulation(phases):
             yield from (phase.repeat for phase in phases)
-        case Supersteps(supersteps):
+        case SuperstepPopulation(supersteps):
             yield from (each.repeat for each in supersteps)

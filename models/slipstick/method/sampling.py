@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from slipstick.expression.kernels import Array
-from slipstick.model.uncertainty import Distribution
+from slipstick.model.uncertainty import Uncertainty
 
 QUASI_RANDOM, RANDOM = "quasi-random", "random"
 
@@ -21,7 +21,7 @@ def stream(seed: int, name: str, replication: int = 0) -> np.random.Generator:
 
 
 def drawn(
-    distributions: Mapping[str, Distribution], count: int, rng: np.random.Generator, how: str = QUASI_RANDOM
+    distributions: Mapping[str, Uncertainty], count: int, rng: np.random.Generator, how: str = QUASI_RANDOM
 ) -> dict[str, Array]:
     """Draw points of several independent quantities.
 

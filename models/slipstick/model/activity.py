@@ -164,7 +164,7 @@ class Pipeline(Activity):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Barrier(Activity):
+class BarrierWait(Activity):
     """Wait for the whole population, or for `parties` members of it."""
 
     name: str
@@ -290,12 +290,12 @@ def pipeline(stages: Sequence[Stage | Activity], items: Like, name: str = "pipel
     return Pipeline(made, count, name)
 
 
-def barrier(name: str, parties: int | None = None) -> Barrier:
+def barrier(name: str, parties: int | None = None) -> BarrierWait:
     """Wait for the whole population, or for `parties` members of it."""
     check_name(name)
     if parties is not None and parties < 1:
         raise ModelError(f"barrier {name}: parties must be at least 1, got {parties}")
-    return Barrier(name, parties)
+    return BarrierWait(name, parties)
 
 
 def children(activity: Activity) -> tuple[Activity, ...]:

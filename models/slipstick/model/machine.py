@@ -11,7 +11,7 @@ MEDIA = ("shared", "switched", "none")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LinearCost:
     """A straight line in the message size: fixed [s] + per_byte [s/B] x size."""
 
     fixed: Expr
@@ -24,7 +24,7 @@ class SizeRange:
 
     name: str
     up_to: Expr | None
-    total: Line
+    total: LinearCost
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ Place = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Customers:
+class ClosedClass:
     """A closed population: so many customers, each of whom thinks once in a cycle.
 
     Parameters
@@ -37,17 +37,17 @@ class Customers:
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class OpenClass:
     """An open class: customers arrive, a Poisson stream [1/s], go through once and leave."""
 
     arrivals: Expr
 
 
-Members = Customers | Stream
+CustomerClass = ClosedClass | OpenClass
 
 
 @dataclass(frozen=True, slots=True)
-class Queue:
+class NetworkStation:
     """A station of a network. Every mapping goes by class.
 
     Parameters
@@ -104,7 +104,7 @@ class Chain:
     """
 
     classes: tuple[str, ...]
-    members: Members
+    members: CustomerClass
     reference: Place
 
 
@@ -135,8 +135,8 @@ class QueueingNetwork:
     """
 
     name: str
-    classes: Mapping[str, Members]
-    stations: Mapping[str, Queue]
+    classes: Mapping[str, CustomerClass]
+    stations: Mapping[str, NetworkStation]
     chains: Mapping[str, Chain] = field(default_factory=dict)
     routing: tuple[Route, ...] = ()
 
@@ -170,8 +170,8 @@ _BY_CLASS = {"demand": TIME, "service": TIME, "visits": COUNT, "scv": COUNT}
 
 
 def network(
-    classes: Mapping[str, Members],
-    stations: Mapping[str, Queue],
+    classes: Mapping[str, CustomerClass],
+    stations: Mapping[str, NetworkStation],
     *,
     chains: Mapping[str, Chain] | None = None,
     routing: Sequence[Route] = (),
@@ -181,8 +181,8 @@ def network(
 
     Parameters
     ----------
-    classes : by name, from `customers` and `arrivals`; empty if all are in chains
-    stations : by name, from `queue`
+    classes : by name, from `closed_class` and `open_class`; empty if all are in chains
+    stations : by name, from `station`
     chains : by name, from `chain`, for classes that customers change between
     routing : from `route`
     name : what answers call it
@@ -192,8 +192,8 @@ def network(
     FaultyError : something does not fit; the message names all of it
 
     >>> central = network(
-    ...     {"jobs": customers(20, think_time=5.0)},
-    ...     {"cpu": queue(demand={"jobs": 0.005}, discipline="ps"), "disk": queue(demand={"jobs": 0.03}, servers=2)},
+    ...     {"jobs": closed_class(20, think_time=5.0)},
+    ...     {"cpu": station(demand={"jobs": 0.005}, discipline="ps"), "disk": station(demand={"jobs": 0.03}, servers=2)},
     ... )
     >>> central.stations["cpu"].demand["jobs"]
     stations.cpu.demand.jobs
@@ -213,7 +213,7 @@ def network(
     )
 
 
-def customers(population: Like, think_time: Like = 0.0) -> Customers:
+def closed_class(population: Like, think_time: Like = 0.0) -> ClosedClass:
     """Let so many customers go round for ever.
 
     Parameters
@@ -224,15 +224,15 @@ def customers(population: Like, think_time: Like = 0.0) -> Customers:
     size = _amount(population, COUNT, "a population")
     if isinstance(size, Number | Parameter) and size.value is not None and size.value != math.floor(size.value):
         raise ModelError(f"a population must be a whole number, got {size.value:g}")
-    return Customers(size, _amount(think_time, TIME, "a think time"))
+    return ClosedClass(size, _amount(think_time, TIME, "a think time"))
 
 
-def arrivals(rate: Like) -> Stream:
+def open_class(rate: Like) -> OpenClass:
     """Let customers arrive at a rate [1/s], a Poisson stream, go through once and leave."""
-    return Stream(_amount(rate, RATE, "a rate of arrivals"))
+    return OpenClass(_amount(rate, RATE, "a rate of arrivals"))
 
 
-def queue(
+def station(
     *,
     demand: Mapping[str, Like] | None = None,
     service: Mapping[str, Like] | None = None,
@@ -244,10 +244,10 @@ def queue(
     capacity: int | None = None,
     priority: Mapping[str, int] | None = None,
     blocking: str = "loss",
-) -> Queue:
-    """Describe a station by class: its demand, or a service time and visits; see `Queue`.
+) -> NetworkStation:
+    """Describe a station by class: its demand, or a service time and visits; see `NetworkStation`.
 
-    >>> queue(service={"jobs": 0.01}, visits={"jobs": 3}).visitors()
+    >>> station(service={"jobs": 0.01}, visits={"jobs": 3}).visitors()
     ('jobs',)
     """
     given = {"demand": demand, "service": service, "visits": visits, "scv": scv}
@@ -255,7 +255,7 @@ def queue(
         key: {name: _amount(each, dimension, f"the {key} of {name}") for name, each in (given[key] or {}).items()}
         for key, dimension in _BY_CLASS.items()
     }
-    return Queue(
+    return NetworkStation(
         discipline,
         servers,
         **amounts,
@@ -266,7 +266,7 @@ def queue(
     )
 
 
-def chain(classes: Sequence[str], members: Members, reference: Place) -> Chain:
+def chain(classes: Sequence[str], members: CustomerClass, reference: Place) -> Chain:
     """Group classes that customers change between; a cycle begins and ends at the reference, a class at a station."""
     return Chain(tuple(classes), members, reference)
 
@@ -293,16 +293,16 @@ def _named(value: Expr, path: str) -> Expr:
     return Parameter(path, value.dimension, value.value) if isinstance(value, Number) else value
 
 
-def _named_members(members: Members, path: str) -> Members:
-    if isinstance(members, Stream):
-        return Stream(_named(members.arrivals, f"{path}.arrivals"))
+def _named_members(members: CustomerClass, path: str) -> CustomerClass:
+    if isinstance(members, OpenClass):
+        return OpenClass(_named(members.arrivals, f"{path}.arrivals"))
     # Nobody who does not think has a think time to vary.
     think = members.think_time
     named = think if think == zero(TIME) else _named(think, f"{path}.think_time")
-    return Customers(_named(members.population, f"{path}.population"), named)
+    return ClosedClass(_named(members.population, f"{path}.population"), named)
 
 
-def _named_station(station: Queue, path: str) -> Queue:
+def _named_station(station: NetworkStation, path: str) -> NetworkStation:
     by_class = {
         key: {name: _named(each, f"{path}.{key}.{name}") for name, each in getattr(station, key).items()}
         for key in _BY_CLASS
@@ -362,7 +362,7 @@ class _Inspection:
             # Whoever visits no station may be whom a station calls by a wrong name.
             return
         for name, members in self._network.classes.items():
-            thinks = isinstance(members, Customers) and members.think_time != zero(TIME)
+            thinks = isinstance(members, ClosedClass) and members.think_time != zero(TIME)
             if not thinks and not any(name in each.visitors() for each in stations):
                 yield Fault(("classes", name), f"{name} visits no station; give it a demand at one", key=True)
 
@@ -377,7 +377,7 @@ class _Inspection:
         if not station.visitors():
             yield Fault(here, f"nobody visits {name}; give it a demand, or leave it out", key=True)
 
-    def _work(self, name: str, station: Queue) -> Iterator[Fault]:
+    def _work(self, name: str, station: NetworkStation) -> Iterator[Fault]:
         here = ("stations", name)
         for label in station.service:
             if label in station.demand:
@@ -400,7 +400,7 @@ class _Inspection:
                         (*here, key, label), f"the visits of {label} follow from routing; give service times only"
                     )
 
-    def _discipline(self, name: str, station: Queue) -> Iterator[Fault]:
+    def _discipline(self, name: str, station: NetworkStation) -> Iterator[Fault]:
         here = ("stations", name)
         kind = station.discipline
         idle = {"servers": station.servers != 1, "capacity": station.capacity is not None, "rates": bool(station.rates)}
@@ -470,7 +470,7 @@ class _Inspection:
         for key, place in (("from", route.source), ("to", route.target)):
             if place is None:
                 chain = self._network.chains.get(self._chain_of.get(route.source[0], ""))
-                if chain is not None and not isinstance(chain.members, Stream):
+                if chain is not None and not isinstance(chain.members, OpenClass):
                     yield Fault(
                         (*here, key), f"customers of {route.source[0]} never leave; out is for chains of arrivals"
                     )
@@ -519,11 +519,11 @@ class _Inspection:
             if each.target is not None:
                 forward.setdefault(each.source, []).append(each.target)
         for name, chain in self._network.chains.items():
-            home = None if isinstance(chain.members, Stream) else chain.reference
+            home = None if isinstance(chain.members, OpenClass) else chain.reference
             reached = _reached(chain.reference, forward)
             yield from self._lost(name, home, reached, _reached(home, back))
-            for station, queue in self._network.stations.items():
-                for label in queue.service:
+            for station, here in self._network.stations.items():
+                for label in here.service:
                     if self._chain_of.get(label) == name and (label, station) not in reached:
                         yield Fault(("stations", station, "service", label), f"no way leads {label} to {station}")
 

@@ -61,7 +61,7 @@ class Lock:
 
 
 @dataclass(frozen=True, slots=True)
-class Meeting:
+class Barrier:
     """A barrier's implementation: what it costs beyond waiting for the last arrival [s]."""
 
     kind: str = "central"
@@ -71,12 +71,12 @@ class Meeting:
         _one_of("barrier", self.kind, BARRIERS)
 
 
-Resource = Station | Lock | Meeting
+Resource = Station | Lock | Barrier
 
 
-def meeting(kind: str = "central", cost: Like = 0.0, name: str = "barrier") -> Meeting:
+def barrier_resource(kind: str = "central", cost: Like = 0.0, name: str = "barrier") -> Barrier:
     """Describe a barrier's implementation by its cost beyond waiting for the last arrival [s]."""
-    return Meeting(kind, timed(cost, f"{name}.cost") if cost else zero(TIME))
+    return Barrier(kind, timed(cost, f"{name}.cost") if cost else zero(TIME))
 
 
 def _one_of(what: str, value: str, known: Collection[str]) -> None:

@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.dimension import COUNT, RATE
 from slipstick.expression.nodes import Expr, Like, Number, Parameter
-from slipstick.model.activity import Activity, Barrier, Hold, Pipeline, Step, each_once, steps
+from slipstick.model.activity import Activity, BarrierWait, Hold, Pipeline, Step, each_once, steps
 from slipstick.model.quantities import at_least, check_name, counted
-from slipstick.model.resources import Lock, Meeting, Resource, Station
+from slipstick.model.resources import Barrier, Lock, Resource, Station
 
 PROCESSORS = ("own", "other", "each-other")
 """Processors as resources: the asker's own, one other at random, one other for each item or branch."""
 
 
 @dataclass(frozen=True, slots=True)
-class Cyclic:
+class ClosedPopulation:
     """N processors that repeat a cycle for ever."""
 
     processors: Expr
@@ -37,7 +37,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Groups:
+class GroupedPopulation:
     """Several kinds of processors side by side: the classes of a closed population.
 
     Answers are about the group written first, such as one test processor: the time, the account, the shares and
@@ -61,7 +61,7 @@ class Groups:
 
 
 @dataclass(frozen=True, slots=True)
-class Arrivals:
+class OpenPopulation:
     """Askers that arrive at a rate [1/s], go through the activity once and leave."""
 
     rate: Expr
@@ -78,7 +78,7 @@ class Phase:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class PhasedPopulation:
     """Phases, one after the other; the population is the largest number of processors in any."""
 
     phases: tuple[Phase, ...]
@@ -86,37 +86,37 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Superstep:
-    """What each processor does on its own until all meet, and what the meeting costs.
+    """What each processor does until the barrier that ends the superstep, and what the barrier costs.
 
     Parameters
     ----------
     repeat : how many times in a row [1]
-    lines : one activity for each processor
-    meeting : done by all once the last has come
+    bodies : one activity for each processor
+    barrier : done by all once the last has arrived
     """
 
     repeat: Expr
-    lines: tuple[Activity, ...]
-    meeting: Activity
+    bodies: tuple[Activity, ...]
+    barrier: Activity
 
 
 @dataclass(frozen=True, slots=True)
-class Supersteps:
-    """A finite program whose processors do different things between two meetings: T = sum (max of lines + meeting)."""
+class SuperstepPopulation:
+    """A finite program whose processors do different things between barriers: T = sum (max of bodies + barrier)."""
 
     supersteps: tuple[Superstep, ...]
 
     @property
     def processors(self) -> int:
         """Count the processors, the same in all supersteps."""
-        return len(self.supersteps[0].lines)
+        return len(self.supersteps[0].bodies)
 
 
-Population = Cyclic | Groups | Arrivals | Program | Supersteps
+Population = ClosedPopulation | GroupedPopulation | OpenPopulation | PhasedPopulation | SuperstepPopulation
 
 
 @dataclass(frozen=True, slots=True)
-class Alone:
+class SingleProcessor:
     """The first processor of a model with nobody else there; what others cost it is told against this.
 
     Parameters
@@ -139,7 +139,7 @@ class Model:
     population : who does what
     resources : by name; processors need no entry
     useful : the components that count as useful work
-    alone : what the first processor would do alone, if answers are to say what the others cost it
+    single : what the first processor would do alone, if answers are to say what the others cost it
 
     Raises
     ------
@@ -147,7 +147,7 @@ class Model:
         stands for two different steps or pipelines
 
     >>> from slipstick.model.activity import delay, service
-    >>> closed(delay(9e-3, name="work") >> service("bus", 1e-3), processors=8).useful
+    >>> closed_model(delay(9e-3, name="work") >> service("bus", 1e-3), processors=8).useful
     ('busy',)
     """
 
@@ -155,7 +155,7 @@ class Model:
     population: Population
     resources: Mapping[str, Resource] = field(default_factory=dict)
     useful: tuple[str, ...] = ("busy",)
-    alone: Alone | None = None
+    single: SingleProcessor | None = None
 
     def __post_init__(self) -> None:
         check_name(self.name.replace("/", "."))
@@ -172,15 +172,15 @@ class Model:
 
     @property
     def bodies(self) -> tuple[Activity, ...]:
-        """The activities of the population: one, or one for each group or phase, or each processor's and meeting."""
+        """The activities of the population: one, or one for each group or phase, or each processor's and the barrier's."""
         match self.population:
-            case Supersteps(supersteps):
-                return tuple(body for each in supersteps for body in (*each.lines, each.meeting))
-            case Program(phases):
+            case SuperstepPopulation(supersteps):
+                return tuple(body for each in supersteps for body in (*each.bodies, each.barrier))
+            case PhasedPopulation(phases):
                 return tuple(phase.cycle for phase in phases)
-            case Groups(groups):
+            case GroupedPopulation(groups):
                 return tuple(group.cycle for group in groups)
-            case Cyclic() | Arrivals():
+            case ClosedPopulation() | OpenPopulation():
                 return (self.population.cycle,)
 
     @property
@@ -192,8 +192,8 @@ class Model:
         if any(isinstance(inner, Hold) and inner.lock == node.lock for inner in steps(node.body)):
             raise ModelError(f"{node.lock} is asked for by who holds it already, and would be waited for for ever")
 
-    def _check_parties(self, node: Barrier) -> None:
-        size = self.population.processors if isinstance(self.population, Cyclic) else None
+    def _check_parties(self, node: BarrierWait) -> None:
+        size = self.population.processors if isinstance(self.population, ClosedPopulation) else None
         if isinstance(size, Number | Parameter) and size.value is not None and (node.parties or 0) > size.value:
             raise ModelError(
                 f"barrier {node.name} waits for {node.parties} processors, but there are {size.value:g}; nobody would go on"
@@ -205,8 +205,8 @@ class Model:
         elif isinstance(node, Hold):
             self._check_use("hold", node.lock, Lock, "a lock")
             self._check_lock(node)
-        elif isinstance(node, Barrier):
-            self._check_use("barrier", node.name, Meeting, "a barrier")
+        elif isinstance(node, BarrierWait):
+            self._check_use("barrier", node.name, Barrier, "a barrier")
             self._check_parties(node)
 
     def _check_use(self, user: str, name: str, kind: type[Resource], what: str) -> None:
@@ -226,10 +226,12 @@ def need_model(value: object, what: str) -> None:
     """Insist on a model; an activity alone does not say who does it."""
     if not isinstance(value, Model):
         kind = type(value).__name__
-        raise ModelError(f"{what} takes a model, not a {kind}; wrap an activity with closed(...), or load one by name")
+        raise ModelError(
+            f"{what} takes a model, not a {kind}; wrap an activity with closed_model(...), or load one by name"
+        )
 
 
-def closed(
+def closed_model(
     cycle: Activity,
     processors: Like = 1,
     *,
@@ -246,10 +248,10 @@ def closed(
     name, resources, useful : see `Model`
     """
     count = _population_size(processors)
-    return Model(name, Cyclic(count, cycle), _completed([cycle], resources), useful)
+    return Model(name, ClosedPopulation(count, cycle), _completed([cycle], resources), useful)
 
 
-def grouped(
+def grouped_model(
     groups: Mapping[str, tuple[Like, Activity]],
     *,
     name: str = "model",
@@ -266,16 +268,16 @@ def grouped(
 
     >>> from slipstick.model.activity import delay, service
     >>> ask = service("bus", 1.0)
-    >>> grouped({"test": (1, ask), "others": (3, delay(9.0, name="think") >> ask)}).population.first.name
+    >>> grouped_model({"test": (1, ask), "others": (3, delay(9.0, name="think") >> ask)}).population.first.name
     'test'
     """
     made = tuple(
         Group(each, _named_size(size, f"groups.{each}.processors"), cycle) for each, (size, cycle) in groups.items()
     )
-    return Model(name, Groups(made), _completed([each.cycle for each in made], resources), useful)
+    return Model(name, GroupedPopulation(made), _completed([each.cycle for each in made], resources), useful)
 
 
-def arriving(
+def open_model(
     cycle: Activity,
     rate: Like,
     *,
@@ -288,10 +290,10 @@ def arriving(
     if per_second.dimension != RATE:
         raise ModelError(f"arrivals must be a [1/s], got [{per_second.dimension}]: {per_second}")
     at_least(per_second, 0, "the rate of arrivals")
-    return Model(name, Arrivals(per_second, cycle), _completed([cycle], resources), useful)
+    return Model(name, OpenPopulation(per_second, cycle), _completed([cycle], resources), useful)
 
 
-def phases(
+def phased_model(
     *parts: tuple[Like, Like, Activity],
     name: str = "model",
     resources: Mapping[str, Resource] | None = None,
@@ -304,29 +306,29 @@ def phases(
     for each in made:
         at_least(each.repeat, 0, "the repeat of a phase")
         at_least(each.processors, 1, "the processors of a phase")
-    return Model(name, Program(made), _completed([part.cycle for part in made], resources), useful)
+    return Model(name, PhasedPopulation(made), _completed([part.cycle for part in made], resources), useful)
 
 
-def in_supersteps(
+def superstep_model(
     *parts: tuple[Like, Sequence[Activity], Activity],
     name: str = "model",
     resources: Mapping[str, Resource] | None = None,
     useful: tuple[str, ...] = ("busy",),
 ) -> Model:
-    """Run supersteps (repeat, an activity for each processor, the meeting) one after the other, as a finite program.
+    """Run supersteps (repeat, an activity for each processor, the barrier) one after the other, as a finite program.
 
     >>> from slipstick.model.activity import delay
     >>> lines = [delay(2.0, name="short"), delay(3.0, name="long")]
-    >>> in_supersteps((10, lines, delay(0.5, name="meet", component="barrier"))).population.processors
+    >>> superstep_model((10, lines, delay(0.5, name="meet", component="barrier"))).population.processors
     2
     """
-    made = tuple(Superstep(counted(n, "repeat"), tuple(lines), meeting) for n, lines, meeting in parts)
-    if not made or len({len(each.lines) for each in made}) != 1 or not made[0].lines:
+    made = tuple(Superstep(counted(n, "repeat"), tuple(bodies), barrier) for n, bodies, barrier in parts)
+    if not made or len({len(each.bodies) for each in made}) != 1 or not made[0].bodies:
         raise ModelError("supersteps need at least one processor, and the same number of them in each")
     for each in made:
         at_least(each.repeat, 0, "the repeat of a superstep")
-    bodies = [body for each in made for body in (*each.lines, each.meeting)]
-    return Model(name, Supersteps(made), _completed(bodies, resources), useful)
+    bodies = [body for each in made for body in (*each.bodies, each.barrier)]
+    return Model(name, SuperstepPopulation(made), _completed(bodies, resources), useful)
 
 
 def _population_size(processors: Like) -> Expr:
@@ -350,6 +352,6 @@ def _completed(bodies: list[Activity], given: Mapping[str, Resource] | None) -> 
             resources.setdefault(node.resource, Station())
         elif isinstance(node, Hold):
             resources.setdefault(node.lock, Lock())
-        elif isinstance(node, Barrier):
-            resources.setdefault(node.name, Meeting())
+        elif isinstance(node, BarrierWait):
+            resources.setdefault(node.name, Barrier())
     return resources

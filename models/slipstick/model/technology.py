@@ -8,8 +8,15 @@ from dataclasses import replace
 from slipstick.expression.nodes import Expr, Like, as_expr, log2
 from slipstick.expression.special import raised
 from slipstick.model.activity import Activity, Step, mapped
-from slipstick.model.resources import Lock, Meeting
-from slipstick.model.system import Groups, Model, Population, Program, Superstep, Supersteps
+from slipstick.model.resources import Barrier, Lock
+from slipstick.model.system import (
+    GroupedPopulation,
+    Model,
+    PhasedPopulation,
+    Population,
+    Superstep,
+    SuperstepPopulation,
+)
 
 
 def faster(
@@ -56,8 +63,8 @@ def scaled(model: Model, factors: Mapping[str, Expr]) -> Model:
 
     >>> from slipstick.expression.nodes import Parameter
     >>> from slipstick.model.activity import delay
-    >>> from slipstick.model.system import closed
-    >>> model = closed(delay(2.0, name="link", technology="wire"))
+    >>> from slipstick.model.system import closed_model
+    >>> model = closed_model(delay(2.0, name="link", technology="wire"))
     >>> scaled(model, {"wire": Parameter("technology.wire", value=0.5)}).steps[0].time
     link * technology.wire
     """
@@ -73,27 +80,29 @@ def scaled(model: Model, factors: Mapping[str, Expr]) -> Model:
         resources.update((name, replace(each, access=each.access * factors["memory"])) for name, each in locks.items())
     if "software" in factors:
         # What a barrier costs is run-time software, as the account books it.
-        meetings = {name: each for name, each in resources.items() if isinstance(each, Meeting)}
-        resources.update((name, replace(each, cost=each.cost * factors["software"])) for name, each in meetings.items())
-    alone = None if model.alone is None else replace(model.alone, model=scaled(model.alone.model, factors))
-    return replace(model, population=_population(model.population, faster), resources=resources, alone=alone)
+        barriers = {name: each for name, each in resources.items() if isinstance(each, Barrier)}
+        resources.update((name, replace(each, cost=each.cost * factors["software"])) for name, each in barriers.items())
+    single = None if model.single is None else replace(model.single, model=scaled(model.single.model, factors))
+    return replace(model, population=_population(model.population, faster), resources=resources, single=single)
 
 
 def _population(population: Population, change: Callable[[Step], Step]) -> Population:
-    if isinstance(population, Program):
+    if isinstance(population, PhasedPopulation):
         phases = tuple(replace(phase, cycle=mapped(phase.cycle, change)) for phase in population.phases)
-        return Program(phases)
-    if isinstance(population, Supersteps):
+        return PhasedPopulation(phases)
+    if isinstance(population, SuperstepPopulation):
         known: dict[int, Activity] = {}
         made = (
             Superstep(
                 each.repeat,
-                tuple(mapped(line, change, known=known) for line in each.lines),
-                mapped(each.meeting, change, known=known),
+                tuple(mapped(body, change, known=known) for body in each.bodies),
+                mapped(each.barrier, change, known=known),
             )
             for each in population.supersteps
         )
-        return Supersteps(tuple(made))
-    if isinstance(population, Groups):
-        return Groups(tuple(replace(group, cycle=mapped(group.cycle, change)) for group in population.groups))
+        return SuperstepPopulation(tuple(made))
+    if isinstance(population, GroupedPopulation):
+        return GroupedPopulation(
+            tuple(replace(group, cycle=mapped(group.cycle, change)) for group in population.groups)
+        )
     return replace(population, cycle=mapped(population.cycle, change))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from slipstick.model.uncertainty import Array, Distribution
+from slipstick.model.uncertainty import Array, Uncertainty
 
 PROCESSORS = "processors"
 
@@ -26,7 +26,7 @@ class Period:
 
     start: float
     end: float
-    factor: Distribution
+    factor: Uncertainty
     source: str = ""
     assumed: bool = False
 
@@ -50,7 +50,7 @@ class Trend:
     title: str
     rates: Mapping[str, tuple[Period, ...]]
 
-    def draws(self) -> Iterator[tuple[str, Distribution]]:
+    def draws(self) -> Iterator[tuple[str, Uncertainty]]:
         """Name the rate of each period: what is drawn, once for all years, where a trend is uncertain."""
         for name, periods in self.rates.items():
             yield from ((f"{name}.{index}", each.factor) for index, each in enumerate(periods))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
-class Distribution(Protocol):
+class Uncertainty(Protocol):
     """A distribution, given by its quantile function."""
 
     def quantile(self, part: Array) -> Array:

@@ -21,7 +21,7 @@ from slipstick.expression.nodes import Expr, Like, Number, Parameter, maximum, z
 from slipstick.model.activity import Activity, choose, delay, fork, hold, repeat, then
 from slipstick.model.resources import Lock, Resource
 from slipstick.model.shared_memory import SharedMemory
-from slipstick.model.system import Alone, Model, closed, grouped
+from slipstick.model.system import Model, SingleProcessor, closed_model, grouped_model
 from slipstick.program.addresses import Addresses
 from slipstick.program.memory import Port, known
 from slipstick.program.program import Input, Inputs, Program, one, word
@@ -105,7 +105,7 @@ def unit(machine: SharedMemory, inputs: Inputs) -> Model:
     same = not any(f"{OTHER}{name}" in inputs for name in _ATTRIBUTES)
     counted = same and word(inputs, "pattern") == "random" and not _is_zero(one(inputs, "accesses"))
     alone = _among(machine, {**inputs, "competitors": Number(0.0)})
-    return replace(_among(machine, inputs), alone=Alone(alone, one(inputs, "accesses") if counted else None))
+    return replace(_among(machine, inputs), single=SingleProcessor(alone, one(inputs, "accesses") if counted else None))
 
 
 def _among(machine: SharedMemory, inputs: Inputs) -> Model:
@@ -117,7 +117,7 @@ def _among(machine: SharedMemory, inputs: Inputs) -> Model:
         cycle = work.cycle(test, test, single=False) >> together
         _insist(cycle)
         resources = {**work.resources(test.lock), **meeting}
-        return closed(cycle, competitors + 1, name="grain/unit", resources=resources, useful=USEFUL)
+        return closed_model(cycle, competitors + 1, name="grain/unit", resources=resources, useful=USEFUL)
     rival = Grain.of(inputs, OTHER)
     own = work.cycle(test, rival, single=True) >> together
     _insist(own)
@@ -126,7 +126,7 @@ def _among(machine: SharedMemory, inputs: Inputs) -> Model:
         "competitors": (competitors, work.cycle(rival, test, single=False) >> together),
     }
     resources = {**work.resources(test.lock, rival.lock), **meeting}
-    return grouped(groups, name="grain/unit", resources=resources, useful=USEFUL)
+    return grouped_model(groups, name="grain/unit", resources=resources, useful=USEFUL)
 
 
 @dataclass(frozen=True, slots=True)

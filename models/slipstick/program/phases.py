@@ -18,7 +18,7 @@ from slipstick.expression.nodes import Expr, Like, Number
 from slipstick.model.activity import Activity, barrier, delay, then
 from slipstick.model.resources import Resource
 from slipstick.model.shared_memory import SharedMemory
-from slipstick.model.system import Model, phases
+from slipstick.model.system import Model, phased_model
 from slipstick.program.addresses import Addresses
 from slipstick.program.grain import ACCESSES, CRITICAL_WRITES, NONE, SCV, USEFUL, Grain, Work
 from slipstick.program.memory import known
@@ -36,7 +36,7 @@ def program(machine: SharedMemory, inputs: Inputs) -> Model:
     parts: list[Part] = [(1, 1, delay(one(inputs, "sequential"), name="sequential"))]
     for phase in _phases(machine, inputs, resources):
         parts += phase
-    return phases(*parts, name="grain/phases", resources=resources, useful=USEFUL)
+    return phased_model(*parts, name="grain/phases", resources=resources, useful=USEFUL)
 
 
 def _phases(machine: SharedMemory, inputs: Inputs, resources: dict[str, Resource]) -> Iterator[list[Part]]:

@@ -13,7 +13,7 @@ from slipstick.law.barrier import (
     TOURNAMENT_BARRIER,
 )
 from slipstick.model.activity import Activity, barrier, then
-from slipstick.model.resources import Meeting, Resource
+from slipstick.model.resources import Barrier, Resource
 from slipstick.model.shared_memory import BarrierKind, LockKind, SharedMemory
 
 NONE = "none"
@@ -61,4 +61,4 @@ def meet(machine: SharedMemory, name: str, processors: Expr) -> tuple[Activity, 
     if name not in machine.barriers:
         raise ModelError(f"{machine.name} has no barrier {name!r}{did_you_mean(name, list(machine.barriers))}")
     kind = machine.barriers[name]
-    return barrier(name), {name: Meeting(kind.kind, barrier_cost(kind, processors))}
+    return barrier(name), {name: Barrier(kind.kind, barrier_cost(kind, processors))}

@@ -16,7 +16,7 @@ from slipstick.expression.dimension import Dimension
 from slipstick.expression.nodes import Expr, Parameter
 from slipstick.law import ALL as LAWS
 from slipstick.model.activity import TECHNOLOGIES
-from slipstick.model.machine import Dvsm, Line, Machine, Network, SizeRange
+from slipstick.model.machine import Dvsm, LinearCost, Machine, Network, SizeRange
 from slipstick.model.shared_memory import (
     BarrierKind,
     Bus,
@@ -80,7 +80,7 @@ def _network(spec: NetworkSpec, at: At, prefix: str) -> Network:
     ranges = []
     for name, each in spec.protocol.ranges.items():
         path = f"{prefix}.protocol.ranges.{name}"
-        total = Line(at[f"{path}.total.fixed"], at[f"{path}.total.per_byte"])
+        total = LinearCost(at[f"{path}.total.fixed"], at[f"{path}.total.per_byte"])
         ranges.append(SizeRange(name, at[f"{path}.up_to"] if each.up_to else None, total))
     return Network(
         name=spec.title,

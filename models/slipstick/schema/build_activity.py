@@ -17,7 +17,7 @@ from slipstick.expression.dimension import COUNT, RATE, TIME, Dimension
 from slipstick.expression.nodes import Expr, Number, Parameter, zero
 from slipstick.model.activity import (
     Activity,
-    Barrier,
+    BarrierWait,
     Hold,
     Stage,
     Step,
@@ -31,8 +31,17 @@ from slipstick.model.activity import (
     serial,
     then,
 )
-from slipstick.model.resources import Lock, Meeting, Resource, Station
-from slipstick.model.system import Arrivals, Cyclic, Group, Groups, Model, Phase, Population, Program
+from slipstick.model.resources import Barrier, Lock, Resource, Station
+from slipstick.model.system import (
+    ClosedPopulation,
+    Group,
+    GroupedPopulation,
+    Model,
+    OpenPopulation,
+    Phase,
+    PhasedPopulation,
+    Population,
+)
 from slipstick.schema.kinds.activity import (
     ActivitySpec,
     BarrierSpec,
@@ -190,18 +199,24 @@ class ActivityReader:
     def _population(self) -> Population:
         spec = self._spec
         if spec.phases is not None:
-            return Program(tuple(self._phase(each, ("phases", index)) for index, each in enumerate(spec.phases)))
+            return PhasedPopulation(
+                tuple(self._phase(each, ("phases", index)) for index, each in enumerate(spec.phases))
+            )
         if spec.groups is not None:
-            return Groups(tuple(self._group(name, each) for name, each in spec.groups.items()))
+            return GroupedPopulation(tuple(self._group(name, each) for name, each in spec.groups.items()))
         assert spec.population is not None
         if spec.population.phases is not None:
             loc: Loc = ("population", "phases")
-            return Program(tuple(self._phase(each, (*loc, index)) for index, each in enumerate(spec.population.phases)))
+            return PhasedPopulation(
+                tuple(self._phase(each, (*loc, index)) for index, each in enumerate(spec.population.phases))
+            )
         assert spec.cycle is not None
         cycle = self._body(spec.cycle, ("cycle",))
         if spec.population.processors is not None:
-            return Cyclic(self._values.expr(spec.population.processors, ("population", "processors"), COUNT), cycle)
-        return Arrivals(self._values.expr(spec.population.arrivals, ("population", "arrivals"), RATE), cycle)
+            return ClosedPopulation(
+                self._values.expr(spec.population.processors, ("population", "processors"), COUNT), cycle
+            )
+        return OpenPopulation(self._values.expr(spec.population.arrivals, ("population", "arrivals"), RATE), cycle)
 
     def _group(self, name: str, spec: GroupSpec) -> Group:
         loc: Loc = ("groups", name)
@@ -222,7 +237,7 @@ class ActivityReader:
                 access, base, most = (self._cost(name, spec, key) for key in ("access", "base", "most"))
                 return Lock(spec.lock, spec.word, access, spec.back_off, base, most)
             case MeetingSpec():
-                return Meeting(spec.barrier, self._cost(name, spec, "cost"))
+                return Barrier(spec.barrier, self._cost(name, spec, "cost"))
             case StationSpec():
                 return Station(spec.servers, spec.discipline)
 
@@ -247,14 +262,14 @@ class ActivityReader:
         """Refuse a resource that is not there, or of another kind, where it is named."""
         named: dict[type[Activity], tuple[str, Activity]] = {
             Step: ("service", made),
-            Barrier: ("barrier", made),
+            BarrierWait: ("barrier", made),
             Hold: ("hold", hold(made.lock, then()) if isinstance(made, Hold) else made),
         }
         if type(made) not in named:
             return
         key, alone = named[type(made)]
         try:
-            Model(self._name, Cyclic(Number(1.0), alone), self._resources)
+            Model(self._name, ClosedPopulation(Number(1.0), alone), self._resources)
         except ModelError as error:
             self._values.refuse((*loc, key), str(error))
 

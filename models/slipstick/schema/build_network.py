@@ -53,18 +53,18 @@ class NetworkReader:
             raise SpecError(self._values.problems)
         return made
 
-    def _members(self, spec: ClassSpec | ChainSpec, loc: Loc) -> Members:
+    def _members(self, spec: ClassSpec | ChainSpec, loc: Loc) -> CustomerClass:
         if spec.arrivals is not None:
-            return Stream(self._values.expr(spec.arrivals, (*loc, "arrivals"), RATE))
+            return OpenClass(self._values.expr(spec.arrivals, (*loc, "arrivals"), RATE))
         think = spec.think_time
-        return Customers(
+        return ClosedClass(
             self._values.expr(spec.population, (*loc, "population"), COUNT),
             zero(TIME) if think is None else self._values.expr(think, (*loc, "think_time"), TIME),
         )
 
-    def _station(self, spec: QueueSpec, loc: Loc) -> Queue:
+    def _station(self, spec: QueueSpec, loc: Loc) -> NetworkStation:
         rates = enumerate(spec.rates or ())
-        return Queue(
+        return NetworkStation(
             discipline=spec.discipline,
             servers=int(spec.servers.value),
             demand=self._by_class(spec.demand, (*loc, "demand"), TIME),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from slipstick.model.trend import Period, Trend
-from slipstick.model.uncertainty import Discrete, Distribution, Fixed, Lognormal, Normal, Triangular, Uniform
+from slipstick.model.uncertainty import Discrete, Fixed, Lognormal, Normal, Triangular, Uncertainty, Uniform
 from slipstick.schema.kinds.distribution import (
     DiscreteSpec,
     LognormalSpec,
@@ -19,7 +19,7 @@ from slipstick.schema.kinds.technology import PeriodSpec, TrendSpec
 _YEAR = 31_557_600.0
 
 
-def distribution_of(spec: Uncertain) -> Distribution:
+def distribution_of(spec: Uncertain) -> Uncertainty:
     """Read a checked distribution, values in base units."""
     match spec:
         case NormalSpec():
@@ -50,7 +50,7 @@ def _period(spec: PeriodSpec, trend: TrendSpec) -> Period:
     return Period(spec.first, spec.to, factor, trend.sources.get(source, source), given.assumed)
 
 
-def _factor(spec: PeriodSpec) -> Distribution:
+def _factor(spec: PeriodSpec) -> Uncertainty:
     if spec.factor:
         yearly = spec.factor.value
     elif spec.doubling:

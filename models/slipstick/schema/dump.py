@@ -18,10 +18,20 @@ from typing import Any
 from slipstick.errors import ModelError
 from slipstick.expression.dimension import COUNT, TIME
 from slipstick.expression.nodes import Expr, Number, Parameter, number_text, parameters, substitute, zero
-from slipstick.model.activity import Activity, Barrier, Choice, Fork, Hold, Pipeline, Repeat, Stage, Step, Then
-from slipstick.model.network import OUT, Chain, Members, Queue, QueueingNetwork, Route, Stream
-from slipstick.model.resources import Lock, Meeting, Resource, Station
-from slipstick.model.system import Arrivals, Cyclic, Group, Groups, Model, Phase, Program, Supersteps, need_model
+from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Repeat, Stage, Step, Then
+from slipstick.model.network import OUT, Chain, CustomerClass, NetworkStation, OpenClass, QueueingNetwork, Route
+from slipstick.model.resources import Barrier, Lock, Resource, Station
+from slipstick.model.system import (
+    ClosedPopulation,
+    Group,
+    GroupedPopulation,
+    Model,
+    OpenPopulation,
+    Phase,
+    PhasedPopulation,
+    SuperstepPopulation,
+    need_model,
+)
 
 __all__ = ["WrittenValues", "activity_data", "dump", "network_data", "plain_name"]
 
@@ -94,8 +104,8 @@ def network_data(network: QueueingNetwork) -> dict[str, Any]:
     ------
     ModelError : a parameter has no value
 
-    >>> from slipstick.model.network import customers, network, queue
-    >>> network_data(network({"jobs": customers(2)}, {"cpu": queue(demand={"jobs": 0.005})}))["stations"]
+    >>> from slipstick.model.network import closed_class, network, station
+    >>> network_data(network({"jobs": closed_class(2)}, {"cpu": station(demand={"jobs": 0.005})}))["stations"]
     {'cpu': {'discipline': 'fcfs', 'demand': {'jobs': '0.005 s'}}}
     """
     return _Writer().data(network)
@@ -115,8 +125,8 @@ class _Writer:
         head = {"queueing-network": 1, "parameters": self._values.parameters}
         return {key: each for key, each in {**head, **body}.items() if each or key == "stations"}
 
-    def _members(self, members: Members) -> dict[str, Any]:
-        if isinstance(members, Stream):
+    def _members(self, members: CustomerClass) -> dict[str, Any]:
+        if isinstance(members, OpenClass):
             return {"arrivals": self._values.written(members.arrivals)}
         think = {} if members.think_time == zero(TIME) else {"think_time": self._values.written(members.think_time)}
         return {"population": self._values.written(members.population), **think}
@@ -124,7 +134,7 @@ class _Writer:
     def _chain(self, chain: Chain) -> dict[str, Any]:
         return {"classes": list(chain.classes), **self._members(chain.members), "reference": list(chain.reference)}
 
-    def _station(self, station: Queue) -> dict[str, Any]:
+    def _station(self, station: NetworkStation) -> dict[str, Any]:
         data: dict[str, Any] = {"discipline": station.discipline}
         if station.servers != 1:
             data["servers"] = station.servers
@@ -160,8 +170,8 @@ def activity_data(model: Model) -> dict[str, Any]:
     ModelError : a parameter has no value
 
     >>> from slipstick.model.activity import delay
-    >>> from slipstick.model.system import closed
-    >>> activity_data(closed(delay(2.0, name="work")))["cycle"]
+    >>> from slipstick.model.system import closed_model
+    >>> activity_data(closed_model(delay(2.0, name="work")))["cycle"]
     [{'name': 'work', 'delay': 'work'}]
     """
     need_model(model, "dump")
@@ -194,15 +204,15 @@ class _DumpWriter:
 
     def _population(self) -> dict[str, Any]:
         match self._model.population:
-            case Cyclic(processors, cycle):
+            case ClosedPopulation(processors, cycle):
                 return {"population": {"processors": self._values.written(processors)}, "cycle": self._items(cycle)}
-            case Groups(groups):
+            case GroupedPopulation(groups):
                 return {"groups": {group.name: self._group(group) for group in groups}}
-            case Arrivals(rate, cycle):
+            case OpenPopulation(rate, cycle):
                 return {"population": {"arrivals": self._values.written(rate)}, "cycle": self._items(cycle)}
-            case Program(phases):
+            case PhasedPopulation(phases):
                 return {"phases": [self._phase(each) for each in phases]}
-            case Supersteps():
+            case SuperstepPopulation():
                 raise ModelError(f"{self._model.name} has supersteps, which no file says; keep its counts instead")
 
     def _group(self, group: Group) -> dict[str, Any]:
@@ -221,7 +231,7 @@ class _DumpWriter:
                 return {"servers": servers, "discipline": discipline}
             case Lock():
                 return self._lock(resource)
-            case Meeting(kind, cost):
+            case Barrier(kind, cost):
                 return {"barrier": kind, "cost": self._values.written(cost)}
 
     def _lock(self, lock: Lock) -> dict[str, Any]:
@@ -258,7 +268,7 @@ class _DumpWriter:
                     "stages": [self._stage(each) for each in stages],
                     "name": name,
                 }
-            case Barrier(name, parties):
+            case BarrierWait(name, parties):
                 return {"barrier": name} | ({} if parties is None else {"parties": parties})
         raise ModelError(f"a {type(activity).__name__} cannot be written to a file")
 

@@ -13,7 +13,7 @@ from slipstick.answer import Answer
 from slipstick.expression.dimension import Dimension
 from slipstick.expression.nodes import parameters
 from slipstick.method.closed_form.form import ClosedForm
-from slipstick.method.forms import Form
+from slipstick.method.forms import CompiledModel
 from slipstick.method.methods import form_of
 from slipstick.method.numbers import expressions
 from slipstick.model.system import Model
@@ -41,7 +41,7 @@ class Evaluator:
     built: BuiltModel
 
     @cached_property
-    def form(self) -> Form:
+    def form(self) -> CompiledModel:
         """Give what the method made of the model."""
         built = self.built
         return form_of(built.model, built.parameters, built.options.method, built.options.simulation)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from slipstick.answer import Answer
 from slipstick.errors import FormulaError, Problem, SpecError
 from slipstick.method.closed_form.form import ClosedForm
-from slipstick.method.forms import Form, Solved
+from slipstick.method.forms import CompiledModel, Solved
 from slipstick.model.system import Model
 from slipstick.results.study import Axis, Sweep
 from slipstick.schema.build import BuiltModel
@@ -256,7 +256,7 @@ class _Found:
 
     rows: NDArray[np.intp]
     columns: Mapping[str, Array]
-    form: Form
+    form: CompiledModel
     limits: Mapping[str, list[str]] = field(default_factory=dict)
     answers: Sequence[Answer] = ()
 
@@ -346,7 +346,7 @@ def _labelled(points: Solved, number: int, row: int, plan: Plan, notes: tuple[st
 def _assembled(name: str, plan: Plan, answer: Sequence[str], pieces: Sequence[_Found]) -> Sweep:
     total = len(plan.cases)
     # Each method knows the units of what it has.
-    forms: dict[str, Form] = {}
+    forms: dict[str, CompiledModel] = {}
     for piece in pieces:
         forms.update((key, piece.form) for key in piece.columns if key not in forms)
     columns = {key: np.full(total, np.nan) for key in forms}

@@ -20,7 +20,7 @@ from slipstick.errors import ModelError
 from slipstick.expression.dimension import COUNT, TIME
 from slipstick.model.activity import Activity, Then, choose, relabelled, repeat, then
 from slipstick.model.machine import Machine
-from slipstick.model.system import Model, in_supersteps
+from slipstick.model.system import Model, superstep_model
 from slipstick.program.counts import Counts, Phase, Tally
 from slipstick.program.dvsm.operations import SOURCE
 from slipstick.program.message import software
@@ -77,7 +77,7 @@ def _application(
     if not measured.phases or not measured.total("work"):
         raise ModelError(f"the counts of {counts.program} hold no work after {START}; a time cannot come from them")
     inputs = dict(zip((each.name for each in COMMON), (sequential, faults, locks), strict=True))
-    return in_supersteps(*_Lines(machine, measured, inputs).supersteps(), name=name)
+    return superstep_model(*_Lines(machine, measured, inputs).supersteps(), name=name)
 
 
 class _Lines:

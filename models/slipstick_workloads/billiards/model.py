@@ -28,7 +28,7 @@ from slipstick.expression.special import exp
 from slipstick.method.closed_form.times import time
 from slipstick.model.activity import Activity, choose, delay, repeat, then
 from slipstick.model.shared_memory import SharedMemory
-from slipstick.model.system import Model, closed, phases
+from slipstick.model.system import Model, closed_model, phased_model
 from slipstick.program.memory import Port
 from slipstick.program.program import Input, Inputs, Program, number, one, word
 from slipstick.program.synchronization import NONE, lock_kind, meet
@@ -57,7 +57,7 @@ def parallel(machine: SharedMemory, inputs: Inputs) -> Model:
         meeting, resources = meet(machine, word(inputs, "barrier"), Number(float(count)))
         resources = {**work.port.resources(), **resources}
     parts = ((1, count, work.setup() >> meeting), (work.run.rounds, count, work.step() >> meeting))
-    return phases(*parts, name=NAME, resources=resources)
+    return phased_model(*parts, name=NAME, resources=resources)
 
 
 class _Work:
@@ -85,7 +85,7 @@ class _Work:
         if self.processors == 1:
             return execute
         chance = minimum(1.0, self.run.steps / (self.run.rounds * self.processors))
-        waiting = delay(time(execute, closed(execute), booked=False), name="idle", component="idle")
+        waiting = delay(time(execute, closed_model(execute), booked=False), name="idle", component="idle")
         compare = self._fetch("check", (self.processors - 1) * self._units("check"), "check")
         return compare >> choose((chance, execute), (1 - chance, waiting))
 

@@ -21,7 +21,7 @@ from slipstick.model.activity import (
     service,
 )
 from slipstick.model.resources import Station
-from slipstick.model.system import Model, arriving, closed, phases
+from slipstick.model.system import Model, closed_model, open_model, phased_model
 
 WORK = delay(9.0, name="work")
 RANDOM = delay(9.0, name="random", scv=1.0)
@@ -43,41 +43,41 @@ def line(items: float, *stages: Activity) -> Activity:
 
 
 CASES: list[tuple[str, Model, tuple[str, ...]]] = [
-    ("delays only", closed(WORK, 8), ()),
-    ("random delays in a row", closed(RANDOM >> RANDOM, 8), ()),
-    ("one asker", closed(WORK >> BUS, 1), ()),
-    ("two askers, one server", closed(WORK >> BUS, 2), (waiting("bus"),)),
-    ("two askers, two servers", closed(WORK >> BUS, 2, resources={"bus": Station(2)}), ()),
-    ("three askers, two servers", closed(WORK >> BUS, 3, resources={"bus": Station(2)}), (waiting("bus"),)),
-    ("one lock, one holder", closed(hold("door", WORK), 1), ()),
-    ("one lock, two holders", closed(hold("door", WORK), 2), (waiting("door"),)),
-    ("branches of one processor at one lock", closed(fork(hold("door", WORK), hold("door", WORK >> WORK))),
+    ("delays only", closed_model(WORK, 8), ()),
+    ("random delays in a row", closed_model(RANDOM >> RANDOM, 8), ()),
+    ("one asker", closed_model(WORK >> BUS, 1), ()),
+    ("two askers, one server", closed_model(WORK >> BUS, 2), (waiting("bus"),)),
+    ("two askers, two servers", closed_model(WORK >> BUS, 2, resources={"bus": Station(2)}), ()),
+    ("three askers, two servers", closed_model(WORK >> BUS, 3, resources={"bus": Station(2)}), (waiting("bus"),)),
+    ("one lock, one holder", closed_model(hold("door", WORK), 1), ()),
+    ("one lock, two holders", closed_model(hold("door", WORK), 2), (waiting("door"),)),
+    ("branches of one processor at one lock", closed_model(fork(hold("door", WORK), hold("door", WORK >> WORK))),
      (waiting("door"),)),
-    ("branches at one server", closed(fork(BUS, WORK >> BUS)), (waiting("bus"),)),
-    ("branches at different servers", closed(fork(BUS, CPU)), ()),
-    ("branches of random length", closed(fork(WORK, RANDOM)), (LONGEST,)),
-    ("a random choice in a branch", closed(fork(WORK, choose((0.5, WORK), (0.5, BUS)))), (LONGEST,)),
-    ("a random choice in a row", closed(choose((0.5, WORK), (0.5, BUS))), ()),
-    ("own processor, nobody asks", closed(OWN, 8), ()),
-    ("own processor, others ask", closed(OWN >> OTHER, 8), (waiting("own", "other"),)),
-    ("others at random", closed(OTHER, 8), (waiting("other"),)),
-    ("each other of one asker", closed(pipeline([parallel(EACH)], 7)), ()),
-    ("each other of many askers", closed(pipeline([parallel(EACH)], 7), 2), (waiting("each-other"),)),
-    ("one named processor, many askers", closed(service("processor[0]", 1.0), 2), (waiting("processor[0]"),)),
-    ("parallel items at one server", closed(pipeline([parallel(BUS)], 3)), (waiting("bus"),)),
-    ("serial items at one server", closed(line(3, BUS)), ()),
-    ("stages at one server", closed(line(3, BUS, WORK >> BUS)), (waiting("bus"), separate("bus"))),
-    ("stages at one server, one item", closed(line(1, BUS, WORK >> BUS)), ()),
-    ("random stages", closed(line(3, RANDOM)), (LONGEST,)),
-    ("a barrier of constant times", closed(WORK >> barrier("meet"), 8), ()),
-    ("a barrier of random times", closed(RANDOM >> barrier("meet"), 8), (LONGEST,)),
-    ("a barrier for oneself", closed(RANDOM >> barrier("meet"), 1), ()),
-    ("phases of constant times", phases((1, 1, WORK), (3, 8, WORK)), ()),
-    ("phases of random times", phases((1, 1, WORK), (3, 8, RANDOM)), (LONGEST,)),
-    ("phases of one processor", phases((3, 1, RANDOM)), ()),
-    ("phases with a shared server", phases((1, 1, WORK), (3, 8, BUS)), (waiting("bus"),)),
-    ("arrivals that only wait", arriving(WORK, 1.0), ()),
-    ("arrivals at a server", arriving(repeat(2, BUS), 1.0), (waiting("bus"),)),
+    ("branches at one server", closed_model(fork(BUS, WORK >> BUS)), (waiting("bus"),)),
+    ("branches at different servers", closed_model(fork(BUS, CPU)), ()),
+    ("branches of random length", closed_model(fork(WORK, RANDOM)), (LONGEST,)),
+    ("a random choice in a branch", closed_model(fork(WORK, choose((0.5, WORK), (0.5, BUS)))), (LONGEST,)),
+    ("a random choice in a row", closed_model(choose((0.5, WORK), (0.5, BUS))), ()),
+    ("own processor, nobody asks", closed_model(OWN, 8), ()),
+    ("own processor, others ask", closed_model(OWN >> OTHER, 8), (waiting("own", "other"),)),
+    ("others at random", closed_model(OTHER, 8), (waiting("other"),)),
+    ("each other of one asker", closed_model(pipeline([parallel(EACH)], 7)), ()),
+    ("each other of many askers", closed_model(pipeline([parallel(EACH)], 7), 2), (waiting("each-other"),)),
+    ("one named processor, many askers", closed_model(service("processor[0]", 1.0), 2), (waiting("processor[0]"),)),
+    ("parallel items at one server", closed_model(pipeline([parallel(BUS)], 3)), (waiting("bus"),)),
+    ("serial items at one server", closed_model(line(3, BUS)), ()),
+    ("stages at one server", closed_model(line(3, BUS, WORK >> BUS)), (waiting("bus"), separate("bus"))),
+    ("stages at one server, one item", closed_model(line(1, BUS, WORK >> BUS)), ()),
+    ("random stages", closed_model(line(3, RANDOM)), (LONGEST,)),
+    ("a barrier of constant times", closed_model(WORK >> barrier("meet"), 8), ()),
+    ("a barrier of random times", closed_model(RANDOM >> barrier("meet"), 8), (LONGEST,)),
+    ("a barrier for oneself", closed_model(RANDOM >> barrier("meet"), 1), ()),
+    ("phases of constant times", phased_model((1, 1, WORK), (3, 8, WORK)), ()),
+    ("phases of random times", phased_model((1, 1, WORK), (3, 8, RANDOM)), (LONGEST,)),
+    ("phases of one processor", phased_model((3, 1, RANDOM)), ()),
+    ("phases with a shared server", phased_model((1, 1, WORK), (3, 8, BUS)), (waiting("bus"),)),
+    ("arrivals that only wait", open_model(WORK, 1.0), ()),
+    ("arrivals at a server", open_model(repeat(2, BUS), 1.0), (waiting("bus"),)),
 ]  # fmt: skip
 
 
@@ -90,7 +90,7 @@ def test_exact_or_a_note_says_why_not(model: Model, notes: tuple[str, ...]) -> N
 
 def test_the_note_is_of_the_point_not_of_the_model() -> None:
     """A model built for one processor or one item and asked about eight leaves out their waiting."""
-    model = closed(WORK >> BUS, 1)
+    model = closed_model(WORK >> BUS, 1)
     assert [solve(model, {"population.processors": n}).exact for n in (1.0, 8.0)] == [True, False]
-    line_of_n = closed(pipeline([parallel(BUS)], Parameter("items", value=1.0)))
+    line_of_n = closed_model(pipeline([parallel(BUS)], Parameter("items", value=1.0)))
     assert [solve(line_of_n, {"items": n}).exact for n in (1.0, 8.0)] == [True, False]

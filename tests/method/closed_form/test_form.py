@@ -31,8 +31,8 @@ from slipstick.model.activity import (
     service,
     then,
 )
-from slipstick.model.resources import Meeting, Station
-from slipstick.model.system import Cyclic, Model, Program, arriving, closed, phases
+from slipstick.model.resources import Barrier, Station
+from slipstick.model.system import ClosedPopulation, Model, PhasedPopulation, closed_model, open_model, phased_model
 from tests.evaluators import plain_time
 from tests.evaluators import value as plain_value
 from tests.strategies import ALL_PARAMETERS, RESOURCES, activities, models, parameter_values, quick
@@ -52,7 +52,7 @@ def at(model: Model, values: Mapping[str, float]) -> dict[str, float]:
 
 def plain_account(model: Model, values: Mapping[str, float]) -> float:
     population = model.population
-    if isinstance(population, Program):
+    if isinstance(population, PhasedPopulation):
         return sum(
             plain_value(phase.repeat, values) * plain_time(phase.cycle, model, values) for phase in population.phases
         )
@@ -89,7 +89,7 @@ def test_accounts_add_up_to_the_time_and_processors_to_the_population(drawn: tup
     for table in (answer.account, answer.technology, answer.steps):
         assert math.fsum(table.values()) == pytest.approx(time, rel=1e-9, abs=1e-15)
         assert all(seconds >= 0 for seconds in table.values())
-    if isinstance(model.population, Cyclic | Program) and time > 0:
+    if isinstance(model.population, ClosedPopulation | PhasedPopulation) and time > 0:
         n = population(model)
         useful = math.fsum(answer.account.get(name, 0.0) for name in model.useful)
         lost = math.fsum(
@@ -104,9 +104,9 @@ def test_accounts_add_up_to_the_time_and_processors_to_the_population(drawn: tup
 
 def population(model: Model) -> float:
     each = model.population
-    if isinstance(each, Cyclic):
+    if isinstance(each, ClosedPopulation):
         return plain_value(each.processors, {})
-    assert isinstance(each, Program)
+    assert isinstance(each, PhasedPopulation)
     return max(plain_value(phase.processors, {}) for phase in each.phases)
 
 
@@ -150,7 +150,7 @@ def test_many_useful_components_add_up_alike_at_one_point_and_at_many() -> None:
     """Summing one column of 64 in pairs would round otherwise than adding 64 columns to each other."""
     times = np.random.default_rng(1).uniform(0.0, 1.0, (8, 64))
     parts = [delay(1.0, name=f"s{index}", component=f"c{index}") for index in range(64)]
-    model = closed(then(*parts), useful=tuple(f"c{index}" for index in range(64)))
+    model = closed_model(then(*parts), useful=tuple(f"c{index}" for index in range(64)))
     swept = ClosedForm(model).points({f"s{index}": times[:, index] for index in range(64)})
     assert [swept.answer(index)["efficiency"] for index in range(8)] == swept.columns()["efficiency"].tolist()
 
@@ -159,7 +159,9 @@ def test_many_useful_components_add_up_alike_at_one_point_and_at_many() -> None:
 @given(activities(2), parameter_values())
 def test_processors_that_repeat_a_cycle_do_not_change_its_time(cycle: Activity, values: dict[str, float]) -> None:
     """Nobody is in the way: populations differ in rates alone."""
-    forms = [closed(cycle, n, resources=RESOURCES) for n in (1, 7)] + [arriving(cycle, 3.0, resources=RESOURCES)]
+    forms = [closed_model(cycle, n, resources=RESOURCES) for n in (1, 7)] + [
+        open_model(cycle, 3.0, resources=RESOURCES)
+    ]
     whole = {**values, "parts": 3.0}
     times = {solve(model, at(model, whole))["time"] for model in forms}
     assert len(times) == 1
@@ -194,7 +196,7 @@ CASES: list[tuple[str, Activity, float, dict[str, float]]] = [
 
 @pytest.mark.parametrize(("cycle", "time", "account"), [each[1:] for each in CASES], ids=[each[0] for each in CASES])
 def test_time_and_account_worked_by_hand(cycle: Activity, time: float, account: dict[str, float]) -> None:
-    answer = solve(closed(cycle))
+    answer = solve(closed_model(cycle))
     assert answer["time"] == time
     assert answer.account == account
 
@@ -216,7 +218,7 @@ def test_uneven_items_follow_the_recursion(times: list[list[float]], kinds: tupl
             end = max(before[s] if kind == "serial" else 0.0, end) + row[s]
             ends.append(end)
         before, latest = ends, max(latest, end)
-    assert solve(closed(pipeline(stages, len(times))))["time"] == pytest.approx(latest, rel=1e-14)
+    assert solve(closed_model(pipeline(stages, len(times))))["time"] == pytest.approx(latest, rel=1e-14)
 
 
 @quick
@@ -226,12 +228,12 @@ def test_identical_items_are_uneven_items_that_are_equal(times: list[float], ite
     bodies = [delay(seconds, name=f"s{index}") for index, seconds in enumerate(times)]
     same = pipeline([kind(body, name=body.name) for kind, body in zip(kinds, bodies, strict=True)], items)
     spelt = pipeline([kind(*[body] * items, name=body.name) for kind, body in zip(kinds, bodies, strict=True)], items)
-    assert solve(closed(same))["time"] == pytest.approx(solve(closed(spelt))["time"], rel=1e-14)
+    assert solve(closed_model(same))["time"] == pytest.approx(solve(closed_model(spelt))["time"], rel=1e-14)
 
 
 def test_a_barrier_costs_what_its_implementation_does() -> None:
     cost = Parameter("meet.cost", TIME, 0.5)
-    answer = solve(closed(A >> barrier("meet"), 4, resources={"meet": Meeting("tree", cost)}))
+    answer = solve(closed_model(A >> barrier("meet"), 4, resources={"meet": Barrier("tree", cost)}))
     assert answer["time"] == 1.5
     assert answer.account == {"a": 1.0, "barrier": 0.5}
     assert answer.technology == {"application": 1.0, "software": 0.5}
@@ -241,7 +243,7 @@ def test_a_barrier_costs_what_its_implementation_does() -> None:
 def test_technology_classes_are_booked_beside_components() -> None:
     send = service("link", 2.0, name="send", component="message", technology="wire")
     call = delay(1.0, name="call", component="message", technology="system")
-    answer = solve(closed(A >> call >> repeat(3, send)))
+    answer = solve(closed_model(A >> call >> repeat(3, send)))
     assert answer.account == {"a": 1.0, "message": 7.0}
     assert answer.technology == {"application": 1.0, "system": 1.0, "wire": 6.0}
     assert answer.steps == {"a": 1.0, "call": 1.0, "send": 6.0}
@@ -250,7 +252,7 @@ def test_technology_classes_are_booked_beside_components() -> None:
 
 def test_idle_processors_of_a_phase_are_booked_as_idle() -> None:
     """Of 4: 2 x 1 s on one, 3 x 2 s on two, 1 x 3 s on all: 11 s; idle 3/4 of 2 s and 1/2 of 6 s."""
-    answer = solve(phases((2, 1, A), (3, 2, B), (1, 4, C), useful=("a", "b", "c")))
+    answer = solve(phased_model((2, 1, A), (3, 2, B), (1, 4, C), useful=("a", "b", "c")))
     assert answer["time"] == 11.0
     assert answer.account == {"a": 0.5, "idle": 4.5, "b": 3.0, "c": 3.0}
     assert answer["efficiency"] == 6.5 / 11
@@ -262,20 +264,20 @@ def test_idle_processors_of_a_phase_are_booked_as_idle() -> None:
 def test_a_step_may_be_called_idle() -> None:
     """What a user calls idle is booked as the user says, beside the idle processors."""
     pause = delay(2.0, name="idle", component="pause")
-    assert solve(closed(pause)).account == {"pause": 2.0}
-    assert solve(phases((1, 1, pause), (1, 2, A))).account == {"pause": 1.0, "idle": 1.0, "a": 1.0}
+    assert solve(closed_model(pause)).account == {"pause": 2.0}
+    assert solve(phased_model((1, 1, pause), (1, 2, A))).account == {"pause": 1.0, "idle": 1.0, "a": 1.0}
 
 
 def test_only_quantities_with_a_unit_of_time_have_a_share() -> None:
     """work / speed: all of the time is the work's, none the speed's, which has no unit of time."""
     speed = Parameter("speed", COUNT, 2.0)
-    answer = solve(closed(delay(Parameter("load", TIME, 6.0) / speed, name="work")))
+    answer = solve(closed_model(delay(Parameter("load", TIME, 6.0) / speed, name="work")))
     assert answer.share == {"time": {"load": 1.0}}
     assert answer.gradient == {"time": {"load": 0.5, "speed": -1.5, "population.processors": 0.0}}
 
 
 def test_an_answer_says_who_it_is() -> None:
-    answer = solve(replace(closed(A), name="mine/one"))
+    answer = solve(replace(closed_model(A), name="mine/one"))
     assert isinstance(answer, Answer)
     assert (answer.model, answer.method, answer.failed) == ("mine/one", "closed-form", None)
     assert answer.values["time"].unit == "s"
@@ -283,13 +285,13 @@ def test_an_answer_says_who_it_is() -> None:
 
 
 def test_arrivals_have_a_rate_and_no_population() -> None:
-    answer = solve(arriving(A, 0.25, useful=("a",)))
+    answer = solve(open_model(A, 0.25, useful=("a",)))
     assert {name: each.value for name, each in answer.values.items()} == {"time": 1.0, "throughput": 0.25}
 
 
 def test_the_use_of_a_station_is_known_where_nobody_waits() -> None:
     """Two askers at a station of two servers: 3 of 5 s each, so 1.2 of 2 are busy."""
-    model = closed(delay(2.0, name="think") >> service("cpu", 3.0), 2, resources={"cpu": Station(servers=2)})
+    model = closed_model(delay(2.0, name="think") >> service("cpu", 3.0), 2, resources={"cpu": Station(servers=2)})
     answer = solve(model)
     assert answer["queue_length[cpu]"] == pytest.approx(1.2)
     assert answer["utilization[cpu]"] == pytest.approx(0.6)
@@ -299,7 +301,7 @@ def test_the_use_of_a_station_is_known_where_nobody_waits() -> None:
 
 
 def test_columns_hold_what_answers_hold() -> None:
-    model = closed(delay(2.0, name="think") >> service("cpu", 3.0), 1, resources={"cpu": Station(servers=2)})
+    model = closed_model(delay(2.0, name="think") >> service("cpu", 3.0), 1, resources={"cpu": Station(servers=2)})
     swept = ClosedForm(model).points({"population.processors": np.array([1.0, 2.0, 3.0]), "cpu": 4.0})
     columns = swept.columns()
     for index in range(3):
@@ -315,14 +317,14 @@ def test_columns_hold_what_answers_hold() -> None:
 
 def test_the_limiting_stage_is_named_and_the_first_wins_a_tie() -> None:
     line = pipeline([serial(A), parallel(C), serial(B)], 3, name="line")
-    swept = ClosedForm(closed(line)).points({"a": np.array([1.0, 2.0, 2.5])})
+    swept = ClosedForm(closed_model(line)).points({"a": np.array([1.0, 2.0, 2.5])})
     assert swept.limits() == {"line": ["b", "a", "a"]}
     (limit,) = swept.answer(0).limits
     assert (limit.pipeline, limit.stage, limit.stages) == ("line", "b", {"a": 1.0, "b": 2.0})
 
 
 def test_a_point_without_an_answer_does_not_spoil_the_others() -> None:
-    model = closed(delay(Parameter("load", TIME, 1.0) / Parameter("speed", COUNT, 1.0), name="work"))
+    model = closed_model(delay(Parameter("load", TIME, 1.0) / Parameter("speed", COUNT, 1.0), name="work"))
     swept = ClosedForm(model).points({"speed": np.array([2.0, 0.0])})
     assert swept.answer(0)["time"] == 0.5
     assert swept.answer(1).failed == ("the time of model comes out as inf s: a value is too large, or a divisor is 0")
@@ -331,14 +333,14 @@ def test_a_point_without_an_answer_does_not_spoil_the_others() -> None:
 
 
 def test_the_fast_path_refuses_misspelt_names_and_gives_every_point() -> None:
-    form = ClosedForm(closed(A, 3))
+    form = ClosedForm(closed_model(A, 3))
     assert form.times({"population.processors": np.array([1.0, 2.0])}).tolist() == [1.0, 1.0]
     with pytest.raises(ModelError, match=r"^no parameter is named population.processor; "):
         form.times({"population.processor": 3.0})
 
 
 def test_every_parameter_is_listed_and_has_its_derivative() -> None:
-    form = ClosedForm(closed(delay(maximum(A.time, B.time), name="x"), 5))
+    form = ClosedForm(closed_model(delay(maximum(A.time, B.time), name="x"), 5))
     assert set(form.parameters) == {"a", "b", "population.processors"}
     assert set(form.points({}).answer(0).gradient["time"]) == set(form.parameters)
 
@@ -355,7 +357,7 @@ def test_gradients_are_differences(name: str) -> None:
         ),
         delay(ALL_PARAMETERS[4] * ALL_PARAMETERS[5], name="page"),
     )  # fmt: skip
-    model = closed(cycle)
+    model = closed_model(cycle)
     base = next(each.value for each in ALL_PARAMETERS if each.name == name)
     assert base is not None
     step = base * 1e-6
@@ -366,6 +368,6 @@ def test_gradients_are_differences(name: str) -> None:
 
 
 def test_idling_is_no_step_that_is_executed() -> None:
-    answer = solve(phases((1, 1, A), (1, 2, B)))
+    answer = solve(phased_model((1, 1, A), (1, 2, B)))
     assert answer.once == {"a": 1.0, "b": 2.0}
     assert answer.steps == {"a": 0.5, "idle:processors": 0.5, "b": 2.0}

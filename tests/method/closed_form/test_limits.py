@@ -12,7 +12,7 @@ from slipstick.expression.nodes import Parameter
 from slipstick.method.closed_form.form import ClosedForm, with_takeovers
 from slipstick.method.methods import solve
 from slipstick.model.activity import delay, parallel, pipeline, serial
-from slipstick.model.system import Model, closed
+from slipstick.model.system import Model, closed_model
 from tests.paper import NETWORKS, diff_request
 from tests.strategies import quick, values
 
@@ -25,7 +25,7 @@ def two_stages() -> Model:
     """Software of 2 s on a processor, and a wire of 0.01 s a byte; a parallel stage is never the limit."""
     software = delay(Parameter("call", TIME, 2.0) / SPEED, name="software")
     wire = delay(PRICE * SIZE, name="wire")
-    return closed(pipeline([serial(software), parallel(delay(99.0, name="far")), serial(wire)], 3, name="line"))
+    return closed_model(pipeline([serial(software), parallel(delay(99.0, name="far")), serial(wire)], 3, name="line"))
 
 
 def takeovers(model: Model, values: dict[str, float] | None = None) -> dict[str, Takeover]:
@@ -52,7 +52,7 @@ def test_takeovers_start_from_the_values_that_were_set() -> None:
 
 
 def test_nearest_comes_first() -> None:
-    model = closed(pipeline([serial(delay(s, name=n)) for n, s in (("a", 8.0), ("b", 4.0), ("c", 7.0))], 2))
+    model = closed_model(pipeline([serial(delay(s, name=n)) for n, s in (("a", 8.0), ("b", 4.0), ("c", 7.0))], 2))
     (limit,) = with_takeovers(ClosedForm(model), solve(model).limits, {})
     assert [(each.path, each.stage) for each in limit.takeovers] == [("a", "c"), ("c", "c"), ("b", "b")]
     assert [each.value for each in limit.takeovers] == pytest.approx([7.0, 8.0, 8.0])
@@ -60,7 +60,7 @@ def test_nearest_comes_first() -> None:
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
 def test_one_stage_is_never_taken_over(scale: float) -> None:
-    assert takeovers(closed(pipeline([serial(delay(scale, name="only"))], 3))) == {}
+    assert takeovers(closed_model(pipeline([serial(delay(scale, name="only"))], 3))) == {}
 
 
 def test_a_parameter_of_value_zero_is_passed_over() -> None:
@@ -71,7 +71,7 @@ def test_a_parameter_of_value_zero_is_passed_over() -> None:
 @given(st.lists(values(), min_size=2, max_size=4), st.integers(2, 5))
 def test_another_stage_binds_beyond_and_none_before(times: list[float], items: int) -> None:
     stages = [serial(delay(seconds, name=f"s{index}")) for index, seconds in enumerate(times)]
-    model = closed(pipeline(stages, items, name="line"))
+    model = closed_model(pipeline(stages, items, name="line"))
     here = solve(model).limits[0].stage
     for path, each in takeovers(model).items():
         now = times[int(path[1:])]

@@ -27,25 +27,25 @@ from slipstick.model.activity import (
     service,
 )
 from slipstick.model.resources import Lock, Resource, Station
-from slipstick.model.system import closed, phases
+from slipstick.model.system import closed_model, phased_model
 
 THINK = delay(9.0, name="think", scv=1.0)
 USUAL = "usual error of the time under {size} (95 of 100 generated models, scv of 0.25 and 1); shares and waits are less sure"
 
 
 def notes(cycle: Activity, processors: int = 8, **resources: Resource) -> tuple[str, ...]:
-    return MeanValue(closed(cycle, processors, resources=resources)).points({}).answer(0).notes[:-1]
+    return MeanValue(closed_model(cycle, processors, resources=resources)).points({}).answer(0).notes[:-1]
 
 
 def test_it_is_a_method_by_name_like_the_others() -> None:
-    model = closed(THINK >> service("bus", 1.0, scv=1.0), 10)
+    model = closed_model(THINK >> service("bus", 1.0, scv=1.0), 10)
     (answer,) = answered(model, {}, "mean-value")
     assert (answer.method, METHOD) == ("mean-value", "mean-value")
     assert solve(model, method="mean-value")["time"] == pytest.approx(12.0187, rel=1e-4)
 
 
 def test_values_have_the_closed_forms_names() -> None:
-    model = closed(THINK >> service("bus", 1.0, component="memory"), 1)
+    model = closed_model(THINK >> service("bus", 1.0, component="memory"), 1)
     plain, found = (form(model).points({}).answer(0) for form in (ClosedForm, MeanValue))
     assert {name: value.unit for name, value in found.values.items()} == {
         name: value.unit for name, value in plain.values.items()
@@ -87,7 +87,7 @@ def test_each_approximation_is_named() -> None:
     assert notes(THINK >> service("other", 1.0))[0] == (
         "processors as resources are taken as alike, each asked as often as the next"
     )
-    program = MeanValue(phases((2, 4, delay(1.0, name="a", scv=1.0)))).points({}).answer(0)
+    program = MeanValue(phased_model((2, 4, delay(1.0, name="a", scv=1.0)))).points({}).answer(0)
     assert program.notes[0] == ("phases end with the slowest of their processors, whose iterations are independent")
 
 
@@ -102,7 +102,7 @@ def test_constant_times_near_saturation_are_warned_of() -> None:
 
 def test_an_approximate_answer_promises_what_its_notes_say() -> None:
     def promise(cycle: Activity, **resources: Resource) -> float | None:
-        return MeanValue(closed(cycle, 8, resources=resources)).points({}).answer(0).promise
+        return MeanValue(closed_model(cycle, 8, resources=resources)).points({}).answer(0).promise
 
     assert promise(THINK >> service("bus", 1.0, scv=1.0)) is None
     assert promise(THINK >> service("bus", 1.0, scv=0.5)) == 0.02
@@ -115,7 +115,7 @@ def test_an_approximate_answer_promises_what_its_notes_say() -> None:
 
 
 def test_a_population_that_cannot_be_counted_is_refused_by_name() -> None:
-    form = MeanValue(closed(THINK >> service("bus", 1.0), 4))
+    form = MeanValue(closed_model(THINK >> service("bus", 1.0), 4))
     swept = form.points({"population.processors": np.array([4.0, 2.5, 20_000.0, 0.0])})
     words = (
         "mean-value counts processors one by one: the population of model must be a whole number from 1 to 10000, got"
@@ -132,7 +132,7 @@ def test_numbers_out_of_range_are_refused_by_name() -> None:
     cycle = choose((p, delay(1.0, name="a")), (1 - p, delay(2.0, name="b"))) >> repeat(turns, delay(3.0, name="c"))
     line = pipeline([serial(delay(1.0, name="d"))], items, name="line")
     meets = repeat(turns, barrier("meet"))
-    model = closed(cycle >> line >> meets, 2)
+    model = closed_model(cycle >> line >> meets, 2)
 
     def failed(**values: float) -> str | None:
         return MeanValue(model).points(values).answer(0).failed
@@ -143,7 +143,7 @@ def test_numbers_out_of_range_are_refused_by_name() -> None:
     assert failed(items=-2.0) == "the number of items of line comes out as -2, which mean-value cannot take"
     assert failed(turns=0.5) == ("a repeat with a barrier inside must be done at least once for mean-value, got 0.5")
     other = Parameter("q", value=0.75)
-    uneven = closed(choose((p, delay(1.0, name="a")), (other, delay(2.0, name="b"))), 2)
+    uneven = closed_model(choose((p, delay(1.0, name="a")), (other, delay(2.0, name="b"))), 2)
     assert MeanValue(uneven).points({"q": 0.5}).answer(0).failed == (
         "the probabilities of a choose add up to 0.75 here, not to 1"
     )
@@ -151,10 +151,10 @@ def test_numbers_out_of_range_are_refused_by_name() -> None:
 
 
 def test_the_cost_of_a_barrier_below_nothing_is_refused() -> None:
-    from slipstick.model.resources import Meeting
+    from slipstick.model.resources import Barrier
 
-    meet = Meeting("central", Parameter("cost", TIME, 1.0))
-    form = MeanValue(closed(delay(1.0, name="a") >> barrier("meet"), 2, resources={"meet": meet}))
+    meet = Barrier("central", Parameter("cost", TIME, 1.0))
+    form = MeanValue(closed_model(delay(1.0, name="a") >> barrier("meet"), 2, resources={"meet": meet}))
     assert form.points({"cost": -1.0}).answer(0).failed == (
         "the cost of barrier meet comes out as -1, which mean-value cannot take"
     )
@@ -170,26 +170,26 @@ def test_the_cost_of_a_barrier_below_nothing_is_refused() -> None:
     ],
 )
 def test_a_barrier_that_not_all_come_to_in_turn_is_refused(cycle: Activity, inside: str) -> None:
-    assert MeanValue(closed(cycle, 2)).points({}).answer(0).failed == (
+    assert MeanValue(closed_model(cycle, 2)).points({}).answer(0).failed == (
         f"barrier meet stands inside a {inside}, where not every processor comes to it in turn; "
         "mean-value has no answer for that, simulation may"
     )
 
 
 def test_nothing_takes_no_time() -> None:
-    answer = MeanValue(closed(service("bus", 0.0), 3)).points({}).answer(0)
+    answer = MeanValue(closed_model(service("bus", 0.0), 3)).points({}).answer(0)
     assert answer["time"] == 0.0
     assert "throughput" not in answer.values
     assert dict(answer.share) == {}
 
 
 def test_a_thousand_processors_take_no_more_than_their_work() -> None:
-    model = closed(THINK >> service("bus", 1.0, scv=0.5), 1000)
+    model = closed_model(THINK >> service("bus", 1.0, scv=0.5), 1000)
     assert MeanValue(model).times({})[0] == pytest.approx(1000.0, rel=1e-6)
 
 
 def test_a_time_that_is_no_number_is_never_shown() -> None:
-    form = MeanValue(closed(THINK, 2))
+    form = MeanValue(closed_model(THINK, 2))
     found = form.points({"think": 1.0})
     found._found.time[0] = math.nan
     assert found.answer(0).failed == "the mean values of model do not settle: its time comes out as nan"

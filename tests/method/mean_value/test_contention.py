@@ -12,14 +12,14 @@ from slipstick.method.mean_value import MeanValue
 from slipstick.method.mean_value.maxima import Span
 from slipstick.method.mean_value.synchronized_start import Wave
 from slipstick.model.activity import Activity, barrier, delay, fork, hold, parallel, pipeline, repeat, serial, service
-from slipstick.model.resources import Lock, Meeting, Resource, Station, meeting
-from slipstick.model.system import closed
+from slipstick.model.resources import Barrier, Lock, Resource, Station, barrier_resource
+from slipstick.model.system import closed_model
 
 ONE = np.ones(1)
 
 
 def time_of(cycle: Activity, processors: int, **resources: Resource) -> float:
-    answer = MeanValue(closed(cycle, processors, resources=resources)).points({}).answer(0)
+    answer = MeanValue(closed_model(cycle, processors, resources=resources)).points({}).answer(0)
     time = answer["time"]
     assert time is not None
     return time
@@ -67,7 +67,7 @@ def test_a_lock_whose_holder_shares_a_server_with_those_outside(processors: int,
 
 def test_who_waits_for_one_lock_is_not_in_the_way_of_its_holder() -> None:
     cycle = hold("door", service("bus", 2.0))
-    answer = MeanValue(closed(cycle, 5)).points({}).answer(0)
+    answer = MeanValue(closed_model(cycle, 5)).points({}).answer(0)
     assert answer["time"] == pytest.approx(10.0)
     assert answer["wait[bus]"] == 0.0
     assert answer["wait[door]"] == pytest.approx(8.0)
@@ -133,18 +133,18 @@ def test_who_comes_far_behind_waits_for_nobody() -> None:
 
 
 def test_a_barrier_costs_what_it_says_and_the_last_section_goes_on_in_the_next_cycle() -> None:
-    meet = meeting("central", 0.25, "meet")
+    meet = barrier_resource("central", 0.25, "meet")
     cycle = delay(1.0, name="a") >> barrier("meet") >> delay(2.0, name="b")
-    answer = MeanValue(closed(cycle, 4, resources={"meet": meet})).points({}).answer(0)
+    answer = MeanValue(closed_model(cycle, 4, resources={"meet": meet})).points({}).answer(0)
     assert answer["time"] == pytest.approx(3.25)
     assert answer.account == pytest.approx({"busy": 3.0, "barrier": 0.25})
     twice = repeat(3, delay(1.0, name="a", scv=1.0) >> barrier("meet"))
-    assert time_of(twice, 4, meet=Meeting()) == pytest.approx(3 * 25 / 12)
+    assert time_of(twice, 4, meet=Barrier()) == pytest.approx(3 * 25 / 12)
 
 
 def test_a_meeting_of_some_is_one_of_a_steady_stream() -> None:
     cycle = delay(1.0, name="a", scv=1.0) >> barrier("pair", parties=2)
-    answer = MeanValue(closed(cycle, 6)).points({}).answer(0)
+    answer = MeanValue(closed_model(cycle, 6)).points({}).answer(0)
     # One of two waits for the other, for the mean time between arrivals T / 6: T = 1 + T / 12.
     assert answer["time"] == pytest.approx(12 / 11)
     assert "barriers pair: a meeting of some is taken as one of a steady stream" in answer.notes
@@ -159,7 +159,7 @@ def test_more_branches_than_servers_and_fewer() -> None:
 def test_processors_as_resources() -> None:
     """Each asks another at random; handlers are in the way of own work and of each other, and nobody of himself."""
     cycle = service("own", 4.0, name="work", scv=1.0) >> service("other", 1.0, name="ask", scv=1.0)
-    form = MeanValue(closed(cycle, 8))
+    form = MeanValue(closed_model(cycle, 8))
     answer = form.points({}).answer(0)
     assert answer["utilization[own]"] == pytest.approx(5 / (answer["time"] or 1.0))
     assert set(answer.account) == {"busy", "wait:own", "wait:other"}

@@ -15,7 +15,7 @@ from slipstick.method.mean_value import MeanValue
 from slipstick.method.mean_value.recursion import Recursion
 from slipstick.model.activity import Activity, choose, delay, hold, repeat, service
 from slipstick.model.resources import Resource, Station
-from slipstick.model.system import closed
+from slipstick.model.system import closed_model
 from tests.strategies import RESOURCES, activities, quick
 
 POPULATIONS = np.array([1.0, 2.0, 3.0, 5.0, 10.0, 40.0])
@@ -40,7 +40,7 @@ def convolved(demands: list[Fraction], think: Fraction, customers: int) -> Fract
 
 
 def times(cycle: Activity, resources: Mapping[str, Resource], populations: np.ndarray = POPULATIONS) -> list[float]:
-    form = MeanValue(closed(cycle, 1, resources=resources))
+    form = MeanValue(closed_model(cycle, 1, resources=resources))
     return [float(time) for time in form.times({"population.processors": populations})]
 
 
@@ -66,14 +66,14 @@ def test_shared_servers_forget_how_times_are_spread() -> None:
 
     shared = {"cpu": Station(2, "ps")}
     assert times(cycle(0.0), shared) == times(cycle(4.0), shared)
-    answer = MeanValue(closed(cycle(0.0), 3, resources=shared)).points({}).answer(0)
+    answer = MeanValue(closed_model(cycle(0.0), 3, resources=shared)).points({}).answer(0)
     assert answer.exact
 
 
 @pytest.mark.parametrize("servers", [1, 3])
 def test_the_recursion_itself_is_exact_in_product_form(servers: int) -> None:
     cycle = delay(4.0, name="think", scv=1.0) >> service("bus", 1.0, scv=1.0)
-    model = closed(cycle, 1, resources={"bus": Station(servers)})
+    model = closed_model(cycle, 1, resources={"bus": Station(servers)})
     recursion = Recursion(model, cycle)
     numbers = MeanValue(model).quantities.columns({})
     found = [float(state.time.mean[0]) for state in recursion.states(numbers, 12)]
@@ -83,7 +83,7 @@ def test_the_recursion_itself_is_exact_in_product_form(servers: int) -> None:
 def test_a_lock_held_for_an_exponential_time_is_a_repairman() -> None:
     """Issue 4's target: think time 9, critical section 1, 10 processors, within 0.5 %."""
     cycle = delay(9.0, name="work", scv=1.0) >> hold("door", delay(1.0, name="crit", scv=1.0, component="lock"))
-    answer = MeanValue(closed(cycle, 10)).points({}).answer(0)
+    answer = MeanValue(closed_model(cycle, 10)).points({}).answer(0)
     assert answer["time"] == pytest.approx(repairmen(10, 9.0, 1.0, 1), rel=1e-12)
     assert answer.exact
     # The account books a wait to who suffers it, the share to what causes it: idea 3 of the design.
@@ -95,8 +95,8 @@ def test_a_lock_held_for_an_exponential_time_is_a_repairman() -> None:
 def test_the_share_of_a_lock_held_is_the_same_by_either_road() -> None:
     """The critical section at a station of its own is not in product form as written, but the same system."""
     think = delay(9.0, name="work", scv=1.0)
-    alone = closed(think >> hold("door", delay(1.0, name="crit", scv=1.0)), 10)
-    there = closed(think >> hold("door", service("bus", 1.0, name="crit", scv=1.0)), 10)
+    alone = closed_model(think >> hold("door", delay(1.0, name="crit", scv=1.0)), 10)
+    there = closed_model(think >> hold("door", service("bus", 1.0, name="crit", scv=1.0)), 10)
     one, other = (MeanValue(model).points({}).answer(0) for model in (alone, there))
     assert other["time"] == pytest.approx(one["time"], rel=1e-10)
     assert dict(other.share["time"]) == pytest.approx(dict(one.share["time"]), rel=1e-8)
@@ -106,7 +106,7 @@ def test_the_share_of_a_lock_held_is_the_same_by_either_road() -> None:
 @quick
 @given(activities(depth=2))
 def test_one_processor_with_nothing_left_out_takes_the_closed_forms_time(cycle: Activity) -> None:
-    model = closed(cycle, 1, resources=RESOURCES)
+    model = closed_model(cycle, 1, resources=RESOURCES)
     plain = ClosedForm(model).points({}).answer(0)
     answer = MeanValue(model).points({}).answer(0)
     if answer.failed or not plain.exact:
@@ -117,6 +117,6 @@ def test_one_processor_with_nothing_left_out_takes_the_closed_forms_time(cycle: 
 
 
 def test_processors_that_never_meet_take_the_closed_forms_time() -> None:
-    model = closed(delay(3.0, name="work", scv=1.0) >> service("own", 2.0), 16)
+    model = closed_model(delay(3.0, name="work", scv=1.0) >> service("own", 2.0), 16)
     answer = MeanValue(model).points({}).answer(0)
     assert (answer["time"], answer["speedup"], answer.exact) == (5.0, 16.0, True)

@@ -13,7 +13,7 @@ from slipstick.method.mean_value import MeanValue
 from slipstick.method.simulation.form import solve
 from slipstick.model.activity import Activity, barrier, delay, hold, service
 from slipstick.model.resources import Station
-from slipstick.model.system import Model, closed, grouped
+from slipstick.model.system import Model, closed_model, grouped_model
 from slipstick.queueing.exact import exact
 from slipstick.queueing.network import network
 from slipstick.sim.settings import Simulation
@@ -33,8 +33,8 @@ def answer(model: Model, **values: float) -> Answer:
 @pytest.mark.parametrize("split", [(1, 8), (4, 5), (9, 0)])
 @pytest.mark.parametrize("scv", [1.0, 0.5])
 def test_groups_that_do_the_same_are_one_population(split: tuple[int, int], scv: float) -> None:
-    whole = answer(closed(cycle(scv=scv), 9))
-    parts = answer(grouped({"test": (split[0], cycle(scv=scv)), "others": (split[1], cycle("o.", scv))}))
+    whole = answer(closed_model(cycle(scv=scv), 9))
+    parts = answer(grouped_model({"test": (split[0], cycle(scv=scv)), "others": (split[1], cycle("o.", scv))}))
     assert parts["time"] == pytest.approx(whole["time"], rel=1e-9)
     assert dict(parts.account) == pytest.approx(dict(whole.account), rel=1e-9)
     assert parts["utilization[bus]"] == pytest.approx(whole["utilization[bus]"], rel=1e-7)
@@ -46,7 +46,7 @@ def test_two_classes_in_product_form_are_those_of_the_exact_engine() -> None:
     def ask(prefix: str, think: float) -> Activity:
         return delay(think, name=f"{prefix}think", scv=1.0) >> service("bus", 1.0, name=f"{prefix}ask", scv=1.0)
 
-    found = answer(grouped({"test": (2, ask("", 3.0)), "others": (5, ask("o.", 8.0))}))
+    found = answer(grouped_model({"test": (2, ask("", 3.0)), "others": (5, ask("o.", 8.0))}))
     truth = exact(network(np.ones((2, 1)), population=np.array([2, 5]), think=np.array([3.0, 8.0])))
     assert found["throughput[test]"] == pytest.approx(truth.throughput.ravel()[0], rel=1e-9)
     assert found["throughput[others]"] == pytest.approx(truth.throughput.ravel()[1], rel=1e-9)
@@ -55,14 +55,14 @@ def test_two_classes_in_product_form_are_those_of_the_exact_engine() -> None:
 @pytest.mark.parametrize("competitors", [2, 8, 30])
 def test_a_test_processor_among_others_is_as_simulated(competitors: int) -> None:
     test = service("bus", 1.0, name="ask", scv=0.5) >> delay(3.0, name="think", scv=1.0)
-    model = grouped({"test": (1, test), "others": (competitors, cycle("o."))})
+    model = grouped_model({"test": (1, test), "others": (competitors, cycle("o."))})
     found, truth = answer(model), solve(model, None, Simulation(precision=0.01, events=150_000))
     for name in ("time", "time[others]", "throughput[others]"):
         assert found[name] == pytest.approx(truth[name], rel=0.05), name
 
 
 def test_values_have_the_closed_forms_names_and_nobody_makes_both_alike() -> None:
-    model = grouped({"test": (1, cycle()), "others": (0, cycle("o."))})
+    model = grouped_model({"test": (1, cycle()), "others": (0, cycle("o."))})
     found, plain = answer(model), ClosedForm(model).points({}).answer(0)
     assert found.exact
     assert set(plain.values) - set(found.values) == {"time[others]"}
@@ -74,7 +74,7 @@ def test_values_have_the_closed_forms_names_and_nobody_makes_both_alike() -> Non
 
 def test_a_sweep_over_competitors_is_one_recursion_and_has_derivatives() -> None:
     form = MeanValue(
-        grouped({"test": (1, cycle()), "others": (3, cycle("o.", think=2.0))}, resources={"bus": Station(2)})
+        grouped_model({"test": (1, cycle()), "others": (3, cycle("o.", think=2.0))}, resources={"bus": Station(2)})
     )
     swept = form.points({"groups.others.processors": np.array([0.0, 3.0, 7.0])})
     alone = [form.times({"groups.others.processors": n})[0] for n in (0.0, 3.0, 7.0)]
@@ -87,16 +87,16 @@ def test_a_sweep_over_competitors_is_one_recursion_and_has_derivatives() -> None
 
 
 def test_what_groups_cannot_do_is_said() -> None:
-    model = grouped({"test": (1, cycle() >> barrier("meet")), "others": (3, cycle("o.") >> barrier("meet"))})
+    model = grouped_model({"test": (1, cycle() >> barrier("meet")), "others": (3, cycle("o.") >> barrier("meet"))})
     assert MeanValue(model).points({}).answer(0).failed == (
         "barrier meet is met by groups whose cycles differ; mean-value has no answer for that, simulation may"
     )
-    many = grouped({"test": (300, cycle()), "others": (300, cycle("o."))}, name="many")
+    many = grouped_model({"test": (300, cycle()), "others": (300, cycle("o."))}, name="many")
     assert MeanValue(many).points({}).answer(0).failed == (
         "mean-value goes through every population of groups up to the one asked for, 301 x 301 of many; "
         "more than 20000 are too many, simulate it"
     )
-    half = MeanValue(grouped({"test": (1, cycle()), "others": (2, cycle("o."))}))
+    half = MeanValue(grouped_model({"test": (1, cycle()), "others": (2, cycle("o."))}))
     assert half.points({"groups.others.processors": 1.5}).answer(0).failed == (
         "mean-value counts processors one by one: the processors of group others must be a whole number from 0 to 10000, "
         "got 1.5"
@@ -104,5 +104,5 @@ def test_what_groups_cannot_do_is_said() -> None:
 
 
 def test_groups_are_named_among_the_approximations() -> None:
-    notes = answer(grouped({"test": (1, cycle()), "others": (3, cycle("o."))})).notes
+    notes = answer(grouped_model({"test": (1, cycle()), "others": (3, cycle("o."))})).notes
     assert "groups: one who arrives finds what the population with one fewer of its group leaves" in notes

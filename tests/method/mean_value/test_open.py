@@ -11,11 +11,11 @@ from slipstick.answer import Answer
 from slipstick.method.mean_value import MeanValue
 from slipstick.model.activity import Activity, barrier, delay, fork, hold, service
 from slipstick.model.resources import Lock, Resource, Station
-from slipstick.model.system import arriving
+from slipstick.model.system import open_model
 
 
 def answered(cycle: Activity, rate: float, **resources: Resource) -> Answer:
-    return MeanValue(arriving(cycle, rate, resources=resources)).points({}).answer(0)
+    return MeanValue(open_model(cycle, rate, resources=resources)).points({}).answer(0)
 
 
 @pytest.mark.parametrize("scv", [0.0, 0.5, 1.0, 4.0])
@@ -94,7 +94,7 @@ def test_what_is_saturated_is_named_with_its_load() -> None:
 
 
 def test_one_saturated_point_leaves_the_others_their_answers() -> None:
-    form = MeanValue(arriving(service("bus", 1.0, scv=1.0), 0.5))
+    form = MeanValue(open_model(service("bus", 1.0, scv=1.0), 0.5))
     swept = form.points({"population.arrivals": np.array([0.5, 2.0, 0.9])})
     assert swept.columns()["time"].tolist() == pytest.approx([2.0, math.nan, 10.0], nan_ok=True)
     assert swept.answer(1).failed

@@ -11,12 +11,12 @@ from slipstick.expression.nodes import Parameter
 from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.mean_value import MeanValue
 from slipstick.model.activity import barrier, delay, service
-from slipstick.model.system import phases
+from slipstick.model.system import phased_model
 from tests.method.mean_value.test_contention import exact_wave
 
 
 def test_constant_phases_add_up_as_in_closed_form() -> None:
-    model = phases((3, 4, delay(2.0, name="a")), (1, 1, delay(5.0, name="alone")))
+    model = phased_model((3, 4, delay(2.0, name="a")), (1, 1, delay(5.0, name="alone")))
     plain, answer = (form(model).points({}).answer(0) for form in (ClosedForm, MeanValue))
     assert answer["time"] == plain["time"] == 11.0
     assert answer.account == pytest.approx(dict(plain.account))
@@ -25,7 +25,7 @@ def test_constant_phases_add_up_as_in_closed_form() -> None:
 
 
 def test_a_random_phase_ends_with_the_slowest() -> None:
-    answer = MeanValue(phases((1, 4, delay(3.0, name="a", scv=1.0)))).points({}).answer(0)
+    answer = MeanValue(phased_model((1, 4, delay(3.0, name="a", scv=1.0)))).points({}).answer(0)
     assert answer["time"] == pytest.approx(3 * (1 + 1 / 2 + 1 / 3 + 1 / 4))
     assert answer.account == pytest.approx({"busy": 3.0, "idle": 3.25})
     assert answer["processors_lost[idle]"] == pytest.approx(4 * 3.25 / 6.25)
@@ -33,21 +33,21 @@ def test_a_random_phase_ends_with_the_slowest() -> None:
 
 def test_one_pass_is_a_wave() -> None:
     cycle = delay(3.0, name="think", scv=1.0) >> service("bus", 1.0, scv=1.0)
-    answer = MeanValue(phases((1, 8, cycle))).points({}).answer(0)
+    answer = MeanValue(phased_model((1, 8, cycle))).points({}).answer(0)
     assert answer["time"] == pytest.approx(exact_wave(8, 0, 3.0, 1.0), rel=0.012)
 
 
 def test_many_iterations_tend_to_the_steady_state() -> None:
     cycle = delay(9.0, name="think", scv=1.0) >> service("bus", 1.0, scv=1.0)
     steady = 12.0187  # of ten machines under repair
-    answer = MeanValue(phases((2000, 10, cycle))).points({}).answer(0)
+    answer = MeanValue(phased_model((2000, 10, cycle))).points({}).answer(0)
     assert answer["time"] == pytest.approx(2000 * steady, rel=0.04)
     assert answer["utilization[bus]"] == pytest.approx(10 / steady, rel=0.05)
 
 
 def test_the_account_of_all_processors_adds_up() -> None:
     work = delay(2.0, name="a", scv=1.0) >> service("bus", 1.0)
-    model = phases((5, 6, work), (1, 1, delay(4.0, name="alone")), (2, 3, work >> barrier("meet")))
+    model = phased_model((5, 6, work), (1, 1, delay(4.0, name="alone")), (2, 3, work >> barrier("meet")))
     answer = MeanValue(model).points({}).answer(0)
     time = answer["time"]
     assert time is not None
@@ -60,7 +60,7 @@ def test_the_account_of_all_processors_adds_up() -> None:
 
 def test_a_sweep_over_the_processors_of_one_phase() -> None:
     cycle = delay(2.0, name="a", scv=1.0) >> service("bus", 1.0)
-    model = phases((2, Parameter("p", value=2.0), cycle), (Parameter("r", value=1.0), 3, delay(1.0, name="b")))
+    model = phased_model((2, Parameter("p", value=2.0), cycle), (Parameter("r", value=1.0), 3, delay(1.0, name="b")))
     form = MeanValue(model)
     swept = form.points({"p": np.array([1.0, 2.0, 5.0]), "r": np.array([1.0, 0.0, 2.0])})
     for index, (p, r) in enumerate([(1.0, 1.0), (2.0, 0.0), (5.0, 2.0)]):
@@ -70,7 +70,7 @@ def test_a_sweep_over_the_processors_of_one_phase() -> None:
 
 
 def test_what_cannot_be_counted_is_refused() -> None:
-    model = phases((Parameter("r", value=1.0), Parameter("p", value=2.0), delay(1.0, name="a")))
+    model = phased_model((Parameter("r", value=1.0), Parameter("p", value=2.0), delay(1.0, name="a")))
     form = MeanValue(model)
     assert form.points({"r": -1.0}).answer(0).failed == ("phase 1 is repeated -1 times, which mean-value cannot count")
     assert form.points({"p": 2.5}).answer(0).failed == (

@@ -13,7 +13,7 @@ from slipstick.method.bounds import bounds
 from slipstick.method.mean_value import MeanValue
 from slipstick.model.activity import barrier, delay, fork, hold, pipeline, repeat, serial, service
 from slipstick.model.resources import Station
-from slipstick.model.system import Arrivals, Model, closed, phases
+from slipstick.model.system import Model, OpenPopulation, closed_model, phased_model
 from tests.strategies import models, quick
 
 REFUSALS = (
@@ -45,7 +45,7 @@ def test_the_account_adds_up_to_the_time_and_lost_processors_to_all(model: Model
     for book in (answer.account, answer.technology, answer.steps):
         assert math.fsum(book.values()) == pytest.approx(time, rel=1e-9)
         assert min(book.values()) >= 0
-    if not isinstance(model.population, Arrivals):
+    if not isinstance(model.population, OpenPopulation):
         useful = [name for name in model.useful if name in answer.account]
         lost = [value.value or 0.0 for name, value in answer.values.items() if name.startswith("processors_lost")]
         speedup = answer["speedup"] if useful else 0.0
@@ -81,7 +81,7 @@ def test_nobody_is_busy_for_more_than_all_of_the_time(model: Model) -> None:
     assert {name: use for name, use in used.items() if not -1e-9 <= use <= 1 + 1e-7} == {}
 
 
-SMOOTH = closed(
+SMOOTH = closed_model(
     delay(9.0, name="think", scv=0.7)
     >> service("bus", 1.0, scv=0.3)
     >> hold("door", service("disk", 0.7, scv=1.5) >> delay(0.2, name="crit"))
@@ -92,7 +92,7 @@ SMOOTH = closed(
 )
 
 
-MEETING = closed(
+MEETING = closed_model(
     delay(5.0, name="think", scv=1.0)
     >> service("bus", 1.2, scv=0.5)
     >> repeat(3, service("pool", 0.8, scv=0.25))
@@ -102,7 +102,7 @@ MEETING = closed(
     processors=8,
     resources={"pool": Station(3), "disk": Station(1, "ps")},
 )
-PHASES = phases(
+PHASES = phased_model(
     (1, 8, delay(3.0, name="think", scv=1.0) >> service("bus", 0.6, scv=0.5)),
     (4, 5, delay(2.0, name="more", scv=0.5) >> hold("door", delay(0.3, name="crit", scv=0.5))),
 )

@@ -16,7 +16,7 @@ from slipstick.method.mean_value import MeanValue
 from slipstick.method.simulation.form import solve
 from slipstick.model.activity import delay, hold, service
 from slipstick.model.resources import Lock, Station
-from slipstick.model.system import Model, arriving, closed, grouped
+from slipstick.model.system import Model, closed_model, grouped_model, open_model
 from slipstick.sim.settings import Simulation
 
 KINDS = ("tas", "ttas", "ticket", "array", "mcs")
@@ -39,7 +39,7 @@ def door(kind: str, back_off: str = "none", pause: float = 0.0) -> Lock:
 def spinning(lock: Lock, processors: int, work: float = 100.0, section: float = 20.0) -> Model:
     before = delay(work, name="work", scv=1.0) >> service("bus", 1.0, name="ask")
     cycle = before >> hold("door", delay(section, name="crit", scv=1.0))
-    return closed(cycle, processors, resources={"bus": Station(), "door": lock})
+    return closed_model(cycle, processors, resources={"bus": Station(), "door": lock})
 
 
 def time_of(model: Model) -> float:
@@ -86,7 +86,7 @@ def test_a_full_ticket_lock_is_handed_over_in_simulation_as_its_law_says() -> No
     n, section = 9, 20.0
     # Sections are all longer than a burst of looks, so that no release waits for one.
     cycle = delay(1e-3, name="work") >> hold("door", delay(section, name="crit"))
-    model = closed(cycle, n, resources={"bus": Station(), "door": door("ticket")})
+    model = closed_model(cycle, n, resources={"bus": Station(), "door": door("ticket")})
     seen = solve(model, None, Simulation(cycles=20_000))
     assert seen["time"] is not None
     assert seen["utilization[bus]"] is not None
@@ -131,7 +131,7 @@ def test_spinners_load_the_station_of_the_word() -> None:
 @pytest.mark.parametrize("kind", ["tas", "mcs"])
 def test_one_who_only_asks_the_bus_is_disturbed_by_those_who_spin(kind: str) -> None:
     spin = hold("door", delay(5.0, name="crit", scv=1.0)) >> delay(5.0, name="rest", scv=1.0)
-    model = grouped(
+    model = grouped_model(
         {"test": (1, service("bus", 1.0, name="ask") >> delay(10.0, name="think", scv=1.0)), "others": (8, spin)},
         resources={"door": door(kind)},
     )
@@ -160,10 +160,10 @@ def test_it_says_that_spinning_is_approximate_and_refuses_it_for_arrivals() -> N
         note.startswith("usual error of the time with spin locks under 10 % (from 2 to 64 processors, random times)")
         for note in notes
     )
-    assert MeanValue(arriving(CYCLE, 0.001, resources={"door": door("tas")})).points({}).answer(0).failed == (
+    assert MeanValue(open_model(CYCLE, 0.001, resources={"door": door("tas")})).points({}).answer(0).failed == (
         "arrivals may be any number, and so may those who spin at door; mean-value has no answer, simulation may"
     )
-    queue = arriving(CYCLE, 0.001, resources={"door": door("mcs")})
+    queue = open_model(CYCLE, 0.001, resources={"door": door("mcs")})
     assert time_of(queue) == pytest.approx(123.0, rel=0.02)
 
 

@@ -8,7 +8,7 @@ from slipstick.method.mean_value import MeanValue
 from slipstick.method.simulation.form import solve
 from slipstick.model.activity import Activity, barrier, delay, fork, parallel, pipeline, serial, service, then
 from slipstick.model.resources import Station
-from slipstick.model.system import Model, closed
+from slipstick.model.system import Model, closed_model
 from slipstick.sim.settings import Simulation
 
 SETTINGS = Simulation(seed=1, precision=0.01, events=200_000)
@@ -21,7 +21,7 @@ def visit(station: str, time: float) -> Activity:
 def met(processors: int, *parts: Activity, **stations: Station) -> Model:
     """Work, the parts, and a barrier of all."""
     start = delay(4.0, name="work", scv=0.25)
-    return closed(then(start, *parts, barrier("meet")), processors, resources=stations)
+    return closed_model(then(start, *parts, barrier("meet")), processors, resources=stations)
 
 
 def times(model: Model) -> tuple[float, float]:

@@ -7,10 +7,11 @@ import dataclasses
 import numpy as np
 import pytest
 
-from slipstick import QueueingNetwork, Simulation, arrivals, chain, customers, network, queue, route, solve
+from slipstick import QueueingNetwork, Simulation, chain, network, route, solve
 from slipstick.answer import Answer
 from slipstick.errors import NoAnswerError
 from slipstick.method.networks.form import NetworkForm
+from slipstick.model.network import closed_class, open_class, station
 
 WAYS = [
     route(("a", "cpu"), ("a", "disk"), 0.7),
@@ -20,17 +21,17 @@ WAYS = [
     route(("a", "disk"), ("a", "cpu"), 1.0),
     route(("b", "disk"), ("b", "cpu"), 1.0),
 ]
-CPU = queue(service={"a": 0.01, "b": 0.05}, discipline="ps")
-DISK = queue(service={"a": 0.07, "b": 0.07})
-USERS = {"users": chain(["a", "b"], customers(4, think_time=0.2), ("a", "cpu"))}
-BATCH = {"users": chain(["a", "b"], customers(3), ("a", "disk"))}
-STREAM = {"web": chain(["a", "b"], arrivals(0.3), ("a", "cpu"))}
+CPU = station(service={"a": 0.01, "b": 0.05}, discipline="ps")
+DISK = station(service={"a": 0.07, "b": 0.07})
+USERS = {"users": chain(["a", "b"], closed_class(4, think_time=0.2), ("a", "cpu"))}
+BATCH = {"users": chain(["a", "b"], closed_class(3), ("a", "disk"))}
+STREAM = {"web": chain(["a", "b"], open_class(0.3), ("a", "cpu"))}
 OUT = [*WAYS[:4], route(("a", "disk"), ("a", "cpu"), 1.0), route(("b", "disk"), None, 1.0)]
 BESIDE = network(
-    {"lone": customers(2, think_time=0.3)},
+    {"lone": closed_class(2, think_time=0.3)},
     {
-        "cpu": dataclasses.replace(CPU, service=queue(service={"a": 0.01, "b": 0.05, "lone": 0.02}).service),
-        "disk": dataclasses.replace(DISK, service=queue(service={"a": 0.07, "b": 0.07, "lone": 0.07}).service),
+        "cpu": dataclasses.replace(CPU, service=station(service={"a": 0.01, "b": 0.05, "lone": 0.02}).service),
+        "disk": dataclasses.replace(DISK, service=station(service={"a": 0.07, "b": 0.07, "lone": 0.07}).service),
     },
     chains=BATCH,
     routing=WAYS,
@@ -41,11 +42,11 @@ IN_FORM = {
     "open": network({}, {"cpu": CPU, "disk": dataclasses.replace(DISK, discipline="ps")}, chains=STREAM, routing=OUT),
     "beside a class that stays": BESIDE,
 }
-IN_LINE = queue(service={"a": 0.3, "b": 0.9, "w": 0.4})
-BY_RANK = queue(service={"a": 0.3, "b": 0.5, "w": 0.4}, discipline="priority", priority={"a": 1, "b": 0, "w": 2})
+IN_LINE = station(service={"a": 0.3, "b": 0.9, "w": 0.4})
+BY_RANK = station(service={"a": 0.3, "b": 0.5, "w": 0.4}, discipline="priority", priority={"a": 1, "b": 0, "w": 2})
 BOTH = {
-    "users": chain(["a", "b"], customers(3, think_time=1.0), ("a", "cpu")),
-    "web": chain(["w"], arrivals(0.2), ("w", "cpu")),
+    "users": chain(["a", "b"], closed_class(3, think_time=1.0), ("a", "cpu")),
+    "web": chain(["w"], open_class(0.2), ("w", "cpu")),
 }
 ROUND = [
     route(("a", "cpu"), ("a", "disk"), 0.7),
@@ -57,18 +58,20 @@ ROUND = [
 ]
 
 
-CLOSED = {**BOTH, "web": chain(["w"], customers(2, think_time=2.0), ("w", "cpu"))}
+CLOSED = {**BOTH, "web": chain(["w"], closed_class(2, think_time=2.0), ("w", "cpu"))}
 AGAIN = [*ROUND[:-1], route(("w", "cpu"), ("w", "cpu"), 1.0)]
 
 
 def closed(capacity: int | None = None) -> QueueingNetwork:
-    disk = queue(service={"a": 0.7, "b": 0.2}, capacity=capacity)
+    disk = station(service={"a": 0.7, "b": 0.2}, capacity=capacity)
     return network({}, {"cpu": IN_LINE, "disk": disk}, chains=CLOSED, routing=AGAIN)
 
 
 WITHOUT = {
     "unequal service in line": closed(),
-    "priority": network({}, {"cpu": BY_RANK, "disk": queue(service={"a": 0.7, "b": 0.2})}, chains=BOTH, routing=ROUND),
+    "priority": network(
+        {}, {"cpu": BY_RANK, "disk": station(service={"a": 0.7, "b": 0.2})}, chains=BOTH, routing=ROUND
+    ),
     "a full station": closed(capacity=2),
 }
 
@@ -119,8 +122,8 @@ def test_derivatives_travel_through_the_chain() -> None:
 
 
 def test_a_chain_that_is_too_large_is_refused_with_its_size() -> None:
-    many = {"users": chain(["a", "b"], customers(400, think_time=1.0), ("a", "cpu"))}
-    model = network({}, {"cpu": CPU, "disk": queue(service={"a": 0.7, "b": 0.2})}, chains=many, routing=WAYS)
+    many = {"users": chain(["a", "b"], closed_class(400, think_time=1.0), ("a", "cpu"))}
+    model = network({}, {"cpu": CPU, "disk": station(service={"a": 0.7, "b": 0.2})}, chains=many, routing=WAYS)
     with pytest.raises(NoAnswerError) as caught:
         solve(model, method="markov-chain")
     assert str(caught.value) == (
@@ -137,8 +140,8 @@ def test_a_chain_that_is_too_large_is_refused_with_its_size() -> None:
     ],
 )
 def test_what_to_ask_for_instead_is_what_there_is(blocking: str, words: str) -> None:
-    full = queue(service={"jobs": 1.0}, capacity=400_000, blocking=blocking)
-    model = network({"jobs": customers(400_000)}, {"first": queue(service={"jobs": 1.0}), "second": full})
+    full = station(service={"jobs": 1.0}, capacity=400_000, blocking=blocking)
+    model = network({"jobs": closed_class(400_000)}, {"first": station(service={"jobs": 1.0}), "second": full})
     with pytest.raises(NoAnswerError) as caught:
         solve(model, method="markov-chain")
     assert str(caught.value) == (
@@ -150,8 +153,8 @@ class TestBlocking:
     """Stations that are full: against chains worked by hand."""
 
     def ring(self, blocking: str) -> QueueingNetwork:
-        second = queue(service={"jobs": 1.0}, capacity=2, blocking=blocking)
-        return network({"jobs": customers(3)}, {"first": queue(service={"jobs": 1.0}), "second": second})
+        second = station(service={"jobs": 1.0}, capacity=2, blocking=blocking)
+        return network({"jobs": closed_class(3)}, {"first": station(service={"jobs": 1.0}), "second": second})
 
     @pytest.mark.parametrize("blocking", ["repeat", "before-service"])
     def test_a_ring_of_two_stops_at_its_capacity(self, blocking: str) -> None:

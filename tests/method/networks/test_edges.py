@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from slipstick import QueueingNetwork, Simulation, arrivals, customers, network, queue
+from slipstick import QueueingNetwork, Simulation, network
 from slipstick.method.methods import answered
+from slipstick.model.network import closed_class, open_class, station
 
 EXACT = ("exact-mva", "convolution", "markov-chain")
 EVERY = (*EXACT, "schweitzer", "linearizer")
@@ -29,28 +30,28 @@ def refused(model: QueueingNetwork, method: str) -> str:
 @pytest.mark.parametrize("method", EVERY)
 @pytest.mark.parametrize("size", [0, 3])
 def test_who_visits_nothing_only_thinks(method: str, size: int) -> None:
-    found = said(network({"j": customers(size, think_time=2.0)}, {}), method)
+    found = said(network({"j": closed_class(size, think_time=2.0)}, {}), method)
     assert (found["throughput[j]"], found["response_time[j]"]) == pytest.approx((size / 2, 0))
 
 
 @pytest.mark.parametrize("method", EVERY)
 def test_a_station_of_no_demand_drops_out(method: str) -> None:
-    one, none = queue(demand={"j": 1.0}), queue(demand={"j": 0.0})
-    with_it = said(network({"j": customers(3, think_time=1.0)}, {"cpu": one, "idle": none}), method)
-    without = said(network({"j": customers(3, think_time=1.0)}, {"cpu": one}), method)
+    one, none = station(demand={"j": 1.0}), station(demand={"j": 0.0})
+    with_it = said(network({"j": closed_class(3, think_time=1.0)}, {"cpu": one, "idle": none}), method)
+    without = said(network({"j": closed_class(3, think_time=1.0)}, {"cpu": one}), method)
     assert {name: with_it[name] for name in without} == pytest.approx(without, rel=1e-9)
     assert with_it["queue_length[idle]"] == 0
 
 
 @pytest.mark.parametrize("method", [*EVERY[:2], "schweitzer", "linearizer", "simulation", "bounds"])
 def test_a_cycle_of_no_time_is_refused(method: str) -> None:
-    assert refused(network({"j": customers(3)}, {"cpu": queue(demand={"j": 0.0})}), method) == NO_TIME
+    assert refused(network({"j": closed_class(3)}, {"cpu": station(demand={"j": 0.0})}), method) == NO_TIME
 
 
 @pytest.mark.parametrize("method", [*EVERY, "simulation", "bounds"])
 @pytest.mark.parametrize("rate", [1.0, 1.5])
 def test_a_saturated_station_is_named_with_its_load_and_limit(method: str, rate: float) -> None:
-    model = network({"j": arrivals(rate)}, {"cpu": queue(demand={"j": 1.0})})
+    model = network({"j": open_class(rate)}, {"cpu": station(demand={"j": 1.0})})
     assert refused(model, method).startswith(
         f"station cpu is saturated: arrivals ask it for {rate:g} s of service a second"
     )
@@ -58,14 +59,14 @@ def test_a_saturated_station_is_named_with_its_load_and_limit(method: str, rate:
 
 def test_a_station_all_but_saturated_has_an_answer() -> None:
     rate = 1 - 1e-12
-    model = network({"j": arrivals(rate)}, {"cpu": queue(demand={"j": 1.0})})
+    model = network({"j": open_class(rate)}, {"cpu": station(demand={"j": 1.0})})
     assert said(model, "exact-mva")["response_time[j]"] == pytest.approx(1 / (1 - rate))
 
 
 @pytest.mark.parametrize("method", [*EVERY, "simulation", "bounds"])
 @pytest.mark.parametrize("demand", [1e-320, 1e-300, 1e308])
 def test_numbers_whose_products_leave_the_range_are_refused(method: str, demand: float) -> None:
-    model = network({"j": customers(4)}, {"cpu": queue(demand={"j": demand}), "disk": queue(demand={"j": 1.0})})
+    model = network({"j": closed_class(4)}, {"cpu": station(demand={"j": demand}), "disk": station(demand={"j": 1.0})})
     assert refused(model, method) == (
         f"stations.cpu.demand.j must be 0 or from 1e-150 to 1e+150 in base units, got {demand:g}; beyond that products of "
         "numbers leave the range of doubles"
@@ -74,23 +75,25 @@ def test_numbers_whose_products_leave_the_range_are_refused(method: str, demand:
 
 def test_numbers_near_the_ends_of_the_range_are_not() -> None:
     for demand in (1e-150, 1e150):
-        model = network({"j": customers(4)}, {"cpu": queue(demand={"j": demand}), "disk": queue(demand={"j": demand})})
+        model = network(
+            {"j": closed_class(4)}, {"cpu": station(demand={"j": demand}), "disk": station(demand={"j": demand})}
+        )
         for method in EVERY[:2]:
             assert said(model, method)["throughput[j]"] == pytest.approx(0.8 / demand)
 
 
 @pytest.mark.parametrize("stream", [True, False])
 def test_bounds_know_nobody_who_is_lost(stream: bool) -> None:
-    members = arrivals(1.5) if stream else customers(5, think_time=1.0)
-    assert refused(network({"j": members}, {"cpu": queue(demand={"j": 1.0}, capacity=2)}), "bounds") == FULL
+    members = open_class(1.5) if stream else closed_class(5, think_time=1.0)
+    assert refused(network({"j": members}, {"cpu": station(demand={"j": 1.0}, capacity=2)}), "bounds") == FULL
 
 
 @pytest.mark.parametrize("method", EXACT)
 def test_sixty_four_servers_and_thousands_of_customers_hold(method: str) -> None:
     """The textbook recursion gives negative throughputs here; the slower station is the limit."""
-    stations = {"cpu": queue(demand={"j": 1.0}, servers=64), "disk": queue(demand={"j": 0.02})}
-    found = said(network({"j": customers(5000)}, stations), method)
+    stations = {"cpu": station(demand={"j": 1.0}, servers=64), "disk": station(demand={"j": 0.02})}
+    found = said(network({"j": closed_class(5000)}, stations), method)
     assert found["throughput[j]"] == pytest.approx(50.0, rel=1e-10)
     # Beside a source of 50 a second the 64 servers are M/M/64: work 50 and the few that wait.
-    beside = said(network({"j": arrivals(50.0)}, {"cpu": stations["cpu"]}), "exact-mva")
+    beside = said(network({"j": open_class(50.0)}, {"cpu": stations["cpu"]}), "exact-mva")
     assert found["queue_length[cpu]"] == pytest.approx(beside["queue_length[cpu]"], rel=1e-10)

@@ -9,31 +9,32 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slipstick import Parameter, QueueingNetwork, arrivals, chain, customers, network, queue, route, solve
+from slipstick import Parameter, QueueingNetwork, chain, closed_class, network, open_class, route, solve, station
 from slipstick.answer import Answer
 from slipstick.errors import NoAnswerError
 from slipstick.method.methods import answered, form_of, methods_for
 from slipstick.method.networks.form import NetworkForm
-from slipstick.model.network import Members
+from slipstick.model.network import CustomerClass
 
 THINK, DEMANDS = 5.0, {"cpu": 0.2, "fast": 0.09, "slow": 0.12}
 CENTRAL = network(
-    {"jobs": customers(20, think_time=THINK)}, {name: queue(demand={"jobs": each}) for name, each in DEMANDS.items()}
+    {"jobs": closed_class(20, think_time=THINK)},
+    {name: station(demand={"jobs": each}) for name, each in DEMANDS.items()},
 )
 MIXED = network(
-    {"batch": customers(3, think_time=1.0), "web": arrivals(2.0)},
+    {"batch": closed_class(3, think_time=1.0), "web": open_class(2.0)},
     {
-        "cpu": queue(demand={"batch": 0.05, "web": 0.1}, discipline="ps"),
-        "disk": queue(service={"batch": 0.02, "web": 0.02}, visits={"batch": 3, "web": 2}, servers=2),
-        "net": queue(demand={"web": 0.3}, discipline="is"),
-        "pool": queue(demand={"batch": 0.01}, discipline="ps", rates=[1, 1.5, 2]),
+        "cpu": station(demand={"batch": 0.05, "web": 0.1}, discipline="ps"),
+        "disk": station(service={"batch": 0.02, "web": 0.02}, visits={"batch": 3, "web": 2}, servers=2),
+        "net": station(demand={"web": 0.3}, discipline="is"),
+        "pool": station(demand={"batch": 0.01}, discipline="ps", rates=[1, 1.5, 2]),
     },
 )
-LOSSY = network({"jobs": arrivals(0.5)}, {"cpu": queue(demand={"jobs": 1.0}, capacity=3)})
+LOSSY = network({"jobs": open_class(0.5)}, {"cpu": station(demand={"jobs": 1.0}, capacity=3)})
 SWITCHING = network(
     {},
-    {"cpu": queue(service={"a": 0.01, "b": 0.05}, discipline="ps"), "disk": queue(service={"a": 0.07, "b": 0.07})},
-    chains={"users": chain(["a", "b"], customers(4, think_time=0.2), ("a", "cpu"))},
+    {"cpu": station(service={"a": 0.01, "b": 0.05}, discipline="ps"), "disk": station(service={"a": 0.07, "b": 0.07})},
+    chains={"users": chain(["a", "b"], closed_class(4, think_time=0.2), ("a", "cpu"))},
     routing=[
         route(("a", "cpu"), ("a", "disk"), 0.7),
         route(("a", "cpu"), ("b", "cpu"), 0.3),
@@ -87,12 +88,12 @@ def test_every_method_is_near_the_exact_one() -> None:
 
 def test_the_best_that_applies_is_chosen() -> None:
     many = network(
-        {name: customers(100) for name in "abcd"},
-        {"cpu": queue(demand=dict.fromkeys("abcd", 1.0)), "disk": queue(demand=dict.fromkeys("abcd", 2.0))},
+        {name: closed_class(100) for name in "abcd"},
+        {"cpu": station(demand=dict.fromkeys("abcd", 1.0)), "disk": station(demand=dict.fromkeys("abcd", 2.0))},
     )
     unequal = network(
-        {"a": customers(2, 1.0), "b": customers(2, 1.0)},
-        {"cpu": queue(service={"a": 1.0, "b": 3.0}), "disk": queue(service={"a": 1.0, "b": 1.0})},
+        {"a": closed_class(2, 1.0), "b": closed_class(2, 1.0)},
+        {"cpu": station(service={"a": 1.0, "b": 3.0}), "disk": station(service={"a": 1.0, "b": 1.0})},
     )
     assert [solve(each).method for each in (CENTRAL, many, unequal, LOSSY)] == [
         "exact-mva",
@@ -133,12 +134,12 @@ def test_probabilities_add_up_and_give_the_queue() -> None:
 @pytest.mark.parametrize("method", EXACT)
 def test_probabilities_are_of_all_who_are_present_streams_among_them(method: str) -> None:
     stations = {
-        "one": queue(service={"batch": 0.3, "web": 0.3}),
-        "two": queue(service={"batch": 0.5, "web": 0.5}, servers=2),
-        "fast": queue(demand={"batch": 0.1, "web": 0.3}, discipline="ps", rates=[1, 1.3, 1.9]),
+        "one": station(service={"batch": 0.3, "web": 0.3}),
+        "two": station(service={"batch": 0.5, "web": 0.5}, servers=2),
+        "fast": station(demand={"batch": 0.1, "web": 0.3}, discipline="ps", rates=[1, 1.3, 1.9]),
     }
-    for name, station in stations.items():
-        mixed = network({"batch": customers(2, think_time=1.0), "web": arrivals(0.5)}, {name: station})
+    for name, each in stations.items():
+        mixed = network({"batch": closed_class(2, think_time=1.0), "web": open_class(0.5)}, {name: each})
         exact, markov = solve(mixed, method=method), solve(mixed, method="markov-chain")
         chances = [known(exact, f"probability[{name},{n}]") for n in range(100)]
         assert chances[:20] == pytest.approx([known(markov, f"probability[{name},{n}]") for n in range(20)], abs=1e-9)
@@ -147,7 +148,7 @@ def test_probabilities_are_of_all_who_are_present_streams_among_them(method: str
 
 
 def test_probabilities_of_a_stream_alone_are_geometric() -> None:
-    answer = solve(network({"web": arrivals(0.5)}, {"cpu": queue(demand={"web": 1.0})}))
+    answer = solve(network({"web": open_class(0.5)}, {"cpu": station(demand={"web": 1.0})}))
     assert [answer[f"probability[cpu,{n}]"] for n in range(4)] == pytest.approx([0.5, 0.25, 0.125, 0.0625])
 
 
@@ -170,8 +171,8 @@ def test_shares_of_times_and_rates_add_up_to_one(model: QueueingNetwork) -> None
 @pytest.mark.parametrize("method", ALL)
 def test_derivatives_are_those_of_small_differences(method: str) -> None:
     model = network(
-        {"jobs": customers(4, think_time=1.0)},
-        {"cpu": queue(service={"jobs": 0.2}, visits={"jobs": 2}), "disk": queue(demand={"jobs": 0.3})},
+        {"jobs": closed_class(4, think_time=1.0)},
+        {"cpu": station(service={"jobs": 0.2}, visits={"jobs": 2}), "disk": station(demand={"jobs": 0.3})},
     )
     slopes = solve(model, method=method).gradient
     form = form_of(model, {}, method)
@@ -200,8 +201,8 @@ def test_a_chain_is_its_classes() -> None:
 
 def test_an_open_chain_takes_in_what_arrives() -> None:
     ways = [route(("a", "cpu"), None, 0.25), route(("a", "cpu"), ("a", "cpu"), 0.75)]
-    stations = {"cpu": queue(service={"a": 0.1})}
-    answer = solve(network({}, stations, chains={"web": chain(["a"], arrivals(2.0), ("a", "cpu"))}, routing=ways))
+    stations = {"cpu": station(service={"a": 0.1})}
+    answer = solve(network({}, stations, chains={"web": chain(["a"], open_class(2.0), ("a", "cpu"))}, routing=ways))
     assert answer["throughput[a]"] == answer["throughput[web]"] == 2.0
     assert answer["utilization[a,cpu]"] == pytest.approx(0.8)
     assert answer["response_time[a]"] == pytest.approx(0.4 / (1 - 0.8))
@@ -246,7 +247,7 @@ class TestSweeps:
         assert columns["probability[cpu,3]"][0] == 0.0
 
     def test_points_without_an_answer_leave_the_others_alone(self) -> None:
-        form = NetworkForm(network({"web": arrivals(1.0)}, {"cpu": queue(demand={"web": 1.0})}), "best")
+        form = NetworkForm(network({"web": open_class(1.0)}, {"cpu": station(demand={"web": 1.0})}), "best")
         points = form.points({"classes.web.arrivals": np.array([0.5, 1.0, 0.8, -1.0, 1.5])})
         assert points.first() == pytest.approx([2.0, math.nan, 5.0, math.nan, math.nan], nan_ok=True)
         assert points.answer(2)["response_time[web]"] == pytest.approx(5.0)
@@ -259,7 +260,7 @@ class TestSweeps:
         ]
 
     def test_a_point_that_only_the_solver_refuses_leaves_the_others_alone(self) -> None:
-        form = NetworkForm(network({"jobs": customers(2)}, {"cpu": queue(demand={"jobs": 1.0})}), "exact-mva")
+        form = NetworkForm(network({"jobs": closed_class(2)}, {"cpu": station(demand={"jobs": 1.0})}), "exact-mva")
         points = form.points({"stations.cpu.demand.jobs": np.array([1.0, 0.0, 3.0])})
         assert points.first() == pytest.approx([2.0, math.nan, 6.0], nan_ok=True)
         assert points.answer(1).failed == "a cycle of jobs takes no time: all its demands and its think time are 0"
@@ -283,22 +284,24 @@ class TestEdges:
         assert answer.account == {}
 
     def test_who_only_thinks_never_waits(self) -> None:
-        answer = solve(network({"jobs": customers(3, think_time=2.0)}, {}))
+        answer = solve(network({"jobs": closed_class(3, think_time=2.0)}, {}))
         assert (answer["throughput[jobs]"], answer["response_time[jobs]"]) == (1.5, 0.0)
         assert answer.account == {"think": 2.0}
 
     def test_one_station_holds_everybody(self) -> None:
-        answer = solve(network({"jobs": customers(7)}, {"cpu": queue(demand={"jobs": 0.5})}))
+        answer = solve(network({"jobs": closed_class(7)}, {"cpu": station(demand={"jobs": 0.5})}))
         assert (answer["queue_length[cpu]"], answer["utilization[cpu]"]) == pytest.approx((7.0, 1.0))
 
     def test_no_demand_at_one_station_is_no_station(self) -> None:
         answer = solve(CENTRAL, {"stations.slow.demand.jobs": 0.0})
-        left = {name: queue(demand={"jobs": DEMANDS[name]}) for name in ("cpu", "fast")}
-        other = solve(network({"jobs": customers(20, think_time=THINK)}, left))
+        left = {name: station(demand={"jobs": DEMANDS[name]}) for name in ("cpu", "fast")}
+        other = solve(network({"jobs": closed_class(20, think_time=THINK)}, left))
         assert answer["throughput[jobs]"] == pytest.approx(other["throughput[jobs]"], rel=1e-12)
 
     def test_more_servers_than_customers_are_a_delay(self) -> None:
-        answer = solve(network({"jobs": customers(3, think_time=2.0)}, {"cpu": queue(demand={"jobs": 1.0}, servers=8)}))
+        answer = solve(
+            network({"jobs": closed_class(3, think_time=2.0)}, {"cpu": station(demand={"jobs": 1.0}, servers=8)})
+        )
         assert (answer["throughput[jobs]"], answer["waiting_time[jobs,cpu]"]) == pytest.approx((1.0, 0.0))
 
     def test_half_a_customer_is_refused(self) -> None:
@@ -308,9 +311,9 @@ class TestEdges:
 
     def test_demands_of_several_classes_in_order_are_visits_of_one_service_time(self) -> None:
         demands: dict[str, dict[str, float]] = {"cpu": {"a": 1.0, "b": 2.0}, "disk": {"a": 3.0, "b": 4.0}}
-        pair = {"a": customers(1), "b": customers(1)}
-        first = solve(network(pair, {name: queue(demand=each) for name, each in demands.items()}))
-        shared = solve(network(pair, {name: queue(demand=each, discipline="ps") for name, each in demands.items()}))
+        pair = {"a": closed_class(1), "b": closed_class(1)}
+        first = solve(network(pair, {name: station(demand=each) for name, each in demands.items()}))
+        shared = solve(network(pair, {name: station(demand=each, discipline="ps") for name, each in demands.items()}))
         assert first["throughput[a]"] == pytest.approx(shared["throughput[a]"])
         assert first.notes[-1] == (
             "disk is first come first served: the demands of several classes there are taken as visits of one service "
@@ -320,7 +323,7 @@ class TestEdges:
 
 @pytest.mark.parametrize(("servers", "rate"), [(1, 0.5), (3, 2.5), (3, 2.0), (2, 1e-9)])
 def test_quantiles_are_where_the_distribution_says(servers: int, rate: float) -> None:
-    answer = solve(network({"web": arrivals(rate)}, {"cpu": queue(demand={"web": 1.0}, servers=servers)}))
+    answer = solve(network({"web": open_class(rate)}, {"cpu": station(demand={"web": 1.0}, servers=servers)}))
     terms = [rate**n / math.factorial(n) for n in range(servers)]
     last = rate**servers / math.factorial(servers) / (1 - rate / servers)
     waits, slack = last / (sum(terms) + last), servers - rate
@@ -333,12 +336,12 @@ def test_quantiles_are_where_the_distribution_says(servers: int, rate: float) ->
 
 
 def test_quantiles_are_for_what_has_a_closed_form() -> None:
-    through_two = network({"web": arrivals(0.5)}, {name: queue(demand={"web": 1.0}) for name in ("cpu", "disk")})
-    again = network({"web": arrivals(0.2)}, {"cpu": queue(service={"web": 1.0}, visits={"web": 2})})
-    shared = network({"web": arrivals(0.5)}, {"cpu": queue(demand={"web": 1.0}, discipline="ps")})
+    through_two = network({"web": open_class(0.5)}, {name: station(demand={"web": 1.0}) for name in ("cpu", "disk")})
+    again = network({"web": open_class(0.2)}, {"cpu": station(service={"web": 1.0}, visits={"web": 2})})
+    shared = network({"web": open_class(0.5)}, {"cpu": station(demand={"web": 1.0}, discipline="ps")})
     for model in (through_two, again, shared, CENTRAL):
         assert not any(name.startswith("response_time_quantile") for name in solve(model).values)
-    delay = solve(network({"web": arrivals(0.5)}, {"net": queue(demand={"web": 2.0}, discipline="is")}))
+    delay = solve(network({"web": open_class(0.5)}, {"net": station(demand={"web": 2.0}, discipline="is")}))
     assert delay["response_time_quantile[web,0.5]"] == pytest.approx(2.0 * math.log(2.0))
 
 
@@ -349,8 +352,8 @@ def test_quantiles_are_for_what_has_a_closed_form() -> None:
     st.sampled_from(EXACT),
 )
 def test_bounds_enclose_and_nobody_is_lost(demands: list[float], size: int, think: float, method: str) -> None:
-    stations = {f"s{index}": queue(demand={"jobs": each}) for index, each in enumerate(demands)}
-    model = network({"jobs": customers(size, think_time=think)}, stations)
+    stations = {f"s{index}": station(demand={"jobs": each}) for index, each in enumerate(demands)}
+    model = network({"jobs": closed_class(size, think_time=think)}, stations)
     answer = solve(model, method=method)
     there = math.fsum(known(answer, f"queue_length[{name}]") for name in stations)
     assert there + known(answer, "throughput[jobs]") * think == pytest.approx(size, rel=1e-9)
@@ -368,8 +371,8 @@ def test_more_may_come_than_can_be_served_where_the_others_are_lost() -> None:
     """M/M/1/K at load a: P(n) = a^n / sum."""
     load, most = 1.5, 3
     chances = [load**n / sum(load**k for k in range(most + 1)) for n in range(most + 1)]
-    alone: dict[str, Members] = {"jobs": arrivals(load)}
-    for classes in (alone, {**alone, "batch": customers(1, think_time=1.0)}):
+    alone: dict[str, CustomerClass] = {"jobs": open_class(load)}
+    for classes in (alone, {**alone, "batch": closed_class(1, think_time=1.0)}):
         service = {"jobs": 1.0} if len(classes) == 1 else {"jobs": 1.0, "batch": 0.0}
-        answer = solve(network(classes, {"cpu": queue(service=service, capacity=most)}))
+        answer = solve(network(classes, {"cpu": station(service=service, capacity=most)}))
         assert answer["loss_probability[jobs,cpu]"] == pytest.approx(chances[-1])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from slipstick import QueueingNetwork, arrivals, chain, customers, network, queue, route, solve, transient
+from slipstick import QueueingNetwork, chain, closed_class, network, open_class, route, solve, station, transient
 from slipstick.errors import ModelError, NoAnswerError
 
 AFTER: dict[str, Any] = {"blocking": "after-service"}
@@ -15,10 +15,10 @@ JOBS = {"jobs": 1.0}
 
 def ring(first: float, second: float, room: tuple[int, int], size: int, **more: Any) -> QueueingNetwork:
     stations = {
-        "first": queue(service={"jobs": first}, capacity=room[0], **AFTER),
-        "second": queue(service={"jobs": second}, capacity=room[1], **AFTER),
+        "first": station(service={"jobs": first}, capacity=room[0], **AFTER),
+        "second": station(service={"jobs": second}, capacity=room[1], **AFTER),
     }
-    return network({"jobs": customers(size)}, stations, **more)
+    return network({"jobs": closed_class(size)}, stations, **more)
 
 
 def test_a_printed_example() -> None:
@@ -34,7 +34,7 @@ def test_a_printed_example() -> None:
 def test_routing_says_the_same_as_the_order_written() -> None:
     stations = ring(2.0, 0.9, (7, 5), 10).stations
     ways = [route(("jobs", "first"), ("jobs", "second"), 1.0), route(("jobs", "second"), ("jobs", "first"), 1.0)]
-    chains = {"all": chain(["jobs"], customers(10), ("jobs", "first"))}
+    chains = {"all": chain(["jobs"], closed_class(10), ("jobs", "first"))}
     routed, ordered = solve(network({}, stations, chains=chains, routing=ways)), solve(ring(2.0, 0.9, (7, 5), 10))
     for name in ("throughput[jobs]", "queue_length[jobs,first]", "utilization[second]"):
         assert routed[name] == pytest.approx(ordered[name])
@@ -45,7 +45,8 @@ def test_room_for_all_is_no_blocking() -> None:
         solve(ring(2.0, 0.9, (4, 4), 4)),
         solve(
             network(
-                {"jobs": customers(4)}, {"first": queue(service={"jobs": 2.0}), "second": queue(service={"jobs": 0.9})}
+                {"jobs": closed_class(4)},
+                {"first": station(service={"jobs": 2.0}), "second": station(service={"jobs": 0.9})},
             )
         ),
     )
@@ -55,8 +56,8 @@ def test_room_for_all_is_no_blocking() -> None:
 
 def test_a_line_holds_up_who_came_in_and_loses_at_the_door() -> None:
     """No room between two servers of rate 1: at most 2/3 goes through a line that never lacks work."""
-    stations = {name: queue(service=JOBS, capacity=1, **AFTER) for name in ("first", "second")}
-    answer = solve(network({"jobs": arrivals(1e5)}, stations))
+    stations = {name: station(service=JOBS, capacity=1, **AFTER) for name in ("first", "second")}
+    answer = solve(network({"jobs": open_class(1e5)}, stations))
     assert answer["throughput[jobs]"] == pytest.approx(2 / 3, rel=1e-4)
     lost = answer["loss_probability[jobs,first]"]
     assert lost is not None
@@ -69,20 +70,20 @@ def test_shares_of_times_and_rates_add_up_to_one() -> None:
     assert sum(shares.values()) == pytest.approx(1.0)
 
 
-LOSES = queue(service=JOBS, capacity=2)
-HOLDS = queue(service=JOBS, capacity=2, **AFTER)
-PAIR = queue(service=JOBS, servers=2)
+LOSES = station(service=JOBS, capacity=2)
+HOLDS = station(service=JOBS, capacity=2, **AFTER)
+PAIR = station(service=JOBS, servers=2)
 REFUSED = [
     (
-        network({"jobs": customers(3, think_time=1.0)}, {"one": queue(service=JOBS), "two": HOLDS}),
+        network({"jobs": closed_class(3, think_time=1.0)}, {"one": station(service=JOBS), "two": HOLDS}),
         "blocking after service is for one class that does not think; ask for another blocking",
     ),
     (
-        network({"jobs": customers(3)}, {"one": PAIR, "two": HOLDS}),
+        network({"jobs": closed_class(3)}, {"one": PAIR, "two": HOLDS}),
         "one is not one exponential server, which blocking after service needs",
     ),
     (
-        network({"jobs": customers(3)}, {"one": LOSES, "two": HOLDS}),
+        network({"jobs": closed_class(3)}, {"one": LOSES, "two": HOLDS}),
         "one is full in another way; with blocking after service all stations block so",
     ),
 ]

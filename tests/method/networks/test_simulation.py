@@ -12,13 +12,13 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from slipstick import QueueingNetwork, Simulation, arrivals, chain, customers, load, network, queue, route, solve
+from slipstick import QueueingNetwork, Simulation, chain, closed_class, load, network, open_class, route, solve, station
 from slipstick.answer import Answer
 from slipstick.errors import ModelError, NoAnswerError, SlipstickError
 from slipstick.method.agreement import agreement
 from slipstick.method.methods import answered, form_of
 from slipstick.method.networks import simulation as network_simulation
-from slipstick.model.network import Queue
+from slipstick.model.network import NetworkStation
 from slipstick.sim.compiled.state import AVAILABLE
 from tests.method.networks.test_form import CENTRAL, LOSSY, MIXED, SWITCHING
 
@@ -53,17 +53,17 @@ def known(answer: Answer) -> dict[str, float]:
     }
 
 
-def two_kinds(cpu: Queue, think: float = 1.0) -> QueueingNetwork:
-    disk = queue(service={"a": 1.0, "b": 1.0}, discipline="lcfs-pr", visits={"a": 0.5, "b": 1.5})
-    return network({"a": customers(2, think), "b": customers(2, think)}, {"cpu": cpu, "disk": disk})
+def two_kinds(cpu: NetworkStation, think: float = 1.0) -> QueueingNetwork:
+    disk = station(service={"a": 1.0, "b": 1.0}, discipline="lcfs-pr", visits={"a": 0.5, "b": 1.5})
+    return network({"a": closed_class(2, think), "b": closed_class(2, think)}, {"cpu": cpu, "disk": disk})
 
 
 WORK = {"a": 1.0, "b": 2.0}
 FIRST_B = {"a": 1, "b": 0}
 PASSING = network(
     {},
-    {"cpu": queue(service={"new": 0.2, "old": 0.1}, discipline="ps"), "disk": queue(service={"old": 0.3})},
-    chains={"web": chain(["new", "old"], arrivals(1.0), ("new", "cpu"))},
+    {"cpu": station(service={"new": 0.2, "old": 0.1}, discipline="ps"), "disk": station(service={"old": 0.3})},
+    chains={"web": chain(["new", "old"], open_class(1.0), ("new", "cpu"))},
     routing=[
         route(("new", "cpu"), ("old", "disk"), 0.8),
         route(("new", "cpu"), None, 0.2),
@@ -77,35 +77,35 @@ MODELS: dict[str, tuple[QueueingNetwork, str]] = {
     "mixed, rates, several servers, delay": (MIXED, "exact-mva"),
     "switching": (SWITCHING, "exact-mva"),
     "switching and leaving": (PASSING, "convolution"),
-    "visits below and above one": (network({"jobs": customers(3)}, {
-        "one": queue(service={"jobs": 1.25}, servers=2, visits={"jobs": 2.5}),
-        "two": queue(service={"jobs": 2.0}, visits={"jobs": 0.4}),
+    "visits below and above one": (network({"jobs": closed_class(3)}, {
+        "one": station(service={"jobs": 1.25}, servers=2, visits={"jobs": 2.5}),
+        "two": station(service={"jobs": 2.0}, visits={"jobs": 0.4}),
     }), "convolution"),
-    "rates in turn": (network({"jobs": customers(5, 1.0)}, {
-        "pool": queue(service={"jobs": 1.0}, visits={"jobs": 2.0}, rates=[1, 1.5, 2.5]),
-        "slow-start": queue(service={"jobs": 1.0}, rates=[0.5, 1.5]),
+    "rates in turn": (network({"jobs": closed_class(5, 1.0)}, {
+        "pool": station(service={"jobs": 1.0}, visits={"jobs": 2.0}, rates=[1, 1.5, 2.5]),
+        "slow-start": station(service={"jobs": 1.0}, rates=[0.5, 1.5]),
     }), "exact-mva"),
-    "times that ps and lcfs-pr do not notice": (network({"jobs": customers(4, 1.0)}, {
-        "cpu": queue(service={"jobs": 0.5}, discipline="ps", scv={"jobs": 4}),
-        "disk": queue(service={"jobs": 0.4}, discipline="lcfs-pr", scv={"jobs": 0.25}),
-        "net": queue(service={"jobs": 0.4}, discipline="is", scv={"jobs": 0}),
+    "times that ps and lcfs-pr do not notice": (network({"jobs": closed_class(4, 1.0)}, {
+        "cpu": station(service={"jobs": 0.5}, discipline="ps", scv={"jobs": 4}),
+        "disk": station(service={"jobs": 0.4}, discipline="lcfs-pr", scv={"jobs": 0.25}),
+        "net": station(service={"jobs": 0.4}, discipline="is", scv={"jobs": 0}),
     }), "exact-mva"),
-    "unequal fcfs": (two_kinds(queue(service=WORK)), "markov-chain"),
-    "two servers": (two_kinds(queue(service=WORK, servers=2)), "markov-chain"),
-    "priority": (two_kinds(queue(service=WORK, discipline="priority", priority=FIRST_B)), "markov-chain"),
+    "unequal fcfs": (two_kinds(station(service=WORK)), "markov-chain"),
+    "two servers": (two_kinds(station(service=WORK, servers=2)), "markov-chain"),
+    "priority": (two_kinds(station(service=WORK, discipline="priority", priority=FIRST_B)), "markov-chain"),
     "preemptive": (
-        two_kinds(queue(service=WORK, discipline="priority-preemptive", priority=FIRST_B)), "markov-chain",
+        two_kinds(station(service=WORK, discipline="priority-preemptive", priority=FIRST_B)), "markov-chain",
     ),
     "one queue with losses": (LOSSY, "markov-chain"),
-    "losses where the speed varies": (network({"jobs": arrivals(1.5)}, {
-        "cpu": queue(service={"jobs": 1.0}, rates=[1, 1.5], capacity=3),
-        "disk": queue(service={"jobs": 0.5}, discipline="ps"),
+    "losses where the speed varies": (network({"jobs": open_class(1.5)}, {
+        "cpu": station(service={"jobs": 1.0}, rates=[1, 1.5], capacity=3),
+        "disk": station(service={"jobs": 0.5}, discipline="ps"),
     }), "markov-chain"),
-    "demands of two classes": (network({"a": customers(2, 1.0), "b": arrivals(0.2)}, {
-        "cpu": queue(demand={"a": 1.0, "b": 0.5}),
+    "demands of two classes": (network({"a": closed_class(2, 1.0), "b": open_class(0.2)}, {
+        "cpu": station(demand={"a": 1.0, "b": 0.5}),
     }), "exact-mva"),
-    "only thinking": (network({"a": customers(2, 1.0), "b": customers(1, 3.0)}, {
-        "cpu": queue(demand={"a": 1.0, "b": 0.0}),
+    "only thinking": (network({"a": closed_class(2, 1.0), "b": closed_class(1, 3.0)}, {
+        "cpu": station(demand={"a": 1.0, "b": 0.0}),
     }), "exact-mva"),
 }  # fmt: skip
 
@@ -137,7 +137,7 @@ def test_losses_are_those_of_erlang_and_of_one_server() -> None:
     empty = (1 - load_) / (1 - load_ ** (most + 1))
     lost = empty * load_**most
     present = sum(n * empty * load_**n for n in range(most + 1))
-    one = network({"jobs": arrivals(load_)}, {"cpu": queue(service={"jobs": 1.0}, capacity=most)})
+    one = network({"jobs": open_class(load_)}, {"cpu": station(service={"jobs": 1.0}, capacity=most)})
     truth = {
         "loss_probability[jobs,cpu]": lost,
         "throughput[jobs]": load_ * (1 - lost),
@@ -147,17 +147,17 @@ def test_losses_are_those_of_erlang_and_of_one_server() -> None:
     assert outside(seen(one), truth) == {}
     terms = [3.0**n / math.factorial(n) for n in range(5)]
     lines = network(
-        {"calls": arrivals(3.0)}, {"lines": queue(service={"calls": 1.0}, servers=4, capacity=4, scv={"calls": 4})}
+        {"calls": open_class(3.0)}, {"lines": station(service={"calls": 1.0}, servers=4, capacity=4, scv={"calls": 4})}
     )
     assert outside(seen(lines), {"loss_probability[calls,lines]": terms[-1] / sum(terms)}) == {}
 
 
 def test_whoever_is_lost_on_the_way_leaves_or_begins_anew() -> None:
     model = network(
-        {"a": customers(2, 1.0), "b": arrivals(0.3)},
+        {"a": closed_class(2, 1.0), "b": open_class(0.3)},
         {
-            "cpu": queue(service={"a": 1.0, "b": 1.0}, visits={"a": 2.0, "b": 0.5}, capacity=2),
-            "disk": queue(service={"a": 1.0, "b": 0.5}, capacity=1),
+            "cpu": station(service={"a": 1.0, "b": 1.0}, visits={"a": 2.0, "b": 0.5}, capacity=2),
+            "disk": station(service={"a": 1.0, "b": 0.5}, capacity=1),
         },
     )
     found = seen(model)
@@ -172,8 +172,11 @@ def test_whoever_is_lost_on_the_way_leaves_or_begins_anew() -> None:
 def test_a_chain_with_losses_is_counted_where_its_cycle_ends() -> None:
     model = network(
         {},
-        {"home": queue(service={"x": 1.0, "y": 1.0}, discipline="is"), "bay": queue(service={"x": 2.0}, capacity=1)},
-        chains={"lorries": chain(["x", "y"], customers(2), ("x", "home"))},
+        {
+            "home": station(service={"x": 1.0, "y": 1.0}, discipline="is"),
+            "bay": station(service={"x": 2.0}, capacity=1),
+        },
+        chains={"lorries": chain(["x", "y"], closed_class(2), ("x", "home"))},
         routing=[
             route(("x", "home"), ("x", "bay"), 0.5),
             route(("x", "home"), ("y", "home"), 0.5),
@@ -204,17 +207,17 @@ def test_a_chain_with_losses_is_counted_where_its_cycle_ends() -> None:
 
 def test_a_speed_that_does_not_depend_on_who_is_there_is_a_faster_server() -> None:
     """Pollaczek and Khinchin's formula, of half the service time."""
-    model = network({"jobs": arrivals(1.2)}, {"cpu": queue(service={"jobs": 1.0}, scv={"jobs": 4}, rates=[2])})
+    model = network({"jobs": open_class(1.2)}, {"cpu": station(service={"jobs": 1.0}, scv={"jobs": 4}, rates=[2])})
     wait = 1.2 * 0.5**2 * (1 + 4) / 2 / (1 - 0.6)
     assert outside(seen(model), {"response_time[jobs]": 0.5 + wait, "utilization[jobs,cpu]": 0.6}) == {}
 
 
 def test_quantiles_are_those_of_several_servers_without_thinking() -> None:
-    model = network({"jobs": arrivals(1.5)}, {"cpu": queue(service={"jobs": 1.0}, servers=2)})
+    model = network({"jobs": open_class(1.5)}, {"cpu": station(service={"jobs": 1.0}, servers=2)})
     truth = {name: each for name, each in known(solve(model)).items() if name.startswith("response_time_quantile")}
     assert len(truth) == 4
     assert outside(seen(model), truth) == {}
-    alone = network({"jobs": customers(1, think_time=50.0)}, {"cpu": queue(service={"jobs": 1.0})})
+    alone = network({"jobs": closed_class(1, think_time=50.0)}, {"cpu": station(service={"jobs": 1.0})})
     assert outside(seen(alone), {"response_time_quantile[jobs,0.9]": math.log(10)}) == {}
 
 
@@ -253,17 +256,17 @@ def test_the_same_seed_gives_the_same_answer_by_either_kernel() -> None:
 
 
 def test_a_new_station_does_not_disturb_the_others_numbers() -> None:
-    def model(**more: Queue) -> QueueingNetwork:
-        return network({"jobs": customers(1)}, {"cpu": queue(service={"jobs": 1.0}), **more})
+    def model(**more: NetworkStation) -> QueueingNetwork:
+        return network({"jobs": closed_class(1)}, {"cpu": station(service={"jobs": 1.0}), **more})
 
-    alone, beside = (seen(each, cycles=320) for each in (model(), model(disk=queue(service={"jobs": 1.0}))))
+    alone, beside = (seen(each, cycles=320) for each in (model(), model(disk=station(service={"jobs": 1.0}))))
     assert alone["residence_time[jobs,cpu]"] == pytest.approx(beside["residence_time[jobs,cpu]"], rel=1e-9)
 
 
 def test_constant_times_are_exact() -> None:
     model = network(
-        {"jobs": customers(3, think_time=0.0)},
-        {"cpu": queue(demand={"jobs": 2.0}, scv={"jobs": 0}), "disk": queue(demand={"jobs": 1.0}, scv={"jobs": 0})},
+        {"jobs": closed_class(3, think_time=0.0)},
+        {"cpu": station(demand={"jobs": 2.0}, scv={"jobs": 0}), "disk": station(demand={"jobs": 1.0}, scv={"jobs": 0})},
     )
     found = network_simulation.solve(model)
     assert found.exact
@@ -272,15 +275,15 @@ def test_constant_times_are_exact() -> None:
 
 
 def test_of_nobody_nothing_is_seen() -> None:
-    empty = network({"jobs": customers(0)}, {"cpu": queue(demand={"jobs": 1.0})})
+    empty = network({"jobs": closed_class(0)}, {"cpu": station(demand={"jobs": 1.0})})
     found = network_simulation.solve(empty)
     assert found.exact
     assert found.notes == ("nobody is in the network, and nobody comes",)
     assert {each.value for each in found.values.values()} == {0.0}
     assert found.account == {}
     half = network(
-        {"jobs": customers(0), "web": arrivals(0.0), "batch": customers(1)},
-        {"cpu": queue(demand={"jobs": 1.0, "web": 1.0, "batch": 1.0}, discipline="ps")},
+        {"jobs": closed_class(0), "web": open_class(0.0), "batch": closed_class(1)},
+        {"cpu": station(demand={"jobs": 1.0, "web": 1.0, "batch": 1.0}, discipline="ps")},
     )
     found = seen(half, cycles=500)
     assert (found["throughput[jobs]"], found["response_time[jobs]"], found["throughput[web]"]) == (0.0, 0.0, 0.0)
@@ -289,11 +292,12 @@ def test_of_nobody_nothing_is_seen() -> None:
 
 
 LOOP = network(
-    {"jobs": customers(3)}, {"cpu": queue(service={"jobs": 1.0}, capacity=2), "disk": queue(service={"jobs": 1.0})}
+    {"jobs": closed_class(3)},
+    {"cpu": station(service={"jobs": 1.0}, capacity=2), "disk": station(service={"jobs": 1.0})},
 )
 REFUSED: list[tuple[QueueingNetwork, type[SlipstickError], str]] = [
     (
-        network({"jobs": arrivals(2.0)}, {"cpu": queue(service={"jobs": 1.0})}),
+        network({"jobs": open_class(2.0)}, {"cpu": station(service={"jobs": 1.0})}),
         NoAnswerError,
         (
             "station cpu is saturated: arrivals ask it for 2 s of service a second, and it gives less than 1; lower the "
@@ -301,12 +305,12 @@ REFUSED: list[tuple[QueueingNetwork, type[SlipstickError], str]] = [
         ),
     ),
     (
-        network({"jobs": customers(2)}, {"cpu": queue(service={"jobs": 0.0})}),
+        network({"jobs": closed_class(2)}, {"cpu": station(service={"jobs": 0.0})}),
         NoAnswerError,
         "a cycle of jobs takes no time: all its demands and its think time are 0",
     ),
     (
-        network({"jobs": customers(2_000_000)}, {"cpu": queue(service={"jobs": 1.0})}),
+        network({"jobs": closed_class(2_000_000)}, {"cpu": station(service={"jobs": 1.0})}),
         ModelError,
         "a simulation follows each customer, at most 1,000,000 of a chain; jobs has 2,000,000",
     ),
@@ -319,12 +323,12 @@ REFUSED: list[tuple[QueueingNetwork, type[SlipstickError], str]] = [
         ),
     ),
     (
-        network({"jobs": customers(2)}, {"cpu": queue(service={"jobs": 1.0}, discipline="lcfs-pr", rates=[1, 2])}),
+        network({"jobs": closed_class(2)}, {"cpu": station(service={"jobs": 1.0}, discipline="lcfs-pr", rates=[1, 2])}),
         ModelError,
         "station cpu: rates are simulated of one server that is fcfs or ps, got 1 that are lcfs-pr",
     ),
     (
-        network({"jobs": customers(2)}, {"cpu": queue(service={"jobs": 1.0}, rates=[0, 2])}),
+        network({"jobs": closed_class(2)}, {"cpu": station(service={"jobs": 1.0}, rates=[0, 2])}),
         ModelError,
         "station cpu: a simulation needs every rate to be above 0, got 0",
     ),
@@ -340,7 +344,7 @@ def test_what_cannot_be_simulated_is_named(model: QueueingNetwork, kind: type[Sl
 
 
 def test_a_capacity_that_nobody_reaches_loses_nobody() -> None:
-    roomy = network({"jobs": customers(2)}, {"cpu": queue(service={"jobs": 1.0}, capacity=2)})
+    roomy = network({"jobs": closed_class(2)}, {"cpu": station(service={"jobs": 1.0}, capacity=2)})
     assert seen(roomy, cycles=500)["loss_probability[jobs,cpu]"] == 0.0
 
 
@@ -359,7 +363,7 @@ def test_points_of_a_sweep_are_what_they_are_alone() -> None:
 
 
 def test_shares_come_from_differences_and_are_those_of_mean_values() -> None:
-    small = network({"jobs": customers(4, 1.0)}, {name: queue(demand={"jobs": each}) for name, each in
+    small = network({"jobs": closed_class(4, 1.0)}, {name: station(demand={"jobs": each}) for name, each in
                                                   (("cpu", 0.5), ("disk", 0.2))})  # fmt: skip
     settings = Simulation(seed=2, cycles=20_000, shares=2)
     found, exact = solve(small, method="simulation", simulation=settings), solve(small)
@@ -371,7 +375,9 @@ def test_shares_come_from_differences_and_are_those_of_mean_values() -> None:
             exact.gradient["response_time[jobs]"][name], rel=0.05
         )
     assert found.notes[-1].startswith("shares of the largest 2 by differences of 2 %")
-    nobody = network({"web": arrivals(0.0), "jobs": customers(1)}, {"cpu": queue(demand={"web": 1.0, "jobs": 1.0})})
+    nobody = network(
+        {"web": open_class(0.0), "jobs": closed_class(1)}, {"cpu": station(demand={"web": 1.0, "jobs": 1.0})}
+    )
     assert solve(nobody, method="simulation", simulation=settings).share == {}
 
 

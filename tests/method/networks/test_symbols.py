@@ -5,20 +5,20 @@ from __future__ import annotations
 import pytest
 import sympy
 
-from slipstick import QueueingNetwork, arrivals, customers, network, queue, solve
+from slipstick import QueueingNetwork, closed_class, network, open_class, solve, station
 from slipstick.method.networks.symbols import solved_in_symbols
 
 NUMBERS = {"D[a,cpu]": 1.0, "D[a,disk]": 3.0, "D[b,cpu]": 2.0, "D[b,disk]": 4.0, "Z[a]": 5.0, "D[b,net]": 0.5}
 PAIR = {
-    "cpu": queue(demand={"a": 1.0, "b": 2.0}, discipline="ps"),
-    "disk": queue(demand={"a": 3.0, "b": 4.0}, discipline="ps"),
-    "net": queue(demand={"b": 0.5}, discipline="is"),
+    "cpu": station(demand={"a": 1.0, "b": 2.0}, discipline="ps"),
+    "disk": station(demand={"a": 3.0, "b": 4.0}, discipline="ps"),
+    "net": station(demand={"b": 0.5}, discipline="is"),
 }
 
 
 @pytest.mark.parametrize("sizes", [(1, 1), (2, 0), (0, 2)])
 def test_equations_give_the_numbers(sizes: tuple[int, int]) -> None:
-    model = network({"a": customers(sizes[0], think_time=5.0), "b": customers(sizes[1])}, PAIR)
+    model = network({"a": closed_class(sizes[0], think_time=5.0), "b": closed_class(sizes[1])}, PAIR)
     answer, found = solve(model), solved_in_symbols(model)
     assert found
     letters = {name: sympy.Symbol(f"x{index}") for index, name in enumerate(NUMBERS)}
@@ -34,11 +34,11 @@ def test_equations_give_the_numbers(sizes: tuple[int, int]) -> None:
 @pytest.mark.parametrize(
     "model",
     [
-        network({"a": customers(2)}, {"cpu": queue(demand={"a": 1.0}, servers=2)}),
-        network({"a": customers(2)}, {"cpu": queue(demand={"a": 1.0}, scv={"a": 4.0})}),
-        network({"a": arrivals(0.2)}, {"cpu": queue(demand={"a": 1.0})}),
-        network({"a": customers(2), "b": customers(1)}, {"cpu": queue(service={"a": 1.0, "b": 2.0})}),
-        network({"a": customers(20)}, {name: queue(demand={"a": 1.0}) for name in ("cpu", "disk", "net")}),
+        network({"a": closed_class(2)}, {"cpu": station(demand={"a": 1.0}, servers=2)}),
+        network({"a": closed_class(2)}, {"cpu": station(demand={"a": 1.0}, scv={"a": 4.0})}),
+        network({"a": open_class(0.2)}, {"cpu": station(demand={"a": 1.0})}),
+        network({"a": closed_class(2), "b": closed_class(1)}, {"cpu": station(service={"a": 1.0, "b": 2.0})}),
+        network({"a": closed_class(20)}, {name: station(demand={"a": 1.0}) for name in ("cpu", "disk", "net")}),
     ],
     ids=["two servers", "scv", "open", "unequal", "many"],
 )

@@ -7,18 +7,29 @@ import math
 import numpy as np
 import pytest
 
-from slipstick import QueueingNetwork, arrivals, chain, customers, network, queue, route, solve, time_until, transient
+from slipstick import (
+    QueueingNetwork,
+    chain,
+    closed_class,
+    network,
+    open_class,
+    route,
+    solve,
+    station,
+    time_until,
+    transient,
+)
 from slipstick.errors import ModelError, NoAnswerError, UnknownNameError
 
-DOOR = network({"guests": arrivals(1.0)}, {"door": queue(service={"guests": 2.0}, capacity=1)})
+DOOR = network({"guests": open_class(1.0)}, {"door": station(service={"guests": 2.0}, capacity=1)})
 PAIR = network(
-    {"jobs": customers(3, think_time=1.0)},
-    {"cpu": queue(service={"jobs": 0.5}), "disk": queue(service={"jobs": 0.2}, visits={"jobs": 2.0})},
+    {"jobs": closed_class(3, think_time=1.0)},
+    {"cpu": station(service={"jobs": 0.5}), "disk": station(service={"jobs": 0.2}, visits={"jobs": 2.0})},
 )
 SWITCHING = network(
     {},
-    {"cpu": queue(service={"a": 0.3, "b": 0.5}, discipline="ps")},
-    chains={"users": chain(["a", "b"], customers(2, think_time=1.0), ("a", "cpu"))},
+    {"cpu": station(service={"a": 0.3, "b": 0.5}, discipline="ps")},
+    chains={"users": chain(["a", "b"], closed_class(2, think_time=1.0), ("a", "cpu"))},
     routing=[route(("a", "cpu"), ("b", "cpu"), 1.0), route(("b", "cpu"), ("a", "cpu"), 1.0)],
 )
 
@@ -41,7 +52,7 @@ def test_in_the_end_it_is_as_in_the_long_run(model: QueueingNetwork) -> None:
 
 
 def test_a_stream_is_cut_where_the_long_run_needs_it() -> None:
-    model = network({"jobs": arrivals(0.5)}, {"cpu": queue(service={"jobs": 1.0})})
+    model = network({"jobs": open_class(0.5)}, {"cpu": station(service={"jobs": 1.0})})
     assert transient(model, [500.0])["queue_length[cpu]"][0] == pytest.approx(1.0, abs=1e-7)
     assert "probability[cpu,6]" not in transient(model, [1.0], most=5)
 
@@ -53,7 +64,7 @@ def test_numbers_may_be_others_for_once() -> None:
 
 def test_the_first_time_that_so_many_are_there_is_that_of_births_and_deaths() -> None:
     """Up at rate 1, down at rate 2: from n to n + 1 in h(n) = 1 + 2 h(n - 1)."""
-    model = network({"guests": arrivals(1.0)}, {"door": queue(service={"guests": 0.5})})
+    model = network({"guests": open_class(1.0)}, {"door": station(service={"guests": 0.5})})
     steps = [2.0 ** (n + 1) - 1 for n in range(5)]
     for present in range(1, 6):
         assert time_until(model, "door", present) == pytest.approx(sum(steps[:present]))

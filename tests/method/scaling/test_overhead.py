@@ -14,24 +14,24 @@ from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.scaling.isoefficiency import isoefficiency
 from slipstick.method.scaling.overhead import run_of
 from slipstick.model.activity import delay, fork, hold
-from slipstick.model.system import Model, arriving, closed, phases
+from slipstick.model.system import Model, closed_model, open_model, phased_model
 
 ITEMS, ROUNDS = Parameter("items", value=4096.0), Parameter("rounds", value=2.0)
 N = Parameter("population.processors", value=16.0)
 STEP, START = Parameter("step", TIME, 1e-6), Parameter("start", TIME, 20e-6)
 POINTS = {"population.processors": np.array([2.0, 8.0, 32.0, 128.0]), "items": np.array([256.0, 1000.0, 64.0, 1e6])}
 
-ADDING = closed(
+ADDING = closed_model(
     delay(ITEMS / N * STEP, name="add", component="busy") >> delay(log2(N) * START, name="exchange", component="send"),
     N,
 )
-GRID = closed(
+GRID = closed_model(
     delay(ROUNDS * ITEMS**2 / N * STEP, name="update", component="busy")
     >> delay(ROUNDS * (START + ITEMS / sqrt(N) * STEP), name="border", component="send")
     >> hold("sum", delay(START, name="add", component="send")),
     N,
 )
-PROGRAM = phases(
+PROGRAM = phased_model(
     (1, 1, delay(START * 3, name="read", component="busy")),
     (
         ROUNDS,
@@ -90,7 +90,7 @@ def test_a_law_is_held_against_one_processor() -> None:
 
 
 def test_rounding_is_left_out_and_said_so() -> None:
-    tree = closed(
+    tree = closed_model(
         delay(ceil(ITEMS / N) * STEP, name="add", component="busy")
         >> delay(ceil_log(N, 2) * START, name="combine", component="send"),
         N,
@@ -101,9 +101,9 @@ def test_rounding_is_left_out_and_said_so() -> None:
     assert sympy.simplify(run.overhead - run_of(ADDING, "items").overhead) == 0
 
 
-REPEATED = closed(delay(ITEMS * STEP, name="same", component="busy"), N)
-LONGEST = closed(delay(maximum(ITEMS / N, 64) * STEP, name="add", component="busy"), N)
-FORKED = closed(fork(delay(ITEMS / N * STEP, name="a"), delay(START, name="b")), N)
+REPEATED = closed_model(delay(ITEMS * STEP, name="same", component="busy"), N)
+LONGEST = closed_model(delay(maximum(ITEMS / N, 64) * STEP, name="add", component="busy"), N)
+FORKED = closed_model(fork(delay(ITEMS / N * STEP, name="a"), delay(START, name="b")), N)
 
 WRONG = [
     (lambda: run_of(ADDING, "item"), "the time of model does not depend on 'item'; did you mean 'items'?"),
@@ -125,7 +125,7 @@ WRONG = [
     ),
     (
         lambda: run_of(
-            closed(delay(ITEMS * STEP, name="a", component="busy") >> delay(N * START, name="b"), N), "items"
+            closed_model(delay(ITEMS * STEP, name="a", component="busy") >> delay(N * START, name="b"), N), "items"
         ),
         "the useful work of model depends on population.processors; hold it against one-processor instead",
     ),
@@ -138,7 +138,7 @@ WRONG = [
         "the time of model holds a maximum or a choice, so its overhead is no sum of terms",
     ),
     (
-        lambda: run_of(arriving(delay(1.0, name="a"), 0.5), "a"),
+        lambda: run_of(open_model(delay(1.0, name="a"), 0.5), "a"),
         "model is no run of N processors; give it one population, or phases",
     ),
 ]

@@ -9,7 +9,7 @@ from slipstick.expression.dimension import COUNT, TIME
 from slipstick.expression.nodes import Parameter, log2
 from slipstick.law import ALL as LAWS
 from slipstick.law.scalability import LATENCY_SCALABILITY, TIME_BOUND_LATENCY_SCALABILITY
-from slipstick.method.forms import Form
+from slipstick.method.forms import CompiledModel
 from slipstick.method.methods import form_of
 from slipstick.method.scaling.isoefficiency import isoefficiency, last_reached, reached
 from slipstick.method.scaling.overhead import run_of
@@ -23,7 +23,7 @@ from slipstick.method.scaling.ways import (
     scalability,
 )
 from slipstick.model.activity import delay, hold
-from slipstick.model.system import closed
+from slipstick.model.system import closed_model
 from slipstick.sim.settings import Simulation
 from tests.method.scaling.test_overhead import ADDING, GRID, ITEMS, START, STEP, N
 
@@ -31,7 +31,7 @@ FEW = np.array([2.0, 4.0, 16.0, 64.0])
 NUMBER = "population.processors"
 
 
-def runs(form: Form, against: str = "useful", **size: tuple[float, float]) -> Runs:
+def runs(form: CompiledModel, against: str = "useful", **size: tuple[float, float]) -> Runs:
     return Runs([(form, FEW)], NUMBER, size or {"items": (4096.0, 1.0)}, against)
 
 
@@ -72,7 +72,7 @@ def test_what_no_size_reaches_is_not_a_number() -> None:
     # The exchange alone takes 120 us on 64 processors.
     found = factors(runs(form_of(ADDING, {})), TIME_BOUND, FEW, 100e-6)
     assert np.isfinite(found).tolist() == [True, True, True, False]
-    replicated = closed(
+    replicated = closed_model(
         delay(ITEMS / N * STEP, name="add", component="busy") >> delay(ITEMS * STEP, name="same", component="copy"), N
     )
     # E = 1 / (1 + N) whatever the size.
@@ -96,7 +96,7 @@ def _symbols() -> dict[str, Parameter]:
 
 
 def test_waiting_asks_for_more_work_than_the_closed_form_sees_and_simulation_agrees() -> None:
-    locked = closed(
+    locked = closed_model(
         delay(ITEMS / N * STEP, name="add", component="busy", scv=1)
         >> hold("sum", delay(START, name="sum", component="sum", scv=1)),
         N,
@@ -115,7 +115,7 @@ def test_a_model_built_anew_for_each_number_is_solved_by_its_own_form() -> None:
     apart = [
         (
             form_of(
-                closed(
+                closed_model(
                     delay(ITEMS / n * STEP, name="add", component="busy")
                     >> delay(log2(n) * START, name="exchange", component="send"),
                     n,

@@ -33,7 +33,7 @@ from slipstick.model.activity import (
     then,
 )
 from slipstick.model.resources import Lock, Station
-from slipstick.model.system import Model, arriving, closed, phases
+from slipstick.model.system import Model, closed_model, open_model, phased_model
 from slipstick.sim.compiled.state import AVAILABLE
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.plan import Op
@@ -134,13 +134,13 @@ def little(model: Model, seed: int) -> None:
 @given(busy_models(), st.integers(0, 99))
 def test_the_law_of_little_holds_on_the_sample_path(model: Model, seed: int) -> None:
     body = model.bodies[0]
-    little(phases((2, 4, body), resources=RESOURCES), seed)
+    little(phased_model((2, 4, body), resources=RESOURCES), seed)
 
 
 @few
 @given(busy_models(), st.integers(0, 99))
 def test_a_lock_is_never_held_twice_and_a_barrier_never_passed_early(model: Model, seed: int) -> None:
-    plan = flatten(phases((3, 4, model.bodies[0] >> barrier("meet")), resources=RESOURCES)).plan
+    plan = flatten(phased_model((3, 4, model.bodies[0] >> barrier("meet")), resources=RESOURCES)).plan
     trace: list[tuple[float, int, int, int]] = []
     kernel = Kernel(plan, seed, trace=trace)
     rounds = dict.fromkeys(range(4), 0)
@@ -164,8 +164,8 @@ def test_more_servers_or_shorter_times_do_not_slow_first_come_first_served(
     """Only without forks, choices and priorities: with them more can well be slower (Graham's anomalies)."""
     work = delay(1.0, name="work", scv=1.0)
     cycle = then(work, *(service(name, 1.0, name=f"s{index}", scv=1.0) for index, name in enumerate(visits)))
-    slow = closed(cycle, processors, resources={"bus": Station(1), "pool": Station(1)})
-    more = closed(cycle, processors, resources={"bus": Station(2), "pool": Station(1)})
+    slow = closed_model(cycle, processors, resources={"bus": Station(1), "pool": Station(1)})
+    more = closed_model(cycle, processors, resources={"bus": Station(2), "pool": Station(1)})
     ends = [ended(slow, {}, seed), ended(more, {}, seed), ended(slow, {"s0": 0.5}, seed)]
     assert ends[1] <= ends[0]
     assert ends[2] <= ends[0]
@@ -187,7 +187,7 @@ def test_processors_are_interchangeable() -> None:
     def log(member: int, branch: int, label: int, start: float, end: float, cause: int | None) -> None:
         spent[member] += end - start if label == 0 else 0.0
 
-    kernel = Kernel(flatten(closed(cycle, 8)).plan, 1, log=log)
+    kernel = Kernel(flatten(closed_model(cycle, 8)).plan, 1, log=log)
     kernel.run(100_000)
     mean = sum(spent) / 8
     assert max(abs(each - mean) for each in spent) < 4 * math.sqrt(mean * 5.0)
@@ -196,7 +196,7 @@ def test_processors_are_interchangeable() -> None:
 def test_a_lock_with_think_time_as_in_the_design() -> None:
     """Work 9, critical section 1, ten processors: about 75 % work, 8 % critical section, 17 % wait."""
     cycle = delay(9.0, name="work", scv=1.0) >> hold("door", delay(1.0, name="inside", component="critical", scv=1.0))
-    answer = simulation.solve(closed(cycle, 10), None, Simulation(seed=1, cycles=200_000, shares=2))
+    answer = simulation.solve(closed_model(cycle, 10), None, Simulation(seed=1, cycles=200_000, shares=2))
     time = answer["time"] or 0.0
     assert {name: each / time for name, each in answer.account.items()} == pytest.approx(
         {"busy": 0.75, "critical": 0.083, "lock:door": 0.17}, abs=0.02
@@ -209,22 +209,22 @@ def test_a_lock_with_think_time_as_in_the_design() -> None:
 
 def test_where_stages_share_a_resource_it_is_taken_at_its_word() -> None:
     first, second = service("bus", 1.0, name="first"), service("bus", 1.0, name="second")
-    answer = plain(phases((1, 1, pipeline([first, second], 3)), name="both"))
+    answer = plain(phased_model((1, 1, pipeline([first, second], 3)), name="both"))
     assert answer["time"] == 6.0
-    assert solve(phases((1, 1, pipeline([first, second], 3))))["time"] == 4.0
+    assert solve(phased_model((1, 1, pipeline([first, second], 3))))["time"] == 4.0
 
 
 def test_processors_serve_each_other_one_request_at_a_time() -> None:
     cycle = fork(service("processor[1]", 2.0, name="a"), service("processor[1]", 3.0, name="b"))
-    answer = plain(phases((1, 2, cycle)))
+    answer = plain(phased_model((1, 2, cycle)))
     assert answer["time"] == 10.0
     assert answer["utilization[own]"] == 0.5
     cycle = pipeline([service("each-other", 1.0, name="ask")], 3)
-    assert plain(phases((1, 1, cycle), (1, 4, delay(0.0, name="nothing"))))["time"] == 3.0
+    assert plain(phased_model((1, 1, cycle), (1, 4, delay(0.0, name="nothing"))))["time"] == 3.0
 
 
 def test_idle_processors_and_the_end_of_a_phase() -> None:
-    answer = plain(phases((2, 4, delay(1.0, name="all")), (1, 1, delay(2.0, name="alone"))))
+    answer = plain(phased_model((2, 4, delay(1.0, name="all")), (1, 1, delay(2.0, name="alone"))))
     assert answer.account == {"busy": 2.5, "idle": 1.5}
     assert (answer["time"], answer["efficiency"], answer["processors_lost[idle]"]) == (4.0, 0.625, 1.5)
     assert answer.notes[0] == "ran the program once: nothing in it is random, after 1 replications"
@@ -236,11 +236,11 @@ class Strange(Activity):
 
 DEADLOCKS = [
     (
-        phases((1, 2, delay(1.0, name="before") >> barrier("meet", parties=3))),
+        phased_model((1, 2, delay(1.0, name="before") >> barrier("meet", parties=3))),
         "deadlock at 1 s: processor 0 waits for barrier meet; processor 1 waits for barrier meet",
     ),
     (
-        closed(
+        closed_model(
             fork(
                 hold("a", delay(1.0, name="x") >> hold("b", delay(1.0, name="y"))),
                 hold("b", delay(1.0, name="v") >> hold("a", delay(1.0, name="w"))),
@@ -263,27 +263,27 @@ def test_a_deadlock_is_named(model: Model, words: str) -> None:
 
 REFUSED = [
     (
-        lambda: closed(delay(1.0), 2.5),
+        lambda: closed_model(delay(1.0), 2.5),
         ModelError,
         "a simulation needs the population to be a whole number from 1 to 1000000, got 2.5",
     ),
     (
-        lambda: arriving(service("own", 1.0), 0.5),
+        lambda: open_model(service("own", 1.0), 0.5),
         ModelError,
         "askers that arrive have no processors of their own; name a resource instead",
     ),
     (
-        lambda: arriving(barrier("meet"), 0.5),
+        lambda: open_model(barrier("meet"), 0.5),
         ModelError,
         "barrier meet: askers that arrive are never all there; say how many parties meet",
     ),
     (
-        lambda: closed(service("processor[3]", 1.0), 3),
+        lambda: closed_model(service("processor[3]", 1.0), 3),
         ModelError,
         "step processor[3] asks processor[3], but there are 3, from 0",
     ),
     (
-        lambda: arriving(service("disk", 0.01), 150.0),
+        lambda: open_model(service("disk", 0.01), 150.0),
         NoAnswerError,
         (
             "station 'disk' is saturated: 150/s arrive, 100/s can be served (utilization 1.5). Lower the arrivals, or "
@@ -291,23 +291,23 @@ REFUSED = [
         ),
     ),
     (
-        lambda: arriving(service("disk", 0.01), 0.0),
+        lambda: open_model(service("disk", 0.01), 0.0),
         NoAnswerError,
         "nobody arrives at model: the rate of arrivals is 0/s",
     ),
     (
-        lambda: closed(delay(Parameter("t", TIME, 3.0) - Parameter("u", TIME, 4.0))),
+        lambda: closed_model(delay(Parameter("t", TIME, 3.0) - Parameter("u", TIME, 4.0))),
         NoAnswerError,
         "the time of step delay comes out as -1.0 s",
     ),
     (
-        lambda: closed(choose((Parameter("p", COUNT, 0.5) * 3, delay(1.0)), (0.5, delay(2.0, name="other")))),
+        lambda: closed_model(choose((Parameter("p", COUNT, 0.5) * 3, delay(1.0)), (0.5, delay(2.0, name="other")))),
         NoAnswerError,
         "the probabilities of a choice come out as 1.5, 0.5",
     ),
-    (lambda: closed(delay(1.0) >> Strange()), ModelError, "no simulation knows an activity of type Strange"),
+    (lambda: closed_model(delay(1.0) >> Strange()), ModelError, "no simulation knows an activity of type Strange"),
     (
-        lambda: closed(repeat(Parameter("n", COUNT, 3.0) - 4.0, delay(1.0))),
+        lambda: closed_model(repeat(Parameter("n", COUNT, 3.0) - 4.0, delay(1.0))),
         NoAnswerError,
         "the count of repeat comes out as -1, which cannot be counted",
     ),
@@ -322,13 +322,13 @@ def test_what_cannot_be_simulated_is_refused(make: Callable[[], Model], kind: ty
 
 
 def test_a_fraction_of_a_round_is_a_chance() -> None:
-    answer = plain(closed(repeat(2.5, delay(2.0))), Simulation(seed=1, cycles=20_000))
+    answer = plain(closed_model(repeat(2.5, delay(2.0))), Simulation(seed=1, cycles=20_000))
     assert answer["time"] == pytest.approx(5.0, rel=0.02)
     assert answer.notes[1] == "the count of repeat is 2.5: its fraction is taken as the chance of one more"
 
 
 def test_too_little_to_go_on_gives_no_interval() -> None:
-    answer = plain(closed(delay(1.0, scv=1.0)), Simulation(seed=1, cycles=80))
+    answer = plain(closed_model(delay(1.0, scv=1.0)), Simulation(seed=1, cycles=80))
     assert answer.values["time"].low is None
     assert answer.converged is False
     assert answer.notes[1] == "not converged: the run is too short, or drifts, so no interval can be trusted"
@@ -343,7 +343,7 @@ def test_an_interrupt_gives_what_there_is(monkeypatch: pytest.MonkeyPatch) -> No
         return run(self, events)
 
     monkeypatch.setattr(Kernel, "run", interrupted)
-    answer = plain(closed(delay(1.0, scv=1.0)), Simulation(seed=1, precision=1e-6))
+    answer = plain(closed_model(delay(1.0, scv=1.0)), Simulation(seed=1, precision=1e-6))
     assert answer.notes[0] == "unfinished: it was interrupted, after 49120 cycles; 480 of them dropped as warm-up"
     assert answer.converged is False
     assert answer["time"] == pytest.approx(1.0, rel=0.1)
@@ -351,19 +351,21 @@ def test_an_interrupt_gives_what_there_is(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_cycle_that_never_ends_is_not_waited_for() -> None:
     with pytest.raises(NoAnswerError) as caught:
-        plain(closed(repeat(1e15, delay(1.0))), Simulation(seed=1, events=20_000))
+        plain(closed_model(repeat(1e15, delay(1.0))), Simulation(seed=1, events=20_000))
     assert str(caught.value) == ("no cycle has ended after 32768 events, at 32768 s: there is nothing to estimate")
 
 
 def test_one_alone_asks_processors_outside_each_item_another() -> None:
     """As the closed form has it: nobody is in the way of anybody there."""
-    model = closed(pipeline([parallel(service("each-other", 2.0, name="ask"))], 3) >> service("other", 1.0, name="one"))
+    model = closed_model(
+        pipeline([parallel(service("each-other", 2.0, name="ask"))], 3) >> service("other", 1.0, name="one")
+    )
     assert plain(model)["time"] == solve(model)["time"] == 3.0
 
 
 def test_a_program_that_the_events_cut_short_is_no_deadlock() -> None:
     # A run takes more than a stretch of events, so the budget ends within a later one.
-    program = phases((20_000, 2, repeat(1.5, delay(1.0, name="work"))))
+    program = phased_model((20_000, 2, repeat(1.5, delay(1.0, name="work"))))
     answer = plain(program, Simulation(seed=1, events=150_000))
     assert answer["time"] == pytest.approx(20_000 * 1.5, rel=0.01)
     assert not answer.failed
@@ -373,20 +375,20 @@ def in_turn(kind: str, members: int = 8, back_off: str = "none") -> Model:
     """Let members want one lock nearly all the time."""
     lock = Lock(kind, "bus", Number(0.1, TIME), back_off, Number(0.5, TIME), Number(8.0, TIME))
     cycle = delay(1.0, name="work", scv=1.0) >> hold("door", delay(2.0, name="inside", scv=1.0))
-    return closed(cycle, members, resources={"bus": Station(), "door": lock})
+    return closed_model(cycle, members, resources={"bus": Station(), "door": lock})
 
 
 def test_fairness_is_jains_index_of_the_waits() -> None:
     """Three ask at once and hold the lock for 10 s each: they wait 0, 10 and 20 s, 30^2 / (3 x 500)."""
-    model = phases((1, 3, hold("door", delay(10.0, name="inside"))))
+    model = phased_model((1, 3, hold("door", delay(10.0, name="inside"))))
     assert plain(model)["fairness[door]"] == pytest.approx(0.6)
-    two = phases((1, 3, hold("door", delay(10.0, name="inside")) >> hold("gate", delay(1.0, name="there"))))
+    two = phased_model((1, 3, hold("door", delay(10.0, name="inside")) >> hold("gate", delay(1.0, name="there"))))
     assert plain(two)["fairness"] == pytest.approx(30**2 / (6 * 500))
     # Constant times: whoever is handed the lock has waited as long as all others.
-    steady = closed(delay(1.0, name="work") >> hold("door", delay(2.0, name="inside")), 5)
+    steady = closed_model(delay(1.0, name="work") >> hold("door", delay(2.0, name="inside")), 5)
     assert plain(steady, Simulation(seed=1, cycles=8000))["fairness[door]"] == pytest.approx(1.0, abs=1e-3)
     # Nobody waits, so there is nothing to spread.
-    alone = plain(closed(hold("door", delay(2.0, name="inside", scv=1.0)), 1), SHORT)
+    alone = plain(closed_model(hold("door", delay(2.0, name="inside", scv=1.0)), 1), SHORT)
     assert "fairness[door]" not in alone.values
 
 
@@ -406,7 +408,7 @@ def test_waits_of_random_order_have_the_fairness_of_their_distribution() -> None
     """Waits that are 0 or exponential by a coin have E[w]^2 / E[w^2] = (m / 2)^2 / (2 m^2 / 2), a quarter."""
     # The one who holds the lock at once holds it for an exponential time, of which the other has the rest to wait.
     first = hold("door", delay(3.0, name="first", scv=1.0))
-    model = phases((1, 2, first))
+    model = phased_model((1, 2, first))
     seen = quick(model, Simulation(seed=1, cycles=8000)).values["fairness[door]"]
     assert seen.low is not None
     assert seen.high is not None

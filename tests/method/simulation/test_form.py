@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from slipstick import Simulation, closed, delay, hold, service
+from slipstick import Simulation, closed_model, delay, hold, service
 from slipstick.method.methods import form_of
 from slipstick.method.simulation import form as simulation
 
-MODEL = closed(delay(9.0, name="work", scv=1.0) >> hold("door", service("bus", 1.0, scv=1.0)), processors=4)
+MODEL = closed_model(delay(9.0, name="work", scv=1.0) >> hold("door", service("bus", 1.0, scv=1.0)), processors=4)
 SETTINGS = Simulation(seed=5, cycles=4000)
 
 

@@ -12,7 +12,7 @@ from slipstick.law import ALL, Law
 from slipstick.law.network import PROTOCOL_TIME, WIRE_TIME
 from slipstick.law.pipeline import FLOW_LINE
 from slipstick.model.activity import delay, pipeline, serial
-from slipstick.model.system import Model, closed
+from slipstick.model.system import Model, closed_model
 from slipstick.report.formulas.explain import Equations, explain_latex, explain_text, laws_in, spelt
 from slipstick.report.words import WIDTH
 from slipstick.schema.describe import Entry
@@ -107,7 +107,7 @@ t_{\text{wire}} &= \mathrm{wire.per\_byte} \left(\mathrm{reply} + \mathrm{wire.a
 
 def _model() -> Model:
     stages = [serial(delay(1.0, name="send")), serial(delay(2.0, name="wire"))]
-    return closed(pipeline(stages, PARTS, name="parts"))
+    return closed_model(pipeline(stages, PARTS, name="parts"))
 
 
 def test_a_law_word_for_word() -> None:

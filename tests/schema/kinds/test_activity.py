@@ -38,7 +38,7 @@ def model(folder: Path, text: str, **given: str) -> Model:
 
 def cycle(folder: Path, *items: str) -> Activity:
     population = model(folder, activity(*items, head=HEAD)).population
-    assert isinstance(population, Cyclic)
+    assert isinstance(population, ClosedPopulation)
     return population.cycle
 
 
@@ -119,7 +119,7 @@ def test_the_activity_of_the_design_is_read(tmp_path: Path) -> None:
     assert made.resources == {
         "bus": Station(),
         "door": Lock(),
-        "meet": Meeting("central", time("resources.meet.cost", 5e-6)),
+        "meet": Barrier("central", time("resources.meet.cost", 5e-6)),
     }
     answer = solve(made)
     # 9 + 1 + max(1, 2 + 1) + 0.3 x 10 + 3 x 0.5 + (2 + 4 + 6 x 2) ms + 5 us
@@ -129,15 +129,17 @@ def test_the_activity_of_the_design_is_read(tmp_path: Path) -> None:
 
 def test_all_kinds_of_population(tmp_path: Path) -> None:
     item = "{name: a, delay: 1 s}"
-    assert model(tmp_path, activity(item)).population == Cyclic(count("population.processors", 2.0), a("cycle"))
+    assert model(tmp_path, activity(item)).population == ClosedPopulation(
+        count("population.processors", 2.0), a("cycle")
+    )
     arriving = model(tmp_path, activity(item, head="population: {arrivals: 0.3 /s}")).population
-    assert arriving == Arrivals(Parameter("population.arrivals", RATE, 0.3), a("cycle"))
+    assert arriving == OpenPopulation(Parameter("population.arrivals", RATE, 0.3), a("cycle"))
     phase = (
         "[{repeat: 4, processors: 8, cycle: [{name: a, delay: 1 s}]}, {processors: 2, cycle: [{name: b, delay: 2 s}]}]"
     )
     at_root = model(tmp_path, f"activity: 1\nphases: {phase}\n")
     inside = model(tmp_path, f"activity: 1\npopulation: {{phases: {phase}}}\n")
-    assert isinstance(at_root.population, Program)
+    assert isinstance(at_root.population, PhasedPopulation)
     assert [str(each.processors) for each in at_root.population.phases] == [
         "phases.0.processors",
         "phases.1.processors",
@@ -184,7 +186,7 @@ def test_defaults_are_those_of_the_format(tmp_path: Path) -> None:
     meeting = model(
         tmp_path, activity("{barrier: m}", head="population: {processors: 2}\nresources: {m: {barrier: tree}}")
     )
-    assert meeting.resources["m"] == Meeting("tree", Number(0.0, TIME))
+    assert meeting.resources["m"] == Barrier("tree", Number(0.0, TIME))
 
 
 def test_a_path_goes_by_name_or_by_number(tmp_path: Path) -> None:

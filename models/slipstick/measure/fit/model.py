@@ -17,7 +17,7 @@ from slipstick.errors import NoAnswerError, Problem, SpecError, UnitError, did_y
 from slipstick.expression.dimension import TIME
 from slipstick.measure.fit.formula import Family, Form, Letter, Lost
 from slipstick.measure.fit.timings import Array, Timings
-from slipstick.method.forms import Form as Compiled
+from slipstick.method.forms import CompiledModel as Compiled
 from slipstick.method.methods import form_of
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model

@@ -14,9 +14,27 @@ from numpy.typing import NDArray
 
 from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Expr
-from slipstick.model.activity import Activity, Barrier, Choice, Fork, Hold, Pipeline, Step, children, each_once, steps
+from slipstick.model.activity import (
+    Activity,
+    BarrierWait,
+    Choice,
+    Fork,
+    Hold,
+    Pipeline,
+    Step,
+    children,
+    each_once,
+    steps,
+)
 from slipstick.model.resources import Station
-from slipstick.model.system import Cyclic, Groups, Model, Program, Supersteps, is_processor
+from slipstick.model.system import (
+    ClosedPopulation,
+    GroupedPopulation,
+    Model,
+    PhasedPopulation,
+    SuperstepPopulation,
+    is_processor,
+)
 
 Flags = NDArray[np.bool_]
 Sizes = Mapping[Expr, Array]
@@ -64,11 +82,11 @@ class LeftOut:
 def sizes(model: Model) -> tuple[Expr, ...]:
     """List the counts that decide what is left out: of processors, and of items."""
     match model.population:
-        case Cyclic(processors):
+        case ClosedPopulation(processors):
             counts = [processors]
-        case Groups(groups):
+        case GroupedPopulation(groups):
             counts = [group.processors for group in groups]
-        case Program(phases):
+        case PhasedPopulation(phases):
             counts = [phase.processors for phase in phases]
         case _:
             counts = []
@@ -90,8 +108,8 @@ def neglected(model: Model, counts: Sizes) -> LeftOut:
 
 def _takes_longest_of_random(model: Model, counts: Sizes) -> Flags:
     alone = [node for node in each_once(model.bodies) if isinstance(node, Fork | Pipeline)]
-    program = isinstance(model.population, Program | Supersteps)
-    together = [body for body in model.bodies if program or any(isinstance(node, Barrier) for node in steps(body))]
+    program = isinstance(model.population, PhasedPopulation | SuperstepPopulation)
+    together = [body for body in model.bodies if program or any(isinstance(node, BarrierWait) for node in steps(body))]
     several = _population(model, counts) > 1
     return np.array([any(map(_is_random, alone))]) | (several & any(map(_is_random, together)))
 
@@ -143,9 +161,9 @@ def _servers(model: Model, name: str) -> int:
 def _asked_at_once(model: Model, name: str, counts: Sizes) -> Array:
     """Bound from above how many requests a resource can have at one moment."""
     population = _population(model, counts)
-    if isinstance(model.population, Supersteps):
+    if isinstance(model.population, SuperstepPopulation):
         return population
-    if isinstance(model.population, Groups) and not is_processor(name):
+    if isinstance(model.population, GroupedPopulation) and not is_processor(name):
         return _sum(_width(each.cycle, name, counts) * counts[each.processors] for each in model.population.groups)
     width = _most(_width(body, name, counts) for body in model.bodies)
     if name == "each-other":
@@ -179,13 +197,13 @@ def _width(activity: Activity, name: str, counts: Sizes) -> Array:
 
 def _population(model: Model, counts: Sizes) -> Array:
     match model.population:
-        case Cyclic(processors):
+        case ClosedPopulation(processors):
             return counts[processors]
-        case Groups(groups):
+        case GroupedPopulation(groups):
             return _sum(counts[group.processors] for group in groups)
-        case Program(phases):
+        case PhasedPopulation(phases):
             return _most(counts[phase.processors] for phase in phases)
-        case Supersteps():
+        case SuperstepPopulation():
             return np.array([float(model.population.processors)])
         case _:
             # An open stream may have any number present.

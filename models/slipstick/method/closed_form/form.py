@@ -25,8 +25,15 @@ from slipstick.law.account import CYCLE_RATE, EFFICIENCY, PROCESSORS_LOST, SPEED
 from slipstick.method.alone import Against
 from slipstick.method.closed_form.exactness import LeftOut, neglected, sizes
 from slipstick.method.closed_form.times import BARRIER, LOCK, demand, pipelines, population, stage_times, time
-from slipstick.model.activity import Activity, Barrier, Hold, each_once
-from slipstick.model.system import Arrivals, Cyclic, Groups, Model, Program, Supersteps
+from slipstick.model.activity import Activity, BarrierWait, Hold, each_once
+from slipstick.model.system import (
+    ClosedPopulation,
+    GroupedPopulation,
+    Model,
+    OpenPopulation,
+    PhasedPopulation,
+    SuperstepPopulation,
+)
 from slipstick.vocabulary import CLOSED_FORM
 
 AGAINST_ONE = "speed-up counts useful work; it is against one processor only if its useful work is the same"
@@ -162,7 +169,7 @@ class Points:
     def _rates(self) -> dict[str, Array]:
         """Give what follows from time, account and population."""
         n = np.broadcast_to(self.population, (len(self),))
-        if isinstance(self.model.population, Arrivals):
+        if isinstance(self.model.population, OpenPopulation):
             return {"throughput": n}
         time, account = self.whole.value, self._account(0)
         useful = [account[name] for name in self.model.useful if name in account]
@@ -235,17 +242,17 @@ def _floats(columns: Mapping[str, Array]) -> dict[str, float]:
     return {name: float(column[0]) for name, column in columns.items()}
 
 
-def superstep_time(population: Supersteps, model: Model) -> Expr:
+def superstep_time(population: SuperstepPopulation, model: Model) -> Expr:
     """Add up all supersteps: T = sum of repeat x (max over processors of their lines + meeting) [s]."""
     known: dict[int, Expr] = {}
     parts = (
-        each.repeat * (maximum(*(time(line, model, True, known) for line in each.lines)) + time(each.meeting, model))
+        each.repeat * (maximum(*(time(line, model, True, known) for line in each.bodies)) + time(each.barrier, model))
         for each in population.supersteps
     )
     return total(parts, TIME)
 
 
-def superstep_account(population: Supersteps, model: Model, idle: str) -> Expr:
+def superstep_account(population: SuperstepPopulation, model: Model, idle: str) -> Expr:
     """Give the same time as the mean of the processors' own lines, each idle until the slowest has come [s].
 
     Parameters
@@ -257,12 +264,12 @@ def superstep_account(population: Supersteps, model: Model, idle: str) -> Expr:
     plain: dict[int, Expr] = {}
     parts: list[Expr] = []
     for each in population.supersteps:
-        lines = [time(line, model, False, plain) for line in each.lines]
+        lines = [time(line, model, False, plain) for line in each.bodies]
         longest, count = maximum(*lines), len(lines)
-        own = (time(line, model, True, booked) for line in each.lines)
+        own = (time(line, model, True, booked) for line in each.bodies)
         left = (Booked(idle, longest - line) for line in lines)
         mean = total([*own, *left], TIME) / count
-        parts.append(each.repeat * (mean + time(each.meeting, model)))
+        parts.append(each.repeat * (mean + time(each.barrier, model)))
     return total(parts, TIME)
 
 
@@ -292,9 +299,9 @@ class ClosedForm:
     Of groups, time and account are those of the first; the others' times stand beside them.
 
     >>> from slipstick.model.activity import delay, service
-    >>> from slipstick.model.system import closed
+    >>> from slipstick.model.system import closed_model
     >>> cycle = delay(9.0, name="work") >> service("bus", 3.0, component="wait")
-    >>> ClosedForm(closed(cycle, processors=4)).times({"work": np.array([6.0, 9.0])})
+    >>> ClosedForm(closed_model(cycle, processors=4)).times({"work": np.array([6.0, 9.0])})
     array([ 9., 12.])
     """
 
@@ -316,7 +323,7 @@ class ClosedForm:
         others = [self._population, *stage_times, *self._work.values(), *of_groups, *self._sizes]
         self.tape = Tape([self.time, self.account, *others])
         self._time_alone = Tape([self.time])
-        self._against = Against(model.alone, ClosedForm(model.alone.model)) if model.alone else None
+        self._against = Against(model.single, ClosedForm(model.single.model)) if model.single else None
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -360,18 +367,18 @@ class ClosedForm:
 
 def _whole_time(model: Model) -> Expr:
     """Add up a cycle, or all phases: T = sum of repeat x cycle time."""
-    if isinstance(model.population, Program):
+    if isinstance(model.population, PhasedPopulation):
         return total((each.repeat * time(each.cycle, model) for each in model.population.phases), TIME)
-    if isinstance(model.population, Supersteps):
+    if isinstance(model.population, SuperstepPopulation):
         return superstep_time(model.population, model)
     return time(model.bodies[0], model)
 
 
 def _account_time(model: Model) -> Expr:
     """Give the same time, its parts weighed by the share of processors that do them; the rest are idle."""
-    if isinstance(model.population, Supersteps):
+    if isinstance(model.population, SuperstepPopulation):
         return superstep_account(model.population, model, IDLE_PROCESSORS)
-    if not isinstance(model.population, Program):
+    if not isinstance(model.population, PhasedPopulation):
         return _whole_time(model)
     n = population(model)
     parts: list[Expr] = []
@@ -386,7 +393,7 @@ def _account_time(model: Model) -> Expr:
 
 def _demands(model: Model) -> dict[str, Expr]:
     """Add up the work that a cycle asks of each station."""
-    if not isinstance(model.population, Cyclic | Groups):
+    if not isinstance(model.population, ClosedPopulation | GroupedPopulation):
         return {}
     return _work_of(model.bodies[0], model)
 
@@ -398,7 +405,7 @@ def _work_of(cycle: Activity, model: Model) -> dict[str, Expr]:
 
 def _groups(model: Model) -> dict[str, tuple[Expr, Expr, dict[str, Expr]]]:
     """Give each group's cycle time, its size, and the work that a cycle of it asks of each station."""
-    if not isinstance(model.population, Groups):
+    if not isinstance(model.population, GroupedPopulation):
         return {}
     return {
         group.name: (time(group.cycle, model, booked=False), group.processors, _work_of(group.cycle, model))
@@ -408,7 +415,7 @@ def _groups(model: Model) -> dict[str, tuple[Expr, Expr, dict[str, Expr]]]:
 
 def _serial_stages(model: Model) -> dict[str, dict[str, Expr]]:
     """Give the serial stages of each pipeline; of supersteps none, where a pipeline is one of many operations."""
-    if isinstance(model.population, Supersteps):
+    if isinstance(model.population, SuperstepPopulation):
         return {}
     found = {}
     for pipeline in pipelines(model):
@@ -422,7 +429,7 @@ def _serial_stages(model: Model) -> dict[str, dict[str, Expr]]:
 def _labels(model: Model) -> dict[str, tuple[str, str]]:
     labels = {step.name: (step.component, step.technology) for step in model.steps}
     for node in each_once(model.bodies):
-        if isinstance(node, Barrier):
+        if isinstance(node, BarrierWait):
             labels[f"{BARRIER}:{node.name}"] = (BARRIER, "software")
         elif isinstance(node, Hold):
             labels[f"{LOCK}:{node.lock}"] = (f"{LOCK}:{node.lock}", "memory")

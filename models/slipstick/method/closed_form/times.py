@@ -10,7 +10,7 @@ from slipstick.expression.nodes import Booked, Expr, Number, maximum, total, zer
 from slipstick.law.pipeline import FLOW_LINE
 from slipstick.model.activity import (
     Activity,
-    Barrier,
+    BarrierWait,
     Choice,
     Fork,
     Hold,
@@ -22,8 +22,15 @@ from slipstick.model.activity import (
     children,
     each_once,
 )
-from slipstick.model.resources import Lock, Meeting
-from slipstick.model.system import Arrivals, Cyclic, Groups, Model, Program, Supersteps
+from slipstick.model.resources import Barrier, Lock
+from slipstick.model.system import (
+    ClosedPopulation,
+    GroupedPopulation,
+    Model,
+    OpenPopulation,
+    PhasedPopulation,
+    SuperstepPopulation,
+)
 
 BARRIER = "barrier"
 LOCK = "lock"
@@ -62,9 +69,9 @@ def _time(activity: Activity, model: Model, booked: bool, known: dict[int, Expr]
             return count * time(body, model, booked, known)
         case Hold(lock, body):
             return total([*_lock_time(lock, model, booked), time(body, model, booked)], TIME)
-        case Barrier(name):
+        case BarrierWait(name):
             meeting = model.resources[name]
-            assert isinstance(meeting, Meeting)
+            assert isinstance(meeting, Barrier)
             return Booked(f"{BARRIER}:{name}", meeting.cost) if booked else meeting.cost
         case Pipeline():
             return _pipeline_time(activity, model, booked)
@@ -84,15 +91,15 @@ def pipelines(model: Model) -> Iterator[Pipeline]:
 def population(model: Model) -> Expr:
     """Give how many processors answers are about [1]: of groups, those of the first; or the rate of arrivals [1/s]."""
     match model.population:
-        case Cyclic(processors):
+        case ClosedPopulation(processors):
             return processors
-        case Groups():
+        case GroupedPopulation():
             return model.population.first.processors
-        case Arrivals(rate):
+        case OpenPopulation(rate):
             return rate
-        case Program(phases):
+        case PhasedPopulation(phases):
             return maximum(*dict.fromkeys(phase.processors for phase in phases))
-        case Supersteps():
+        case SuperstepPopulation():
             return Number(float(model.population.processors))
 
 

@@ -13,7 +13,7 @@ from slipstick.method.mean_value.maxima import Array, Span, longest_of_alike, on
 from slipstick.method.mean_value.synchronized_start import surge
 from slipstick.method.mean_value.traversal import Pass
 from slipstick.method.mean_value.visits import Meet, Node, Rounds, Series
-from slipstick.model.resources import Meeting
+from slipstick.model.resources import Barrier
 
 
 def cycle_time(made: Pass, root: Node) -> Span:
@@ -88,7 +88,7 @@ class Sections:
         self._number += 1
         label = f"barrier:{meet.name}"
         meeting = made.model.resources[meet.name]
-        assert isinstance(meeting, Meeting)
+        assert isinstance(meeting, Barrier)
         cost = made.numbers[meeting.cost] * made.factor(label)
         own = self._through(nodes)
         if made.frozen is not None:

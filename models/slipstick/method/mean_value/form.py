@@ -25,7 +25,14 @@ from slipstick.method.mean_value.recursion import Recursion, State, booked, labe
 from slipstick.method.mean_value.supersteps import solve_supersteps
 from slipstick.method.mean_value.visits import classes_of
 from slipstick.model.activity import Step
-from slipstick.model.system import Arrivals, Cyclic, Groups, Model, Program, Supersteps
+from slipstick.model.system import (
+    ClosedPopulation,
+    GroupedPopulation,
+    Model,
+    OpenPopulation,
+    PhasedPopulation,
+    SuperstepPopulation,
+)
 
 METHOD = "mean-value"
 
@@ -43,8 +50,8 @@ class MeanValue:
     model : the system
 
     >>> from slipstick.model.activity import delay, service
-    >>> from slipstick.model.system import closed
-    >>> form = MeanValue(closed(delay(9.0, name="think") >> service("bus", 1.0, scv=1.0), processors=10))
+    >>> from slipstick.model.system import closed_model
+    >>> form = MeanValue(closed_model(delay(9.0, name="think") >> service("bus", 1.0, scv=1.0), processors=10))
     >>> form.times({"population.processors": np.array([1.0, 2.0, 10.0])})
     array([10.   , 10.1  , 12.019])
     """
@@ -56,7 +63,7 @@ class MeanValue:
         self.model = model
         self.quantities = Quantities(model)
         self._sizes = sizes(model)
-        self.against = Against(model.alone, MeanValue(model.alone.model)) if model.alone else None
+        self.against = Against(model.single, MeanValue(model.single.model)) if model.single else None
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -171,7 +178,7 @@ class MeanValuePoints:
                 (f"wait[{queue}]", use.wait),
             )
         }
-        if isinstance(model.population, Arrivals):
+        if isinstance(model.population, OpenPopulation):
             return {"throughput": np.where(np.isnan(found.time), np.nan, found.size), **used}
         account = self._accounts[0]
         useful = [account[name] for name in model.useful if name in account]
@@ -190,7 +197,7 @@ class MeanValuePoints:
     def _others(self) -> dict[str, Array]:
         """Give time and cycles of each group, where there are several."""
         population, rates = self._form.model.population, {}
-        for group in population.groups if isinstance(population, Groups) else ():
+        for group in population.groups if isinstance(population, GroupedPopulation) else ():
             time, size = self._found.groups[group.name], self._numbers[group.processors]
             rates[f"time[{group.name}]"] = time
             rates[f"throughput[{group.name}]"] = np.where(size > 0, CYCLE_RATE.equation(size, time), 0.0)
@@ -199,7 +206,7 @@ class MeanValuePoints:
     @cached_property
     def _once(self) -> dict[str, Array]:
         steps: tuple[Step, ...] = self._form.model.steps
-        if isinstance(self._form.model.population, Groups):
+        if isinstance(self._form.model.population, GroupedPopulation):
             steps = tuple(step for step in steps if step.name in self._found.booked)
         return {step.name: np.where(np.isnan(self._found.time), np.nan, self._numbers[step.time]) for step in steps}
 
@@ -250,15 +257,15 @@ class MeanValuePoints:
 
 def _solver(model: Model) -> Callable[[Model, Numbers, bool], Outcome]:
     match model.population:
-        case Cyclic():
+        case ClosedPopulation():
             return solve_closed
-        case Groups():
+        case GroupedPopulation():
             return solve_groups
-        case Arrivals():
+        case OpenPopulation():
             return solve_open
-        case Program():
+        case PhasedPopulation():
             return solve_program
-        case Supersteps():
+        case SuperstepPopulation():
             return solve_supersteps
 
 
@@ -284,11 +291,11 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> Outcome:
 
     Parameters
     ----------
-    model : with a `Cyclic` population
+    model : with a `ClosedPopulation` population
     numbers : every number of the model [points]
     account : also find the account and the use of each queue
     """
-    assert isinstance(model.population, Cyclic)
+    assert isinstance(model.population, ClosedPopulation)
     size = model.population.processors
     recursion = Recursion(model, model.population.cycle)
     wrong = {**counted(numbers[size], f"the population of {model.name}"), **unsound(model, numbers)}

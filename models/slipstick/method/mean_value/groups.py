@@ -17,8 +17,8 @@ from slipstick.method.mean_value.quantities import Numbers, only
 from slipstick.method.mean_value.recursion import Recursion, State, Stop, all_busy, booked, distinct, labels_of, packed
 from slipstick.method.mean_value.traversal import Found, Pass
 from slipstick.method.mean_value.visits import Grown, Queue, Series, grow_side_by_side, queues_of
-from slipstick.model.activity import Barrier, steps
-from slipstick.model.system import Groups, Model
+from slipstick.model.activity import BarrierWait, steps
+from slipstick.model.system import GroupedPopulation, Model
 
 MOST_POPULATIONS = 20_000
 """Populations that are gone through one by one."""
@@ -34,11 +34,11 @@ def solve_groups(model: Model, numbers: Numbers, account: bool) -> Outcome:
 
     Parameters
     ----------
-    model : with `Groups`
+    model : with `GroupedPopulation`
     numbers : every number of the model [points]
     account : also find the account and the use of each queue
     """
-    assert isinstance(model.population, Groups)
+    assert isinstance(model.population, GroupedPopulation)
     groups = model.population.groups
     _no_barriers(model)
     wrong = unsound(model, numbers)
@@ -82,7 +82,7 @@ class _Lattice:
     """
 
     def __init__(self, model: Model, groups: Sequence[object]) -> None:
-        assert isinstance(model.population, Groups)
+        assert isinstance(model.population, GroupedPopulation)
         self.model, self.groups = model, model.population.groups
         grown = grow_side_by_side([group.cycle for group in self.groups], model)
         visits = tuple(visit for each in grown for visit in each.visits)
@@ -304,7 +304,7 @@ def _filled(times: Sequence[Array], asked: Sequence[Array], calls: Sequence[Arra
 def _no_barriers(model: Model) -> None:
     for body in model.bodies:
         for node in steps(body):
-            if isinstance(node, Barrier):
+            if isinstance(node, BarrierWait):
                 raise NoAnswerError(
                     f"barrier {node.name} is met by groups whose cycles differ; mean-value has no answer for that, "
                     "simulation may"

@@ -5,9 +5,17 @@ from __future__ import annotations
 from slipstick.method.mean_value.product_form import has_product_form
 from slipstick.method.mean_value.recursion import Recursion
 from slipstick.method.mean_value.visits import SPINNING
-from slipstick.model.activity import Activity, Barrier, Choice, Fork, Hold, Pipeline, Step, Then, steps
+from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Step, Then, steps
 from slipstick.model.resources import Lock, Station
-from slipstick.model.system import Arrivals, Cyclic, Groups, Model, Program, Supersteps, is_processor
+from slipstick.model.system import (
+    ClosedPopulation,
+    GroupedPopulation,
+    Model,
+    OpenPopulation,
+    PhasedPopulation,
+    SuperstepPopulation,
+    is_processor,
+)
 
 LOCK_STEP = 0.5
 """Utilization from which on constant times are warned of: within 50 % of saturation."""
@@ -47,18 +55,18 @@ ERROR = "usual error of the time {size} (95 of 100 generated models, scv of 0.25
 
 def exact_everywhere(model: Model) -> bool:
     """Say whether mean value is exact for a model whatever its numbers: in product form, or one maximum it knows."""
-    if isinstance(model.population, Program | Groups | Supersteps):
+    if isinstance(model.population, PhasedPopulation | GroupedPopulation | SuperstepPopulation):
         return False
     recursion = Recursion(model, model.population.cycle)
     if has_product_form(model, recursion.grown, recursion.queues):
         return True
-    return isinstance(model.population, Cyclic) and _meets_at_random(model.population.cycle)
+    return isinstance(model.population, ClosedPopulation) and _meets_at_random(model.population.cycle)
 
 
 def _meets_at_random(cycle: Activity) -> bool:
     """Recognize one exponential delay before a barrier of all: the maximum is the mean times 1 + 1/2 + ... + 1/N."""
     match cycle:
-        case Then((Step(resource=None, scv=1.0), Barrier(parties=None))):
+        case Then((Step(resource=None, scv=1.0), BarrierWait(parties=None))):
             return True
     return False
 
@@ -71,7 +79,7 @@ def notes_of(model: Model, busiest: float) -> tuple[str, ...]:
     model : the system
     busiest : the largest utilization [1]
     """
-    if isinstance(model.population, Supersteps):
+    if isinstance(model.population, SuperstepPopulation):
         return (LOADS, PHASES, WORTH)
     nodes = [node for body in model.bodies for node in steps(body)]
     used = dict.fromkeys(step.resource for step in model.steps if step.resource is not None)
@@ -79,19 +87,19 @@ def notes_of(model: Model, busiest: float) -> tuple[str, ...]:
     queued = [name for name in stations if not _product(model, name)]
     many = [name for name, each in stations.items() if isinstance(each, Station) and each.servers > 1]
     locks = dict.fromkeys(node.lock for node in nodes if isinstance(node, Hold))
-    meetings = dict.fromkeys(node.name for node in nodes if isinstance(node, Barrier) and node.parties is None)
-    few = dict.fromkeys(node.name for node in nodes if isinstance(node, Barrier) and node.parties is not None)
+    meetings = dict.fromkeys(node.name for node in nodes if isinstance(node, BarrierWait) and node.parties is None)
+    few = dict.fromkeys(node.name for node in nodes if isinstance(node, BarrierWait) and node.parties is not None)
     said = [
         (FCFS, queued),
-        (SERVERS, many if not isinstance(model.population, Arrivals) else []),
+        (SERVERS, many if not isinstance(model.population, OpenPopulation) else []),
         (LOCKS, locks),
         (WORDS, [name for name in locks if _spins(model, name)]),
-        (KINDS, [model] if isinstance(model.population, Groups) else []),
+        (KINDS, [model] if isinstance(model.population, GroupedPopulation) else []),
         (FORKS, [node for node in nodes if isinstance(node, Fork)]),
         (PIPELINES, [node for node in nodes if isinstance(node, Pipeline)]),
         (MEETINGS, meetings),
         (FEW, few),
-        (PHASES, [model] if isinstance(model.population, Program) else []),
+        (PHASES, [model] if isinstance(model.population, PhasedPopulation) else []),
         (PROCESSORS, [name for name in used if is_processor(name)]),
     ]
     notes = [
@@ -106,15 +114,15 @@ def notes_of(model: Model, busiest: float) -> tuple[str, ...]:
 
 def promised(model: Model, busiest: float) -> float:
     """Give the relative error of the time that an approximate answer usually keeps, as the benchmark shows it [1]."""
-    if isinstance(model.population, Supersteps):
+    if isinstance(model.population, SuperstepPopulation):
         return LOADED
     nodes = [node for body in model.bodies for node in steps(body)]
     constant = all(step.scv == 0 for step in model.steps) and not any(isinstance(node, Choice) for node in nodes)
-    if constant and busiest > LOCK_STEP and not isinstance(model.population, Arrivals):
+    if constant and busiest > LOCK_STEP and not isinstance(model.population, OpenPopulation):
         return IN_STEP
     if any(_spins(model, node.lock, pausing=True) for node in nodes if isinstance(node, Hold)):
         return BACKING_OFF
-    return SEVERAL if any(isinstance(node, Fork | Hold | Pipeline | Barrier) for node in nodes) else STATIONS
+    return SEVERAL if any(isinstance(node, Fork | Hold | Pipeline | BarrierWait) for node in nodes) else STATIONS
 
 
 def _product(model: Model, name: str) -> bool:

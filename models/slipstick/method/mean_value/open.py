@@ -15,8 +15,8 @@ from slipstick.method.mean_value.quantities import Numbers, only
 from slipstick.method.mean_value.recursion import Recursion, State, Stop, booked, labels_of
 from slipstick.method.mean_value.traversal import Found, Pass
 from slipstick.method.mean_value.visits import PROCESSORS, Queue, Visit, weight
-from slipstick.model.activity import Barrier, steps
-from slipstick.model.system import Arrivals, Model
+from slipstick.model.activity import BarrierWait, steps
+from slipstick.model.system import Model, OpenPopulation
 
 
 def solve_open(model: Model, numbers: Numbers, account: bool) -> Outcome:
@@ -31,7 +31,7 @@ def solve_open(model: Model, numbers: Numbers, account: bool) -> Outcome:
 
     Parameters
     ----------
-    model : with `Arrivals`
+    model : with `OpenPopulation`
     numbers : every number of the model [points]
     account : also find the account and the use of each queue
 
@@ -39,7 +39,7 @@ def solve_open(model: Model, numbers: Numbers, account: bool) -> Outcome:
     ------
     NoAnswerError : the model has barriers or processors, or takes locks in a circle
     """
-    assert isinstance(model.population, Arrivals)
+    assert isinstance(model.population, OpenPopulation)
     recursion = Recursion(model, model.population.cycle)
     _check(model, recursion)
     order = _from_within(recursion)
@@ -189,7 +189,7 @@ def _arriving(model: Model, rate: Array) -> dict[int, str]:
 
 
 def _check(model: Model, recursion: Recursion) -> None:
-    barrier = next((node.name for node in steps(recursion.cycle) if isinstance(node, Barrier)), None)
+    barrier = next((node.name for node in steps(recursion.cycle) if isinstance(node, BarrierWait)), None)
     if barrier is not None:
         raise NoAnswerError(
             f"barrier {barrier} is for those who are there; mean-value knows none for askers that arrive"

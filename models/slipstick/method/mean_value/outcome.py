@@ -15,8 +15,8 @@ from slipstick.method.mean_value.maxima import Array, plus
 from slipstick.method.mean_value.quantities import Numbers
 from slipstick.method.mean_value.spin_locks import Load
 from slipstick.method.mean_value.visits import Queue
-from slipstick.model.activity import Barrier, Choice, Hold, Pipeline, Repeat, Step, steps
-from slipstick.model.resources import Lock, Meeting
+from slipstick.model.activity import BarrierWait, Choice, Hold, Pipeline, Repeat, Step, steps
+from slipstick.model.resources import Barrier, Lock
 from slipstick.model.system import Model
 
 
@@ -161,7 +161,7 @@ def unsound(model: Model, numbers: Numbers) -> dict[int, str]:
             wrong.setdefault(int(point), f"{what} comes out as {values[point]:g}, which mean-value cannot take")
     for body in model.bodies:
         for node in steps(body):
-            if isinstance(node, Repeat) and any(isinstance(each, Barrier) for each in steps(node.body)):
+            if isinstance(node, Repeat) and any(isinstance(each, BarrierWait) for each in steps(node.body)):
                 values = numbers[node.count].real
                 for point in np.flatnonzero(values < 1):
                     text = f"a repeat with a barrier inside must be done at least once for mean-value, got {values[point]:g}"
@@ -186,9 +186,9 @@ def _ranges(model: Model) -> Iterator[tuple[str, Expr, float]]:
                     yield from (("a probability", p, 1.0) for p, _ in options)
                 case Repeat(count):
                     yield "the count of a repeat", count, 2.0**53
-                case Barrier(name):
+                case BarrierWait(name):
                     meeting = model.resources[name]
-                    assert isinstance(meeting, Meeting)
+                    assert isinstance(meeting, Barrier)
                     yield f"the cost of barrier {name}", meeting.cost, 1e150
                 case Hold(name):
                     lock = model.resources[name]

@@ -15,8 +15,8 @@ from slipstick.method.mean_value.recursion import Recursion, State, Stop, booked
 from slipstick.method.mean_value.synchronized_start import surge
 from slipstick.method.mean_value.traversal import Found, Pass
 from slipstick.method.mean_value.visits import Rounds
-from slipstick.model.activity import Barrier, steps
-from slipstick.model.system import Model, Phase, Program
+from slipstick.model.activity import BarrierWait, steps
+from slipstick.model.system import Model, Phase, PhasedPopulation
 
 
 def solve_program(model: Model, numbers: Numbers, account: bool) -> Outcome:
@@ -24,13 +24,13 @@ def solve_program(model: Model, numbers: Numbers, account: bool) -> Outcome:
 
     Parameters
     ----------
-    model : with a `Program`
+    model : with a `PhasedPopulation`
     numbers : every number of the model [points]
     account : also find the account and the use of each queue
 
     Source: Nanda and Ni's phases and transitions, T = T_S + sum (r_k t_k + T_B); T_S is a phase of one processor.
     """
-    assert isinstance(model.population, Program)
+    assert isinstance(model.population, PhasedPopulation)
     phases = [_Phase(model, phase, index) for index, phase in enumerate(model.population.phases)]
     wrong = unsound(model, numbers)
     for each in phases:
@@ -69,7 +69,7 @@ class _Phase:
     def __init__(self, model: Model, phase: Phase, index: int) -> None:
         self.model, self.phase, self.index = model, phase, index
         self.recursion = Recursion(model, phase.cycle)
-        self.meets = any(isinstance(node, Barrier) for node in steps(phase.cycle))
+        self.meets = any(isinstance(node, BarrierWait) for node in steps(phase.cycle))
 
     def uncounted(self, numbers: Numbers) -> dict[int, str]:
         """Say at which points the iterations cannot be counted."""

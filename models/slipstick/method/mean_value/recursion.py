@@ -22,7 +22,7 @@ from slipstick.method.mean_value.spin_locks import Load, Spinners
 from slipstick.method.mean_value.traversal import Found, Pass
 from slipstick.method.mean_value.visits import AWAY, PROCESSORS, Grown, Queue, Visit, grow, label_of, mean_of, queues_of
 from slipstick.method.numbers import numbers_of
-from slipstick.model.activity import Activity, Barrier, Choice, Step, steps
+from slipstick.model.activity import Activity, BarrierWait, Choice, Step, steps
 from slipstick.model.system import Model
 
 
@@ -334,5 +334,5 @@ def labels_of(recursion: Recursion) -> list[str]:
     mine = {node for node in steps(cycle) if isinstance(node, Step)}
     names = [step.name for step in recursion.model.steps if step in mine]
     waits = [label_of(visit) for visit in recursion.grown.visits]
-    barriers = [f"{BARRIER}:{node.name}" for node in steps(cycle) if isinstance(node, Barrier)]
+    barriers = [f"{BARRIER}:{node.name}" for node in steps(cycle) if isinstance(node, BarrierWait)]
     return list(dict.fromkeys([*names, *waits, *barriers]))

@@ -27,7 +27,7 @@ from slipstick.method.mean_value.maxima import Array, first_largest
 from slipstick.method.mean_value.outcome import Outcome
 from slipstick.method.mean_value.quantities import Numbers
 from slipstick.model.activity import Activity, Choice, Pipeline, Repeat, Step, Then
-from slipstick.model.system import Model, Superstep, Supersteps, is_processor
+from slipstick.model.system import Model, Superstep, SuperstepPopulation, is_processor
 
 ROUNDS, CLOSE = 400, 1e-13
 OWN, AWAY = "own", "away"
@@ -147,7 +147,7 @@ def solve_supersteps(model: Model, numbers: Numbers, account: bool) -> Outcome:
 
     Parameters
     ----------
-    model : with `Supersteps`; no locks or barriers of its own within them
+    model : with `SuperstepPopulation`; no locks or barriers of its own within them
     numbers : every number of the model [points]
     account : also find the account
 
@@ -157,7 +157,7 @@ def solve_supersteps(model: Model, numbers: Numbers, account: bool) -> Outcome:
     simulation.
     """
     population = model.population
-    assert isinstance(population, Supersteps)
+    assert isinstance(population, SuperstepPopulation)
     reader = _Reader(model, numbers)
     points = len(next(iter(numbers.values())))
     size = np.full(points, float(population.processors))
@@ -175,8 +175,8 @@ class _Meeting:
     """One superstep."""
 
     def __init__(self, reader: _Reader, superstep: Superstep) -> None:
-        self.lines = [reader.read(line) for line in superstep.lines]
-        self.meeting = reader.read(superstep.meeting)
+        self.lines = [reader.read(line) for line in superstep.bodies]
+        self.meeting = reader.read(superstep.barrier)
         self.repeat = reader.numbers[superstep.repeat]
 
     def solved(self, account: bool) -> _Spent:

@@ -17,7 +17,7 @@ from slipstick.expression.nodes import Expr
 from slipstick.method.closed_form.form import IDLE, IDLE_PROCESSORS
 from slipstick.method.closed_form.times import BARRIER
 from slipstick.method.mean_value.maxima import Array
-from slipstick.model.activity import Activity, Barrier, Choice, Fork, Hold, Pipeline, Repeat, Step, Then, steps
+from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Repeat, Step, Then, steps
 from slipstick.model.resources import Lock, Station
 from slipstick.model.system import Model, is_processor
 from slipstick.vocabulary import LOCKS
@@ -233,7 +233,7 @@ class _Gardener:
         match activity:
             case Step(resource=resource):
                 return Leaf(activity, None if resource is None else self.visit(resource, held, activity))
-            case Barrier(name, parties):
+            case BarrierWait(name, parties):
                 return Meet(name, parties)
         # What goes on inside begins at another moment, or at the same for several.
         self._left, self._taken = frozenset(), ""
@@ -267,7 +267,7 @@ def _accesses(lock: str, model: Model) -> tuple[list[Access], list[Access]]:
 
 
 def _no_barrier(activity: Activity, inside: str) -> None:
-    barrier = next((node.name for node in steps(activity) if isinstance(node, Barrier)), None)
+    barrier = next((node.name for node in steps(activity) if isinstance(node, BarrierWait)), None)
     if barrier is not None:
         raise NoAnswerError(
             f"barrier {barrier} stands inside a {inside}, where not every processor comes to it in turn; "

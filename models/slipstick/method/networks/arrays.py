@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from slipstick.expression.nodes import Parameter
 from slipstick.expression.tape import Tape
-from slipstick.model.network import Chain, Customers, Place, QueueingNetwork, Stream
+from slipstick.model.network import Chain, ClosedClass, OpenClass, Place, QueueingNetwork
 from slipstick.queueing.chains import OUT, Ways, joined, traffic
 from slipstick.queueing.network import Network
 
@@ -200,7 +200,7 @@ class Compiled:
         wrong = self._sums(ways.probability.real)
         for c, (name, chain) in enumerate(self.chains.items()):
             if name in self.model.chains:
-                members, closed = np.flatnonzero(chain_of == c), isinstance(chain.members, Customers)
+                members, closed = np.flatnonzero(chain_of == c), isinstance(chain.members, ClosedClass)
                 found = traffic(ways, members.tolist(), self._place(chain.reference), closed, visited.shape[1:])
                 visited[:, members] = found[:, members]
         lost = ~np.isfinite(visited).all(axis=(1, 2))
@@ -260,7 +260,7 @@ class Compiled:
         population = np.zeros((points, count), dtype=np.int64)
         for c, (name, chain) in enumerate(self.chains.items()):
             prefix = f"{'chains' if name in self.model.chains else 'classes'}.{name}"
-            if isinstance(chain.members, Stream):
+            if isinstance(chain.members, OpenClass):
                 arrivals[:, c] = columns[f"{prefix}.arrivals"]
             else:
                 think[:, c] = columns[f"{prefix}.think_time"]
@@ -272,7 +272,7 @@ class Compiled:
             think=think,
             population=population,
             arrivals=arrivals,
-            closed=np.array([isinstance(each.members, Customers) for each in self.chains.values()]),
+            closed=np.array([isinstance(each.members, ClosedClass) for each in self.chains.values()]),
             discipline=tuple(each.discipline for each in stations),
             servers=np.array([each.servers for each in stations], dtype=np.int64),
             rates=tuple(self._rates(columns, name) for name in self.stations),

@@ -100,8 +100,8 @@ class NetworkBoundsForm:
     ----------
     model : the network
 
-    >>> from slipstick.model.network import customers, network, queue
-    >>> form = NetworkBoundsForm(network({"jobs": customers(2)}, {"cpu": queue(demand={"jobs": 3.0})}))
+    >>> from slipstick.model.network import closed_class, network, station
+    >>> form = NetworkBoundsForm(network({"jobs": closed_class(2)}, {"cpu": station(demand={"jobs": 3.0})}))
     >>> form.times({"classes.jobs.population": np.array([1.0, 2.0])})
     array([0.333, 0.333])
     """

@@ -22,7 +22,7 @@ from slipstick.method.closed_form.form import BLOCK
 from slipstick.method.networks.arrays import Arrays, Compiled, Values
 from slipstick.method.networks.measures import Measures, unit_of
 from slipstick.method.networks.solvers import BEST, Outcome, outcome, preferred
-from slipstick.model.network import Customers, QueueingNetwork
+from slipstick.model.network import ClosedClass, QueueingNetwork
 from slipstick.queueing.bounds import saturation_population
 from slipstick.queueing.network import Network, Solution
 
@@ -195,8 +195,8 @@ class NetworkForm:
     ----------
     quantity : the response time of the first class or chain
 
-    >>> from slipstick.model.network import customers, network, queue
-    >>> form = NetworkForm(network({"jobs": customers(2)}, {"cpu": queue(demand={"jobs": 3.0})}), "exact-mva")
+    >>> from slipstick.model.network import closed_class, network, station
+    >>> form = NetworkForm(network({"jobs": closed_class(2)}, {"cpu": station(demand={"jobs": 3.0})}), "exact-mva")
     >>> form.times({"classes.jobs.population": np.array([1.0, 2.0, 3.0])})
     array([3., 6., 9.])
     """
@@ -217,7 +217,7 @@ class NetworkForm:
     def smooth(self) -> list[str]:
         """Names of the parameters that answers have a derivative by: all but those that count customers."""
         chains = (each.members for each in self.compiled.chains.values())
-        counts = (each.population for each in chains if isinstance(each, Customers))
+        counts = (each.population for each in chains if isinstance(each, ClosedClass))
         whole = {each.name for each in parameters(*counts)}
         return [name for name in self.parameters if name not in whole]
 

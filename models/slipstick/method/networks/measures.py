@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.method.networks.arrays import Arrays, Compiled
-from slipstick.model.network import Chain, Stream
+from slipstick.model.network import Chain, OpenClass
 from slipstick.queueing.network import Solution, Tally
 
 Array = NDArray[Any]
@@ -161,7 +161,7 @@ class Measures:
     def _passing(self, chain: Chain, r: int) -> Array | float:
         """Give the visits of one class to the reference station in a cycle; all classes together have one."""
         label, station = chain.reference
-        if isinstance(chain.members, Stream):
+        if isinstance(chain.members, OpenClass):
             return float(self._classes[r] == label)
         return self._arrays.visits[:, r, self._stations.index(station)]
 

@@ -19,7 +19,7 @@ from slipstick.method.networks.form import QUANTILES, THINK, NetworkForm, assume
 from slipstick.method.networks.measures import unit_of
 from slipstick.method.networks.solvers import outside
 from slipstick.method.simulation.form import ROUNDING, Differences, SimulationForm, as_value, notes_of
-from slipstick.model.network import Chain, Customers, Place, QueueingNetwork, Stream
+from slipstick.model.network import Chain, ClosedClass, OpenClass, Place, QueueingNetwork
 from slipstick.queueing.mixed_classes import check_some_time
 from slipstick.sim.estimate import Estimate, Layout, Result
 from slipstick.sim.plan.build import Builder
@@ -141,7 +141,7 @@ class _Flattener:
                     yield (label, station), float(visits), float(told), float(service)
 
     def _anybody(self, c: int, name: str, chain: Chain) -> bool:
-        if isinstance(chain.members, Stream):
+        if isinstance(chain.members, OpenClass):
             return bool(self.arrays.network.arrivals[0, c] > 0)
         size = int(self.arrays.network.population[0, c])
         if size > MOST:
@@ -158,7 +158,7 @@ class _Flattener:
         if name in self.first:
             builder.mark(_lost(name))
             builder.finish(lost=True)
-        if isinstance(chain.members, Stream):
+        if isinstance(chain.members, OpenClass):
             builder.open(name, Distribution("exponential", 1 / float(network.arrivals[0, c].real)), at=start)
         else:
             builder.closed(name, int(network.population[0, c]), at=start)
@@ -179,7 +179,7 @@ class _Flattener:
             begins = [station for _, station in places[: sure + 1]]
         self.first[name] = counted
         full = next((station for station in begins if self._may_be_full(station)), None)
-        if full and isinstance(chain.members, Customers) and not self.arrays.network.think[0, c]:
+        if full and isinstance(chain.members, ClosedClass) and not self.arrays.network.think[0, c]:
             raise ModelError(
                 f"a cycle of {name} may begin at {full}, which may be full: who is lost would come back at the same "
                 f"instant; give {name} a think time, or {full} more capacity"
@@ -230,7 +230,7 @@ class _Flattener:
         return start
 
     def _ends_at(self, chain: Chain, place: Place | None) -> bool:
-        return isinstance(chain.members, Customers) and place is not None and place[1] == chain.reference[1]
+        return isinstance(chain.members, ClosedClass) and place is not None and place[1] == chain.reference[1]
 
     def _ways(self, name: str, chain: Chain, place: Place) -> Iterator[tuple[float, str]]:
         for index, way in enumerate(self.model.routing):
@@ -311,8 +311,8 @@ def solve(
     ModelError : a name is unknown, a value missing, or the network cannot be simulated
     NoAnswerError : a station is saturated, a number is out of its range, or a cycle takes no time
 
-    >>> from slipstick.model.network import customers, network, queue
-    >>> answer = solve(network({"jobs": customers(3)}, {"cpu": queue(demand={"jobs": 2.0}, scv={"jobs": 0})}))
+    >>> from slipstick.model.network import closed_class, network, station
+    >>> answer = solve(network({"jobs": closed_class(3)}, {"cpu": station(demand={"jobs": 2.0}, scv={"jobs": 0})}))
     >>> answer["throughput[jobs]"], answer["response_time[jobs]"], answer["waiting_time[jobs,cpu]"]
     (0.5, 6.0, 4.0)
     """
@@ -380,7 +380,7 @@ class _Seen:
         yield f"throughput[{name}]", self._ratio(name, self.cycles(name), elapsed, NONE)
         yield f"response_time[{name}]", self.response(name, self.places(name))
         for label in chain.classes if chain.classes != (name,) else ():
-            if isinstance(chain.members, Stream):
+            if isinstance(chain.members, OpenClass):
                 passing = self.cycles(name) * (label == chain.reference[0])
             else:
                 passing = self.passages((label, chain.reference[1]))
@@ -481,7 +481,7 @@ class _Seen:
     def _ratio(self, chain: str | None, top: Array, bottom: Array, nobody: Estimate | None = None) -> Estimate | None:
         """Estimate a ratio of what was seen; of a chain without anybody, what is known all the same."""
         if self.result is None or (chain is not None and chain not in self.flat.groups):
-            opened = chain is not None and isinstance(self.compiled.chains[chain].members, Stream)
+            opened = chain is not None and isinstance(self.compiled.chains[chain].members, OpenClass)
             return nobody if opened else NONE
         return self.result.ratio(top, bottom)
 

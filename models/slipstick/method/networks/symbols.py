@@ -9,7 +9,7 @@ from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import zero
 from slipstick.expression.tape import Tape
-from slipstick.model.network import Customers, Queue, QueueingNetwork
+from slipstick.model.network import ClosedClass, NetworkStation, QueueingNetwork
 
 LONGEST = 300
 """Signs of an equation that is still worth reading."""
@@ -32,14 +32,14 @@ def solved_in_symbols(model: QueueingNetwork) -> tuple[Solved, ...]:
     ----------
     model : the network, its populations as they are
 
-    >>> from slipstick.model.network import customers, network, queue
-    >>> pair = network({"j": customers(2)}, {name: queue(demand={"j": 1.0}) for name in ("a", "b")})
+    >>> from slipstick.model.network import closed_class, network, station
+    >>> pair = network({"j": closed_class(2)}, {name: station(demand={"j": 1.0}) for name in ("a", "b")})
     >>> print(solved_in_symbols(pair)[0].text)
     X[j] = (D[j,a] + D[j,b])/(D[j,a]**2 + D[j,a]*D[j,b] + D[j,b]**2)
     """
     if not model.classes or model.chains or not all(map(_plain, model.stations.values())):
         return ()
-    members = [each for each in model.classes.values() if isinstance(each, Customers)]
+    members = [each for each in model.classes.values() if isinstance(each, ClosedClass)]
     if len(members) < len(model.classes):
         return ()
     populations = [int(column[0]) for column in Tape([each.population for each in members]).run({})]
@@ -61,7 +61,7 @@ def solved_in_symbols(model: QueueingNetwork) -> tuple[Solved, ...]:
     return tuple(each for each in made if len(each.text) <= LONGEST)
 
 
-def _plain(station: Queue) -> bool:
+def _plain(station: NetworkStation) -> bool:
     """Say whether a station is a single server or a delay that has product form for whatever visits it."""
     in_order = station.discipline == "fcfs" and (len(station.visitors()) > 1 or bool(station.scv))
     special = station.servers != 1 or station.rates or station.capacity or station.discipline.startswith("priority")
@@ -69,7 +69,7 @@ def _plain(station: Queue) -> bool:
 
 
 def _letters(
-    model: QueueingNetwork, members: list[Customers]
+    model: QueueingNetwork, members: list[ClosedClass]
 ) -> tuple[list[list[Any]], list[Any], list[Any], dict[Any, str]]:
     """Give by class the demands at queues, the time away from them, that at delays; and how symbols are written."""
     import sympy

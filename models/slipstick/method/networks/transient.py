@@ -51,8 +51,8 @@ def transient(
 
     Source: Jensen, Skandinavisk Aktuarietidskrift 36, 1953, 87-91 (uniformization).
 
-    >>> from slipstick.model.network import arrivals, network, queue
-    >>> door = network({"guests": arrivals(1.0)}, {"door": queue(service={"guests": 1.0}, capacity=1)})
+    >>> from slipstick.model.network import open_class, network, station
+    >>> door = network({"guests": open_class(1.0)}, {"door": station(service={"guests": 1.0}, capacity=1)})
     >>> transient(door, [0.0, 0.5, 50.0])["queue_length[door]"].round(4)
     array([0.    , 0.3161, 0.5   ])
     """
@@ -97,8 +97,8 @@ def time_until(
 
     Source: Kemeny and Snell, Finite Markov Chains, 1960, ch. 3.
 
-    >>> from slipstick.model.network import arrivals, network, queue
-    >>> door = network({"guests": arrivals(1.0)}, {"door": queue(service={"guests": 1.0}, capacity=2)})
+    >>> from slipstick.model.network import open_class, network, station
+    >>> door = network({"guests": open_class(1.0)}, {"door": station(service={"guests": 1.0}, capacity=2)})
     >>> time_until(door, "door", 2)
     3.0
     """

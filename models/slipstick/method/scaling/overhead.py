@@ -18,7 +18,7 @@ from slipstick.expression.nodes import Expr, Operation, only_booked, parameters,
 from slipstick.expression.symbolic import to_sympy
 from slipstick.law import Law
 from slipstick.method.closed_form.form import ClosedForm
-from slipstick.model.system import Cyclic, Model, Program
+from slipstick.model.system import ClosedPopulation, Model, PhasedPopulation
 
 USEFUL, ONE = "useful", "one-processor"
 AGAINST = (USEFUL, ONE)
@@ -84,10 +84,10 @@ def run_of(
     >>> from slipstick.expression.dimension import TIME
     >>> from slipstick.expression.nodes import Parameter
     >>> from slipstick.model.activity import delay
-    >>> from slipstick.model.system import closed
+    >>> from slipstick.model.system import closed_model
     >>> n, t, N = Parameter("n", value=64.0), Parameter("t", TIME, 1.0), Parameter("N", value=4.0)
     >>> add = delay(n / N * t, name="add", component="busy") >> delay(t * 2, name="exchange", component="communication")
-    >>> run_of(closed(add, N), "n", "N").overhead
+    >>> run_of(closed_model(add, N), "n", "N").overhead
     2*N*t
     """
     if against not in AGAINST:
@@ -121,7 +121,7 @@ def _times(model: Model | Law, against: str) -> tuple[Expr, Expr]:
         if against == USEFUL:
             raise ModelError(f"law {model.name} has no account of what is useful; hold it against {ONE} instead")
         return model.right, model.right
-    if not isinstance(model.population, Cyclic | Program):
+    if not isinstance(model.population, ClosedPopulation | PhasedPopulation):
         raise ModelError(f"{model.name} is no run of N processors; give it one population, or phases")
     form = ClosedForm(model)
     useful = only_booked(form.account, [name for name, (part, _) in form.labels.items() if part in model.useful])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from slipstick.expression.kernels import Array
 from slipstick.law.account import AVERAGE_LATENCY
 from slipstick.law.scalability import LATENCY_SCALABILITY
-from slipstick.method.forms import Form
+from slipstick.method.forms import CompiledModel
 from slipstick.method.scaling.isoefficiency import reached
 from slipstick.method.scaling.overhead import ONE
 
@@ -41,7 +41,7 @@ class Runs:
     against : what the work is, see `slipstick.method.scaling.overhead`
     """
 
-    forms: Sequence[tuple[Form, Array]]
+    forms: Sequence[tuple[CompiledModel, Array]]
     processors: str
     size: Mapping[str, tuple[float, float]]
     against: str

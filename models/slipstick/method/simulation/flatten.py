@@ -15,9 +15,18 @@ from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Tape
 from slipstick.method.closed_form.times import BARRIER, demand
 from slipstick.method.numbers import values_of
-from slipstick.model.activity import Activity, Barrier, Choice, Fork, Hold, Pipeline, Repeat, Step, Then, steps
-from slipstick.model.resources import Lock, Meeting, Station
-from slipstick.model.system import Arrivals, Cyclic, Group, Groups, Model, Program, Superstep, Supersteps
+from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Repeat, Step, Then, steps
+from slipstick.model.resources import Barrier, Lock, Station
+from slipstick.model.system import (
+    ClosedPopulation,
+    Group,
+    GroupedPopulation,
+    Model,
+    OpenPopulation,
+    PhasedPopulation,
+    Superstep,
+    SuperstepPopulation,
+)
 from slipstick.results.study import Timeline
 from slipstick.sim.plain.timeline import critical_path, record
 from slipstick.sim.plan.build import Builder
@@ -74,26 +83,26 @@ def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
     NoAnswerError : an open model is saturated
 
     >>> from slipstick.model.activity import delay
-    >>> from slipstick.model.system import closed
-    >>> flatten(closed(delay(2.0, name="work"), processors=3)).plan.population
+    >>> from slipstick.model.system import closed_model
+    >>> flatten(closed_model(delay(2.0, name="work"), processors=3)).plan.population
     3
     """
     numbers = values_of(model, values or {})
     writer = _Writer(model, numbers)
     match model.population:
-        case Cyclic(processors, cycle):
+        case ClosedPopulation(processors, cycle):
             return _groups((Group(ALL, processors, cycle),), writer, numbers)
-        case Groups(groups):
+        case GroupedPopulation(groups):
             return _groups(groups, writer, numbers)
-        case Arrivals(rate):
+        case OpenPopulation(rate):
             _check_load(model, numbers[rate], values or {})
             writer.begin(0)
             writer.write(model.population.cycle, {})
             writer.builder.open(ALL, Distribution("exponential", 1 / numbers[rate]), 0)
             return Flat(writer.builder.plan(), numbers[rate], writer.once, writer.chances)
-        case Program():
+        case PhasedPopulation():
             return _program(model.population, writer, numbers)
-        case Supersteps():
+        case SuperstepPopulation():
             return _supersteps(model.population, writer)
 
 
@@ -113,12 +122,12 @@ def _meeting(groups: Sequence[Group], sizes: Sequence[int]) -> Parties:
     """Count for each barrier all members whose cycle comes to it."""
     found: dict[str, int] = {}
     for group, size in zip(groups, sizes, strict=True):
-        for name in {node.name for node in steps(group.cycle) if isinstance(node, Barrier)}:
+        for name in {node.name for node in steps(group.cycle) if isinstance(node, BarrierWait)}:
             found[name] = found.get(name, 0) + size
     return found
 
 
-def _program(population: Program, writer: _Writer, numbers: Numbers) -> Flat:
+def _program(population: PhasedPopulation, writer: _Writer, numbers: Numbers) -> Flat:
     """Write the phases, once for each set of processors that take part in the same ones."""
     sizes = [_whole(numbers[phase.processors], "the processors of a phase") for phase in population.phases]
     count = max(sizes)
@@ -138,7 +147,7 @@ def _program(population: Program, writer: _Writer, numbers: Numbers) -> Flat:
     return Flat(writer.builder.plan(), float(count), writer.once, writer.chances)
 
 
-def _supersteps(population: Supersteps, writer: _Writer) -> Flat:
+def _supersteps(population: SuperstepPopulation, writer: _Writer) -> Flat:
     """Write each processor's lines, one after the other; all wait for the last before each meeting."""
     count = population.processors
     writer.begin(count)
@@ -201,9 +210,9 @@ class _Writer:
         """Write what one processor does in a superstep."""
 
         def body() -> None:
-            self.write(each.lines[member], {})
-            self.builder.meet(f"end-of-superstep-{index + 1}", len(each.lines), IDLE)
-            self.write(each.meeting, {})
+            self.write(each.bodies[member], {})
+            self.builder.meet(f"end-of-superstep-{index + 1}", len(each.bodies), IDLE)
+            self.write(each.barrier, {})
 
         count = self._count(each.repeat, f"the repeat of superstep {index + 1}")
         self.builder.repeat(count, body, f"superstep-{index + 1}:repeat")
@@ -231,7 +240,7 @@ class _Writer:
                 self.builder.repeat(rounds, later(body), f"repeat-{self._number(activity)}")
             case Hold(lock, body):
                 self.builder.hold(lock, later(body))
-            case Barrier(name, given):
+            case BarrierWait(name, given):
                 self._barrier(name, parties.get(name, 0) if given is None else given)
             case Pipeline(stages, items, name):
                 many = self._count(items, f"the items of {name}")
@@ -285,7 +294,7 @@ class _Writer:
         if not parties:
             raise ModelError(f"barrier {name}: askers that arrive are never all there; say how many parties meet")
         meeting = self.model.resources[name]
-        assert isinstance(meeting, Meeting)
+        assert isinstance(meeting, Barrier)
         cost = Distribution("deterministic", self.numbers[meeting.cost], 0.0)
         self.builder.barrier(
             name,
@@ -325,7 +334,7 @@ def _check_load(model: Model, rate: float, values: Mapping[str, float]) -> None:
     """Refuse an open model in which some station is asked for more than it can do."""
     if not rate > 0:
         raise NoAnswerError(f"nobody arrives at {model.name}: the rate of arrivals is {rate:g}/s")
-    assert isinstance(model.population, Arrivals)
+    assert isinstance(model.population, OpenPopulation)
     used = [name for name in dict.fromkeys(step.resource for step in model.steps) if name in model.resources]
     for name in used:
         assert name is not None
@@ -356,8 +365,8 @@ def timeline(model: Model, values: Mapping[str, float] | None = None, seed: int 
     ModelError : a value is missing, or the model cannot be simulated
 
     >>> from slipstick.model.activity import delay, service
-    >>> from slipstick.model.system import closed
-    >>> found = timeline(closed(delay(2.0, name="work") >> service("bus", 1.0), processors=2), cycles=1)
+    >>> from slipstick.model.system import closed_model
+    >>> found = timeline(closed_model(delay(2.0, name="work") >> service("bus", 1.0), processors=2), cycles=1)
     >>> [(span.member, span.label, span.start, span.end) for span in found.spans]
     [(0, 'work', 0.0, 2.0), (1, 'work', 0.0, 2.0), (0, 'bus', 2.0, 3.0), (1, 'wait:bus', 2.0, 3.0), (1, 'bus', 3.0, 4.0)]
     """

@@ -24,7 +24,7 @@ from slipstick.method.closed_form.form import AGAINST_ONE, ClosedForm, unit_of
 from slipstick.method.closed_form.times import BARRIER
 from slipstick.method.numbers import expressions
 from slipstick.method.simulation.flatten import IDLE, Flat, flatten
-from slipstick.model.system import Alone, Arrivals, Groups, Model
+from slipstick.model.system import GroupedPopulation, Model, OpenPopulation, SingleProcessor
 from slipstick.sim.estimate import Estimate, Layout, Result, t_quantile
 from slipstick.sim.run import simulate
 from slipstick.sim.settings import Simulation
@@ -150,7 +150,7 @@ class Differences:
 Solve = Callable[[Model, Mapping[str, float]], Answer]
 
 
-def told_against(answer: Answer, alone: Alone, values: Mapping[str, float], simulated: Solve) -> Answer:
+def told_against(answer: Answer, alone: SingleProcessor, values: Mapping[str, float], simulated: Solve) -> Answer:
     """Tell a time among others against that of one processor alone.
 
     The time alone is the closed form's where that is exact, and is simulated only where it is not. Its interval and that
@@ -224,8 +224,8 @@ def solve(model: Model, values: Mapping[str, float] | None = None, simulation: S
     NoAnswerError : deadlock, saturation, or a time that is undefined
 
     >>> from slipstick.model.activity import delay, service
-    >>> from slipstick.model.system import closed
-    >>> answer = solve(closed(delay(9.0, name="work") >> service("bus", 3.0, component="wait"), processors=4))
+    >>> from slipstick.model.system import closed_model
+    >>> answer = solve(closed_model(delay(9.0, name="work") >> service("bus", 3.0, component="wait"), processors=4))
     >>> answer["time"], answer["throughput"], answer.account
     (12.0, 0.33, {'busy': 9.0, 'wait': 3.0})
     """
@@ -233,8 +233,8 @@ def solve(model: Model, values: Mapping[str, float] | None = None, simulation: S
     flat = flatten(model, values)
     result = simulate(flat.plan, settings)
     answer = _answer(model, flat, result)
-    if model.alone:
-        answer = told_against(answer, model.alone, values or {}, lambda each, known: solve(each, known, simulation))
+    if model.single:
+        answer = told_against(answer, model.single, values or {}, lambda each, known: solve(each, known, simulation))
     return _with_shares(answer, model, values or {}, result, settings) if settings.shares else answer
 
 
@@ -307,7 +307,7 @@ class _Booked:
 def _times(model: Model, flat: Flat, result: Result) -> dict[str, Estimate]:
     layout, time = Layout(result.plan), result.mean_time()
     found = {"time": time}
-    if isinstance(model.population, Arrivals):
+    if isinstance(model.population, OpenPopulation):
         elapsed = result.column(layout.time)
         found["throughput"] = result.ratio(result.column(layout.cycles[0]), elapsed)
     elif time.mean > 0:
@@ -315,7 +315,7 @@ def _times(model: Model, flat: Flat, result: Result) -> dict[str, Estimate]:
         n = flat.population
         low, high = (None if end is None or end <= 0 else n / end for end in (time.high, time.low))
         found["throughput"] = Estimate(n / time.mean, low, high)
-    if isinstance(model.population, Groups):
+    if isinstance(model.population, GroupedPopulation):
         for index, members in enumerate(result.plan.members):
             found[f"time[{members.name}]"] = result.mean_time(index)
             found[f"throughput[{members.name}]"] = result.ratio(
@@ -327,7 +327,7 @@ def _times(model: Model, flat: Flat, result: Result) -> dict[str, Estimate]:
 
 def _efficiency(model: Model, flat: Flat, booked: _Booked) -> dict[str, Estimate]:
     result, layout = booked.result, booked.layout
-    if isinstance(model.population, Arrivals) or not result.mean_time().mean > 0:
+    if isinstance(model.population, OpenPopulation) or not result.mean_time().mean > 0:
         return {}
     time = result.column(layout.cycle_time[0])
     account = booked.by(booked.component)

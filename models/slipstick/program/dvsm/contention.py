@@ -27,7 +27,7 @@ from slipstick.expression.nodes import Expr, Number
 from slipstick.model.activity import Activity, delay, parallel, pipeline, serial, service, then
 from slipstick.model.machine import Machine
 from slipstick.model.resources import Station
-from slipstick.model.system import Group, Groups, Model
+from slipstick.model.system import Group, GroupedPopulation, Model
 from slipstick.program.dvsm.operations import SOURCE
 from slipstick.program.message import hardware, protocol_time, wire_time
 from slipstick.program.program import Input, Inputs, Program, number, one
@@ -55,7 +55,7 @@ def diff_phase(machine: Machine, inputs: Inputs) -> Model:
         Group("idle", one(inputs, "processors") - count, waiting),
     )
     resources = {_wire(machine): Station()}
-    return Model("dvsm/diff-phase", Groups(groups), resources, useful=())
+    return Model("dvsm/diff-phase", GroupedPopulation(groups), resources, useful=())
 
 
 def _free(name: str, processor: str) -> Activity:

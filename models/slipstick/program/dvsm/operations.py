@@ -20,7 +20,7 @@ from slipstick.expression.dimension import BYTES, COUNT, TIME
 from slipstick.expression.nodes import Expr, Number
 from slipstick.model.activity import Activity, parallel, pipeline, repeat, serial, then
 from slipstick.model.machine import Machine
-from slipstick.model.system import Model, closed
+from slipstick.model.system import Model, closed_model
 from slipstick.program.message import hardware, protocol_time, software, wire
 from slipstick.program.program import Input, Inputs, Program, one
 
@@ -69,7 +69,7 @@ def message(machine: Machine, inputs: Inputs) -> Model:
         hardware(machine, 1, name="hardware", component=component),
         receiver.handle("receive", size, one(inputs, "receive_call")),
     )
-    return closed(cycle, name="dvsm/message", useful=())
+    return closed_model(cycle, name="dvsm/message", useful=())
 
 
 def page_fault(machine: Machine, inputs: Inputs) -> Model:
@@ -93,7 +93,7 @@ def page_fault(machine: Machine, inputs: Inputs) -> Model:
         here.handle("receive", reply),
         here.spend("call", one(inputs, "call"), "system"),
     )
-    return closed(cycle, name="dvsm/page-fault", useful=())
+    return closed_model(cycle, name="dvsm/page-fault", useful=())
 
 
 def diff_request(machine: Machine, inputs: Inputs) -> Model:
@@ -116,7 +116,7 @@ def diff_request(machine: Machine, inputs: Inputs) -> Model:
         serial(*receives, name="receives"),
     ]
     cycle = pipeline(stages, items, name="diffs") >> here.spend("compute", one(inputs, "compute"), "software")
-    return closed(cycle, name="dvsm/diff-request", useful=())
+    return closed_model(cycle, name="dvsm/diff-request", useful=())
 
 
 def _part(machine: Machine, inputs: Inputs, reply: Expr, mark: str) -> tuple[Activity, Activity, Activity, Activity]:
@@ -166,7 +166,7 @@ def lock(machine: Machine, inputs: Inputs) -> Model:
         here.spend("call", one(inputs, "call"), "system"),
         here.spend("compute", one(inputs, "compute"), "software"),
     )
-    return closed(cycle, name="dvsm/lock", useful=())
+    return closed_model(cycle, name="dvsm/lock", useful=())
 
 
 def barrier_slave(machine: Machine, inputs: Inputs) -> Model:
@@ -182,7 +182,7 @@ def barrier_slave(machine: Machine, inputs: Inputs) -> Model:
         here.handle("release.receive", release, one(inputs, "receive_call")),
         here.spend("invalidate", one(inputs, "invalidate"), "software"),
     )
-    return closed(cycle, name="dvsm/barrier-slave", useful=())
+    return closed_model(cycle, name="dvsm/barrier-slave", useful=())
 
 
 def barrier_master(machine: Machine, inputs: Inputs) -> Model:
@@ -193,7 +193,7 @@ def barrier_master(machine: Machine, inputs: Inputs) -> Model:
     """
     here = Side(machine, "barrier")
     cycle = _until_released(machine, inputs) >> here.spend("invalidate", one(inputs, "invalidate"), "software")
-    return closed(cycle, name="dvsm/barrier-master", useful=())
+    return closed_model(cycle, name="dvsm/barrier-master", useful=())
 
 
 def _until_released(machine: Machine, inputs: Inputs) -> Activity:

@@ -30,8 +30,8 @@ from slipstick.law import network
 from slipstick.law.law import Law
 from slipstick.law.pipeline import FLOW_LINE
 from slipstick.model.activity import Pipeline, steps
-from slipstick.model.network import Customers, Queue, QueueingNetwork
-from slipstick.model.system import Arrivals, Cyclic, Groups, Model, Supersteps
+from slipstick.model.network import ClosedClass, NetworkStation, QueueingNetwork
+from slipstick.model.system import ClosedPopulation, GroupedPopulation, Model, OpenPopulation, SuperstepPopulation
 from slipstick.report.words import NOTHING, Notes, ascii_only, plain_table, quantity, wrapped
 
 if TYPE_CHECKING:
@@ -302,23 +302,23 @@ def _laws(model: QueueingNetwork) -> Iterator[tuple[str, str]]:
     members = [*model.classes.values(), *(each.members for each in model.chains.values())]
     stations = list(model.stations.values())
     asked = {
-        "closed": any(isinstance(each, Customers) for each in members),
+        "closed": any(isinstance(each, ClosedClass) for each in members),
         "queue": any(_plain(each) for each in stations),
         "several": any(each.discipline != "is" and not _plain(each) for each in stations),
         "delay": any(each.discipline == "is" for each in stations),
         "little": True,
-        "open": not all(isinstance(each, Customers) for each in members),
+        "open": not all(isinstance(each, ClosedClass) for each in members),
     }
     yield from (_LAWS[key] for key, wanted in asked.items() if wanted)
 
 
-def _plain(station: Queue) -> bool:
+def _plain(station: NetworkStation) -> bool:
     return station.discipline != "is" and station.servers == 1 and not station.rates
 
 
 def _defined(model: QueueingNetwork) -> Iterator[_Definition]:
     for name, each in {**model.classes, **{name: chain.members for name, chain in model.chains.items()}}.items():
-        if isinstance(each, Customers):
+        if isinstance(each, ClosedClass):
             yield _definition("N", name, each.population)
             if each.think_time != zero(TIME):
                 yield _definition("Z", name, each.think_time)
@@ -341,7 +341,7 @@ def _definition(letter: str, inside: str, right: Expr) -> _Definition:
     return _Definition(f"{letter}[{inside}]", f"{letter}_{{{spelt(inside)}}}", right)
 
 
-def _row(name: str, station: Queue) -> list[str]:
+def _row(name: str, station: NetworkStation) -> list[str]:
     speed = f"rates of {len(station.rates)}" if station.rates else str(station.servers)
     return [name, station.discipline, NOTHING if station.discipline == "is" else speed, ", ".join(station.visitors())]
 
@@ -471,15 +471,15 @@ _STEP_TIMES = "t[x] is the time of one execution of step x, once[x] in answers:"
 def _population(model: Model) -> str:
     useful = f"; useful: {', '.join(model.useful)}" if model.useful else "; nothing of it counts as useful work"
     match model.population:
-        case Cyclic(processors):
+        case ClosedPopulation(processors):
             words = f"processors that repeat a cycle: {processors}"
-        case Groups(groups):
+        case GroupedPopulation(groups):
             sizes = ", ".join(f"{group.name} ({group.processors})" for group in groups)
             words = f"groups of processors, the first of which is asked about: {sizes}"
-        case Arrivals(rate):
+        case OpenPopulation(rate):
             words = f"askers arrive at a rate of {rate}, go through once and leave"
-        case Supersteps(supersteps):
-            words = f"{len(model.population.supersteps[0].lines)} processors, each with work of its own in {len(supersteps)} supersteps"
+        case SuperstepPopulation(supersteps):
+            words = f"{len(model.population.supersteps[0].bodies)} processors, each with work of its own in {len(supersteps)} supersteps"
         case _:
             words = f"a program of {len(model.bodies)} phases, one after the other"
     return wrapped(words + useful, _INDENT)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from slipstick.answer import Answer
 from slipstick.errors import SpecError, did_you_mean
 from slipstick.expression.dimension import COUNT
-from slipstick.method.forms import Form
+from slipstick.method.forms import CompiledModel
 from slipstick.method.methods import form_of
 from slipstick.results.study import Ranked, Ranking
 from slipstick.schema.build import BuiltModel, build

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from slipstick.errors import Problem, SpecError, did_you_mean
 from slipstick.method.sampling import drawn, stream
-from slipstick.model.uncertainty import Distribution
+from slipstick.model.uncertainty import Uncertainty
 from slipstick.results.outlook import Influence, Outcome, Sampling
 from slipstick.results.study import Array
 from slipstick.schema.build_trend import distribution_of
@@ -42,7 +42,7 @@ class Survey:
 
     spec: SampleSpec
     case: Evaluator
-    distributions: Mapping[str, Distribution]
+    distributions: Mapping[str, Uncertainty]
     words: Mapping[str, str]
 
 
@@ -57,7 +57,7 @@ def surveys(spec: StudySpec, tree: Node, cases: Mapping[str, Settings], library:
         assert spec.sample is not None
         built = evaluator(case, _with_all(spec.sample, tree, cases[case]), library)
         problems: list[Problem] = []
-        found: dict[str, Distribution] = {}
+        found: dict[str, Uncertainty] = {}
         words: dict[str, str] = {}
         for written, each in spec.sample.of.items():
             path = canonical(built.inputs.tree, written)
@@ -85,7 +85,7 @@ def _problems(
     written: str,
     path: str,
     spec: Uncertain,
-    distribution: Distribution,
+    distribution: Uncertainty,
     built: Evaluator,
     tree: Node,
     library: Library,
@@ -195,7 +195,7 @@ def _quantiles(values: Array, band: float) -> dict[float, tuple[float, float, fl
 class _Quantile:
     """A distribution as SciPy asks for it."""
 
-    def __init__(self, distribution: Distribution) -> None:
+    def __init__(self, distribution: Uncertainty) -> None:
         self.ppf = distribution.quantile
 
 

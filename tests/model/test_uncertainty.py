@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from slipstick.model.uncertainty import Discrete, Distribution, Fixed, Lognormal, Normal, Triangular, Uniform
+from slipstick.model.uncertainty import Discrete, Fixed, Lognormal, Normal, Triangular, Uncertainty, Uniform
 
 PART = np.array([0.001, 0.05, 0.3, 0.5, 0.77, 0.999])
-PAIRS: list[tuple[Distribution, Any]] = [
+PAIRS: list[tuple[Uncertainty, Any]] = [
     (Normal(3.0, 0.5), stats.norm(3.0, 0.5)),
     (Lognormal(3.0, 0.2), stats.lognorm(0.2, scale=3.0)),
     (Uniform(-1.0, 4.0), stats.uniform(-1.0, 5.0)),
@@ -24,7 +24,7 @@ PAIRS: list[tuple[Distribution, Any]] = [
 
 
 @pytest.mark.parametrize(("ours", "theirs"), PAIRS, ids=lambda each: type(each).__name__)
-def test_quantiles_are_those_of_scipy(ours: Distribution, theirs: Any) -> None:
+def test_quantiles_are_those_of_scipy(ours: Uncertainty, theirs: Any) -> None:
     assert ours.quantile(PART) == pytest.approx(theirs.ppf(PART), rel=1e-12)
 
 
