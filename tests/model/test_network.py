@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from slipstick import Parameter, QueueingNetwork, arrivals, chain, customers, network, queue, route
+from slipstick import Parameter, QueueingNetwork, chain, network, route
 from slipstick.errors import ModelFaultsError
 from slipstick.expression.dimension import TIME
+from slipstick.model.network import closed_class, open_class, station
 
 A = {"a": closed_class(1)}
 PAIR = {"cpu": station(service={"a": 1.0, "b": 2.0}), "disk": station(service={"b": 1.0})}

@@ -8,7 +8,16 @@ from typing import cast
 from slipstick.errors import ModelFaultsError, SpecError
 from slipstick.expression.dimension import COUNT, RATE, TIME, Dimension
 from slipstick.expression.nodes import Expr, Parameter, zero
-from slipstick.model.network import Chain, Customers, Members, Place, Queue, QueueingNetwork, Route, Stream
+from slipstick.model.network import (
+    Chain,
+    ClosedClass,
+    CustomerClass,
+    NetworkStation,
+    OpenClass,
+    Place,
+    QueueingNetwork,
+    Route,
+)
 from slipstick.schema.build_activity import Loc, Values
 from slipstick.schema.kinds.quantity import Formula, Given
 from slipstick.schema.kinds.queueing import ChainSpec, ClassSpec, QueueingNetworkSpec, QueueSpec, RouteSpec

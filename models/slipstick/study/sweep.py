@@ -49,7 +49,7 @@ class Group:
 
     case: str
     built: BuiltModel
-    form: Form
+    form: CompiledModel
     values: Mapping[str, Array]
     rows: NDArray[np.intp]
 
@@ -210,7 +210,9 @@ def _rebuilt(case: str, axes: Sequence[_Axis], settings: Settings, first: Settin
     return fixed
 
 
-def _built(case: str, settings: Settings, changes: Mapping[str, Node], library: Library) -> tuple[BuiltModel, Form]:
+def _built(
+    case: str, settings: Settings, changes: Mapping[str, Node], library: Library
+) -> tuple[BuiltModel, CompiledModel]:
     made = evaluator(case, {**settings, **changes}, library)
     return made.built, made.form
 

@@ -22,8 +22,8 @@ from slipstick.model.activity import (
     serial,
     service,
 )
-from slipstick.model.resources import Lock, Meeting, Station
-from slipstick.model.system import Arrivals, Cyclic, Model, Program
+from slipstick.model.resources import Barrier, Lock, Station
+from slipstick.model.system import ClosedPopulation, Model, OpenPopulation, PhasedPopulation
 from tests.specs import DESIGN, activity, built, refused, valid
 
 RESOURCES = "resources: {bus: {}, door: {lock: fifo}, meet: {barrier: tree, cost: 5 us}}"

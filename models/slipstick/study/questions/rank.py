@@ -124,5 +124,5 @@ class _Question:
         return 1.0 - after / self._base if math.isfinite(after) else None
 
 
-def _form(built: BuiltModel) -> Form:
+def _form(built: BuiltModel) -> CompiledModel:
     return form_of(built.model, built.parameters, built.options.method, built.options.simulation)
