@@ -21,15 +21,15 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the truths are the tests' own
 
-from slipstick.measure.fit.compare import compare
+from slipstick.measure.fit.comparison import compare
 from slipstick.measure.fit.families import FAMILIES
 from slipstick.measure.fit.intervals import Interval, Profiled, Resampled, profile, resample
-from slipstick.measure.fit.least_squares import Fitted, fit
+from slipstick.measure.fit.least_squares import FittedFormula, fit
 from tests.measure.fit.truths import TRUTHS, Truth, noisy
 
 LEVEL = 0.9
 NEAR, FAR = np.array([64.0]), np.array([128.0])
-Sure = Callable[[Fitted, int], "Resampled | Profiled"]
+Sure = Callable[[FittedFormula, int], "Resampled | Profiled"]
 
 
 def at_bound(name: str, value: float) -> bool:

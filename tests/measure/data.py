@@ -10,7 +10,7 @@ from slipstick.answer import Answer
 from slipstick.errors import SpecError
 from slipstick.measure.account import Measured, measured
 from slipstick.measure.formats import read
-from slipstick.measure.runs import Hints, Run, Runs
+from slipstick.measure.measurements import Hints, Measurement, Measurements
 
 __all__ = ["FILES", "HINTS", "Hints", "account", "at", "refused", "run", "table"]
 
@@ -52,18 +52,18 @@ def account(folder: Path, text: str, name: str = "x.csv", hints: Hints | None = 
     return measured(read(path, hints))
 
 
-def run(p: int, metric: str, value: float, region: str = "", **more: object) -> Run:
+def run(p: int, metric: str, value: float, region: str = "", **more: object) -> Measurement:
     """Make a record with the unit of its metric."""
-    from slipstick.measure.runs import METRICS
+    from slipstick.measure.measurements import METRICS
 
     unit = str(METRICS[metric].dimension)
     given = {"n": None, "repetition": None, "file": "f", "line": 1, **more}
-    return Run(p=p, region=region, metric=metric, unit=unit, value=value, **given)  # type: ignore[arg-type]
+    return Measurement(p=p, region=region, metric=metric, unit=unit, value=value, **given)  # type: ignore[arg-type]
 
 
-def table(*records: Run, **more: object) -> Runs:
+def table(*records: Measurement, **more: object) -> Measurements:
     """Make a table of records."""
-    return Runs(records, **more)  # type: ignore[arg-type]
+    return Measurements(records, **more)  # type: ignore[arg-type]
 
 
 def at(found: Measured, p: int, n: float | None = None) -> Answer:

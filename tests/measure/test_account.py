@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from slipstick.errors import SpecError, UnknownNameError
 from slipstick.measure.account import measured
 from slipstick.measure.formats import read
-from slipstick.measure.runs import STATISTICS
+from slipstick.measure.measurements import STATISTICS
 from slipstick.schema.library import shipped
 from tests.measure.data import at, run, table
 

@@ -9,8 +9,8 @@ import pytest
 
 from slipstick.errors import Problem, SlipstickError, SpecError
 from slipstick.measure.account import measured
-from slipstick.measure.fit.compare import compare
-from slipstick.measure.fit.timings import oddities, timings_of
+from slipstick.measure.fit.comparison import compare
+from slipstick.measure.fit.formula import oddities, timings_of
 from slipstick.measure.formats import read
 from slipstick.report.terminal.measured import measured_text
 from tests.measure.damage import DAMAGES, damaged

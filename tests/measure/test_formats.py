@@ -9,8 +9,8 @@ import pytest
 from slipstick.errors import SpecError, UnknownNameError
 from slipstick.measure.account import measured
 from slipstick.measure.formats import FORMATS, read, read_all
+from slipstick.measure.measurements import Hints
 from slipstick.measure.readers.reading import Reading
-from slipstick.measure.runs import Hints
 from tests.measure.data import FILES, HINTS, account, at, refused
 
 KIND = {

@@ -19,7 +19,8 @@ from slipstick.errors import ModelError
 from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Tape
 from slipstick.model.machine import Machine
-from slipstick.program.dvsm import contention, operations
+from slipstick.program import dvsm as operations
+from slipstick.program import dvsm_contention as contention
 from slipstick.program.message import latency, protocol_time, wire_time
 from slipstick.program.program import Inputs, number, one
 from slipstick.sim.plain.process import Process, System

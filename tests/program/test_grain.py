@@ -17,7 +17,7 @@ from slipstick.model.resources import Barrier, Station
 from slipstick.model.shared_memory import SharedMemory
 from slipstick.model.system import ClosedPopulation, GroupedPopulation, Model
 from slipstick.program import PROGRAMS
-from slipstick.program.synchronization import barrier_cost
+from slipstick.program.shared_memory import barrier_cost
 from slipstick.schema.api import load
 from tests.specs import shared_machine
 

@@ -14,7 +14,7 @@ from slipstick.law.grain import PHASE_TIME
 from slipstick.method.methods import solve
 from slipstick.model.system import Model
 from slipstick.program import PROGRAMS
-from slipstick.program.synchronization import barrier_cost
+from slipstick.program.shared_memory import barrier_cost
 from slipstick.schema.build import build
 from slipstick.schema.inputs import resolve
 from slipstick.schema.library import Library

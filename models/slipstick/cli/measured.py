@@ -25,7 +25,7 @@ from slipstick.errors import Problem, SpecError, UnitError
 
 if TYPE_CHECKING:
     from slipstick.measure.fit.formula import Family
-    from slipstick.measure.runs import Runs
+    from slipstick.measure.measurements import Measurements
 
 
 _OPTIONS = (
@@ -103,7 +103,7 @@ def read_data(
     processors: str | None,
     times: str | None,
     size: str | None,
-) -> Runs:
+) -> Measurements:
     """Read files of measurements as the options say.
 
     Raises
@@ -111,7 +111,7 @@ def read_data(
     SpecError : everything that is wrong with the options, or with the files
     """
     from slipstick.measure.formats import read_all
-    from slipstick.measure.runs import Hints
+    from slipstick.measure.measurements import Hints
 
     count = len(files)
     mapped = dict(_mapping(each) for each in columns)
@@ -241,8 +241,8 @@ def fit(
       slipstick fit experiment.json --unit s --model usl,queue-1 --at 64
       slipstick fit cycles.csv --model lock-and-bus --free parameters.work,parameters.critical=0.1ms..1s
     """
-    from slipstick.measure.fit.answers import Intervals, fits
-    from slipstick.measure.fit.timings import oddities, timings_of
+    from slipstick.measure.fit.comparison import IntervalSettings, fits
+    from slipstick.measure.fit.formula import oddities, timings_of
     from slipstick.report.document import fitting_document
     from slipstick.report.pages.write import write_fits
     from slipstick.report.terminal.measured import fits_text, notes_text
@@ -256,7 +256,7 @@ def fit(
     runs = read_data(files, **told)
     timings, notes = timings_of(runs, region, positive(told["size"])), oddities(runs, region)
     by = intervals or ("profile" if asked["free"] else "bootstrap")
-    found = fits(timings, families, p, Intervals(by, seed=seed), picture is not None, _goal(efficiency))
+    found = fits(timings, families, p, IntervalSettings(by, seed=seed), picture is not None, _goal(efficiency))
     if picture is not None:
         write_fits(found, picture, ", ".join(path.name for path in files))
     if as_json:
@@ -291,7 +291,7 @@ def _families(
 ) -> list[str | Family] | None:
     """Tell families from the model, and make a family of the model."""
     from slipstick.measure.fit.families import FAMILIES
-    from slipstick.measure.fit.model import Free, freed, model_family
+    from slipstick.measure.fit.model import FitSettings, model_family, prepare_model
     from slipstick.schema.inputs import resolve
     from slipstick.schema.library import Library
     from slipstick.vocabulary import MEAN_VALUE
@@ -313,4 +313,4 @@ def _families(
     processors = text_node(population, "--population") if population else None
     size = text_node(size_path, "--size-of") if size_path else None
     beside = [name for name in names if name in FAMILIES] or list(FAMILIES)
-    return [model_family(freed(Free(settings, free_paths, processors, size, cycles), library)), *beside]
+    return [model_family(prepare_model(FitSettings(settings, free_paths, processors, size, cycles), library)), *beside]

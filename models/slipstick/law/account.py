@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from slipstick.expression.condition import compare
 from slipstick.expression.dimension import COUNT, RATE, TIME
-from slipstick.law.law import Law, Row, Symbol
+from slipstick.law.law import Law, PublishedRow, Symbol
 
 __all__ = [
     "AVERAGE_LATENCY",
@@ -29,7 +29,7 @@ EFFICIENCY = Law(
     equation=lambda useful, time: useful / time,
     holds=lambda useful, time: (compare(time, ">", 0), compare(time, ">=", useful)),
     source="Grama, Gupta, Kumar, IEEE Parallel & Distributed Technology 1(3), 1993",
-    rows=(Row({"useful": 9.0, "time": 12.0}, 0.75, 0.0, _HAND),),
+    rows=(PublishedRow({"useful": 9.0, "time": 12.0}, 0.75, 0.0, _HAND),),
 )
 
 SPEEDUP = Law(
@@ -42,7 +42,7 @@ SPEEDUP = Law(
     source="Parsons, Brorsson, Sevcik, 1997: efficiency = speed-up / processors",
     note="against one processor only if its useful work is the same",
     rows=(
-        Row(
+        PublishedRow(
             {"processors": 8, "efficiency": 0.8625},
             6.9,
             0.0005,
@@ -59,7 +59,7 @@ PROCESSORS_LOST = Law(
     equation=lambda processors, booked, time: processors * booked / time,
     holds=lambda processors, booked, time: (compare(time, ">", 0),),
     source="Dritz and Boyle, Argonne National Laboratory ANL-87-7, 1987, as used by Lucier, SIGMETRICS 1988",
-    rows=(Row({"processors": 16, "booked": 3.0, "time": 12.0}, 4.0, 0.0, _HAND),),
+    rows=(PublishedRow({"processors": 16, "booked": 3.0, "time": 12.0}, 4.0, 0.0, _HAND),),
 )
 
 _DRITZ_BOYLE = "Dritz and Boyle, Argonne National Laboratory ANL-87-7, 1987; Lucier, SIGMETRICS 1988"
@@ -81,13 +81,15 @@ SEQUENTIAL_ESTIMATE = Law(
     source=_DRITZ_BOYLE,
     note=f"{_ASSUMED}: a measured time on one processor says whether that is so",
     rows=(
-        Row(
+        PublishedRow(
             {"processors": 1, "waits": 38.0, "time": 6050.0},
             6012.0,
             0.5,
             "Lucier 1988: 6050 s on one processor, 38 s of them the timer's",
         ),
-        Row({"processors": 16, "waits": 2800.0, "time": 561.0}, 6176.0, 0.5, "Lucier 1988: waits; time fitted"),
+        PublishedRow(
+            {"processors": 16, "waits": 2800.0, "time": 561.0}, 6176.0, 0.5, "Lucier 1988: waits; time fitted"
+        ),
     ),
 )
 
@@ -105,7 +107,11 @@ SPEEDUP_FROM_WAITS = Law(
     ),
     source=_DRITZ_BOYLE,
     note=f"{_ASSUMED}; waits over time are the processors lost",
-    rows=(Row({"processors": 16, "waits": 24.8, "time": 20.0}, 14.76, 1e-14, "worked by hand: 1.24 processors lost"),),
+    rows=(
+        PublishedRow(
+            {"processors": 16, "waits": 24.8, "time": 20.0}, 14.76, 1e-14, "worked by hand: 1.24 processors lost"
+        ),
+    ),
 )
 
 AVERAGE_LATENCY = Law(
@@ -115,7 +121,7 @@ AVERAGE_LATENCY = Law(
     symbols=(_TIME, Symbol("efficiency", COUNT, "share of time that is useful", "E")),
     equation=lambda time, efficiency: time * (1 - efficiency),
     source="Software Support for Multiprocessor Latency Measurement and Evaluation (Scale-Graph), IEEE TSE 1997, equation 10",
-    rows=(Row({"time": 100.0, "efficiency": 0.5}, 50.0, 0.0, _HAND),),
+    rows=(PublishedRow({"time": 100.0, "efficiency": 0.5}, 50.0, 0.0, _HAND),),
 )
 
 OVERHEAD_REDUCTION = Law(
@@ -129,7 +135,7 @@ OVERHEAD_REDUCTION = Law(
     equation=lambda before, after: 1 - after / before,
     holds=lambda before, after: (compare(before, ">", 0),),
     source="our reading of Figures 5 and 7 of Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997",
-    rows=(Row({"before": 4.0, "after": 3.0}, 0.25, 0.0, _HAND),),
+    rows=(PublishedRow({"before": 4.0, "after": 3.0}, 0.25, 0.0, _HAND),),
 )
 
 CYCLE_RATE = Law(
@@ -140,5 +146,5 @@ CYCLE_RATE = Law(
     equation=lambda processors, time: processors / time,
     holds=lambda processors, time: (compare(time, ">", 0),),
     source="Little, Operations Research 9(3), 1961: the law applied to the whole cycle",
-    rows=(Row({"processors": 8, "time": 2.0}, 4.0, 0.0, _HAND),),
+    rows=(PublishedRow({"processors": 8, "time": 2.0}, 4.0, 0.0, _HAND),),
 )

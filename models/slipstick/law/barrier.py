@@ -7,7 +7,7 @@ from typing import Any
 from slipstick.expression.condition import Comparison, compare, whole
 from slipstick.expression.dimension import COUNT, TIME
 from slipstick.expression.nodes import ceil_log
-from slipstick.law.law import Law, Row, Symbol
+from slipstick.law.law import Law, PublishedRow, Symbol
 
 __all__ = [
     "CENTRAL_BARRIER",
@@ -45,7 +45,7 @@ CENTRAL_BARRIER = Law(
     holds=_met,
     source=f"{_SURVEY}: the sense-reversing centralized barrier",
     note=f"{_TOGETHER}; with a broadcast, notice is 0 but for the one that all share: add it once",
-    rows=(Row({"processors": 8, "update": 1.0, "notice": 0.5}, 11.5, 0.0, f"{_HAND}: 8 + 3.5"),),
+    rows=(PublishedRow({"processors": 8, "update": 1.0, "notice": 0.5}, 11.5, 0.0, f"{_HAND}: 8 + 3.5"),),
 )
 
 COMBINING_TREE_BARRIER = Law(
@@ -67,8 +67,10 @@ COMBINING_TREE_BARRIER = Law(
     source="Yew, Tzeng and Lawrie, IEEE Transactions on Computers C-36(4), 1987",
     note=f"{_TOGETHER}; up the tree to the root, and down again",
     rows=(
-        Row({"processors": 60, "fan": 4, "update": 1.0, "notice": 0.5}, 16.5, 0.0, f"{_HAND}: 3 levels of 4 + 1.5"),
-        Row({"processors": 64, "fan": 4, "update": 1.0, "notice": 0.0}, 12.0, 0.0, f"{_HAND}: 3 levels"),
+        PublishedRow(
+            {"processors": 60, "fan": 4, "update": 1.0, "notice": 0.5}, 16.5, 0.0, f"{_HAND}: 3 levels of 4 + 1.5"
+        ),
+        PublishedRow({"processors": 64, "fan": 4, "update": 1.0, "notice": 0.0}, 12.0, 0.0, f"{_HAND}: 3 levels"),
     ),
 )
 
@@ -84,7 +86,7 @@ TOURNAMENT_BARRIER = Law(
     equation=lambda processors, message, release: ceil_log(processors, 2) * (message + release),
     holds=_met,
     source=f"{_SURVEY}; Hensgen, Finkel and Manber, International Journal of Parallel Programming 17(1), 1988",
-    rows=(Row({"processors": 9, "message": 1.0, "release": 0.5}, 6.0, 0.0, f"{_HAND}: 4 rounds up and down"),),
+    rows=(PublishedRow({"processors": 9, "message": 1.0, "release": 0.5}, 6.0, 0.0, f"{_HAND}: 4 rounds up and down"),),
 )
 
 TOURNAMENT_BARRIER_MESSAGES = Law(
@@ -95,7 +97,7 @@ TOURNAMENT_BARRIER_MESSAGES = Law(
     equation=lambda processors: 2 * processors - 2,
     holds=_met,
     source=f"{_SURVEY}: every loser writes once, and is woken once",
-    rows=(Row({"processors": 8}, 14.0, 0.0, _HAND),),
+    rows=(PublishedRow({"processors": 8}, 14.0, 0.0, _HAND),),
 )
 
 DISSEMINATION_BARRIER = Law(
@@ -108,9 +110,9 @@ DISSEMINATION_BARRIER = Law(
     source=f"{_SURVEY}; Hensgen, Finkel and Manber, International Journal of Parallel Programming 17(1), 1988",
     note="leaves out that all send in every round: on a bus, take its time for all messages",
     rows=(
-        Row({"processors": 9, "message": 1.0}, 4.0, 0.0, f"{_HAND}: rounds are whole"),
-        Row({"processors": 8, "message": 1.0}, 3.0, 0.0, _HAND),
-        Row({"processors": 1, "message": 1.0}, 0.0, 0.0, f"{_HAND}: nobody to wait for"),
+        PublishedRow({"processors": 9, "message": 1.0}, 4.0, 0.0, f"{_HAND}: rounds are whole"),
+        PublishedRow({"processors": 8, "message": 1.0}, 3.0, 0.0, _HAND),
+        PublishedRow({"processors": 1, "message": 1.0}, 0.0, 0.0, f"{_HAND}: nobody to wait for"),
     ),
 )
 
@@ -122,7 +124,10 @@ DISSEMINATION_BARRIER_MESSAGES = Law(
     equation=lambda processors: processors * ceil_log(processors, 2),
     holds=_met,
     source=f"{_SURVEY}: everybody signals somebody in every round",
-    rows=(Row({"processors": 5}, 15.0, 0.0, f"{_HAND}: 3 rounds of 5"), Row({"processors": 8}, 24.0, 0.0, _HAND)),
+    rows=(
+        PublishedRow({"processors": 5}, 15.0, 0.0, f"{_HAND}: 3 rounds of 5"),
+        PublishedRow({"processors": 8}, 24.0, 0.0, _HAND),
+    ),
 )
 
 MANAGER_BARRIER = Law(
@@ -139,5 +144,9 @@ MANAGER_BARRIER = Law(
     holds=_met,
     source="Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997: the barrier of TreadMarks",
     note=f"{_TOGETHER}, and the manager is one of them; one processor alone pays nothing, which this leaves out",
-    rows=(Row({"processors": 8, "arrival": 1.0, "departure": 0.5, "transit": 2.0}, 14.5, 0.0, f"{_HAND}: 10.5 + 4"),),
+    rows=(
+        PublishedRow(
+            {"processors": 8, "arrival": 1.0, "departure": 0.5, "transit": 2.0}, 14.5, 0.0, f"{_HAND}: 10.5 + 4"
+        ),
+    ),
 )

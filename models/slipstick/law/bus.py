@@ -5,7 +5,7 @@ from __future__ import annotations
 from slipstick.expression.condition import compare
 from slipstick.expression.dimension import BYTES, COUNT, RATE, TIME, TIME_PER_BYTE
 from slipstick.expression.nodes import minimum
-from slipstick.law.law import Law, Row, Symbol
+from slipstick.law.law import Law, PublishedRow, Symbol
 
 __all__ = ["BUS_SATURATION", "BUS_THROUGHPUT_BOUND", "BUS_TRANSACTION", "SNOOPING_TRAFFIC"]
 
@@ -30,8 +30,10 @@ BUS_SATURATION = Law(
     source=_BOUNDS,
     note="an atomic bus is held for the whole latency, a split one for request and reply only",
     rows=(
-        Row({"think": 9.0, "latency": 1.0, "occupancy": 1.0}, 10.0, 0.0, f"{_HAND}: held throughout"),
-        Row({"think": 9.0, "latency": 1.0, "occupancy": 0.5}, 20.0, 0.0, f"{_HAND}: held for half the latency"),
+        PublishedRow({"think": 9.0, "latency": 1.0, "occupancy": 1.0}, 10.0, 0.0, f"{_HAND}: held throughout"),
+        PublishedRow(
+            {"think": 9.0, "latency": 1.0, "occupancy": 0.5}, 20.0, 0.0, f"{_HAND}: held for half the latency"
+        ),
     ),
 )
 
@@ -50,8 +52,10 @@ BUS_THROUGHPUT_BOUND = Law(
     source=_BOUNDS,
     note="an upper bound, reached with constant times in step; for random times see law/machine-repairman-throughput",
     rows=(
-        Row({"processors": 5, "think": 9.0, "latency": 1.0, "occupancy": 1.0}, 0.5, 0.0, _HAND),
-        Row({"processors": 50, "think": 9.0, "latency": 1.0, "occupancy": 1.0}, 1.0, 0.0, f"{_HAND}: saturated"),
+        PublishedRow({"processors": 5, "think": 9.0, "latency": 1.0, "occupancy": 1.0}, 0.5, 0.0, _HAND),
+        PublishedRow(
+            {"processors": 50, "think": 9.0, "latency": 1.0, "occupancy": 1.0}, 1.0, 0.0, f"{_HAND}: saturated"
+        ),
     ),
 )
 
@@ -73,7 +77,7 @@ BUS_TRANSACTION = Law(
         compare(per_byte, ">=", 0),
     ),
     source="Hennessy and Patterson, Computer Architecture, Morgan Kaufmann 1990: atomic and split transactions",
-    rows=(Row({"arbitration": 1e-7, "held": 3e-7, "size": 16, "per_byte": 1.25e-8}, 6e-7, 1e-21, _HAND),),
+    rows=(PublishedRow({"arbitration": 1e-7, "held": 3e-7, "size": 16, "per_byte": 1.25e-8}, 6e-7, 1e-21, _HAND),),
 )
 
 SNOOPING_TRAFFIC = Law(
@@ -97,6 +101,8 @@ SNOOPING_TRAFFIC = Law(
     ),
     source="Archibald and Baer, ACM Transactions on Computer Systems 4(4), 1986: what each kind of access sends",
     rows=(
-        Row({"miss": 0.02, "written_back": 0.5, "shared_write": 0.01, "accesses": 1e6}, 40e3, 1e-10, f"{_HAND}: 4%"),
+        PublishedRow(
+            {"miss": 0.02, "written_back": 0.5, "shared_write": 0.01, "accesses": 1e6}, 40e3, 1e-10, f"{_HAND}: 4%"
+        ),
     ),
 )

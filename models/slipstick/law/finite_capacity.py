@@ -8,7 +8,7 @@ from slipstick.expression.condition import Comparison, compare, whole
 from slipstick.expression.dimension import COUNT, RATE, TIME
 from slipstick.expression.nodes import maximum, select
 from slipstick.expression.special import erlang_b, geometric_mean, geometric_sum, poisson, raised
-from slipstick.law.law import Law, Row, Symbol
+from slipstick.law.law import Law, PublishedRow, Symbol
 
 __all__ = [
     "MM1K_BLOCKING",
@@ -63,9 +63,9 @@ MM1K_BLOCKING = Law(
     holds=_limited,
     source=_KLEINROCK,
     rows=(
-        Row({"room": 2, "service": 2e-3, "arrivals": 125.0}, 0.0476, 5e-5, _GATEWAY),
-        Row({"room": 4, "service": 1.0, "arrivals": 1.0}, 0.2, 1e-16, f"{_HAND}: five states alike"),
-        Row({"room": 1000, "service": 5.0, "arrivals": 1.0}, 0.8, 1e-15, f"{_HAND}: 1 - 1/5"),
+        PublishedRow({"room": 2, "service": 2e-3, "arrivals": 125.0}, 0.0476, 5e-5, _GATEWAY),
+        PublishedRow({"room": 4, "service": 1.0, "arrivals": 1.0}, 0.2, 1e-16, f"{_HAND}: five states alike"),
+        PublishedRow({"room": 1000, "service": 5.0, "arrivals": 1.0}, 0.8, 1e-15, f"{_HAND}: 1 - 1/5"),
     ),
 )
 
@@ -78,8 +78,8 @@ MM1K_THROUGHPUT = Law(
     holds=_limited,
     source=_KLEINROCK,
     rows=(
-        Row({"room": 2, "service": 2e-3, "arrivals": 125.0}, 119.05, 5e-3, f"{_GATEWAY}; 125 less 5.95 lost"),
-        Row({"room": 1000, "service": 5.0, "arrivals": 1.0}, 0.2, 1e-15, f"{_HAND}: never idle"),
+        PublishedRow({"room": 2, "service": 2e-3, "arrivals": 125.0}, 119.05, 5e-3, f"{_GATEWAY}; 125 less 5.95 lost"),
+        PublishedRow({"room": 1000, "service": 5.0, "arrivals": 1.0}, 0.2, 1e-15, f"{_HAND}: never idle"),
     ),
 )
 
@@ -92,8 +92,8 @@ MM1K_NUMBER = Law(
     holds=_limited,
     source=_KLEINROCK,
     rows=(
-        Row({"room": 2, "service": 2e-3, "arrivals": 125.0}, 0.286, 5e-4, _GATEWAY),
-        Row({"room": 1000, "service": 1.0, "arrivals": 1.0}, 500.0, 0.0, f"{_HAND}: all states alike"),
+        PublishedRow({"room": 2, "service": 2e-3, "arrivals": 125.0}, 0.286, 5e-4, _GATEWAY),
+        PublishedRow({"room": 1000, "service": 1.0, "arrivals": 1.0}, 500.0, 0.0, f"{_HAND}: all states alike"),
     ),
 )
 
@@ -114,8 +114,8 @@ MM1K_NUMBER_PROBABILITY = Law(
     ),
     source=_KLEINROCK,
     rows=(
-        Row({"count": 0, "room": 2, "service": 2e-3, "arrivals": 125.0}, 0.762, 5e-4, _GATEWAY),
-        Row({"count": 1, "room": 2, "service": 2e-3, "arrivals": 125.0}, 0.191, 6e-4, _GATEWAY),
+        PublishedRow({"count": 0, "room": 2, "service": 2e-3, "arrivals": 125.0}, 0.762, 5e-4, _GATEWAY),
+        PublishedRow({"count": 1, "room": 2, "service": 2e-3, "arrivals": 125.0}, 0.191, 6e-4, _GATEWAY),
     ),
 )
 
@@ -129,7 +129,7 @@ MM1K_RESPONSE_TIME = Law(
     ),
     holds=_limited,
     source=_KLEINROCK,
-    rows=(Row({"room": 2, "service": 2e-3, "arrivals": 125.0}, 2.40e-3, 5e-6, _GATEWAY),),
+    rows=(PublishedRow({"room": 2, "service": 2e-3, "arrivals": 125.0}, 2.40e-3, 5e-6, _GATEWAY),),
 )
 
 
@@ -166,9 +166,9 @@ MMCK_BLOCKING = Law(
     holds=_crowded,
     source=_KLEINROCK,
     rows=(
-        Row({"room": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 1 / 11, 1e-15, f"{_HAND}: 4, 4, 2, 1"),
-        Row({"room": 3, "servers": 2, "service": 1.0, "arrivals": 2.0}, 2 / 7, 1e-15, f"{_HAND}: 1, 2, 2, 2"),
-        Row({"room": 2, "servers": 2, "service": 1.0, "arrivals": 2.0}, 0.4, 1e-15, f"{_HAND}: 1, 2, 2"),
+        PublishedRow({"room": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 1 / 11, 1e-15, f"{_HAND}: 4, 4, 2, 1"),
+        PublishedRow({"room": 3, "servers": 2, "service": 1.0, "arrivals": 2.0}, 2 / 7, 1e-15, f"{_HAND}: 1, 2, 2, 2"),
+        PublishedRow({"room": 2, "servers": 2, "service": 1.0, "arrivals": 2.0}, 0.4, 1e-15, f"{_HAND}: 1, 2, 2"),
     ),
 )
 
@@ -181,8 +181,12 @@ MMCK_WAITING_NUMBER = Law(
     holds=_crowded,
     source=_KLEINROCK,
     rows=(
-        Row({"room": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 1 / 11, 1e-15, f"{_HAND}: one, in state 3"),
-        Row({"room": 3, "servers": 2, "service": 1.0, "arrivals": 2.0}, 2 / 7, 1e-15, f"{_HAND}: one, in state 3"),
+        PublishedRow(
+            {"room": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 1 / 11, 1e-15, f"{_HAND}: one, in state 3"
+        ),
+        PublishedRow(
+            {"room": 3, "servers": 2, "service": 1.0, "arrivals": 2.0}, 2 / 7, 1e-15, f"{_HAND}: one, in state 3"
+        ),
     ),
 )
 
@@ -201,8 +205,10 @@ MMCK_WAITING_TIME = Law(
     source=_KLEINROCK,
     note="by Little's law from those who are let in; of a load a million times too large few digits would be left",
     rows=(
-        Row({"room": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 0.1, 1e-15, f"{_HAND}: 1/11 over 10/11"),
-        Row({"room": 3, "servers": 2, "service": 1.0, "arrivals": 2.0}, 0.2, 1e-15, f"{_HAND}: 2/7 over 10/7"),
+        PublishedRow(
+            {"room": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 0.1, 1e-15, f"{_HAND}: 1/11 over 10/11"
+        ),
+        PublishedRow({"room": 3, "servers": 2, "service": 1.0, "arrivals": 2.0}, 0.2, 1e-15, f"{_HAND}: 2/7 over 10/7"),
     ),
 )
 
@@ -219,8 +225,8 @@ MMCK_THROUGHPUT = Law(
     source=_KLEINROCK,
     note="arrivals less those lost; of a load a million times too large few digits would be left",
     rows=(
-        Row({"room": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 10 / 11, 1e-15, _HAND),
-        Row({"room": 2, "servers": 2, "service": 1.0, "arrivals": 2.0}, 1.2, 1e-15, f"{_HAND}: 2 x 3/5"),
+        PublishedRow({"room": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 10 / 11, 1e-15, _HAND),
+        PublishedRow({"room": 2, "servers": 2, "service": 1.0, "arrivals": 2.0}, 1.2, 1e-15, f"{_HAND}: 2 x 3/5"),
     ),
 )
 
@@ -239,7 +245,7 @@ MMCK_RESPONSE_TIME = Law(
     ),
     source=_KLEINROCK,
     note="by Little's law from those who are let in; of a load a million times too large few digits would be left",
-    rows=(Row({"room": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 1.1, 1e-15, f"{_HAND}: 1 + 1/10"),),
+    rows=(PublishedRow({"room": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 1.1, 1e-15, f"{_HAND}: 1 + 1/10"),),
 )
 
 
@@ -268,19 +274,19 @@ MMCK_NUMBER_PROBABILITY = Law(
     source=_KLEINROCK,
     note="the state with all servers busy may not weigh less than the smallest number there is",
     rows=(
-        Row(
+        PublishedRow(
             {"count": 0, "room": 3, "servers": 2, "service": 1.0, "arrivals": 1.0},
             4 / 11,
             1e-15,
             f"{_HAND}: 4, 4, 2, 1",
         ),
-        Row(
+        PublishedRow(
             {"count": 2, "room": 3, "servers": 2, "service": 1.0, "arrivals": 1.0},
             2 / 11,
             1e-15,
             f"{_HAND}: 4, 4, 2, 1",
         ),
-        Row(
+        PublishedRow(
             {"count": 3, "room": 3, "servers": 2, "service": 1.0, "arrivals": 1.0},
             1 / 11,
             1e-15,

@@ -7,7 +7,7 @@ from typing import Any
 from slipstick.expression.condition import Comparison, compare, whole
 from slipstick.expression.dimension import COUNT, RATE, TIME
 from slipstick.expression.special import engset, erlang_b, poisson
-from slipstick.law.law import Law, Row, Symbol
+from slipstick.law.law import Law, PublishedRow, Symbol
 
 __all__ = [
     "ENGSET_CALL_CONGESTION",
@@ -50,9 +50,9 @@ ERLANG_B = Law(
     source="Erlang, Elektroteknikeren 13, 1917",
     note=_ANY,
     rows=(
-        Row({"servers": 10, "service": 1.0, "arrivals": 4.461}, 0.01, 5e-6, f"{_TABLE}: 1%, 10 servers"),
-        Row({"servers": 100, "service": 1.0, "arrivals": 84.1}, 0.01, 8e-5, f"{_TABLE}: 1%, 100 servers"),
-        Row({"servers": 2, "service": 1.0, "arrivals": 1.0}, 0.2, 1e-16, f"{_HAND}: 1/2 of 1 + 1 + 1/2"),
+        PublishedRow({"servers": 10, "service": 1.0, "arrivals": 4.461}, 0.01, 5e-6, f"{_TABLE}: 1%, 10 servers"),
+        PublishedRow({"servers": 100, "service": 1.0, "arrivals": 84.1}, 0.01, 8e-5, f"{_TABLE}: 1%, 100 servers"),
+        PublishedRow({"servers": 2, "service": 1.0, "arrivals": 1.0}, 0.2, 1e-16, f"{_HAND}: 1/2 of 1 + 1 + 1/2"),
     ),
 )
 
@@ -73,7 +73,7 @@ ERLANG_B_CARRIED = Law(
     ),
     source="Erlang, Elektroteknikeren 13, 1917: a (1 - B), by the recursion's last step, which loses no digits",
     note=_ANY,
-    rows=(Row({"servers": 2, "service": 1.0, "arrivals": 1.0}, 0.8, 1e-15, f"{_HAND}: 1 x 4/5"),),
+    rows=(PublishedRow({"servers": 2, "service": 1.0, "arrivals": 1.0}, 0.8, 1e-15, f"{_HAND}: 1 x 4/5"),),
 )
 
 
@@ -100,7 +100,11 @@ ENGSET_TIME_CONGESTION = Law(
     ),
     source="Engset, Elektrotechnische Zeitschrift 31, 1918",
     note=_ANY,
-    rows=(Row({"sources": 3, "servers": 2, "think": 1.0, "service": 1.0}, 3 / 7, 1e-15, f"{_HAND}: 3 of 1 + 3 + 3"),),
+    rows=(
+        PublishedRow(
+            {"sources": 3, "servers": 2, "think": 1.0, "service": 1.0}, 3 / 7, 1e-15, f"{_HAND}: 3 of 1 + 3 + 3"
+        ),
+    ),
 )
 
 ENGSET_CALL_CONGESTION = Law(
@@ -115,7 +119,11 @@ ENGSET_CALL_CONGESTION = Law(
     ),
     source="Engset, Elektrotechnische Zeitschrift 31, 1918: what one customer fewer sees",
     note=_ANY,
-    rows=(Row({"sources": 3, "servers": 2, "think": 1.0, "service": 1.0}, 0.25, 1e-16, f"{_HAND}: 1 of 1 + 2 + 1"),),
+    rows=(
+        PublishedRow(
+            {"sources": 3, "servers": 2, "think": 1.0, "service": 1.0}, 0.25, 1e-16, f"{_HAND}: 1 of 1 + 2 + 1"
+        ),
+    ),
 )
 
 
@@ -142,8 +150,8 @@ MACHINE_REPAIRMAN_THROUGHPUT = Law(
     "of think / service",
     note="exact for exponential service, and for any service under processor sharing; any think time",
     rows=(
-        Row({"sources": 1, "think": 9.0, "service": 1.0}, 0.1, 1e-16, f"{_HAND}: nobody to wait for"),
-        Row({"sources": 2, "think": 1.0, "service": 1.0}, 0.8, 1e-15, f"{_HAND}: idle 1 of 1 + 2 + 2"),
+        PublishedRow({"sources": 1, "think": 9.0, "service": 1.0}, 0.1, 1e-16, f"{_HAND}: nobody to wait for"),
+        PublishedRow({"sources": 2, "think": 1.0, "service": 1.0}, 0.8, 1e-15, f"{_HAND}: idle 1 of 1 + 2 + 2"),
     ),
 )
 
@@ -157,8 +165,8 @@ MACHINE_REPAIRMAN_RESPONSE = Law(
     source="Scherr, An Analysis of Time-Shared Computer Systems, MIT Press 1967",
     note="exact for exponential service, and for any service under processor sharing; any think time",
     rows=(
-        Row({"sources": 1, "think": 9.0, "service": 1.0}, 1.0, 0.0, f"{_HAND}: nobody to wait for"),
-        Row({"sources": 2, "think": 1.0, "service": 1.0}, 1.5, 1e-15, f"{_HAND}: 2 / 0.8 - 1"),
+        PublishedRow({"sources": 1, "think": 9.0, "service": 1.0}, 1.0, 0.0, f"{_HAND}: nobody to wait for"),
+        PublishedRow({"sources": 2, "think": 1.0, "service": 1.0}, 1.5, 1e-15, f"{_HAND}: 2 / 0.8 - 1"),
     ),
 )
 
@@ -184,8 +192,8 @@ MACHINE_REPAIRMAN_NUMBER_PROBABILITY = Law(
     source="Scherr, An Analysis of Time-Shared Computer Systems, MIT Press 1967: those away are as Erlang's busy servers",
     note="exact for exponential service, and for any service under processor sharing; any think time",
     rows=(
-        Row({"count": 0, "sources": 2, "think": 1.0, "service": 1.0}, 0.2, 1e-15, f"{_HAND}: weights 1, 2, 2"),
-        Row({"count": 2, "sources": 2, "think": 1.0, "service": 1.0}, 0.4, 1e-15, f"{_HAND}: weights 1, 2, 2"),
+        PublishedRow({"count": 0, "sources": 2, "think": 1.0, "service": 1.0}, 0.2, 1e-15, f"{_HAND}: weights 1, 2, 2"),
+        PublishedRow({"count": 2, "sources": 2, "think": 1.0, "service": 1.0}, 0.4, 1e-15, f"{_HAND}: weights 1, 2, 2"),
     ),
 )
 
@@ -213,8 +221,8 @@ MACHINE_REPAIRMAN_SEVERAL = Law(
     ),
     source=f"{_KLEINROCK}, machines under repair; in the two loss formulas",
     rows=(
-        Row({"sources": 2, "servers": 2, "think": 9.0, "service": 1.0}, 0.2, 1e-16, f"{_HAND}: nobody waits"),
-        Row(
+        PublishedRow({"sources": 2, "servers": 2, "think": 9.0, "service": 1.0}, 0.2, 1e-16, f"{_HAND}: nobody waits"),
+        PublishedRow(
             {"sources": 3, "servers": 2, "think": 1.0, "service": 1.0},
             24 / 17,
             1e-15,

@@ -8,7 +8,7 @@ from slipstick.expression.condition import Comparison, compare, whole
 from slipstick.expression.dimension import COUNT, RATE, TIME
 from slipstick.expression.nodes import select
 from slipstick.expression.special import erlang_b, exp, md1_late, md1_number
-from slipstick.law.law import Law, Row, Symbol
+from slipstick.law.law import Law, PublishedRow, Symbol
 
 __all__ = [
     "GG1_BOUND",
@@ -60,8 +60,8 @@ MG1_WAITING_TIME = Law(
     source=_POLLACZEK,
     note="exact for every order of service that does not look at service times",
     rows=(
-        Row({"scv": 1.0, "service": 0.2, "arrivals": 4.0}, 0.8, 1e-15, f"{_HAND}: as M/M/1"),
-        Row({"scv": 3.0, "service": 0.2, "arrivals": 4.0}, 1.6, 1e-15, f"{_HAND}: twice that"),
+        PublishedRow({"scv": 1.0, "service": 0.2, "arrivals": 4.0}, 0.8, 1e-15, f"{_HAND}: as M/M/1"),
+        PublishedRow({"scv": 3.0, "service": 0.2, "arrivals": 4.0}, 1.6, 1e-15, f"{_HAND}: twice that"),
     ),
 )
 
@@ -73,7 +73,7 @@ MG1_RESPONSE_TIME = Law(
     equation=lambda scv, service, arrivals: service + _pollaczek(scv, service, arrivals),
     holds=_single,
     source=_POLLACZEK,
-    rows=(Row({"scv": 0.0, "service": 0.2, "arrivals": 4.0}, 0.6, 1e-15, f"{_HAND}: 0.2 + 0.4"),),
+    rows=(PublishedRow({"scv": 0.0, "service": 0.2, "arrivals": 4.0}, 0.6, 1e-15, f"{_HAND}: 0.2 + 0.4"),),
 )
 
 MG1_NUMBER = Law(
@@ -84,7 +84,7 @@ MG1_NUMBER = Law(
     equation=lambda scv, service, arrivals: arrivals * (service + _pollaczek(scv, service, arrivals)),
     holds=_single,
     source=_POLLACZEK,
-    rows=(Row({"scv": 0.0, "service": 0.2, "arrivals": 4.0}, 2.4, 1e-15, f"{_HAND}: 4 x 0.6"),),
+    rows=(PublishedRow({"scv": 0.0, "service": 0.2, "arrivals": 4.0}, 2.4, 1e-15, f"{_HAND}: 4 x 0.6"),),
 )
 
 MD1_WAITING_TIME = Law(
@@ -99,7 +99,7 @@ MD1_WAITING_TIME = Law(
         compare(arrivals * service, "<", 1),
     ),
     source=_POLLACZEK,
-    rows=(Row({"service": 0.2, "arrivals": 4.0}, 0.4, 1e-15, f"{_HAND}: half of M/M/1"),),
+    rows=(PublishedRow({"service": 0.2, "arrivals": 4.0}, 0.4, 1e-15, f"{_HAND}: half of M/M/1"),),
 )
 
 
@@ -121,9 +121,9 @@ MD1_NUMBER_PROBABILITY = Law(
     ),
     source="Erlang, Nyt Tidsskrift for Matematik B 20, 1909; Kleinrock, Queueing Systems volume 1, Wiley 1975, chapter 5",
     rows=(
-        Row({"count": 0, "service": 0.2, "arrivals": 2.5}, 0.5, 0.0, f"{_HAND}: 1 - 1/2"),
-        Row({"count": 1, "service": 0.2, "arrivals": 2.5}, 0.32436, 5e-6, f"{_HAND}: (exp(1/2) - 1) / 2"),
-        Row({"count": 2, "service": 0.2, "arrivals": 2.5}, 0.12260, 5e-6, f"{_HAND}: (e - 1.5 exp(1/2)) / 2"),
+        PublishedRow({"count": 0, "service": 0.2, "arrivals": 2.5}, 0.5, 0.0, f"{_HAND}: 1 - 1/2"),
+        PublishedRow({"count": 1, "service": 0.2, "arrivals": 2.5}, 0.32436, 5e-6, f"{_HAND}: (exp(1/2) - 1) / 2"),
+        PublishedRow({"count": 2, "service": 0.2, "arrivals": 2.5}, 0.12260, 5e-6, f"{_HAND}: (e - 1.5 exp(1/2)) / 2"),
     ),
 )
 
@@ -141,8 +141,10 @@ MD1_RESPONSE_TAIL = Law(
     source="Erlang, Nyt Tidsskrift for Matematik B 20, 1909; Franx, Operations Research Letters 29(5), 2001",
     note="first come, first served; to 14 decimal places",
     rows=(
-        Row({"limit": 0.2, "service": 0.2, "arrivals": 2.5}, 0.5, 1e-15, f"{_HAND}: whoever finds somebody there"),
-        Row({"limit": 0.3, "service": 0.2, "arrivals": 2.5}, 0.35799, 5e-6, f"{_HAND}: 1 - exp(1/4) / 2"),
+        PublishedRow(
+            {"limit": 0.2, "service": 0.2, "arrivals": 2.5}, 0.5, 1e-15, f"{_HAND}: whoever finds somebody there"
+        ),
+        PublishedRow({"limit": 0.3, "service": 0.2, "arrivals": 2.5}, 0.35799, 5e-6, f"{_HAND}: 1 - exp(1/4) / 2"),
     ),
 )
 
@@ -176,7 +178,11 @@ GG1_KINGMAN = Law(
     note="exact for Poisson arrivals; with exponential service 8% high at most at a load of 0.9, 33% at 0.7, "
     "96% at 0.5, worst for constant times between arrivals",
     exact=False,
-    rows=(Row({"arrivals_scv": 0.5, "scv": 0.5, "service": 0.2, "arrivals": 4.0}, 0.4, 1e-15, f"{_HAND}: half M/M/1"),),
+    rows=(
+        PublishedRow(
+            {"arrivals_scv": 0.5, "scv": 0.5, "service": 0.2, "arrivals": 4.0}, 0.4, 1e-15, f"{_HAND}: half M/M/1"
+        ),
+    ),
 )
 
 GG1_BOUND = Law(
@@ -194,7 +200,9 @@ GG1_BOUND = Law(
     source="Kingman, Biometrika 49(3-4), 1962",
     note="a bound, near in heavy traffic only",
     rows=(
-        Row({"arrivals_scv": 1.0, "scv": 1.0, "service": 0.2, "arrivals": 4.0}, 1.025, 1e-14, f"{_HAND}: 0.41 / 0.4"),
+        PublishedRow(
+            {"arrivals_scv": 1.0, "scv": 1.0, "service": 0.2, "arrivals": 4.0}, 1.025, 1e-14, f"{_HAND}: 0.41 / 0.4"
+        ),
     ),
 )
 
@@ -221,8 +229,12 @@ GG1_KRAEMER_LANGENBACH_BELZ = Law(
     "15% at 0.3 for scv up to 4",
     exact=False,
     rows=(
-        Row({"arrivals_scv": 1.0, "scv": 0.5, "service": 0.2, "arrivals": 4.0}, 0.6, 1e-15, f"{_HAND}: as M/G/1"),
-        Row({"arrivals_scv": 0.0, "scv": 1.0, "service": 0.5, "arrivals": 1.0}, 0.12835, 5e-6, f"{_HAND}: exp(-2/3)/4"),
+        PublishedRow(
+            {"arrivals_scv": 1.0, "scv": 0.5, "service": 0.2, "arrivals": 4.0}, 0.6, 1e-15, f"{_HAND}: as M/G/1"
+        ),
+        PublishedRow(
+            {"arrivals_scv": 0.0, "scv": 1.0, "service": 0.5, "arrivals": 1.0}, 0.12835, 5e-6, f"{_HAND}: exp(-2/3)/4"
+        ),
     ),
 )
 
@@ -259,13 +271,13 @@ GGC_ALLEN_CUNNEEN = Law(
     "0.5; for arrivals that are not Poisson's as far off as law/gg1-kingman",
     exact=False,
     rows=(
-        Row(
+        PublishedRow(
             {"arrivals_scv": 1.0, "scv": 1.0, "servers": 2, "service": 1.0, "arrivals": 1.0},
             1 / 3,
             1e-15,
             f"{_HAND}: as M/M/2",
         ),
-        Row(
+        PublishedRow(
             {"arrivals_scv": 1.0, "scv": 0.0, "servers": 2, "service": 1.0, "arrivals": 1.0},
             1 / 6,
             1e-15,
@@ -294,7 +306,7 @@ GGC_KRAEMER_LANGENBACH_BELZ = Law(
     note="equal to law/ggc-allen-cunneen for Poisson arrivals; elsewhere as near as law/gg1-kraemer-langenbach-belz is",
     exact=False,
     rows=(
-        Row(
+        PublishedRow(
             {"arrivals_scv": 1.0, "scv": 1.0, "servers": 2, "service": 1.0, "arrivals": 1.0},
             1 / 3,
             1e-15,

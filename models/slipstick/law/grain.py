@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from slipstick.expression.condition import compare
 from slipstick.expression.dimension import COUNT, RATE, TIME
-from slipstick.law.law import Law, Row, Symbol
+from slipstick.law.law import Law, PublishedRow, Symbol
 
 __all__ = ["GRAIN_EFFICIENCY", "GRAIN_INTERFERENCE", "PHASE_TIME", "WORDS_ACCESSED_RANDOMLY"]
 
@@ -21,7 +21,7 @@ GRAIN_EFFICIENCY = Law(
     equation=lambda alone, among: alone / among,
     holds=lambda alone, among: (compare(alone, ">", 0), compare(among, ">=", alone)),
     source=_SOURCE,
-    rows=(Row({"alone": 2.0, "among": 8.0}, 0.25, 0.0, _HAND),),
+    rows=(PublishedRow({"alone": 2.0, "among": 8.0}, 0.25, 0.0, _HAND),),
 )
 
 GRAIN_INTERFERENCE = Law(
@@ -32,7 +32,7 @@ GRAIN_INTERFERENCE = Law(
     equation=lambda alone, among: (among - alone) / alone,
     holds=lambda alone, among: (compare(alone, ">", 0), compare(among, ">=", alone)),
     source=_SOURCE,
-    rows=(Row({"alone": 2.0, "among": 8.0}, 3.0, 0.0, f"{_HAND}: (1 - 0.25) / 0.25"),),
+    rows=(PublishedRow({"alone": 2.0, "among": 8.0}, 3.0, 0.0, f"{_HAND}: (1 - 0.25) / 0.25"),),
 )
 
 WORDS_ACCESSED_RANDOMLY = Law(
@@ -52,7 +52,7 @@ WORDS_ACCESSED_RANDOMLY = Law(
     ),
     source=f"{_SOURCE}, Figure 7",
     note="for equal grains of accesses alone",
-    rows=(Row({"processors": 4, "accesses": 10, "among": 20e-6}, 2e6, 1e-9, _HAND),),
+    rows=(PublishedRow({"processors": 4, "accesses": 10, "among": 20e-6}, 2e6, 1e-9, _HAND),),
 )
 
 PHASE_TIME = Law(
@@ -71,5 +71,5 @@ PHASE_TIME = Law(
         compare(barrier, ">=", 0),
     ),
     source=f"{_SOURCE}: phase and transition model; a program is its sequential parts and the sum of its phases",
-    rows=(Row({"iterations": 10, "iteration": 2.0, "barrier": 0.5}, 20.5, 0.0, _HAND),),
+    rows=(PublishedRow({"iterations": 10, "iteration": 2.0, "barrier": 0.5}, 20.5, 0.0, _HAND),),
 )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from slipstick.expression.kernels import Array
     from slipstick.expression.tape import Tape
 
-__all__ = ["Law", "Row", "Symbol"]
+__all__ = ["Law", "PublishedRow", "Symbol"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Symbol:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PublishedRow:
     """A published or hand-worked value of a law.
 
     Parameters
@@ -88,7 +88,7 @@ class Law:
     symbols: tuple[Symbol, ...]
     equation: Callable[..., Any]
     source: str
-    rows: tuple[Row, ...]
+    rows: tuple[PublishedRow, ...]
     holds: Callable[..., tuple[Comparison, ...]] = lambda **_: ()
     note: str = ""
     exact: bool = True

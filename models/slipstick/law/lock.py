@@ -11,7 +11,7 @@ from typing import Any
 from slipstick.expression.condition import Comparison, compare
 from slipstick.expression.dimension import COUNT, RATE, TIME
 from slipstick.expression.nodes import maximum, minimum
-from slipstick.law.law import Law, Row, Symbol
+from slipstick.law.law import Law, PublishedRow, Symbol
 
 __all__ = [
     "LOCK_LATENCY",
@@ -56,7 +56,7 @@ LOCK_LATENCY = Law(
         compare(access, ">=", 0),
     ),
     source=_SURVEY,
-    rows=(Row({"accesses": 2, "software": 3e-6, "access": 1e-6}, 5e-6, 1e-21, _HAND),),
+    rows=(PublishedRow({"accesses": 2, "software": 3e-6, "access": 1e-6}, 5e-6, 1e-21, _HAND),),
 )
 
 TEST_AND_SET_HANDOFF = Law(
@@ -69,7 +69,7 @@ TEST_AND_SET_HANDOFF = Law(
     source=f"{_ANDERSON}: the release waits behind one attempt of every spinner",
     note=f"{_IN_TURN}; the release and the next attempt come after those that are under way",
     exact=False,
-    rows=(Row({"spinners": 10, "access": 1e-6}, 12e-6, 1e-20, _HAND),),
+    rows=(PublishedRow({"spinners": 10, "access": 1e-6}, 12e-6, 1e-20, _HAND),),
 )
 
 TEST_AND_SET_HANDOFF_BACKOFF = Law(
@@ -82,7 +82,7 @@ TEST_AND_SET_HANDOFF_BACKOFF = Law(
     source=f"{_ANDERSON}: delays between references",
     note="spinners at random phases of equal periods; attempts are taken not to meet each other",
     exact=False,
-    rows=(Row({"spinners": 4, "delay": 50e-6, "access": 1e-6}, 12e-6, 1e-20, f"{_HAND}: 2 + 50/5"),),
+    rows=(PublishedRow({"spinners": 4, "delay": 50e-6, "access": 1e-6}, 12e-6, 1e-20, f"{_HAND}: 2 + 50/5"),),
 )
 
 TEST_AND_SET_LOAD = Law(
@@ -104,8 +104,8 @@ TEST_AND_SET_LOAD = Law(
     note="leaves out that attempts wait for each other, which lowers it near 1",
     exact=False,
     rows=(
-        Row({"spinners": 4, "delay": 9e-6, "access": 1e-6}, 0.4, 1e-16, _HAND),
-        Row({"spinners": 4, "delay": 0.0, "access": 1e-6}, 1.0, 0.0, f"{_HAND}: one spinner is enough"),
+        PublishedRow({"spinners": 4, "delay": 9e-6, "access": 1e-6}, 0.4, 1e-16, _HAND),
+        PublishedRow({"spinners": 4, "delay": 0.0, "access": 1e-6}, 1.0, 0.0, f"{_HAND}: one spinner is enough"),
     ),
 )
 
@@ -119,7 +119,7 @@ TEST_AND_TEST_AND_SET_HANDOFF = Law(
     source=f"{_ANDERSON}: spinning on a cached copy",
     note=f"{_IN_TURN}: the release, a read by every spinner, then the first attempt",
     exact=False,
-    rows=(Row({"spinners": 10, "access": 1e-6}, 12e-6, 1e-20, _HAND),),
+    rows=(PublishedRow({"spinners": 10, "access": 1e-6}, 12e-6, 1e-20, _HAND),),
 )
 
 TEST_AND_TEST_AND_SET_QUIESCENCE = Law(
@@ -132,7 +132,7 @@ TEST_AND_TEST_AND_SET_QUIESCENCE = Law(
     source=f"{_ANDERSON}: of the order of the square of the spinners",
     note="release, reads and attempts of all, and each failed attempt has those who spin already read again",
     exact=False,
-    rows=(Row({"spinners": 10, "access": 1e-6}, 66e-6, 1e-19, f"{_HAND}: 1 + 10 + 10 + 45"),),
+    rows=(PublishedRow({"spinners": 10, "access": 1e-6}, 66e-6, 1e-19, f"{_HAND}: 1 + 10 + 10 + 45"),),
 )
 
 TICKET_HANDOFF = Law(
@@ -145,7 +145,7 @@ TICKET_HANDOFF = Law(
     source=f"{_SURVEY}: all spinners read the counter again, and one of them is next",
     note="takes the next holder's read as equally likely to be any of them; with proportional back-off it is 2 accesses",
     exact=False,
-    rows=(Row({"spinners": 9, "access": 1e-6}, 6e-6, 1e-20, _HAND),),
+    rows=(PublishedRow({"spinners": 9, "access": 1e-6}, 6e-6, 1e-20, _HAND),),
 )
 
 QUEUE_LOCK_HANDOFF = Law(
@@ -156,7 +156,7 @@ QUEUE_LOCK_HANDOFF = Law(
     equation=lambda software, access: software + 2 * access,
     holds=lambda software, access: (compare(software, ">=", 0), compare(access, ">=", 0)),
     source=f"{_SURVEY}: a write to the flag that one processor spins on, and its read, however many wait",
-    rows=(Row({"software": 1e-6, "access": 1e-6}, 3e-6, 1e-21, _HAND),),
+    rows=(PublishedRow({"software": 1e-6, "access": 1e-6}, 3e-6, 1e-21, _HAND),),
 )
 
 LOCK_SATURATION = Law(
@@ -177,7 +177,7 @@ LOCK_SATURATION = Law(
         compare(section + handoff, ">", 0),
     ),
     source="Denning and Buzen, ACM Computing Surveys 10(3), 1978: asymptotic bounds",
-    rows=(Row({"think": 9.0, "latency": 0.0, "section": 1.0, "handoff": 0.0}, 10.0, 0.0, _HAND),),
+    rows=(PublishedRow({"think": 9.0, "latency": 0.0, "section": 1.0, "handoff": 0.0}, 10.0, 0.0, _HAND),),
 )
 
 LOCK_THROUGHPUT_BOUND = Law(
@@ -205,7 +205,9 @@ LOCK_THROUGHPUT_BOUND = Law(
     source="Denning and Buzen, ACM Computing Surveys 10(3), 1978: asymptotic bounds",
     note="an upper bound; for random times see law/machine-repairman-throughput",
     rows=(
-        Row({"processors": 20, "think": 9.0, "latency": 0.0, "section": 1.0, "handoff": 0.25}, 0.8, 0.0, _HAND),
-        Row({"processors": 5, "think": 8.0, "latency": 1.0, "section": 1.0, "handoff": 1.0}, 0.5, 0.0, _HAND),
+        PublishedRow(
+            {"processors": 20, "think": 9.0, "latency": 0.0, "section": 1.0, "handoff": 0.25}, 0.8, 0.0, _HAND
+        ),
+        PublishedRow({"processors": 5, "think": 8.0, "latency": 1.0, "section": 1.0, "handoff": 1.0}, 0.5, 0.0, _HAND),
     ),
 )

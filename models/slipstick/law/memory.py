@@ -7,7 +7,7 @@ from typing import Any
 from slipstick.expression.condition import Comparison, compare
 from slipstick.expression.dimension import COUNT
 from slipstick.expression.special import drop_stages, raised, retried_rate
-from slipstick.law.law import Law, Row, Symbol
+from slipstick.law.law import Law, PublishedRow, Symbol
 
 __all__ = ["MEMORY_BANDWIDTH", "MEMORY_BANDWIDTH_RETRYING", "MEMORY_RUN"]
 
@@ -32,10 +32,10 @@ MEMORY_BANDWIDTH = Law(
     source=f"{_STRECKER}: B = M (1 - (1 - r/M)^N)",
     note="requests that were refused are forgotten; where they insist, fewer modules are busy, at rate 1 by up to 10%",
     rows=(
-        Row({"processors": 2, "modules": 2, "rate": 0.5}, 0.875, 1e-15, f"{_HAND}: 2 (1 - (3/4)^2)"),
-        Row({"processors": 2, "modules": 2, "rate": 1.0}, 1.5, 1e-15, f"{_HAND}: 2 (1 - 1/4)"),
-        Row({"processors": 4, "modules": 4, "rate": 1.0}, 2.734, 5e-4, f"{_HAND}: 4 (1 - 0.75^4)"),
-        Row({"processors": 8, "modules": 8, "rate": 1.0}, 5.251, 5e-4, f"{_HAND}: 8 (1 - 0.875^8)"),
+        PublishedRow({"processors": 2, "modules": 2, "rate": 0.5}, 0.875, 1e-15, f"{_HAND}: 2 (1 - (3/4)^2)"),
+        PublishedRow({"processors": 2, "modules": 2, "rate": 1.0}, 1.5, 1e-15, f"{_HAND}: 2 (1 - 1/4)"),
+        PublishedRow({"processors": 4, "modules": 4, "rate": 1.0}, 2.734, 5e-4, f"{_HAND}: 4 (1 - 0.75^4)"),
+        PublishedRow({"processors": 8, "modules": 8, "rate": 1.0}, 5.251, 5e-4, f"{_HAND}: 8 (1 - 0.875^8)"),
     ),
 )
 
@@ -56,8 +56,10 @@ MEMORY_BANDWIDTH_RETRYING = Law(
     note="takes retries as new requests to a random module; up to 10% above the exact chain where they insist",
     exact=False,
     rows=(
-        Row({"processors": 2, "modules": 2, "rate": 0.5}, 4 * 3**0.5 - 6, 1e-14, f"{_HAND}: as two 2 x 2 links"),
-        Row({"processors": 8, "modules": 8, "rate": 1.0}, 5.251, 5e-4, f"{_HAND}: all ask all the time"),
+        PublishedRow(
+            {"processors": 2, "modules": 2, "rate": 0.5}, 4 * 3**0.5 - 6, 1e-14, f"{_HAND}: as two 2 x 2 links"
+        ),
+        PublishedRow({"processors": 8, "modules": 8, "rate": 1.0}, 5.251, 5e-4, f"{_HAND}: all ask all the time"),
     ),
 )
 
@@ -71,5 +73,5 @@ MEMORY_RUN = Law(
     source="Hellerman, Digital Computer System Principles, McGraw-Hill 1967",
     note="an empirical power of sum_k k^2 (M-1)! / (M^k (M-k)!), within 5% of it up to 45 modules",
     exact=False,
-    rows=(Row({"modules": 16}, 4.704, 0.02, "Hellerman's sum at 16 modules is 4.704"),),
+    rows=(PublishedRow({"modules": 16}, 4.704, 0.02, "Hellerman's sum at 16 modules is 4.704"),),
 )

@@ -7,7 +7,7 @@ from typing import Any
 from slipstick.expression.condition import Comparison, compare, whole
 from slipstick.expression.dimension import COUNT, TIME
 from slipstick.expression.special import drop_stages, retried_rate
-from slipstick.law.law import Law, Row, Symbol
+from slipstick.law.law import Law, PublishedRow, Symbol
 
 __all__ = [
     "BUFFERED_DELAY",
@@ -62,10 +62,10 @@ DROPPING_RATE = Law(
     source=f"{_PATEL}: m_(i+1) = 1 - (1 - m_i/k)^k from stage to stage",
     note=_INDEPENDENT,
     rows=(
-        Row({"degree": 2, "stages": 2, "rate": 0.5}, 0.3896, 5e-5, f"{_HAND}: 0.4375, then 0.389648"),
-        Row({"degree": 2, "stages": 1, "rate": 1.0}, 0.75, 0.0, f"{_HAND}: one of two collide half the time"),
-        Row({"degree": 2, "stages": 2, "rate": 1.0}, 0.609375, 0.0, _HAND),
-        Row({"degree": 4, "stages": 1, "rate": 1.0}, 1 - 0.75**4, 0.0, f"{_HAND}: 1 - (3/4)^4"),
+        PublishedRow({"degree": 2, "stages": 2, "rate": 0.5}, 0.3896, 5e-5, f"{_HAND}: 0.4375, then 0.389648"),
+        PublishedRow({"degree": 2, "stages": 1, "rate": 1.0}, 0.75, 0.0, f"{_HAND}: one of two collide half the time"),
+        PublishedRow({"degree": 2, "stages": 2, "rate": 1.0}, 0.609375, 0.0, _HAND),
+        PublishedRow({"degree": 4, "stages": 1, "rate": 1.0}, 1 - 0.75**4, 0.0, f"{_HAND}: 1 - (3/4)^4"),
     ),
 )
 
@@ -79,8 +79,8 @@ DROPPING_ACCEPTANCE = Law(
     source=_PATEL,
     note=_INDEPENDENT,
     rows=(
-        Row({"degree": 2, "stages": 2, "rate": 0.5}, 0.7793, 5e-5, f"{_HAND}: 0.389648 / 0.5"),
-        Row({"degree": 2, "stages": 2, "rate": 1.0}, 0.609375, 0.0, _HAND),
+        PublishedRow({"degree": 2, "stages": 2, "rate": 0.5}, 0.7793, 5e-5, f"{_HAND}: 0.389648 / 0.5"),
+        PublishedRow({"degree": 2, "stages": 2, "rate": 1.0}, 0.609375, 0.0, _HAND),
     ),
 )
 
@@ -100,7 +100,7 @@ DROPPING_ASYMPTOTE = Law(
     note="the solution of dm/di = -m^2 (k-1)/2k, which the recursion nears; for 2 x 2 switches at rate 1 it is 12% high "
     "at most, 7% at 30 stages",
     exact=False,
-    rows=(Row({"degree": 2, "stages": 12, "rate": 1.0}, 0.25, 0.0, f"{_HAND}: 4 / (12 + 4)"),),
+    rows=(PublishedRow({"degree": 2, "stages": 12, "rate": 1.0}, 0.25, 0.0, f"{_HAND}: 4 / (12 + 4)"),),
 )
 
 RETRYING_RATE = Law(
@@ -113,7 +113,9 @@ RETRYING_RATE = Law(
     source=f"{_PATEL}: m' = m / (m + P_A(m') (1 - m)), solved",
     note="takes retries as new requests to a random module; in truth they insist, and the rate is a few percent higher",
     exact=False,
-    rows=(Row({"degree": 2, "stages": 1, "rate": 0.5}, 4 - 2 * 3**0.5, 1e-15, f"{_HAND}: m'^2 - 8 m' + 4 = 0"),),
+    rows=(
+        PublishedRow({"degree": 2, "stages": 1, "rate": 0.5}, 4 - 2 * 3**0.5, 1e-15, f"{_HAND}: m'^2 - 8 m' + 4 = 0"),
+    ),
 )
 
 RETRYING_THROUGHPUT = Law(
@@ -129,8 +131,10 @@ RETRYING_THROUGHPUT = Law(
     note="takes retries as new requests to a random module; in truth they insist, and a few percent fewer get through",
     exact=False,
     rows=(
-        Row({"degree": 2, "stages": 1, "rate": 0.5}, 2 * 3**0.5 - 3, 1e-15, f"{_HAND}: m' - m'^2 / 4"),
-        Row({"degree": 2, "stages": 2, "rate": 1.0}, 0.609375, 1e-15, f"{_HAND}: all links are busy all the time"),
+        PublishedRow({"degree": 2, "stages": 1, "rate": 0.5}, 2 * 3**0.5 - 3, 1e-15, f"{_HAND}: m' - m'^2 / 4"),
+        PublishedRow(
+            {"degree": 2, "stages": 2, "rate": 1.0}, 0.609375, 1e-15, f"{_HAND}: all links are busy all the time"
+        ),
     ),
 )
 
@@ -147,8 +151,10 @@ RETRYING_DELAY = Law(
     note="takes retries as new requests to a random module; in truth they insist and wait longer",
     exact=False,
     rows=(
-        Row({"degree": 2, "stages": 2, "rate": 1.0, "cycle": 1e-6}, 0.641e-6, 5e-10, f"{_HAND}: 1 / 0.609375 - 1"),
-        Row({"degree": 2, "stages": 1, "rate": 0.5, "cycle": 3.0}, 0.4641, 5e-5, f"{_HAND}: 3 (2.1547 - 2)"),
+        PublishedRow(
+            {"degree": 2, "stages": 2, "rate": 1.0, "cycle": 1e-6}, 0.641e-6, 5e-10, f"{_HAND}: 1 / 0.609375 - 1"
+        ),
+        PublishedRow({"degree": 2, "stages": 1, "rate": 0.5, "cycle": 3.0}, 0.4641, 5e-5, f"{_HAND}: 3 (2.1547 - 2)"),
     ),
 )
 
@@ -180,8 +186,12 @@ CIRCUIT_THROUGHPUT = Law(
     note=_UNIT_REQUESTS,
     exact=False,
     rows=(
-        Row({"degree": 2, "stages": 1, "held": 1, "rate": 0.5}, 2 * 3**0.5 - 3, 1e-15, f"{_HAND}: as without circuits"),
-        Row({"degree": 2, "stages": 2, "held": 4, "rate": 1.0}, 0.609375 / 4, 1e-15, f"{_HAND}: all links are busy"),
+        PublishedRow(
+            {"degree": 2, "stages": 1, "held": 1, "rate": 0.5}, 2 * 3**0.5 - 3, 1e-15, f"{_HAND}: as without circuits"
+        ),
+        PublishedRow(
+            {"degree": 2, "stages": 2, "held": 4, "rate": 1.0}, 0.609375 / 4, 1e-15, f"{_HAND}: all links are busy"
+        ),
     ),
 )
 
@@ -198,8 +208,8 @@ CIRCUIT_DELAY = Law(
     note=_UNIT_REQUESTS,
     exact=False,
     rows=(
-        Row({"degree": 2, "stages": 2, "held": 1, "rate": 1.0, "cycle": 1e-6}, 0.641e-6, 5e-10, _HAND),
-        Row(
+        PublishedRow({"degree": 2, "stages": 2, "held": 1, "rate": 1.0, "cycle": 1e-6}, 0.641e-6, 5e-10, _HAND),
+        PublishedRow(
             {"degree": 2, "stages": 2, "held": 4, "rate": 1.0, "cycle": 1.0}, 2.5641, 5e-5, f"{_HAND}: 4 (1/0.609 - 1)"
         ),
     ),
@@ -232,8 +242,10 @@ BUFFERED_DELAY = Law(
     note="exact at the first stage for one packet; at later ones the wait is longer by up to about 0.8 p/k of it",
     exact=False,
     rows=(
-        Row({"degree": 2, "stages": 6, "packets": 1, "rate": 0.5, "cycle": 1.0}, 7.5, 0.0, f"{_HAND}: 6 (1 + 0.25/1)"),
-        Row(
+        PublishedRow(
+            {"degree": 2, "stages": 6, "packets": 1, "rate": 0.5, "cycle": 1.0}, 7.5, 0.0, f"{_HAND}: 6 (1 + 0.25/1)"
+        ),
+        PublishedRow(
             {"degree": 4, "stages": 6, "packets": 2, "rate": 0.25, "cycle": 1e-7},
             11.5e-7,
             1e-21,
@@ -252,9 +264,9 @@ HOT_SPOT_LIMIT = Law(
     source=f"{_PFISTER_NORTON}: the hot module serves one request a cycle",
     note="a bound: trees of full buffers slow the other traffic to the same rate",
     rows=(
-        Row({"processors": 1001, "hot": 0.01}, 1 / 11, 1e-16, f"{_HAND}: 1 / (1 + 10)"),
-        Row({"processors": 64, "hot": 0.0}, 1.0, 0.0, f"{_HAND}: without a hot spot, all links are busy"),
-        Row({"processors": 64, "hot": 1.0}, 1 / 64, 0.0, f"{_HAND}: all ask for one module"),
+        PublishedRow({"processors": 1001, "hot": 0.01}, 1 / 11, 1e-16, f"{_HAND}: 1 / (1 + 10)"),
+        PublishedRow({"processors": 64, "hot": 0.0}, 1.0, 0.0, f"{_HAND}: without a hot spot, all links are busy"),
+        PublishedRow({"processors": 64, "hot": 1.0}, 1 / 64, 0.0, f"{_HAND}: all ask for one module"),
     ),
 )
 
@@ -272,7 +284,7 @@ HOT_SPOT_PROCESSORS = Law(
     ),
     source=f"{_PFISTER_NORTON}: r (1 + h (N - 1)) = 1",
     note="where circuits are held for L cycles, the rate counts those wanted in L cycles",
-    rows=(Row({"hot": 0.01, "rate": 0.25}, 301.0, 1e-12, f"{_HAND}: 1 + 3 / 0.01"),),
+    rows=(PublishedRow({"hot": 0.01, "rate": 0.25}, 301.0, 1e-12, f"{_HAND}: 1 + 3 / 0.01"),),
 )
 
 CIRCUIT_HOT_SPOT_LIMIT = Law(
@@ -290,7 +302,7 @@ CIRCUIT_HOT_SPOT_LIMIT = Law(
     source=f"{_PFISTER_NORTON}: the hot module has one circuit at a time",
     note="a bound: those who are refused at the hot module hold no links, so the rest is slowed less than in trees of "
     "full buffers",
-    rows=(Row({"processors": 1001, "held": 5, "hot": 0.01}, 1 / 55, 1e-16, f"{_HAND}: 1 / (5 x 11)"),),
+    rows=(PublishedRow({"processors": 1001, "held": 5, "hot": 0.01}, 1 / 55, 1e-16, f"{_HAND}: 1 / (5 x 11)"),),
 )
 
 HOT_MODULE_LOAD = Law(
@@ -307,5 +319,5 @@ HOT_MODULE_LOAD = Law(
         compare(rate * (1 + hot * (processors - 1)), "<=", 1),
     ),
     source=f"{_PFISTER_NORTON}: r (1 - h) of uniform and r h N of hot traffic",
-    rows=(Row({"processors": 101, "hot": 0.01, "rate": 0.25}, 0.5, 0.0, f"{_HAND}: 0.25 (1 + 1)"),),
+    rows=(PublishedRow({"processors": 101, "hot": 0.01, "rate": 0.25}, 0.5, 0.0, f"{_HAND}: 0.25 (1 + 1)"),),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from slipstick.expression.condition import compare
 from slipstick.expression.dimension import BYTES, COUNT, TIME, TIME_PER_BYTE
-from slipstick.law.law import Law, Row, Symbol
+from slipstick.law.law import Law, PublishedRow, Symbol
 
 __all__ = ["ADAPTER_LATENCY", "PROTOCOL_TIME", "SWITCH_LATENCY", "WIRE_TIME"]
 
@@ -26,13 +26,13 @@ PROTOCOL_TIME = Law(
     source=_PAPER,
     note="a straight line within a range of sizes; real times jump where sizes cross a power of two",
     rows=(
-        Row(
+        PublishedRow(
             {"fixed": 102e-6, "per_byte": 0.03865e-6, "size": 12, "added": 46},
             104.24e-6,
             0.005e-6,
             "12 B on Fast Ethernet, worked out from Tables 3 to 5",
         ),
-        Row(
+        PublishedRow(
             {"fixed": 150e-6, "per_byte": 0.02918e-6, "size": 4120, "added": 0},
             270e-6,
             0.5e-6,
@@ -54,7 +54,7 @@ WIRE_TIME = Law(
     holds=lambda per_byte, size, added: (compare(size, ">=", 0),),
     source=_PAPER,
     rows=(
-        Row(
+        PublishedRow(
             {"per_byte": 0.08e-6, "size": 4120, "added": 58},
             334.24e-6,
             0.005e-6,
@@ -74,7 +74,9 @@ ADAPTER_LATENCY = Law(
     equation=lambda messages, adapter: messages * (2 * adapter),
     holds=lambda messages, adapter: (compare(messages, ">=", 0),),
     source=_PAPER,
-    rows=(Row({"messages": 2, "adapter": 25e-6}, 100e-6, 0.0, "Table 3, Fast Ethernet: a request and a reply"),),
+    rows=(
+        PublishedRow({"messages": 2, "adapter": 25e-6}, 100e-6, 0.0, "Table 3, Fast Ethernet: a request and a reply"),
+    ),
 )
 
 SWITCH_LATENCY = Law(
@@ -90,7 +92,7 @@ SWITCH_LATENCY = Law(
     holds=lambda messages, switch, switches: (compare(messages, ">=", 0), compare(switches, ">=", 0)),
     source=_PAPER,
     rows=(
-        Row(
+        PublishedRow(
             {"messages": 2, "switch": 10e-6, "switches": 1},
             20e-6,
             0.0,

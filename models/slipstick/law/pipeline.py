@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from slipstick.expression.condition import compare
 from slipstick.expression.dimension import COUNT, TIME
-from slipstick.law.law import Law, Row, Symbol
+from slipstick.law.law import Law, PublishedRow, Symbol
 
 __all__ = ["FLOW_LINE"]
 
@@ -22,12 +22,12 @@ FLOW_LINE = Law(
     source="Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997: estimate of a multipart diff request",
     note="exact for identical items; items of different sizes need the recursion over items and stages",
     rows=(
-        Row(
+        PublishedRow(
             {"once": 1412.42e-6, "longest": 146.24e-6, "items": 3},
             1705e-6,
             0.5e-6,
             "Table 4, Fast Ethernet, phase I, total estimated",
         ),
-        Row({"once": 10.0, "longest": 3.0, "items": 4}, 19.0, 0.0, "worked by hand: 10 + 3 + 3 + 3"),
+        PublishedRow({"once": 10.0, "longest": 3.0, "items": 4}, 19.0, 0.0, "worked by hand: 10 + 3 + 3 + 3"),
     ),
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 from slipstick.expression.condition import Comparison, compare
 from slipstick.expression.dimension import COUNT, RATE, TIME
-from slipstick.law.law import Law, Row, Symbol
+from slipstick.law.law import Law, PublishedRow, Symbol
 
 __all__ = [
     "PREEMPTIVE_LOW_RESPONSE",
@@ -40,7 +40,7 @@ RESIDUAL_WORK = Law(
         compare(arrivals * service, "<", 1),
     ),
     source=f"{_COBHAM}: half the arrival rate times the second moment; classes add up",
-    rows=(Row({"scv": 1.0, "service": 0.2, "arrivals": 4.0}, 0.16, 1e-16, f"{_HAND}: 0.8 x 0.2"),),
+    rows=(PublishedRow({"scv": 1.0, "service": 0.2, "arrivals": 4.0}, 0.16, 1e-16, f"{_HAND}: 0.8 x 0.2"),),
 )
 
 _RESIDUAL = Symbol("residual", TIME, "law/residual-work, added up over all classes", "w")
@@ -63,8 +63,8 @@ PRIORITY_WAITING = Law(
     source=_COBHAM,
     note="a class of low rank may be saturated while those above it are not: leave it out of the loads",
     rows=(
-        Row({"above": 0.0, "up_to": 0.5, "residual": 0.5}, 1.0, 0.0, _HAND),
-        Row({"above": 0.5, "up_to": 0.75, "residual": 0.5}, 4.0, 0.0, _HAND),
+        PublishedRow({"above": 0.0, "up_to": 0.5, "residual": 0.5}, 1.0, 0.0, _HAND),
+        PublishedRow({"above": 0.5, "up_to": 0.75, "residual": 0.5}, 4.0, 0.0, _HAND),
     ),
 )
 
@@ -82,8 +82,8 @@ PREEMPTIVE_RESPONSE = Law(
     source=_KLEINROCK,
     note="interrupted work goes on where it stopped, at no cost",
     rows=(
-        Row({"above": 0.5, "up_to": 0.75, "service": 1.0, "residual": 0.5}, 6.0, 0.0, f"{_HAND}: 2 + 4"),
-        Row({"above": 0.0, "up_to": 0.8, "service": 0.2, "residual": 0.16}, 1.0, 1e-15, f"{_HAND}: M/M/1"),
+        PublishedRow({"above": 0.5, "up_to": 0.75, "service": 1.0, "residual": 0.5}, 6.0, 0.0, f"{_HAND}: 2 + 4"),
+        PublishedRow({"above": 0.0, "up_to": 0.8, "service": 0.2, "residual": 0.16}, 1.0, 1e-15, f"{_HAND}: M/M/1"),
     ),
 )
 
@@ -144,7 +144,7 @@ PRIORITY_HIGH_WAITING = Law(
     equation=_high_waits,
     holds=_two,
     source=_COBHAM,
-    rows=(Row(_TWO, 1.0, 0.0, f"{_HAND}: (0.25 + 0.25) / 0.5"),),
+    rows=(PublishedRow(_TWO, 1.0, 0.0, f"{_HAND}: (0.25 + 0.25) / 0.5"),),
 )
 
 PRIORITY_LOW_WAITING = Law(
@@ -155,7 +155,7 @@ PRIORITY_LOW_WAITING = Law(
     equation=_low_waits,
     holds=_two,
     source=_COBHAM,
-    rows=(Row(_TWO, 4.0, 0.0, f"{_HAND}: 0.5 / (0.5 x 0.25)"),),
+    rows=(PublishedRow(_TWO, 4.0, 0.0, f"{_HAND}: 0.5 / (0.5 x 0.25)"),),
 )
 
 PREEMPTIVE_LOW_RESPONSE = Law(
@@ -167,5 +167,5 @@ PREEMPTIVE_LOW_RESPONSE = Law(
     holds=_two,
     source=_KLEINROCK,
     note="the upper class sees nothing of the lower: law/mg1-response-time",
-    rows=(Row(_TWO, 6.0, 0.0, f"{_HAND}: 1 / 0.5 + 4"),),
+    rows=(PublishedRow(_TWO, 6.0, 0.0, f"{_HAND}: 1 / 0.5 + 4"),),
 )

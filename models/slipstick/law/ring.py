@@ -6,7 +6,7 @@ from typing import Any
 
 from slipstick.expression.condition import Comparison, compare
 from slipstick.expression.dimension import COUNT, RATE, TIME
-from slipstick.law.law import Law, Row, Symbol
+from slipstick.law.law import Law, PublishedRow, Symbol
 
 __all__ = ["RING_LATENCY", "RING_LOAD", "RING_SATURATION", "TWO_LEVEL_RING_LATENCY", "TWO_LEVEL_RING_LOAD"]
 
@@ -44,7 +44,7 @@ RING_LOAD = Law(
     ),
     source="Little, Operations Research 9(3), 1961: slots held are requests times the time each holds one",
     note=_ROUND,
-    rows=(Row({"rotation": 6e-6, "slots": 24, "requests": 2e6}, 0.5, 1e-16, f"{_HAND}: 12 slots of 24"),),
+    rows=(PublishedRow({"rotation": 6e-6, "slots": 24, "requests": 2e6}, 0.5, 1e-16, f"{_HAND}: 12 slots of 24"),),
 )
 
 RING_SATURATION = Law(
@@ -56,7 +56,7 @@ RING_SATURATION = Law(
     holds=lambda slots, rotation: (compare(slots, ">=", 1), compare(rotation, ">", 0)),
     source=f"{_BHUYAN}; every slot carries one request a rotation",
     note=_ROUND,
-    rows=(Row({"slots": 24, "rotation": 6e-6}, 4e6, 1e-9, _HAND),),
+    rows=(PublishedRow({"slots": 24, "rotation": 6e-6}, 4e6, 1e-9, _HAND),),
 )
 
 RING_LATENCY = Law(
@@ -70,7 +70,7 @@ RING_LATENCY = Law(
     note=f"{_FULL}; {_ROUND}",
     exact=False,
     rows=(
-        Row(
+        PublishedRow(
             {"slots": 24, "load": 0.5, "response": 1e-6, "rotation": 6e-6}, 7.375e-6, 1e-20, f"{_HAND}: 7 + 0.25 x 1.5"
         ),
     ),
@@ -99,7 +99,7 @@ TWO_LEVEL_RING_LOAD = Law(
     ),
     source=f"Little's law; {_BHUYAN} for hierarchies",
     note=_ROUND,
-    rows=(Row({"rings": 4, "remote": 0.1, "requests": 2e6, "slots": 8, "rotation": 4e-6}, 0.4, 1e-15, _HAND),),
+    rows=(PublishedRow({"rings": 4, "remote": 0.1, "requests": 2e6, "slots": 8, "rotation": 4e-6}, 0.4, 1e-15, _HAND),),
 )
 
 TWO_LEVEL_RING_LATENCY = Law(
@@ -132,7 +132,7 @@ TWO_LEVEL_RING_LATENCY = Law(
     note=f"all lower rings alike, loads counting what comes from above; {_FULL}",
     exact=False,
     rows=(
-        Row(
+        PublishedRow(
             {
                 "remote": 0.5,
                 "slots": 10,

@@ -10,7 +10,7 @@ from typing import Any
 
 from slipstick.expression.condition import Comparison, compare
 from slipstick.expression.dimension import BYTES, COUNT, TIME, Dimension
-from slipstick.law.law import Law, Row, Symbol
+from slipstick.law.law import Law, PublishedRow, Symbol
 
 __all__ = [
     "EFFICIENCY_FROM_LATENCY",
@@ -63,7 +63,7 @@ SEQUENTIAL_TIME = Law(
     equation=lambda work, operation: work * operation,
     holds=_at_least_zero,
     source=f"{_PAPER} 8",
-    rows=(Row({"work": 1e6, "operation": 2e-6}, 2.0, 1e-15, _HAND),),
+    rows=(PublishedRow({"work": 1e6, "operation": 2e-6}, 2.0, 1e-15, _HAND),),
 )
 
 LATENCY_FROM_PROCESSORS = Law(
@@ -83,7 +83,9 @@ LATENCY_FROM_PROCESSORS = Law(
     ),
     source=f"{_PAPER} 2",
     rows=(
-        Row({"processors": 4, "overhead": 2.0, "effective": 30.0, "time": 10.0}, 3.0, 0.0, f"{_HAND}: (10 + 2) / 4"),
+        PublishedRow(
+            {"processors": 4, "overhead": 2.0, "effective": 30.0, "time": 10.0}, 3.0, 0.0, f"{_HAND}: (10 + 2) / 4"
+        ),
     ),
 )
 
@@ -95,7 +97,9 @@ PARALLEL_TIME = Law(
     equation=lambda processors, work, operation, latency: work * operation / processors + latency,
     holds=_at_least_zero,
     source=f"{_PAPER} 3",
-    rows=(Row({"processors": 4, "work": 28.0, "operation": 1.0, "latency": 3.0}, 10.0, 0.0, f"{_HAND}: 7 + 3"),),
+    rows=(
+        PublishedRow({"processors": 4, "work": 28.0, "operation": 1.0, "latency": 3.0}, 10.0, 0.0, f"{_HAND}: 7 + 3"),
+    ),
 )
 
 LATENCY_SCALABILITY = Law(
@@ -111,7 +115,9 @@ LATENCY_SCALABILITY = Law(
     source=f"{_PAPER} 4",
     note="work must grow so that the efficiency stays the same",
     rows=(
-        Row({"latency": 27.0, "more_latency": 50.0}, 0.54, 0.0, "printed for 4 to 32 processors; latencies made up"),
+        PublishedRow(
+            {"latency": 27.0, "more_latency": 50.0}, 0.54, 0.0, "printed for 4 to 32 processors; latencies made up"
+        ),
     ),
 )
 
@@ -128,7 +134,7 @@ LATENCY_FROM_SOURCES = Law(
     equation=lambda processors, memory, idle, primitives: (memory + idle + primitives) / processors,
     holds=_at_least_zero,
     source=f"{_PAPER} 5",
-    rows=(Row({"processors": 4, "memory": 5.0, "idle": 6.0, "primitives": 1.0}, 3.0, 0.0, _HAND),),
+    rows=(PublishedRow({"processors": 4, "memory": 5.0, "idle": 6.0, "primitives": 1.0}, 3.0, 0.0, _HAND),),
 )
 
 IDLE_TIME = Law(
@@ -146,7 +152,7 @@ IDLE_TIME = Law(
         compare(processors * time, ">=", effective),
     ),
     source=f"{_PAPER} 6",
-    rows=(Row({"processors": 4, "effective": 30.0, "time": 10.0}, 10.0, 0.0, _HAND),),
+    rows=(PublishedRow({"processors": 4, "effective": 30.0, "time": 10.0}, 10.0, 0.0, _HAND),),
 )
 
 MEMORY_LATENCY = Law(
@@ -161,7 +167,7 @@ MEMORY_LATENCY = Law(
     holds=_at_least_zero,
     source=f"{_PAPER} 7",
     note="negative where more caches hold more of the data",
-    rows=(Row({"alone": 3.0, "together": 8.0}, 5.0, 0.0, _HAND),),
+    rows=(PublishedRow({"alone": 3.0, "together": 8.0}, 5.0, 0.0, _HAND),),
 )
 
 EFFICIENCY_FROM_LATENCY = Law(
@@ -175,7 +181,9 @@ EFFICIENCY_FROM_LATENCY = Law(
         compare(work * operation, ">", 0),
     ),
     source=f"{_PAPER} 9",
-    rows=(Row({"processors": 4, "work": 28.0, "operation": 1.0, "latency": 3.0}, 0.7, 0.0, f"{_HAND}: 28 / 40"),),
+    rows=(
+        PublishedRow({"processors": 4, "work": 28.0, "operation": 1.0, "latency": 3.0}, 0.7, 0.0, f"{_HAND}: 28 / 40"),
+    ),
 )
 
 OVERHEAD = Law(
@@ -186,7 +194,7 @@ OVERHEAD = Law(
     equation=lambda processors, latency: processors * latency,
     holds=_at_least_zero,
     source=f"{_GRAMA}: N T - W t_c",
-    rows=(Row({"processors": 4, "latency": 3.0}, 12.0, 0.0, f"{_HAND}: 4 x 10 - 28"),),
+    rows=(PublishedRow({"processors": 4, "latency": 3.0}, 12.0, 0.0, f"{_HAND}: 4 x 10 - 28"),),
 )
 
 ISOEFFICIENCY_WORK = Law(
@@ -204,10 +212,10 @@ ISOEFFICIENCY_WORK = Law(
     source=_GRAMA,
     note="where the overhead depends on the work, an equation for it",
     rows=(
-        Row(
+        PublishedRow(
             {"efficiency": 0.8, "overhead": 48.0, "operation": 1.0}, 192.0, 1e-13, f"{_GRAMA}: adding n numbers, N = 8"
         ),
-        Row({"efficiency": 0.8, "overhead": 128.0, "operation": 1.0}, 512.0, 1e-12, f"{_GRAMA}: N = 16"),
+        PublishedRow({"efficiency": 0.8, "overhead": 128.0, "operation": 1.0}, 512.0, 1e-12, f"{_GRAMA}: N = 16"),
     ),
 )
 
@@ -219,7 +227,7 @@ UNIT_SPEED = Law(
     equation=lambda processors, work, time: work / (processors * time),
     holds=lambda processors, work, time: (*_at_least_zero(processors=processors, work=work), compare(time, ">", 0)),
     source=_SUN_ROVER,
-    rows=(Row({"processors": 4, "work": 28.0, "time": 10.0}, 0.7, 0.0, _HAND),),
+    rows=(PublishedRow({"processors": 4, "work": 28.0, "time": 10.0}, 0.7, 0.0, _HAND),),
 )
 
 ISOSPEED_SCALABILITY = Law(
@@ -236,7 +244,9 @@ ISOSPEED_SCALABILITY = Law(
     ),
     source=_SUN_ROVER,
     rows=(
-        Row({"processors": 8, "more_processors": 16, "work": 192, "more_work": 512}, 0.75, 0.0, f"{_HAND}: N log N"),
+        PublishedRow(
+            {"processors": 8, "more_processors": 16, "work": 192, "more_work": 512}, 0.75, 0.0, f"{_HAND}: N log N"
+        ),
     ),
 )
 
@@ -252,7 +262,7 @@ WORK_IN_TIME = Law(
         compare(operation, ">", 0),
     ),
     source=f"{_PAPER} 11",
-    rows=(Row({"processors": 4, "efficiency": 0.7, "operation": 1.0, "time": 10.0}, 28.0, 1e-14, _HAND),),
+    rows=(PublishedRow({"processors": 4, "efficiency": 0.7, "operation": 1.0, "time": 10.0}, 28.0, 1e-14, _HAND),),
 )
 
 TIME_BOUND_LATENCY_SCALABILITY = Law(
@@ -268,7 +278,11 @@ TIME_BOUND_LATENCY_SCALABILITY = Law(
     ),
     source=f"{_PAPER} 12",
     note="near 1 where both efficiencies are low, and so flatters a program that scales badly",
-    rows=(Row({"efficiency": 0.5, "more_efficiency": 0.39}, 0.82, 5e-3, "printed for 4 to 32 processors; E' fitted"),),
+    rows=(
+        PublishedRow(
+            {"efficiency": 0.5, "more_efficiency": 0.39}, 0.82, 5e-3, "printed for 4 to 32 processors; E' fitted"
+        ),
+    ),
 )
 
 TIME_BOUND_WORK_SCALABILITY = Law(
@@ -283,7 +297,7 @@ TIME_BOUND_WORK_SCALABILITY = Law(
     ),
     source=f"{_PAPER} 13, with the prime where equation 11 puts it",
     note="work of a processor over that in the larger run; isospeed only where the efficiency is the same",
-    rows=(Row({"more_efficiency": 0.39, "efficiency": 0.5}, 1.28, 5e-3, f"{_HAND}: 0.50 / 0.39"),),
+    rows=(PublishedRow({"more_efficiency": 0.39, "efficiency": 0.5}, 1.28, 5e-3, f"{_HAND}: 0.50 / 0.39"),),
 )
 
 MEMORY_BOUND_ITEMS = Law(
@@ -301,5 +315,5 @@ MEMORY_BOUND_ITEMS = Law(
         compare(each, ">", 0),
     ),
     source=f"{_PAPER} 14; an item is 960 on the KSR-1, printed as bytes",
-    rows=(Row({"processors": 4, "each": 960, "memory": 1.2e6}, 5000.0, 0.0, f"{_HAND}: 4.8 MB of balls"),),
+    rows=(PublishedRow({"processors": 4, "each": 960, "memory": 1.2e6}, 5000.0, 0.0, f"{_HAND}: 4.8 MB of balls"),),
 )

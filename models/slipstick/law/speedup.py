@@ -8,7 +8,7 @@ from slipstick.expression.condition import Comparison, compare
 from slipstick.expression.dimension import COUNT, TIME
 from slipstick.expression.nodes import maximum, minimum, select, sqrt
 from slipstick.expression.special import raised
-from slipstick.law.law import Law, Row, Symbol
+from slipstick.law.law import Law, PublishedRow, Symbol
 
 __all__ = [
     "AMDAHL_LIMIT",
@@ -62,7 +62,7 @@ AMDAHL_TIME = Law(
         compare(serial, ">=", 0),
     ),
     source=f"{_AMDAHL}; Scale-Graph, IEEE TSE 1997, equation 1",
-    rows=(Row({"processors": 4, "parallel": 8.0, "serial": 2.0}, 4.0, 0.0, _HAND),),
+    rows=(PublishedRow({"processors": 4, "parallel": 8.0, "serial": 2.0}, 4.0, 0.0, _HAND),),
 )
 
 AMDAHL_SPEEDUP = Law(
@@ -75,10 +75,12 @@ AMDAHL_SPEEDUP = Law(
     source=_AMDAHL,
     note="work is the same on any number of processors, and the rest is shared perfectly",
     rows=(
-        Row({"serial": 0.05, "processors": 8}, 5.9, 0.05, f"{_QUINN}: 95% in a parallel loop, eight processors"),
-        Row({"serial": 0.01, "processors": 1024}, 91.0, 0.5, f"{_GUSTAFSON}, figure 2a"),
-        Row({"serial": 0.02, "processors": 1024}, 48.0, 0.5, f"{_GUSTAFSON}, figure 2a"),
-        Row({"serial": 0.04, "processors": 1024}, 24.0, 0.5, f"{_GUSTAFSON}, figure 2a"),
+        PublishedRow(
+            {"serial": 0.05, "processors": 8}, 5.9, 0.05, f"{_QUINN}: 95% in a parallel loop, eight processors"
+        ),
+        PublishedRow({"serial": 0.01, "processors": 1024}, 91.0, 0.5, f"{_GUSTAFSON}, figure 2a"),
+        PublishedRow({"serial": 0.02, "processors": 1024}, 48.0, 0.5, f"{_GUSTAFSON}, figure 2a"),
+        PublishedRow({"serial": 0.04, "processors": 1024}, 24.0, 0.5, f"{_GUSTAFSON}, figure 2a"),
     ),
 )
 
@@ -90,7 +92,7 @@ AMDAHL_LIMIT = Law(
     equation=lambda serial: 1 / serial,
     holds=lambda serial: (compare(serial, ">", 0), compare(serial, "<=", 1)),
     source=_AMDAHL,
-    rows=(Row({"serial": 0.2}, 5.0, 0.0, f"{_QUINN}: 20% serial"),),
+    rows=(PublishedRow({"serial": 0.2}, 5.0, 0.0, f"{_QUINN}: 20% serial"),),
 )
 
 GUSTAFSON_SPEEDUP = Law(
@@ -103,9 +105,9 @@ GUSTAFSON_SPEEDUP = Law(
     source=_GUSTAFSON,
     note="the serial part does not grow with the problem; the share is of the parallel run, not Amdahl's",
     rows=(
-        Row({"serial": 0.01, "processors": 1024}, 1014.0, 0.5, f"{_GUSTAFSON}, figure 2b"),
-        Row({"serial": 0.04, "processors": 1024}, 983.0, 0.5, f"{_GUSTAFSON}, figure 2b"),
-        Row({"serial": 0.03, "processors": 10}, 9.73, 5e-3, f"{_QUINN}: 3% serial, ten processors"),
+        PublishedRow({"serial": 0.01, "processors": 1024}, 1014.0, 0.5, f"{_GUSTAFSON}, figure 2b"),
+        PublishedRow({"serial": 0.04, "processors": 1024}, 983.0, 0.5, f"{_GUSTAFSON}, figure 2b"),
+        PublishedRow({"serial": 0.03, "processors": 10}, 9.73, 5e-3, f"{_QUINN}: 3% serial, ten processors"),
     ),
 )
 
@@ -124,7 +126,7 @@ SUN_NI_SPEEDUP = Law(
     holds=lambda serial, growth, processors: (*_shared(serial, processors), compare(growth, ">", 0)),
     source=_SUN_NI,
     note="growth 1 is Amdahl's law, growth N is Gustafson's",
-    rows=(Row({"serial": 0.5, "growth": 8.0, "processors": 4}, 3.0, 1e-15, f"{_HAND}: 4.5 / 1.5"),),
+    rows=(PublishedRow({"serial": 0.5, "growth": 8.0, "processors": 4}, 3.0, 1e-15, f"{_HAND}: 4.5 / 1.5"),),
 )
 
 SUN_NI_POWER_SPEEDUP = Law(
@@ -138,7 +140,7 @@ SUN_NI_POWER_SPEEDUP = Law(
     ),
     holds=lambda serial, exponent, processors: (*_shared(serial, processors), compare(exponent, ">=", 0)),
     source=f"{_SUN_NI}: work n^3 on memory n^2 of matrix multiplication is the power 1.5",
-    rows=(Row({"serial": 0.5, "exponent": 1.5, "processors": 4}, 3.0, 1e-15, f"{_HAND}: 4.5 / 1.5"),),
+    rows=(PublishedRow({"serial": 0.5, "exponent": 1.5, "processors": 4}, 3.0, 1e-15, f"{_HAND}: 4.5 / 1.5"),),
 )
 
 UNIVERSAL_SCALABILITY = Law(
@@ -161,7 +163,11 @@ UNIVERSAL_SCALABILITY = Law(
     ),
     source=_GUNTHER,
     note="without coherency delays it is Amdahl's law",
-    rows=(Row({"contention": 0.1, "coherency": 0.01, "processors": 10}, 10 / 2.8, 1e-15, f"{_HAND}: 1 + 0.9 + 0.9"),),
+    rows=(
+        PublishedRow(
+            {"contention": 0.1, "coherency": 0.01, "processors": 10}, 10 / 2.8, 1e-15, f"{_HAND}: 1 + 0.9 + 0.9"
+        ),
+    ),
 )
 
 UNIVERSAL_SCALABILITY_PEAK = Law(
@@ -180,7 +186,7 @@ UNIVERSAL_SCALABILITY_PEAK = Law(
     ),
     source=_GUNTHER,
     note="between two whole numbers of processors, one of which is the fastest",
-    rows=(Row({"contention": 0.19, "coherency": 0.01}, 9.0, 1e-14, f"{_HAND}: sqrt(81)"),),
+    rows=(PublishedRow({"contention": 0.19, "coherency": 0.01}, 9.0, 1e-14, f"{_HAND}: sqrt(81)"),),
 )
 
 KARP_FLATT = Law(
@@ -193,9 +199,9 @@ KARP_FLATT = Law(
     source=_KARP_FLATT,
     note="constant in N if Amdahl's law explains the losses; growing if overhead does; negative if superlinear",
     rows=(
-        Row({"processors": 4, "speedup": 3.08}, 0.1, 1e-3, f"{_QUINN}: benchmarked speed-ups, first example"),
-        Row({"processors": 8, "speedup": 4.71}, 0.1, 1e-3, f"{_QUINN}: first example"),
-        Row({"processors": 4, "speedup": 3.23}, 0.08, 1e-3, f"{_QUINN}: second example"),
+        PublishedRow({"processors": 4, "speedup": 3.08}, 0.1, 1e-3, f"{_QUINN}: benchmarked speed-ups, first example"),
+        PublishedRow({"processors": 8, "speedup": 4.71}, 0.1, 1e-3, f"{_QUINN}: first example"),
+        PublishedRow({"processors": 4, "speedup": 3.23}, 0.08, 1e-3, f"{_QUINN}: second example"),
     ),
 )
 
@@ -217,8 +223,8 @@ WORK_SPAN_LEAST_TIME = Law(
     source=_BRENT,
     note="a lower bound",
     rows=(
-        Row({"processors": 4, "span": 2.0, "work": 20.0}, 5.0, 0.0, _HAND),
-        Row({"processors": 40, "span": 2.0, "work": 20.0}, 2.0, 0.0, _HAND),
+        PublishedRow({"processors": 4, "span": 2.0, "work": 20.0}, 5.0, 0.0, _HAND),
+        PublishedRow({"processors": 40, "span": 2.0, "work": 20.0}, 2.0, 0.0, _HAND),
     ),
 )
 
@@ -231,7 +237,7 @@ WORK_SPAN_MOST_TIME = Law(
     holds=lambda processors, span, work: (compare(processors, ">=", 1), *_spanned(work, span)),
     source=_BRENT,
     note="an upper bound, less than twice the lower one",
-    rows=(Row({"processors": 4, "span": 4.0, "work": 20.0}, 8.0, 0.0, f"{_HAND}: 16/4 + 4"),),
+    rows=(PublishedRow({"processors": 4, "span": 4.0, "work": 20.0}, 8.0, 0.0, f"{_HAND}: 16/4 + 4"),),
 )
 
 WORK_SPAN_PARALLELISM = Law(
@@ -243,7 +249,7 @@ WORK_SPAN_PARALLELISM = Law(
     holds=lambda processors, span, work: (compare(processors, ">=", 1), *_spanned(work, span)),
     source=_BRENT,
     note="work over span is the parallelism of the graph",
-    rows=(Row({"processors": 40, "span": 2.0, "work": 20.0}, 10.0, 0.0, _HAND),),
+    rows=(PublishedRow({"processors": 40, "span": 2.0, "work": 20.0}, 10.0, 0.0, _HAND),),
 )
 
 
@@ -274,9 +280,13 @@ DOWNEY_SPEEDUP = Law(
     ),
     source="Downey, A model for speedup of parallel programs, UCB/CSD-97-933, 1997",
     rows=(
-        Row({"parallelism": 64.0, "variance": 0.0, "processors": 32}, 32.0, 0.0, f"{_HAND}: no variance"),
-        Row({"parallelism": 8.0, "variance": 1.0, "processors": 8}, 64 / 11.5, 1e-15, f"{_HAND}: 64 / (8 + 3.5)"),
-        Row({"parallelism": 8.0, "variance": 2.0, "processors": 8}, 192 / 38, 1e-15, f"{_HAND}: 192 / (2 x 15 + 8)"),
-        Row({"parallelism": 8.0, "variance": 2.0, "processors": 100}, 8.0, 0.0, f"{_HAND}: past 8 + 16 - 2"),
+        PublishedRow({"parallelism": 64.0, "variance": 0.0, "processors": 32}, 32.0, 0.0, f"{_HAND}: no variance"),
+        PublishedRow(
+            {"parallelism": 8.0, "variance": 1.0, "processors": 8}, 64 / 11.5, 1e-15, f"{_HAND}: 64 / (8 + 3.5)"
+        ),
+        PublishedRow(
+            {"parallelism": 8.0, "variance": 2.0, "processors": 8}, 192 / 38, 1e-15, f"{_HAND}: 192 / (2 x 15 + 8)"
+        ),
+        PublishedRow({"parallelism": 8.0, "variance": 2.0, "processors": 100}, 8.0, 0.0, f"{_HAND}: past 8 + 16 - 2"),
     ),
 )

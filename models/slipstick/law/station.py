@@ -8,7 +8,7 @@ from slipstick.expression.condition import Comparison, compare, whole
 from slipstick.expression.dimension import COUNT, RATE, TIME
 from slipstick.expression.nodes import maximum, minimum, select
 from slipstick.expression.special import erlang_b, exp, exprel, log, poisson, raised
-from slipstick.law.law import Law, Row, Symbol
+from slipstick.law.law import Law, PublishedRow, Symbol
 
 __all__ = [
     "ERLANG_C",
@@ -87,8 +87,8 @@ MM1_RESPONSE_TIME = Law(
     source=_KLEINROCK,
     note="exact for exponential service, and for any service under processor sharing",
     rows=(
-        Row({"service": 2e-3, "arrivals": 125.0}, 2.66e-3, 1e-5, _GATEWAY),
-        Row({"service": 0.2, "arrivals": 4.0}, 1.0, 1e-15, f"{_HAND}: 0.2 / 0.2"),
+        PublishedRow({"service": 2e-3, "arrivals": 125.0}, 2.66e-3, 1e-5, _GATEWAY),
+        PublishedRow({"service": 0.2, "arrivals": 4.0}, 1.0, 1e-15, f"{_HAND}: 0.2 / 0.2"),
     ),
 )
 
@@ -100,7 +100,7 @@ MM1_WAITING_TIME = Law(
     equation=lambda service, arrivals: arrivals * service * service / (1 - arrivals * service),
     holds=lambda service, arrivals: _open(arrivals, service),
     source=_KLEINROCK,
-    rows=(Row({"service": 0.2, "arrivals": 4.0}, 0.8, 1e-15, f"{_HAND}: 1.0 - 0.2"),),
+    rows=(PublishedRow({"service": 0.2, "arrivals": 4.0}, 0.8, 1e-15, f"{_HAND}: 1.0 - 0.2"),),
 )
 
 MM1_NUMBER = Law(
@@ -111,7 +111,7 @@ MM1_NUMBER = Law(
     equation=lambda service, arrivals: arrivals * service / (1 - arrivals * service),
     holds=lambda service, arrivals: _open(arrivals, service),
     source=_KLEINROCK,
-    rows=(Row({"service": 2e-3, "arrivals": 125.0}, 0.33, 5e-3, _GATEWAY),),
+    rows=(PublishedRow({"service": 2e-3, "arrivals": 125.0}, 0.33, 5e-3, _GATEWAY),),
 )
 
 MM1_NUMBER_PROBABILITY = Law(
@@ -122,7 +122,7 @@ MM1_NUMBER_PROBABILITY = Law(
     equation=lambda count, service, arrivals: (1 - arrivals * service) * raised(arrivals * service, count),
     holds=lambda count, service, arrivals: (*_counted(count), *_open(arrivals, service)),
     source=_KLEINROCK,
-    rows=(Row({"count": 2, "service": 0.2, "arrivals": 2.5}, 0.125, 1e-16, f"{_HAND}: 1/2 x 1/4"),),
+    rows=(PublishedRow({"count": 2, "service": 0.2, "arrivals": 2.5}, 0.125, 1e-16, f"{_HAND}: 1/2 x 1/4"),),
 )
 
 MM1_NUMBER_TAIL = Law(
@@ -133,7 +133,9 @@ MM1_NUMBER_TAIL = Law(
     equation=lambda count, service, arrivals: raised(arrivals * service, count),
     holds=lambda count, service, arrivals: (*_counted(count), *_open(arrivals, service)),
     source=_KLEINROCK,
-    rows=(Row({"count": 13, "service": 2e-3, "arrivals": 125.0}, 1.49e-8, 5e-11, f"{_GATEWAY}; buffers full"),),
+    rows=(
+        PublishedRow({"count": 13, "service": 2e-3, "arrivals": 125.0}, 1.49e-8, 5e-11, f"{_GATEWAY}; buffers full"),
+    ),
 )
 
 MM1_RESPONSE_QUANTILE = Law(
@@ -145,7 +147,7 @@ MM1_RESPONSE_QUANTILE = Law(
     holds=lambda share, service, arrivals: (*_shared(share), *_open(arrivals, service)),
     source=_KLEINROCK,
     note="first come, first served: the response time is exponential",
-    rows=(Row({"share": 0.9, "service": 0.2, "arrivals": 4.0}, 2.3026, 5e-5, f"{_HAND}: ln 10"),),
+    rows=(PublishedRow({"share": 0.9, "service": 0.2, "arrivals": 4.0}, 2.3026, 5e-5, f"{_HAND}: ln 10"),),
 )
 
 MM1_WAITING_QUANTILE = Law(
@@ -164,8 +166,8 @@ MM1_WAITING_QUANTILE = Law(
     source=_KLEINROCK,
     note="first come, first served; 0 for the share that finds nobody there",
     rows=(
-        Row({"share": 0.9, "service": 0.2, "arrivals": 4.0}, 2.0794, 5e-5, f"{_HAND}: ln 8"),
-        Row({"share": 0.1, "service": 0.2, "arrivals": 4.0}, 0.0, 0.0, f"{_HAND}: 20% do not wait"),
+        PublishedRow({"share": 0.9, "service": 0.2, "arrivals": 4.0}, 2.0794, 5e-5, f"{_HAND}: ln 8"),
+        PublishedRow({"share": 0.1, "service": 0.2, "arrivals": 4.0}, 0.0, 0.0, f"{_HAND}: 20% do not wait"),
     ),
 )
 
@@ -179,8 +181,8 @@ ERLANG_C = Law(
     source=_ERLANG,
     note=_DIGITS,
     rows=(
-        Row({"servers": 5, "service": 1200.0, "arrivals": 1 / 360}, 0.33, 5e-3, _CENTER),
-        Row({"servers": 2, "service": 1.0, "arrivals": 1.0}, 1 / 3, 1e-15, f"{_HAND}: B = 1/5"),
+        PublishedRow({"servers": 5, "service": 1200.0, "arrivals": 1 / 360}, 0.33, 5e-3, _CENTER),
+        PublishedRow({"servers": 2, "service": 1.0, "arrivals": 1.0}, 1 / 3, 1e-15, f"{_HAND}: B = 1/5"),
     ),
 )
 
@@ -196,8 +198,8 @@ MMC_WAITING_TIME = Law(
     source=_ERLANG,
     note=_DIGITS,
     rows=(
-        Row({"servers": 5, "service": 1200.0, "arrivals": 1 / 360}, 240.0, 6.0, f"{_CENTER}; 4 minutes"),
-        Row({"servers": 2, "service": 1.0, "arrivals": 1.0}, 1 / 3, 1e-15, f"{_HAND}: C / (2 - 1)"),
+        PublishedRow({"servers": 5, "service": 1200.0, "arrivals": 1 / 360}, 240.0, 6.0, f"{_CENTER}; 4 minutes"),
+        PublishedRow({"servers": 2, "service": 1.0, "arrivals": 1.0}, 1 / 3, 1e-15, f"{_HAND}: C / (2 - 1)"),
     ),
 )
 
@@ -212,7 +214,7 @@ MMC_RESPONSE_TIME = Law(
     holds=lambda servers, service, arrivals: _several(servers, arrivals, service),
     source=_ERLANG,
     note=_DIGITS,
-    rows=(Row({"servers": 5, "service": 1200.0, "arrivals": 1 / 360}, 1440.0, 6.0, f"{_CENTER}; 24 minutes"),),
+    rows=(PublishedRow({"servers": 5, "service": 1200.0, "arrivals": 1 / 360}, 1440.0, 6.0, f"{_CENTER}; 24 minutes"),),
 )
 
 MMC_NUMBER = Law(
@@ -226,7 +228,7 @@ MMC_NUMBER = Law(
     holds=lambda servers, service, arrivals: _several(servers, arrivals, service),
     source=_ERLANG,
     note=_DIGITS,
-    rows=(Row({"servers": 5, "service": 1200.0, "arrivals": 1 / 360}, 4.0, 0.05, _CENTER),),
+    rows=(PublishedRow({"servers": 5, "service": 1200.0, "arrivals": 1 / 360}, 4.0, 0.05, _CENTER),),
 )
 
 MMC_NUMBER_PROBABILITY = Law(
@@ -251,8 +253,8 @@ MMC_NUMBER_PROBABILITY = Law(
     source=_ERLANG,
     note="from the state with all servers busy, whose weight must not be below the smallest number there is",
     rows=(
-        Row({"count": 0, "servers": 5, "service": 1200.0, "arrivals": 1 / 360}, 0.0318, 2e-4, _CENTER),
-        Row({"count": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 1 / 12, 1e-16, f"{_HAND}: 1/3 x 1/4"),
+        PublishedRow({"count": 0, "servers": 5, "service": 1200.0, "arrivals": 1 / 360}, 0.0318, 2e-4, _CENTER),
+        PublishedRow({"count": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 1 / 12, 1e-16, f"{_HAND}: 1/3 x 1/4"),
     ),
 )
 
@@ -267,7 +269,7 @@ MMC_WAITING_QUANTILE = Law(
     holds=lambda share, servers, service, arrivals: (*_shared(share), *_several(servers, arrivals, service)),
     source=_ERLANG,
     note="first come, first served; 0 for the share that finds a server free",
-    rows=(Row({"share": 0.9, "servers": 5, "service": 1200.0, "arrivals": 1 / 360}, 840.0, 30.0, _CENTER),),
+    rows=(PublishedRow({"share": 0.9, "servers": 5, "service": 1200.0, "arrivals": 1 / 360}, 840.0, 30.0, _CENTER),),
 )
 
 
@@ -288,8 +290,10 @@ MMC_RESPONSE_TAIL = Law(
     source=_KLEINROCK,
     note="first come, first served",
     rows=(
-        Row({"limit": 1.0, "servers": 1, "service": 0.2, "arrivals": 4.0}, 0.36788, 5e-6, f"{_HAND}: exp(-1)"),
-        Row({"limit": 1.0, "servers": 2, "service": 1.0, "arrivals": 1.0}, 0.49051, 5e-6, f"{_HAND}: 4/3 exp(-1)"),
+        PublishedRow({"limit": 1.0, "servers": 1, "service": 0.2, "arrivals": 4.0}, 0.36788, 5e-6, f"{_HAND}: exp(-1)"),
+        PublishedRow(
+            {"limit": 1.0, "servers": 2, "service": 1.0, "arrivals": 1.0}, 0.49051, 5e-6, f"{_HAND}: 4/3 exp(-1)"
+        ),
     ),
 )
 
@@ -302,7 +306,7 @@ MMINF_NUMBER = Law(
     holds=lambda service, arrivals: (compare(arrivals, ">=", 0), compare(service, ">=", 0)),
     source=_KLEINROCK,
     note="for service times of any kind",
-    rows=(Row({"service": 0.5, "arrivals": 8.0}, 4.0, 0.0, _HAND),),
+    rows=(PublishedRow({"service": 0.5, "arrivals": 8.0}, 4.0, 0.0, _HAND),),
 )
 
 MMINF_NUMBER_PROBABILITY = Law(
@@ -314,5 +318,5 @@ MMINF_NUMBER_PROBABILITY = Law(
     holds=lambda count, service, arrivals: (*_counted(count), compare(arrivals, ">", 0), compare(service, ">", 0)),
     source=_KLEINROCK,
     note="for service times of any kind",
-    rows=(Row({"count": 3, "service": 0.5, "arrivals": 4.0}, 0.18045, 5e-6, f"{_HAND}: 8/6 exp(-2)"),),
+    rows=(PublishedRow({"count": 3, "service": 0.5, "arrivals": 4.0}, 0.18045, 5e-6, f"{_HAND}: 8/6 exp(-2)"),),
 )

@@ -21,8 +21,15 @@ from dataclasses import dataclass, field
 from slipstick.answer import Answer, Value
 from slipstick.errors import Problem, SpecError, UnknownNameError
 from slipstick.law.account import AVERAGE_LATENCY, EFFICIENCY, PROCESSORS_LOST, SEQUENTIAL_ESTIMATE, SPEEDUP
+from slipstick.measure.measurements import (
+    EFFICIENCIES,
+    MeasuredPoint,
+    Measurement,
+    Measurements,
+    Reduced,
+    reduce_repetitions,
+)
 from slipstick.measure.readers.reading import unknown_metrics
-from slipstick.measure.runs import EFFICIENCIES, Point, Reduced, Run, Runs, reduce_runs
 
 ARROW = "->"
 OVERLAP = 1.02
@@ -49,7 +56,7 @@ class Regions:
         return region.rpartition(ARROW)[2].strip() or region
 
 
-def regions_of(points: Sequence[Point], wanted: str | None = None) -> Regions:
+def regions_of(points: Sequence[MeasuredPoint], wanted: str | None = None) -> Regions:
     """Find the whole: the region asked for, the one without a name, the only one, or the root of all call paths.
 
     Its parts are the regions one call deeper or, where the whole has no name and nothing is a call path, all others.
@@ -75,7 +82,7 @@ def regions_of(points: Sequence[Point], wanted: str | None = None) -> Regions:
     return _without_overlap(points, whole, parts)
 
 
-def _whole(points: Sequence[Point], names: Sequence[str]) -> str:
+def _whole(points: Sequence[MeasuredPoint], names: Sequence[str]) -> str:
     if "" in names:
         return ""
     roots = [name for name in names if all(_inside(other, name) or other == name for other in names)]
@@ -93,7 +100,7 @@ def _inside(name: str, whole: str) -> bool:
     return not whole or name.startswith(f"{whole}{ARROW}")
 
 
-def _without_overlap(points: Sequence[Point], whole: str, parts: tuple[str, ...]) -> Regions:
+def _without_overlap(points: Sequence[MeasuredPoint], whole: str, parts: tuple[str, ...]) -> Regions:
     """Keep parts only where they add up to no more than the whole."""
     for point in points:
         found = point.find("time", whole)
@@ -134,28 +141,28 @@ class Measured:
 
 
 @dataclass
-class _Context:
+class _Data:
     """All points, and what was told of them."""
 
-    runs: Runs
-    points: Sequence[Point]
+    runs: Measurements
+    points: Sequence[MeasuredPoint]
     regions: Regions
     timer: float
     notes: list[Problem] = field(default_factory=list)
 
-    def single(self, point: Point) -> Point | None:
+    def single(self, point: MeasuredPoint) -> MeasuredPoint | None:
         """Give the run on one processor with the same size."""
         return next((each for each in self.points if each.p == 1 and each.n == point.n), None)
 
-    def smallest(self, point: Point) -> Point:
+    def smallest(self, point: MeasuredPoint) -> MeasuredPoint:
         """Give the smallest run with the same size."""
         return min((each for each in self.points if each.n == point.n), key=lambda each: each.p)
 
-    def time(self, point: Point) -> Reduced | None:
+    def time(self, point: MeasuredPoint) -> Reduced | None:
         """Give the elapsed time of the whole."""
         return point.find("time", self.regions.whole)
 
-    def one_processor(self, point: Point) -> float | None:
+    def one_processor(self, point: MeasuredPoint) -> float | None:
         """Give the elapsed time on one processor, the one without timing if there is one."""
         if self.runs.one_processor is not None:
             return self.runs.one_processor
@@ -164,7 +171,9 @@ class _Context:
         return found.value if found else None
 
 
-def measured(runs: Runs, statistic: str = "median", region: str | None = None, timer: float | None = None) -> Measured:
+def measured(
+    runs: Measurements, statistic: str = "median", region: str | None = None, timer: float | None = None
+) -> Measured:
     """Book the time of measured runs.
 
     Parameters
@@ -179,14 +188,14 @@ def measured(runs: Runs, statistic: str = "median", region: str | None = None, t
     SpecError : the data contradict themselves, by file and line
     UnknownNameError : there is no such region or statistic
 
-    >>> from slipstick.measure.runs import Run
-    >>> table = [Run(4, None, "", "time", "s", 10.0, None, "f", 1), Run(4, None, "door", "wait", "s", 5.0, None, "f", 2)]
-    >>> (answer,) = measured(Runs(tuple(table))).answers
+    >>> from slipstick.measure.measurements import Measurement
+    >>> table = [Measurement(4, None, "", "time", "s", 10.0, None, "f", 1), Measurement(4, None, "door", "wait", "s", 5.0, None, "f", 2)]
+    >>> (answer,) = measured(Measurements(tuple(table))).answers
     >>> answer["speedup"], answer["processors_lost[door]"], answer["one_processor_estimate"]
     (3.5, 0.5, 35.0)
     """
-    points, notes = reduce_runs(runs, statistic)
-    context = _Context(runs, points, regions_of(points, region), _timer(runs, timer), [*runs.notes, *notes])
+    points, notes = reduce_repetitions(runs, statistic)
+    context = _Data(runs, points, regions_of(points, region), _timer(runs, timer), [*runs.notes, *notes])
     context.notes += [*unknown_metrics(runs.records), *context.regions.notes]
     answers = tuple(_answer(context, point) for point in points)
     if len({point.p for point in points}) == 1:
@@ -197,11 +206,11 @@ def measured(runs: Runs, statistic: str = "median", region: str | None = None, t
     return Measured(answers, tuple(dict.fromkeys(context.notes)), runs.title, runs.source, statistic)
 
 
-def _timer(runs: Runs, timer: float | None) -> float:
+def _timer(runs: Measurements, timer: float | None) -> float:
     return timer if timer is not None else runs.timer or 0.0
 
 
-def _answer(context: _Context, point: Point) -> Answer:
+def _answer(context: _Data, point: MeasuredPoint) -> Answer:
     time = context.time(point)
     shares = None
     if time is None:
@@ -235,9 +244,9 @@ def _answer(context: _Context, point: Point) -> Answer:
     )
 
 
-def _account(context: _Context, point: Point, elapsed: float) -> dict[str, float]:
+def _account(context: _Data, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
     """Book the time of a processor, by whichever of the four accounts the data allow."""
-    kept: Sequence[Callable[[_Context, Point, float], dict[str, float]]] = (
+    kept: Sequence[Callable[[_Data, MeasuredPoint, float], dict[str, float]]] = (
         _by_waits,
         _by_busy,
         _by_efficiencies,
@@ -249,7 +258,7 @@ def _account(context: _Context, point: Point, elapsed: float) -> dict[str, float
     return {}
 
 
-def _by_waits(context: _Context, point: Point, elapsed: float) -> dict[str, float]:
+def _by_waits(context: _Data, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
     """Dritz and Boyle: what is no wait is useful, unless the useful time was measured as well."""
     causes = point.regions("wait")
     if not causes:
@@ -262,7 +271,7 @@ def _by_waits(context: _Context, point: Point, elapsed: float) -> dict[str, floa
     return _closed(context, point, elapsed, {USEFUL: elapsed - sum(lost.values()), **lost}, USEFUL)
 
 
-def _wait(context: _Context, point: Point, cause: str) -> float:
+def _wait(context: _Data, point: MeasuredPoint, cause: str) -> float:
     """Give the time lost to a cause by all processors: of some causes only what exceeds the run on one processor."""
     wait = _without_timer(context, point, cause)
     single = context.single(point)
@@ -271,7 +280,7 @@ def _wait(context: _Context, point: Point, cause: str) -> float:
     return wait
 
 
-def _without_timer(context: _Context, point: Point, cause: str) -> float:
+def _without_timer(context: _Data, point: MeasuredPoint, cause: str) -> float:
     """Give the wait of all processors for a cause, without what the timer cost itself."""
     wait = point.total("wait", cause) or 0.0
     events = point.total("events", cause)
@@ -289,7 +298,7 @@ def _without_timer(context: _Context, point: Point, cause: str) -> float:
     return wait
 
 
-def _by_busy(context: _Context, point: Point, elapsed: float) -> dict[str, float]:
+def _by_busy(context: _Data, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
     """POP from busy times: imbalance up to the busiest processor, communication from there to the end."""
     busy = point.total("busy")
     if busy is None:
@@ -303,11 +312,11 @@ def _by_busy(context: _Context, point: Point, elapsed: float) -> dict[str, float
     return _closed(context, point, elapsed, booked, "communication")
 
 
-def _by_efficiencies(context: _Context, point: Point, elapsed: float) -> dict[str, float]:
+def _by_efficiencies(context: _Data, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
     return {name: share * elapsed for name, share in (_shares(context, point) or {}).items()}
 
 
-def _shares(context: _Context, point: Point) -> dict[str, float] | None:
+def _shares(context: _Data, point: MeasuredPoint) -> dict[str, float] | None:
     """Book fractions of the time from POP efficiencies.
 
     With the largest useful time T CommE, the average one T PE and the time on an ideal network T Trf, what lies between
@@ -345,7 +354,7 @@ def _shares(context: _Context, point: Point) -> dict[str, float] | None:
     return {name: share for name, share in booked.items() if share or name == USEFUL}
 
 
-def _by_regions(context: _Context, point: Point, elapsed: float) -> dict[str, float]:
+def _by_regions(context: _Data, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
     """Beside the run on one processor: each region loses what it takes beyond its N-th part of that run."""
     one = context.one_processor(point)
     if one is None:
@@ -362,7 +371,7 @@ def _by_regions(context: _Context, point: Point, elapsed: float) -> dict[str, fl
 
 
 def _closed(
-    context: _Context, point: Point, elapsed: float, account: dict[str, float], remainder: str
+    context: _Data, point: MeasuredPoint, elapsed: float, account: dict[str, float], remainder: str
 ) -> dict[str, float]:
     """Refuse an account that books more than the time."""
     if account[remainder] < -ROUNDING * elapsed:
@@ -393,7 +402,7 @@ def _values(p: int, elapsed: float, account: Mapping[str, float]) -> dict[str, V
     }
 
 
-def _ratios(context: _Context, point: Point, elapsed: float, account: Mapping[str, float]) -> dict[str, Value]:
+def _ratios(context: _Data, point: MeasuredPoint, elapsed: float, account: Mapping[str, float]) -> dict[str, Value]:
     """Give what else is known: the run on one processor, measured and estimated, and the POP efficiencies."""
     values: dict[str, Value] = {}
     one = context.one_processor(point)
@@ -422,7 +431,7 @@ def _ratios(context: _Context, point: Point, elapsed: float, account: Mapping[st
     return values
 
 
-def _check(context: _Context, point: Point, values: Mapping[str, Value]) -> None:
+def _check(context: _Data, point: MeasuredPoint, values: Mapping[str, Value]) -> None:
     """Note what no program should do."""
     speedup = values.get("measured_speedup") or values.get("speedup")
     time = context.time(point)
@@ -431,7 +440,7 @@ def _check(context: _Context, point: Point, values: Mapping[str, Value]) -> None
     context.notes += superlinear(time.run, speedup.value)
 
 
-def superlinear(run: Run, speedup: float) -> list[Problem]:
+def superlinear(run: Measurement, speedup: float) -> list[Problem]:
     """Note a speed-up above the number of processors; nothing where it is not.
 
     Parameters
@@ -445,5 +454,5 @@ def superlinear(run: Run, speedup: float) -> list[Problem]:
     return [Problem(run.file, run.line, 1, "time", why)]
 
 
-def _first(point: Point, metric: str, region: str) -> Run:
+def _first(point: MeasuredPoint, metric: str, region: str) -> Measurement:
     return next(found.run for (name, part, _), found in point.values.items() if (name, part) == (metric, region))

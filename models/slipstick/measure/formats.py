@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from slipstick.errors import Problem, SpecError, UnknownNameError
+from slipstick.measure.measurements import Hints, Measurements
 from slipstick.measure.readers import extra_p, perf, pop, profile, tidy
 from slipstick.measure.readers.reading import Reading, open_file
-from slipstick.measure.runs import Hints, Runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Format:
 
     title: str
     looks: Callable[[Reading], bool]
-    read: Callable[[Reading], Runs]
+    read: Callable[[Reading], Measurements]
 
 
 FORMATS: Mapping[str, Format] = {
@@ -34,7 +34,7 @@ FORMATS: Mapping[str, Format] = {
 """Every format by name, in the order in which they are tried."""
 
 
-def read(path: Path | str, hints: Hints | None = None, format: str | None = None) -> Runs:
+def read(path: Path | str, hints: Hints | None = None, format: str | None = None) -> Measurements:
     """Read a file of measurements.
 
     Parameters
@@ -58,7 +58,7 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
     return FORMATS[name].read(reading)
 
 
-def read_all(paths: Sequence[Path | str], hints: Sequence[Hints], format: str | None = None) -> Runs:
+def read_all(paths: Sequence[Path | str], hints: Sequence[Hints], format: str | None = None) -> Measurements:
     """Read several files into one table; all problems of all files at once.
 
     Parameters
@@ -72,7 +72,7 @@ def read_all(paths: Sequence[Path | str], hints: Sequence[Hints], format: str | 
     SpecError : everything that is wrong, by file and line
     """
     problems: list[Problem] = []
-    found: list[Runs] = []
+    found: list[Measurements] = []
     for path, told in zip(paths, hints, strict=True):
         try:
             found.append(read(path, told, format))

@@ -1,7 +1,7 @@
 """Machines whose processors share memory: caches, interconnects, memory modules, locks and barriers.
 
 Every time is that of one use without anybody in the way; who waits for whom is said by the activities that
-programs build from these (`slipstick.program.memory`).
+programs build from these (`slipstick.program.shared_memory`).
 """
 
 from __future__ import annotations

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from slipstick.program.program import CountedProgram, Program
 
 _DEFINED_IN = {
-    "dvsm/message": "slipstick.program.dvsm.operations:MESSAGE",
-    "dvsm/page-fault": "slipstick.program.dvsm.operations:PAGE_FAULT",
-    "dvsm/diff-request": "slipstick.program.dvsm.operations:DIFF_REQUEST",
-    "dvsm/lock": "slipstick.program.dvsm.operations:LOCK",
-    "dvsm/barrier-slave": "slipstick.program.dvsm.operations:BARRIER_SLAVE",
-    "dvsm/barrier-master": "slipstick.program.dvsm.operations:BARRIER_MASTER",
-    "dvsm/diff-phase": "slipstick.program.dvsm.contention:DIFF_PHASE",
+    "dvsm/message": "slipstick.program.dvsm:MESSAGE",
+    "dvsm/page-fault": "slipstick.program.dvsm:PAGE_FAULT",
+    "dvsm/diff-request": "slipstick.program.dvsm:DIFF_REQUEST",
+    "dvsm/lock": "slipstick.program.dvsm:LOCK",
+    "dvsm/barrier-slave": "slipstick.program.dvsm:BARRIER_SLAVE",
+    "dvsm/barrier-master": "slipstick.program.dvsm:BARRIER_MASTER",
+    "dvsm/diff-phase": "slipstick.program.dvsm_contention:DIFF_PHASE",
     "grain/unit": "slipstick.program.grain:UNIT",
-    "grain/phases": "slipstick.program.phases:PHASES",
+    "grain/phases": "slipstick.program.grain:PHASES",
 }
 
 

@@ -13,7 +13,7 @@ Exchange = tuple[int, int]
 
 
 @dataclass(slots=True)
-class Tally:
+class ProcessorTally:
     """What one processor did in one phase.
 
     Parameters
@@ -67,7 +67,7 @@ class Tally:
     def total(self, name: str) -> int:
         """Give a count by name, added up over parts, hops or kinds of message.
 
-        >>> Tally(faults=Counter({(2, 40): 3, (1, 20): 1})).total("faults")
+        >>> ProcessorTally(faults=Counter({(2, 40): 3, (1, 20): 1})).total("faults")
         4
         """
         if name not in _NAMES:
@@ -87,19 +87,19 @@ class Tally:
         return {name: value for name, value in made.items() if value}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Tally:
+    def from_dict(cls, data: Mapping[str, Any]) -> ProcessorTally:
         """Read what `to_dict` gives; what is left out is zero."""
         _known("a tally", data, _NAMES)
         return cls(**{name: _read(name, value) for name, value in data.items()})
 
 
-_NAMES = tuple(each.name for each in fields(Tally))
+_NAMES = tuple(each.name for each in fields(ProcessorTally))
 _EXCHANGES = ("faults", "collected")
 _MESSAGES = ("sent", "received")
 
 
 @dataclass(frozen=True, slots=True)
-class Phase:
+class CountedPhase:
     """What all processors did between two barriers.
 
     Parameters
@@ -110,7 +110,7 @@ class Phase:
     """
 
     name: str
-    tallies: tuple[Tally, ...]
+    tallies: tuple[ProcessorTally, ...]
     repeat: int = 1
 
 
@@ -131,7 +131,7 @@ class Counts:
     processors: int
     page: int
     unit: str
-    phases: tuple[Phase, ...]
+    phases: tuple[CountedPhase, ...]
 
     def total(self, name: str) -> int:
         """Add up a count over phases and processors."""
@@ -179,17 +179,17 @@ class Counts:
         return cls(data["program"], processors, page, data["unit"], phases)
 
 
-def _phase_data(phase: Phase) -> dict[str, Any]:
+def _phase_data(phase: CountedPhase) -> dict[str, Any]:
     repeat = {"repeat": phase.repeat} if phase.repeat != 1 else {}
     return {"name": phase.name, **repeat, "tallies": [tally.to_dict() for tally in phase.tallies]}
 
 
-def _phase(data: Mapping[str, Any], processors: int) -> Phase:
+def _phase(data: Mapping[str, Any], processors: int) -> CountedPhase:
     _known("a phase", data, ("name", "repeat", "tallies"))
-    tallies = tuple(Tally.from_dict(each) for each in data["tallies"])
+    tallies = tuple(ProcessorTally.from_dict(each) for each in data["tallies"])
     if len(tallies) != processors:
         raise ModelError(f"phase {data['name']!r} has {len(tallies)} tallies, but there are {processors} processors")
-    return Phase(data["name"], tallies, _whole("repeat", data.get("repeat", 1)))
+    return CountedPhase(data["name"], tallies, _whole("repeat", data.get("repeat", 1)))
 
 
 def _plain(name: str, value: Any) -> Any:

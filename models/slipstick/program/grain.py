@@ -9,32 +9,48 @@ Phi as ``grain_efficiency`` and ``grain_interference``, and WARPS, the words tha
 
 Source: Nanda and Ni, Benchmark workload generation and performance characterization of multiprocessors,
 Supercomputing 1992.
+
+Programs of phases: unit grains of different kinds on different numbers of processors, one phase after the other.
+
+Phase k is r_k identical grains on each of N_k processors, ended by a barrier that costs T_B(N_k) beyond waiting for the
+last of them; what is sequential takes T_S. With t_k(N_k) the time of a grain among its N_k - 1 competitors, that of the
+slowest processor, the whole takes T = T_S + sum of r_k t_k(N_k) + T_B(N_k); see law/phase-time.
+
+Source: Nanda and Ni, Benchmark workload generation and performance characterization of multiprocessors,
+Supercomputing 1992.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from slipstick.errors import ModelError
 from slipstick.expression.dimension import COUNT, TIME
 from slipstick.expression.nodes import Expr, Like, Number, Parameter, maximum, zero
-from slipstick.model.activity import Activity, choose, delay, fork, hold, repeat, then
+from slipstick.model.activity import Activity, barrier, choose, delay, fork, hold, repeat, then
 from slipstick.model.resources import Lock, Resource
 from slipstick.model.shared_memory import SharedMemory
-from slipstick.model.system import Model, SingleProcessor, closed_model, grouped_model
+from slipstick.model.system import Model, SingleProcessor, closed_model, grouped_model, phased_model
 from slipstick.program.addresses import Addresses
-from slipstick.program.memory import Port, known
 from slipstick.program.program import Input, Inputs, Program, one, word
-from slipstick.program.synchronization import lock_kind, meet
+from slipstick.program.shared_memory import Port, known, lock_kind, meet
 from slipstick.vocabulary import LOCKS
 
 NONE = "none"
+
 OTHER = "other_"
+
 MOST = 2.0**24
+
 """Elements, strides and offsets beyond this say nothing new, and their addresses would take long to count."""
+
 LONGEST_BLOCK = 2.0**40
+
 """Blocks beyond this many elements hold all of them."""
+
 PATTERNS = ("uniform", "random")
+
 USEFUL = ("busy", "memory", "critical", "lock")
 
 
@@ -111,7 +127,7 @@ def unit(machine: SharedMemory, inputs: Inputs) -> Model:
 def _among(machine: SharedMemory, inputs: Inputs) -> Model:
     """Build a test grain among competitors; a single population if all repeat the same grain."""
     test, competitors = Grain.of(inputs), one(inputs, "competitors")
-    work = Work(machine, competitors)
+    work = GrainSteps(machine, competitors)
     together, meeting = meet(machine, word(inputs, "barrier"), competitors + 1)
     if not any(f"{OTHER}{name}" in inputs for name in _ATTRIBUTES):
         cycle = work.cycle(test, test, single=False) >> together
@@ -130,7 +146,7 @@ def _among(machine: SharedMemory, inputs: Inputs) -> Model:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class GrainSteps:
     """What grains do on a machine, step by step.
 
     Parameters
@@ -249,15 +265,20 @@ def _insist(cycle: Activity) -> None:
 
 
 ELEMENTS = Input("elements", COUNT, "M: elements that all share; 1 is a hot spot", 1.0, least=1, most=MOST, whole=True)
+
 _WALK = (
     Input("access", COUNT, "t: what the accesses do", "read", options=("read", "write")),
     Input("pattern", COUNT, "uniform stride, or every element as likely as any other", "uniform", options=PATTERNS),
     Input("start", COUNT, "p: processor i begins at element i p mod M", 0.0, most=MOST, whole=True),
     Input("stride", COUNT, "s: from the element of one access to that of the next", 1.0, most=MOST, whole=True),
 )
+
 ACCESSES = (ELEMENTS, *_WALK)
+
 """Inputs that say what accesses do, and where they go."""
+
 CRITICAL_WRITES = Input("critical_writes", COUNT, "f_s: fraction of these that write", 0.0, most=1.0)
+
 SCV = Input("scv", COUNT, "squared coefficient of variation of computing; 0 is a deterministic grain", 0.0)
 
 _GRAIN = (
@@ -270,6 +291,7 @@ _GRAIN = (
     CRITICAL_WRITES,
     SCV,
 )
+
 _ATTRIBUTES = tuple(each.name for each in _GRAIN)
 
 UNIT = Program(
@@ -293,5 +315,102 @@ UNIT = Program(
         ),
     ),
     unit,
+    SharedMemory,
+)
+
+_OF_EACH = ("accesses", "compute", "critical", "critical_accesses")
+
+Part = tuple[Like, Like, Activity]
+
+
+def program(machine: SharedMemory, inputs: Inputs) -> Model:
+    """Build the sequential part, then every phase with its barrier."""
+    resources: dict[str, Resource] = {}
+    parts: list[Part] = [(1, 1, delay(one(inputs, "sequential"), name="sequential"))]
+    for phase in _phases(machine, inputs, resources):
+        parts += phase
+    return phased_model(*parts, name="grain/phases", resources=resources, useful=USEFUL)
+
+
+def _phases(machine: SharedMemory, inputs: Inputs, resources: dict[str, Resource]) -> Iterator[list[Part]]:
+    """Lay out each phase and its barrier; what they need is added to the resources."""
+    repeat, processors = _list(inputs, "repeat"), _list(inputs, "processors")
+    if not repeat:
+        raise ModelError("there are no phases; give repeat, a list with the grains of each processor in every phase")
+    lists = {name: _list(inputs, name) or (Number(0.0),) * len(repeat) for name in _OF_EACH}
+    for name, values in {"processors": processors, **lists}.items():
+        if len(values) != len(repeat):
+            raise ModelError(f"{name} has {len(values)} values for {len(repeat)} phases, as repeat counts them")
+    for number, (times, count) in enumerate(zip(repeat, processors, strict=True)):
+        grain = _grain(inputs, number, {name: values[number] for name, values in lists.items()})
+        work = GrainSteps(machine, count - 1)
+        cycle = work.cycle(grain, grain, single=False)
+        if cycle == then():
+            raise ModelError(f"phase {number + 1} does nothing; give it accesses, compute or a critical section")
+        resources.update(work.resources(grain.lock))
+        yield [(times, count, cycle), *_barrier(machine, inputs, number, count, resources)]
+
+
+def _barrier(
+    machine: SharedMemory, inputs: Inputs, number: int, count: Expr, resources: dict[str, Resource]
+) -> list[Part]:
+    name = word(inputs, "barrier")
+    _, meeting = meet(machine, name, count)
+    if not meeting:
+        return []
+    called = f"{name}-{number + 1}"
+    resources[called] = meeting[name]
+    return [(1, count, barrier(called))]
+
+
+def _grain(inputs: Inputs, number: int, own: dict[str, Expr]) -> Grain:
+    """Give the grain of a phase; one without critical section takes no lock."""
+    inside = any(known(own[name], f"{name} of phase {number + 1}") for name in ("critical", "critical_accesses"))
+    return Grain(
+        prefix=f"phase-{number + 1}.",
+        write=word(inputs, "access") == "write",
+        addresses=Addresses(
+            elements=int(known(one(inputs, "elements"), "elements")),
+            stride=int(known(one(inputs, "stride"), "stride")),
+            offset=int(known(one(inputs, "start"), "start")),
+            random=word(inputs, "pattern") == "random",
+        ),
+        accesses=own["accesses"],
+        compute=own["compute"],
+        lock=word(inputs, "lock") if inside else NONE,
+        critical=own["critical"],
+        critical_accesses=own["critical_accesses"],
+        critical_writes=one(inputs, "critical_writes"),
+        scv=known(one(inputs, "scv"), "scv"),
+    )
+
+
+def _list(inputs: Inputs, name: str) -> tuple[Expr, ...]:
+    value = inputs.get(name, ())
+    assert isinstance(value, Expr | tuple)
+    return (value,) if isinstance(value, Expr) else value
+
+
+PHASES = Program(
+    "grain/phases",
+    "Phases of unit grains, each on its own number of processors and ended by a barrier",
+    "Nanda and Ni, Supercomputing 1992",
+    (
+        Input("sequential", TIME, "T_S: what one processor does before all phases", 0.0),
+        Input("repeat", COUNT, "r_k: grains of each processor, phase by phase", None, many=True),
+        Input("processors", COUNT, "N_k: processors of each phase", None, least=1, whole=True, many=True),
+        Input("accesses", COUNT, "m: accesses of a grain to shared elements, phase by phase", None, many=True),
+        Input("compute", COUNT, "c: units of computing of a grain, phase by phase", None, many=True),
+        Input("critical", COUNT, "c_s: units of computing in the critical section", None, many=True),
+        Input("critical_accesses", COUNT, "m_s: accesses in the critical section", None, many=True),
+        *ACCESSES,
+        Input("lock", COUNT, "the machine's lock of critical sections; none if there are none", NONE, named="locks"),
+        CRITICAL_WRITES,
+        SCV,
+        Input(
+            "barrier", COUNT, "the machine's barrier that ends each phase; none if it is free", NONE, named="barriers"
+        ),
+    ),
+    program,
     SharedMemory,
 )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from slipstick.errors import SpecError, UnknownNameError
 from slipstick.law import ALL as LAWS
 from slipstick.program import PROGRAMS
-from slipstick.program.counts import Counts, Tally
+from slipstick.program.counts import Counts, ProcessorTally
 from slipstick.schema.build import build_workload
 from slipstick.schema.describe import Entry, entries, with_sources
 from slipstick.schema.kinds.counts import CountsSpec
@@ -117,7 +117,7 @@ def _title(kind: str, name: str) -> str:
 def _totals(counts: Counts) -> str:
     """Say what was counted in all: the file itself has it by phase and processor."""
     lines = [f"processors: {counts.processors}", f"page: {counts.page} B", f"phases: {len(counts.phases)}"]
-    totals = {each.name: counts.total(each.name) for each in fields(Tally)}
+    totals = {each.name: counts.total(each.name) for each in fields(ProcessorTally)}
     lines += [
         f"{name}: {total}" + (f" {counts.unit}" if name == "work" else "") for name, total in totals.items() if total
     ]

@@ -21,12 +21,11 @@ from slipstick.expression.dimension import COUNT, TIME
 from slipstick.model.activity import Activity, Then, choose, relabelled, repeat, then
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model, superstep_model
-from slipstick.program.counts import Counts, Phase, Tally
-from slipstick.program.dvsm.operations import SOURCE
+from slipstick.program.counts import CountedPhase, Counts, ProcessorTally
+from slipstick.program.dvsm import SOURCE
 from slipstick.program.message import software
 from slipstick.program.program import Given, Input, Inputs, Program, one
-from slipstick_workloads.application.classes import Classes, by_key, key_of
-from slipstick_workloads.application.operations import Operations
+from slipstick_workloads.application.operations import OperationClasses, Operations, by_key, key_of
 
 FEW = 64
 """Operations of a line that are laid out one by one; more are drawn at random, as many in the mean."""
@@ -85,7 +84,7 @@ class _Lines:
 
     def __init__(self, machine: Machine, counts: Counts, inputs: Inputs) -> None:
         self.machine, self.counts = machine, counts
-        self.operations = Operations(machine, Classes(counts))
+        self.operations = Operations(machine, OperationClasses(counts))
         self.unit = one(inputs, "sequential") / float(counts.total("work"))
         made, early, locked = self.operations, one(inputs, "prefetched_faults"), one(inputs, "prefetched_locks")
         self.fault = cache(lambda key: choose((1 - early, made.fault(key)), (early, made.prefetch(key))))
@@ -103,7 +102,7 @@ class _Lines:
             ]
             yield phase.repeat, lines, self._meeting(phase)
 
-    def _line(self, tally: Tally, rounds: int, name: str, manager: bool) -> Activity:
+    def _line(self, tally: ProcessorTally, rounds: int, name: str, manager: bool) -> Activity:
         """Mix what a processor does in a phase; one round of it, if several are added up."""
         made = [*self._own(tally), *self._for_others(tally)]
         if manager:
@@ -122,7 +121,7 @@ class _Lines:
         any_of = choose(*((number / total, body) for number, body in mix))
         return Then((repeat(slices, work >> repeat(total / slices, any_of)), *after))
 
-    def _own(self, tally: Tally) -> Iterator[tuple[float, Activity]]:
+    def _own(self, tally: ProcessorTally) -> Iterator[tuple[float, Activity]]:
         """Give what the processor needs itself."""
         made = self.operations
         yield from ((number, self.fault(key)) for key, number in by_key(tally.faults).items())
@@ -133,7 +132,7 @@ class _Lines:
         yield tally.write_faults, made.trap
         yield tally.twins, made.twin
 
-    def _upkeep(self, tally: Tally) -> Iterator[tuple[float, Activity]]:
+    def _upkeep(self, tally: ProcessorTally) -> Iterator[tuple[float, Activity]]:
         """Give what notices make the processor do, a little each."""
         made = self.operations
         yield max(0.0, tally.diffs_made - made.classes.made_when_served * tally.served_diffs), made.diffed
@@ -141,7 +140,7 @@ class _Lines:
         for number, body in zip((tally.notices, tally.invalidated), self.told["lock"], strict=True):
             yield part * number, body
 
-    def _for_others(self, tally: Tally) -> Iterator[tuple[float, Activity]]:
+    def _for_others(self, tally: ProcessorTally) -> Iterator[tuple[float, Activity]]:
         """Give what others ask of the processor."""
         made = self.operations
         number, size = tally.sent.get("diffs", (0, 0))
@@ -151,7 +150,7 @@ class _Lines:
         yield tally.forwarded, made.forward
         yield tally.granted, made.grant
 
-    def _meeting(self, phase: Phase) -> Activity:
+    def _meeting(self, phase: CountedPhase) -> Activity:
         """Give the barrier of a phase, one more for a garbage collection, with the mean of what its notices take."""
         if self.counts.processors == 1:
             return self.barrier
@@ -171,7 +170,7 @@ def _shuffled(work: Activity, mix: list[tuple[float, Activity]], name: str) -> I
     return (part for body in sequence for part in (work, body))
 
 
-def _at_locks(tally: Tally) -> float:
+def _at_locks(tally: ProcessorTally) -> float:
     """Give the part of a processor's notices that came with locks: as of all that told of notices, by bytes."""
     locks, barriers = (tally.received.get(kind, (0, 0))[1] for kind in ("lock reply", "leave"))
     return locks / (locks + barriers) if locks else 0.0

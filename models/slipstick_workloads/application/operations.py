@@ -1,4 +1,6 @@
-"""What each operation of an application costs, as activities with names of their own.
+"""Classes of operations: counts of equal parts and like sizes, at the mean size of the whole program.
+
+What each operation of an application costs, as activities with names of their own.
 
 Faults, empty misses, acquisitions and barriers are those of `program/dvsm`. Here is what they leave to others, and what
 needs no message: serving requests, twins, diffs, notices, and prefetching.
@@ -6,6 +8,9 @@ needs no message: serving requests, twins, diffs, notices, and prefetching.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache, cached_property
 
 from slipstick.errors import ModelError
@@ -13,11 +18,96 @@ from slipstick.expression.dimension import BYTES, COUNT
 from slipstick.expression.nodes import Expr, Number
 from slipstick.model.activity import Activity, relabelled, repeat, then
 from slipstick.model.machine import Machine
-from slipstick.program.dvsm.operations import Side, barrier_slave, diff_request, lock, page_fault
+from slipstick.program.counts import Counts, ProcessorTally
+from slipstick.program.dvsm import MessageEnd, barrier_slave, diff_request, lock, page_fault
 from slipstick.program.program import Inputs
-from slipstick_workloads.application.classes import Class, Classes, Key
+
+Key = tuple[int, int]
+
+"""Parts, and the number of binary digits of the bytes of one part."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperationClass:
+    """Exchanges that are taken as one operation.
+
+    Parameters
+    ----------
+    parts : processors asked
+    size : mean size of the reply of each [B]
+    """
+
+    parts: int
+    size: float
+
+
+class OperationClasses:
+    """The classes of a program's counts, and the sizes of its messages.
+
+    Parameters
+    ----------
+    counts : of the program
+    """
+
+    def __init__(self, counts: Counts) -> None:
+        self.counts = counts
+
+    @cached_property
+    def faults(self) -> dict[Key, OperationClass]:
+        """Faults and collections by key, each at its mean size over the whole program."""
+        found: dict[Key, tuple[int, int]] = {}
+        for tally in self._tallies():
+            for name in ("faults", "collected"):
+                for (parts, size), number in getattr(tally, name).items():
+                    key = key_of(parts, size)
+                    before, carried = found.get(key, (0, 0))
+                    found[key] = before + number * parts, carried + number * size
+        return {key: OperationClass(key[0], carried / number) for key, (number, carried) in sorted(found.items())}
+
+    @cached_property
+    def served(self) -> dict[Key, OperationClass]:
+        """Replies with diffs, of one processor in one phase, by size."""
+        found: dict[Key, tuple[int, int]] = {}
+        for tally in self._tallies():
+            number, size = tally.sent.get("diffs", (0, 0))
+            if number:
+                key = key_of(1, size // number)
+                before, carried = found.get(key, (0, 0))
+                found[key] = before + number, carried + size
+        return {key: OperationClass(1, carried / number) for key, (number, carried) in sorted(found.items())}
+
+    def message(self, kind: str) -> float:
+        """Give the mean size of a kind of message; 0 if there are none [B]."""
+        pairs = [tally.sent.get(kind, (0, 0)) for tally in self._tallies()]
+        number = sum(number for number, _ in pairs)
+        return sum(size for _, size in pairs) / number if number else 0.0
+
+    @cached_property
+    def made_when_served(self) -> float:
+        """Diffs made for each reply; the others were made before."""
+        made, served = self.counts.total("diffs_made"), self.counts.total("served_diffs")
+        return min(1.0, made / served) if served else 0.0
+
+    def _tallies(self) -> Iterator[ProcessorTally]:
+        for phase in self.counts.phases:
+            yield from phase.tallies
+
+
+def key_of(parts: int, size: int) -> Key:
+    """Class an exchange by its parts and the power of two that a part's reply is under."""
+    return parts, (size // parts).bit_length()
+
+
+def by_key(exchanges: Mapping[tuple[int, int], int]) -> Counter[Key]:
+    """Count exchanges by class."""
+    found: Counter[Key] = Counter()
+    for (parts, size), number in exchanges.items():
+        found[key_of(parts, size)] += number
+    return found
+
 
 REQUEST, LOCK_REQUEST = Number(12.0, BYTES), Number(24.0, BYTES)
+
 """Sizes of requests; Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, Tables 3 to 6."""
 
 
@@ -34,7 +124,7 @@ class Operations:
     ModelError : the machine says nothing of such software
     """
 
-    def __init__(self, machine: Machine, classes: Classes) -> None:
+    def __init__(self, machine: Machine, classes: OperationClasses) -> None:
         if machine.dvsm is None:
             raise ModelError(
                 f"{machine.name} has no costs of a distributed virtual shared memory; give its spec a section dvsm"
@@ -58,7 +148,7 @@ class Operations:
     @cached_property
     def prefetched_lock(self) -> Activity:
         """A lock asked for ahead of time: the request is sent, nobody waits."""
-        return relabelled(Side(self.machine, "lock").handle("send", LOCK_REQUEST), "prefetched-lock.")
+        return relabelled(MessageEnd(self.machine, "lock").handle("send", LOCK_REQUEST), "prefetched-lock.")
 
     @cached_property
     def queued(self) -> Activity:
@@ -71,7 +161,7 @@ class Operations:
     @cached_property
     def trap(self) -> Activity:
         """The first write to a page that is protected."""
-        here = Side(self.machine, "fault")
+        here = MessageEnd(self.machine, "fault")
         return relabelled(here.interrupted() >> here.spend("protect", self.dvsm.protect, "software"), "trap.")
 
     @cached_property
@@ -110,7 +200,7 @@ class Operations:
     @cached_property
     def arrival(self) -> Activity:
         """Take in the message of a processor that came to a barrier before the last, as its manager."""
-        here = Side(self.machine, "sigio")
+        here = MessageEnd(self.machine, "sigio")
         made = here.interrupted() >> here.handle("receive", self._message("arrive"))
         return relabelled(made, "arrival.", queues=False)
 
@@ -123,13 +213,13 @@ class Operations:
         made = barrier_slave(self.machine, {"processors": count, **sizes, **dict.fromkeys(times, nothing)})
         return relabelled(made.bodies[0], "barrier.", queues=False)
 
-    def _fault(self, each: Class, component: str, key: Key) -> Activity:
+    def _fault(self, each: OperationClass, component: str, key: Key) -> Activity:
         return relabelled(self._request(each), f"{component}-{_named(key)}.", component=component)
 
-    def _request(self, each: Class) -> Activity:
+    def _request(self, each: OperationClass) -> Activity:
         return diff_request(self.machine, self._costs(each)).bodies[0]
 
-    def _costs(self, each: Class) -> Inputs:
+    def _costs(self, each: OperationClass) -> Inputs:
         """Give the inputs of a diff request."""
         dvsm, parts, reply = self.dvsm, Number(float(each.parts)), Number(each.size, BYTES)
         return {
@@ -149,9 +239,9 @@ class Operations:
         """Give the handler's computing for a request for diffs, those made on the way included."""
         return self.dvsm.serve + self.classes.made_when_served * self.diff
 
-    def _prefetch(self, each: Class, key: Key) -> Activity:
+    def _prefetch(self, each: OperationClass, key: Key) -> Activity:
         """Ask ahead of time: all sends and receives at the source, none beside another, and the handler."""
-        costs, here = self._costs(each), Side(self.machine, "fault")
+        costs, here = self._costs(each), MessageEnd(self.machine, "fault")
         parts, request, reply = (_one(costs, name) for name in ("parts", "request", "reply"))
         made = then(
             repeat(parts, here.handle("send", request, _one(costs, "send_call"))),
@@ -176,13 +266,13 @@ class Operations:
         )
         return relabelled(made.bodies[0], f"lock-{hops}.")
 
-    def _serve(self, each: Class, key: Key) -> Activity:
+    def _serve(self, each: OperationClass, key: Key) -> Activity:
         name = f"serve-{_named(key)}."
         return self._served(name, REQUEST, Number(each.size, BYTES), self._making, self.dvsm.serve_call)
 
     def _served(self, prefix: str, request: Expr, reply: Expr, compute: Expr, call: Expr | None = None) -> Activity:
         """Serve a request, as delays of the server's own line; the asker's line has it at the server's processor."""
-        here = Side(self.machine, "sigio")
+        here = MessageEnd(self.machine, "sigio")
         made = then(
             here.interrupted(),
             here.handle("receive", request, call),
@@ -192,11 +282,11 @@ class Operations:
         return relabelled(made, prefix, queues=False)
 
     def _own(self, name: str, seconds: Expr, component: str) -> Activity:
-        return Side(self.machine, component).spend(name, seconds, "software")
+        return MessageEnd(self.machine, component).spend(name, seconds, "software")
 
     @property
     def _grant_received(self) -> Activity:
-        here = Side(self.machine, "lock")
+        here = MessageEnd(self.machine, "lock")
         return here.handle("grant.send", self._lock_reply) >> here.handle("grant.receive", self._lock_reply)
 
     @property

@@ -10,7 +10,7 @@ from slipstick.expression.dimension import COUNT
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model
 from slipstick.program.counts import Counts
-from slipstick.program.dvsm.operations import SOURCE
+from slipstick.program.dvsm import SOURCE
 from slipstick.program.program import CountedProgram, Input, Inputs, number
 from slipstick_workloads.application.model import COMMON, application
 
@@ -50,8 +50,8 @@ def _counted_program(name: str, title: str, generator: str, *parameters: Input) 
 def _count(generator: str, given: tuple[tuple[str, float], ...]) -> Counts:
     """Run a program through the protocol, with lazy release and several writers for a page; keep its counts compact."""
     # These need NumPy, which the description of a program does not.
-    from slipstick_workloads.lrc.compact import compact
-    from slipstick_workloads.lrc.run import run
+    from slipstick_workloads.release_consistency.compact import compact
+    from slipstick_workloads.release_consistency.run import run
 
     module, function = generator.split(":")
     generate = getattr(import_module(f"slipstick_workloads.sharing.{module}"), function)

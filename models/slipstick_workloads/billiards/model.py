@@ -29,9 +29,8 @@ from slipstick.method.closed_form.times import time
 from slipstick.model.activity import Activity, choose, delay, repeat, then
 from slipstick.model.shared_memory import SharedMemory
 from slipstick.model.system import Model, closed_model, phased_model
-from slipstick.program.memory import Port
 from slipstick.program.program import Input, Inputs, Program, number, one, word
-from slipstick.program.synchronization import NONE, lock_kind, meet
+from slipstick.program.shared_memory import NONE, Port, lock_kind, meet
 from slipstick_workloads.billiards.counts import observe
 
 SHARING = 2.1

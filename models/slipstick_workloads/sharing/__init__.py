@@ -1,21 +1,21 @@
 """SHARED-MEMORY PROGRAMS: who reads and writes which pages when, under which locks.
 
 The six programs of the paper as sharing patterns, and what it takes to write another: `layout` says where arrays lie in
-pages, `partition` divides items. A program is a function that gives a `SharedProgram`, whose `body` is a generator of
+pages, and how items are divided. A program is a function that gives a `SharedProgram`, whose `body` is a generator of
 accesses for one processor. This one lets two processors fill a table in turn and sum it up:
 
 >>> import numpy as np
->>> from slipstick_workloads.lrc.accesses import Barrier, SharedProgram, Work
->>> from slipstick_workloads.lrc.run import run
->>> from slipstick_workloads.sharing.layout import Layout
->>> layout = Layout(page=4096)
+>>> from slipstick_workloads.release_consistency.accesses import Arrive, SharedProgram, Compute
+>>> from slipstick_workloads.release_consistency.run import run
+>>> from slipstick_workloads.sharing.layout import MemoryLayout
+>>> layout = MemoryLayout(page=4096)
 >>> table = layout.array(count=1000, size=8)
 >>> def body(me):
 ...     yield table.write(np.arange(me, 1000, 2))  # every other item
-...     yield Work(500)
-...     yield Barrier("fill")
+...     yield Compute(500)
+...     yield Arrive("fill")
 ...     yield table.read_span(0, 1000)
-...     yield Work(1000)
+...     yield Compute(1000)
 >>> counts = run(SharedProgram("table", processors=2, pages=layout.pages, body=body, unit="items"))
 >>> [(phase.name, phase.tallies[0].work, dict(phase.tallies[0].faults)) for phase in counts.phases]
 [('fill', 500, {}), ('end', 1000, {(1, 3084): 1, (1, 2940): 1})]

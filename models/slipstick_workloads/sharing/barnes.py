@@ -1,4 +1,6 @@
-"""Barnes: bodies under gravity; one processor builds the tree, all read it, each writes its own bodies.
+"""Plummer's sphere: bodies as in a globular cluster, dense in the middle.
+
+Barnes: bodies under gravity; one processor builds the tree, all read it, each writes its own bodies.
 
 A time step has three phases. In `tree`, processor 0 reads the places of all bodies and writes the cells of a new
 octree. In `forces`, each processor takes the next zone of bodies in the tree's order that cost an equal part of the
@@ -20,15 +22,64 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from slipstick_workloads.lrc.accesses import Access, Barrier, SharedProgram, Work
-from slipstick_workloads.sharing.layout import Items, Layout, SharedArray
+from slipstick_workloads.release_consistency.accesses import Access, Arrive, Compute, SharedProgram
+from slipstick_workloads.sharing.layout import START, Items, MemoryLayout, SharedArray
 from slipstick_workloads.sharing.octree import Octree, Vectors
-from slipstick_workloads.sharing.partition import START
-from slipstick_workloads.sharing.plummer import plummer
+
+MOST_MASS = 0.999
+
+"""Bodies further out than this part of the mass are drawn again, as is usual."""
+
+
+def plummer(bodies: int, seed: int) -> tuple[Vectors, Vectors]:
+    r"""Draw places and velocities of bodies in Plummer's sphere, in units where G = M = 1 and E = -1/4.
+
+    The mass within radius r is m = r^3 (1 + r^2)^(-3/2), so r = (m^(-2/3) - 1)^(-1/2); the speed is q times that
+    of escape, with the density of q proportional to q^2 (1 - q^2)^(7/2). Lengths are then scaled by 3 pi/16.
+
+    Parameters
+    ----------
+    bodies : how many
+    seed : of the draw
+
+    Source: Aarseth, Henon, Wielen, Astronomy and Astrophysics 37, 1974, 183-187.
+
+    >>> places, velocities = plummer(2000, seed=1)
+    >>> kinetic = 0.5 * (velocities**2).sum(axis=1).mean()
+    >>> print(f"{kinetic:.1f}")  # 1/4 in the mean
+    0.2
+    """
+    draw = np.random.default_rng([seed])
+    radius = (draw.uniform(0, MOST_MASS, bodies) ** (-2 / 3) - 1) ** -0.5
+    speed = _escape_parts(draw, bodies) * np.sqrt(2.0) * (1 + radius**2) ** -0.25
+    scale = 3 * np.pi / 16
+    places = _directions(draw, bodies) * (radius * scale)[:, None]
+    velocities = _directions(draw, bodies) * (speed / np.sqrt(scale))[:, None]
+    return places - places.mean(axis=0), velocities - velocities.mean(axis=0)
+
+
+def _escape_parts(draw: np.random.Generator, bodies: int) -> Vectors:
+    """Draw speeds as parts of the speed of escape, by rejection under a maximum of 0.1."""
+    found = np.empty(0)
+    while len(found) < bodies:
+        tried, height = draw.uniform(0, 1, 4 * bodies), draw.uniform(0, 0.1, 4 * bodies)
+        found = np.append(found, tried[height < tried**2 * (1 - tried**2) ** 3.5])
+    return found[:bodies]
+
+
+def _directions(draw: np.random.Generator, bodies: int) -> Vectors:
+    along = draw.uniform(-1, 1, bodies)
+    around = draw.uniform(0, 2 * np.pi, bodies)
+    flat = np.sqrt(1 - along**2)
+    return np.stack((flat * np.cos(around), flat * np.sin(around), along), axis=1)
+
 
 BODY, CELL = 104, 80
+
 PLACE, VELOCITY, RESULT = (16, 24), (40, 24), (64, 40)
+
 TIME_STEP = 0.025
+
 CELLS_A_BODY = 2
 
 
@@ -56,32 +107,32 @@ def barnes(
     Source: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, Table 1 (16,384 particles with 0.57, 32,768
     with 0.67); Singh, Hennessy, Gupta, ACM Trans. Computer Systems 13(2), 1995, for zones of cost.
 
-    >>> from slipstick_workloads.lrc.run import run
+    >>> from slipstick_workloads.release_consistency.run import run
     >>> counts = run(barnes(processors=4, bodies=256, steps=1)).without("start-up")
     >>> [phase.name for phase in counts.phases]
     ['tree', 'forces', 'move']
     """
-    layout = Layout(page)
+    layout = MemoryLayout(page)
     records, cells = layout.array(bodies, BODY), layout.array(CELLS_A_BODY * bodies, CELL)
     movement = _Movement(_bodies(bodies, scattered, seed), tolerance, processors)
 
     def body(me: int) -> Iterator[Access]:
         if me == 0:
             yield records.write_span(0, bodies)
-        yield Barrier(START)
+        yield Arrive(START)
         for index in range(steps):
             step = movement.step(index)
             if me == 0:
                 yield records.read_span(0, bodies)
                 yield cells.write_span(0, step.cells)
-                yield Work(step.levels)
-            yield Barrier("tree")
+                yield Compute(step.levels)
+            yield Arrive("tree")
             zone = step.zones[me]
             yield from _forces(records, cells, zone)
-            yield Barrier("forces")
+            yield Arrive("forces")
             yield records.read(zone.bodies)
             yield records.write(zone.bodies, PLACE, VELOCITY)
-            yield Barrier("move")
+            yield Arrive("move")
 
     return SharedProgram("Barnes", processors, layout.pages, body, "interactions", layout.word_count)
 
@@ -97,7 +148,7 @@ def _bodies(bodies: int, scattered: bool, seed: int) -> tuple[Vectors, Vectors]:
 def _forces(records: SharedArray, cells: SharedArray, zone: _Zone) -> Iterator[Access]:
     yield cells.read(zone.cells)
     yield records.read(np.union1d(zone.seen, zone.bodies))
-    yield Work(zone.interactions)
+    yield Compute(zone.interactions)
     yield records.write(zone.bodies, RESULT)
 
 

@@ -15,9 +15,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from slipstick_workloads.lrc.accesses import Access, Acquire, Barrier, Release, SharedProgram, Work
-from slipstick_workloads.sharing.layout import Items, Layout
-from slipstick_workloads.sharing.partition import START, share
+from slipstick_workloads.release_consistency.accesses import Access, Acquire, Arrive, Compute, Release, SharedProgram
+from slipstick_workloads.sharing.layout import START, Items, MemoryLayout, share
 
 INTEGER = 4
 
@@ -38,12 +37,12 @@ def integer_sort(
     Source: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, Table 1; Bailey et al., The NAS
     parallel benchmarks, 1991, for the keys.
 
-    >>> from slipstick_workloads.lrc.run import run
+    >>> from slipstick_workloads.release_consistency.run import run
     >>> counts = run(integer_sort(processors=4, keys=2**12, iterations=3)).without("start-up")
     >>> counts.total("acquisitions"), [phase.name for phase in counts.phases[:2]]
     (12, ['count', 'rank'])
     """
-    layout = Layout(page)
+    layout = MemoryLayout(page)
     shared = layout.array(buckets, INTEGER)
     hit = [_buckets_hit(_share_of(keys, processors, me), buckets, seed, me) for me in range(processors)]
     anyone = np.unique(np.concatenate(hit))
@@ -54,20 +53,20 @@ def integer_sort(
         if me == 0:
             added[:] = [0] * iterations
             yield shared.write_span(0, buckets)
-        yield Barrier(START)
+        yield Arrive(START)
         for iteration in range(iterations):
-            yield Work(mine)
+            yield Compute(mine)
             yield Acquire(0)
             changed = hit[me] if added[iteration] else anyone
             added[iteration] += 1
             yield shared.read(changed)
-            yield Work(len(changed))
+            yield Compute(len(changed))
             yield shared.write(changed)
             yield Release(0)
-            yield Barrier("count")
+            yield Arrive("count")
             yield shared.read_span(0, buckets)
-            yield Work(mine)
-            yield Barrier("rank")
+            yield Compute(mine)
+            yield Arrive("rank")
 
     return SharedProgram("IS", processors, layout.pages, body, "keys or buckets", layout.word_count)
 

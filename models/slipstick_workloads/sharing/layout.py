@@ -1,4 +1,7 @@
-"""Where arrays lie in shared memory, and which pages and words an access to their items touches."""
+"""Where arrays lie in shared memory, and which pages and words an access to their items touches.
+
+Dividing items among processors.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +12,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.errors import ModelError
-from slipstick_workloads.lrc.accesses import WORD, Read, Write
+from slipstick_workloads.release_consistency.accesses import WORD, Read, Write
 
 Items = NDArray[np.int64]
+
 Field = tuple[int, int]
+
 """Offset of a field in an item, and its size [B]."""
 
 
-class Layout:
+class MemoryLayout:
     """Shared memory that fills up from page 0; each array begins on a page of its own.
 
     Parameters
     ----------
     page : its size [B]
 
-    >>> layout = Layout(page=4096)
+    >>> layout = MemoryLayout(page=4096)
     >>> grid = layout.array(count=1000, size=8)
     >>> layout.pages, grid.read(np.array([0, 511, 512])).pages
     (2, array([0, 1]))
@@ -101,3 +106,19 @@ class SharedArray:
         if first >= after:
             return np.arange(0)
         return np.arange(first // self.word_count, (after - 1) // self.word_count + 1)
+
+
+START = "start-up"
+
+"""The phase in which data is laid out; the paper's times leave it out."""
+
+
+def share(count: int, processors: int, me: int) -> tuple[int, int]:
+    """Give the first of a processor's items and the one after its last; sizes differ by one at most.
+
+    >>> [share(10, 4, me) for me in range(4)]
+    [(0, 2), (2, 5), (5, 7), (7, 10)]
+    """
+    if count < processors:
+        raise ModelError(f"{count} items cannot be divided among {processors} processors")
+    return me * count // processors, (me + 1) * count // processors

@@ -1,4 +1,12 @@
-"""Raytrace: a read-only scene, an image in parts, and queues of jobs from which idle processors steal.
+"""The scene of balls: a ball with nine smaller ones on it, each of which has nine, and so on, over a floor.
+
+Rays are traced for what they cost: each walks the hierarchy of balls from the largest down, into those whose
+surrounding sphere it meets. What it hits is lit by three lamps and mirrors once.
+
+Source: Haines, A proposal for standard graphics environments, IEEE Computer Graphics and Applications 7(11), 1987, for the
+scene; the scene of the paper's Raytrace has four generations below the first ball: 7,381 balls.
+
+Raytrace: a read-only scene, an image in parts, and queues of jobs from which idle processors steal.
 
 Each processor has a rectangle of the image, cut into jobs of some pixels, in a queue of its own with a lock. When its
 queue is empty it looks into the others', one after the other, and takes a job where there is one. A job reads the
@@ -17,17 +25,160 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from slipstick.errors import ModelError
-from slipstick_workloads.lrc.accesses import Access, Acquire, Barrier, Read, Release, SharedProgram, Work
-from slipstick_workloads.sharing.balls import Balls, pixels
-from slipstick_workloads.sharing.layout import Items, Layout, SharedArray
-from slipstick_workloads.sharing.partition import START, share
+from slipstick_workloads.release_consistency.accesses import (
+    Access,
+    Acquire,
+    Arrive,
+    Compute,
+    Read,
+    Release,
+    SharedProgram,
+)
+from slipstick_workloads.sharing.layout import START, Items, MemoryLayout, SharedArray, share
+
+Vectors = NDArray[np.float64]
+
+Numbers = NDArray[np.int64]
+
+CHILDREN = 9
+
+AROUND = 2.0
+
+"""The radius of the sphere around a ball and all that is on it, in its own radii: a = 4/3 + a/3."""
+
+FLOOR = -0.5
+
+LAMPS = np.array([[4.0, 3.0, 2.0], [1.0, -4.0, 4.0], [-3.0, 1.0, 5.0]])
+
+EYE, VIEW = np.array([2.1, 1.3, 1.7]), 45.0
+
+NEAR = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """What a bundle of rays looked at.
+
+    Parameters
+    ----------
+    tests : balls tested, for each primary ray with all that follow from it
+    ray, ball : pairs of a primary ray and a ball tested for it, some more than once
+    """
+
+    tests: Numbers
+    ray: Numbers
+    ball: Numbers
+
+
+class Balls:
+    """All balls, generation after generation: the children of ball k are 9 k + 1 to 9 k + 9."""
+
+    def __init__(self, generations: int = 4) -> None:
+        centres, radii, axes = np.zeros((1, 3)), np.array([0.5]), np.array([[0.0, 0.0, 1.0]])
+        parts = [(centres, radii)]
+        for _ in range(generations):
+            centres, radii, axes = _next_generation(centres, radii, axes)
+            parts.append((centres, radii))
+        self.centres = np.concatenate([each[0] for each in parts])
+        self.radii = np.concatenate([each[1] for each in parts])
+        self.parents = len(self.radii) - len(radii)
+
+    def trace(self, directions: Vectors) -> Traced:
+        """Trace rays from the eye."""
+        rays = len(directions)
+        everyone = np.arange(rays)
+        looked: list[tuple[Numbers, Numbers]] = []
+        origins = np.broadcast_to(EYE, directions.shape)
+        for _ in range(2):
+            distance, ball = self._walk(everyone, origins, directions, looked)
+            points, normals, hit = self._surface(origins, directions, distance, ball)
+            everyone, points, normals = everyone[hit], points[hit], normals[hit]
+            if not len(everyone):
+                break
+            for lamp in LAMPS:
+                self._walk(everyone, points, _unit(lamp - points), looked)
+            along = directions[hit]
+            origins, directions = points, along - 2 * np.einsum("ij,ij->i", along, normals)[:, None] * normals
+        ray, tested = (np.concatenate(each) for each in zip(*looked, strict=True))
+        return Traced(np.bincount(ray, minlength=rays), ray, tested)
+
+    def _walk(
+        self, rays: Numbers, origins: Vectors, directions: Vectors, looked: list[tuple[Numbers, Numbers]]
+    ) -> tuple[Vectors, Numbers]:
+        """Walk the hierarchy; give the nearest hit of each ray, infinitely far if none, and the ball hit."""
+        nearest, hit = np.full(len(rays), np.inf), np.full(len(rays), -1)
+        ray, ball = np.arange(len(rays)), np.zeros(len(rays), np.int64)
+        while len(ray):
+            looked.append((rays[ray], ball))
+            towards = self.centres[ball] - origins[ray]
+            along = np.einsum("ij,ij->i", towards, directions[ray])
+            beside = np.einsum("ij,ij->i", towards, towards) - along**2
+            radius = self.radii[ball]
+            half = np.sqrt(np.maximum(radius**2 - beside, 0))
+            distance = np.where((beside < radius**2) & (along - half > NEAR), along - half, np.inf)
+            np.minimum.at(nearest, ray, distance)
+            found = np.isfinite(distance) & (distance == nearest[ray])
+            hit[ray[found]] = ball[found]
+            inside = (beside < (AROUND * radius) ** 2) & (along > -AROUND * radius) & (ball < self.parents)
+            ray = np.repeat(ray[inside], CHILDREN)
+            ball = (ball[inside][:, None] * CHILDREN + np.arange(1, CHILDREN + 1)).ravel()
+        return nearest, hit
+
+    def _surface(
+        self, origins: Vectors, directions: Vectors, distance: Vectors, ball: Numbers
+    ) -> tuple[Vectors, Vectors, NDArray[np.bool_]]:
+        """Give where rays end, the direction upright there, and whether they end at all: at a ball or the floor."""
+        falling = directions[:, 2] < -NEAR
+        floor = np.where(falling, (FLOOR - origins[:, 2]) / np.where(falling, directions[:, 2], -1.0), np.inf)
+        floor = np.where(floor > NEAR, floor, np.inf)
+        end = np.minimum(distance, floor)
+        hit = np.isfinite(end)
+        points = origins + np.where(hit, end, 0.0)[:, None] * directions
+        upright = np.broadcast_to(np.array([0.0, 0.0, 1.0]), points.shape)
+        normals = np.where((distance < floor)[:, None], _unit(points - self.centres[ball] + NEAR), upright)
+        return points, normals, hit
+
+
+def pixels(width: int, height: int) -> Vectors:
+    """Give the directions from the eye through the pixels of an image, row after row."""
+    ahead = _unit(-EYE)
+    right = _unit(np.cross(ahead, np.array([0.0, 0.0, 1.0])))
+    up = np.cross(right, ahead)
+    half = np.tan(np.radians(VIEW / 2))
+    across = (np.arange(width) + 0.5) / width * 2 - 1
+    down = 1 - (np.arange(height) + 0.5) / height * 2
+    rays = ahead + half * (down[:, None, None] * up + across[None, :, None] * right)
+    return _unit(rays.reshape(-1, 3))
+
+
+def _next_generation(centres: Vectors, radii: Vectors, axes: Vectors) -> tuple[Vectors, Vectors, Vectors]:
+    """Put nine balls of a third of the radius on each: six around its waist, three near the top of its axis."""
+    one = _unit(np.cross(axes, np.where(np.abs(axes[:, 2:]) < 0.9, [0.0, 0.0, 1.0], [1.0, 0.0, 0.0])))
+    other = np.cross(axes, one)
+    turn = np.radians(np.concatenate((np.arange(6) * 60.0, 30.0 + np.arange(3) * 120.0)))
+    tilt = np.radians(np.array([90.0] * 6 + [30.0] * 3))
+    flat = np.cos(turn)[:, None] * one[:, None] + np.sin(turn)[:, None] * other[:, None]
+    out = np.sin(tilt)[:, None] * flat + np.cos(tilt)[:, None] * axes[:, None]
+    placed = centres[:, None] + out * (radii * 4 / 3)[:, None, None]
+    return placed.reshape(-1, 3), np.repeat(radii / 3, CHILDREN), out.reshape(-1, 3)
+
+
+def _unit(vectors: Vectors) -> Vectors:
+    made: Vectors = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return made
+
 
 BALL, QUEUE, PIXEL = 192, 256, 4
+
 HEAD = (0, 4)
+
 """What changes in a record: the number of what comes next."""
+
 COUNTER = 0
+
 """The item that holds the number of the next ray; queue k is item k + 1. Their locks have the same numbers."""
 
 
@@ -53,12 +204,12 @@ def raytrace(
     Source: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, Table 1 (balls4); Singh, Gupta, Levoy,
     IEEE Computer 27(7), 1994, for queues and stealing.
 
-    >>> from slipstick_workloads.lrc.run import run
+    >>> from slipstick_workloads.release_consistency.run import run
     >>> counts = run(raytrace(processors=2, image=32, generations=1)).without("start-up")
     >>> counts.phases[0].name, counts.total("acquisitions")
     ('render', 164)
     """
-    layout, scene = Layout(page), Balls(generations)
+    layout, scene = MemoryLayout(page), Balls(generations)
     balls = layout.array(len(scene.radii), BALL)
     frame, records = layout.array(image * image, PIXEL), layout.array(processors + 1, QUEUE)
     jobs = [_traced(scene, each, image, balls, numbered_at_once) for each in _cut(image, processors, job)]
@@ -69,10 +220,10 @@ def raytrace(
             queues[:] = [deque(each) for each in jobs]
             yield balls.write_span(0, len(scene.radii))
             yield records.write_span(0, processors + 1)
-        yield Barrier(START)
+        yield Arrive(START)
         for turn in range(processors):
             yield from _empty(queues, (me + turn) % processors, records, frame)
-        yield Barrier("render")
+        yield Arrive("render")
 
     return SharedProgram("Raytrace", processors, layout.pages, body, "balls tested", layout.word_count)
 
@@ -109,7 +260,7 @@ def _do(job: _Job, records: SharedArray, frame: SharedArray) -> Iterator[Access]
         yield records.read(counter)
         yield records.write(counter, HEAD)
         yield Release(COUNTER)
-        yield Work(tests)
+        yield Compute(tests)
     yield frame.write(job.pixels)
 
 

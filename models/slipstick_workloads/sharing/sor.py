@@ -11,9 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slipstick_workloads.lrc.accesses import Access, Barrier, SharedProgram, Work
-from slipstick_workloads.sharing.layout import Layout
-from slipstick_workloads.sharing.partition import START, share
+from slipstick_workloads.release_consistency.accesses import Access, Arrive, Compute, SharedProgram
+from slipstick_workloads.sharing.layout import START, MemoryLayout, share
 
 DOUBLE = 8
 
@@ -32,25 +31,25 @@ def sor(
 
     Source: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, Table 1 (2000 x 1000 doubles).
 
-    >>> from slipstick_workloads.lrc.run import run
+    >>> from slipstick_workloads.release_consistency.run import run
     >>> counts = run(sor(processors=4, rows=64, columns=1024, iterations=2))
     >>> counts.phases[-1].name, counts.total("acquisitions")
     ('black', 0)
     """
-    layout = Layout(page)
+    layout = MemoryLayout(page)
     colours = {name: layout.array(rows, columns // 2 * DOUBLE) for name in ("red", "black")}
 
     def body(me: int) -> Iterator[Access]:
         begin, end = share(rows, processors, me)
         for array in colours.values():
             yield array.write_span(begin, end)
-        yield Barrier(START)
+        yield Arrive(START)
         first, last = max(begin, 1), min(end, rows - 1)
         for _ in range(iterations):
             for written, read in (("red", "black"), ("black", "red")):
                 yield colours[read].read_span(first - 1, last + 1)
                 yield colours[written].write_span(first, last)
-                yield Work((last - first) * (columns // 2))
-                yield Barrier(written)
+                yield Compute((last - first) * (columns // 2))
+                yield Arrive(written)
 
     return SharedProgram("SOR", processors, layout.pages, body, "points updated", layout.word_count)

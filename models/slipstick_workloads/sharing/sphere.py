@@ -16,9 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import ceil, log2
 
-from slipstick_workloads.lrc.accesses import Access, Acquire, Barrier, Release, SharedProgram, Work
-from slipstick_workloads.sharing.layout import Layout, SharedArray
-from slipstick_workloads.sharing.partition import START, share
+from slipstick_workloads.release_consistency.accesses import Access, Acquire, Arrive, Compute, Release, SharedProgram
+from slipstick_workloads.sharing.layout import START, MemoryLayout, SharedArray, share
 
 DOUBLE, UNKNOWNS, NEIGHBOURS = 8, 3, 9
 POINT = UNKNOWNS * DOUBLE
@@ -42,12 +41,12 @@ def sphere(
 
     Source: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, Table 1 (pitch 32 and 64).
 
-    >>> from slipstick_workloads.lrc.run import run
+    >>> from slipstick_workloads.release_consistency.run import run
     >>> counts = run(sphere(processors=4, pitch=8, steps=1, sweeps=2)).without("start-up")
     >>> [phase.name for phase in counts.phases]
     ['sweep', 'sweep', 'filter']
     """
-    layout, cells, points = Layout(page), 2 * pitch, 4 * pitch
+    layout, cells, points = MemoryLayout(page), 2 * pitch, 4 * pitch
     solution = layout.array((cells + 1) * points, POINT)
     coefficients = layout.array((cells + 1) * points, COEFFICIENTS)
 
@@ -56,20 +55,20 @@ def sphere(
         if me == 0:
             yield solution.write_span(0, (cells + 1) * points)
             yield coefficients.write_span(0, (cells + 1) * points)
-        yield Barrier(START)
+        yield Arrive(START)
         for _ in range(steps):
             for _ in range(sweeps):
                 yield coefficients.read_span(begin * points, (end + 1) * points)
                 yield solution.read_span(begin * points, (end + 1) * points)
-                yield Work((end - begin) * points)
+                yield Compute((end - begin) * points)
                 for row in range(begin, end + 1):
                     yield from _update(solution, row, points, row % locks)
-                yield Barrier("sweep")
+                yield Arrive("sweep")
             for row in range(begin, end + (me == processors - 1)):
                 if abs(90 - 90 * row / pitch) > FILTERED_FROM:
                     yield from _update(solution, row, points, row % locks)
-                    yield Work(points * ceil(log2(points)) // NEIGHBOURS)
-            yield Barrier("filter")
+                    yield Compute(points * ceil(log2(points)) // NEIGHBOURS)
+            yield Arrive("filter")
 
     return SharedProgram("Sphere", processors, layout.pages, body, "cells", layout.word_count)
 
@@ -80,4 +79,4 @@ def _update(solution: SharedArray, row: int, points: int, lock: int) -> Iterator
     yield solution.read_span(row * points, (row + 1) * points)
     yield solution.write_span(row * points, (row + 1) * points)
     yield Release(lock)
-    yield Work(0)
+    yield Compute(0)

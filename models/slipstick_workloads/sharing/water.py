@@ -21,9 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from slipstick_workloads.lrc.accesses import Access, Acquire, Barrier, Release, SharedProgram, Work
-from slipstick_workloads.sharing.layout import Items, Layout, SharedArray
-from slipstick_workloads.sharing.partition import START, share
+from slipstick_workloads.release_consistency.accesses import Access, Acquire, Arrive, Compute, Release, SharedProgram
+from slipstick_workloads.sharing.layout import START, Items, MemoryLayout, SharedArray, share
 
 DOUBLE, ORDERS, ATOMS, DIRECTIONS = 8, 8, 3, 3
 ORDER = ATOMS * DIRECTIONS * DOUBLE
@@ -50,12 +49,12 @@ def water(
     Source: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, Table 1 (1000 molecules); Singh,
     Weber, Gupta, SPLASH, Computer Architecture News 20(1), 1992, for the program.
 
-    >>> from slipstick_workloads.lrc.run import run
+    >>> from slipstick_workloads.release_consistency.run import run
     >>> counts = run(water(processors=4, molecules=27, steps=1))
     >>> [phase.name for phase in counts.phases]
     ['start-up', 'predict', 'forces', 'correct', 'potential']
     """
-    layout = Layout(page)
+    layout = MemoryLayout(page)
     records, sums = layout.array(molecules, RECORD), layout.array(len(SUMS), DOUBLE)
     places = _places(molecules, steps, seed)
     pairs = [_Pairs(each, cut_off) for each in places]
@@ -66,20 +65,20 @@ def water(
         if me == 0:
             yield records.write_span(0, molecules)
             yield sums.write_span(0, len(SUMS))
-        yield Barrier(START)
+        yield Arrive(START)
         for step in range(steps):
             yield from _own_molecules(records, own)
-            yield Barrier("predict")
+            yield Arrive("predict")
             yield from _forces(records, own, pairs[step])
             yield from _add("virial", sums, molecules)
-            yield Barrier("forces")
+            yield Arrive("forces")
             yield from _own_molecules(records, own)
             yield from _add("kinetic", sums, molecules)
-            yield Barrier("correct")
+            yield Arrive("correct")
             yield records.read(pairs[step].concerned(own))
-            yield Work(pairs[step].count(own))
+            yield Compute(pairs[step].count(own))
             yield from _add("potential", sums, molecules)
-            yield Barrier("potential")
+            yield Arrive("potential")
 
     return SharedProgram("Water", processors, layout.pages, body, "pairs of molecules", layout.word_count)
 
@@ -88,13 +87,13 @@ def _own_molecules(records: SharedArray, own: Items) -> Iterator[Access]:
     """Move one's own molecules by their derivatives, and clear or use their forces."""
     yield records.read(own)
     yield records.write(own, MOTION, FORCES, CENTRE)
-    yield Work(len(own))
+    yield Compute(len(own))
 
 
 def _forces(records: SharedArray, own: Items, pairs: _Pairs) -> Iterator[Access]:
     concerned = pairs.concerned(own)
     yield records.read(concerned)
-    yield Work(pairs.count(own))
+    yield Compute(pairs.count(own))
     after = concerned[np.argsort((concerned - own[0]) % pairs.molecules)]
     for molecule in after.tolist():
         one = np.array([molecule])
@@ -102,7 +101,7 @@ def _forces(records: SharedArray, own: Items, pairs: _Pairs) -> Iterator[Access]
         yield records.read(one)
         yield records.write(one, FORCES)
         yield Release(molecule)
-        yield Work(0)
+        yield Compute(0)
 
 
 def _add(name: str, sums: SharedArray, molecules: int) -> Iterator[Access]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from slipstick.measure.fit.answers import Intervals, fits
-from slipstick.measure.fit.timings import Timings
+from slipstick.measure.fit.comparison import IntervalSettings, fits
+from slipstick.measure.fit.formula import Timings
 from tests.measure.fit.truths import TRUTHS, noisy
 
 
 def test_what_the_data_leave_has_intervals_and_the_rest_has_none() -> None:
-    found = fits(noisy(TRUTHS["coherency"], 0), p=[16, 64], intervals=Intervals(draws=40))
+    found = fits(noisy(TRUTHS["coherency"], 0), p=[16, 64], intervals=IntervalSettings(draws=40))
     best, *others = [answer for answer in found.answers if not answer.failed]
     assert best.model == "usl"
     predicted = best.values["time[64]"]
@@ -28,14 +28,14 @@ def test_what_the_data_leave_has_intervals_and_the_rest_has_none() -> None:
 
 def test_too_few_observations_leave_values_without_intervals() -> None:
     p = np.array([1.0, 2, 4, 8, 16])
-    found = fits(Timings(p, np.ones(5), 10 + 90 / p), ["amdahl"], intervals=Intervals(draws=10))
+    found = fits(Timings(p, np.ones(5), 10 + 90 / p), ["amdahl"], intervals=IntervalSettings(draws=10))
     assert found.answers[0].values["serial"].value == pytest.approx(0.1)
     assert found.verdict == "the data prefer amdahl"
 
 
 def test_the_answer_says_how_far_and_what_is_lost_to_what() -> None:
     truth = TRUTHS["coherency"]
-    found = fits(noisy(truth, 0), ["usl"], [64], Intervals("profile"), drawn=True)
+    found = fits(noisy(truth, 0), ["usl"], [64], IntervalSettings("profile"), drawn=True)
     (answer,) = found.answers
     peak = truth.time(np.arange(1.0, 200))
     assert answer["fastest_processors"] == pytest.approx(np.argmin(peak) + 1, abs=2)
@@ -65,14 +65,14 @@ def sized(scatter: float, seed: int = 1) -> Timings:
 @pytest.mark.parametrize("efficiency", [0.6, 0.75])
 def test_the_size_needed_has_an_interval_that_holds_the_truth(by: str, efficiency: float) -> None:
     truth = (64 * efficiency - 1) * 3 / ((1 - efficiency) * 2)
-    found = fits(sized(0.01), ["latency"], [64], Intervals(by), efficiency=efficiency)
+    found = fits(sized(0.01), ["latency"], [64], IntervalSettings(by), efficiency=efficiency)
     needed = found.answers[0].values["size_needed[64]"]
     assert found.efficiency == efficiency
     assert needed.low is not None
     assert needed.high is not None
     assert needed.low < truth < needed.high
     assert needed.high / needed.low < 1.3
-    wider = fits(sized(0.03), ["latency"], [64], Intervals(by), efficiency=efficiency)
+    wider = fits(sized(0.03), ["latency"], [64], IntervalSettings(by), efficiency=efficiency)
     more = wider.answers[0].values["size_needed[64]"]
     assert more.low is not None
     assert more.high is not None
@@ -80,7 +80,7 @@ def test_the_size_needed_has_an_interval_that_holds_the_truth(by: str, efficienc
 
 
 def test_a_goal_that_no_size_reaches_has_no_size() -> None:
-    found = fits(sized(0.01), ["latency"], [64], Intervals("profile"), efficiency=1.0)
+    found = fits(sized(0.01), ["latency"], [64], IntervalSettings("profile"), efficiency=1.0)
     assert found.answers[0].values["size_needed[64]"].value is None
 
 

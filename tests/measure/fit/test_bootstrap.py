@@ -7,9 +7,9 @@ import pytest
 
 from slipstick.errors import NoAnswerError
 from slipstick.measure.fit.families import FAMILIES
+from slipstick.measure.fit.formula import Timings
 from slipstick.measure.fit.intervals import resample
 from slipstick.measure.fit.least_squares import fit
-from slipstick.measure.fit.timings import Timings
 from tests.measure.fit.truths import TRUTHS, noisy
 
 LEVEL, DRAWS = 0.9, 40

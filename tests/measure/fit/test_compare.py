@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from slipstick.errors import NoAnswerError, UnknownNameError
-from slipstick.measure.fit.compare import APART, compare
+from slipstick.measure.fit.comparison import APART, compare
 from slipstick.measure.fit.families import FAMILIES
+from slipstick.measure.fit.formula import Timings
 from slipstick.measure.fit.least_squares import fit
-from slipstick.measure.fit.timings import Timings
 from tests.measure.fit.truths import MEASURED, TRUTHS, noisy
 
 FAR = np.array([64.0, 128.0])

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from slipstick.errors import NoAnswerError, SpecError
-from slipstick.measure.fit.compare import compare
-from slipstick.measure.fit.formula import Family
+from slipstick.measure.fit.comparison import compare
+from slipstick.measure.fit.formula import Family, Timings
 from slipstick.measure.fit.least_squares import fit
-from slipstick.measure.fit.model import Free, freed, model_family
-from slipstick.measure.fit.timings import Timings
+from slipstick.measure.fit.model import FitSettings, model_family, prepare_model
 from slipstick.schema.library import Library
 from slipstick.schema.text.nodes import Mark, Scalar, from_plain
 from tests.measure.fit.truths import MEASURED, TRUTHS, noisy
@@ -47,8 +46,8 @@ def word(text: str) -> Scalar:
 def family(settings: dict[str, object], *free: str, cycles: float | None = None, **paths: str) -> Family:
     nodes = {path: from_plain(value, Mark("free.yaml", 2, 1)) for path, value in settings.items()}
     found = {name: word(path) for name, path in paths.items()}
-    asked = Free(nodes, [word(each) for each in free], found.get("population"), found.get("size"), cycles)
-    return model_family(freed(asked, Library()))
+    asked = FitSettings(nodes, [word(each) for each in free], found.get("population"), found.get("size"), cycles)
+    return model_family(prepare_model(asked, Library()))
 
 
 def saved(folder: Path, text: str, name: str = "door.yaml") -> str:

@@ -8,9 +8,9 @@ from scipy.stats import t
 
 from slipstick.errors import NoAnswerError
 from slipstick.measure.fit.families import FAMILIES
+from slipstick.measure.fit.formula import Timings
 from slipstick.measure.fit.intervals import profile, resample
 from slipstick.measure.fit.least_squares import fit
-from slipstick.measure.fit.timings import Timings
 from tests.measure.fit.truths import TRUTHS, noisy
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from slipstick.cli.main import main
 from slipstick.errors import ModelError, SpecError
-from slipstick.program.counts import Counts, Tally
+from slipstick.program.counts import Counts, ProcessorTally
 from slipstick.schema.inputs import load_counts
 from slipstick.schema.kinds.counts import TallySpec
 from slipstick.schema.library import Library
@@ -67,4 +67,4 @@ def test_a_phase_of_data_is_strict() -> None:
 
 
 def test_a_file_may_hold_all_that_is_counted() -> None:
-    assert set(TallySpec.model_fields) == {each.name for each in fields(Tally)}
+    assert set(TallySpec.model_fields) == {each.name for each in fields(ProcessorTally)}

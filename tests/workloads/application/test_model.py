@@ -12,7 +12,7 @@ from slipstick.expression.nodes import Parameter
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model
 from slipstick.model.technology import scaled
-from slipstick.program.counts import Counts, Phase, Tally
+from slipstick.program.counts import CountedPhase, Counts, ProcessorTally
 
 FE, ATM = "rs6000-43p-fast-ethernet", "rs6000-43p-atm"
 
@@ -23,8 +23,8 @@ def machine(name: str = FE) -> Machine:
     return found
 
 
-def counts(*phases: tuple[Tally, ...]) -> Counts:
-    made = tuple(Phase(f"phase {number}", tallies) for number, tallies in enumerate(phases))
+def counts(*phases: tuple[ProcessorTally, ...]) -> Counts:
+    made = tuple(CountedPhase(f"phase {number}", tallies) for number, tallies in enumerate(phases))
     return Counts("by hand", len(phases[0]), 4096, "units", made)
 
 
@@ -32,9 +32,9 @@ def model(given: Counts, name: str = FE, sequential: float = 10.0, **more: float
     return PROGRAMS["dvsm/application"].on(machine(name), counts=given, sequential=sequential, **more)
 
 
-def idle_pair(tally: Tally) -> Counts:
+def idle_pair(tally: ProcessorTally) -> Counts:
     """Let one of two processors do everything."""
-    return counts((tally, Tally(work=1)))
+    return counts((tally, ProcessorTally(work=1)))
 
 
 def barrier(name: str = FE) -> float:
@@ -44,7 +44,7 @@ def barrier(name: str = FE) -> float:
     return solve(PROGRAMS["dvsm/barrier-slave"].on(machine(name), **given, **times))["time"] or 0.0
 
 
-def line(tally: Tally, name: str = FE, **more: float) -> float:
+def line(tally: ProcessorTally, name: str = FE, **more: float) -> float:
     """Give the time of a tally's operations: all but work and the barrier."""
     answer = solve(model(idle_pair(tally), name, **more))
     work = 10.0 * tally.work / (tally.work + 1)
@@ -58,13 +58,13 @@ def test_a_fault_costs_what_the_operation_alone_costs() -> None:
     alone = PROGRAMS["dvsm/diff-request"].on(
         machine(), parts=2.0, reply=300.0, receive_call=300 * 0.0365e-6, compute=2 * (129e-6 + 300 * 0.040e-6), **DIFF
     )
-    tally = Tally(work=9, faults=Counter({(2, 600): 7}))
+    tally = ProcessorTally(work=9, faults=Counter({(2, 600): 7}))
     assert line(tally) == pytest.approx(7 * (solve(alone)["time"] or 0.0), rel=1e-9)
 
 
 def test_an_empty_miss_and_a_lock_cost_what_they_cost_alone() -> None:
     page = PROGRAMS["dvsm/page-fault"].on(machine(), call=747e-6, remote_compute=283e-6, remote_delay=75e-6)
-    assert line(Tally(work=9, empty=5)) == pytest.approx(5 * (solve(page)["time"] or 0.0), rel=1e-9)
+    assert line(ProcessorTally(work=9, empty=5)) == pytest.approx(5 * (solve(page)["time"] or 0.0), rel=1e-9)
     for hops, call in ((1, 99e-6), (2, 148.5e-6)):
         lock = PROGRAMS["dvsm/lock"].on(
             machine(),
@@ -75,31 +75,31 @@ def test_an_empty_miss_and_a_lock_cost_what_they_cost_alone() -> None:
             remote_compute=31.5e-6,
             remote_delay=75e-6,
         )
-        found = line(Tally(work=9, acquisitions=Counter({hops: 3, 0: 50})))
+        found = line(ProcessorTally(work=9, acquisitions=Counter({hops: 3, 0: 50})))
         assert found == pytest.approx(3 * (solve(lock)["time"] or 0.0), rel=1e-9)
 
 
 def test_a_prefetched_fault_costs_all_sends_and_receives_and_a_prefetched_lock_one_send() -> None:
     # By hand from Table 2 and the machine: 12 B and 300 B at the source, twice each, and the handler.
     send, receive = 102e-6 + 58 * 0.03865e-6 + 72e-6, 102e-6 + 346 * 0.03865e-6 + 300 * 0.0365e-6
-    tally = Tally(work=9, faults=Counter({(2, 600): 7}))
+    tally = ProcessorTally(work=9, faults=Counter({(2, 600): 7}))
     by_hand = 7 * (2 * send + 2 * receive + 2 * (129e-6 + 300 * 0.040e-6))
     assert line(tally, prefetched_faults=1.0) == pytest.approx(by_hand, rel=1e-9)
     half = (line(tally) + by_hand) / 2
     assert line(tally, prefetched_faults=0.5) == pytest.approx(half, rel=1e-9)
-    locks = Tally(work=9, acquisitions=Counter({1: 4, 2: 6}))
+    locks = ProcessorTally(work=9, acquisitions=Counter({1: 4, 2: 6}))
     assert line(locks, prefetched_locks=1.0) == pytest.approx(10 * (102e-6 + 70 * 0.03865e-6), rel=1e-9)
 
 
 def test_empty_misses_are_not_hidden_and_destinations_pay_in_full() -> None:
-    tally = Tally(work=9, empty=5, served_diffs=8, served_pages=2, forwarded=1, sent={"diffs": (8, 400)})
+    tally = ProcessorTally(work=9, empty=5, served_diffs=8, served_pages=2, forwarded=1, sent={"diffs": (8, 400)})
     assert line(tally, prefetched_faults=1.0, prefetched_locks=1.0) == pytest.approx(line(tally), rel=1e-12)
 
 
 def test_serving_is_on_the_server_and_not_taken_off_the_fault() -> None:
-    asks, serves = Tally(work=5, faults=Counter({(1, 20): 10})), Tally(work=5)
+    asks, serves = ProcessorTally(work=5, faults=Counter({(1, 20): 10})), ProcessorTally(work=5)
     serves.served_diffs, serves.sent = 10, {"diffs": (10, 200)}
-    alone, both = (solve(model(counts((asks, each)))) for each in (Tally(work=5), serves))
+    alone, both = (solve(model(counts((asks, each)))) for each in (ProcessorTally(work=5), serves))
     assert both.account["fault"] == pytest.approx(alone.account["fault"])
     assert both["time"] == pytest.approx(alone["time"])  # who serves waits for who asks anyway
     served = 40e-6 + 102e-6 + 58 * 0.03865e-6 + 115e-6 + 84e-6 + 102e-6 + 66 * 0.03865e-6
@@ -109,9 +109,12 @@ def test_serving_is_on_the_server_and_not_taken_off_the_fault() -> None:
 
 def test_time_is_the_slowest_of_each_phase_and_the_account_adds_up() -> None:
     fault = Counter({(1, 20): 10})
-    given = counts((Tally(work=6, faults=fault), Tally(work=2)), (Tally(work=2), Tally(work=6, faults=fault)))
+    given = counts(
+        (ProcessorTally(work=6, faults=fault), ProcessorTally(work=2)),
+        (ProcessorTally(work=2), ProcessorTally(work=6, faults=fault)),
+    )
     answer = solve(model(given, sequential=16.0))
-    one = line(Tally(work=9, faults=fault))
+    one = line(ProcessorTally(work=9, faults=fault))
     assert answer["time"] == pytest.approx(12.0 + 2 * one + 2 * barrier(), rel=1e-6)
     assert sum(answer.account.values()) == pytest.approx(answer["time"])
     assert answer.account["busy"] == pytest.approx(8.0)
@@ -121,7 +124,7 @@ def test_time_is_the_slowest_of_each_phase_and_the_account_adds_up() -> None:
 
 
 def test_technology_scales_its_class_of_the_account() -> None:
-    given = model(idle_pair(Tally(work=9, faults=Counter({(1, 4096): 50}), empty=9)))
+    given = model(idle_pair(ProcessorTally(work=9, faults=Counter({(1, 4096): 50}), empty=9)))
     before, halved = solve(given), solve(scaled(given, {"protocol": Parameter("technology.protocol", value=0.5)}))
     saved = (before["time"] or 0.0) - (halved["time"] or 0.0)
     # The busy processor's own line counts, not the mean of the two.
@@ -133,8 +136,8 @@ def test_technology_scales_its_class_of_the_account() -> None:
 
 
 def test_waiting_for_a_lock_is_for_each_processor_ahead() -> None:
-    once, twice = (line(Tally(work=9, ahead=ahead, faults=Counter({(1, 20): 1}))) for ahead in (1, 2))
-    fault = line(Tally(work=9, faults=Counter({(1, 20): 1})))
+    once, twice = (line(ProcessorTally(work=9, ahead=ahead, faults=Counter({(1, 20): 1}))) for ahead in (1, 2))
+    fault = line(ProcessorTally(work=9, faults=Counter({(1, 20): 1})))
     assert twice - once == pytest.approx(once - fault, rel=1e-9)
     assert once > 2 * fault
 
@@ -164,13 +167,15 @@ def test_three_roads_agree(network: str, name: str, sequential: float, given: di
 
 
 def test_shares_of_mean_value_add_up() -> None:
-    small = counts((Tally(work=6, faults=Counter({(1, 20): 10})), Tally(work=6, faults=Counter({(1, 20): 9}))))
+    small = counts(
+        (ProcessorTally(work=6, faults=Counter({(1, 20): 10})), ProcessorTally(work=6, faults=Counter({(1, 20): 9})))
+    )
     shares = solve(model(small), method="mean-value").share["time"]
     assert sum(shares.values()) == pytest.approx(1.0, rel=1e-6)
 
 
 def test_what_cannot_be_modelled_is_refused() -> None:
-    given = idle_pair(Tally(work=9))
+    given = idle_pair(ProcessorTally(work=9))
     program = PROGRAMS["dvsm/application"]
     bare = load("machine/rs6000-43p-atm")
     assert isinstance(bare, Machine)
@@ -186,15 +191,15 @@ def test_what_cannot_be_modelled_is_refused() -> None:
     with pytest.raises(ModelError, match=r"counts takes counts, got 3\.0"):
         program.on(machine(), counts=3.0, sequential=1.0)
     with pytest.raises(ModelError, match="hold no work after start-up; a time cannot come from them"):
-        program.on(machine(), counts=counts((Tally(), Tally())), sequential=1.0)
+        program.on(machine(), counts=counts((ProcessorTally(), ProcessorTally())), sequential=1.0)
     with pytest.raises(ModelError, match="prefetched_faults must be at least 0 and at most 1"):
         program.on(machine(), counts=given, sequential=1.0, prefetched_faults=1.5)
 
 
 def test_what_equal_machines_counts_and_inputs_give_is_built_once() -> None:
-    given = idle_pair(Tally(work=99))
+    given = idle_pair(ProcessorTally(work=99))
     assert model(given) is model(given)
     assert model(given) is not model(given, sequential=11.0)
     assert model(given) is not model(given, ATM)
     # Other counts are others even where they hold the same; nothing compares what may be changed.
-    assert model(given) is not model(idle_pair(Tally(work=99)))
+    assert model(given) is not model(idle_pair(ProcessorTally(work=99)))

@@ -10,8 +10,8 @@ import yaml
 from slipstick.errors import UnknownNameError
 from slipstick.program import counted_program
 from slipstick.program.counts import Counts
-from slipstick_workloads.lrc.compact import compact
-from slipstick_workloads.lrc.run import run
+from slipstick_workloads.release_consistency.compact import compact
+from slipstick_workloads.release_consistency.run import run
 from slipstick_workloads.sharing.sphere import sphere
 from tests.house.code import ROOT
 from tests.workloads.sharing.small import SMALL
@@ -27,7 +27,7 @@ def kept(name: str) -> dict[str, object]:
 
 @pytest.mark.parametrize("name", QUICK)
 def test_shipped_counts_are_what_their_command_gives(name: str) -> None:
-    """The larger ones are compared by benchmarks/lrc.py."""
+    """The larger ones are compared by benchmarks/release_consistency.py."""
     file = kept(name)
     _, _, program, *options = shlex.split(str(file["command"]))
     parameters = {key: float(value) for key, value in (each.split("=") for each in options[1::2])}

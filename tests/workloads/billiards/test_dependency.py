@@ -10,13 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slipstick_workloads.billiards.counts import observe
-from slipstick_workloads.billiards.dependency import executed, first_dependent
-from slipstick_workloads.billiards.physics import Table, uniform
-from slipstick_workloads.billiards.simulate import Simulation
+from slipstick_workloads.billiards.counts import executed, first_dependent, observe
+from slipstick_workloads.billiards.simulation import BilliardTable, Simulation, uniform
 
 
-def schedule(table: Table, now: float) -> list[tuple[float, int]]:
+def schedule(table: BilliardTable, now: float) -> list[tuple[float, int]]:
     """List every collision to come as nobody in the way, without a queue."""
     return sorted((table.meeting(pair, now), pair) for pair in table.pairs)
 
@@ -32,7 +30,7 @@ def overlap(pairs: list[int]) -> int:
 @given(st.integers(2, 40), st.integers(0, 10**6), st.integers(1, 24))
 def test_a_step_executes_as_much_as_leaves_the_sequential_state(balls: int, seed: int, processors: int) -> None:
     count = 60
-    sequential, parallel = Simulation(uniform(balls, seed)), Table(uniform(balls, seed))
+    sequential, parallel = Simulation(uniform(balls, seed)), BilliardTable(uniform(balls, seed))
     sizes = executed(first_dependent([sequential.step().cause for _ in range(count)]), processors)
     reference, now, shuffled = Simulation(uniform(balls, seed)), 0.0, random.Random(seed)
     for size in sizes:

@@ -10,20 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slipstick.errors import ModelError, NoAnswerError
-from slipstick_workloads.billiards.physics import Start, uniform
-from slipstick_workloads.billiards.simulate import Simulation
+from slipstick_workloads.billiards.simulation import InitialState, Simulation, uniform
 
 
 @st.composite
-def starts(draw: st.DrawFn) -> Start:
+def starts(draw: st.DrawFn) -> InitialState:
     """Balls of some size at random places, walls included."""
     plain = uniform(draw(st.integers(1, 12)), draw(st.integers(0, 10**6)))
     diameter = draw(st.sampled_from([0.0, 0.5, 3.0]))
     places = tuple(x + diameter * (number + 0.5) for number, x in enumerate(plain.positions))
-    return Start(places, plain.velocities, plain.length + diameter * len(places), diameter)
+    return InitialState(places, plain.velocities, plain.length + diameter * len(places), diameter)
 
 
-def crossing_lines(start: Start, time: float) -> list[float]:
+def crossing_lines(start: InitialState, time: float) -> list[float]:
     """Let points go through each other and back from the walls, sort them, and give each its width again."""
     balls, length = len(start.positions), start.length - start.diameter * len(start.positions)
     points = []
@@ -35,7 +34,7 @@ def crossing_lines(start: Start, time: float) -> list[float]:
 
 
 @given(starts(), st.integers(1, 60))
-def test_balls_are_where_crossing_lines_are(start: Start, collisions: int) -> None:
+def test_balls_are_where_crossing_lines_are(start: InitialState, collisions: int) -> None:
     run = Simulation(start)
     for _ in range(collisions):
         run.step()
@@ -43,7 +42,7 @@ def test_balls_are_where_crossing_lines_are(start: Start, collisions: int) -> No
 
 
 @given(starts(), st.integers(1, 60))
-def test_energy_is_kept_and_so_is_the_order(start: Start, collisions: int) -> None:
+def test_energy_is_kept_and_so_is_the_order(start: InitialState, collisions: int) -> None:
     run = Simulation(start)
     times = [run.step().time for _ in range(collisions)]
     assert times == sorted(times)
@@ -55,7 +54,7 @@ def test_energy_is_kept_and_so_is_the_order(start: Start, collisions: int) -> No
 
 
 @given(starts(), st.integers(1, 40))
-def test_momentum_changes_at_walls_only(start: Start, collisions: int) -> None:
+def test_momentum_changes_at_walls_only(start: InitialState, collisions: int) -> None:
     run = Simulation(start)
     for _ in range(collisions):
         before = list(run.table.velocities)
@@ -65,17 +64,20 @@ def test_momentum_changes_at_walls_only(start: Start, collisions: int) -> None:
 
 
 @given(starts(), st.integers(1, 40))
-def test_the_size_of_balls_changes_no_event(start: Start, collisions: int) -> None:
+def test_the_size_of_balls_changes_no_event(start: InitialState, collisions: int) -> None:
     balls = len(start.positions)
     points = tuple(x - start.diameter * (number + 0.5) for number, x in enumerate(start.positions))
-    runs = [Simulation(start), Simulation(Start(points, start.velocities, start.length - start.diameter * balls))]
+    runs = [
+        Simulation(start),
+        Simulation(InitialState(points, start.velocities, start.length - start.diameter * balls)),
+    ]
     big, small = ([run.step() for _ in range(collisions)] for run in runs)
     assert [each.pair for each in big] == [each.pair for each in small]
     assert [each.time for each in big] == pytest.approx([each.time for each in small], rel=1e-6, abs=1e-9)
 
 
 def test_two_balls_exchange_their_velocities_when_they_touch() -> None:
-    run = Simulation(Start((2.0, 6.0), (1.0, -0.5), length=10.0, diameter=1.0))
+    run = Simulation(InitialState((2.0, 6.0), (1.0, -0.5), length=10.0, diameter=1.0))
     first = run.step()
     assert (first.time, first.pair) == (2.0, 1)
     assert run.table.velocities == [-0.5, 1.0]
@@ -83,7 +85,7 @@ def test_two_balls_exchange_their_velocities_when_they_touch() -> None:
 
 
 def test_what_never_meets_is_not_queued() -> None:
-    run = Simulation(Start((2.0, 6.0), (-1.0, 1.0), length=10.0))
+    run = Simulation(InitialState((2.0, 6.0), (-1.0, 1.0), length=10.0))
     assert len(run.queue) == run.queue.added == 2
     assert [run.step().pair for _ in range(2)] == [0, 2]
     assert len(run.queue) == 1
@@ -102,11 +104,11 @@ def test_what_cannot_be_placed_is_refused(
     start: tuple[tuple[float, ...], tuple[float, ...], float, float], text: str
 ) -> None:
     with pytest.raises(ModelError) as caught:
-        Start(*start)
+        InitialState(*start)
     assert str(caught.value) == text
 
 
 def test_balls_at_rest_never_collide() -> None:
     with pytest.raises(NoAnswerError) as caught:
-        Simulation(Start((1.0,), (0.0,), length=2.0)).step()
+        Simulation(InitialState((1.0,), (0.0,), length=2.0)).step()
     assert str(caught.value) == "after 0 collisions no ball moves; give one a velocity"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from slipstick_workloads.lrc.accesses import SharedProgram
+from slipstick_workloads.release_consistency.accesses import SharedProgram
 from slipstick_workloads.sharing.barnes import barnes
 from slipstick_workloads.sharing.integer_sort import integer_sort
 from slipstick_workloads.sharing.raytrace import raytrace

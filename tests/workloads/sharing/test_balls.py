@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from slipstick_workloads.sharing.balls import AROUND, CHILDREN, EYE, Balls, pixels
+from slipstick_workloads.sharing.raytrace import AROUND, CHILDREN, EYE, Balls, pixels
 
 
 def nearest(scene: Balls, direction: NDArray[np.float64]) -> tuple[float, int]:

@@ -10,13 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slipstick.errors import ModelError
-from slipstick_workloads.sharing.layout import Layout, SharedArray
-from slipstick_workloads.sharing.partition import share
+from slipstick_workloads.sharing.layout import MemoryLayout, SharedArray, share
 
 
 @st.composite
 def arrays(draw: st.DrawFn) -> SharedArray:
-    layout = Layout(4 * draw(st.integers(1, 9)))
+    layout = MemoryLayout(4 * draw(st.integers(1, 9)))
     layout.array(draw(st.integers(1, 5)), 4)
     return layout.array(draw(st.integers(1, 12)), 4 * draw(st.integers(1, 12)))
 
@@ -59,8 +58,8 @@ def test_a_span_is_its_items(array: SharedArray, data: st.DataObject) -> None:
 @pytest.mark.parametrize(
     ("does", "text"),
     [
-        (lambda: Layout(6), "a page holds whole words of 4 B, got 6 B"),
-        (lambda: Layout().array(3, 6), "an array has items of whole words of 4 B, got 3 of 6 B"),
+        (lambda: MemoryLayout(6), "a page holds whole words of 4 B, got 6 B"),
+        (lambda: MemoryLayout().array(3, 6), "an array has items of whole words of 4 B, got 3 of 6 B"),
         (lambda: share(3, 4, 0), "3 items cannot be divided among 4 processors"),
     ],
 )

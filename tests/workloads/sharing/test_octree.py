@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from slipstick.errors import ModelError
+from slipstick_workloads.sharing.barnes import plummer
 from slipstick_workloads.sharing.octree import SOFTENING, Octree
-from slipstick_workloads.sharing.plummer import plummer
 
 
 class Inserted:

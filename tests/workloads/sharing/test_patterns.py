@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from slipstick.errors import ModelError
-from slipstick.program.counts import Counts, Phase
-from slipstick_workloads.lrc.accesses import Write
-from slipstick_workloads.lrc.run import run
+from slipstick.program.counts import CountedPhase, Counts
+from slipstick_workloads.release_consistency.accesses import Write
+from slipstick_workloads.release_consistency.run import run
 from slipstick_workloads.sharing.barnes import barnes
 from slipstick_workloads.sharing.integer_sort import integer_sort
-from slipstick_workloads.sharing.partition import share
+from slipstick_workloads.sharing.layout import share
 from slipstick_workloads.sharing.raytrace import raytrace
 from slipstick_workloads.sharing.sor import sor
 from slipstick_workloads.sharing.sphere import sphere
@@ -22,7 +22,7 @@ from slipstick_workloads.sharing.water import _places, water
 PAGE = 4096
 
 
-def faults(phase: Phase) -> list[int]:
+def faults(phase: CountedPhase) -> list[int]:
     return [tally.total("faults") for tally in phase.tallies]
 
 
@@ -147,7 +147,7 @@ def test_raytrace_writes_every_pixel_once_and_steals_what_it_must() -> None:
 
 def _own_work(processors: int) -> list[list[int]]:
     """Give the work of each rectangle, found by tracing it alone."""
-    from slipstick_workloads.sharing.balls import Balls, pixels
+    from slipstick_workloads.sharing.raytrace import Balls, pixels
 
     tests = Balls(3).trace(pixels(64, 64)).tests.reshape(64, 64)
     assert processors == 4

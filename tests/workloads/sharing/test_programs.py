@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pytest
 
 from slipstick.program.counts import Counts
-from slipstick_workloads.lrc.accesses import Access, Acquire, Barrier, Release, SharedProgram, Write
-from slipstick_workloads.lrc.protocol import Protocol
-from slipstick_workloads.lrc.run import run
-from slipstick_workloads.sharing.partition import START
-from tests.workloads.lrc.oracle import Clock, Oracle
+from slipstick_workloads.release_consistency.accesses import Access, Acquire, Arrive, Release, SharedProgram, Write
+from slipstick_workloads.release_consistency.protocol import Protocol
+from slipstick_workloads.release_consistency.run import run
+from slipstick_workloads.sharing.layout import START
+from tests.workloads.release_consistency.oracle import Clock, Oracle
 from tests.workloads.sharing.small import SMALL
 from tests.workloads.sharing.table_1 import TABLE_1
 
@@ -32,7 +32,7 @@ class Watched:
         oracle, barriers = self.oracle, 0
         for access in self.program.body(me):
             match access:
-                case Barrier():
+                case Arrive():
                     oracle.arrives(me, barriers)
                 case Release(lock):
                     oracle.releases(me, lock)
@@ -42,7 +42,7 @@ class Watched:
                     pass
             yield access
             match access:
-                case Barrier():
+                case Arrive():
                     oracle.leaves(me, barriers)
                     barriers += 1
                 case Acquire(lock):

@@ -21,8 +21,17 @@ import numpy as np
 
 from slipstick.errors import NoAnswerError, UnknownNameError
 from slipstick.law.speedup import AMDAHL_SPEEDUP, UNIVERSAL_SCALABILITY
-from slipstick.measure.fit.formula import Family, Form, Letter, Lost, linear, nonnegative, shared
-from slipstick.measure.fit.timings import Array, Timings
+from slipstick.measure.fit.formula import (
+    Array,
+    Family,
+    FitParameter,
+    Lost,
+    TimeFormula,
+    Timings,
+    linear,
+    nonnegative,
+    shared,
+)
 from slipstick.queueing.exact import exact
 from slipstick.queueing.network import Solution, network
 
@@ -54,14 +63,14 @@ def _largest(count: float) -> float:
     return float(np.trapezoid(1 - ndtr(x) ** count - ndtr(-x) ** count, x))
 
 
-_SINGLE = Letter("single", "s", "time on one processor")
+_SINGLE = FitParameter("single", "s", "time on one processor")
 
 
 def _over(timings: Timings) -> str:
     return "" if timings.each else " / p"
 
 
-def amdahl(timings: Timings) -> Iterator[Form]:
+def amdahl(timings: Timings) -> Iterator[TimeFormula]:
     """Give Amdahl's law."""
 
     def time(theta: Array, at: Timings) -> Array:
@@ -75,11 +84,11 @@ def amdahl(timings: Timings) -> Iterator[Form]:
     def starts(at: Timings) -> list[Array]:
         return _ratios(at, [np.ones(len(at)), at.p - 1])
 
-    letters = (_SINGLE, Letter("serial", "1", "part of the work that only one processor at a time can do", 1.0))
-    yield Form("amdahl", f"T = single (1 + serial (p - 1)){_over(timings)}", letters, time, starts, lost=lost)
+    letters = (_SINGLE, FitParameter("serial", "1", "part of the work that only one processor at a time can do", 1.0))
+    yield TimeFormula("amdahl", f"T = single (1 + serial (p - 1)){_over(timings)}", letters, time, starts, lost=lost)
 
 
-def usl(timings: Timings) -> Iterator[Form]:
+def usl(timings: Timings) -> Iterator[TimeFormula]:
     """Give the universal scalability law."""
 
     def time(theta: Array, at: Timings) -> Array:
@@ -97,11 +106,11 @@ def usl(timings: Timings) -> Iterator[Form]:
 
     letters = (
         _SINGLE,
-        Letter("contention", "1", "part of the work that queues", 1.0),
-        Letter("coherency", "1", "cost of keeping each pair of processors consistent"),
+        FitParameter("contention", "1", "part of the work that queues", 1.0),
+        FitParameter("coherency", "1", "cost of keeping each pair of processors consistent"),
     )
     text = f"T = single (1 + contention (p - 1) + coherency p (p - 1)){_over(timings)}"
-    yield Form("usl", text, letters, time, starts, lost=lost)
+    yield TimeFormula("usl", text, letters, time, starts, lost=lost)
 
 
 def _ratios(at: Timings, columns: list[Array]) -> list[Array]:
@@ -111,7 +120,7 @@ def _ratios(at: Timings, columns: list[Array]) -> list[Array]:
     return [np.array([first, *(found[1:] / first)])]
 
 
-def phase_barrier(timings: Timings) -> Iterator[Form]:
+def phase_barrier(timings: Timings) -> Iterator[TimeFormula]:
     """Give phases of random work, each until the slowest is done, and a barrier that costs a step a doubling."""
 
     def spread(at: Timings) -> Array:
@@ -123,9 +132,9 @@ def phase_barrier(timings: Timings) -> Iterator[Form]:
         if timings.each
         else "T = work / p + spread largest(p) / sqrt(p) + step log2(p)",
         [
-            (Letter("work", "s", "mean work between two barriers"), lambda at: 1 / shared(at)),
-            (Letter("spread", "s", "standard deviation of the work between two barriers"), spread),
-            (Letter("step", "s", "cost of the barrier a doubling"), lambda at: np.log2(at.p)),
+            (FitParameter("work", "s", "mean work between two barriers"), lambda at: 1 / shared(at)),
+            (FitParameter("spread", "s", "standard deviation of the work between two barriers"), spread),
+            (FitParameter("step", "s", "cost of the barrier a doubling"), lambda at: np.log2(at.p)),
         ],
         lost={"spread": "waiting for the slowest", "step": "barrier"},
     )
@@ -136,14 +145,14 @@ _EXPONENTS = [Fraction(text) for text in _FRACTIONS.split()]
 _LOGS = (0, 1, 2)
 
 
-def power_log(timings: Timings) -> Iterator[Form]:
+def power_log(timings: Timings) -> Iterator[TimeFormula]:
     """Give one power of p times one power of its logarithm, falling powers only where the work is shared."""
-    constant = Letter("constant", "s", "what does not change with p")
+    constant = FitParameter("constant", "s", "what does not change with p")
     yield linear("power-log", "T = constant", [(constant, lambda at: np.ones(len(at)))])
     falling = [] if timings.each else [-power for power in _EXPONENTS if 0 < power <= 1]
     for power, log in product([*falling, *_EXPONENTS], _LOGS):
         if power or log:
-            factor = Letter("factor", "s", "of the term in p")
+            factor = FitParameter("factor", "s", "of the term in p")
             term = _term("p", power, log)
             yield linear(
                 "power-log",
@@ -156,16 +165,16 @@ def power_log(timings: Timings) -> Iterator[Form]:
 _GROWTH = [Fraction(text) for text in ["0", "1/2", "1", "3/2", "2"]]
 
 
-def latency(timings: Timings) -> Iterator[Form]:
+def latency(timings: Timings) -> Iterator[TimeFormula]:
     """Scale-Graph, equation 3: T = W t_c / N + L(W, N), with L a constant and one term in powers and logarithms."""
     if timings.each and not timings.sized:
         raise NoAnswerError("with one size, and a work of each processor's own, latency is power-log by another name")
     sizes = [Fraction(0), Fraction(1, 2), Fraction(1)] if timings.sized else [Fraction(0)]
-    work = Letter("work", "s", "time of one unit of work on one processor")
+    work = FitParameter("work", "s", "time of one unit of work on one processor")
     useful = (work, lambda at: at.n / shared(at))
     for power, log, size in product(_GROWTH, _LOGS, sizes):
         words = " ".join(filter(None, [_term("p", power, log), _term("n", size, 0)]))
-        letter = Letter("latency", "s", "factor of the average latency")
+        letter = FitParameter("latency", "s", "factor of the average latency")
         text = f"T = work n{_over(timings)} + latency {words}".rstrip()
         terms = [useful, (letter, _power(power, log, size))]
         yield linear("latency", text, terms, chosen=2 + timings.sized, lost={"latency": "latency"})
@@ -205,10 +214,12 @@ def cycle_times(outside: Array | float, demands: Array, populations: Array) -> A
 
 def _solved(outside: Array | float, demands: Array, populations: Array) -> Solution:
     service = demands if demands.ndim == 1 else demands[:, None, :]
-    return exact(network(service, population=populations[:, None], think=np.reshape(outside, (-1, 1))))
+    # A search may try demands so small that the throughput overflows: the cycle time is then 0.
+    with np.errstate(over="ignore"):
+        return exact(network(service, population=populations[:, None], think=np.reshape(outside, (-1, 1))))
 
 
-def closed_queue(stations: int) -> Callable[[Timings], Iterator[Form]]:
+def closed_queue(stations: int) -> Callable[[Timings], Iterator[TimeFormula]]:
     """Give the form of a network with some stations: parameters are the time outside and each demand.
 
     Parameters
@@ -234,14 +245,14 @@ def closed_queue(stations: int) -> Callable[[Timings], Iterator[Form]]:
             for guess in guesses
         ]
 
-    def forms(timings: Timings) -> Iterator[Form]:
+    def forms(timings: Timings) -> Iterator[TimeFormula]:
         demands = (
-            Letter(_name(each, stations), "s", "time at a station that serves one at a time")
+            FitParameter(_name(each, stations), "s", "time at a station that serves one at a time")
             for each in range(stations)
         )
         text = f"T = cycle of a closed queueing network{'' if timings.each else ' / p'}"
-        letters = (Letter("outside", "s", "time outside the stations"), *demands)
-        yield Form(f"queue-{stations}", text, letters, time, starts, lost=lost)
+        letters = (FitParameter("outside", "s", "time outside the stations"), *demands)
+        yield TimeFormula(f"queue-{stations}", text, letters, time, starts, lost=lost)
 
     return forms
 
@@ -254,11 +265,11 @@ _MVA = "Reiser, Lavenberg, J. ACM 27(2), 1980"
 
 
 def _family(
-    name: str, title: str, source: str, forms: Callable[[Timings], Iterator[Form]], sized: bool = False
+    name: str, title: str, source: str, forms: Callable[[Timings], Iterator[TimeFormula]], sized: bool = False
 ) -> Family:
     """Make a family; where its forms have no size in them (`sized`), it fits the timings of one size only."""
 
-    def of(timings: Timings) -> list[Form]:
+    def of(timings: Timings) -> list[TimeFormula]:
         if timings.sized and not sized:
             count = len(set(timings.n.tolist()))
             raise NoAnswerError(

@@ -1,4 +1,7 @@
-"""Formulas with free parameters, as plain arithmetic on arrays."""
+"""Timings as arrays: every repetition is an observation of its own.
+
+Formulas with free parameters, as plain arithmetic on arrays.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,118 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from slipstick.measure.fit.timings import Array, Timings
+from slipstick.errors import ModelError, Problem
+from slipstick.measure.account import regions_of, superlinear
+from slipstick.measure.measurements import Measurement, Measurements, reduce_repetitions
+from slipstick.measure.readers.reading import unknown_metrics
+
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class Timings:
+    """Observed times.
+
+    Parameters
+    ----------
+    p : processors, (M,)
+    n : size of the problem, (M,); ones where the data have none [1]
+    time : observed, (M,) [s]
+    each : every processor does a work of its own, so that the time is that of a cycle (weak scaling); else all share
+        one work (strong scaling)
+    """
+
+    p: Array
+    n: Array
+    time: Array
+    each: bool = False
+
+    def __len__(self) -> int:
+        return len(self.p)
+
+    @property
+    def sized(self) -> bool:
+        """Say whether the size varies."""
+        return len(np.unique(self.n)) > 1
+
+    @property
+    def processors(self) -> Array:
+        """The distinct numbers of processors, ascending."""
+        found: Array = np.unique(self.p)
+        return found
+
+    def chosen(self, mask: NDArray[np.bool_]) -> Timings:
+        """Give some of the observations."""
+        return Timings(self.p[mask], self.n[mask], self.time[mask], self.each)
+
+    def with_time(self, time: Array) -> Timings:
+        """Give the same points with other times."""
+        return Timings(self.p, self.n, time, self.each)
+
+
+def timings_of(runs: Measurements, region: str | None = None, size: float | None = None) -> Timings:
+    """Take what can be fitted from a table: elapsed times, or cycle times, or throughputs (a cycle takes p / X).
+
+    Parameters
+    ----------
+    runs : what was read
+    region : part of the program; the whole if None
+    size : of the problem; all that there are if None
+
+    Raises
+    ------
+    ModelError : no run of this size, no times, times of several kinds, or of 0
+    SpecError, UnknownNameError : as for the account
+
+    >>> table = [Measurement(p, None, "", "throughput", "1/s", p / 2.0, None, "f", p) for p in (1, 2, 4)]
+    >>> timings_of(Measurements(tuple(table))).time.tolist()
+    [2.0, 2.0, 2.0]
+    """
+    points, _ = reduce_repetitions(runs)
+    whole = regions_of(points, region).whole
+    kinds = {metric: _observed(runs.records, metric, whole) for metric in ("time", "cycle", "throughput")}
+    found = [metric for metric, observed in kinds.items() if observed]
+    if len(found) != 1:
+        words = ", ".join(found) or "none of them"
+        raise ModelError(f"a fit needs times, cycles or throughputs, one of the three; there are {words}")
+    (metric,) = found
+    observed = [run for run in kinds[metric] if size is None or run.n == size]
+    if not observed:
+        known = ", ".join(f"{each:g}" for each in sorted({run.n for run in kinds[metric] if run.n is not None}))
+        raise ModelError(f"no run has the size {size:g}; known: {known or 'none, for no run has a size'}")
+    if zero := next((run for run in observed if not run.value > 0), None):
+        raise ModelError(f"{zero.file}:{zero.line}: {metric} is 0; a fit needs values above 0")
+    p = np.array([run.p for run in observed], dtype=float)
+    n = np.array([1.0 if run.n is None else run.n for run in observed])
+    value = np.array([run.value for run in observed])
+    return Timings(p, n, p / value if metric == "throughput" else value, each=metric != "time")
+
+
+def oddities(runs: Measurements, region: str | None = None) -> list[Problem]:
+    """Note what is odd about a table before it is fitted: as it was read, repetitions, metrics, superlinear speed-up.
+
+    Parameters
+    ----------
+    runs, region : as for `timings_of`
+    """
+    points, repeated = reduce_repetitions(runs)
+    notes = [*runs.notes, *repeated, *unknown_metrics(runs.records)]
+    whole = regions_of(points, region).whole
+    times = {(point.p, point.n): found for point in points if (found := point.find("time", whole))}
+    for (_, n), found in times.items():
+        if single := times.get((1, n)):
+            notes += superlinear(found.run, single.value / found.value)
+    return list(dict.fromkeys(notes))
+
+
+def _observed(records: Sequence[Measurement], metric: str, region: str) -> list[Measurement]:
+    return [run for run in records if run.metric == metric and run.region == region and run.processor is None]
+
+
+@dataclass(frozen=True, slots=True)
+class FitParameter:
     """A free parameter: its name, its base unit and what it means.
 
     Parameters
@@ -28,6 +137,7 @@ class Letter:
 
 
 Lost = Mapping[str, Array]
+
 """Seconds of a processor that are not useful, by cause, at each point."""
 
 
@@ -37,7 +147,7 @@ def nothing_lost(theta: Array, timings: Timings) -> Lost:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class TimeFormula:
     """One formula.
 
     Parameters
@@ -54,7 +164,7 @@ class Form:
 
     family: str
     text: str
-    letters: tuple[Letter, ...]
+    letters: tuple[FitParameter, ...]
     time: Callable[[Array, Timings], Array]
     starts: Callable[[Timings], Sequence[Array]]
     chosen: int = 0
@@ -109,7 +219,7 @@ class Family:
     name: str
     title: str
     source: str
-    forms: Callable[[Timings], Sequence[Form]]
+    forms: Callable[[Timings], Sequence[TimeFormula]]
 
 
 def shared(timings: Timings) -> Array:
@@ -123,15 +233,15 @@ Basis = Callable[[Timings], Array]
 def linear(
     family: str,
     text: str,
-    terms: Sequence[tuple[Letter, Basis]],
+    terms: Sequence[tuple[FitParameter, Basis]],
     chosen: int = 0,
     lost: Mapping[str, str] | None = None,
-) -> Form:
+) -> TimeFormula:
     """Make a form that is a sum of terms, each a parameter times a function of the point.
 
     Parameters
     ----------
-    family, text, chosen : as for `Form`
+    family, text, chosen : as for `TimeFormula`
     terms : each parameter with its function
     lost : cause of the loss that a term is, by the term's parameter
     """
@@ -151,7 +261,7 @@ def linear(
         causes = lost or {}
         return {causes[each.name]: value * basis(timings) for (each, basis), value in named if each.name in causes}
 
-    return Form(family, text, tuple(letter for letter, _ in terms), time, starts, chosen, lost=losses)
+    return TimeFormula(family, text, tuple(letter for letter, _ in terms), time, starts, chosen, lost=losses)
 
 
 def nonnegative(columns: Array, time: Array) -> Array:

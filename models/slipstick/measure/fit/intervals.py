@@ -12,9 +12,8 @@ from functools import partial
 import numpy as np
 
 from slipstick.errors import NoAnswerError
-from slipstick.measure.fit.formula import Form
-from slipstick.measure.fit.least_squares import Fitted, descended, fit_form
-from slipstick.measure.fit.timings import Array, Timings
+from slipstick.measure.fit.formula import Array, TimeFormula, Timings
+from slipstick.measure.fit.least_squares import FittedFormula, descended, fit_form
 
 ROUGHLY = 1e-7
 """How closely a draw is fitted; its scatter is far wider."""
@@ -43,7 +42,7 @@ class Resampled:
     thetas : parameters of each of the others, (draws, k)
     """
 
-    fitted: Fitted
+    fitted: FittedFormula
     thetas: Array
 
     def parameters(self, level: float = 0.95) -> dict[str, Interval]:
@@ -62,8 +61,8 @@ class Resampled:
         logs = np.log(value(np.vstack([self.fitted.theta, self.thetas])))
         return self._between(float(logs[0]), logs[1:], level, least=-np.inf).exp()
 
-    def _with(self, theta: Array) -> Fitted:
-        return Fitted(self.fitted.form, theta, self.fitted.timings, self.fitted.residuals)
+    def _with(self, theta: Array) -> FittedFormula:
+        return FittedFormula(self.fitted.form, theta, self.fitted.timings, self.fitted.residuals)
 
     def _between(self, value: float, draws: Array, level: float, least: float = 0.0) -> Interval:
         """Take quantiles, widened from the normal to Student's t, for the scatter is itself estimated."""
@@ -75,7 +74,7 @@ class Resampled:
         return Interval(value, max(least, value - wider * (value - float(low))), value + wider * (float(high) - value))
 
 
-def resample(fitted: Fitted, seed: int, draws: int = 200) -> Resampled:
+def resample(fitted: FittedFormula, seed: int, draws: int = 200) -> Resampled:
     """Fit again to the fitted times with residuals drawn anew: the bootstrap of residuals.
 
     Residuals are those of the fit, centred and made larger by sqrt(M / (M - k)), for a fit comes closer to its data
@@ -105,7 +104,7 @@ def resample(fitted: Fitted, seed: int, draws: int = 200) -> Resampled:
     return Resampled(fitted, np.array(thetas))
 
 
-def check_spare(fitted: Fitted) -> None:
+def check_spare(fitted: FittedFormula) -> None:
     """Refuse a fit without an observation to spare.
 
     Raises
@@ -140,7 +139,7 @@ class Profiled:
     fitted : the fit
     """
 
-    fitted: Fitted
+    fitted: FittedFormula
 
     def parameters(self, level: float = 0.95) -> dict[str, Interval]:
         """Give an interval for each parameter."""
@@ -172,7 +171,7 @@ class Profiled:
         return Interval(best, min(low, best), max(high, best))
 
 
-def profile(fitted: Fitted) -> Profiled:
+def profile(fitted: FittedFormula) -> Profiled:
     r"""Make a fit ready to give intervals by profile.
 
     A value g, a parameter or the logarithm of a predicted time, lies between the least and the largest for which some
@@ -199,7 +198,7 @@ def profile(fitted: Fitted) -> Profiled:
     return Profiled(fitted)
 
 
-def _pushed(fitted: Fitted, value: Value, best: float, error: float, far: float) -> float:
+def _pushed(fitted: FittedFormula, value: Value, best: float, error: float, far: float) -> float:
     """Push a value to one side until the fit is as bad as it may be.
 
     Every fit with one more residual, the distance from where the value is pushed to, is the best one with the value
@@ -238,7 +237,7 @@ def _parameter(at: int, thetas: Array) -> Array:
     return found
 
 
-def _log_time(form: Form, at: Timings, thetas: Array) -> Array:
+def _log_time(form: TimeFormula, at: Timings, thetas: Array) -> Array:
     found: Array = np.log(form.times(thetas, at)[:, 0])
     return found
 
@@ -248,7 +247,7 @@ def _push(value: Value, stiff: float, aim: float, thetas: Array) -> Array:
     return found
 
 
-def _standard_error(fitted: Fitted, value: Value) -> float:
+def _standard_error(fitted: FittedFormula, value: Value) -> float:
     """Give the standard error of a value by the slopes at the best fit."""
     theta = fitted.theta
     scale = np.maximum(np.abs(theta), 1e-3 * np.abs(theta).max())

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from slipstick.errors import NoAnswerError
-from slipstick.measure.fit.formula import Family, Form
-from slipstick.measure.fit.timings import Array, Timings
+from slipstick.measure.fit.formula import Array, Family, TimeFormula, Timings
 
 TINY = 1e-300  # a time of 0 has no logarithm
 MOST_STEPS = 200
@@ -18,7 +17,7 @@ STEP = 1.5e-8  # of differences, relative: half of the digits
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class FittedFormula:
     """A form with the parameters that fit best.
 
     Parameters
@@ -29,7 +28,7 @@ class Fitted:
     residuals : log(observed / fitted), (M,)
     """
 
-    form: Form
+    form: TimeFormula
     theta: Array
     timings: Timings
     residuals: Array
@@ -102,7 +101,7 @@ class Fitted:
         return dict(sorted(lost.items(), key=lambda item: -item[1]))
 
 
-def fit(family: Family, timings: Timings) -> Fitted:
+def fit(family: Family, timings: Timings) -> FittedFormula:
     """Fit a family: the form with the least squares of log(observed / fitted).
 
     Noise in timings is relative, so it is logarithms that are compared: then a run of an hour counts as much as one
@@ -129,7 +128,7 @@ def fit(family: Family, timings: Timings) -> Fitted:
     return min((fit_form(form, timings, start) for _, form, start in tried), key=lambda each: each.squares)
 
 
-def fit_form(form: Form, timings: Timings, start: Array, within: float = 1e-12) -> Fitted:
+def fit_form(form: TimeFormula, timings: Timings, start: Array, within: float = 1e-12) -> FittedFormula:
     """Fit one form from a start.
 
     Parameters
@@ -138,17 +137,17 @@ def fit_form(form: Form, timings: Timings, start: Array, within: float = 1e-12) 
     within : relative change of parameters and squares at which the search ends [1]
     """
     theta = _cleared(form, descended(form, start, timings, within), timings)
-    return Fitted(form, theta, timings, _residuals(form, theta, timings))
+    return FittedFormula(form, theta, timings, _residuals(form, theta, timings))
 
 
-def _cleared(form: Form, theta: Array, timings: Timings) -> Array:
+def _cleared(form: TimeFormula, theta: Array, timings: Timings) -> Array:
     """Put what differs from its least value by nothing that the times show to that value: a search stops a hair before it."""
     without = theta - np.diag(theta - form.least)
     shown = _logarithms(form.times(np.vstack([theta, without]), timings), timings)
     return np.where(np.abs(shown[1:] - shown[0]).max(axis=1) < NOTHING, form.least, theta)
 
 
-def _residuals(form: Form, theta: Array, timings: Timings) -> Array:
+def _residuals(form: TimeFormula, theta: Array, timings: Timings) -> Array:
     found: Array = _logarithms(form.times(theta[None], timings), timings)[0]
     return found
 
@@ -159,12 +158,12 @@ def _logarithms(times: Array, timings: Timings) -> Array:
     return found
 
 
-def _squares(form: Form, theta: Array, timings: Timings) -> float:
+def _squares(form: TimeFormula, theta: Array, timings: Timings) -> float:
     found = _residuals(form, theta, timings)
     return float(found @ found)
 
 
-def _scale(form: Form, start: Array, inside: Array, timings: Timings) -> Array:
+def _scale(form: TimeFormula, start: Array, inside: Array, timings: Timings) -> Array:
     """Say what each parameter is measured in: its start, or what it would have to be to matter."""
     matters = 1e-3 * np.maximum(start.max(), TINY)
     scale = np.where(start > 0, start, matters)
@@ -175,7 +174,7 @@ def _scale(form: Form, start: Array, inside: Array, timings: Timings) -> Array:
 
 
 def descended(
-    form: Form,
+    form: TimeFormula,
     start: Array,
     timings: Timings,
     within: float = 1e-12,

@@ -15,8 +15,7 @@ import numpy as np
 
 from slipstick.errors import NoAnswerError, Problem, SpecError, UnitError, did_you_mean
 from slipstick.expression.dimension import TIME
-from slipstick.measure.fit.formula import Family, Form, Letter, Lost
-from slipstick.measure.fit.timings import Array, Timings
+from slipstick.measure.fit.formula import Array, Family, FitParameter, Lost, TimeFormula, Timings
 from slipstick.method.forms import CompiledModel as Compiled
 from slipstick.method.methods import form_of
 from slipstick.model.network import QueueingNetwork
@@ -36,7 +35,7 @@ MOST_GUESSED = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Free:
+class FitSettings:
     """Which parameters of a model are free, as written: `path`, or `path=low..high`.
 
     Parameters
@@ -56,7 +55,7 @@ class Free:
 
 
 @dataclass(frozen=True, slots=True)
-class Freed:
+class PreparedModel:
     """A model made ready to be fitted.
 
     Parameters
@@ -69,10 +68,10 @@ class Freed:
     """
 
     built: BuiltModel
-    letters: tuple[Letter, ...]
+    letters: tuple[FitParameter, ...]
     population: str
     size: str
-    asked: Free
+    asked: FitSettings
     inputs: Inputs
     library: Library
 
@@ -82,7 +81,7 @@ class Freed:
         return np.array([self.built.entries[each.name].given.value for each in self.letters])
 
 
-def freed(asked: Free, library: Library) -> Freed:
+def prepare_model(asked: FitSettings, library: Library) -> PreparedModel:
     """Check what is to be fitted: paths, limits, the number of processors.
 
     Parameters
@@ -101,7 +100,7 @@ def freed(asked: Free, library: Library) -> Freed:
             asked.settings["method"], "a fit needs a smooth model; simulated times jump, so take another method"
         )
     problems: list[Problem] = []
-    letters: dict[str, Letter] = {}
+    letters: dict[str, FitParameter] = {}
     for written in asked.free:
         try:
             letter = _letter(written, inputs, built)
@@ -116,10 +115,10 @@ def freed(asked: Free, library: Library) -> Freed:
     size = _path(asked.size, inputs, built) if asked.size else ""
     for path in {population, size} & letters.keys():
         raise _wrong(asked.free[list(letters).index(path)], f"{path} comes from the data, so it cannot be free")
-    return Freed(built, tuple(letters.values()), population, size, asked, inputs, library)
+    return PreparedModel(built, tuple(letters.values()), population, size, asked, inputs, library)
 
 
-def _letter(written: Scalar, inputs: Inputs, built: BuiltModel) -> Letter:
+def _letter(written: Scalar, inputs: Inputs, built: BuiltModel) -> FitParameter:
     """Read `path` or `path=low..high`; either end may be left out."""
     text = str(written.value)
     name, equals, limits = text.partition("=")
@@ -132,7 +131,7 @@ def _letter(written: Scalar, inputs: Inputs, built: BuiltModel) -> Letter:
         least, most = (to_base(each, given.dimension) if each.strip() else None for each in (low, high))
     except UnitError as error:
         raise _wrong(written, str(error)) from None
-    letter = Letter(path, str(given.dimension), meaning, np.inf if most is None else most, least or 0.0)
+    letter = FitParameter(path, str(given.dimension), meaning, np.inf if most is None else most, least or 0.0)
     if not 0 <= letter.least < letter.most:
         raise _wrong(
             written,
@@ -149,7 +148,7 @@ def _path(written: Scalar, inputs: Inputs, built: BuiltModel) -> str:
     return path
 
 
-def _population(built: BuiltModel, asked: Free) -> str:
+def _population(built: BuiltModel, asked: FitSettings) -> str:
     """Find the one number of the model that can be the number of processors."""
     closed = [path for path in built.parameters if path.startswith("classes.") and path.endswith(".population")]
     found = [path for path in ("population.processors", "processors") if path in built.parameters] or closed
@@ -164,19 +163,19 @@ def _wrong(node: Node, message: str) -> SpecError:
     return SpecError([Problem(node.mark.file, node.mark.line, node.mark.column, "free", message)])
 
 
-def model_family(model: Freed) -> Family:
+def model_family(model: PreparedModel) -> Family:
     """Make a family of a model.
 
     Parameters
     ----------
-    model : as `freed` gives it
+    model : as `prepare_model` gives it
     """
     names = ", ".join(each.name for each in model.letters)
     title = f"the model {model.built.name} with {names} free"
     return Family(model.built.name, title, _Evaluated(model).method, lambda timings: list(_forms(model, timings)))
 
 
-def _forms(model: Freed, timings: Timings) -> Iterator[Form]:
+def _forms(model: PreparedModel, timings: Timings) -> Iterator[TimeFormula]:
     evaluated = _Evaluated(model)
     evaluated.check(timings)
 
@@ -184,14 +183,14 @@ def _forms(model: Freed, timings: Timings) -> Iterator[Form]:
         return evaluated.starts(at)
 
     text = f"T = {evaluated.says}, with {model.population} = p" + (f", {model.size} = n" if model.size else "")
-    yield Form(model.built.name, text, model.letters, evaluated.time, starts, far=FAR, lost=evaluated.lost)
+    yield TimeFormula(model.built.name, text, model.letters, evaluated.time, starts, far=FAR, lost=evaluated.lost)
 
 
 @dataclass(frozen=True)
 class _Evaluated:
     """A model at points of the data."""
 
-    model: Freed
+    model: PreparedModel
 
     @cached_property
     def compiled(self) -> Compiled:
@@ -272,7 +271,7 @@ class _Evaluated:
         letters = self.model.letters
         own = np.array([value or 1e-2 for value in self.model.start])
         powers = np.array([self.model.built.entries[each.name].given.dimension.time_power for each in letters])
-        base = Form("", "", letters, self.time, lambda _: ())
+        base = TimeFormula("", "", letters, self.time, lambda _: ())
         ratio = np.median(at.time / base.time(own, at))
         near = own * (ratio if np.isfinite(ratio) else 1.0) ** np.sign(powers)
         steps = [0.1, 1.0, 10.0] if len(letters) <= MOST_GUESSED else [1.0]

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from slipstick.measure.readers.reading import Number, Reading, Where, parse_json, point, roles
-from slipstick.measure.runs import Runs
+from slipstick.measure.measurements import Measurements
+from slipstick.measure.readers.reading import Coordinates, JsonNumber, Reading, parse_json, point, roles
 from slipstick.schema.text.reader import short
 
 SECTIONS = ("PARAMETER", "POINTS", "REGION", "METRIC", "DATA")
@@ -23,12 +23,12 @@ _POINT = re.compile(r"\(([^()]*)\)")
 
 
 @dataclass
-class _Open:
+class _Sections:
     """What the sections read so far say."""
 
     parameters: list[str] = field(default_factory=list)
     roles: dict[str, int] = field(default_factory=dict)
-    points: list[Where | None] = field(default_factory=list)
+    points: list[Coordinates | None] = field(default_factory=list)
     points_line: int = 1
     region: str = ""
     metric: str = "time"
@@ -41,14 +41,14 @@ def looks_extra_p(reading: Reading) -> bool:
     return bool(reading.content) and reading.content[0][1].split()[0] in SECTIONS
 
 
-def read_extra_p(reading: Reading) -> Runs:
+def read_extra_p(reading: Reading) -> Measurements:
     """Read the text format.
 
     Raises
     ------
     SpecError : a section where none may stand, fewer or more ``DATA`` lines than points, a value that is none
     """
-    now = _Open()
+    now = _Sections()
     for line, text in reading.content:
         section, _, rest = text.strip().partition(" ")
         words = rest.split()
@@ -72,7 +72,7 @@ def read_extra_p(reading: Reading) -> Runs:
     return reading.finished()
 
 
-def _points(reading: Reading, line: int, now: _Open, rest: str) -> None:
+def _points(reading: Reading, line: int, now: _Sections, rest: str) -> None:
     if not now.parameters:
         reading.refuse(line, "POINTS", "the PARAMETER line must come before the points")
     now.points_line = line
@@ -88,7 +88,7 @@ def _points(reading: Reading, line: int, now: _Open, rest: str) -> None:
             now.points.append(point(reading, line, now.roles, coordinates))
 
 
-def _data(reading: Reading, line: int, now: _Open, words: Sequence[str]) -> None:
+def _data(reading: Reading, line: int, now: _Sections, words: Sequence[str]) -> None:
     if not now.points:
         reading.refuse(line, "DATA", "the POINTS line must come before the data")
     at, now.data = now.data or 0, (now.data or 0) + 1
@@ -102,7 +102,7 @@ def _data(reading: Reading, line: int, now: _Open, words: Sequence[str]) -> None
             reading.add(line, replace(where, region=now.region, repetition=repetition), now.metric, word, None)
 
 
-def _end(reading: Reading, now: _Open) -> None:
+def _end(reading: Reading, now: _Sections) -> None:
     """Hold the number of data lines of a region against the number of points."""
     if now.data is not None and now.data != len(now.points):
         what = f"{now.region or 'the whole'}, {now.metric}"
@@ -115,7 +115,7 @@ def _end(reading: Reading, now: _Open) -> None:
         reading.wrong(now.begun, "DATA", f"no DATA line follows; line {now.points_line} promises {len(now.points)}")
 
 
-def _metric_follows(reading: Reading, now: _Open) -> bool:
+def _metric_follows(reading: Reading, now: _Sections) -> bool:
     """Say whether the next section only names the metric, or the region, of the data to come."""
     later = [text.split()[0] for line, text in reading.content if line > now.begun]
     return bool(later) and later[0] in ("METRIC", "REGION")
@@ -132,7 +132,7 @@ def looks_extra_p_lines(reading: Reading) -> bool:
     return first.lstrip()[:1] == "{" and ('"params"' in first or '"parameters"' in first)
 
 
-def read_extra_p_json(reading: Reading) -> Runs:
+def read_extra_p_json(reading: Reading) -> Measurements:
     """Read one document: parameters, then values by call path, metric and point.
 
     Raises
@@ -187,15 +187,17 @@ def _one_point(reading: Reading, found: dict[str, int], count: int, path: str, m
 
 
 def _are_numbers(values: Any) -> bool:
-    return isinstance(values, list) and all(isinstance(one, Number) for one in values)
+    return isinstance(values, list) and all(isinstance(one, JsonNumber) for one in values)
 
 
-def _numbers(tree: Any) -> list[Number]:
+def _numbers(tree: Any) -> list[JsonNumber]:
     inside = list(tree.values()) if isinstance(tree, dict) else tree if isinstance(tree, list) else []
-    return [tree] if isinstance(tree, Number) else [number for each in inside for number in _numbers(each)]
+    return [tree] if isinstance(tree, JsonNumber) else [number for each in inside for number in _numbers(each)]
 
 
-def _add(reading: Reading, line: int, where: Where | None, path: str, metric: str, values: Sequence[Number]) -> None:
+def _add(
+    reading: Reading, line: int, where: Coordinates | None, path: str, metric: str, values: Sequence[JsonNumber]
+) -> None:
     if where is not None:
         for number, value in enumerate(values, 1):
             repetition = number if len(values) > 1 else None
@@ -210,7 +212,7 @@ def _check_counts(reading: Reading, counts: dict[tuple[str, str], tuple[int, int
             reading.odd(line, path, f"{count} points of {metric}, where others have {most}")
 
 
-def read_extra_p_lines(reading: Reading) -> Runs:
+def read_extra_p_lines(reading: Reading) -> Measurements:
     """Read JSON lines: an object on each, with the parameters and the value or values of one measurement.
 
     Raises
@@ -227,9 +229,9 @@ def read_extra_p_lines(reading: Reading) -> Runs:
         values = each["value"] if isinstance(each["value"], list) else [each["value"]]
         names, texts = tuple(given), list(given.values())
         path, metric = each.get("callpath", ""), each.get("metric", "time")
-        if any(isinstance(each, Number) or not isinstance(each, str) for each in (path, metric)):
+        if any(isinstance(each, JsonNumber) or not isinstance(each, str) for each in (path, metric)):
             reading.wrong(line, "", "'callpath' and 'metric' are texts")
-        elif not values or not all(isinstance(one, Number) for one in (*values, *texts)):
+        elif not values or not all(isinstance(one, JsonNumber) for one in (*values, *texts)):
             reading.wrong(line, "value", "values and parameters are numbers, and there is at least one value")
         else:
             if names not in found:

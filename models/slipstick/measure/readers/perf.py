@@ -21,8 +21,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from slipstick.measure.readers.reading import Number, Reading, Where, parse_json
-from slipstick.measure.runs import Run, Runs
+from slipstick.measure.measurements import Measurement, Measurements
+from slipstick.measure.readers.reading import Coordinates, JsonNumber, Reading, parse_json
 from slipstick.schema.text.reader import short
 
 _HEADER = re.compile(r"#?\s*(?:output:)?\s*contended\b.*\btotal wait\b")
@@ -38,7 +38,7 @@ def looks_perf_lock(reading: Reading) -> bool:
     return any(_HEADER.match(line) or _REPORT.match(line) for line in reading.lines)
 
 
-def read_perf_lock(reading: Reading) -> Runs:
+def read_perf_lock(reading: Reading) -> Measurements:
     """Read the waits of one run.
 
     Raises
@@ -52,7 +52,7 @@ def read_perf_lock(reading: Reading) -> Runs:
         )
     if any(_REPORT.match(line) for line in reading.lines):
         reading.refuse(1, "", "this is perf lock report; print perf lock contention instead, which says who waited")
-    where = Where(hints.processors, hints.size)
+    where = Coordinates(hints.processors, hints.size)
     reading.add(1, where, "time", repr(hints.time), "s")
     inside = False
     for line, text in enumerate(reading.lines, 1):
@@ -66,16 +66,16 @@ def read_perf_lock(reading: Reading) -> Runs:
     return reading.finished()
 
 
-def _added_up(runs: list[Run]) -> list[Run]:
+def _added_up(runs: list[Measurement]) -> list[Measurement]:
     """Add up the lines of one caller: several locks, or several ways to the same one."""
-    found: dict[tuple[str, str], Run] = {}
+    found: dict[tuple[str, str], Measurement] = {}
     for run in runs:
         key = run.region, run.metric
         found[key] = replace(found[key], value=found[key].value + run.value, text="") if key in found else run
     return list(found.values())
 
 
-def _row(reading: Reading, line: int, where: Where, text: str) -> None:
+def _row(reading: Reading, line: int, where: Coordinates, text: str) -> None:
     if match := _ROW.fullmatch(text):
         count, total, unit, *_, rest = match.groups()
         kind, _, caller = rest.strip().partition(" ")
@@ -88,7 +88,7 @@ def _row(reading: Reading, line: int, where: Where, text: str) -> None:
             reading.wrong(line, "", f"{short(text.strip())} is not a line of perf lock contention")
             return
         count, total, unit, name = fields[0], fields[1], "ns", fields[5]
-    at = Where(where.p, where.n, name)
+    at = Coordinates(where.p, where.n, name)
     reading.add(line, at, "wait", total, _UNITS.get(unit, unit))
     reading.add(line, at, "events", count, "1")
 
@@ -102,7 +102,7 @@ _SHORTEST, _LONGEST = 5, 8
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class EventCount:
     """One line: an event, its count and, where perf gives one, a metric made of it."""
 
     line: int
@@ -119,7 +119,7 @@ def looks_perf_stat(reading: Reading) -> bool:
     return bool(_FIRST.match(first)) or (first.lstrip()[:1] == "{" and '"counter-value"' in first)
 
 
-def read_perf_stat(reading: Reading) -> Runs:
+def read_perf_stat(reading: Reading) -> Measurements:
     """Read one run, as separated values or as JSON lines.
 
     Raises
@@ -128,7 +128,7 @@ def read_perf_stat(reading: Reading) -> Runs:
     """
     if reading.hints.processors is None:
         reading.refuse(1, "", "perf stat does not say how many processors the run had; name them with --processors")
-    where = Where(reading.hints.processors, reading.hints.size)
+    where = Coordinates(reading.hints.processors, reading.hints.size)
     counted = [each for line, text in reading.content if (each := _counted(reading, line, text)) is not None]
     seen: dict[str, int] = {}
     for each in counted:
@@ -152,7 +152,7 @@ def read_perf_stat(reading: Reading) -> Runs:
     return reading.finished()
 
 
-def _elapsed(reading: Reading, where: Where, counted: Sequence[Counted]) -> None:
+def _elapsed(reading: Reading, where: Coordinates, counted: Sequence[EventCount]) -> None:
     """Give the elapsed time, where perf did not count it."""
     if any(each.event == "duration_time" and not each.value.startswith("<") for each in counted):
         return
@@ -171,7 +171,7 @@ def _elapsed(reading: Reading, where: Where, counted: Sequence[Counted]) -> None
     reading.odd(1, "", "no elapsed time in it; ask perf for -e duration_time, or tell it with --time")
 
 
-def _counted(reading: Reading, line: int, text: str) -> Counted | None:
+def _counted(reading: Reading, line: int, text: str) -> EventCount | None:
     if text.lstrip().startswith("{"):
         return _counted_json(reading, line, text)
     match = _FIRST.match(text)
@@ -188,14 +188,14 @@ def _counted(reading: Reading, line: int, text: str) -> Counted | None:
     value, unit, event, *rest = fields
     rest = rest[1:] if rest and rest[0].endswith("%") else rest
     ratio, ratio_unit = (*rest[2:4], "", "")[:2]
-    return Counted(line, event, value, unit, ratio, ratio_unit)
+    return EventCount(line, event, value, unit, ratio, ratio_unit)
 
 
-def _counted_json(reading: Reading, line: int, text: str) -> Counted | None:
+def _counted_json(reading: Reading, line: int, text: str) -> EventCount | None:
     match parse_json(reading, text, line):
         case {"counter-value": str(value), "unit": str(unit), "event": str(event), **rest}:
-            ratio, ratio_unit = rest.get("metric-value", Number("")), rest.get("metric-unit", "")
+            ratio, ratio_unit = rest.get("metric-value", JsonNumber("")), rest.get("metric-unit", "")
             if isinstance(ratio, str) and isinstance(ratio_unit, str):
-                return Counted(line, event, value, unit, ratio, ratio_unit)
+                return EventCount(line, event, value, unit, ratio, ratio_unit)
     reading.wrong(line, "", "a line of perf stat -j has the texts 'counter-value', 'unit' and 'event'")
     return None

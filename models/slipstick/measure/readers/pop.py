@@ -11,8 +11,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from slipstick.measure.readers.reading import Reading, Where
-from slipstick.measure.runs import EFFICIENCIES, Runs
+from slipstick.measure.measurements import EFFICIENCIES, Measurements
+from slipstick.measure.readers.reading import Coordinates, Reading
 from slipstick.schema.text.reader import short
 
 NAMES = {
@@ -35,7 +35,7 @@ _LABEL = re.compile(r"(?P<name>[^\[(]*?)\s*(?:[\[(](?P<unit>[^\])]*)[\])])?\s*")
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class MetricCell:
     """A value of a metric in a run."""
 
     line: int
@@ -52,7 +52,7 @@ def looks_pop(reading: Reading) -> bool:
     return any(_label(label)[0] in EFFICIENCIES for label in labels)
 
 
-def read_pop(reading: Reading) -> Runs:
+def read_pop(reading: Reading) -> Measurements:
     """Read a table of POP metrics, whichever way it lies.
 
     Efficiencies above 2 make it a table in percent. A row of run times counts if it has a unit, in its label or told
@@ -86,7 +86,7 @@ def read_pop(reading: Reading) -> Runs:
     return reading.finished()
 
 
-def _add(reading: Reading, cell: Cell, where: Where, percent: bool) -> None:
+def _add(reading: Reading, cell: MetricCell, where: Coordinates, percent: bool) -> None:
     if cell.metric in EFFICIENCIES:
         reading.add(cell.line, where, cell.metric, cell.text, "%" if percent else "1")
     elif cell.metric == "time":
@@ -124,8 +124,8 @@ def _label(text: str) -> tuple[str, str | None]:
     return NAMES.get(name, ""), match["unit"] if match else None
 
 
-def _cells_by_row(reading: Reading, rows: Sequence[tuple[int, list[str]]]) -> list[Cell]:
-    found: list[Cell] = []
+def _cells_by_row(reading: Reading, rows: Sequence[tuple[int, list[str]]]) -> list[MetricCell]:
+    found: list[MetricCell] = []
     seen: dict[str, int] = {}
     width = 0
     left_out: list[tuple[int, str]] = []
@@ -140,7 +140,7 @@ def _cells_by_row(reading: Reading, rows: Sequence[tuple[int, list[str]]]) -> li
         width = width or len(texts)
         if len(texts) != width:
             reading.wrong(line, label.strip(), f"{len(texts)} values, where the first row has {width}")
-        found += [Cell(line, run, metric, unit, text) for run, text in enumerate(texts)]
+        found += [MetricCell(line, run, metric, unit, text) for run, text in enumerate(texts)]
     _left_out(reading, left_out)
     return found
 
@@ -150,7 +150,7 @@ def _left_out(reading: Reading, labels: Sequence[tuple[int, str]]) -> None:
         reading.odd(labels[0][0], "", f"not needed and left out: {', '.join(named)}")
 
 
-def _cells_by_column(reading: Reading, rows: Sequence[tuple[int, list[str]]]) -> list[Cell]:
+def _cells_by_column(reading: Reading, rows: Sequence[tuple[int, list[str]]]) -> list[MetricCell]:
     (start, head), *others = rows
     labels = [_label(text) for text in head]
     threads = [text.strip().casefold() for text in head]
@@ -167,21 +167,23 @@ def _cells_by_column(reading: Reading, rows: Sequence[tuple[int, list[str]]]) ->
             reading.wrong(line, "", f"{len(texts)} values, where the first line has {len(head)} columns")
             continue
         found += [
-            Cell(line, run, metric, unit, text) for (metric, unit), text in zip(labels, texts, strict=True) if metric
+            MetricCell(line, run, metric, unit, text)
+            for (metric, unit), text in zip(labels, texts, strict=True)
+            if metric
         ]
     return found
 
 
-def _places(reading: Reading, cells: Sequence[Cell]) -> dict[int, Where]:
+def _places(reading: Reading, cells: Sequence[MetricCell]) -> dict[int, Coordinates]:
     """Give the processors of each run."""
-    found: dict[int, Where] = {}
+    found: dict[int, Coordinates] = {}
     for cell in cells:
         if cell.metric == "p":
             match = _PROCESSES.fullmatch(cell.text)
             if match is None:
                 reading.wrong(cell.line, "p", f"{short(cell.text)} is no number of processes")
             elif (p := reading.processors(cell.line, "p", match[1])) is not None:
-                found[cell.run] = Where(p, reading.hints.size)
+                found[cell.run] = Coordinates(p, reading.hints.size)
     if not found and not reading.problems:
         reading.refuse(1, "", "there is no row or column 'Number of processes'")
     return found

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from slipstick.measure.measurements import METRICS, Measurement, Measurements
 from slipstick.measure.readers.reading import Reading
-from slipstick.measure.runs import METRICS, Run, Runs
 from slipstick.schema.kinds.profile import ProcessorSpec, ProfileSpec, RunSpec
 from slipstick.schema.kinds.quantity import Given
 from slipstick.schema.library import Library
@@ -22,7 +22,7 @@ def looks_profile(reading: Reading) -> bool:
     return any(_PROFILE.match(text) for _, text in reading.content[:1])
 
 
-def read_profile(reading: Reading) -> Runs:
+def read_profile(reading: Reading) -> Measurements:
     """Read a profile.
 
     Raises
@@ -34,7 +34,7 @@ def read_profile(reading: Reading) -> Runs:
     records = [
         record for index, run in enumerate(spec.runs) for record in _records(reading.file, tree, ("runs", index), run)
     ]
-    return Runs(
+    return Measurements(
         tuple(records),
         timer=spec.timer.value if spec.timer else None,
         excess=tuple(spec.excess),
@@ -52,18 +52,18 @@ def _refused(reading: Reading) -> Table:
     reading.refuse(1, "", "a profile is a spec; give its file a name that ends in .yaml")
 
 
-def _records(file: str, tree: Table, path: tuple[str | int, ...], run: RunSpec) -> list[Run]:
+def _records(file: str, tree: Table, path: tuple[str | int, ...], run: RunSpec) -> list[Measurement]:
     p = int(run.processors.value)
     n = run.size.value if run.size else None
 
     def made(
         where: tuple[str | int, ...], metric: str, given: Given, region: str = "", processor: int | None = None
-    ) -> Run:
+    ) -> Measurement:
         line = value_mark(tree, (*path, *where)).line
         unit = str(METRICS[metric].dimension)
-        return Run(p, n, region, metric, unit, given.value, run.repetition, file, line, processor, given.text)
+        return Measurement(p, n, region, metric, unit, given.value, run.repetition, file, line, processor, given.text)
 
-    def spent(where: tuple[str | int, ...], by: RunSpec | ProcessorSpec, processor: int | None) -> list[Run]:
+    def spent(where: tuple[str | int, ...], by: RunSpec | ProcessorSpec, processor: int | None) -> list[Measurement]:
         books: dict[str, Mapping[str, Given]] = {"wait": by.waits, "events": by.events}
         busy = [made((*where, "busy"), "busy", by.busy, processor=processor)] if by.busy else []
         return busy + [

@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 from slipstick.errors import Problem, SpecError, UnitError, did_you_mean
 from slipstick.expression.dimension import COUNT, TIME, Dimension
-from slipstick.measure.runs import METRICS, Hints, Run, Runs
+from slipstick.measure.measurements import METRICS, Hints, Measurement, Measurements
 from slipstick.schema.text.reader import file_text, short, shown_name
 from slipstick.units import scale
 
@@ -34,7 +34,7 @@ _LINE_END = re.compile("\r\n|\n|\r")
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class Coordinates:
     """What a value belongs to: a point, a part of the program, a repetition, a processor."""
 
     p: int
@@ -58,7 +58,7 @@ class Reading:
     file: str
     text: str
     hints: Hints = field(default_factory=Hints)
-    runs: list[Run] = field(default_factory=list)
+    runs: list[Measurement] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     notes: list[Problem] = field(default_factory=list)
     _scales: dict[str, tuple[Fraction, Dimension] | str] = field(default_factory=dict)
@@ -91,7 +91,7 @@ class Reading:
         """Note what is odd, but can be taken."""
         self.notes.append(Problem(self.file, line, 1, what, message))
 
-    def finished(self) -> Runs:
+    def finished(self) -> Measurements:
         """Give what was read.
 
         Raises
@@ -102,7 +102,7 @@ class Reading:
             raise SpecError(self.problems)
         if not self.runs:
             self.refuse(1, "", "there is no measurement in it; write at least one value")
-        return Runs(tuple(self.runs), tuple(dict.fromkeys(self.notes)))
+        return Measurements(tuple(self.runs), tuple(dict.fromkeys(self.notes)))
 
     def number(self, line: int, what: str, text: str) -> float | None:
         """Read a plain decimal number; None, and a problem, if it is none."""
@@ -137,7 +137,7 @@ class Reading:
             return None
         return value
 
-    def add(self, line: int, where: Where, metric: str, text: str, unit: str | None) -> None:
+    def add(self, line: int, where: Coordinates, metric: str, text: str, unit: str | None) -> None:
         """Add a value, with a unit or, where the file has none, with the unit told beside it.
 
         Parameters
@@ -168,7 +168,7 @@ class Reading:
             return
         written = f"{text.strip()} {unit or self.hints.unit or ''}".strip()
         self.runs.append(
-            Run(
+            Measurement(
                 where.p,
                 where.n,
                 where.region,
@@ -244,9 +244,9 @@ def open_file(path: Path | str, hints: Hints) -> Reading:
     return reading
 
 
-def unknown_metrics(runs: Sequence[Run]) -> list[Problem]:
+def unknown_metrics(runs: Sequence[Measurement]) -> list[Problem]:
     """Note the metrics that the account leaves out: those near to a known one singly, the others together."""
-    first: dict[str, Run] = {}
+    first: dict[str, Measurement] = {}
     for run in runs:
         if run.metric not in METRICS:
             first.setdefault(run.metric, run)
@@ -264,7 +264,7 @@ def unknown_metrics(runs: Sequence[Run]) -> list[Problem]:
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|(-?[0-9][-+0-9.eE]*|NaN|-?Infinity)', re.DOTALL)
 
 
-class Number(str):
+class JsonNumber(str):
     """A number as written, with its line."""
 
     __slots__ = ("line",)
@@ -288,8 +288,8 @@ def parse_json(reading: Reading, text: str, first: int = 1) -> Any:
     ends = [match.start() for match in re.finditer("\n", text)]
     lines = iter([first + bisect_right(ends, match.start()) for match in _TOKEN.finditer(text) if match[1] is not None])
 
-    def number(written: str) -> Number:
-        made = Number(written)
+    def number(written: str) -> JsonNumber:
+        made = JsonNumber(written)
         made.line = next(lines, first)
         return made
 
@@ -342,11 +342,11 @@ def roles(reading: Reading, line: int, names: Sequence[str]) -> dict[str, int]:
     return found
 
 
-def point(reading: Reading, line: int, found: Mapping[str, int], coordinates: Sequence[str]) -> Where | None:
+def point(reading: Reading, line: int, found: Mapping[str, int], coordinates: Sequence[str]) -> Coordinates | None:
     """Read a point; None, and a problem, where it is none."""
     p = reading.processors(line, "p", coordinates[found["p"]]) if "p" in found else reading.hints.processors
     n = reading.size(line, "n", coordinates[found["n"]]) if "n" in found else reading.hints.size
-    return None if p is None or ("n" in found and n is None) else Where(p, n)
+    return None if p is None or ("n" in found and n is None) else Coordinates(p, n)
 
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from slipstick.errors import did_you_mean
-from slipstick.measure.readers.reading import COLUMNS, Reading, Where, metric_name
-from slipstick.measure.runs import METRICS, Runs
+from slipstick.measure.measurements import METRICS, Measurements
+from slipstick.measure.readers.reading import COLUMNS, Coordinates, Reading, metric_name
 
 _DELIMITERS = ",;\t|"
 _WITH_UNIT = re.compile(r"(?P<number>[-+.0-9][-+.,0-9eE]*)\s*(?P<unit>[^\W\d_]+)")
@@ -47,7 +47,7 @@ def looks_tidy(reading: Reading) -> bool:
     return bool(known & set(names)) or (len(names) > 1 and bool(values & {metric_name(name) for name in names}))
 
 
-def read_tidy(reading: Reading) -> Runs:
+def read_tidy(reading: Reading) -> Measurements:
     """Read a table with a header line.
 
     Columns are ``p, n, region, metric, unit, value, repetition``, in any order, of which only p and a value are
@@ -148,7 +148,7 @@ def _row(reading: Reading, line: int, header: Header, cells: Sequence[str]) -> N
     if processor and (processor := _processor(reading, line, processor, p)) is None:
         return
     own = int(processor) if processor else None
-    where = Where(p, n, cell("region") or "", repetition, own)
+    where = Coordinates(p, n, cell("region") or "", repetition, own)
     metric, unit = cell("metric"), cell("unit")
     for index, (column, in_header) in header.values.items():
         if column is not None and not cells[index].strip():

@@ -9,14 +9,12 @@ import numpy as np
 
 from slipstick.errors import ModelError, NoAnswerError, Problem, SpecError, UnknownNameError
 from slipstick.measure.account import Measured, measured
-from slipstick.measure.fit.answers import Intervals, fits
-from slipstick.measure.fit.compare import APART
+from slipstick.measure.fit.comparison import APART, IntervalSettings, fits
 from slipstick.measure.fit.families import FAMILIES, family_called
-from slipstick.measure.fit.formula import Family
-from slipstick.measure.fit.model import Free, Freed, freed, model_family
-from slipstick.measure.fit.timings import Timings, oddities, timings_of
+from slipstick.measure.fit.formula import Family, Timings, oddities, timings_of
+from slipstick.measure.fit.model import FitSettings, PreparedModel, model_family, prepare_model
 from slipstick.measure.formats import read
-from slipstick.measure.runs import Runs
+from slipstick.measure.measurements import Measurements
 from slipstick.results.study import Fitting
 from slipstick.schema.inputs import Settings
 from slipstick.schema.kinds.study import FitSpec, MadeSpec, StudySpec
@@ -48,7 +46,7 @@ class Fits:
     truth: Mapping[str, Mapping[float, float]] = field(default_factory=dict)
     families: Mapping[str, list[str | Family]] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
-    base: Freed | None = None
+    base: PreparedModel | None = None
     odd: tuple[Problem, ...] = ()
 
 
@@ -94,7 +92,7 @@ def read_fits(spec: StudySpec, tree: Table, cases: Mapping[str, Settings], base:
     truth: dict[str, Mapping[float, float]] = {}
     families: dict[str, list[str | Family]] = {}
     sources: dict[str, str] = {}
-    free: Freed | None = None
+    free: PreparedModel | None = None
     odd: list[Problem] = []
     for name, each in spec.fits.items():
         path = ("fits", name)
@@ -136,7 +134,7 @@ def fitted(asked: Fits, drawn: Collection[str] = ()) -> tuple[dict[str, Fitting]
             asked.timings[name],
             asked.families[name],
             processors,
-            Intervals(spec.intervals),
+            IntervalSettings(spec.intervals),
             name in drawn,
             spec.efficiency.value,
         )
@@ -158,7 +156,7 @@ def _with_base(found: Fitting, base: str) -> Fitting:
     return replace(found, laid=base, warnings=(*found.warnings, why))
 
 
-def _laid(base: Freed, done: Fitting, source: str) -> dict[str, Node]:
+def _laid(base: PreparedModel, done: Fitting, source: str) -> dict[str, Node]:
     answer = next(each for each in done.answers if each.model == base.built.name)
     if answer.failed:
         raise NoAnswerError(f"the base cannot be fitted to {source}: {answer.failed}")
@@ -171,7 +169,7 @@ def _laid(base: Freed, done: Fitting, source: str) -> dict[str, Node]:
     return laid
 
 
-def _runs(data: str, tree: Table, path: tuple[str, ...], library: Library) -> Runs:
+def _runs(data: str, tree: Table, path: tuple[str, ...], library: Library) -> Measurements:
     place = _node(tree, path).mark
     if data in names("profile"):
         library.load("profile", data, place, "data")
@@ -179,7 +177,7 @@ def _runs(data: str, tree: Table, path: tuple[str, ...], library: Library) -> Ru
     return read(library.beside(table_called(data) or data, place))
 
 
-def _timings(runs: Runs, spec: FitSpec, tree: Table, path: tuple[str, ...]) -> Timings:
+def _timings(runs: Measurements, spec: FitSpec, tree: Table, path: tuple[str, ...]) -> Timings:
     try:
         return timings_of(runs, spec.region, spec.of_size)
     except UnknownNameError as error:
@@ -188,13 +186,13 @@ def _timings(runs: Runs, spec: FitSpec, tree: Table, path: tuple[str, ...]) -> T
         raise SpecError([problem(tree, (*path, "data"), str(error))]) from None
 
 
-def _freed(spec: FitSpec, tree: Table, path: tuple[str, ...], base: Settings, library: Library) -> Freed:
+def _freed(spec: FitSpec, tree: Table, path: tuple[str, ...], base: Settings, library: Library) -> PreparedModel:
     if not base.keys() & {"model", "workload"}:
         raise SpecError([problem(tree, (*path, "free"), "free paths are those of the base; name its model")])
     free = [_scalar(tree, (*path, "free", str(index))) for index in range(len(spec.free))]
     population = _scalar(tree, (*path, "population")) if spec.population else None
     size = _scalar(tree, (*path, "size")) if spec.size else None
-    return freed(Free(base, free, population, size, spec.cycles), library)
+    return prepare_model(FitSettings(base, free, population, size, spec.cycles), library)
 
 
 def _made(
@@ -210,7 +208,7 @@ def _made(
         words = str(UnknownNameError("case", spec.case, list(cases)))
         raise SpecError([problem(tree, (*path, "made", "case"), words)])
     population = _scalar(tree, (*path, "made", "population")) if spec.population else None
-    model = freed(Free(cases[spec.case], [], population, None, None if spec.cycles else 1), library)
+    model = prepare_model(FitSettings(cases[spec.case], [], population, None, None if spec.cycles else 1), library)
     p = np.repeat(np.array(spec.processors, dtype=float), spec.repetitions)
     points = Timings(p, np.ones(len(p)), p, spec.cycles)
     try:

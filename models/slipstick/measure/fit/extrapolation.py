@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from slipstick.measure.fit.least_squares import Fitted
+from slipstick.measure.fit.least_squares import FittedFormula
 
 LARGEST = 1e6
 """Multiples of the largest size measured up to which a size is sought."""
@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Reach:
+class Extrapolation:
     """How a fit goes on with the number of processors.
 
     Parameters
@@ -29,7 +29,7 @@ class Reach:
     n : size of the problem; the largest one measured if None
     """
 
-    fitted: Fitted
+    fitted: FittedFormula
     n: float | None = None
 
     @cached_property
@@ -56,7 +56,7 @@ class Reach:
         return np.arange(low, high + 1)
 
 
-def fastest(reach: Reach) -> tuple[int, float] | None:
+def fastest(reach: Extrapolation) -> tuple[int, float] | None:
     """Give the number of processors at which a shared work is done fastest, p_x, and the time there [s].
 
     None if the time still falls as far as the form is looked at (`Form.far`), or if every processor has a work of
@@ -78,7 +78,7 @@ def fastest(reach: Reach) -> tuple[int, float] | None:
     return int(near[least]), float(times[least])
 
 
-def largest_speedup(reach: Reach) -> tuple[float, int]:
+def largest_speedup(reach: Extrapolation) -> tuple[float, int]:
     """Give the largest speed-up over one processor that the fit has anywhere, and the number of processors there.
 
     Where it still grows as far as the form is looked at (`Form.far`), it is the one there.
@@ -99,7 +99,7 @@ def _first_of_the_largest(values: Array) -> int:
     return int(np.flatnonzero(values >= values.max() * (1 - 1e-9))[0])
 
 
-def largest_efficient(reach: Reach, efficiency: float) -> int:
+def largest_efficient(reach: Extrapolation, efficiency: float) -> int:
     """Give the largest number of processors up to which the efficiency stays at least as large.
 
     Efficiency is T(1) / (p T(p)) for a shared work, T(1) / T(p) for one of each processor's own, with T(1) from the
@@ -118,7 +118,7 @@ def largest_efficient(reach: Reach, efficiency: float) -> int:
     return max(1, int(near[first]) - 1)
 
 
-def size_needed(fitted: Fitted, p: float, efficiency: float) -> float | None:
+def size_needed(fitted: FittedFormula, p: float, efficiency: float) -> float | None:
     """Give the size of the problem from which on so many processors keep an efficiency.
 
     None if the data have one size only, or if no size up to `LARGEST` times the largest measured is enough. Takes the
@@ -136,7 +136,7 @@ def size_needed(fitted: Fitted, p: float, efficiency: float) -> float | None:
     return float(found) if found < LARGEST * fitted.timings.n.max() else None
 
 
-def sizes_needed(fitted: Fitted, p: float, efficiency: float, thetas: Array) -> Array:
+def sizes_needed(fitted: FittedFormula, p: float, efficiency: float, thetas: Array) -> Array:
     """Give the size needed, as `size_needed`, for each of some sets of parameters; `LARGEST` times the largest if none.
 
     Parameters
@@ -147,7 +147,7 @@ def sizes_needed(fitted: Fitted, p: float, efficiency: float, thetas: Array) -> 
     return np.array([_size_needed(fitted, p, efficiency, theta) for theta in thetas])
 
 
-def _size_needed(fitted: Fitted, p: float, efficiency: float, theta: Array) -> float:
+def _size_needed(fitted: FittedFormula, p: float, efficiency: float, theta: Array) -> float:
     from scipy.optimize import brentq
 
     def spare(log: float) -> float:
@@ -160,5 +160,5 @@ def _size_needed(fitted: Fitted, p: float, efficiency: float, theta: Array) -> f
     return float(np.exp(brentq(spare, np.log(least), np.log(most), xtol=1e-12)))
 
 
-def _short(reach: Reach, p: Array, time: Array, efficiency: float) -> NDArray[np.intp]:
+def _short(reach: Extrapolation, p: Array, time: Array, efficiency: float) -> NDArray[np.intp]:
     return np.flatnonzero(~(reach.speedup(p, time) / p >= efficiency * (1 - 1e-12)))

@@ -10,10 +10,19 @@ import numpy as np
 import pytest
 
 from slipstick.errors import ModelError
-from slipstick.program.counts import Counts, Tally
-from slipstick_workloads.lrc.accesses import Access, Acquire, Barrier, Read, Release, SharedProgram, Work, Write
-from slipstick_workloads.lrc.protocol import Protocol
-from slipstick_workloads.lrc.run import run
+from slipstick.program.counts import Counts, ProcessorTally
+from slipstick_workloads.release_consistency.accesses import (
+    Access,
+    Acquire,
+    Arrive,
+    Compute,
+    Read,
+    Release,
+    SharedProgram,
+    Write,
+)
+from slipstick_workloads.release_consistency.protocol import Protocol
+from slipstick_workloads.release_consistency.run import run
 
 ONCE = "; they go up, each once, within 0 to 0"
 WORDS = " pages; each needs its set of words 0 to 1023"
@@ -34,24 +43,24 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (running([Release(3)]), "processor 0 releases lock 3, which it does not hold"),
     (running([Acquire(3), Acquire(3)]), "processor 0 asks for lock 3, which it holds already"),
     (running([Acquire(3)]), "processor 0 ends without releasing lock 3"),
-    (running([Work(-1)]), "processor 0 does -1 units of work; it must be at least 0"),
+    (running([Compute(-1)]), "processor 0 does -1 units of work; it must be at least 0"),
     (running(["work"]), "processor 0 yields 'work', which is no access"),  # type: ignore[list-item]
     (running([Read(np.array([0, 0]))]), f"processor 0 names pages 0, 0{ONCE}"),
     (running([Read(np.array([1]))]), f"processor 0 names pages 1{ONCE}"),
     (running([Read(np.array([-1]))]), f"processor 0 names pages -1{ONCE}"),
     (running([Write(np.array([0]), [])]), f"processor 0 writes 1{WORDS}"),
     (running([Write(np.array([0]), [1 << 1024])]), f"processor 0 writes 1{WORDS}"),
-    (running([Barrier("a")], [Barrier("b")]), "processors meet at different barriers: a, b"),
-    (running([Barrier("a")], []), "program mine stops: 1 processors have ended, [0] wait at a barrier, held: no lock"),
+    (running([Arrive("a")], [Arrive("b")]), "processors meet at different barriers: a, b"),
+    (running([Arrive("a")], []), "program mine stops: 1 processors have ended, [0] wait at a barrier, held: no lock"),
     (
-        running([Acquire(1), Barrier("a"), Release(1)], [Acquire(1), Release(1), Barrier("a")]),
+        running([Acquire(1), Arrive("a"), Release(1)], [Acquire(1), Release(1), Arrive("a")]),
         "program mine stops: 0 processors have ended, [0] wait at a barrier, held: lock 1 by 0",
     ),
-    (lambda: Tally().total("fault"), "nothing named 'fault' is counted; did you mean 'faults'?"),
-    (lambda: Tally.from_dict({"twin": 1}), "a tally cannot hold 'twin'; did you mean 'twins'?"),
-    (lambda: Tally.from_dict({"twins": 1.5}), "twins is counted in whole numbers from 0, got 1.5"),
-    (lambda: Tally.from_dict({"faults": [[1, 20, -1]]}), "faults is counted in whole numbers from 0, got -1"),
-    (lambda: Tally.from_dict({"waits": True}), "waits is counted in whole numbers from 0, got True"),
+    (lambda: ProcessorTally().total("fault"), "nothing named 'fault' is counted; did you mean 'faults'?"),
+    (lambda: ProcessorTally.from_dict({"twin": 1}), "a tally cannot hold 'twin'; did you mean 'twins'?"),
+    (lambda: ProcessorTally.from_dict({"twins": 1.5}), "twins is counted in whole numbers from 0, got 1.5"),
+    (lambda: ProcessorTally.from_dict({"faults": [[1, 20, -1]]}), "faults is counted in whole numbers from 0, got -1"),
+    (lambda: ProcessorTally.from_dict({"waits": True}), "waits is counted in whole numbers from 0, got True"),
     (lambda: Counts.from_dict({**HEAD, "pages": 1}), "counts cannot hold 'pages'; did you mean 'page'?"),
     (lambda: Counts.from_dict({"program": "mine"}), "counts lack processors, page, unit, phases"),
     (

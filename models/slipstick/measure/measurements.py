@@ -52,7 +52,7 @@ METRICS: Mapping[str, Metric] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class Measurement:
     """One measured value.
 
     Parameters
@@ -83,7 +83,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Runs:
+class Measurements:
     """Everything that was read.
 
     Parameters
@@ -96,7 +96,7 @@ class Runs:
     title, source : what the file says of itself
     """
 
-    records: tuple[Run, ...]
+    records: tuple[Measurement, ...]
     notes: tuple[Problem, ...] = ()
     timer: float | None = None
     excess: tuple[str, ...] = ()
@@ -153,11 +153,11 @@ class Reduced:
     low: float
     high: float
     values: tuple[float, ...]
-    run: Run
+    run: Measurement
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class MeasuredPoint:
     """All that was measured with some processors and one size.
 
     Parameters
@@ -205,7 +205,7 @@ class Point:
         return list(dict.fromkeys(region for name, region, _ in self.values if name == metric))
 
 
-def reduce_runs(runs: Runs, statistic: str = "median") -> tuple[list[Point], list[Problem]]:
+def reduce_repetitions(runs: Measurements, statistic: str = "median") -> tuple[list[MeasuredPoint], list[Problem]]:
     """Make one value of all repetitions at each point.
 
     Values that repeat without a number count as repetitions, and are noted; those that repeat under one number are
@@ -227,7 +227,7 @@ def reduce_runs(runs: Runs, statistic: str = "median") -> tuple[list[Point], lis
     """
     if statistic not in STATISTICS:
         raise UnknownNameError("statistic", statistic, list(STATISTICS))
-    groups: dict[tuple[int, float | None], dict[Key, list[Run]]] = {}
+    groups: dict[tuple[int, float | None], dict[Key, list[Measurement]]] = {}
     for run in runs.records:
         keys = groups.setdefault((run.p, run.n), {})
         keys.setdefault((run.metric, run.region, run.processor), []).append(run)
@@ -237,19 +237,19 @@ def reduce_runs(runs: Runs, statistic: str = "median") -> tuple[list[Point], lis
         for found in keys.values():
             problems += _twice(found)
             notes += _unnumbered(found)
-        points.append(Point(p, n, {key: _reduced(found, STATISTICS[statistic]) for key, found in keys.items()}))
+        points.append(MeasuredPoint(p, n, {key: _reduced(found, STATISTICS[statistic]) for key, found in keys.items()}))
     if problems:
         raise SpecError(problems)
     return points, notes
 
 
-def _reduced(found: Sequence[Run], by: Callable[[Sequence[float]], float]) -> Reduced:
+def _reduced(found: Sequence[Measurement], by: Callable[[Sequence[float]], float]) -> Reduced:
     values = tuple(run.value for run in found)
     return Reduced(float(by(values)), min(values), max(values), values, found[0])
 
 
-def _twice(found: Sequence[Run]) -> list[Problem]:
-    first: dict[int, Run] = {}
+def _twice(found: Sequence[Measurement]) -> list[Problem]:
+    first: dict[int, Measurement] = {}
     problems = []
     for run in found:
         if run.repetition is None:
@@ -262,7 +262,7 @@ def _twice(found: Sequence[Run]) -> list[Problem]:
     return problems
 
 
-def _unnumbered(found: Sequence[Run]) -> list[Problem]:
+def _unnumbered(found: Sequence[Measurement]) -> list[Problem]:
     without = [run for run in found if run.repetition is None]
     if len(without) < 2:
         return []
@@ -271,7 +271,7 @@ def _unnumbered(found: Sequence[Run]) -> list[Problem]:
     return [Problem(run.file, run.line, 1, run.metric, why)]
 
 
-def _what(run: Run) -> str:
+def _what(run: Measurement) -> str:
     size = f", n = {run.n:g}" if run.n is not None else ""
     own = f", processor {run.processor}" if run.processor is not None else ""
     return f"{run.metric}{f' of {run.region}' if run.region else ''} at p = {run.p}{size}{own}"

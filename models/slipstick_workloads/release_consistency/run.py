@@ -11,30 +11,25 @@ from collections.abc import Iterator, Sequence
 
 from slipstick.errors import ModelError
 from slipstick.program.counts import Counts
-from slipstick_workloads.lrc.accesses import (
+from slipstick_workloads.release_consistency.accesses import (
     WORD,
     Access,
     Acquire,
-    Barrier,
+    Arrive,
+    Compute,
     Pages,
     Read,
     Release,
     SharedProgram,
-    Work,
     Write,
 )
-from slipstick_workloads.lrc.barriers import Barriers
-from slipstick_workloads.lrc.book import Book
-from slipstick_workloads.lrc.diffs import ManyWriters
-from slipstick_workloads.lrc.intervals import Intervals
-from slipstick_workloads.lrc.locks import Locks
-from slipstick_workloads.lrc.notices import Notices
-from slipstick_workloads.lrc.owners import SingleWriter
-from slipstick_workloads.lrc.pages import Carrier
-from slipstick_workloads.lrc.protocol import Protocol
+from slipstick_workloads.release_consistency.intervals import IntervalRecords
+from slipstick_workloads.release_consistency.pages import ManyWriters, Payload, Recorder, SingleWriter
+from slipstick_workloads.release_consistency.protocol import Protocol
+from slipstick_workloads.release_consistency.synchronization import BarrierManager, LockManagers, Notices
 
 
-def run(program: SharedProgram, protocol: Protocol | None = None, carrier: Carrier | None = None) -> Counts:
+def run(program: SharedProgram, protocol: Protocol | None = None, carrier: Payload | None = None) -> Counts:
     """Count what a program makes the protocol do.
 
     Parameters
@@ -49,7 +44,7 @@ def run(program: SharedProgram, protocol: Protocol | None = None, carrier: Carri
 
     Source of the protocol: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, appendix.
     """
-    turns = _Turns(program, protocol or Protocol(), carrier or Carrier())
+    turns = _Turns(program, protocol or Protocol(), carrier or Payload())
     turns.go()
     page = program.word_count * WORD
     return Counts(program.name, program.processors, page, program.unit, tuple(turns.book.phases))
@@ -58,18 +53,18 @@ def run(program: SharedProgram, protocol: Protocol | None = None, carrier: Carri
 class _Turns:
     """The processors of a run, and whose turn it is."""
 
-    def __init__(self, program: SharedProgram, protocol: Protocol, carrier: Carrier) -> None:
+    def __init__(self, program: SharedProgram, protocol: Protocol, carrier: Payload) -> None:
         count = program.processors
         if count < 1 or program.pages < 1 or program.word_count < 1:
             raise ModelError(f"program {program.name} needs at least one processor and one page of one word")
-        self.program, self.book = program, Book(count)
-        intervals = Intervals(count)
+        self.program, self.book = program, Recorder(count)
+        intervals = IntervalRecords(count)
         many = protocol.writers == "multiple"
         shape = count, program.pages, program.word_count
         self.pages = (ManyWriters if many else SingleWriter)(protocol, shape, intervals, self.book, carrier)
         notices = Notices(protocol, count, intervals, self.pages, self.book)
-        self.locks = Locks(protocol, count, notices, self.book)
-        self.barriers = Barriers(protocol, intervals, self.pages, notices, self.book)
+        self.locks = LockManagers(protocol, count, notices, self.book)
+        self.barriers = BarrierManager(protocol, intervals, self.pages, notices, self.book)
         self.bodies: list[Iterator[Access]] = [program.body(each) for each in range(count)]
         self.done = [0] * count
         self.ready = [(0, each, each) for each in range(count)]
@@ -103,7 +98,7 @@ class _Turns:
                     self._check(processor, pages)
                     self._check_words(processor, pages, words)
                     self.pages.write(processor, pages, words)
-                case Work(amount):
+                case Compute(amount):
                     if amount < 0:
                         raise ModelError(f"processor {processor} does {amount} units of work; it must be at least 0")
                     self.book.tallies[processor].work += amount
@@ -116,7 +111,7 @@ class _Turns:
                     following = self.locks.release(processor, lock)
                     if following is not None:
                         self._wake(following, max(self.done[following], self.done[processor]))
-                case Barrier(phase):
+                case Arrive(phase):
                     self.arrived[processor] = phase
                     return
                 case _:

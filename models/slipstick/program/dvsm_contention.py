@@ -28,7 +28,7 @@ from slipstick.model.activity import Activity, delay, parallel, pipeline, serial
 from slipstick.model.machine import Machine
 from slipstick.model.resources import Station
 from slipstick.model.system import Group, GroupedPopulation, Model
-from slipstick.program.dvsm.operations import SOURCE
+from slipstick.program.dvsm import SOURCE
 from slipstick.program.message import hardware, protocol_time, wire_time
 from slipstick.program.program import Input, Inputs, Program, number, one
 

@@ -8,15 +8,13 @@ from typing import Any
 import pytest
 from hypothesis import Phase, find, given, settings
 
-from slipstick_workloads.lrc.diffs import ManyWriters
-from slipstick_workloads.lrc.intervals import Interval, Intervals
-from slipstick_workloads.lrc.notices import Notices
-from slipstick_workloads.lrc.owners import SingleWriter
-from slipstick_workloads.lrc.pages import WRITABLE, SharedPages
-from slipstick_workloads.lrc.protocol import Protocol
-from slipstick_workloads.lrc.run import run
-from tests.workloads.lrc.oracle import Checked, Small
-from tests.workloads.lrc.programs import protocols, small_programs
+from slipstick_workloads.release_consistency.intervals import Interval, IntervalRecords
+from slipstick_workloads.release_consistency.pages import WRITABLE, ManyWriters, SharedPages, SingleWriter
+from slipstick_workloads.release_consistency.protocol import Protocol
+from slipstick_workloads.release_consistency.run import run
+from slipstick_workloads.release_consistency.synchronization import Notices
+from tests.workloads.release_consistency.oracle import Checked, Small
+from tests.workloads.release_consistency.programs import protocols, small_programs
 
 
 def wrong_reads(small: Small, protocol: Protocol) -> list[str]:
@@ -36,7 +34,7 @@ def never(*_: Any, **__: Any) -> None:
     """Do nothing."""
 
 
-def backwards(self: Intervals, intervals: Any) -> list[Interval]:
+def backwards(self: IntervalRecords, intervals: Any) -> list[Interval]:
     return ORDER(self, intervals)[::-1]
 
 
@@ -64,7 +62,7 @@ def takes_no_copy(self: SingleWriter, writer: int, owner: int, page: int) -> Non
     self.owner[page] = writer
 
 
-ORDER, CUT, WHOM = Intervals.in_order, ManyWriters._cut, ManyWriters._whom_to_ask
+ORDER, CUT, WHOM = IntervalRecords.in_order, ManyWriters._cut, ManyWriters._whom_to_ask
 FETCHED, FETCH = ManyWriters._fetched, SharedPages._fetch
 VALID, SINGLE = Protocol(start="valid", collect_above=10**9), Protocol(writers="single")
 MISTAKES: dict[str, tuple[type, str, Callable[..., Any], Protocol]] = {
@@ -72,7 +70,7 @@ MISTAKES: dict[str, tuple[type, str, Callable[..., Any], Protocol]] = {
     "notices are lost, one writer": (SharedPages, "notice", never, SINGLE),
     "notices of an eager release are lost": (Notices, "_tell", never, Protocol(release="eager")),
     "locks carry no notices": (Notices, "acquire", lambda *_: 0, VALID),
-    "diffs are applied backwards": (Intervals, "in_order", backwards, VALID),
+    "diffs are applied backwards": (IntervalRecords, "in_order", backwards, VALID),
     "a page stays writable after its diff": (ManyWriters, "_cut", leaves_writable, VALID),
     "words are not remembered": (ManyWriters, "_remember", never, VALID),
     "every copy is thought to be new": (ManyWriters, "_has_applied", lambda *_: True, VALID),

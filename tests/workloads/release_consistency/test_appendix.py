@@ -10,11 +10,20 @@ import pytest
 from hypothesis import given
 
 from slipstick.program.counts import Counts
-from slipstick_workloads.lrc.accesses import Access, Acquire, Barrier, Read, Release, SharedProgram, Work, Write
-from slipstick_workloads.lrc.protocol import Protocol, Sizes
-from slipstick_workloads.lrc.run import run
-from tests.workloads.lrc.oracle import Checked, Small
-from tests.workloads.lrc.programs import protocols, small_programs
+from slipstick_workloads.release_consistency.accesses import (
+    Access,
+    Acquire,
+    Arrive,
+    Compute,
+    Read,
+    Release,
+    SharedProgram,
+    Write,
+)
+from slipstick_workloads.release_consistency.protocol import Protocol, Sizes
+from slipstick_workloads.release_consistency.run import run
+from tests.workloads.release_consistency.oracle import Checked, Small
+from tests.workloads.release_consistency.programs import protocols, small_programs
 
 PAGE = np.array([0])
 VALID = Protocol(start="valid")
@@ -41,7 +50,7 @@ def counted(protocol: Protocol, *bodies: Sequence[Access]) -> Counts:
 
 def appendix(protocol: Protocol) -> Counts:
     """Processors 0 and 2 write one page under two locks; then 1 acquires both and reads."""
-    reader: list[Access] = [Work(1), *locked(0), *locked(2), read()]
+    reader: list[Access] = [Compute(1), *locked(0), *locked(2), read()]
     return counted(protocol, locked(0, write(0)), reader, locked(2, write(9)))
 
 
@@ -58,7 +67,7 @@ def test_the_appendix_asks_two_writers_for_their_diffs() -> None:
 
 
 def test_notices_of_a_lazy_release_wait_for_the_next_acquire() -> None:
-    bodies: list[list[Access]] = [locked(0, write(0)), [read(), Work(1), read()]]
+    bodies: list[list[Access]] = [locked(0, write(0)), [read(), Compute(1), read()]]
     lazy, eager = counted(VALID, *bodies), counted(Protocol(start="valid", release="eager"), *bodies)
     assert (lazy.total("invalidated"), lazy.total("faults"), lazy.total("sent")) == (0, 0, 0)
     assert (eager.total("invalidated"), eager.total("faults")) == (1, 1)
@@ -72,7 +81,7 @@ def test_notices_of_a_lazy_release_wait_for_the_next_acquire() -> None:
 def test_a_lock_is_found_by_way_of_its_manager(asker: int, holder: int, hops: int) -> None:
     bodies: list[list[Access]] = [[], [], []]
     bodies[holder] += locked(0)
-    bodies[asker] += [Work(1), *locked(0)]
+    bodies[asker] += [Compute(1), *locked(0)]
     tally = counted(VALID, *bodies).phases[0].tallies[asker]
     before = Counter({0 if holder == 0 else 1: 1} if asker == holder else {})
     assert tally.acquisitions == before + Counter({hops: 1})
@@ -84,8 +93,8 @@ def test_a_lock_is_found_by_way_of_its_manager(asker: int, holder: int, hops: in
 
 
 def test_who_finds_the_lock_taken_waits_and_is_granted_it_in_turn() -> None:
-    slow: list[Access] = [Acquire(0), Work(5), Release(0)]
-    others: list[Access] = [Work(1), *locked(0)]
+    slow: list[Access] = [Acquire(0), Compute(5), Release(0)]
+    others: list[Access] = [Compute(1), *locked(0)]
     tallies = counted(VALID, slow, others, others).phases[0].tallies
     assert [each.waits for each in tallies] == [0, 1, 1]
     assert [each.granted for each in tallies] == [1, 1, 0]
@@ -94,7 +103,7 @@ def test_who_finds_the_lock_taken_waits_and_is_granted_it_in_turn() -> None:
 
 def test_two_writers_of_one_page_exchange_diffs_or_the_page() -> None:
     bodies = [
-        [phase for _ in range(3) for phase in (write(me), Work(1), write(me), Barrier("step"), read())]
+        [phase for _ in range(3) for phase in (write(me), Compute(1), write(me), Arrive("step"), read())]
         for me in range(2)
     ]
     many, single = counted(VALID, *bodies), counted(Protocol(start="valid", writers="single"), *bodies)
@@ -106,21 +115,21 @@ def test_two_writers_of_one_page_exchange_diffs_or_the_page() -> None:
 
 
 def test_the_latest_writer_passes_on_what_it_holds() -> None:
-    chain: list[list[Access]] = [[Work(1 + me), *locked(0, read(), write(3))] for me in range(4)]
+    chain: list[list[Access]] = [[Compute(1 + me), *locked(0, read(), write(3))] for me in range(4)]
     latest, every = counted(VALID, *chain), counted(Protocol(start="valid", ask="every"), *chain)
     assert every.faults_by_parts() == {1: (1, 20), 2: (1, 40), 3: (1, 60)}
     assert latest.faults_by_parts() == {1: (3, 120)}
 
 
 def test_a_page_is_fetched_once_and_costs_its_first_owner_nothing() -> None:
-    counts = counted(Protocol(), [write(0), write(1), Barrier("start")], [Barrier("start"), read(), read()])
+    counts = counted(Protocol(), [write(0), write(1), Arrive("start")], [Arrive("start"), read(), read()])
     assert (counts.total("empty"), counts.total("twins"), counts.total("notices")) == (1, 0, 0)
     assert counts.phases[1].tallies[0].sent == {"page": (1, 4096)}
 
 
 def test_garbage_is_collected_by_everybody_and_costs_faults() -> None:
     bodies: list[list[Access]] = [
-        [write(me), Barrier("a"), write(2 + me), Barrier("b"), read(), Barrier("c")] for me in range(2)
+        [write(me), Arrive("a"), write(2 + me), Arrive("b"), read(), Arrive("c")] for me in range(2)
     ]
     kept, dropped = counted(VALID, *bodies), counted(Protocol(start="valid", collect_above=1), *bodies)
     assert (kept.total("collections"), kept.total("collected")) == (0, 0)

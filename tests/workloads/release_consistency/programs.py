@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from slipstick_workloads.lrc.protocol import Protocol
-from tests.workloads.lrc.oracle import Small, Step
+from slipstick_workloads.release_consistency.protocol import Protocol
+from tests.workloads.release_consistency.oracle import Small, Step
 
 LOCKS = 2
 READ_ONLY = -1

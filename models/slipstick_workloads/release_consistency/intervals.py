@@ -21,7 +21,7 @@ class _Record:
     pages: tuple[int, ...]
 
 
-class Intervals:
+class IntervalRecords:
     """All intervals that are remembered, and each processor's knowledge of them."""
 
     def __init__(self, processors: int) -> None:

@@ -1,6 +1,6 @@
 """Shared-memory programs through the release-consistency protocol: speed, memory, growth, and their counts.
 
-Run it with ``python benchmarks/lrc.py``; ``--small`` leaves out the larger runs. Accesses are pages touched by reads and
+Run it with ``python benchmarks/release_consistency.py``; ``--small`` leaves out the larger runs. Accesses are pages touched by reads and
 writes, and lock operations. Each run has a process of its own, so that its memory is its own.
 """
 
@@ -21,11 +21,11 @@ import yaml
 
 from slipstick.program import counted_program
 from slipstick.program.counts import Counts
-from slipstick_workloads.lrc.accesses import Access, Acquire, Read, Release, SharedProgram, Write
-from slipstick_workloads.lrc.protocol import Protocol
-from slipstick_workloads.lrc.run import run
+from slipstick_workloads.release_consistency.accesses import Access, Acquire, Read, Release, SharedProgram, Write
+from slipstick_workloads.release_consistency.protocol import Protocol
+from slipstick_workloads.release_consistency.run import run
 from slipstick_workloads.sharing.barnes import barnes
-from slipstick_workloads.sharing.partition import START
+from slipstick_workloads.sharing.layout import START
 from slipstick_workloads.sharing.sor import sor
 from slipstick_workloads.sharing.water import water
 from tests.workloads.sharing.table_1 import TABLE_1

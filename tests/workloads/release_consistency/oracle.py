@@ -11,14 +11,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slipstick_workloads.lrc.accesses import Access, Acquire, Barrier, Read, Release, SharedProgram, Work, Write
-from slipstick_workloads.lrc.intervals import Interval
-from slipstick_workloads.lrc.pages import Carrier
+from slipstick_workloads.release_consistency.accesses import (
+    Access,
+    Acquire,
+    Arrive,
+    Compute,
+    Read,
+    Release,
+    SharedProgram,
+    Write,
+)
+from slipstick_workloads.release_consistency.intervals import Interval
+from slipstick_workloads.release_consistency.pages import Payload
 
 Clock = tuple[int, ...]
 
 
-class Values(Carrier):
+class Values(Payload):
     """The words of every copy, moved as the protocol says."""
 
     def __init__(self, processors: int, words: int, word_count: int) -> None:
@@ -126,7 +135,7 @@ class Checked:
             for step in phase[me]:
                 yield from self.step(me, step)
             self.oracle.arrives(me, index)
-            yield Barrier(f"phase {index}")
+            yield Arrive(f"phase {index}")
             self.oracle.leaves(me, index)
 
     def step(self, me: int, step: Step) -> Iterator[Access]:
@@ -146,7 +155,7 @@ class Checked:
             self.oracle.releases(me, step.number)
             yield Release(step.number)
         else:
-            yield Work(step.number)
+            yield Compute(step.number)
 
     def check(self, me: int, word: int) -> None:
         seen, allowed = self.values.memory[me][word], self.oracle.may_see(me, word)

@@ -1,4 +1,9 @@
-"""Operations of distributed virtual shared memory (TreadMarks), as activities.
+"""Distributed virtual shared memory (TreadMarks) on a network of workstations.
+
+`operations` has each operation alone, as its authors estimated it, with the measured remote delay as an input.
+`contention` has processors that fault at the same time, so that the delay is a result.
+
+Operations of distributed virtual shared memory (TreadMarks), as activities.
 
 Each operation is written from its mechanism: who sends what to whom, what each side computes, what
 happens side by side. A message costs its sender and its receiver protocol time by the network's cost
@@ -26,7 +31,7 @@ from slipstick.program.program import Input, Inputs, Program, one
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class MessageEnd:
     """Who pays for messages: a processor, and what its steps are booked to."""
 
     machine: Machine
@@ -50,6 +55,7 @@ class Side:
 
 
 SOURCE = "Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997"
+
 _REQUEST = Input("request", BYTES, "size of a request", 12.0)
 
 _REMOTE = (
@@ -62,7 +68,7 @@ def message(machine: Machine, inputs: Inputs) -> Model:
     """Build one message from one processor to another: send, wire, hardware, receive."""
     component = "message"
     size = one(inputs, "size")
-    sender, receiver = Side(machine, component), Side(machine, component, "other")
+    sender, receiver = MessageEnd(machine, component), MessageEnd(machine, component, "other")
     cycle = then(
         sender.handle("send", size, one(inputs, "send_call")),
         wire(machine, size, name="wire", component=component),
@@ -79,7 +85,7 @@ def page_fault(machine: Machine, inputs: Inputs) -> Model:
     """
     component = "empty"
     request, reply = one(inputs, "request"), one(inputs, "reply")
-    here, there = Side(machine, component), Side(machine, component, "other")
+    here, there = MessageEnd(machine, component), MessageEnd(machine, component, "other")
     cycle = then(
         here.handle("send", request),
         wire(machine, request, name="request.wire", component=component),
@@ -108,7 +114,7 @@ def diff_request(machine: Machine, inputs: Inputs) -> Model:
     items = Number(float(len(sizes))) if isinstance(replies, tuple) else one(inputs, "parts")
     parts = [_part(machine, inputs, size, f".{index}" if len(sizes) > 1 else "") for index, size in enumerate(sizes)]
     sends, wires, remotes, receives = zip(*parts, strict=True)
-    here = Side(machine, "fault")
+    here = MessageEnd(machine, "fault")
     stages = [
         serial(*sends, name="sends"),
         serial(*wires, name="wire"),
@@ -122,7 +128,7 @@ def diff_request(machine: Machine, inputs: Inputs) -> Model:
 def _part(machine: Machine, inputs: Inputs, reply: Expr, mark: str) -> tuple[Activity, Activity, Activity, Activity]:
     """Build what one part does at each of the four stages."""
     component, request = "fault", one(inputs, "request")
-    here, there = Side(machine, component), Side(machine, component, "each-other")
+    here, there = MessageEnd(machine, component), MessageEnd(machine, component, "each-other")
     on_wire = then(
         wire(machine, request, name="request.wire", component=component),
         wire(machine, reply, name=f"reply.wire{mark}", component=component),
@@ -147,7 +153,7 @@ def lock(machine: Machine, inputs: Inputs) -> Model:
     """
     component = "lock"
     request, reply, parties = one(inputs, "request"), one(inputs, "reply"), one(inputs, "parties")
-    here, there = Side(machine, component), Side(machine, component, "other")
+    here, there = MessageEnd(machine, component), MessageEnd(machine, component, "other")
     hop = then(
         here.handle("request.send", request),
         wire(machine, request, name="request.wire", component=component),
@@ -173,7 +179,7 @@ def barrier_slave(machine: Machine, inputs: Inputs) -> Model:
     """Build a barrier as the last slave sees it: the master's four parts and the way of its own release."""
     component = "barrier"
     release = one(inputs, "release")
-    here = Side(machine, component)
+    here = MessageEnd(machine, component)
     cycle = then(
         here.spend("notices", one(inputs, "notices"), "software"),
         _until_released(machine, inputs),
@@ -191,7 +197,7 @@ def barrier_master(machine: Machine, inputs: Inputs) -> Model:
     The last arrival's message to the master, merging its write notices, the master's sends to all
     slaves, the computation after the barrier. The best case: the master is there first.
     """
-    here = Side(machine, "barrier")
+    here = MessageEnd(machine, "barrier")
     cycle = _until_released(machine, inputs) >> here.spend("invalidate", one(inputs, "invalidate"), "software")
     return closed_model(cycle, name="dvsm/barrier-master", useful=())
 
@@ -200,7 +206,7 @@ def _until_released(machine: Machine, inputs: Inputs) -> Activity:
     """Build the parts that slave and master share: arrival, merging, the releases leaving one by one."""
     component = "barrier"
     arrive, release, count = one(inputs, "arrive"), one(inputs, "release"), one(inputs, "processors")
-    slave, master = Side(machine, component), Side(machine, component, "processor[0]")
+    slave, master = MessageEnd(machine, component), MessageEnd(machine, component, "processor[0]")
     return then(
         slave.handle("arrive.send", arrive, one(inputs, "send_call")),
         wire(machine, arrive, name="arrive.wire", component=component),
@@ -232,6 +238,7 @@ MESSAGE = Program(
     ),
     message,
 )
+
 PAGE_FAULT = Program(
     "dvsm/page-fault",
     "Empty page fault: a whole page is fetched from its owner",
@@ -244,6 +251,7 @@ PAGE_FAULT = Program(
     ),
     page_fault,
 )
+
 DIFF_REQUEST = Program(
     "dvsm/diff-request",
     "Multipart diff request: diffs of one page are asked of several processors at once",
@@ -261,6 +269,7 @@ DIFF_REQUEST = Program(
     ),
     diff_request,
 )
+
 LOCK = Program(
     "dvsm/lock",
     "Lock acquisition by way of the lock's manager",
@@ -275,6 +284,7 @@ LOCK = Program(
     ),
     lock,
 )
+
 BARRIER_SLAVE = Program(
     "dvsm/barrier-slave",
     "Barrier as a slave sees it",
@@ -286,6 +296,7 @@ BARRIER_SLAVE = Program(
     ),
     barrier_slave,
 )
+
 BARRIER_MASTER = Program(
     "dvsm/barrier-master",
     "Barrier as its master sees it",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from slipstick.program.counts import Counts, Exchange, Phase, Tally
+from slipstick.program.counts import CountedPhase, Counts, Exchange, ProcessorTally
 
 _SUMS = [
     "work",
@@ -45,12 +45,12 @@ def compact(counts: Counts, most: int = 24) -> Counts:
     next of that name: the sum of the largest is then the largest of the sums.
     """
     merged = counts.phases if len(counts.phases) <= most else tuple(_merged(counts.phases))
-    phases = tuple(Phase(each.name, tuple(map(_rounded, each.tallies)), each.repeat) for each in merged)
+    phases = tuple(CountedPhase(each.name, tuple(map(_rounded, each.tallies)), each.repeat) for each in merged)
     return Counts(counts.program, counts.processors, counts.page, counts.unit, phases)
 
 
-def _merged(phases: Sequence[Phase]) -> Iterable[Phase]:
-    alike: dict[tuple[str, bool], list[Phase]] = {}
+def _merged(phases: Sequence[CountedPhase]) -> Iterable[CountedPhase]:
+    alike: dict[tuple[str, bool], list[CountedPhase]] = {}
     for each in phases:
         collects = any(tally.collections for tally in each.tallies)
         alike.setdefault((each.name, collects), []).append(each)
@@ -58,11 +58,11 @@ def _merged(phases: Sequence[Phase]) -> Iterable[Phase]:
         yield first
         if others:
             tallies = zip(*(each.tallies for each in others), strict=True)
-            yield Phase(first.name, tuple(map(_added, tallies)), sum(each.repeat for each in others))
+            yield CountedPhase(first.name, tuple(map(_added, tallies)), sum(each.repeat for each in others))
 
 
-def _added(tallies: Sequence[Tally]) -> Tally:
-    made = Tally(**{name: sum(getattr(each, name) for each in tallies) for name in _SUMS})
+def _added(tallies: Sequence[ProcessorTally]) -> ProcessorTally:
+    made = ProcessorTally(**{name: sum(getattr(each, name) for each in tallies) for name in _SUMS})
     for each in tallies:
         made.faults.update(each.faults)
         made.collected.update(each.collected)
@@ -83,7 +83,7 @@ def _pairs_added(pairs: Iterable[Exchange]) -> Exchange:
     return sum(numbers), sum(sizes)
 
 
-def _rounded(tally: Tally) -> Tally:
+def _rounded(tally: ProcessorTally) -> ProcessorTally:
     made = _added([tally])
     made.faults, made.collected = _classed(tally.faults), _classed(tally.collected)
     return made

@@ -4,14 +4,14 @@ A program is written as a generator for each processor, which yields accesses. P
 words within a page is an integer whose bit k stands for the k-th word of four bytes.
 
 >>> import numpy as np
->>> from slipstick_workloads.lrc.run import run
+>>> from slipstick_workloads.release_consistency.run import run
 >>> def body(me):
 ...     for step in range(2):
 ...         yield Acquire(0)
 ...         yield Read(np.array([0]))
 ...         yield Write(np.array([0]), [0b1])  # the first word of page 0
 ...         yield Release(0)
-...         yield Barrier("step")
+...         yield Arrive("step")
 >>> counts = run(SharedProgram("counter", processors=2, pages=1, body=body))
 >>> counts.total("acquisitions"), counts.total("faults")
 (4, 2)
@@ -64,20 +64,20 @@ class Release:
 
 
 @dataclass(frozen=True, slots=True)
-class Barrier:
+class Arrive:
     """Meet all processors; ends the phase of this name."""
 
     phase: str
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class Compute:
     """Compute: an amount in the program's own unit. Who has done least so far goes next."""
 
     amount: int
 
 
-Access = Read | Write | Acquire | Release | Barrier | Work
+Access = Read | Write | Acquire | Release | Arrive | Compute
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class SharedProgram:
     processors : that run it
     pages : of shared memory, numbered from 0
     body : gives the accesses of one processor, by its number
-    unit : what one unit of `Work` is
+    unit : what one unit of `Compute` is
     word_count : words in a page; a page is four times as many bytes
     """
 

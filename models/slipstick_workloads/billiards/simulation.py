@@ -1,16 +1,23 @@
-"""Balls of one mass on a line between two walls: where they start, when two meet, what a collision does."""
+"""Balls of one mass on a line between two walls: where they start, when two meet, what a collision does.
+
+The queue of collisions to come: first the earliest; a collision deletes those that it makes obsolete.
+
+The sequential simulation of the balls, one collision after the other.
+"""
 
 from __future__ import annotations
 
+import heapq
 import math
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
-from slipstick.errors import ModelError
+from slipstick.errors import ModelError, NoAnswerError
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class InitialState:
     """Balls as they are placed, from left to right, in any unit of length and of time.
 
     Parameters
@@ -40,14 +47,14 @@ class Start:
                 raise ModelError(f"balls of diameter {self.diameter:g} overlap between {left:g} and {right:g}")
 
 
-class Table:
+class BilliardTable:
     """Balls in motion, each known by where and when it last hit something.
 
     Pair p is of the balls p - 1 and p, counted from 0; pair 0 is the left wall and the first ball, the last pair the
     last ball and the right wall. Walls stand still.
     """
 
-    def __init__(self, start: Start) -> None:
+    def __init__(self, start: InitialState) -> None:
         half = start.diameter / 2
         self._diameter = start.diameter
         self._positions = [-half, *start.positions, start.length + half]
@@ -94,7 +101,7 @@ class Table:
         return self._positions[ball] + self._velocities[ball] * (time - self._updated[ball])
 
 
-def uniform(balls: int, seed: int, number: int = 0) -> Start:
+def uniform(balls: int, seed: int, number: int = 0) -> InitialState:
     """Place balls at random, speeds uniform from -1 to 1, one ball to a unit of length.
 
     A line of such points stays as random as it was: velocities are only exchanged.
@@ -111,4 +118,86 @@ def uniform(balls: int, seed: int, number: int = 0) -> Start:
 
     random = np.random.default_rng([seed, balls, number])
     positions, velocities = np.sort(random.uniform(0, balls, balls)), random.uniform(-1, 1, balls)
-    return Start(tuple(positions.tolist()), tuple(velocities.tolist()), float(balls))
+    return InitialState(tuple(positions.tolist()), tuple(velocities.tolist()), float(balls))
+
+
+class Collision(NamedTuple):
+    """A collision to come, ordered by time, then from left to right.
+
+    Parameters
+    ----------
+    time : when
+    pair : who
+    cause : number of the collision after which it was queued; -1 at the start
+    """
+
+    time: float
+    pair: int
+    cause: int
+
+
+class CollisionQueue:
+    """Collisions to come, at most one of each pair; it counts what is added and removed."""
+
+    def __init__(self) -> None:
+        self._heap: list[Collision] = []
+        self._valid: dict[int, Collision] = {}
+        self.added = self.removed = 0
+
+    def __len__(self) -> int:
+        return len(self._valid)
+
+    def add(self, collision: Collision) -> None:
+        """Queue a collision, unless it never comes."""
+        if collision.time < math.inf:
+            heapq.heappush(self._heap, collision)
+            self._valid[collision.pair] = collision
+            self.added += 1
+
+    def remove(self, pair: int) -> None:
+        """Delete the collision of a pair, if there is one."""
+        if self._valid.pop(pair, None) is not None:
+            self.removed += 1
+
+    def first(self) -> Collision | None:
+        """Give the earliest, and leave it there."""
+        while self._heap and self._valid.get(self._heap[0].pair) is not self._heap[0]:
+            heapq.heappop(self._heap)
+        return self._heap[0] if self._heap else None
+
+
+class Simulation:
+    """Balls and the queue of their collisions, as Scale-Graph's section 5.2 lays it out.
+
+    Its bins are a heap here, which gives the same order; what bins cost is the model's part.
+
+    >>> run = Simulation(InitialState((1.0, 2.0), (1.0, -1.0), length=3.0))
+    >>> [run.step().time for _ in range(3)]
+    [0.5, 2.0, 2.0]
+    """
+
+    def __init__(self, start: InitialState) -> None:
+        self.table = BilliardTable(start)
+        self.queue = CollisionQueue()
+        self.done = 0
+        self.time = 0.0
+        for pair in self.table.pairs:
+            self._plan(pair, cause=-1)
+
+    def step(self) -> Collision:
+        """Execute the earliest collision and give it."""
+        collision = self.queue.first()
+        if collision is None:
+            raise NoAnswerError(f"after {self.done} collisions no ball moves; give one a velocity")
+        pair, self.time = collision.pair, collision.time
+        self.table.collide(pair, self.time)
+        around = [each for each in (pair - 1, pair, pair + 1) if each in self.table.pairs]
+        for each in around:
+            self.queue.remove(each)
+        for each in around:
+            self._plan(each, cause=self.done)
+        self.done += 1
+        return collision
+
+    def _plan(self, pair: int, cause: int) -> None:
+        self.queue.add(Collision(self.table.meeting(pair, self.time), pair, cause))

@@ -1,0 +1,411 @@
+"""The book: where each part of the protocol writes what it did, phase by phase.
+
+Pages: who holds which, in what state, and what an access or a write notice changes.
+
+What is the same for several writers and for one is here; `diffs` and `owners` are the two ways to bring a page up to
+date and to begin writing it.
+
+A page is absent until its first owner touches it. As long as only the first owner holds it, it is written without
+twins and notices, for nobody can need a diff; when another fetches it, the owner's copy is write-protected.
+
+Several writers a page: twins, and diffs made when somebody asks.
+
+The first write to a protected page copies it: the twin. A diff compares the two when it is asked for, or when a
+notice of another's writes arrives; until then the page stays writable, and later writes go into the same diff. Then the
+twin goes and the page is protected again.
+
+One writer a page: a page has an owner, and whoever wants to write it becomes the owner with a whole copy.
+
+All writes happen at the owner, so its copy is up to date with every write so far. Whoever finds its own copy invalid
+fetches the whole page from the owner. There are no twins and no diffs; false sharing moves pages to and fro.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+
+from slipstick.program.counts import CountedPhase, ProcessorTally
+from slipstick_workloads.release_consistency.accesses import WORD, Pages
+from slipstick_workloads.release_consistency.intervals import Interval, IntervalRecords
+from slipstick_workloads.release_consistency.protocol import Protocol
+
+
+class Recorder:
+    """The tallies of the phase that runs, and those of the phases that ended."""
+
+    def __init__(self, processors: int) -> None:
+        self.tallies = [ProcessorTally() for _ in range(processors)]
+        self.phases: list[CountedPhase] = []
+
+    def end_phase(self, name: str) -> None:
+        """Put the phase that runs away under its name and begin a new one."""
+        self.phases.append(CountedPhase(name, tuple(self.tallies)))
+        self.tallies = [ProcessorTally() for _ in self.tallies]
+
+    def send(self, kind: str, source: int, target: int, size: int) -> None:
+        """Count a message on both sides."""
+        sent, received = self.tallies[source].sent, self.tallies[target].received
+        number, total = sent.get(kind, (0, 0))
+        sent[kind] = number + 1, total + size
+        number, total = received.get(kind, (0, 0))
+        received[kind] = number + 1, total + size
+
+    def is_empty(self) -> bool:
+        """Say whether nothing was counted since the last barrier."""
+        return all(tally == ProcessorTally() for tally in self.tallies)
+
+
+ABSENT, INVALID, READABLE, WRITABLE, EXCLUSIVE = range(5)
+
+NOBODY = -1
+
+
+class Payload:
+    """What moves with the protocol's messages; this one carries nothing. Tests carry values."""
+
+    def copy(self, source: int, target: int, page: int) -> None:
+        """Copy a whole page from one processor to another."""
+
+    def cut(self, writer: int, interval: Interval, page: int, words: int) -> None:
+        """Make the diff of a page for an interval: these words, as the writer has them now."""
+
+    def apply(self, target: int, page: int, intervals: Sequence[Interval]) -> None:
+        """Put the diffs of these intervals into a processor's copy, in this order."""
+
+
+class SharedPages(ABC):
+    """The state of every page at every processor."""
+
+    def __init__(
+        self,
+        protocol: Protocol,
+        shape: tuple[int, int, int],
+        intervals: IntervalRecords,
+        book: Recorder,
+        carrier: Payload,
+    ) -> None:
+        processors, pages, word_count = shape
+        self.protocol, self.intervals, self.book, self.carrier = protocol, intervals, book, carrier
+        self.processors, self.page_bytes = processors, word_count * WORD
+        valid = protocol.start == "valid"
+        self.state = np.full((processors, pages), READABLE if valid else ABSENT, np.uint8)
+        self.owner = np.full(pages, 0 if valid else NOBODY, np.int64)
+        self.fresh: list[dict[int, None]] = [{} for _ in range(processors)]
+        self.pending: list[dict[int, list[Interval]]] = [{} for _ in range(processors)]
+        self.stored = [0] * processors
+
+    def read(self, reader: int, pages: Pages) -> None:
+        """Make pages readable."""
+        for page in pages[self.state[reader, pages] < READABLE].tolist():
+            self._make_valid(reader, page)
+
+    def write(self, writer: int, pages: Pages, words: Sequence[int]) -> None:
+        """Make pages writable, and remember which words of them change."""
+        for page in pages[self.state[writer, pages] < WRITABLE].tolist():
+            self._make_writable(writer, page)
+        self._remember(writer, pages, words)
+
+    def notice(self, reader: int, interval: Interval) -> None:
+        """Let a processor know which pages an interval wrote; copies without its writes become invalid."""
+        pages, state, pending = self.intervals.pages(interval), self.state[reader], self.pending[reader]
+        tally = self.book.tallies[reader]
+        for page in pages:
+            if self._has_applied(reader, page, interval):
+                continue
+            pending.setdefault(page, []).append(interval)
+            if state[page] >= READABLE:
+                self._before_invalid(reader, page)
+                state[page] = INVALID
+                tally.invalidated += 1
+        tally.notices += len(pages)
+        self.stored[reader] += len(pages) * self.protocol.sizes.notice
+
+    def close(self, writer: int) -> Interval | None:
+        """End a processor's interval, if it began to write to some page in it."""
+        if not self.fresh[writer]:
+            return None
+        pages = tuple(self.fresh[writer])
+        interval = writer, self.intervals.close(writer, pages)
+        self._noticed(interval, pages)
+        self.fresh[writer] = {}
+        self.book.tallies[writer].intervals += 1
+        self.stored[writer] += len(pages) * self.protocol.sizes.notice
+        return interval
+
+    def holders(self, pages: Sequence[int], apart_from: int) -> list[int]:
+        """List the processors that hold a copy of any of these pages."""
+        held = (self.state[:, list(pages)] != ABSENT).any(axis=1)
+        return [each for each in np.flatnonzero(held).tolist() if each != apart_from]
+
+    def collect(self) -> None:
+        """Bring every copy of every page up to date; drop all diffs, twins and notices."""
+        for processor in range(self.processors):
+            stale = np.flatnonzero(self.state[processor] == INVALID).tolist()
+            for page in stale:
+                self._update(processor, page, collecting=True)
+                self.state[processor, page] = READABLE
+            self.book.tallies[processor].collections += 1
+        self._drop()
+        for pending in self.pending:
+            pending.clear()
+        self.intervals.forget()
+        self.stored = [0] * self.processors
+
+    def memory(self, processor: int) -> int:
+        """Give what a processor's diffs and notices take [B]."""
+        return self.stored[processor]
+
+    def _make_valid(self, reader: int, page: int) -> None:
+        if self.state[reader, page] == ABSENT:
+            if self.owner[page] == NOBODY:
+                self.owner[page] = reader
+                self.state[reader, page] = EXCLUSIVE
+                return
+            self._fetch(reader, page)
+        if page in self.pending[reader]:
+            self._update(reader, page)
+        self.state[reader, page] = READABLE
+
+    def _fetch(self, reader: int, page: int) -> None:
+        """Get a whole page from its owner, for the first time."""
+        owner = int(self.owner[page])
+        if self.state[owner, page] == EXCLUSIVE:
+            self.state[owner, page] = READABLE
+        self.send_page(reader, owner, page)
+        self.book.tallies[reader].empty += 1
+        self._fetched(reader, owner, page)
+
+    def send_page(self, reader: int, owner: int, page: int) -> None:
+        """Count a request for a whole page and its reply."""
+        self.book.send("request", reader, owner, self.protocol.sizes.request)
+        self.book.send("page", owner, reader, self.page_bytes)
+        self.book.tallies[owner].served_pages += 1
+        self.carrier.copy(owner, reader, page)
+
+    @abstractmethod
+    def _make_writable(self, writer: int, page: int) -> None:
+        """Handle the first write to a page that is not writable."""
+
+    @abstractmethod
+    def _remember(self, writer: int, pages: Pages, words: Sequence[int]) -> None:
+        """Remember which words change."""
+
+    @abstractmethod
+    def _has_applied(self, reader: int, page: int, interval: Interval) -> bool:
+        """Say whether a processor's copy holds an interval's writes already."""
+
+    @abstractmethod
+    def _before_invalid(self, reader: int, page: int) -> None:
+        """Save what a processor wrote to a page that is about to be invalid."""
+
+    @abstractmethod
+    def _noticed(self, interval: Interval, pages: Sequence[int]) -> None:
+        """Mark pages as named in the writer's interval."""
+
+    @abstractmethod
+    def _fetched(self, reader: int, owner: int, page: int) -> None:
+        """Note what the copy that came from the owner holds."""
+
+    @abstractmethod
+    def _update(self, reader: int, page: int, *, collecting: bool = False) -> None:
+        """Bring a copy up to date with all pending notices."""
+
+    @abstractmethod
+    def _drop(self) -> None:
+        """Forget diffs and twins; all copies are up to date."""
+
+
+_Asked = dict[int, list[Interval]]
+
+
+class ManyWriters(SharedPages):
+    """Pages that several processors may write at once, different words of them."""
+
+    def __init__(
+        self,
+        protocol: Protocol,
+        shape: tuple[int, int, int],
+        intervals: IntervalRecords,
+        book: Recorder,
+        carrier: Payload,
+    ) -> None:
+        super().__init__(protocol, shape, intervals, book, carrier)
+        self.twins: list[dict[int, int]] = [{} for _ in range(self.processors)]
+        """For each page with a twin, the words written since."""
+        self.named: list[dict[int, int]] = [{} for _ in range(self.processors)]
+        """For each page with a twin that a closed interval names, that interval's number."""
+        self.diffs: list[dict[tuple[Interval, int], int]] = [{} for _ in range(self.processors)]
+        """The size of each diff that a processor has made or got, by interval and page [B]."""
+        self.applied: list[dict[int, list[int]]] = [{} for _ in range(self.processors)]
+        self.floor = [0] * self.processors
+
+    def memory(self, processor: int) -> int:
+        """Give what a processor's diffs, twins and notices take [B]."""
+        return self.stored[processor] + len(self.twins[processor]) * self.page_bytes
+
+    def _make_writable(self, writer: int, page: int) -> None:
+        if self.state[writer, page] < READABLE:
+            self._make_valid(writer, page)
+        else:
+            self.book.tallies[writer].write_faults += 1
+        if self.state[writer, page] != EXCLUSIVE:
+            self.twins[writer][page] = 0
+            self.fresh[writer][page] = None
+            self.state[writer, page] = WRITABLE
+            self.book.tallies[writer].twins += 1
+
+    def _remember(self, writer: int, pages: Pages, words: Sequence[int]) -> None:
+        twins = self.twins[writer]
+        for place in (self.state[writer, pages] == WRITABLE).nonzero()[0].tolist():
+            twins[int(pages[place])] |= words[place]
+
+    def _has_applied(self, reader: int, page: int, interval: Interval) -> bool:
+        writer, number = interval
+        return self._copy_of(reader, page)[writer] >= number
+
+    def _copy_of(self, reader: int, page: int) -> list[int]:
+        """Give for each writer the last interval whose diff a copy holds."""
+        return self.applied[reader].get(page, self.floor)
+
+    def _before_invalid(self, reader: int, page: int) -> None:
+        if page in self.twins[reader]:
+            self._cut(reader, page)
+
+    def _noticed(self, interval: Interval, pages: Sequence[int]) -> None:
+        writer, number = interval
+        self.named[writer].update(dict.fromkeys(pages, number))
+
+    def _fetched(self, reader: int, owner: int, page: int) -> None:
+        """Take over what the owner's copy holds; of a twin that may still grow, it holds a part only."""
+        held = list(self._copy_of(owner, page))
+        growing = self.named[owner].get(page)
+        held[owner] = self.intervals.closed[owner] if growing is None else growing - 1
+        self.applied[reader][page] = held
+        missing = [each for each in self.pending[reader].pop(page, []) if held[each[0]] < each[1]]
+        if missing:
+            self.pending[reader][page] = missing
+
+    def _update(self, reader: int, page: int, *, collecting: bool = False) -> None:
+        wanted = self.pending[reader].pop(page)
+        asked = self._whom_to_ask(page, wanted)
+        total = sum(self._serve(server, reader, page, intervals) for server, intervals in asked.items())
+        self.carrier.apply(reader, page, self.intervals.in_order(wanted))
+        applied = list(self._copy_of(reader, page))
+        for writer, number in wanted:
+            applied[writer] = max(applied[writer], number)
+        self.applied[reader][page] = applied
+        tally = self.book.tallies[reader]
+        (tally.collected if collecting else tally.faults)[len(asked), total] += 1
+
+    def _whom_to_ask(self, page: int, wanted: Sequence[Interval]) -> _Asked:
+        """Give whom to ask for which diffs: their writers, or who passes them on."""
+        asked: _Asked = {}
+        latest = self._latest(wanted) if self.protocol.ask == "latest" else []
+        for each in wanted:
+            passes_on = (last[0] for last in latest if last[0] != each[0] and self._can_pass_on(last, each, page))
+            asked.setdefault(next(passes_on, each[0]), []).append(each)
+        return asked
+
+    def _latest(self, wanted: Sequence[Interval]) -> list[Interval]:
+        """Give the last interval of each writer after which no other's last comes."""
+        last = list(dict(sorted(wanted)).items())
+        return [each for each in last if not any(self.intervals.knows(other, each) for other in last if other != each)]
+
+    def _can_pass_on(self, last: Interval, wanted: Interval, page: int) -> bool:
+        return self.intervals.knows(last, wanted) and (wanted, page) in self.diffs[last[0]]
+
+    def _serve(self, server: int, reader: int, page: int, intervals: Sequence[Interval]) -> int:
+        """Send the diffs of these intervals, made now if need be; give the bytes of the reply."""
+        growing = self.named[server].get(page)
+        if growing is not None and (server, growing) in intervals:
+            self._cut(server, page)
+        size = 0
+        for each in intervals:
+            diff = self.diffs[server][each, page]
+            size += diff
+            if self.protocol.ask == "latest":
+                self._keep(reader, each, page, diff)
+        self.book.send("request", reader, server, self.protocol.sizes.request)
+        self.book.send("diffs", server, reader, size)
+        self.book.tallies[server].served_diffs += 1
+        return size
+
+    def _cut(self, writer: int, page: int) -> None:
+        """Make the diff of a page; its twin goes."""
+        interval, words = (writer, self.named[writer].pop(page)), self.twins[writer].pop(page)
+        if self.state[writer, page] == WRITABLE:
+            self.state[writer, page] = READABLE
+        size = self.protocol.sizes.diff_of(words)
+        self._keep(writer, interval, page, size)
+        tally = self.book.tallies[writer]
+        tally.diffs_made += 1
+        tally.diff_bytes_made += size
+        self.carrier.cut(writer, interval, page, words)
+
+    def _keep(self, processor: int, interval: Interval, page: int, size: int) -> None:
+        self.diffs[processor][interval, page] = size
+        self.stored[processor] += size
+
+    def _drop(self) -> None:
+        for processor, twins in enumerate(self.twins):
+            self.state[processor, list(twins)] = READABLE
+        for kept in (self.twins, self.named, self.diffs, self.applied):
+            for each in kept:
+                each.clear()
+        self.floor = list(self.intervals.closed)
+
+
+class SingleWriter(SharedPages):
+    """Pages that their owner alone may write; ownership moves at a write fault."""
+
+    def _make_writable(self, writer: int, page: int) -> None:
+        owner = int(self.owner[page])
+        if owner == writer:
+            self.book.tallies[writer].write_faults += 1
+        elif owner == NOBODY:
+            self._make_valid(writer, page)
+        else:
+            self._take(writer, owner, page)
+        if self.state[writer, page] != EXCLUSIVE:
+            self.state[writer, page] = WRITABLE
+            self.fresh[writer][page] = None
+
+    def _take(self, writer: int, owner: int, page: int) -> None:
+        """Become the owner: the whole page comes along, for others may have written to it since."""
+        if self.state[writer, page] == ABSENT:
+            self._fetch(writer, page)
+        else:
+            self._update(writer, page)
+        self.owner[page] = writer
+        self.state[owner, page] = READABLE
+
+    def _remember(self, writer: int, pages: Pages, words: Sequence[int]) -> None:
+        """Nothing: whole pages move."""
+
+    def _has_applied(self, reader: int, page: int, interval: Interval) -> bool:
+        return bool(self.owner[page] == reader)
+
+    def _before_invalid(self, reader: int, page: int) -> None:
+        """Nothing: what was written here has moved on with the ownership."""
+
+    def _noticed(self, interval: Interval, pages: Sequence[int]) -> None:
+        """Protect what is still owned, so that the next interval's first write shows."""
+        writer = interval[0]
+        for page in pages:
+            if self.state[writer, page] == WRITABLE:
+                self.state[writer, page] = READABLE
+
+    def _fetched(self, reader: int, owner: int, page: int) -> None:
+        self.pending[reader].pop(page, None)
+
+    def _update(self, reader: int, page: int, *, collecting: bool = False) -> None:
+        self.send_page(reader, int(self.owner[page]), page)
+        self.pending[reader].pop(page, None)
+        tally = self.book.tallies[reader]
+        (tally.collected if collecting else tally.faults)[1, self.page_bytes] += 1
+
+    def _drop(self) -> None:
+        """Nothing is kept."""
