@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from slipstick.cli.main import main
-from tests.measure.data import FILES
+from tests.measure.data import sample
 
 
 def test_a_fit_predicts_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -83,5 +83,5 @@ def test_a_model_with_free_parameters_is_fitted_and_drawn(tmp_path: Path, capsys
     ],
 )
 def test_options_of_a_fit_are_checked(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["fit", str(FILES / "timings.csv"), *options]) == 2
+    assert main(["fit", str(sample("timings.csv")), *options]) == 2
     assert message in capsys.readouterr().err

@@ -7,18 +7,18 @@ import json
 import pytest
 
 from slipstick.cli.main import main
-from tests.measure.data import FILES
+from tests.measure.data import sample
 
 
 def test_it_prints_the_account_and_says_what_is_odd_aside(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["measured", str(FILES / "wide.csv")]) == 0
+    assert main(["measured", str(sample("wide.csv"))]) == 0
     said = capsys.readouterr()
     assert "where the processors go" in said.out
-    assert said.err == f"note: {FILES / 'wide.csv'}:2:1: note: this column is left out\n"
+    assert said.err == f"note: {sample('wide.csv')}:2:1: note: this column is left out\n"
 
 
 def test_json_is_one_document_with_answers_and_notes(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["measured", str(FILES / "wide.csv"), "--json"]) == 0
+    assert main(["measured", str(sample("wide.csv")), "--json"]) == 0
     said = capsys.readouterr()
     document = json.loads(said.out)
     assert said.err == ""
@@ -29,11 +29,11 @@ def test_json_is_one_document_with_answers_and_notes(capsys: pytest.CaptureFixtu
 
 
 def test_files_that_do_not_say_are_told(capsys: pytest.CaptureFixture[str]) -> None:
-    files = [str(FILES / "perf-stat-1.csv"), str(FILES / "perf-stat-2.csv")]
+    files = [str(sample("perf-stat-1.csv")), str(sample("perf-stat-2.csv"))]
     assert main(["measured", *files, "--processors", "1,2", "--size", "10", "--json"]) == 0
     answers = json.loads(capsys.readouterr().out)["answers"]
     assert [answer["point"] for answer in answers] == [{"p": 1, "n": 10}, {"p": 2, "n": 10}]
-    lock = str(FILES / "perf-lock.txt")
+    lock = str(sample("perf-lock.txt"))
     assert main(["measured", lock, "--processors", "4", "--time", "120 ms", "--format", "perf-lock"]) == 0
 
 
@@ -54,7 +54,7 @@ def test_files_that_do_not_say_are_told(capsys: pytest.CaptureFixture[str]) -> N
     ],
 )
 def test_options_are_checked(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["measured", str(FILES / "timings.csv"), *options]) == 2
+    assert main(["measured", str(sample("timings.csv")), *options]) == 2
     assert message in capsys.readouterr().err
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,31 +10,32 @@ import pytest
 from slipstick.answer import Answer
 from slipstick.errors import SpecError
 from slipstick.measure.account import Measured, measured
-from slipstick.measure.formats import read
+from slipstick.measure.formats import FORMATS, read
 from slipstick.measure.measurements import Hints, Measurement, Measurements
 
-__all__ = ["FILES", "HINTS", "Hints", "account", "at", "refused", "run", "table"]
+__all__ = ["SAMPLES", "Hints", "account", "at", "read_sample", "refused", "run", "sample", "table"]
 
-FILES = Path(__file__).parent / "files"
-HINTS: dict[str, Hints] = {
-    "extra-p.txt": Hints(unit="s"),
-    "extra-p-two.txt": Hints(unit="s"),
-    "extra-p.json": Hints(unit="s"),
-    "extra-p.jsonl": Hints(unit="s"),
-    "modelfactors.csv": Hints(),
-    "perf-lock.txt": Hints(processors=4, time=0.12),
-    "perf-lock-separated.txt": Hints(processors=4, time=0.01),
-    "perf-stat-1.csv": Hints(processors=1),
-    "perf-stat-2.csv": Hints(processors=2),
-    "perf-stat-2.json": Hints(processors=2),
-    "perf-stat-repeated.csv": Hints(processors=1),
-    "perf-stat-semicolon.csv": Hints(processors=1),
-    "profile.yaml": Hints(),
-    "pypop.csv": Hints(),
-    "timings.csv": Hints(),
-    "wide.csv": Hints(),
+_FOLDER = Path(__file__).parent / "files"
+_HINTS = {
+    each: json.loads((each / "hints.json").read_text()) for each in _FOLDER.iterdir() if (each / "hints.json").is_file()
 }
-"""Every file as tools write it, with what has to be told beside it."""
+SAMPLES = {
+    path.name: (path, Hints(**_HINTS.get(path.parent, {}).get(path.name, {})))
+    for format in FORMATS
+    for path in sorted((_FOLDER / format).iterdir())
+    if path.name != "hints.json"
+}
+"""Every file as tools write it, in the folder of its format, with what has to be told beside it."""
+
+
+def sample(name: str) -> Path:
+    """Give the path of a sample file."""
+    return SAMPLES[name][0]
+
+
+def read_sample(name: str) -> Measurements:
+    """Read a sample file with its hints."""
+    return read(*SAMPLES[name])
 
 
 def refused(folder: Path, text: str | bytes, name: str = "x.csv", hints: Hints | None = None, **more: str) -> list[str]:

@@ -14,22 +14,22 @@ from slipstick.measure.fit.formula import oddities, timings_of
 from slipstick.measure.formats import read
 from slipstick.report.terminal.measured import measured_text
 from tests.measure.damage import DAMAGES, damaged
-from tests.measure.data import FILES, HINTS, Hints
+from tests.measure.data import SAMPLES, Hints, sample
 
 VARIANTS = 200
 LONGEST = 400
 """Characters of a message that is clear."""
 
 
-@pytest.mark.parametrize("name", HINTS)
+@pytest.mark.parametrize("name", SAMPLES)
 def test_damaged_files_are_read_or_refused_by_name(name: str, tmp_path: Path) -> None:
     chance, outcomes = random.Random(name), set()
-    text = (FILES / name).read_text()
+    text = sample(name).read_text()
     path = tmp_path / f"x{Path(name).suffix}"
-    for _ in range(VARIANTS // len(HINTS) * 4):
+    for _ in range(VARIANTS // len(SAMPLES) * 4):
         ways, data = damaged(text, chance)
         path.write_bytes(data)
-        problems = _problems(path, HINTS[name])
+        problems = _problems(path, SAMPLES[name][1])
         outcomes.add(problems is None)
         for each in problems or ():
             assert each.file == str(path)
@@ -53,8 +53,8 @@ def test_what_is_left_of_timings_is_fitted_or_refused_in_a_sentence(name: str, t
     chance, outcomes = random.Random(name), set()
     path = tmp_path / f"x{Path(name).suffix}"
     for _ in range(VARIANTS // 5):
-        path.write_bytes(damaged((FILES / name).read_text(), chance)[1])
-        said = _said_of_a_fit(path, HINTS[name])
+        path.write_bytes(damaged(sample(name).read_text(), chance)[1])
+        said = _said_of_a_fit(path, SAMPLES[name][1])
         assert all(0 < len(each) < LONGEST for each in said)
         outcomes.add(said[:1] == ["fitted"])
     assert False in outcomes
@@ -72,5 +72,5 @@ def _said_of_a_fit(path: Path, hints: Hints) -> list[str]:
 
 @pytest.mark.parametrize("way", DAMAGES)
 def test_each_way_of_damage_changes_something(way: str) -> None:
-    text = (FILES / "timings.csv").read_text()
+    text = sample("timings.csv").read_text()
     assert any(DAMAGES[way](text, random.Random(seed)) != text for seed in range(9))

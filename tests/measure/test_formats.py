@@ -2,42 +2,40 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from slipstick.cli.measured import measured as measured_command
 from slipstick.errors import SpecError, UnknownNameError
 from slipstick.measure.account import measured
 from slipstick.measure.formats import FORMATS, read, read_all
 from slipstick.measure.measurements import Hints
 from slipstick.measure.readers.reading import Reading
-from tests.measure.data import FILES, HINTS, account, at, refused
-
-KIND = {
-    "extra-p.txt": "extra-p",
-    "extra-p-two.txt": "extra-p",
-    "extra-p.json": "extra-p-json",
-    "extra-p.jsonl": "extra-p-lines",
-    "modelfactors.csv": "pop",
-    "pypop.csv": "pop",
-    "profile.yaml": "profile",
-    "timings.csv": "csv",
-    "wide.csv": "csv",
-}
+from tests.measure.data import SAMPLES, account, at, read_sample, refused, sample
 
 
-@pytest.mark.parametrize("name", HINTS)
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_format_is_registered_with_samples_and_listed_by_the_command(name: str) -> None:
+    assert FORMATS[name].name == name
+    assert any(path.parent.name == name for path, _ in SAMPLES.values())
+    (option,) = [each for each in measured_command.params if each.name == "format_"]
+    assert name in re.split("[,. ]+", str(getattr(option, "help", "")))
+
+
+@pytest.mark.parametrize("name", SAMPLES)
 def test_each_file_looks_like_its_own_format_only(name: str) -> None:
-    reading = Reading(name, (FILES / name).read_text(), HINTS[name])
-    wanted = KIND.get(name, "-".join(name.split("-")[:2]).removesuffix(".txt"))
-    first = next(format for format, each in FORMATS.items() if each.looks(reading))
+    reading = Reading(name, sample(name).read_text(), SAMPLES[name][1])
+    wanted = sample(name).parent.name
+    first, *others = (format for format, each in FORMATS.items() if each.recognize(reading))
     assert first == wanted
-    assert [format for format, each in FORMATS.items() if each.looks(reading) and format not in (wanted, "csv")] == []
+    assert set(others) <= {"csv"}
 
 
-@pytest.mark.parametrize("name", HINTS)
+@pytest.mark.parametrize("name", SAMPLES)
 def test_every_account_adds_up_to_the_time(name: str) -> None:
-    for answer in measured(read(FILES / name, HINTS[name])).answers:
+    for answer in measured(read_sample(name)).answers:
         assert answer.failed is None
         lost = sum(value.value or 0.0 for key, value in answer.values.items() if key.startswith("processors_lost["))
         if "speedup" in answer.values:
@@ -47,7 +45,7 @@ def test_every_account_adds_up_to_the_time(name: str) -> None:
 
 
 def test_a_tidy_table() -> None:
-    runs = read(FILES / "timings.csv")
+    runs = read(sample("timings.csv"))
     assert len(runs.records) == 8
     first, last = runs.records[0], runs.records[-1]
     assert (first.p, first.n, first.metric, first.unit, first.value, first.repetition) == (1, 1000, "time", "s", 100, 1)
@@ -67,7 +65,7 @@ def test_a_value_may_have_its_unit_in_its_cell(tmp_path: Path) -> None:
 
 
 def test_a_table_with_a_column_for_each_metric(tmp_path: Path) -> None:
-    runs = read(FILES / "wide.csv")
+    runs = read(sample("wide.csv"))
     assert [(run.p, run.metric, run.value) for run in runs.records[-2:]] == [(4, "time", 2.6), (4, "wait", 2.1)]
     assert [str(note).rpartition("/")[2] for note in runs.notes] == ["wide.csv:2:1: note: this column is left out"]
     mapped = account(tmp_path, "width\tT\n2\t3\n4\t2\n", hints=Hints(columns={"p": "width", "value": "T"}, unit="ms"))
@@ -75,9 +73,7 @@ def test_a_table_with_a_column_for_each_metric(tmp_path: Path) -> None:
 
 
 def test_extra_p_text_and_its_two_json_formats_agree() -> None:
-    text, document, lines = (
-        measured(read(FILES / name, HINTS[name])) for name in ("extra-p.txt", "extra-p.json", "extra-p.jsonl")
-    )
+    text, document, lines = (measured(read_sample(name)) for name in ("extra-p.txt", "extra-p.json", "extra-p.jsonl"))
     assert at(text, 4)["time"] == 23.0
     assert at(document, 4)["time"] == pytest.approx(23.1)
     assert at(lines, 4)["time"] == pytest.approx(23.1)
@@ -86,12 +82,12 @@ def test_extra_p_text_and_its_two_json_formats_agree() -> None:
 
 
 def test_extra_p_with_two_parameters() -> None:
-    runs = read(FILES / "extra-p-two.txt", Hints(unit="ms"))
+    runs = read(sample("extra-p-two.txt"), Hints(unit="ms"))
     assert [(run.p, run.n, run.value) for run in runs.records] == [(1, 100, 0.004), (4, 100, 0.0015), (4, 400, 0.0046)]
 
 
 def test_percent_and_fractions_of_pop_are_one_account() -> None:
-    model, pypop = (at(measured(read(FILES / name)), 4) for name in ("modelfactors.csv", "pypop.csv"))
+    model, pypop = (at(measured(read(sample(name))), 4) for name in ("modelfactors.csv", "pypop.csv"))
     assert model["efficiency"] == pytest.approx(0.902 * 0.96)
     assert pypop["efficiency"] == pytest.approx(model["efficiency"])
     assert pypop["processors_lost[imbalance]"] == pytest.approx(4 * (0.9347 - 0.902))
@@ -101,32 +97,32 @@ def test_percent_and_fractions_of_pop_are_one_account() -> None:
 
 
 def test_perf_stat_in_its_two_spellings() -> None:
-    counted = at(measured(read(FILES / "perf-stat-2.csv", Hints(processors=2))), 2)
+    counted = at(measured(read(sample("perf-stat-2.csv"), Hints(processors=2))), 2)
     assert counted["time"] == 0.116383904
     assert counted.account["busy"] == pytest.approx(0.13277 / 2)
-    derived = at(measured(read(FILES / "perf-stat-2.json", Hints(processors=2))), 2)
+    derived = at(measured(read(sample("perf-stat-2.json"), Hints(processors=2))), 2)
     assert derived["time"] == pytest.approx(0.137262666 / 1.124857)
-    told = at(measured(read(FILES / "perf-stat-2.json", Hints(processors=2, time=0.2))), 2)
+    told = at(measured(read(sample("perf-stat-2.json"), Hints(processors=2, time=0.2))), 2)
     assert told["time"] == 0.2
-    assert any("perf could not count cycles" in str(note) for note in read(FILES / "perf-stat-1.csv", Hints(1)).notes)
+    assert any("perf could not count cycles" in str(note) for note in read(sample("perf-stat-1.csv"), Hints(1)).notes)
 
 
 def test_lock_profiles_add_up_lines_of_one_caller() -> None:
-    table = at(measured(read(FILES / "perf-lock.txt", HINTS["perf-lock.txt"])), 4)
+    table = at(measured(read_sample("perf-lock.txt")), 4)
     assert table.account["wake_up_q+0x33"] == pytest.approx(210.14e-6 / 4)
     assert table.account["kernel_wait4+0x9c"] == pytest.approx((49.97e-6 + 22.30e-6) / 4)
-    separated = at(measured(read(FILES / "perf-lock-separated.txt", HINTS["perf-lock-separated.txt"])), 4)
+    separated = at(measured(read_sample("perf-lock-separated.txt")), 4)
     assert separated.account["futex_wake+0x1f0"] == pytest.approx((194232e-9 + 86740e-9) / 4)
 
 
 def test_a_profile_by_processor() -> None:
-    answer = at(measured(read(FILES / "profile.yaml")), 2)
+    answer = at(measured(read(sample("profile.yaml"))), 2)
     assert answer.account == pytest.approx({"busy": 18.0, "memory": 3.0, "lock": 1.5, "idle": 2.5})
     assert (answer["load_balance"], answer["communication_efficiency"]) == (0.9, 0.8)
 
 
 def test_several_files_make_one_table() -> None:
-    paths = [FILES / "perf-stat-1.csv", FILES / "perf-stat-2.csv"]
+    paths = [sample("perf-stat-1.csv"), sample("perf-stat-2.csv")]
     found = measured(read_all(paths, [Hints(processors=1), Hints(processors=2)]))
     assert [answer.point["p"] for answer in found.answers] == [1, 2]
     with pytest.raises(SpecError) as caught:
@@ -146,7 +142,7 @@ def test_what_a_file_is_can_be_told(tmp_path: Path) -> None:
 
 
 def test_a_mark_at_the_start_and_other_line_ends_change_nothing(tmp_path: Path) -> None:
-    text = (FILES / "timings.csv").read_text()
+    text = sample("timings.csv").read_text()
     for bytes_ in (
         b"\xef\xbb\xbf" + text.encode(),
         text.replace("\n", "\r\n").encode(),
@@ -154,7 +150,7 @@ def test_a_mark_at_the_start_and_other_line_ends_change_nothing(tmp_path: Path) 
     ):
         (tmp_path / "x.csv").write_bytes(bytes_)
         found = [(run.p, run.region, run.value, run.line) for run in read(tmp_path / "x.csv").records]
-        assert found == [(run.p, run.region, run.value, run.line) for run in read(FILES / "timings.csv").records]
+        assert found == [(run.p, run.region, run.value, run.line) for run in read(sample("timings.csv")).records]
 
 
 def test_a_table_separated_by_semicolons_has_decimal_points(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from slipstick.measure.account import measured
 from slipstick.measure.formats import read
 from slipstick.measure.readers import reading
-from tests.measure.data import FILES, HINTS, Hints, account, refused
+from tests.measure.data import SAMPLES, Hints, account, read_sample, refused, sample
 
 HEAD = "p,n,region,metric,unit,value,repetition\n"
 EXTRA = "PARAMETER p\nPOINTS 1 2\nREGION main\nMETRIC time\n"
@@ -350,7 +350,7 @@ def test_what_is_wrong_is_named_at_its_line(tmp_path: Path, text: str, hints: Hi
 
 
 def test_a_profile_is_as_strict_as_any_spec(tmp_path: Path) -> None:
-    text = (FILES / "profile.yaml").read_text()
+    text = sample("profile.yaml").read_text()
     cut = text.replace("      - {busy: 16 s, waits: {memory: 3 s, lock: 2 s}}\n", "")
     assert refused(tmp_path, cut, "x.yaml") == ["x.yaml:10:7: runs.1.each: 1 processors are given, where the run has 2"]
     both = text.replace("    time: 25 s\n", "    time: 25 s\n    busy: 3 s\n")
@@ -464,5 +464,5 @@ def test_what_is_odd_is_taken_and_noted(tmp_path: Path, text: str, hints: Hints,
 
 
 def test_the_files_as_tools_write_them_are_not_odd_beyond_what_they_lack() -> None:
-    said = {name: len(measured(read(FILES / name, hints)).notes) for name, hints in HINTS.items()}
+    said = {name: len(measured(read_sample(name)).notes) for name in SAMPLES}
     assert {name for name, count in said.items() if count > 4} == set()

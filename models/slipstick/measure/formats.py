@@ -1,37 +1,24 @@
-"""The formats that are read, and how one is told from another: by what is in the file."""
+"""The formats of files with measurements; the format of a file is recognized from its content."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from slipstick.errors import Problem, SpecError, UnknownNameError
 from slipstick.measure.measurements import Hints, Measurements
 from slipstick.measure.readers import extra_p, perf, pop, profile, tidy
-from slipstick.measure.readers.reading import Reading, open_file
+from slipstick.measure.readers.reading import FileFormat, open_file
 
-
-@dataclass(frozen=True, slots=True)
-class Format:
-    """A format: what it is called, how it is recognized, how it is read."""
-
-    title: str
-    looks: Callable[[Reading], bool]
-    read: Callable[[Reading], Measurements]
-
-
-FORMATS: Mapping[str, Format] = {
-    "profile": Format("a profile in YAML, 'profile: 1'", profile.looks_profile, profile.read_profile),
-    "extra-p-json": Format("Extra-P JSON", extra_p.looks_extra_p_json, extra_p.read_extra_p_json),
-    "extra-p-lines": Format("Extra-P JSON lines", extra_p.looks_extra_p_lines, extra_p.read_extra_p_lines),
-    "extra-p": Format("Extra-P text", extra_p.looks_extra_p, extra_p.read_extra_p),
-    "perf-stat": Format("perf stat -x or -j", perf.looks_perf_stat, perf.read_perf_stat),
-    "perf-lock": Format("perf lock contention", perf.looks_perf_lock, perf.read_perf_lock),
-    "pop": Format("a table of POP metrics", pop.looks_pop, pop.read_pop),
-    "csv": Format("a tidy table with a header", tidy.looks_tidy, tidy.read_tidy),
+FORMATS: Mapping[str, FileFormat] = {
+    each.name: each for module in (profile, extra_p, perf, pop, tidy) for each in module.FORMATS
 }
-"""Every format by name, in the order in which they are tried."""
+"""Every format by name, in the order in which they are tried: the last one recognizes almost any table.
+
+To add a format, write a module of `readers` with its `FORMATS` and name it here, and put sample files into
+``tests/measure/files/<name of the format>/``, with ``hints.json`` beside them where they need hints.
+"""
 
 
 def read(path: Path | str, hints: Hints | None = None, format: str | None = None) -> Measurements:
@@ -51,7 +38,7 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
     if format is not None and format not in FORMATS:
         raise UnknownNameError("format", format, list(FORMATS))
     reading = open_file(path, hints or Hints())
-    name = format or next((name for name, each in FORMATS.items() if each.looks(reading)), None)
+    name = format or next((name for name, each in FORMATS.items() if each.recognize(reading)), None)
     if name is None:
         known = ", ".join(FORMATS)
         reading.refuse(1, "", f"cannot tell what this is; name it with --format, one of {known}")

@@ -7,7 +7,7 @@ from slipstick.measure.formats import read
 from slipstick.report.terminal.measured import measured_text, notes_text
 from slipstick.report.words import WIDTH
 from slipstick.schema.library import shipped
-from tests.measure.data import FILES, HINTS, run, table
+from tests.measure.data import SAMPLES, read_sample, run, table
 
 PUBLISHED = """\
 the assumptions: T_1 = 6050 s measured
@@ -30,8 +30,8 @@ def test_the_published_check_reads_as_printed() -> None:
 
 
 def test_every_text_fits_a_terminal_and_ends_with_a_line() -> None:
-    for name, hints in HINTS.items():
-        found = measured(read(FILES / name, hints))
+    for name in SAMPLES:
+        found = measured(read_sample(name))
         text = measured_text(found.answers, found.title, found.source)
         assert text.isascii()
         assert text.endswith("\n")

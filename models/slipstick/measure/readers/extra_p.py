@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from slipstick.measure.measurements import Measurements
-from slipstick.measure.readers.reading import Coordinates, JsonNumber, Reading, parse_json, point, roles
+from slipstick.measure.readers.reading import Coordinates, FileFormat, JsonNumber, Reading, parse_json, point, roles
 from slipstick.schema.text.reader import short
 
 SECTIONS = ("PARAMETER", "POINTS", "REGION", "METRIC", "DATA")
@@ -36,7 +36,7 @@ class _Sections:
     data: int | None = None
 
 
-def looks_extra_p(reading: Reading) -> bool:
+def is_extra_p(reading: Reading) -> bool:
     """Say whether the first line is a section of the format."""
     return bool(reading.content) and reading.content[0][1].split()[0] in SECTIONS
 
@@ -121,12 +121,12 @@ def _metric_follows(reading: Reading, now: _Sections) -> bool:
     return bool(later) and later[0] in ("METRIC", "REGION")
 
 
-def looks_extra_p_json(reading: Reading) -> bool:
+def is_extra_p_json(reading: Reading) -> bool:
     """Say whether this is a document with measurements."""
     return reading.text.lstrip()[:1] == "{" and '"measurements"' in reading.text
 
 
-def looks_extra_p_lines(reading: Reading) -> bool:
+def is_extra_p_lines(reading: Reading) -> bool:
     """Say whether the first line is an object with parameters of its own."""
     first = reading.content[0][1] if reading.content else ""
     return first.lstrip()[:1] == "{" and ('"params"' in first or '"parameters"' in first)
@@ -238,3 +238,10 @@ def read_extra_p_lines(reading: Reading) -> Measurements:
                 found[names] = roles(reading, line, names)
             _add(reading, line, point(reading, line, found[names], texts), path, metric, values)
     return reading.finished()
+
+
+FORMATS = (
+    FileFormat("extra-p-json", "Extra-P JSON", is_extra_p_json, read_extra_p_json),
+    FileFormat("extra-p-lines", "Extra-P JSON lines", is_extra_p_lines, read_extra_p_lines),
+    FileFormat("extra-p", "Extra-P text", is_extra_p, read_extra_p),
+)

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from slipstick.measure.measurements import Measurement, Measurements
-from slipstick.measure.readers.reading import Coordinates, JsonNumber, Reading, parse_json
+from slipstick.measure.readers.reading import Coordinates, FileFormat, JsonNumber, Reading, parse_json
 from slipstick.schema.text.reader import short
 
 _HEADER = re.compile(r"#?\s*(?:output:)?\s*contended\b.*\btotal wait\b")
@@ -33,7 +33,7 @@ _WITH_SEPARATOR = 6
 _UNITS = {"m": "min"}
 
 
-def looks_perf_lock(reading: Reading) -> bool:
+def is_perf_lock(reading: Reading) -> bool:
     """Say whether a line is the head of the table."""
     return any(_HEADER.match(line) or _REPORT.match(line) for line in reading.lines)
 
@@ -113,7 +113,7 @@ class EventCount:
     ratio_unit: str
 
 
-def looks_perf_stat(reading: Reading) -> bool:
+def is_perf_stat(reading: Reading) -> bool:
     """Say whether the first line counts an event."""
     first = reading.content[0][1] if reading.content else ""
     return bool(_FIRST.match(first)) or (first.lstrip()[:1] == "{" and '"counter-value"' in first)
@@ -199,3 +199,9 @@ def _counted_json(reading: Reading, line: int, text: str) -> EventCount | None:
                 return EventCount(line, event, value, unit, ratio, ratio_unit)
     reading.wrong(line, "", "a line of perf stat -j has the texts 'counter-value', 'unit' and 'event'")
     return None
+
+
+FORMATS = (
+    FileFormat("perf-stat", "perf stat -x or -j", is_perf_stat, read_perf_stat),
+    FileFormat("perf-lock", "perf lock contention", is_perf_lock, read_perf_lock),
+)

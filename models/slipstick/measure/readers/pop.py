@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from slipstick.measure.measurements import EFFICIENCIES, Measurements
-from slipstick.measure.readers.reading import Coordinates, Reading
+from slipstick.measure.readers.reading import Coordinates, FileFormat, Reading
 from slipstick.schema.text.reader import short
 
 NAMES = {
@@ -45,7 +45,7 @@ class MetricCell:
     text: str
 
 
-def looks_pop(reading: Reading) -> bool:
+def is_pop(reading: Reading) -> bool:
     """Say whether a label at the left or in the first line is a POP efficiency."""
     rows = [re.split("[;,\t]", text) for _, text in reading.content[:60]]
     labels = [row[0] for row in rows] + (rows[0] if rows else [])
@@ -187,3 +187,6 @@ def _places(reading: Reading, cells: Sequence[MetricCell]) -> dict[int, Coordina
     if not found and not reading.problems:
         reading.refuse(1, "", "there is no row or column 'Number of processes'")
     return found
+
+
+FORMATS = (FileFormat("pop", "a table of POP metrics", is_pop, read_pop),)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from slipstick.measure.measurements import METRICS, Measurement, Measurements
-from slipstick.measure.readers.reading import Reading
+from slipstick.measure.readers.reading import FileFormat, Reading
 from slipstick.schema.kinds.profile import ProcessorSpec, ProfileSpec, RunSpec
 from slipstick.schema.kinds.quantity import Given
 from slipstick.schema.library import Library
@@ -17,7 +17,7 @@ from slipstick.schema.validate import validate
 _PROFILE = re.compile(r"""["']?profile["']?\s*:""")
 
 
-def looks_profile(reading: Reading) -> bool:
+def is_profile(reading: Reading) -> bool:
     """Say whether the first line says so."""
     return any(_PROFILE.match(text) for _, text in reading.content[:1])
 
@@ -76,3 +76,6 @@ def _records(file: str, tree: Table, path: tuple[str | int, ...], run: RunSpec) 
     for index, each in enumerate(run.each):
         found += spent(("each", index), each, index + 1)
     return found
+
+
+FORMATS = (FileFormat("profile", "a profile in YAML, 'profile: 1'", is_profile, read_profile),)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import isfinite
@@ -215,6 +215,24 @@ class Reading:
         if (metric, unit) not in self._told:
             self.wrong(line, what, message)
         self._told.add((metric, unit))
+
+
+@dataclass(frozen=True, slots=True)
+class FileFormat:
+    """A format of files with measurements.
+
+    Parameters
+    ----------
+    name : as ``--format`` takes it
+    title : one line
+    recognize : whether a file looks like one of this format
+    read : the measurements in a file; raises SpecError with everything that is wrong
+    """
+
+    name: str
+    title: str
+    recognize: Callable[[Reading], bool]
+    read: Callable[[Reading], Measurements]
 
 
 def metric_name(text: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from slipstick.errors import did_you_mean
 from slipstick.measure.measurements import METRICS, Measurements
-from slipstick.measure.readers.reading import COLUMNS, Coordinates, Reading, metric_name
+from slipstick.measure.readers.reading import COLUMNS, Coordinates, FileFormat, Reading, metric_name
 
 _DELIMITERS = ",;\t|"
 _WITH_UNIT = re.compile(r"(?P<number>[-+.0-9][-+.,0-9eE]*)\s*(?P<unit>[^\W\d_]+)")
@@ -34,7 +34,7 @@ class Header:
     units: dict[str, list[str]] = field(default_factory=dict)
 
 
-def looks_tidy(reading: Reading) -> bool:
+def is_tidy(reading: Reading) -> bool:
     """Say whether the first line names columns, one of them the processors."""
     content = reading.content
     if not content:
@@ -187,3 +187,6 @@ def _processor(reading: Reading, line: int, text: str, p: int) -> str | None:
         reading.wrong(line, "processor", f"there is no processor {number} among {p}")
         return None
     return str(number)
+
+
+FORMATS = (FileFormat("csv", "a tidy table with a header", is_tidy, read_tidy),)
