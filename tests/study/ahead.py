@@ -8,7 +8,8 @@ import pytest
 
 from slipstick.results.study import Results
 from slipstick.schema.library import Library
-from slipstick.study.run import prepare, run, solve_settings
+from slipstick.study.run import prepare, run
+from slipstick.study.solve import solve_settings
 from tests.specs import activity, settings
 
 __all__ = ["TREND", "alone", "found", "in_folder"]

@@ -7,7 +7,7 @@ import pytest
 from slipstick.errors import SpecError, UnknownNameError
 from slipstick.schema.library import Library
 from slipstick.study.catalogue import shown
-from slipstick.study.run import solve_settings
+from slipstick.study.solve import solve_settings
 from tests.specs import settings
 
 

@@ -207,11 +207,8 @@ def solve(
       slipstick solve central-server --set classes.jobs.population=40 --with exact-mva,bounds
       slipstick solve law/flow-line --set items=3 --set 'once=10 us' --set 'longest=3 us'
     """
-    from slipstick.report.document import answer_document
-    from slipstick.report.pages.write import write_timeline
-    from slipstick.report.terminal.answer import answers_text
     from slipstick.schema.library import Library
-    from slipstick.study.run import side_by_side, solve_settings, timeline_of
+    from slipstick.study.solve import side_by_side, solve_settings, timeline_of
 
     simulation = {"simulation.seed": seed, "simulation.precision": precision}
     changes = [*changes, *(f"{path}={value}" for path, value in simulation.items() if value is not None)]
@@ -219,13 +216,19 @@ def solve(
     names = [name.strip() for name in methods.split(",")] if methods else [None]
     answers, built = solve_settings(settings, Library(), names)
     if timeline is not None:
+        from slipstick.report.pages.write import write_timeline
+
         write_timeline(timeline_of(built), timeline, built.name)
     failed = [answer.failed for answer in answers if answer.failed]
     if as_json:
+        from slipstick.report.document import answer_document
+
         print_json({"answers": list(map(answer_document, answers))})
     elif failed:
         raise NoAnswerError(failed[0])
     else:
+        from slipstick.report.terminal.answer import answers_text
+
         click.echo(answers_text(answers, built.entries, side_by_side(answers)))
     if any(answer.interrupted for answer in answers):
         return INTERRUPTED

@@ -2,54 +2,60 @@
 
 Equation, where it holds, units, source and somebody else's number live in one object; evaluation,
 LaTeX, help and tests are read from it, so they cannot drift apart. To add a law, write one `Law(...)`
-with at least one row in the module of its family: `ALL` and the tests find it there.
+with at least one row in the module of its family: `ALL` and the tests find it there. The
+modules of the families are imported when `ALL` is first read.
 """
 
-from slipstick.law import (
-    account,
-    barrier,
-    bus,
-    finite_capacity,
-    finite_population,
-    general_service,
-    grain,
-    lock,
-    memory,
-    multistage,
-    network,
-    pipeline,
-    priority,
-    ring,
-    scalability,
-    speedup,
-    station,
-)
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from importlib import import_module
+
 from slipstick.law.law import Law
 
 __all__ = ["ALL", "FAMILIES", "Law"]
 
 FAMILIES = (
-    account,
-    barrier,
-    bus,
-    finite_capacity,
-    finite_population,
-    general_service,
-    grain,
-    lock,
-    memory,
-    multistage,
-    network,
-    pipeline,
-    priority,
-    ring,
-    scalability,
-    speedup,
-    station,
+    "account",
+    "barrier",
+    "bus",
+    "finite_capacity",
+    "finite_population",
+    "general_service",
+    "grain",
+    "lock",
+    "memory",
+    "multistage",
+    "network",
+    "pipeline",
+    "priority",
+    "ring",
+    "scalability",
+    "speedup",
+    "station",
 )
 """The modules that hold the laws, one for each family."""
 
-ALL: dict[str, Law] = {
-    law.name: law for family in FAMILIES for law in (getattr(family, name) for name in family.__all__)
-}
+
+class _Laws(Mapping[str, Law]):
+    """The laws of all families by name."""
+
+    @cached_property
+    def _by_name(self) -> dict[str, Law]:
+        modules = [import_module(f"slipstick.law.{family}") for family in FAMILIES]
+        laws: list[Law] = [getattr(module, name) for module in modules for name in module.__all__]
+        return {law.name: law for law in laws}
+
+    def __getitem__(self, name: str) -> Law:
+        return self._by_name[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_name)
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+
+ALL: Mapping[str, Law] = _Laws()
 """Every law by its name in the catalogue."""

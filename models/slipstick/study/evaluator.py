@@ -22,7 +22,7 @@ from slipstick.schema.build import BuiltModel, build
 from slipstick.schema.inputs import Inputs, Settings, resolve
 from slipstick.schema.library import Library
 from slipstick.schema.text.nodes import Scalar
-from slipstick.study.cases import OVERHEAD, overhead
+from slipstick.study.derived import OVERHEAD, overhead
 from slipstick.vocabulary import CLOSED_FORM
 
 

@@ -13,16 +13,15 @@ from slipstick.answer import Answer
 from slipstick.errors import Problem, SpecError, did_you_mean
 from slipstick.method.agreement import agreement
 from slipstick.method.methods import answered, form_of
-from slipstick.method.simulation.flatten import timeline
-from slipstick.model.system import Model, need_model
 from slipstick.results.study import Agreement, Fitting, Ranking, Results, Sweep, Timeline, by_processors
 from slipstick.schema.build import BuiltModel, build
-from slipstick.schema.inputs import Inputs, Settings, resolve
+from slipstick.schema.inputs import Settings, resolve
 from slipstick.schema.kinds.study import FitsPictureSpec, StudySpec, TimelineSpec
 from slipstick.schema.library import Library
-from slipstick.schema.text.nodes import Scalar, Table, canonical, plain
+from slipstick.schema.text.nodes import Table, plain
 from slipstick.schema.validate import problem, validate
-from slipstick.study.cases import BASE, base_settings, case_settings, shown, sweeps_of, with_derived
+from slipstick.study.cases import BASE, base_settings, case_settings, shown, sweeps_of
+from slipstick.study.derived import with_derived
 from slipstick.study.names import check_axes, check_names
 from slipstick.study.questions.asked import Asked, asked_of
 from slipstick.study.questions.choose import chosen, under
@@ -33,6 +32,7 @@ from slipstick.study.questions.rank import ranked
 from slipstick.study.questions.sample import sampled
 from slipstick.study.questions.scale import Question, questions, scaled
 from slipstick.study.questions.seek import sought
+from slipstick.study.solve import given_values, timeline_of
 from slipstick.study.sweep import Plan, Progress, carried_out, planned
 
 MOST_ANSWERS = 10_000
@@ -192,38 +192,6 @@ def run(study: Prepared, *, jobs: int = 1, whole: bool = False, progress: Progre
     )
 
 
-def solve_settings(
-    settings: Settings, library: Library, methods: Sequence[str | None] = (None,)
-) -> tuple[tuple[Answer, ...], BuiltModel]:
-    """Answer for one set of settings by one or several methods.
-
-    Parameters
-    ----------
-    settings : values by path
-    library : what was read so far
-    methods : by name, each gives one answer, bounds of a network several; None is what the settings say, or the default
-
-    Raises
-    ------
-    SpecError : something is wrong with the settings
-    UnknownNameError : there is no such method
-    """
-    inputs = resolve(settings, library)
-    built = build(inputs)
-    given = _given(settings, inputs, built)
-    answers = (
-        each
-        for method in methods
-        for each in answered(built.model, built.parameters, method or built.options.method, built.options.simulation)
-    )
-    return tuple(replace(answer, given=given, notes=(*answer.notes, *built.notes)) for answer in answers), built
-
-
-def side_by_side(answers: Sequence[Answer]) -> Agreement | None:
-    """Hold answers to one question against each other; one alone has nothing to be held against."""
-    return agreement(answers[0].model, answers) if len(answers) > 1 else None
-
-
 def _answered(settings: Settings, base: Settings, library: Library, shares: int) -> tuple[Answer, object]:
     """Answer for a case, and lay out what it was solved with; a simulation gives at least so many shares."""
     inputs = resolve(settings, library)
@@ -231,7 +199,7 @@ def _answered(settings: Settings, base: Settings, library: Library, shares: int)
     changed = {path: node for path, node in settings.items() if base.get(path) is not node}
     simulation = replace(built.options.simulation, shares=max(shares, built.options.simulation.shares))
     (found,) = answered(built.model, built.parameters, built.options.method, simulation)
-    answer = replace(found, given=_given(changed, inputs, built), notes=(*found.notes, *built.notes))
+    answer = replace(found, given=given_values(changed, inputs, built), notes=(*found.notes, *built.notes))
     return answer, {"model": built.name, **_without_words(plain(inputs.tree))}
 
 
@@ -240,17 +208,6 @@ def _without_words(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     return {key: _without_words(each) for key, each in value.items() if key not in ("title", "source", "sources")}
-
-
-def _given(settings: Settings, inputs: Inputs, built: BuiltModel) -> dict[str, float | str]:
-    """Give what was set beside the model's own name: numbers in base units, all else as written."""
-    given: dict[str, float | str] = {}
-    for path, node in settings.items():
-        if (name := canonical(inputs.tree, path)) in built.entries:
-            given[name] = built.entries[name].given.value
-        elif path != "model":
-            given[path] = node.text if isinstance(node, Scalar) else str(plain(node))
-    return given
 
 
 def _rankings(study: Prepared, answers: Mapping[str, Answer]) -> tuple[Ranking, ...]:
@@ -292,18 +249,6 @@ def _timelines(study: Prepared) -> dict[str, Timeline]:
             built = build(resolve(study.cases[spec.case], study.library))
             found[spec.name] = timeline_of(built, spec.cycles)
     return found
-
-
-def timeline_of(built: BuiltModel, cycles: int = 3) -> Timeline:
-    """Follow every processor of a model through its first cycles.
-
-    Raises
-    ------
-    ModelError : it is a law, or it cannot be simulated
-    """
-    need_model(built.model, "a timeline")
-    assert isinstance(built.model, Model)
-    return timeline(built.model, None, built.options.simulation.seed, cycles)
 
 
 def _stop_if_interrupted(answer: Answer) -> None:

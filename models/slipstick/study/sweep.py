@@ -29,7 +29,8 @@ from slipstick.schema.solver_options import is_solver_option
 from slipstick.schema.text.formula import read_condition
 from slipstick.schema.text.nodes import Node, Scalar, canonical, plain
 from slipstick.study.axes import CHECK_ALL, numbers_of, to_check
-from slipstick.study.cases import OVERHEAD, Asked, overhead
+from slipstick.study.cases import Asked
+from slipstick.study.derived import OVERHEAD, overhead
 from slipstick.study.evaluator import evaluator
 
 Array = NDArray[np.float64]

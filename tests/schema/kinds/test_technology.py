@@ -10,7 +10,7 @@ from slipstick.answer import Answer
 from slipstick.errors import SpecError
 from slipstick.schema.library import Library
 from slipstick.study.check import check_file
-from slipstick.study.run import solve_settings
+from slipstick.study.solve import solve_settings
 from tests.specs import activity, settings
 
 FAULT = {"model": "dvsm/diff-request", "workload": "diff-request", "machine": "rs6000-43p-atm"}

@@ -9,7 +9,8 @@ import pytest
 from slipstick.errors import SpecError
 from slipstick.results.study import Ranking
 from slipstick.schema.library import Library
-from slipstick.study.run import prepare, run, solve_settings
+from slipstick.study.run import prepare, run
+from slipstick.study.solve import solve_settings
 from tests.specs import activity, settings, study
 
 GIVEN = {

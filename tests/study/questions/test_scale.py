@@ -14,7 +14,8 @@ from slipstick.errors import SpecError
 from slipstick.results.scaling import Scaling
 from slipstick.schema.library import Library
 from slipstick.study.check import check_file
-from slipstick.study.run import prepare, run, solve_settings
+from slipstick.study.run import prepare, run
+from slipstick.study.solve import solve_settings
 from tests.specs import activity, settings
 
 HEAD = """\

@@ -18,7 +18,7 @@ from slipstick.schema.kinds.study import RankSpec, StudySpec
 from slipstick.schema.library import Library
 from slipstick.schema.text.nodes import Mark, Node, Scalar, Table, at, canonical, value_mark
 from slipstick.schema.validate import problem
-from slipstick.study.cases import OVERHEAD
+from slipstick.study.derived import OVERHEAD
 from slipstick.study.evaluator import Evaluator, evaluator
 
 Place = tuple[str | int, ...]

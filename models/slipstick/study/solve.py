@@ -1,0 +1,82 @@
+"""One model with settings, solved by one or several methods: what ``slipstick solve`` does.
+
+This module imports only what a single answer needs; `slipstick.study.run` solves whole studies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from slipstick.answer import Answer
+from slipstick.method.methods import answered
+from slipstick.model.system import Model, need_model
+from slipstick.schema.build import BuiltModel, build
+from slipstick.schema.inputs import Inputs, Settings, resolve
+from slipstick.schema.library import Library
+from slipstick.schema.text.nodes import Scalar, canonical, plain
+
+if TYPE_CHECKING:
+    from slipstick.results.study import Agreement, Timeline
+
+
+def solve_settings(
+    settings: Settings, library: Library, methods: Sequence[str | None] = (None,)
+) -> tuple[tuple[Answer, ...], BuiltModel]:
+    """Answer for one set of settings by one or several methods.
+
+    Parameters
+    ----------
+    settings : values by path
+    library : what was read so far
+    methods : by name, each gives one answer, bounds of a network several; None is what the settings say, or the default
+
+    Raises
+    ------
+    SpecError : something is wrong with the settings
+    UnknownNameError : there is no such method
+    """
+    inputs = resolve(settings, library)
+    built = build(inputs)
+    given = given_values(settings, inputs, built)
+    answers = (
+        each
+        for method in methods
+        for each in answered(built.model, built.parameters, method or built.options.method, built.options.simulation)
+    )
+    return tuple(replace(answer, given=given, notes=(*answer.notes, *built.notes)) for answer in answers), built
+
+
+def side_by_side(answers: Sequence[Answer]) -> Agreement | None:
+    """Compare the answers of several methods to one question; None for a single answer."""
+    if len(answers) < 2:
+        return None
+    from slipstick.method.agreement import agreement
+
+    return agreement(answers[0].model, answers)
+
+
+def given_values(settings: Settings, inputs: Inputs, built: BuiltModel) -> dict[str, float | str]:
+    """Give the settings, without the model's own name: numbers in base units, all else as written."""
+    given: dict[str, float | str] = {}
+    for path, node in settings.items():
+        if (name := canonical(inputs.tree, path)) in built.entries:
+            given[name] = built.entries[name].given.value
+        elif path != "model":
+            given[path] = node.text if isinstance(node, Scalar) else str(plain(node))
+    return given
+
+
+def timeline_of(built: BuiltModel, cycles: int = 3) -> Timeline:
+    """Simulate the first cycles of a model and keep what every processor does when.
+
+    Raises
+    ------
+    ModelError : it is a law, or it cannot be simulated
+    """
+    from slipstick.method.simulation.flatten import timeline
+
+    need_model(built.model, "a timeline")
+    assert isinstance(built.model, Model)
+    return timeline(built.model, None, built.options.simulation.seed, cycles)
