@@ -20,51 +20,54 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # the Markov chain is the te
 
 from slipstick.queueing.approximate import linearizer, schweitzer
 from slipstick.queueing.exact import exact
-from slipstick.queueing.network import Network, network
-from tests.queueing.yardstick import markov_chain
+from slipstick.queueing.network import NetworkArrays, network_arrays
+from tests.queueing.yardstick import reference_chain
 
 Random = np.random.Generator
 Errors = tuple[list[float], list[float]]
 
 
-def drawn(random: Random, most: int, stations: int, **more: Any) -> Network:
+def drawn(random: Random, most: int, stations: int, **more: Any) -> NetworkArrays:
     """Draw a closed network: demands over two orders of magnitude, with and without think time."""
     classes = int(random.integers(1, 4))
     demand = 10 ** random.uniform(-1, 1, (classes, stations))
     think = random.choice([0, 1, 10]) * demand.sum(axis=1)
-    return network(demand, population=random.integers(1, most + 1, classes), think=think, **more)
+    return network_arrays(demand, population=random.integers(1, most + 1, classes), think=think, **more)
 
 
-def single(random: Random) -> Network:
+def single(random: Random) -> NetworkArrays:
     """Delays and single servers."""
     return drawn(random, 20, int(random.integers(2, 7)))
 
 
-def several(random: Random) -> Network:
+def several(random: Random) -> NetworkArrays:
     """Single stations and such of 2 to 16 servers, about as heavily loaded."""
     count = int(random.integers(2, 5))
     servers = random.choice([1, 1, 2, 4, 16], count)
     given = drawn(random, 20, count, servers=servers)
-    return network(given.service * servers, population=given.population, think=given.think, servers=servers)
+    return network_arrays(given.service * servers, population=given.population, think=given.think, servers=servers)
 
 
-def paced(random: Random) -> Network:
+def paced(random: Random) -> NetworkArrays:
     """One station whose speed grows ever more slowly, as with a shared lock or cache."""
     rates = [list(np.arange(1, 9) ** random.uniform(0.3, 0.9)), None, None]
     return drawn(random, 20, 3, rates=rates)
 
 
-def small(random: Random, discipline: str, scv: float) -> Network:
+def small(random: Random, discipline: str, scv: float) -> NetworkArrays:
     """Two classes, one station of the given kind and a shared one: small enough for its Markov chain."""
     demand = 10 ** random.uniform(-0.5, 0.5, (2, 2))
     think = random.choice([0.3, 1, 3]) * demand.sum(axis=1)
     kinds = [discipline, "ps"]
     population = random.integers(1, 5 if scv == 1 else 4, 2)
-    return network(demand, population=population, think=think, discipline=kinds, scv=[scv, 1.0], priority=[1, 2])
+    return network_arrays(demand, population=population, think=think, discipline=kinds, scv=[scv, 1.0], priority=[1, 2])
 
 
 def errors(
-    draw: Callable[[Random], Network], count: int, truth: Callable[[Network], Any], method: Callable[[Network], Any]
+    draw: Callable[[Random], NetworkArrays],
+    count: int,
+    truth: Callable[[NetworkArrays], Any],
+    method: Callable[[NetworkArrays], Any],
 ) -> Errors:
     """Compare a method with the truth over networks drawn from one seed; nan where the method found no answer."""
     random = np.random.default_rng(1)
@@ -78,7 +81,7 @@ def errors(
     return flow, response
 
 
-CONSTRUCTS: list[tuple[str, Callable[[Random], Network], bool]] = [
+CONSTRUCTS: list[tuple[str, Callable[[Random], NetworkArrays], bool]] = [
     ("single servers, product form", single, True),
     ("several servers", several, True),
     ("speeds by number present", paced, True),
@@ -102,7 +105,9 @@ def main() -> None:
         count = asked.networks if product_form else asked.chains
         for method in (schweitzer, linearizer):
             truth = (
-                (lambda given: exact(given).throughput[0]) if product_form else (lambda given: markov_chain(given)[0])
+                (lambda given: exact(given).throughput[0])
+                if product_form
+                else (lambda given: reference_chain(given)[0])
             )
             shown = [
                 f"{np.median(each) * 100:6.2f} /{np.percentile(each, 95) * 100:6.2f} /{np.max(each) * 100:6.2f}"

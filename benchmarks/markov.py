@@ -18,17 +18,25 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np
 
-from slipstick.queueing.markov import build, chain_of, stationary
-from slipstick.queueing.network import Network, network
+from slipstick.queueing.markov.chain import explore_states
+from slipstick.queueing.markov.chain_solution import stationary
+from slipstick.queueing.markov.solve import markov_chain
+from slipstick.queueing.network import NetworkArrays, network_arrays
 
-CASES: dict[str, tuple[Network, int | None]] = {
-    "two queues, open": (network([0.5, 0.3], arrivals=1.0), 400),
-    "priority, open": (network([[1.0], [2.5]], arrivals=[0.3, 0.2], discipline="priority", priority=[0, 1]), 220),
-    "four stations, closed": (network([0.1, 0.3, 0.2, 0.25], population=40), None),
-    "two classes, closed": (network([[0.1, 0.3, 0.2], [0.3, 0.1, 0.2]], population=[14, 14]), None),
-    "lines that keep the order": (network([[1.0], [3.0]], population=[8, 8], think=5.0, discipline="fcfs"), None),
+CASES: dict[str, tuple[NetworkArrays, int | None]] = {
+    "two queues, open": (network_arrays([0.5, 0.3], arrivals=1.0), 400),
+    "priority, open": (
+        network_arrays([[1.0], [2.5]], arrivals=[0.3, 0.2], discipline="priority", priority=[0, 1]),
+        220,
+    ),
+    "four stations, closed": (network_arrays([0.1, 0.3, 0.2, 0.25], population=40), None),
+    "two classes, closed": (network_arrays([[0.1, 0.3, 0.2], [0.3, 0.1, 0.2]], population=[14, 14]), None),
+    "lines that keep the order": (
+        network_arrays([[1.0], [3.0]], population=[8, 8], think=5.0, discipline="fcfs"),
+        None,
+    ),
 }
-LARGE = {"four stations, larger": (network([0.1, 0.3, 0.2, 0.25], population=80), None)}
+LARGE = {"four stations, larger": (network_arrays([0.1, 0.3, 0.2, 0.25], population=80), None)}
 
 
 def main() -> None:
@@ -39,7 +47,7 @@ def main() -> None:
     print(f"{'chain':28}{'states':>10}{'rates':>10}{'explored/s':>12}{'solved/s':>12}{'pi Q':>10}{'MiB':>8}")
     for name, (given, cut) in (CASES | (LARGE if large else {})).items():
         start = perf_counter()
-        _, chain = chain_of(given, cut=cut)
+        _, chain = markov_chain(given, truncation=cut)
         explored = perf_counter()
         pi = stationary(chain)
         solved = perf_counter()
@@ -65,7 +73,7 @@ def by_state() -> None:
 
     start = perf_counter()
     first: tuple[int, ...] = (40, 0, 0, 0)
-    chain = build(first, moves)
+    chain = explore_states(first, moves)
     print(f"{'the same, state by state':28}{chain.size:>10,}{'':>10}{chain.size / (perf_counter() - start):>12,.0f}")
 
 

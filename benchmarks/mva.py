@@ -29,7 +29,7 @@ import numpy as np
 from slipstick.queueing.approximate import linearizer, schweitzer
 from slipstick.queueing.checks import checked
 from slipstick.queueing.exact import exact
-from slipstick.queueing.network import network
+from slipstick.queueing.network import network_arrays
 
 Rows = Sequence[Sequence[float]]
 MOVED = 1e-9
@@ -143,7 +143,7 @@ def in_turn(mine: Callable[[], Any], rival: Callable[[], Any], rounds: int) -> t
 
 def ours(method: Callable[..., Any], within: float = 1e-8, **given: Any) -> np.ndarray[Any, Any]:
     """Build, solve and check; the throughputs."""
-    built = network(**given)
+    built = network_arrays(**given)
     found: np.ndarray[Any, Any] = checked(built, method(built), within).throughput
     return found
 

@@ -7,15 +7,15 @@ from itertools import product
 import numpy as np
 
 from slipstick.errors import ModelError
-from slipstick.queueing.mixed_classes import check_product_form, solve_with
+from slipstick.queueing.mixed_classes import ClosedSolver, check_product_form, solve_mixed
 from slipstick.queueing.multi_class import check_size
-from slipstick.queueing.network import Array, Network, Solution
-from slipstick.queueing.single_class import ClosedAnswer, Speeds
+from slipstick.queueing.network import Array, NetworkArrays, NetworkSolution
+from slipstick.queueing.single_class import ClosedSolution, Speeds
 
 __all__ = ["mean_values"]
 
 
-def mean_values(network: Network) -> Solution:
+def mean_values(network: NetworkArrays) -> NetworkSolution:
     r"""Solve a product-form network of delays and single servers by the recursion of mean values.
 
     For every population n up to N, in order:
@@ -33,8 +33,8 @@ def mean_values(network: Network) -> Solution:
 
     Source: Reiser and Lavenberg, J. ACM 27(2), 1980, 313-322.
 
-    >>> from slipstick.queueing.network import network
-    >>> mean_values(network([0.6, 0.4], population=2, think=1.0)).throughput
+    >>> from slipstick.queueing.network import network_arrays
+    >>> mean_values(network_arrays([0.6, 0.4], population=2, think=1.0)).throughput
     array([[0.88495575]])
     """
     check_product_form(network)
@@ -43,10 +43,10 @@ def mean_values(network: Network) -> Solution:
             f"{network.stations[station]} is not a single server of one speed, which the published recursion needs; "
             "ask for exact-mva or convolution"
         )
-    return solve_with(network, _recursion, "exact mean-value analysis, population by population", False)
+    return solve_mixed(network, ClosedSolver("exact mean-value analysis, population by population", _recursion))
 
 
-def _recursion(demand: Array, last: Array, several: Speeds, delay: Array, population: Array) -> ClosedAnswer:
+def _recursion(demand: Array, last: Array, several: Speeds, delay: Array, population: Array) -> ClosedSolution:
     check_size(population[0])
     pace = demand / last[:, None]
     points, classes, stations = demand.shape
@@ -66,4 +66,4 @@ def _recursion(demand: Array, last: Array, several: Speeds, delay: Array, popula
         # Nobody asks again for what is one fewer of the first class and below this one.
         if vector[0]:
             present.pop((vector[0] - 1, *vector[1:]), None)
-    return ClosedAnswer(throughput, queue, [None] * stations, np.ones(points, dtype=bool))
+    return ClosedSolution(throughput, queue, [None] * stations, np.ones(points, dtype=bool))

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 
 from slipstick.errors import NoAnswerError
-from slipstick.queueing.approximate import MEASURED, linearizer, schweitzer, substitute, usual_error
+from slipstick.queueing.approximate import MEASURED, linearizer, schweitzer, solve_by_substitution, usual_error
 from slipstick.queueing.checks import checked
 from slipstick.queueing.exact import exact
-from slipstick.queueing.network import Network, network
+from slipstick.queueing.network import NetworkArrays, network_arrays
 from tests.queueing.test_exact import networks
-from tests.queueing.yardstick import markov_chain
+from tests.queueing.yardstick import reference_chain
 
 METHODS = [schweitzer, linearizer]
 ITERATED = 1e-8
@@ -30,13 +30,13 @@ WAYS: list[dict[str, Any]] = [
 DEMAND = np.array([[0.5, 0.7, 0.3], [0.2, 0.3, 0.4]])
 
 
-def closed(demand: Any = DEMAND, **more: Any) -> Network:
-    return network(demand, population=[4, 3], think=1.0, **more)
+def closed(demand: Any = DEMAND, **more: Any) -> NetworkArrays:
+    return network_arrays(demand, population=[4, 3], think=1.0, **more)
 
 
 @settings(max_examples=50)
 @given(networks)
-def test_product_form_is_met_within_the_measured_errors(given: Network) -> None:
+def test_product_form_is_met_within_the_measured_errors(given: NetworkArrays) -> None:
     right = exact(given)
     for method, most in ((schweitzer, 0.25), (linearizer, 0.08)):
         answer = checked(given, method(given), ITERATED)
@@ -45,7 +45,7 @@ def test_product_form_is_met_within_the_measured_errors(given: Network) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_one_customer_a_class_alone_is_exact(method: Any) -> None:
-    alone = network(DEMAND[:1], population=1, think=1.0, discipline="fcfs", scv=3.0)
+    alone = network_arrays(DEMAND[:1], population=1, think=1.0, discipline="fcfs", scv=3.0)
     assert method(alone).throughput[0, 0] == pytest.approx(1 / 2.5, rel=1e-9)
 
 
@@ -53,8 +53,8 @@ def test_one_customer_a_class_alone_is_exact(method: Any) -> None:
 @pytest.mark.parametrize("population", [[9, 6], [1, 5], [0, 4]], ids=str)
 def test_newton_and_substitution_find_the_same_point(method: Any, population: list[int]) -> None:
     """A station of two equal speeds is a single server, but goes the general way."""
-    plain = network(DEMAND, population=population, think=1.0)
-    disguised = network(DEMAND, population=population, think=1.0, rates=[[1.0, 1.0], None, None])
+    plain = network_arrays(DEMAND, population=population, think=1.0)
+    disguised = network_arrays(DEMAND, population=population, think=1.0, rates=[[1.0, 1.0], None, None])
     one, other = method(plain), method(disguised)
     for name in ("throughput", "residence", "queue"):
         np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-8, atol=1e-9)
@@ -77,15 +77,15 @@ def test_open_queues_come_out_as_in_closed_form() -> None:
     load, residual = rate * service, (rate * service**2 * (1 + scv)).sum() / 2
     given: dict[str, Any] = {"service": service[:, None], "arrivals": rate, "scv": scv[:, None]}
     for method in METHODS:
-        line = method(network(**given, discipline="fcfs")).residence[0, :, 0]
+        line = method(network_arrays(**given, discipline="fcfs")).residence[0, :, 0]
         np.testing.assert_allclose(line, service + residual / (1 - load.sum()), rtol=1e-8)
-        ranks = method(network(**given, discipline="priority", priority=[1, 2])).residence[0, :, 0]
+        ranks = method(network_arrays(**given, discipline="priority", priority=[1, 2])).residence[0, :, 0]
         first = residual / (1 - load[0])
         np.testing.assert_allclose(ranks, service + np.array([first, first / (1 - load.sum())]), rtol=1e-8)
 
 
 def test_a_preemptive_rank_does_not_feel_those_behind_it() -> None:
-    both = network([[1.0], [1.5]], arrivals=[0.3, 0.2], discipline="priority-preemptive", priority=[1, 2])
+    both = network_arrays([[1.0], [1.5]], arrivals=[0.3, 0.2], discipline="priority-preemptive", priority=[1, 2])
     first, second = linearizer(both).residence[0, :, 0]
     assert first == pytest.approx(1 / 0.7, rel=1e-8)
     assert second == pytest.approx(1.5 / 0.7 + (0.3 + 0.45) / (0.7 * 0.4), rel=0.03)
@@ -94,10 +94,10 @@ def test_a_preemptive_rank_does_not_feel_those_behind_it() -> None:
 @pytest.mark.parametrize("more", WAYS[3:], ids=lambda each: str(each)[:50])
 @pytest.mark.parametrize("method", METHODS)
 def test_what_has_no_product_form_is_near_its_markov_chain(method: Any, more: dict[str, Any]) -> None:
-    given = network(
+    given = network_arrays(
         DEMAND[:, :2], population=[2, 2], think=2.0, **{**more, "servers": more.get("servers", [1] * 2)[:2]}
     )
-    flow, queue = markov_chain(given)
+    flow, queue = reference_chain(given)
     answer = checked(given, method(given), ITERATED)
     np.testing.assert_allclose(answer.throughput[0], flow, rtol=0.15)
     np.testing.assert_allclose(answer.queue[0], queue, atol=0.3)
@@ -107,8 +107,8 @@ def test_the_markov_chain_of_a_product_form_is_exact() -> None:
     """The yardstick itself."""
     for more in ({"servers": [2, 1]}, {"discipline": "fcfs"}, {"scv": [[4.0, 0.5], [1.0, 1.0]], "discipline": "ps"}):
         demand = DEMAND[:1, :2] * np.ones((2, 1))
-        given = network(demand, population=[2, 1], think=1.0, **more)
-        flow, queue = markov_chain(given)
+        given = network_arrays(demand, population=[2, 1], think=1.0, **more)
+        flow, queue = reference_chain(given)
         np.testing.assert_allclose(flow, exact(given).throughput[0], rtol=1e-10)
         np.testing.assert_allclose(queue, exact(given).queue[0], rtol=1e-10)
 
@@ -139,7 +139,7 @@ def test_a_sweep_is_its_points_one_by_one(method: Any, more: dict[str, Any]) -> 
 
 
 def test_open_classes_beside_closed_ones_go_the_general_way_too() -> None:
-    given = network(
+    given = network_arrays(
         DEMAND, population=[5, 0], arrivals=[0, 0.3], closed=[1, 0], think=[1, 0], servers=[2, 1, 1], discipline="ps"
     )
     right = exact(given)
@@ -151,7 +151,7 @@ def test_open_classes_beside_closed_ones_go_the_general_way_too() -> None:
 
 
 def test_an_open_network_of_single_servers_is_exact_by_any_method() -> None:
-    given = network(DEMAND, arrivals=[0.3, 0.2])
+    given = network_arrays(DEMAND, arrivals=[0.3, 0.2])
     answer = schweitzer(given)
     assert answer.exact
     assert answer.usual_error == ""
@@ -161,18 +161,18 @@ def test_an_open_network_of_single_servers_is_exact_by_any_method() -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_nobody_and_nothing_to_do_are_answered(method: Any) -> None:
     for more in ({}, {"servers": [1, 3, 2]}):
-        empty = network(DEMAND, population=[0, 0], **more)  # type: ignore[arg-type]
+        empty = network_arrays(DEMAND, population=[0, 0], **more)  # type: ignore[arg-type]
         assert method(empty).throughput.tolist() == [[0.0, 0.0]]
-        idle = network(np.zeros((1, 3)), population=4, think=2.0, **more)  # type: ignore[arg-type]
+        idle = network_arrays(np.zeros((1, 3)), population=4, think=2.0, **more)  # type: ignore[arg-type]
         assert method(idle).throughput[0, 0] == pytest.approx(2.0)
         with pytest.raises(NoAnswerError, match="a cycle of class 1 takes no time: all its demands and its think time"):
-            method(network(np.zeros((1, 3)), population=4, **more))  # type: ignore[arg-type]
+            method(network_arrays(np.zeros((1, 3)), population=4, **more))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_large_populations_approach_the_bottleneck(method: Any) -> None:
     for more in ({}, {"servers": [1, 3, 2]}):
-        given = network([0.5, 0.7, 0.3], population=5000, think=1.0, **more)  # type: ignore[arg-type]
+        given = network_arrays([0.5, 0.7, 0.3], population=5000, think=1.0, **more)  # type: ignore[arg-type]
         answer = checked(given, method(given), 1e-7)
         assert answer.throughput[0, 0] == pytest.approx(exact(given).throughput[0, 0], rel=1e-3)
 
@@ -181,7 +181,7 @@ def test_a_little_too_much_of_a_station_is_put_right_and_said() -> None:
     """Five classes of a hundred: Linearizer asks 1.00008 of one station."""
     random = np.random.default_rng(1)
     demand = (random.random(28), random.random((5, 20)))[1]
-    given = network(demand, population=100, think=1.0)
+    given = network_arrays(demand, population=100, think=1.0)
     answer = checked(given, linearizer(given), ITERATED)
     assert answer.notes == (
         "station 17 came out busy for 1.00008 of the time; throughputs were lowered to its capacity",
@@ -192,7 +192,7 @@ def test_a_little_too_much_of_a_station_is_put_right_and_said() -> None:
     there[0, 16] += 1e-20j
     up[0, 16] += step
     down[0, 16] -= step
-    slope, high, low = (linearizer(network(each, population=100, think=1.0)) for each in (there, up, down))
+    slope, high, low = (linearizer(network_arrays(each, population=100, think=1.0)) for each in (there, up, down))
     np.testing.assert_allclose(slope.queue.imag / 1e-20, (high.queue - low.queue) / (2 * step), rtol=1e-3, atol=1e-3)
 
 
@@ -222,20 +222,22 @@ def test_a_saturated_station_is_named() -> None:
     with pytest.raises(
         NoAnswerError, match=r"station 1 is saturated: open classes bring 1\.5 s of service each second"
     ):
-        schweitzer(network([0.5], arrivals=3.0, discipline="fcfs", scv=2.0))
+        schweitzer(network_arrays([0.5], arrivals=3.0, discipline="fcfs", scv=2.0))
 
 
 def test_an_overloaded_start_does_not_stop_the_iteration() -> None:
     """More customers of a higher rank than the server takes at first guess."""
-    given = network([[1.0], [1.0]], population=[30, 5], think=[20.0, 5.0], discipline="priority", priority=[1, 2])
+    given = network_arrays(
+        [[1.0], [1.0]], population=[30, 5], think=[20.0, 5.0], discipline="priority", priority=[1, 2]
+    )
     count = np.array([[30.0, 5.0]])
-    flow, time, _ = substitute(given, count, None, np.full((1, 2, 1), 100.0))
+    flow, time, _ = solve_by_substitution(given, count, None, np.full((1, 2, 1), 100.0))
     assert (flow[0] > 0).all()
     np.testing.assert_allclose(flow * (given.think + time[:, :, 0]), count, rtol=1e-9)
 
 
 def test_each_approximation_at_a_station_is_named() -> None:
-    mixed = network(
+    mixed = network_arrays(
         [[1.0, 1.0, 0.5, 0.2], [2.0, 0.5, 0.5, 0.2]],
         population=[4, 2],
         think=1.0,
@@ -251,4 +253,4 @@ def test_each_approximation_at_a_station_is_named() -> None:
             "priorities: waiting work by rank after Bryant, Krzesinski, Lakshmi and Chandy (1984)",
             "rates: speed at the mean number that an arrival meets",
         )
-    assert linearizer(network([0.6, 0.4], population=2, think=1.0)).notes == ()
+    assert linearizer(network_arrays([0.6, 0.4], population=2, think=1.0)).notes == ()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from slipstick.errors import ModelError
 from slipstick.queueing.bounds import asymptotic, balanced_job, geometric, proportional, saturation_population
 from slipstick.queueing.exact import exact
-from slipstick.queueing.network import network
+from slipstick.queueing.network import network_arrays
 
 SHARP = [balanced_job, proportional, geometric]
 demands = st.lists(st.floats(0.01, 1.0), min_size=1, max_size=6)
@@ -18,7 +18,7 @@ demands = st.lists(st.floats(0.01, 1.0), min_size=1, max_size=6)
 
 @given(demands, st.integers(0, 40), st.sampled_from([0.0, 1.0, 30.0]))
 def test_all_bounds_enclose_the_exact_throughput(demand: list[float], count: int, think: float) -> None:
-    one = network(demand, population=count, think=think)
+    one = network_arrays(demand, population=count, think=think)
     flow = exact(one).throughput[0, 0]
     wide_low, wide_high = asymptotic(one)
     for bounds in (asymptotic, *SHARP):
@@ -32,7 +32,7 @@ def test_all_bounds_enclose_the_exact_throughput(demand: list[float], count: int
 @given(st.integers(1, 6), st.integers(0, 30))
 def test_bounds_of_a_balanced_network_meet(stations: int, count: int) -> None:
     """N / (D (N + K - 1) / K): the exact throughput of K equal stations."""
-    one = network(np.full(stations, 0.5), population=count)
+    one = network_arrays(np.full(stations, 0.5), population=count)
     for bounds in SHARP:
         low, high = bounds(one)
         assert low[0, 0] == pytest.approx(count / (0.5 * (count + stations - 1)) if count else 0.0)
@@ -44,30 +44,34 @@ def test_asymptotic_bounds_take_several_classes_servers_rates_and_open_classes()
     random = np.random.default_rng(1)
     for _ in range(30):
         demand = random.random((2, 3))
-        given = network(demand, population=random.integers(0, 6, 2), think=1.0, rates=[None, [1, 2, 3], [2, 1.5]])
+        given = network_arrays(
+            demand, population=random.integers(0, 6, 2), think=1.0, rates=[None, [1, 2, 3], [2, 1.5]]
+        )
         low, high = asymptotic(given)
         flow = exact(given).throughput
         assert (low <= flow * (1 + 1e-12)).all()
         assert (high >= flow * (1 - 1e-12)).all()
-    mixed = network([[0.5], [0.4]], population=[9, 0], arrivals=[0, 1], closed=[1, 0])
+    mixed = network_arrays([[0.5], [0.4]], population=[9, 0], arrivals=[0, 1], closed=[1, 0])
     low, high = asymptotic(mixed)
     assert low[0].tolist() == [0.0, 1.0]
     assert high[0].tolist() == pytest.approx([1.2, 1.0])
-    ranked = network([[0.5], [0.4]], population=[9, 3], discipline="priority", priority=[1, 2])
+    ranked = network_arrays([[0.5], [0.4]], population=[9, 3], discipline="priority", priority=[1, 2])
     assert asymptotic(ranked)[0].tolist() == [[0.0, 0.0]]
-    uneven = network([[0.5], [0.4]], population=[9, 3], discipline="fcfs")
+    uneven = network_arrays([[0.5], [0.4]], population=[9, 3], discipline="fcfs")
     assert asymptotic(uneven)[0].tolist() == [[0.0, 0.0]]
-    wild = network([0.5], population=9, discipline="fcfs", scv=9)
+    wild = network_arrays([0.5], population=9, discipline="fcfs", scv=9)
     assert asymptotic(wild)[0].tolist() == [[2.0]]
 
 
 def test_the_saturation_population_is_where_the_upper_bounds_cross() -> None:
-    one = network([0.6, 0.4], population=4, think=1.0)
+    one = network_arrays([0.6, 0.4], population=4, think=1.0)
     assert saturation_population(one)[0, 0] == pytest.approx(2 / 0.6)
-    assert saturation_population(network([0.6, 0.4], population=4, think=1.0, servers=[3, 1]))[0, 0] == pytest.approx(5)
-    assert saturation_population(network([0.6], population=4, discipline="is"))[0, 0] == np.inf
+    assert saturation_population(network_arrays([0.6, 0.4], population=4, think=1.0, servers=[3, 1]))[
+        0, 0
+    ] == pytest.approx(5)
+    assert saturation_population(network_arrays([0.6], population=4, discipline="is"))[0, 0] == np.inf
     there = np.array([0.6 + 1e-20j, 0.4])
-    slope = saturation_population(network(there, population=4, think=1.0)).imag / 1e-20
+    slope = saturation_population(network_arrays(there, population=4, think=1.0)).imag / 1e-20
     assert slope[0, 0] == pytest.approx(-1.4 / 0.36)
 
 
@@ -75,19 +79,19 @@ def test_the_saturation_population_is_where_the_upper_bounds_cross() -> None:
 def test_sharper_bounds_are_for_one_class_and_single_servers(bounds: object) -> None:
     assert callable(bounds)
     with pytest.raises(ModelError, match="bounds are for one closed class; asymptotic bounds take any"):
-        bounds(network([[0.5], [0.4]], population=2))
+        bounds(network_arrays([[0.5], [0.4]], population=2))
     with pytest.raises(ModelError, match="bounds are for one closed class; asymptotic bounds take any"):
-        bounds(network([0.5], arrivals=1))
+        bounds(network_arrays([0.5], arrivals=1))
     with pytest.raises(ModelError, match=r"station 1 is not a single server of one speed, which .* bounds need; "):
-        bounds(network([0.5], population=2, servers=2))
+        bounds(network_arrays([0.5], population=2, servers=2))
 
 
 @pytest.mark.parametrize("bounds", SHARP)
 def test_delays_are_think_time(bounds: object) -> None:
     assert callable(bounds)
-    one = bounds(network([0.6, 0.4, 1.0], population=4, discipline=["ps", "ps", "is"]))
-    other = bounds(network([0.6, 0.4], population=4, think=1.0))
+    one = bounds(network_arrays([0.6, 0.4, 1.0], population=4, discipline=["ps", "ps", "is"]))
+    other = bounds(network_arrays([0.6, 0.4], population=4, think=1.0))
     for low, high in zip(one, other, strict=True):
         np.testing.assert_allclose(low, high)
-    alone = bounds(network([2.0], population=4, discipline="is"))
+    alone = bounds(network_arrays([2.0], population=4, discipline="is"))
     assert [each.tolist() for each in alone] == [[[2.0]], [[2.0]]]

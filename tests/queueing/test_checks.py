@@ -11,9 +11,11 @@ import pytest
 from slipstick.errors import NoAnswerError
 from slipstick.queueing.checks import checked
 from slipstick.queueing.exact import exact
-from slipstick.queueing.network import network
+from slipstick.queueing.network import network_arrays
 
-GIVEN = network([[0.6, 0.4], [0.3, 0.5]], population=[3, 2], think=1.0, stations=["cpu", "disk"], classes=["a", "b"])
+GIVEN = network_arrays(
+    [[0.6, 0.4], [0.3, 0.5]], population=[3, 2], think=1.0, stations=["cpu", "disk"], classes=["a", "b"]
+)
 RIGHT = exact(GIVEN, marginals=True)
 CHANCE = RIGHT.probability[0]
 assert CHANCE is not None
@@ -50,7 +52,7 @@ def test_a_broken_law_is_named(change: dict[str, Any], text: str) -> None:
 
 
 def test_a_utilization_above_one_is_named() -> None:
-    given = network([0.5], arrivals=1.9, stations=["cpu"])
+    given = network_arrays([0.5], arrivals=1.9, stations=["cpu"])
     fast = replace(given, arrivals=given.arrivals * 1.1)
     right = exact(given)
     wrong = replace(
@@ -62,7 +64,7 @@ def test_a_utilization_above_one_is_named() -> None:
 
 def test_a_throughput_outside_its_bounds_is_named() -> None:
     """The recursion of a station of rates went wrong, say: all other laws hold."""
-    given = network([0.5, 0.1], population=4, rates=[[1.0], None], classes=["jobs"])
+    given = network_arrays([0.5, 0.1], population=4, rates=[[1.0], None], classes=["jobs"])
     right = exact(given)
     fast = right.throughput * 1.2
     time = right.residence / 1.2

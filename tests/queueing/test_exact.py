@@ -14,16 +14,16 @@ from slipstick.errors import ModelError, NoAnswerError
 from slipstick.queueing.checks import checked
 from slipstick.queueing.convolution import convolution
 from slipstick.queueing.exact import exact
-from slipstick.queueing.network import Network, Solution, network
+from slipstick.queueing.network import NetworkArrays, NetworkSolution, network_arrays
 from tests.queueing.reference import enumerate_states
 from tests.queueing.reference_mva import mean_values
 
-ROADS: list[Callable[[Network], Solution]] = [exact, convolution]
+ROADS: list[Callable[[NetworkArrays], NetworkSolution]] = [exact, convolution]
 SPEEDS = [[[1], [1], [1]], [[1], [1, 2], [1, 2, 3]], [[1, 2, 3, 4, 5, 6, 7, 8], [1, 1.5, 1.25], [0.5, 3]]]
 NAMES = ("throughput", "residence", "queue", "utilization")
 
 
-def same(one: Solution, other: Solution, within: float = 1e-10) -> None:
+def same(one: NetworkSolution, other: NetworkSolution, within: float = 1e-10) -> None:
     for name in NAMES:
         np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=within, atol=1e-14, err_msg=name)
 
@@ -32,11 +32,11 @@ def same(one: Solution, other: Solution, within: float = 1e-10) -> None:
 @pytest.mark.parametrize("speeds", SPEEDS, ids=["single", "servers", "rates"])
 @pytest.mark.parametrize("population", [[7], [3, 4], [2, 3, 2], [1, 0, 3]], ids=str)
 def test_equals_the_sum_over_all_states(
-    road: Callable[[Network], Solution], speeds: list[list[float]], population: list[int]
+    road: Callable[[NetworkArrays], NetworkSolution], speeds: list[list[float]], population: list[int]
 ) -> None:
     random = np.random.default_rng(7)
     demand, think = random.random((len(population), 3)), random.random(len(population)) * 3
-    answer = road(network(demand, population=population, think=think, rates=speeds))
+    answer = road(network_arrays(demand, population=population, think=think, rates=speeds))
     wanted = enumerate_states(demand.tolist(), think.tolist(), population, speeds)
     np.testing.assert_allclose(answer.queue[0], np.array(wanted.queue, dtype=float), rtol=1e-12, atol=1e-14)
     away = (answer.throughput * think)[0]
@@ -49,7 +49,7 @@ def test_equals_the_sum_over_all_states(
 @pytest.mark.parametrize("population", [[7], [3, 4]], ids=str)
 def test_gives_every_probability_when_asked(population: list[int]) -> None:
     demand = np.random.default_rng(7).random((len(population), 3))
-    given = network(demand, population=population, think=1.0, servers=[1, 2, 1])
+    given = network_arrays(demand, population=population, think=1.0, servers=[1, 2, 1])
     for one, other in zip(exact(given, marginals=True).probability, convolution(given).probability, strict=True):
         assert one is not None
         assert other is not None
@@ -69,13 +69,13 @@ networks = st.builds(
 )
 
 
-def random_network(seed: int, classes: int, stations: int, most: int, open_too: bool, several: bool) -> Network:
+def random_network(seed: int, classes: int, stations: int, most: int, open_too: bool, several: bool) -> NetworkArrays:
     """Draw a product-form network at three points, one of its classes open if asked for."""
     random = np.random.default_rng(seed)
     closed = np.array([not (open_too and r == classes - 1) for r in range(classes)])
     service = random.random((3, classes, stations)) * (random.random((classes, stations)) < 0.8)
     kinds = [str(random.choice(["ps", "lcfs-pr", "is"])) for _ in range(stations)]
-    return network(
+    return network_arrays(
         service + 0.01,
         random.random((3, classes, stations)) + 0.1,
         population=np.where(closed, random.integers(0, most + 1, (3, classes)), 0),
@@ -89,7 +89,7 @@ def random_network(seed: int, classes: int, stations: int, most: int, open_too: 
 
 @settings(max_examples=60)
 @given(networks)
-def test_roads_agree_and_keep_the_laws(given: Network) -> None:
+def test_roads_agree_and_keep_the_laws(given: NetworkArrays) -> None:
     answer = checked(given, exact(given, marginals=True))
     same(answer, checked(given, convolution(given)))
     if (given.single | given.delays).all():
@@ -98,7 +98,7 @@ def test_roads_agree_and_keep_the_laws(given: Network) -> None:
 
 @settings(max_examples=30)
 @given(networks)
-def test_a_sweep_is_its_points_one_by_one(given: Network) -> None:
+def test_a_sweep_is_its_points_one_by_one(given: NetworkArrays) -> None:
     swept = exact(given)
     for point in range(given.points):
         alone = exact(given.select(slice(point, point + 1)))
@@ -109,8 +109,8 @@ def test_a_sweep_is_its_points_one_by_one(given: Network) -> None:
 def test_points_are_solved_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """A sweep too large for one block is the same sweep."""
     random = np.random.default_rng(3)
-    one = network(random.random((7, 1, 3)), population=np.arange(7)[:, None], think=1.0, servers=[1, 2, 1])
-    two = network(random.random((7, 2, 3)), population=[4, 3], think=1.0, servers=[1, 2, 1])
+    one = network_arrays(random.random((7, 1, 3)), population=np.arange(7)[:, None], think=1.0, servers=[1, 2, 1])
+    two = network_arrays(random.random((7, 2, 3)), population=[4, 3], think=1.0, servers=[1, 2, 1])
     whole = exact(one, marginals=True), exact(two, marginals=True)
     monkeypatch.setattr("slipstick.queueing.single_class.MOST_NUMBERS", 50)
     monkeypatch.setattr("slipstick.queueing.multi_class.MOST_NUMBERS", 50)
@@ -122,9 +122,9 @@ def test_points_are_solved_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_curve_over_the_population_is_one_recursion() -> None:
-    curve = exact(network([0.5, 0.3, 0.2], population=np.arange(101)[:, None], think=2.0))
+    curve = exact(network_arrays([0.5, 0.3, 0.2], population=np.arange(101)[:, None], think=2.0))
     for count in (0, 1, 2, 50, 100):
-        alone = mean_values(network([0.5, 0.3, 0.2], population=count, think=2.0))
+        alone = mean_values(network_arrays([0.5, 0.3, 0.2], population=count, think=2.0))
         np.testing.assert_allclose(curve.throughput[count], alone.throughput[0], rtol=1e-12)
         np.testing.assert_allclose(curve.queue[count], alone.queue[0], rtol=1e-12)
 
@@ -134,7 +134,7 @@ def test_the_curve_over_the_population_is_one_recursion() -> None:
     [(4, 0.3, 50), (8, 0.1, 100), (16, 0.06, 100), (16, 1 / 16, 300), (64, 1 / 64, 500), (64, 0.06, 200)],
 )
 def test_many_servers_where_the_textbook_recursion_breaks(servers: int, demand: float, population: int) -> None:
-    given = network([1.0, demand], population=population, servers=[servers, 1])
+    given = network_arrays([1.0, demand], population=population, servers=[servers, 1])
     answer = checked(given, exact(given))
     same(answer, convolution(given), within=1e-10)
     np.testing.assert_allclose(answer.probability[0], convolution(given).probability[0], rtol=1e-8, atol=1e-14)  # type: ignore[arg-type]
@@ -142,18 +142,18 @@ def test_many_servers_where_the_textbook_recursion_breaks(servers: int, demand: 
 
 def test_thousands_of_customers_and_servers() -> None:
     """A closed station that never queues serves at N / D; one that always does at c / D."""
-    given = network([1.0, 1e-3], population=5000, servers=[1000, 1])
+    given = network_arrays([1.0, 1e-3], population=5000, servers=[1000, 1])
     assert checked(given, exact(given)).throughput[0, 0] == pytest.approx(999.75249382, abs=1e-8)
-    free = network([1.0], population=900, servers=1000)
+    free = network_arrays([1.0], population=900, servers=1000)
     assert exact(free).throughput[0, 0] == pytest.approx(900, rel=1e-12)
-    busy = network([1.0], population=4000, servers=64)
+    busy = network_arrays([1.0], population=4000, servers=64)
     assert exact(busy).throughput[0, 0] == pytest.approx(64, rel=1e-12)
 
 
 def test_numbers_beyond_the_range_of_doubles_go_by_logarithms() -> None:
     """Constants of a long think time or tiny demands vanish; the answer must not."""
-    curve = exact(network([0.001], population=[[1], [2], [2000]], think=3000.0))
-    alone = mean_values(network([0.001], population=2, think=3000.0))
+    curve = exact(network_arrays([0.001], population=[[1], [2], [2000]], think=3000.0))
+    alone = mean_values(network_arrays([0.001], population=2, think=3000.0))
     assert curve.throughput[1, 0] == pytest.approx(alone.throughput[0, 0], rel=1e-10)
     assert curve.throughput[2, 0] == pytest.approx(2000 / 3000.001, rel=1e-6)
 
@@ -165,7 +165,7 @@ def test_an_open_station_is_erlang_c(servers: int) -> None:
     for n in range(1, servers + 1):
         blocked = load * blocked / (n + load * blocked)
     wait = blocked / (1 - load / servers * (1 - blocked)) / (servers - load)
-    answer = exact(network([1.0], arrivals=load, servers=servers))
+    answer = exact(network_arrays([1.0], arrivals=load, servers=servers))
     assert answer.residence[0, 0, 0] == pytest.approx(1 + wait, rel=1e-10)
     assert answer.utilization[0, 0, 0] == pytest.approx(0.97)
 
@@ -186,20 +186,22 @@ def test_open_customers_beside_closed_ones_are_summed_out() -> None:
     mean_closed, mean_open = ((weight * each).sum() / weight.sum() for each in (closed, opened))
     for road in ROADS:
         answer = road(
-            network([[own], [1.0]], population=[3, 0], arrivals=[0, load], closed=[1, 0], think=[away, 0], servers=2)
+            network_arrays(
+                [[own], [1.0]], population=[3, 0], arrivals=[0, load], closed=[1, 0], think=[away, 0], servers=2
+            )
         )
         np.testing.assert_allclose(answer.queue[0, :, 0], [mean_closed, mean_open], rtol=1e-12)
 
 
 def test_utilization_with_rates_is_the_chance_of_being_busy() -> None:
-    given = network([[0.5], [0.4]], population=[2, 1], think=1.0, rates=[[1, 1.5]])
+    given = network_arrays([[0.5], [0.4]], population=[2, 1], think=1.0, rates=[[1, 1.5]])
     answer = exact(given)
     chance = answer.probability[0]
     assert chance is not None
     assert answer.utilization[0, :, 0].sum() == pytest.approx(1 - chance[0, 0])
-    one = exact(network([0.5], arrivals=0.8, rates=[[2.0]]))
+    one = exact(network_arrays([0.5], arrivals=0.8, rates=[[2.0]]))
     assert one.utilization[0, 0, 0] == pytest.approx(0.2)
-    several = exact(network([0.5], arrivals=0.8, rates=[[1.0, 2.0]]))
+    several = exact(network_arrays([0.5], arrivals=0.8, rates=[[1.0, 2.0]]))
     assert several.utilization[0, 0, 0] == pytest.approx(1 / 3)
 
 
@@ -222,9 +224,12 @@ DEGENERATE: list[tuple[dict[str, Any], list[float], list[list[float]]]] = [
 @pytest.mark.parametrize("road", ROADS)
 @pytest.mark.parametrize(("given", "throughput", "queue"), DEGENERATE, ids=lambda each: str(each)[:60])
 def test_degenerate_networks_have_the_obvious_answer(
-    road: Callable[[Network], Solution], given: dict[str, Any], throughput: list[float], queue: list[list[float]]
+    road: Callable[[NetworkArrays], NetworkSolution],
+    given: dict[str, Any],
+    throughput: list[float],
+    queue: list[list[float]],
 ) -> None:
-    built = network(**given)
+    built = network_arrays(**given)
     answer = checked(built, road(built))
     np.testing.assert_allclose(answer.throughput[0], throughput, rtol=1e-12)
     np.testing.assert_allclose(answer.queue[0], queue, rtol=1e-12, atol=1e-14)
@@ -242,7 +247,7 @@ CURVED: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("road", ROADS)
 @pytest.mark.parametrize("more", CURVED, ids=lambda each: str(each)[:60])
-def test_the_complex_step_is_the_slope(road: Callable[[Network], Solution], more: dict[str, Any]) -> None:
+def test_the_complex_step_is_the_slope(road: Callable[[NetworkArrays], NetworkSolution], more: dict[str, Any]) -> None:
     demand, step = np.array([[0.5, 0.7, 0.3], [0.2, 0.3, 0.4]]), 1e-6
     for place in ((0, 1), (0, 2)):
         there = demand.astype(complex)
@@ -250,11 +255,11 @@ def test_the_complex_step_is_the_slope(road: Callable[[Network], Solution], more
         up, down = demand.copy(), demand.copy()
         up[place] += step
         down[place] -= step
-        slope, high, low = (road(network(each, **more)) for each in (there, up, down))
+        slope, high, low = (road(network_arrays(each, **more)) for each in (there, up, down))
         for name in NAMES:
             between = (getattr(high, name) - getattr(low, name)) / (2 * step)
             np.testing.assert_allclose(getattr(slope, name).imag / 1e-20, between, rtol=1e-6, atol=1e-7)
-            np.testing.assert_allclose(getattr(slope, name).real, getattr(road(network(demand, **more)), name))
+            np.testing.assert_allclose(getattr(slope, name).real, getattr(road(network_arrays(demand, **more)), name))
 
 
 def test_shares_of_the_cycle_add_up_to_one() -> None:
@@ -264,14 +269,14 @@ def test_shares_of_the_cycle_add_up_to_one() -> None:
     for place in range(4):
         times = np.array([*demand, think], dtype=complex)
         times[place] *= 1 + 1e-20j
-        answer = exact(network(times[:3], think=times[3], population=30, servers=[1, 4, 1]))
+        answer = exact(network_arrays(times[:3], think=times[3], population=30, servers=[1, 4, 1]))
         total += answer.response[0, 0].imag / 1e-20
     assert total == pytest.approx(answer.response[0, 0].real, rel=1e-12)
 
 
 def test_the_published_recursion_refuses_several_servers() -> None:
     with pytest.raises(ModelError) as refused:
-        mean_values(network([1.0, 1.0], population=2, servers=[1, 2]))
+        mean_values(network_arrays([1.0, 1.0], population=2, servers=[1, 2]))
     assert str(refused.value) == (
         "station 2 is not a single server of one speed, which the published recursion needs; ask for exact-mva or "
         "convolution"
@@ -280,13 +285,13 @@ def test_the_published_recursion_refuses_several_servers() -> None:
 
 def test_a_lattice_too_large_is_refused_with_its_size() -> None:
     with pytest.raises(NoAnswerError) as refused:
-        exact(network(np.ones((4, 2)), population=100, think=1.0))
+        exact(network_arrays(np.ones((4, 2)), population=100, think=1.0))
     assert str(refused.value) == (
         "the lattice of populations (100, 100, 100, 100) has 104,060,401 states; exact methods take at most "
         "20,000,000; ask for linearizer or schweitzer, which do not grow with it"
     )
     with pytest.raises(NoAnswerError) as refused:
-        convolution(network(np.ones((2, 2)), population=250, think=1.0))
+        convolution(network_arrays(np.ones((2, 2)), population=250, think=1.0))
     assert str(refused.value) == (
         "convolution in logarithms would take 11,907,378,003 terms, more than 200,000,000"
         "; ask for exact-mva, or for linearizer or schweitzer"
@@ -311,28 +316,28 @@ def test_a_lattice_too_large_is_refused_with_its_size() -> None:
 def test_what_has_no_product_form_is_refused(given: dict[str, Any], text: str) -> None:
     for road in (exact, convolution, mean_values):
         with pytest.raises(ModelError) as refused:
-            road(network(**given))
+            road(network_arrays(**given))
         rest = ", so there is no product form; ask for schweitzer, linearizer, markov-chain or simulation"
         assert str(refused.value) == text + rest
 
 
 def test_saturation_names_station_load_and_limit() -> None:
     with pytest.raises(NoAnswerError) as refused:
-        exact(network([0.5, 0.3], arrivals=5.0, servers=[2, 2], stations=["cpu", "disk"]))
+        exact(network_arrays([0.5, 0.3], arrivals=5.0, servers=[2, 2], stations=["cpu", "disk"]))
     assert str(refused.value) == (
         "cpu is saturated: open classes bring 2.5 s of service each second, the limit is 2; lower the arrivals or "
         "the demand, or add servers"
     )
     with pytest.raises(NoAnswerError, match=r"the limit is 1 \(at 2 of 3 points, first at point 1\); lower"):
-        exact(network([0.5], arrivals=[[1.0], [2.0], [3.0]]))
+        exact(network_arrays([0.5], arrivals=[[1.0], [2.0], [3.0]]))
 
 
 def test_a_cycle_without_time_is_refused() -> None:
     with pytest.raises(NoAnswerError) as refused:
-        exact(network([0.0, 0.0], population=2, classes=["jobs"]))
+        exact(network_arrays([0.0, 0.0], population=2, classes=["jobs"]))
     assert str(refused.value) == "a cycle of jobs takes no time: all its demands and its think time are 0"
 
 
 def test_numbers_that_no_double_holds_are_refused() -> None:
     with pytest.raises(NoAnswerError, match=r"leaves the range of doubles; look at the sizes of the demands"):
-        exact(network([1e-320, 1e-320], population=3))
+        exact(network_arrays([1e-320, 1e-320], population=3))

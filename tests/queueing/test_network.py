@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from slipstick.errors import ModelError
-from slipstick.queueing.network import network
+from slipstick.queueing.network import network_arrays
 
 
 def test_numbers_spread_over_points_classes_and_stations() -> None:
-    built = network(np.ones((1, 3)), [[1.0], [2.0]], population=[[1, 2], [3, 4], [5, 6]], think=2.0)
+    built = network_arrays(np.ones((1, 3)), [[1.0], [2.0]], population=[[1, 2], [3, 4], [5, 6]], think=2.0)
     assert built.demand.shape == (3, 2, 3)
     assert built.think.shape == (3, 2)
     assert built.population.tolist() == [[1, 2], [3, 4], [5, 6]]
@@ -21,14 +21,17 @@ def test_numbers_spread_over_points_classes_and_stations() -> None:
 
 
 def test_classes_are_closed_or_open_as_given() -> None:
-    assert network([1.0], population=2).closed.tolist() == [True]
-    assert network([1.0], arrivals=0.2).closed.tolist() == [False]
-    assert network([[1.0], [1.0]], population=[2, 0], arrivals=[0, 0.2]).closed.tolist() == [True, False]
-    assert network([[1.0], [1.0]], population=[2, 0], arrivals=[0, 0], closed=[1, 0]).closed.tolist() == [True, False]
+    assert network_arrays([1.0], population=2).closed.tolist() == [True]
+    assert network_arrays([1.0], arrivals=0.2).closed.tolist() == [False]
+    assert network_arrays([[1.0], [1.0]], population=[2, 0], arrivals=[0, 0.2]).closed.tolist() == [True, False]
+    assert network_arrays([[1.0], [1.0]], population=[2, 0], arrivals=[0, 0], closed=[1, 0]).closed.tolist() == [
+        True,
+        False,
+    ]
 
 
 def test_some_points_are_a_network() -> None:
-    whole = network(np.arange(1.0, 5).reshape(4, 1, 1), population=3, rates=[np.arange(1.0, 9).reshape(4, 2)])
+    whole = network_arrays(np.arange(1.0, 5).reshape(4, 1, 1), population=3, rates=[np.arange(1.0, 9).reshape(4, 2)])
     some = whole.select([1, 3])
     assert some.service[:, 0, 0].tolist() == [2.0, 4.0]
     assert some.rates[0] is not None
@@ -63,5 +66,5 @@ def test_some_points_are_a_network() -> None:
 )
 def test_what_cannot_be_a_network_is_named(given: dict[str, Any], text: str) -> None:
     with pytest.raises(ModelError) as refused:
-        network(**given)
+        network_arrays(**given)
     assert str(refused.value).startswith(text)

@@ -10,26 +10,26 @@ import numpy as np
 import pytest
 import yaml
 
-from slipstick.queueing.chains import joined, traffic, ways
 from slipstick.queueing.checks import checked
 from slipstick.queueing.convolution import convolution
 from slipstick.queueing.exact import exact
-from slipstick.queueing.network import Network, Solution, network
+from slipstick.queueing.network import NetworkArrays, NetworkSolution, network_arrays
+from slipstick.queueing.routes import joined_chains, routes, traffic_equations
 
 ROWS = yaml.safe_load((Path(__file__).parents[1] / "published" / "queueing.yaml").read_text())
 ROADS = {"exact": exact, "convolution": convolution}
 
 
-def answer_of(row: dict[str, Any], road: str) -> tuple[Network, Solution]:
-    given = network(**row["network"])
+def answer_of(row: dict[str, Any], road: str) -> tuple[NetworkArrays, NetworkSolution]:
+    given = network_arrays(**row["network"])
     if "chain" not in row:
         return given, checked(given, ROADS[road](given))
     source, target, probability = zip(*row["chain"], strict=True)
     members = list(range(len(given.classes)))
-    visits = traffic(ways(source, target, probability), members, (0, 0), True, given.service.shape[1:])
-    service, total, scv = joined(given.service, visits, given.scv, np.zeros(len(members), dtype=int))
+    visits = traffic_equations(routes(source, target, probability), members, (0, 0), True, given.service.shape[1:])
+    service, total, scv = joined_chains(given.service, visits, given.scv, np.zeros(len(members), dtype=int))
     size = given.population.sum(axis=1)
-    whole = checked(chain := network(service, total, population=size, scv=scv), ROADS[road](chain))
+    whole = checked(chain := network_arrays(service, total, population=size, scv=scv), ROADS[road](chain))
     part = visits * given.service / chain.demand
     shared = {name: getattr(whole, name) * part for name in ("queue", "utilization", "residence")}
     return given, replace(whole, throughput=whole.throughput * visits[:, :, 0], **shared)

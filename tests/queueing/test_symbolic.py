@@ -7,7 +7,7 @@ import pytest
 import sympy
 
 from slipstick.errors import ModelError, NoAnswerError
-from slipstick.queueing.network import network
+from slipstick.queueing.network import network_arrays
 from slipstick.queueing.symbolic import symbolic_mean_values
 from tests.queueing.reference_mva import mean_values
 
@@ -20,7 +20,7 @@ def test_a_formula_equals_the_recursion_in_numbers(population: list[int]) -> Non
     throughput, response = symbolic_mean_values(demand, think, population)
     values = {A: 0.5, B: 0.2, C: 0.3, D: 0.7, Z: 1.5}
     numbers = [[values[each] for each in row] for row in demand]
-    wanted = mean_values(network(numbers, population=population, think=[1.5, 0.25][: len(population)]))
+    wanted = mean_values(network_arrays(numbers, population=population, think=[1.5, 0.25][: len(population)]))
     np.testing.assert_allclose([float(each.subs(values)) for each in throughput], wanted.throughput[0], rtol=1e-12)
     np.testing.assert_allclose([float(each.subs(values)) for each in response], wanted.response[0], rtol=1e-12)
 
@@ -28,7 +28,7 @@ def test_a_formula_equals_the_recursion_in_numbers(population: list[int]) -> Non
 def test_a_formula_differentiates_to_the_complex_step() -> None:
     throughput, _ = symbolic_mean_values([[A, B]], [Z], [5])
     slope = throughput[0].diff(A).subs({A: 0.5, B: 0.2, Z: 1.5})
-    stepped = mean_values(network([0.5 + 1e-20j, 0.2], population=5, think=1.5))
+    stepped = mean_values(network_arrays([0.5 + 1e-20j, 0.2], population=5, think=1.5))
     assert float(slope) == pytest.approx(stepped.throughput[0, 0].imag / 1e-20, rel=1e-12)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse.linalg import spsolve
 
-from slipstick.queueing.network import Network
+from slipstick.queueing.network import NetworkArrays
 
 Job = tuple[int, int]
 """Class and phase; phase -1 waits and has none yet."""
@@ -39,7 +39,7 @@ def phases(mean: float, scv: float) -> Phases:
     return Phases(((part, 0), (1 - part, 1)), (2 * part / mean, 2 * (1 - part) / mean), (0.0, 0.0))
 
 
-def markov_chain(network: Network) -> tuple[Any, Any]:
+def reference_chain(network: NetworkArrays) -> tuple[Any, Any]:
     """Give throughput (R,) and queue (R, K) of a closed network at its first point.
 
     A customer leaving a station goes to one at random, in proportion to its visits; think time is a station more.
@@ -75,7 +75,7 @@ def markov_chain(network: Network) -> tuple[Any, Any]:
 
 
 class _Chain:
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: NetworkArrays) -> None:
         think = np.maximum(network.think[0], 1e-6)
         self.mean = np.column_stack([network.service[0], think])
         self.visits = np.column_stack([network.visits[0], np.ones(len(think))])

@@ -1,11 +1,11 @@
-"""HOW QUEUES SETTLE: recursions on arrays; knows no model, no YAML.
+"""QUEUEING NETWORKS: solvers on arrays, which know no model and no files.
 
-A `Network` of arrays goes in, a `Solution` of arrays comes out, both with a leading axis of points, so that a
-sweep is one recursion and not a loop. Names travel along for messages only. Every recursion takes complex
-numbers, so that a step of i h in one demand gives its derivative; nothing compares but real parts.
+`NetworkArrays` go in and a `NetworkSolution` comes out, both with a leading axis of points, so that a sweep is one
+recursion. Names are carried for messages only. Every recursion takes complex numbers, so that a step of i h in one
+demand gives its derivative; comparisons look at real parts only.
 
-Why this shape: the solvers differ in what they can treat and how exactly, not in what they ask and answer. So
-each is one function from `Network` to `Solution`, and `checks` looks at all of them alike.
+Why this shape: the solvers differ in the networks they take and in how exact they are, not in inputs and outputs. So
+each is one function from `NetworkArrays` to `NetworkSolution`, and `checks` tests all of them against the same laws.
 """
 
 from __future__ import annotations

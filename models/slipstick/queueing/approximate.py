@@ -19,16 +19,16 @@ from dataclasses import replace
 import numpy as np
 
 from slipstick.errors import NoAnswerError
-from slipstick.queueing.arrival_theorem import Met, Shift, corrections, residence
-from slipstick.queueing.mixed_classes import Closed, check_some_time, closed_part, open_load, settle, speeds
-from slipstick.queueing.network import Array, Network, Solution
+from slipstick.queueing.arrival_theorem import SeenOnArrival, Shift, approximations_of, residence
+from slipstick.queueing.mixed_classes import ClosedPart, check_some_time, closed_part, open_load, speeds, whole_solution
+from slipstick.queueing.network import Array, NetworkArrays, NetworkSolution
 
 NEWTON_RULE = "Newton's method until no throughput moves by more than 1e-11 of itself, derivatives included"
 SUBSTITUTION_RULE = "substitution until no queue moves by more than 1e-11 of the customers, no derivative by 1e-7"
 MOST_NEWTON, MOST_SUBSTITUTIONS, DAMPED_AFTER = 200, 20_000, 100
 
 
-def newton(demand: Array, delay: Array, count: Array, change: Array | float) -> tuple[Array, Array, int]:
+def solve_by_newton(demand: Array, delay: Array, count: Array, change: Array | float) -> tuple[Array, Array, int]:
     """Solve for delays and single servers that are shared.
 
     With x = X_r D_rk, b = x / (1 + x / N_r) and a = sum of b: 1 + L = (1 + sum of b C) / (1 - a), and
@@ -105,7 +105,9 @@ def _settled(move: Array, values: Array, within: float) -> bool:
     return bool(np.abs(move.imag).max(initial=0.0) <= 1e-9 * np.abs(values.imag).max(initial=0.0))
 
 
-def substitute(network: Network, count: Array, shift: Shift | None, queue: Array) -> tuple[Array, Array, int]:
+def solve_by_substitution(
+    network: NetworkArrays, count: Array, shift: Shift | None, queue: Array
+) -> tuple[Array, Array, int]:
     """Solve for stations of any kind, open classes among them.
 
     Parameters
@@ -130,12 +132,12 @@ def substitute(network: Network, count: Array, shift: Shift | None, queue: Array
     kind = np.result_type(queue, demand, network.think, network.arrivals, network.scv)
     queue, busy = queue.astype(kind), np.zeros(queue.shape, dtype=kind)
     for step in range(1, MOST_SUBSTITUTIONS + 1):
-        time = residence(network, Met(queue, busy, own, *(shift or ())), others)
+        time = residence(network, SeenOnArrival(queue, busy, own, *(shift or ())), others)
         cycle = network.think + time.sum(axis=2)
         flow = np.where(closed, count / np.where((count > 0) & closed, cycle, 1), network.arrivals)
         made, served = flow[:, :, None] * time, flow[:, :, None] * demand
-        waits = _still(queue, made, 1e-11 * np.maximum(size, made.real))
-        if step > 1 and waits and _still(busy, served, 1e-11 * np.maximum(1, served.real)):
+        waits = _unchanged(queue, made, 1e-11 * np.maximum(size, made.real))
+        if step > 1 and waits and _unchanged(busy, served, 1e-11 * np.maximum(1, served.real)):
             return flow, time, step
         queue, busy = made if step < DAMPED_AFTER else (queue + made) / 2, served
     raise NoAnswerError(
@@ -143,7 +145,7 @@ def substitute(network: Network, count: Array, shift: Shift | None, queue: Array
     )
 
 
-def _still(before: Array, after: Array, within: Array) -> bool:
+def _unchanged(before: Array, after: Array, within: Array) -> bool:
     """Tell whether numbers no longer move, nor their derivatives by more than 1e-7 of the largest."""
     move = after - before
     if (np.abs(move.real) > within).any():
@@ -171,15 +173,15 @@ without, demands within a factor of ten. The worst comes last.
 """
 
 
-def usual_error(network: Network, corrected: bool) -> str:
+def usual_error(network: NetworkArrays, corrected: bool) -> str:
     """Say what was measured for the worst construct of a network.
 
     Parameters
     ----------
     corrected : whether by Linearizer
 
-    >>> from slipstick.queueing.network import network
-    >>> usual_error(network([0.5], population=4), corrected=True)
+    >>> from slipstick.queueing.network import network_arrays
+    >>> usual_error(network_arrays([0.5], population=4), corrected=True)
     'throughput 0.1 % (95 of 100 within 0.7 %), response time 0.2 % (2.3 %), measured with single servers'
     """
     found = [_construct(network, station) for station in range(len(network.stations))]
@@ -191,7 +193,7 @@ def usual_error(network: Network, corrected: bool) -> str:
     )
 
 
-def _construct(network: Network, station: int) -> str:
+def _construct(network: NetworkArrays, station: int) -> str:
     discipline = network.discipline[station]
     if discipline.startswith("priority"):
         return "preemptive priorities" if discipline == "priority-preemptive" else "priorities"
@@ -211,14 +213,14 @@ MOST_OVER = 1.02
 ROUNDS = 3
 """Of Linearizer, as published."""
 
-Core = Callable[[Array, Shift | None], tuple[Array, Array, int]]
+FixedPoint = Callable[[Array, Shift | None], tuple[Array, Array, int]]
 """From customers (B, R) and what changes when one leaves: throughput, residence and steps. B are points x variants."""
 
-Road = Callable[[Core, Array, Array], tuple[Array, Array, int]]
+Scheme = Callable[[FixedPoint, Array, Array], tuple[Array, Array, int]]
 """From a core, the customers (P, R) and the demand (P, R, K), the same."""
 
 
-def schweitzer(network: Network) -> Solution:
+def schweitzer(network: NetworkArrays) -> NetworkSolution:
     r"""Solve approximately, with the queues that an arriving customer meets in proportion to the population.
 
         Q_jk(N - e_r) = Q_jk(N) (N_j - [j = r]) / N_j
@@ -231,8 +233,8 @@ def schweitzer(network: Network) -> Solution:
 
     Source: Schweitzer, Int. Conf. on Stochastic Control and Optimization, Amsterdam, 1979; Bard, 1979.
 
-    >>> from slipstick.queueing.network import network
-    >>> answer = schweitzer(network([0.6, 0.4], population=2, think=1.0))
+    >>> from slipstick.queueing.network import network_arrays
+    >>> answer = schweitzer(network_arrays([0.6, 0.4], population=2, think=1.0))
     >>> answer.throughput, answer.exact
     (array([[0.87086859]]), False)
     """
@@ -240,7 +242,7 @@ def schweitzer(network: Network) -> Solution:
     return replace(answer, usual_error="" if answer.exact else usual_error(network, corrected=False))
 
 
-def linearizer(network: Network) -> Solution:
+def linearizer(network: NetworkArrays) -> NetworkSolution:
     r"""Solve approximately, with the shares of the queues corrected for the customer who has left.
 
         Q_jk(N - e_r) = (N_j - [j = r]) (F_jk + D_jkr),   F = Q / N,   D_jkr = F_jk(N - e_r) - F_jk(N)
@@ -254,22 +256,22 @@ def linearizer(network: Network) -> Solution:
 
     Source: Chandy and Neuse, Comm. ACM 25(2), 1982, 126-134.
 
-    >>> from slipstick.queueing.network import network
-    >>> linearizer(network([0.6, 0.4], population=2, think=1.0)).throughput
+    >>> from slipstick.queueing.network import network_arrays
+    >>> linearizer(network_arrays([0.6, 0.4], population=2, think=1.0)).throughput
     array([[0.88504362]])
     """
     answer = _solve(network, f"Linearizer, {ROUNDS} rounds", _linearize)
     return replace(answer, usual_error="" if answer.exact else usual_error(network, corrected=True))
 
 
-def _solve(network: Network, name: str, road: Road) -> Solution:
+def _solve(network: NetworkArrays, name: str, road: Scheme) -> NetworkSolution:
     plain = (network.single | network.delays).all()
     if plain and not any(network.without_product_form):
         return _product_form(network, name, road)
     return _general(network, name, road)
 
 
-def _product_form(network: Network, name: str, road: Road) -> Solution:
+def _product_form(network: NetworkArrays, name: str, road: Scheme) -> NetworkSolution:
     """Solve for delays and single servers: open classes taken out exactly, then by Newton's method."""
     closed = closed_part(network)
     check_some_time(network, closed.delay + closed.demand.sum(axis=2), closed.classes)
@@ -278,7 +280,9 @@ def _product_form(network: Network, name: str, road: Road) -> Solution:
     def core(count: Array, shift: Shift | None) -> tuple[Array, Array, int]:
         copies = len(count) // len(demand)
         change = 0.0 if shift is None else shift[0].sum(axis=2)
-        return newton(np.repeat(demand, copies, axis=0), np.repeat(closed.delay, copies, axis=0), count, change)
+        return solve_by_newton(
+            np.repeat(demand, copies, axis=0), np.repeat(closed.delay, copies, axis=0), count, change
+        )
 
     flow, time, steps = road(core, closed.population.astype(float), demand)
     names = [network.stations[k] for k in closed.queueing]
@@ -287,11 +291,11 @@ def _product_form(network: Network, name: str, road: Road) -> Solution:
     met = (1 + queue.sum(axis=1)) / closed.last
     idle = _idle(network, closed, flow)
     nothing: list[Array | None] = [None] * demand.shape[2]
-    answer = settle(network, closed, flow, queue, met, nothing, idle, name)
+    answer = whole_solution(network, closed, flow, queue, met, nothing, idle, name)
     return replace(answer, exact=not closed.classes.size, rule=NEWTON_RULE, iterations=steps, notes=notes)
 
 
-def _idle(network: Network, closed: Closed, flow: Array) -> dict[int, Array]:
+def _idle(network: NetworkArrays, closed: ClosedPart, flow: Array) -> dict[int, Array]:
     return {
         place: 1 - (flow * closed.demand[:, :, place]).sum(axis=1) / closed.last[:, place]
         for place, station in enumerate(closed.queueing)
@@ -299,7 +303,7 @@ def _idle(network: Network, closed: Closed, flow: Array) -> dict[int, Array]:
     }
 
 
-def _general(network: Network, name: str, road: Road) -> Solution:
+def _general(network: NetworkArrays, name: str, road: Scheme) -> NetworkSolution:
     """Solve for stations of any kind, by substitution."""
     load = np.broadcast_to(open_load(network), (network.points, len(network.stations)))
     cycle = network.think + network.demand.sum(axis=2)
@@ -308,7 +312,7 @@ def _general(network: Network, name: str, road: Road) -> Solution:
     def core(count: Array, shift: Shift | None) -> tuple[Array, Array, int]:
         copies = len(count) // network.points
         many = network.select(np.repeat(np.arange(network.points), copies)) if copies > 1 else network
-        return substitute(many, count, shift, _start(many, count, np.repeat(load, copies, axis=0)))
+        return solve_by_substitution(many, count, shift, _first_guess(many, count, np.repeat(load, copies, axis=0)))
 
     flow, time, steps = road(core, np.where(network.closed, network.population, 0).astype(float), network.demand)
     limit = np.stack([speeds(network, k).max(axis=1) * np.ones(network.points) for k in range(load.shape[1])], axis=1)
@@ -317,7 +321,7 @@ def _general(network: Network, name: str, road: Road) -> Solution:
     time = np.where((network.closed & (network.population == 0))[:, :, None], 0, time)
     queue = flow[:, :, None] * time
     nothing: tuple[Array | None, ...] = (None,) * len(network.stations)
-    return Solution(
+    return NetworkSolution(
         throughput=flow,
         residence=time,
         queue=queue,
@@ -327,7 +331,7 @@ def _general(network: Network, name: str, road: Road) -> Solution:
         exact=False,
         rule=SUBSTITUTION_RULE,
         iterations=steps,
-        notes=(*corrections(network), *notes),
+        notes=(*approximations_of(network), *notes),
     )
 
 
@@ -361,7 +365,7 @@ def _within_capacity(
     return slower, time, tuple(notes)
 
 
-def _start(network: Network, count: Array, load: Array) -> Array:
+def _first_guess(network: NetworkArrays, count: Array, load: Array) -> Array:
     """Spread closed customers by demand, and put open ones as if alone and shared."""
     demand = network.demand
     cycle = network.think + demand.sum(axis=2)
@@ -372,7 +376,7 @@ def _start(network: Network, count: Array, load: Array) -> Array:
     return np.where(network.closed[:, None], count[:, :, None] * share, opened)
 
 
-def _utilization(network: Network, flow: Array, queue: Array) -> Array:
+def _utilization(network: NetworkArrays, flow: Array, queue: Array) -> Array:
     """Give busy servers / servers; with rates an estimate of P(not empty), the work over the speed at the queue."""
     work = flow[:, :, None] * network.demand
     busy: Array = work / np.where(network.delays, 1, network.servers)
@@ -384,7 +388,7 @@ def _utilization(network: Network, flow: Array, queue: Array) -> Array:
     return busy
 
 
-def _linearize(core: Core, count: Array, demand: Array) -> tuple[Array, Array, int]:
+def _linearize(core: FixedPoint, count: Array, demand: Array) -> tuple[Array, Array, int]:
     points, classes = count.shape
     # At every point N, then N with one fewer of each class in turn.
     fewer = np.concatenate([np.zeros((1, classes)), np.eye(classes)])

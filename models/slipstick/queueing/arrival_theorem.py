@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from slipstick.queueing.network import Array, Network
+from slipstick.queueing.network import Array, NetworkArrays
 
 Shift = tuple[Array, Array]
 """Of queues and of busy servers of class j when one of class r has left, both (P, R, R, K) by [r, j]."""
@@ -32,7 +32,7 @@ MOST_BUSY = 1 - 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Met:
+class SeenOnArrival:
     """Mean numbers present, and how to leave the one out who looks.
 
     Parameters
@@ -70,7 +70,7 @@ class Met:
         return np.asarray(total + (change if rank is None else change * rank).sum(axis=2))
 
 
-def residence(network: Network, met: Met, others: Array) -> Array:
+def residence(network: NetworkArrays, met: SeenOnArrival, others: Array) -> Array:
     """Give the residence times in one cycle, all visits together [s], (P, R, K).
 
     Parameters
@@ -87,14 +87,14 @@ def residence(network: Network, met: Met, others: Array) -> Array:
         elif network.rates[station] is not None:
             time[:, :, station] = _by_rates(network, met, station)
         elif not network.without_product_form[station]:
-            time[:, :, station] = _shared(network, met, others, station)
+            time[:, :, station] = _product_form_residence(network, met, others, station)
         else:
-            time[:, :, station] = _in_line(network, met, others, station)
+            time[:, :, station] = _waiting_in_line(network, met, others, station)
     time *= network.visits
     return time
 
 
-def _shared(network: Network, met: Met, others: Array, station: int) -> Array:
+def _product_form_residence(network: NetworkArrays, met: SeenOnArrival, others: Array, station: int) -> Array:
     servers, ones = network.servers[station], np.ones((1, len(network.classes)))
     crowd = met.waiting(ones, station)
     if servers > 1:
@@ -104,7 +104,7 @@ def _shared(network: Network, met: Met, others: Array, station: int) -> Array:
     return shared
 
 
-def _by_rates(network: Network, met: Met, station: int) -> Array:
+def _by_rates(network: NetworkArrays, met: SeenOnArrival, station: int) -> Array:
     rates = network.rates[station]
     assert rates is not None
     present = 1 + met.waiting(np.ones((1, len(network.classes))), station)
@@ -117,7 +117,7 @@ def _by_rates(network: Network, met: Met, station: int) -> Array:
     return paced
 
 
-def _in_line(network: Network, met: Met, others: Array, station: int) -> Array:
+def _waiting_in_line(network: NetworkArrays, met: SeenOnArrival, others: Array, station: int) -> Array:
     service, servers = network.service[:, :, station], network.servers[station]
     rank, ahead, kind = network.priority[:, station], None, network.discipline[station]
     # Measured: corrections for who has left help queues here, not the work in service; nor anything with priorities.
@@ -156,11 +156,11 @@ def _all_busy(busy: Array, servers: int, others: Array) -> Array:
     return chance
 
 
-def corrections(network: Network) -> tuple[str, ...]:
+def approximations_of(network: NetworkArrays) -> tuple[str, ...]:
     """Name the approximations that `residence` makes at the stations of a network, with their sources.
 
-    >>> from slipstick.queueing.network import network
-    >>> corrections(network([1.0], population=3, servers=2))
+    >>> from slipstick.queueing.network import network_arrays
+    >>> approximations_of(network_arrays([1.0], population=3, servers=2))
     ('several servers: probability that all are busy by Sakasegawa (1977)',)
     """
     line = np.array([each == "fcfs" or each.startswith("priority") for each in network.discipline], dtype=bool)

@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 
 from slipstick.errors import ModelError
 from slipstick.queueing.mixed_classes import open_load
-from slipstick.queueing.network import Array, Network
+from slipstick.queueing.network import Array, NetworkArrays
 
 Bounds = tuple[Array, Array]
 """Lower and upper throughput of each class, (P, R) [1/s]."""
 
 
-def asymptotic(network: Network) -> Bounds:
+def asymptotic(network: NetworkArrays) -> Bounds:
     r"""Bound the throughput of each class by the extremes of waiting.
 
         N / (Z + sum of D_k max n/s_k(n))  <=  X  <=  min(N / (Z + sum of D_k min n/s_k(n)),  max s_k(n) / D_k)
@@ -26,8 +26,8 @@ def asymptotic(network: Network) -> Bounds:
     Source: Denning and Buzen, ACM Computing Surveys 10(3), 1978, 225-261; Lazowska, Zahorjan, Graham and Sevcik,
     Quantitative System Performance, 1984, Table 5.1.
 
-    >>> from slipstick.queueing.network import network
-    >>> asymptotic(network([0.6, 0.4], population=4, think=1.0))
+    >>> from slipstick.queueing.network import network_arrays
+    >>> asymptotic(network_arrays([0.6, 0.4], population=4, think=1.0))
     (array([[0.8]]), array([[1.66666667]]))
     """
     count, closed = network.population, network.closed
@@ -43,7 +43,7 @@ def asymptotic(network: Network) -> Bounds:
     return low, high
 
 
-def _cycles(network: Network) -> tuple[Array, Array, Array]:
+def _cycles(network: NetworkArrays) -> tuple[Array, Array, Array]:
     """Give the shortest and the longest cycle of each class, (P, R) [s], and the highest speed of each station, (P, K)."""
     demand = network.demand
     if network.plain and network.all_closed and not any(network.without_product_form):
@@ -57,13 +57,13 @@ def _cycles(network: Network) -> tuple[Array, Array, Array]:
     return network.think + np.einsum("prk,pk->pr", demand, least), network.think + crowded, capacity
 
 
-def saturation_population(network: Network) -> Array:
+def saturation_population(network: NetworkArrays) -> Array:
     """Give N* of each class, where the two upper asymptotic bounds meet, (P, R); infinite without a station.
 
     Source: Kleinrock, Queueing Systems vol. 2, 1976, section 4.12.
 
-    >>> from slipstick.queueing.network import network
-    >>> saturation_population(network([0.6, 0.4], population=4, think=1.0))
+    >>> from slipstick.queueing.network import network_arrays
+    >>> saturation_population(network_arrays([0.6, 0.4], population=4, think=1.0))
     array([[3.33333333]])
     """
     least, _, capacity = _crowding(network)
@@ -73,7 +73,7 @@ def saturation_population(network: Network) -> Array:
     return crossing
 
 
-def _nearest(network: Network, capacity: Array) -> Array:
+def _nearest(network: NetworkArrays, capacity: Array) -> Array:
     """Give each class's flow that its slowest station can still serve beside the open classes, (P, R) [1/s].
 
     The least is that by real parts, so that its derivative is that of the bottleneck.
@@ -91,7 +91,7 @@ def _nearest(network: Network, capacity: Array) -> Array:
     return least
 
 
-def _crowding(network: Network) -> tuple[Array, Array, Array]:
+def _crowding(network: NetworkArrays) -> tuple[Array, Array, Array]:
     """Give least and most of n / s(n), and the highest speed, of each station, (P, K)."""
     total = network.population.sum(axis=1)[:, None]
     least = np.ones((network.points, len(network.stations)))
@@ -111,7 +111,7 @@ def _crowding(network: Network) -> tuple[Array, Array, Array]:
     return least, most, capacity
 
 
-def _fair(network: Network) -> NDArray[np.bool_]:
+def _fair(network: NetworkArrays) -> NDArray[np.bool_]:
     """Tell where nobody waits longer than the product form says at worst, (K,)."""
     if not network.all_closed:
         return np.zeros(len(network.stations), dtype=bool)
@@ -120,7 +120,7 @@ def _fair(network: Network) -> NDArray[np.bool_]:
     return np.asarray(known | (line & network.single & (len(network.classes) == 1)))
 
 
-def _one_class(network: Network, name: str) -> tuple[Array, Array, Array, Array]:
+def _one_class(network: NetworkArrays, name: str) -> tuple[Array, Array, Array, Array]:
     """Give N, Z, D of the stations and the largest of a network that the sharper bounds are for, real (P,), (P, K)."""
     if len(network.classes) != 1 or not network.closed.all():
         raise ModelError(f"{name} bounds are for one closed class; asymptotic bounds take any")
@@ -135,7 +135,7 @@ def _one_class(network: Network, name: str) -> tuple[Array, Array, Array, Array]
     return network.population[:, 0].astype(float), away, queueing, queueing.max(axis=1, initial=0.0)
 
 
-def balanced_job(network: Network) -> Bounds:
+def balanced_job(network: NetworkArrays) -> Bounds:
     r"""Bound the throughput of one closed class by balanced networks that are slower and faster.
 
         N / (Z + D + (N-1) Dmax / (1 + Z/(N D))) <= X <= min(1/Dmax, N / (Z + D + (N-1) Davg / (1 + Z/D)))
@@ -146,8 +146,8 @@ def balanced_job(network: Network) -> Bounds:
     ------
     ModelError : several classes, open ones, or a station of several speeds
 
-    >>> from slipstick.queueing.network import network
-    >>> balanced_job(network([0.6, 0.4], population=4, think=1.0))
+    >>> from slipstick.queueing.network import network_arrays
+    >>> balanced_job(network_arrays([0.6, 0.4], population=4, think=1.0))
     (array([[1.1627907]]), array([[1.45454545]]))
     """
     count, away, demand, slowest = _one_class(network, "balanced job")
@@ -166,7 +166,7 @@ def _without_stations(count: Array, away: Array, total: Array, low: Array, high:
     return low, high
 
 
-def proportional(network: Network) -> Bounds:
+def proportional(network: NetworkArrays) -> Bounds:
     r"""Bound the throughput of one closed class by queues in proportion to the demands, or to their N-th powers.
 
         N / (Z + D + q_N (N - 1 - Z X-(N-1))) <= X <= min(1/Dmax, N / (Z + D + q_2 (N - 1 - Z X+(N-1))))
@@ -179,8 +179,8 @@ def proportional(network: Network) -> Bounds:
     ------
     ModelError : several classes, open ones, or a station of several speeds
 
-    >>> from slipstick.queueing.network import network
-    >>> proportional(network([0.6, 0.4], population=4))
+    >>> from slipstick.queueing.network import network_arrays
+    >>> proportional(network_arrays([0.6, 0.4], population=4))
     (array([[1.50214592]]), array([[1.5625]]))
     """
     count, away, demand, slowest = _one_class(network, "proportional")
@@ -201,7 +201,7 @@ def _asymptotic(count: Array, away: Array, total: Array, slowest: Array) -> tupl
     return np.where(count > 0, low, 0.0), np.where(count > 0, high, 0.0)
 
 
-def geometric(network: Network) -> Bounds:
+def geometric(network: NetworkArrays) -> Bounds:
     r"""Bound the throughput of one closed class by geometric queues.
 
         X = N / (Z + D + Dmax (N - 1 - Z X(N-1)) - sum of (Dmax - D_k) Q_k(N-1))
@@ -215,8 +215,8 @@ def geometric(network: Network) -> Bounds:
     ------
     ModelError : several classes, open ones, or a station of several speeds
 
-    >>> from slipstick.queueing.network import network
-    >>> geometric(network([0.6, 0.4], population=4))
+    >>> from slipstick.queueing.network import network_arrays
+    >>> geometric(network_arrays([0.6, 0.4], population=4))
     (array([[1.50273823]]), array([[1.58823529]]))
     """
     count, away, demand, slowest = _one_class(network, "geometric")

@@ -6,13 +6,13 @@ import numpy as np
 
 from slipstick.errors import NoAnswerError
 from slipstick.queueing.bounds import asymptotic
-from slipstick.queueing.network import Array, Network, Solution, over_stations
+from slipstick.queueing.network import Array, NetworkArrays, NetworkSolution, sum_over_stations
 
 EXACT = 1e-9
 """How far, relatively, rounding may take an answer from a law."""
 
 
-def checked(network: Network, solution: Solution, within: float = EXACT) -> Solution:
+def checked(network: NetworkArrays, solution: NetworkSolution, within: float = EXACT) -> NetworkSolution:
     """Hold a solution against the laws and give it back; the first that it breaks is an error.
 
     - every number is finite and none is negative;
@@ -33,8 +33,8 @@ def checked(network: Network, solution: Solution, within: float = EXACT) -> Solu
     NoAnswerError : naming the law, the station or class, and both numbers
 
     >>> from slipstick.queueing.exact import exact
-    >>> from slipstick.queueing.network import network
-    >>> two = network([0.6, 0.4], population=2)
+    >>> from slipstick.queueing.network import network_arrays
+    >>> two = network_arrays([0.6, 0.4], population=2)
     >>> checked(two, exact(two)).throughput
     array([[1.31578947]])
     """
@@ -49,7 +49,7 @@ def checked(network: Network, solution: Solution, within: float = EXACT) -> Solu
 
 
 class _Check:
-    def __init__(self, network: Network, solution: Solution, within: float) -> None:
+    def __init__(self, network: NetworkArrays, solution: NetworkSolution, within: float) -> None:
         self.network, self.method, self.within = network, solution.method, within
         names = ("throughput", "residence", "queue", "utilization")
         self.x, self.r, self.q, self.u = (getattr(solution, name).real for name in names)
@@ -73,7 +73,7 @@ class _Check:
     def population(self) -> None:
         """Customers at the stations and away add up; a class without any is nowhere."""
         away = self.x * self.z
-        there, cycle = over_stations(self.q) + away, away + self.x * over_stations(self.r)
+        there, cycle = sum_over_stations(self.q) + away, away + self.x * sum_over_stations(self.r)
         for law, each in (("population, sum of Q + X Z = N", there), ("Little's law in all, X (Z + R) = N", cycle)):
             self._equal(law, self._closed(each), self._closed(self.n), self.network.closed)
 

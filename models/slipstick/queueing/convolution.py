@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 
 from slipstick.errors import NoAnswerError
-from slipstick.queueing.mixed_classes import check_product_form, solve_with
-from slipstick.queueing.network import Array, Network, Solution
-from slipstick.queueing.single_class import ClosedAnswer, Speeds
+from slipstick.queueing.mixed_classes import ClosedSolver, check_product_form, solve_mixed
+from slipstick.queueing.network import Array, NetworkArrays, NetworkSolution
+from slipstick.queueing.single_class import ClosedSolution, Speeds
 
 MOST_TERMS = 200_000_000
 """Exponentials that a network may take: points x stations x (states of the lattice) squared."""
 
 
-def convolution(network: Network) -> Solution:
+def convolution(network: NetworkArrays) -> NetworkSolution:
     r"""Solve a product-form network by convolution, with the probabilities of every station's number.
 
         G = f_1 * f_2 * ... * f_K,    f_k(n) = |n|! / (s_k(1) ... s_k(|n|)) prod over r of D_rk^n_r / n_r!
@@ -35,16 +35,16 @@ def convolution(network: Network) -> Solution:
 
     Source: Buzen, Comm. ACM 16(9), 1973, 527-531; Reiser and Kobayashi, IBM J. Res. Dev. 19(3), 1975, 283-294.
 
-    >>> from slipstick.queueing.network import network
-    >>> answer = convolution(network([0.6, 0.4], population=2))
+    >>> from slipstick.queueing.network import network_arrays
+    >>> answer = convolution(network_arrays([0.6, 0.4], population=2))
     >>> answer.probability[0]
     array([[0.21052632, 0.31578947, 0.47368421]])
     """
     check_product_form(network)
-    return solve_with(network, solve_logarithms, "convolution in logarithms", one_class_together=False)
+    return solve_mixed(network, ClosedSolver("convolution in logarithms", solve_logarithms))
 
 
-def solve_logarithms(demand: Array, last: Array, several: Speeds, delay: Array, population: Array) -> ClosedAnswer:
+def solve_logarithms(demand: Array, last: Array, several: Speeds, delay: Array, population: Array) -> ClosedSolution:
     """Solve closed classes at points of one vector of populations.
 
     Parameters
@@ -86,7 +86,7 @@ def solve_logarithms(demand: Array, last: Array, several: Speeds, delay: Array, 
         queue[:, :, k] = chance.reshape(points, -1) @ present.T
         shown.append(chance.reshape(points, -1) @ np.eye(sum(corner) + 1)[present.sum(axis=0)])
     throughput = np.exp(np.stack(whole[1:], axis=1) - whole[0][:, None])
-    return ClosedAnswer(throughput, queue, shown, np.ones(points, dtype=bool))
+    return ClosedSolution(throughput, queue, shown, np.ones(points, dtype=bool))
 
 
 def _terms(load: Array, speed: Array, box: tuple[int, ...]) -> Array:

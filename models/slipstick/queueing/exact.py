@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from slipstick.queueing.convolution import solve_logarithms
-from slipstick.queueing.mixed_classes import check_product_form, solve_with
-from slipstick.queueing.multi_class import solve_lattice
-from slipstick.queueing.network import Array, Network, Solution
-from slipstick.queueing.single_class import ClosedAnswer, Speeds, solve_series
+from slipstick.queueing.mixed_classes import ClosedSolver, check_product_form, solve_mixed
+from slipstick.queueing.multi_class import solve_multi_class
+from slipstick.queueing.network import Array, NetworkArrays, NetworkSolution
+from slipstick.queueing.single_class import ClosedSolution, Speeds, solve_single_class
 
 
-def exact(network: Network, marginals: bool = False) -> Solution:
+def exact(network: NetworkArrays, marginals: bool = False) -> NetworkSolution:
     r"""Solve a product-form network exactly.
 
     The mean values of exact MVA, by the linear recurrences behind it: with G(n) the normalizing constant,
@@ -32,29 +32,31 @@ def exact(network: Network, marginals: bool = False) -> Solution:
 
     Source: Reiser and Lavenberg, J. ACM 27(2), 1980, 313-322; Reiser and Kobayashi, IBM J. Res. Dev. 19(3), 1975.
 
-    >>> from slipstick.queueing.network import network
-    >>> two = network([0.6, 0.4], population=[[1], [2]], think=1.0)
+    >>> from slipstick.queueing.network import network_arrays
+    >>> two = network_arrays([0.6, 0.4], population=[[1], [2]], think=1.0)
     >>> exact(two).throughput[:, 0]
     array([0.5       , 0.88495575])
     """
     check_product_form(network)
 
-    def solver(demand: Array, last: Array, several: Speeds, delay: Array, population: Array) -> ClosedAnswer:
+    def solve(demand: Array, last: Array, several: Speeds, delay: Array, population: Array) -> ClosedSolution:
         if demand.shape[1] == 1:
             one = demand[:, 0], last, several, delay[:, 0], population[:, 0]
-            answer = solve_series(*one, marginals)
+            answer = solve_single_class(*one, marginals)
         else:
-            answer = solve_lattice(demand, last, several, delay, population[0], marginals)
+            answer = solve_multi_class(demand, last, several, delay, population[0], marginals)
         if answer.sound.all():
             return answer
         return _mend(answer, demand, last, several, delay, population)
 
-    return solve_with(network, solver, "exact mean values, by scaled normalizing constants", one_class_together=True)
+    return solve_mixed(
+        network, ClosedSolver("exact mean values, by scaled normalizing constants", solve, populations_together=True)
+    )
 
 
 def _mend(
-    answer: ClosedAnswer, demand: Array, last: Array, several: Speeds, delay: Array, population: Array
-) -> ClosedAnswer:
+    answer: ClosedSolution, demand: Array, last: Array, several: Speeds, delay: Array, population: Array
+) -> ClosedSolution:
     """Solve in logarithms the few points whose constants left the range of doubles."""
     throughput, queue, shown = answer.throughput.copy(), answer.queue.copy(), list(answer.probability)
     for point in np.flatnonzero(~answer.sound):
@@ -68,4 +70,4 @@ def _mend(
                 shown[k] = mended = chance.copy()
                 mended[one] = 0
                 mended[one, : own.shape[1]] = own
-    return ClosedAnswer(throughput, queue, shown, np.ones_like(answer.sound))
+    return ClosedSolution(throughput, queue, shown, np.ones_like(answer.sound))

@@ -1,6 +1,8 @@
-"""What open classes leave of a station, and what the exact methods ask of a network.
+"""Mixed networks: open classes are taken out exactly, and a solver for closed classes does the rest.
 
-What the exact methods share: points of one population vector together, and what open customers meet.
+`solve_mixed` is the way of every exact method: the capacity that open classes leave (`closed_part`), the closed
+classes by a `ClosedSolver`, points of one population vector together, and the answers of all classes
+(`whole_solution`).
 """
 
 from __future__ import annotations
@@ -11,16 +13,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from slipstick.errors import ModelError, NoAnswerError
-from slipstick.queueing.network import Array, Network, Solution, over_stations
-from slipstick.queueing.single_class import ClosedAnswer, Speeds
+from slipstick.queueing.network import Array, NetworkArrays, NetworkSolution, sum_over_stations
+from slipstick.queueing.single_class import ClosedSolution, Speeds
 
 MOST_SHOWN = 100
 """Numbers present whose probabilities are given where open classes leave them without end."""
 
 
 @dataclass(frozen=True, eq=False)
-class Closed:
-    """The closed classes alone, at P points, with what open classes take already gone from the stations.
+class ClosedPart:
+    """The closed classes alone, at P points, at the speeds that open classes leave them.
 
     Parameters
     ----------
@@ -44,7 +46,7 @@ class Closed:
     empty: dict[int, Array]
 
 
-def speeds(network: Network, station: int) -> Array:
+def speeds(network: NetworkArrays, station: int) -> Array:
     """Give a station's speed with 1, 2, 3 ... present; the last holds for more, (P or 1, m)."""
     rates = network.rates[station]
     if rates is not None:
@@ -52,12 +54,12 @@ def speeds(network: Network, station: int) -> Array:
     return np.arange(1.0, 1.0 + network.servers[station])[None]
 
 
-def open_load(network: Network) -> Array:
-    """Add up what the open classes ask of every station, in seconds of service a second, (P or 1, K).
+def open_load(network: NetworkArrays) -> Array:
+    """Give the load of the open classes at every station, in seconds of service a second, (P or 1, K).
 
     Raises
     ------
-    NoAnswerError : it is more than the station can serve
+    NoAnswerError : a station is saturated
     """
     if network.all_closed:
         return np.zeros((1, len(network.stations)))
@@ -76,8 +78,8 @@ def open_load(network: Network) -> Array:
     return load
 
 
-def check_product_form(network: Network) -> None:
-    """Refuse a network without a product form; see `Network.without_product_form`.
+def check_product_form(network: NetworkArrays) -> None:
+    """Refuse a network without a product form; see `NetworkArrays.without_product_form`.
 
     Raises
     ------
@@ -90,12 +92,7 @@ def check_product_form(network: Network) -> None:
             )
 
 
-def why_no_product_form(network: Network, station: int) -> str:
-    """Say what keeps a station from having a product form; nothing if it has one."""
-    return network.without_product_form[station]
-
-
-def closed_part(network: Network) -> Closed:
+def closed_part(network: NetworkArrays) -> ClosedPart:
     r"""Take the open classes out of a product-form network; what remains is closed, and exactly equivalent.
 
     With load rho from open classes and a(n) = 1 / (s(1) s(2) ... s(n)), n closed customers see
@@ -121,7 +118,7 @@ def closed_part(network: Network) -> Closed:
     for place, station in () if single.all() else enumerate(queueing.tolist()):
         if single[place]:
             continue
-        left, nobody = _what_is_left(speeds(network, station), load[:, station])
+        left, nobody = _remaining_speeds(speeds(network, station), load[:, station])
         last = last * np.ones((len(left), 1), dtype=left.dtype)
         last[:, place] = left[:, -1]
         empty[place] = nobody
@@ -131,7 +128,7 @@ def closed_part(network: Network) -> Closed:
     away, count = network.think, network.population
     if not network.all_closed:
         away, count = away[:, classes], count[:, classes]
-    return Closed(
+    return ClosedPart(
         classes=classes,
         queueing=queueing,
         demand=demand if whole else demand[:, :, queueing],
@@ -143,7 +140,7 @@ def closed_part(network: Network) -> Closed:
     )
 
 
-def _what_is_left(speed: Array, load: Array) -> tuple[Array, Array]:
+def _remaining_speeds(speed: Array, load: Array) -> tuple[Array, Array]:
     """Give the speeds that closed customers see (P, m), and P(no open one | no closed one) (P,)."""
     if not load.any():
         return speed, np.ones(1)
@@ -184,24 +181,24 @@ def _log_sum(terms: Array) -> Array:
     return total
 
 
-def settle(
-    network: Network,
-    closed: Closed,
+def whole_solution(
+    network: NetworkArrays,
+    closed: ClosedPart,
     throughput: Array,
     queue: Array,
-    ahead: Array,
+    _met_by_open_arrivals: Array,
     probability: list[Array | None],
     idle: dict[int, Array],
     method: str,
-) -> Solution:
-    """Turn what was found for the closed classes into the answers of all classes at all stations.
+) -> NetworkSolution:
+    """Complete the solution of the closed classes to that of all classes at all stations.
 
     Parameters
     ----------
     throughput : (P, R) of the closed classes
     queue : (P, R, K) of the closed classes at the stations with a queue
-    ahead : E[(n + 1) / s'(n + 1)] over the closed customers n at those stations (P, K): what an open customer
-        meets, as a factor of its demand
+    ahead : E[(n + 1) / s'(n + 1)] over the closed customers n at those stations (P, K): the residence time
+        of an open customer as a multiple of its demand
     probability : for each of those stations, P(n closed customers) or None
     idle : for stations with rates, P(no closed customer), (P,)
     """
@@ -223,15 +220,17 @@ def settle(
     if not network.all_closed:
         opened = ~network.closed
         factor = np.ones((shape[0], 1, shape[2]), dtype=kind)
-        factor[:, 0, closed.queueing] = ahead
+        factor[:, 0, closed.queueing] = _met_by_open_arrivals
         residence[:, opened] = demand[:, opened] * factor
         present[:, opened] = flow[:, opened, None] * residence[:, opened]
     shown: list[Array | None] = [None] * shape[2]
     load = open_load(network)
     for station, chance in zip(closed.queueing.tolist(), probability, strict=True):
         alone = chance is None or not load[:, station].any()
-        shown[station] = chance if chance is None or alone else _everybody(network, station, chance, load[:, station])
-    return Solution(
+        shown[station] = (
+            chance if chance is None or alone else _number_present(network, station, chance, load[:, station])
+        )
+    return NetworkSolution(
         throughput=flow,
         residence=residence,
         queue=present,
@@ -242,7 +241,7 @@ def settle(
     )
 
 
-def _everybody(network: Network, station: int, chance: Array, load: Array) -> Array:
+def _number_present(network: NetworkArrays, station: int, chance: Array, load: Array) -> Array:
     """Give P(n present), open customers included, for n = 0, 1, ... up to `MOST_SHOWN`, (P, n).
 
     Of n present m are closed with the probability chance(m) C(n, m) rho^(n-m) a(n) / F(m); see `closed_part`.
@@ -263,7 +262,7 @@ def _everybody(network: Network, station: int, chance: Array, load: Array) -> Ar
     return found
 
 
-def _utilization(network: Network, closed: Closed, flow: Array, idle: dict[int, Array]) -> Array:
+def _utilization(network: NetworkArrays, closed: ClosedPart, flow: Array, idle: dict[int, Array]) -> Array:
     work: Array = flow[:, :, None] * network.demand
     if network.plain:
         return work
@@ -276,11 +275,24 @@ def _utilization(network: Network, closed: Closed, flow: Array, idle: dict[int, 
     return busy
 
 
-Solver = Callable[[Array, Array, Speeds, Array, Array], ClosedAnswer]
-"""From demand (P, R, K), last speeds, speeds, delay (P, R) and population (P, R): of one vector, or of one class."""
+@dataclass(frozen=True, slots=True)
+class ClosedSolver:
+    """A method for closed classes in product form.
+
+    Parameters
+    ----------
+    method : its name in solutions
+    solve : from demand (P, R, K), last speeds, speeds, delay (P, R) and population (P, R)
+    populations_together : takes points of one class together whatever their populations; otherwise, and with several
+        classes, all points have the same population vector
+    """
+
+    method: str
+    solve: Callable[[Array, Array, Speeds, Array, Array], ClosedSolution]
+    populations_together: bool = False
 
 
-def solve_with(network: Network, solver: Solver, method: str, one_class_together: bool) -> Solution:
+def solve_mixed(network: NetworkArrays, solver: ClosedSolver) -> NetworkSolution:
     """Take the open classes out, solve for the closed ones, and answer for all.
 
     Raises
@@ -288,17 +300,24 @@ def solve_with(network: Network, solver: Solver, method: str, one_class_together
     NoAnswerError : a station is saturated, or a cycle takes no time
     """
     closed = closed_part(network)
-    check_some_time(network, closed.delay + over_stations(closed.demand), closed.classes)
-    answer = solve_closed(closed, solver, one_class_together)
+    check_some_time(network, closed.delay + sum_over_stations(closed.demand), closed.classes)
+    answer = _solve_closed(closed, solver)
     for name, each in (("throughput", answer.throughput), ("queue", answer.queue)):
         if not np.isfinite(each).all():
-            raise NoAnswerError(f"{method}: a {name} leaves the range of doubles; look at the sizes of the demands")
-    met, idle = closed.last if network.all_closed else ahead(closed, answer), _idle(network, closed, answer)
-    return settle(network, closed, answer.throughput, answer.queue, met, answer.probability, idle, method)
+            raise NoAnswerError(
+                f"{solver.method}: a {name} leaves the range of doubles; look at the sizes of the demands"
+            )
+    met, idle = (
+        closed.last if network.all_closed else _met_by_open_arrivals(closed, answer),
+        _idle(network, closed, answer),
+    )
+    return whole_solution(
+        network, closed, answer.throughput, answer.queue, met, answer.probability, idle, solver.method
+    )
 
 
-def check_some_time(network: Network, cycle: Array, classes: Array) -> None:
-    """Refuse closed classes whose cycle takes no time: their throughput has no limit.
+def check_some_time(network: NetworkArrays, cycle: Array, classes: Array) -> None:
+    """Refuse closed classes with cycles that take no time: their throughput has no limit.
 
     Parameters
     ----------
@@ -315,21 +334,20 @@ def check_some_time(network: Network, cycle: Array, classes: Array) -> None:
         raise NoAnswerError(f"a cycle of {name} takes no time: all its demands and its think time are 0")
 
 
-def solve_closed(closed: Closed, solver: Solver, one_class_together: bool) -> ClosedAnswer:
-    """Solve all points, those of one vector of populations together; classes without customers drop out.
-
-    With `one_class_together` the solver takes the points of a single class whatever their populations.
-    """
+def _solve_closed(closed: ClosedPart, solver: ClosedSolver) -> ClosedSolution:
+    """Solve all points, those of one population vector together; classes without customers drop out."""
     points, classes, stations = closed.demand.shape
     present = closed.population > 0
-    if present.all() and ((classes == 1 and one_class_together) or (closed.population == closed.population[0]).all()):
+    if present.all() and (
+        (classes == 1 and solver.populations_together) or (closed.population == closed.population[0]).all()
+    ):
         return _solve(closed, slice(None), np.arange(classes), solver)
     kind = np.result_type(closed.demand, closed.delay, closed.last, *closed.several.values())
     throughput, queue = np.zeros((points, classes), kind), np.zeros((points, classes, stations), kind)
     sound = np.ones(points, dtype=bool)
     shown: list[list[Array | None]] = []
     vectors, group = np.unique(
-        present if one_class_together and (present.sum(axis=1) <= 1).all() else closed.population,
+        present if solver.populations_together and (present.sum(axis=1) <= 1).all() else closed.population,
         axis=0,
         return_inverse=True,
     )
@@ -342,10 +360,10 @@ def solve_closed(closed: Closed, solver: Solver, one_class_together: bool) -> Cl
         sound[chosen] = part.sound
         shown.append(part.probability)
     placed = [_placed(each, groups, points) for each in zip(*shown, strict=True)]
-    return ClosedAnswer(throughput, queue, placed, sound)
+    return ClosedSolution(throughput, queue, placed, sound)
 
 
-def _solve(closed: Closed, chosen: Array | slice, few: Array, solver: Solver) -> ClosedAnswer:
+def _solve(closed: ClosedPart, chosen: Array | slice, few: Array, solver: ClosedSolver) -> ClosedSolution:
     some = {k: each if len(each) == 1 else each[chosen] for k, each in closed.several.items()}
     last = closed.last if len(closed.last) == 1 else closed.last[chosen]
     demand, delay, population = closed.demand[chosen], closed.delay[chosen], closed.population[chosen]
@@ -354,8 +372,8 @@ def _solve(closed: Closed, chosen: Array | slice, few: Array, solver: Solver) ->
     if len(few) == 0:
         points = len(demand)
         nobody: list[Array | None] = [np.ones((points, 1))] * demand.shape[2]
-        return ClosedAnswer(delay, demand, nobody, np.ones(points, dtype=bool))
-    return solver(demand, last, some, delay, population)
+        return ClosedSolution(delay, demand, nobody, np.ones(points, dtype=bool))
+    return solver.solve(demand, last, some, delay, population)
 
 
 def _placed(parts: Sequence[Array | None], groups: list[Array], points: int) -> Array | None:
@@ -369,7 +387,7 @@ def _placed(parts: Sequence[Array | None], groups: list[Array], points: int) -> 
     return placed
 
 
-def ahead(closed: Closed, answer: ClosedAnswer) -> Array:
+def _met_by_open_arrivals(closed: ClosedPart, answer: ClosedSolution) -> Array:
     """Give E[(n + 1) / s(n + 1)] over the closed customers n of each station, (P, K)."""
     met: Array = (1 + answer.queue.sum(axis=1)) / closed.last
     for k, speed in closed.several.items():
@@ -380,7 +398,7 @@ def ahead(closed: Closed, answer: ClosedAnswer) -> Array:
     return met
 
 
-def _idle(network: Network, closed: Closed, answer: ClosedAnswer) -> dict[int, Array]:
+def _idle(network: NetworkArrays, closed: ClosedPart, answer: ClosedSolution) -> dict[int, Array]:
     """Give P(no closed customer) at stations with rates, by place, (P,)."""
     found = dict[int, Array]()
     if network.plain:

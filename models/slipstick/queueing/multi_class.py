@@ -18,7 +18,7 @@ import numpy as np
 
 from slipstick.errors import NoAnswerError
 from slipstick.queueing.network import Array
-from slipstick.queueing.single_class import ClosedAnswer, Speeds, terms
+from slipstick.queueing.single_class import ClosedSolution, Speeds, terms
 
 MOST_STATES = 20_000_000
 """Populations in a lattice; a larger one is refused."""
@@ -42,9 +42,9 @@ def check_size(population: Array) -> None:
         )
 
 
-def solve_lattice(
+def solve_multi_class(
     demand: Array, last: Array, several: Speeds, delay: Array, population: Array, marginals: bool = False
-) -> ClosedAnswer:
+) -> ClosedSolution:
     """Solve a closed network of several classes.
 
     Parameters
@@ -76,7 +76,7 @@ def solve_lattice(
     shown = [
         None if one[0] is None else np.concatenate(one) for one in zip(*(x.probability for x in parts), strict=True)
     ]
-    return ClosedAnswer(
+    return ClosedSolution(
         throughput=np.concatenate([one.throughput for one in parts])[:, back],
         queue=np.concatenate([one.queue for one in parts])[:, back],
         probability=shown,
@@ -84,7 +84,7 @@ def solve_lattice(
     )
 
 
-def _solve_block(demand: Array, pace: Array, several: Speeds, delay: Array, population: Array) -> ClosedAnswer:
+def _solve_block(demand: Array, pace: Array, several: Speeds, delay: Array, population: Array) -> ClosedSolution:
     scale = _scale(demand.real, pace.real, delay.real, population)
     load, pace, grid = demand * scale[:, :, None], pace * scale[:, :, None], _Grid(population)
     shown: list[Array | None] = [None] * demand.shape[2]
@@ -98,7 +98,7 @@ def _solve_block(demand: Array, pace: Array, several: Speeds, delay: Array, popu
         throughput = scale * less / total[:, None]
     least = np.minimum(total.real, less.real.min(axis=1))
     sound = np.isfinite(total) & np.isfinite(less).all(axis=1) & (least > 1e-270)
-    return ClosedAnswer(throughput, queue, shown, sound)
+    return ClosedSolution(throughput, queue, shown, sound)
 
 
 def _scale(demand: Array, pace: Array, delay: Array, population: Array) -> Array:

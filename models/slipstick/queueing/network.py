@@ -18,8 +18,8 @@ Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Network:
-    """A queueing network at P points, with R classes and K stations. Build one with `network`.
+class NetworkArrays:
+    """A queueing network at P points, with R classes and K stations. Build one with `network_arrays`.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Network:
     @cached_property
     def work(self) -> Array:
         """Service at all stations together in one cycle [s], (P, R)."""
-        return over_stations(self.demand)
+        return sum_over_stations(self.demand)
 
     @cached_property
     def all_closed(self) -> bool:
@@ -118,7 +118,7 @@ class Network:
         uneven = (here & (self.scv.real != 1) & (times != 0)).any(axis=(0, 1))
         return tuple(map(_why_not, self.discipline, differ, uneven))
 
-    def select(self, points: Any) -> Network:
+    def select(self, points: Any) -> NetworkArrays:
         """Take some of the points, by slice, mask or indices."""
         rates = tuple(None if each is None else each if len(each) == 1 else each[points] for each in self.rates)
         names = ("service", "visits", "think", "population", "arrivals", "scv")
@@ -126,7 +126,7 @@ class Network:
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
+class NetworkSolution:
     """What a solver found at P points. A cycle of an open class is one passage through the network.
 
     Parameters
@@ -166,7 +166,7 @@ class Solution:
 
 
 @dataclass(frozen=True, eq=False)
-class Tally(Solution):
+class SolutionWithLosses(NetworkSolution):
     """A solution of a method that counts what happens.
 
     Parameters
@@ -179,7 +179,7 @@ class Tally(Solution):
     ended: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
 
 
-def over_stations(values: Array) -> Array:
+def sum_over_stations(values: Array) -> Array:
     """Add up the last axis of (P, R, K), as one product: sums of short rows, one by one, take several times as long."""
     points, classes, stations = values.shape
     total: Array = values.reshape(points * classes, stations) @ np.ones(stations)
@@ -195,7 +195,7 @@ def _why_not(discipline: str, differ: bool, uneven: bool) -> str:
     return f"is {kind.title} and its {'service times differ between classes' if differ else 'scv is not 1'}"
 
 
-def network(
+def network_arrays(
     service: ArrayLike,
     visits: ArrayLike = 1.0,
     *,
@@ -210,7 +210,7 @@ def network(
     priority: ArrayLike = 0,
     stations: Sequence[str] | None = None,
     classes: Sequence[str] | None = None,
-) -> Network:
+) -> NetworkArrays:
     """Build a network from numbers of whatever shape fits, and look at every one of them.
 
     Parameters
@@ -227,7 +227,7 @@ def network(
     ------
     ModelError : a number is not finite or out of its range, a discipline is not known, or shapes do not fit
 
-    >>> two = network([0.005, 0.030], population=20, think=5.0)
+    >>> two = network_arrays([0.005, 0.030], population=20, think=5.0)
     >>> two.demand.shape, two.population.tolist(), two.stations
     ((1, 1, 2), [[20]], ('station 1', 'station 2'))
     """
@@ -237,7 +237,7 @@ def network(
     (_, kinds, count), square = cube, cube[:2]
     station_names = tuple(stations or (f"station {k + 1}" for k in range(count)))
     class_names = tuple(classes or (f"class {r + 1}" for r in range(kinds)))
-    built = Network(
+    built = NetworkArrays(
         service=_broadcast(service, cube, "service"),
         visits=_broadcast(visits, cube, "visits"),
         think=_broadcast(away, square, "think"),
@@ -301,7 +301,7 @@ def _ranks(priority: ArrayLike, kinds: int, count: int) -> NDArray[np.int64]:
     return _broadcast(ranks[:, None] if ranks.ndim == 1 else ranks, (kinds, count), "priority")
 
 
-def _check(built: Network, given: dict[str, Array]) -> None:
+def _check(built: NetworkArrays, given: dict[str, Array]) -> None:
     count = len(built.stations)
     for name, each in (("discipline", built.discipline), ("rates", built.rates)):
         if len(each) != count:
@@ -327,7 +327,7 @@ def _in_range(values: Array) -> bool:
     return bool(values.real.min(initial=0.0) >= 0 and values.real.max(initial=0.0) < np.inf)
 
 
-def _refuse_sign(built: Network, name: str, values: Array) -> None:
+def _refuse_sign(built: NetworkArrays, name: str, values: Array) -> None:
     place = np.argwhere(~np.isfinite(values) | (values.real < 0))[0]
     where = built.classes[place[1]] + (f" at {built.stations[place[2]]}" if values.ndim == 3 else "")
     raise ModelError(f"{where}: {name} is {values[tuple(place)].real:g}; give a finite number that is not negative")

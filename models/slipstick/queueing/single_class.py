@@ -25,7 +25,7 @@ MOST_NUMBERS = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class ClosedAnswer:
+class ClosedSolution:
     """What a method finds for closed classes; K counts the stations with a queue.
 
     Parameters
@@ -42,9 +42,9 @@ class ClosedAnswer:
     sound: Array
 
 
-def solve_series(
+def solve_single_class(
     demand: Array, last: Array, several: Speeds, delay: Array, population: Array, marginals: bool = False
-) -> ClosedAnswer:
+) -> ClosedSolution:
     """Solve a closed network of one class.
 
     Points that differ in nothing but the population share one series, so the curve over N costs one recursion.
@@ -91,20 +91,20 @@ def _distinct(demand: Array, last: Array, several: Speeds, delay: Array, populat
     return (points[begins][rows], row_of[np.cumsum(begins) - 1]) if len(rows) < len(points) else (points, points)
 
 
-def _join(parts: list[ClosedAnswer], length: int) -> ClosedAnswer:
+def _join(parts: list[ClosedSolution], length: int) -> ClosedSolution:
     shown: list[Array | None] = []
     for each in zip(*(part.probability for part in parts), strict=True):
         some = [np.pad(one, ((0, 0), (0, length - one.shape[1]))) for one in each if one is not None]
         shown.append(np.concatenate(some) if some else None)
     names = ("throughput", "queue", "sound")
-    return ClosedAnswer(
+    return ClosedSolution(
         probability=shown, **{name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
     )
 
 
 def _solve_block(
     demand: Array, last: Array, several: Speeds, delay: Array, population: Array, marginals: bool
-) -> ClosedAnswer:
+) -> ClosedSolution:
     rows, row_of = _distinct(demand, last, several, delay, population)
     if len(rows) < len(demand):
         several = {k: each if len(each) == 1 else each[rows] for k, each in several.items()}
@@ -124,7 +124,7 @@ def _solve_block(
         queue, shown = series.stations(row_of, population, marginals)
     small = np.minimum(here.real, before.real)
     sound = np.isfinite(here) & np.isfinite(before) & (small > 1e-270)
-    return ClosedAnswer(throughput[:, None], queue[:, None], shown, sound)
+    return ClosedSolution(throughput[:, None], queue[:, None], shown, sound)
 
 
 def _scale(demand: Array, pace: Array, delay: Array, population: Array) -> Array:

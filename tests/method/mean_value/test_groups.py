@@ -15,7 +15,7 @@ from slipstick.model.activity import Activity, barrier, delay, hold, service
 from slipstick.model.resources import Station
 from slipstick.model.system import Model, closed_model, grouped_model
 from slipstick.queueing.exact import exact
-from slipstick.queueing.network import network
+from slipstick.queueing.network import network_arrays
 from slipstick.sim.settings import Simulation
 
 
@@ -47,7 +47,7 @@ def test_two_classes_in_product_form_are_those_of_the_exact_engine() -> None:
         return delay(think, name=f"{prefix}think", scv=1.0) >> service("bus", 1.0, name=f"{prefix}ask", scv=1.0)
 
     found = answer(grouped_model({"test": (2, ask("", 3.0)), "others": (5, ask("o.", 8.0))}))
-    truth = exact(network(np.ones((2, 1)), population=np.array([2, 5]), think=np.array([3.0, 8.0])))
+    truth = exact(network_arrays(np.ones((2, 1)), population=np.array([2, 5]), think=np.array([3.0, 8.0])))
     assert found["throughput[test]"] == pytest.approx(truth.throughput.ravel()[0], rel=1e-9)
     assert found["throughput[others]"] == pytest.approx(truth.throughput.ravel()[1], rel=1e-9)
 

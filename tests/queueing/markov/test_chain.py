@@ -10,15 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slipstick.errors import ModelError, NoAnswerError
-from slipstick.queueing.markov import absorption, build, gth, stationary, transient
-from slipstick.queueing.markov.chain import Chain
-from slipstick.queueing.markov.chain_solution import METHODS, MOST_STEPS, _check
+from slipstick.queueing.markov.chain import MarkovChain, explore_states
+from slipstick.queueing.markov.chain_solution import METHODS, MOST_STEPS, _check, absorption, gth, stationary, transient
 
 STEP = 1e-30
 
 
-def birth_death(up: complex, down: complex, most: int) -> Chain:
-    return build(0, lambda n: [(n + 1, up)] * (n < most) + [(n - 1, down)] * (n > 0))
+def birth_death(up: complex, down: complex, most: int) -> MarkovChain:
+    return explore_states(0, lambda n: [(n + 1, up)] * (n < most) + [(n - 1, down)] * (n > 0))
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -49,7 +48,7 @@ def generators(draw: st.DrawFn) -> list[list[float]]:
 
 @given(generators())
 def test_every_method_solves_what_dense_algebra_solves(rows: list[list[float]]) -> None:
-    chain = build(0, lambda at: [(to, rate) for to, rate in enumerate(rows[at]) if to != at])
+    chain = explore_states(0, lambda at: [(to, rate) for to, rate in enumerate(rows[at]) if to != at])
     dense = chain.generator().toarray()
     assert dense.sum(axis=1) == pytest.approx(0.0, abs=1e-9)
     system = np.vstack([dense.T, np.ones(chain.size)])
@@ -66,12 +65,12 @@ def test_elimination_keeps_the_digits_of_what_is_hardly_ever_seen() -> None:
 
 
 def test_states_that_are_left_for_ever_have_no_part() -> None:
-    chain = build("start", {"start": [("a", 1.0)], "a": [("b", 1.0)], "b": [("a", 3.0)]}.__getitem__)
+    chain = explore_states("start", {"start": [("a", 1.0)], "a": [("b", 1.0)], "b": [("a", 3.0)]}.__getitem__)
     assert stationary(chain) == pytest.approx([0.0, 0.75, 0.25])
 
 
 def test_two_ends_have_no_long_run() -> None:
-    chain = build("start", {"start": [("a", 1.0), ("b", 1.0)], "a": [], "b": []}.__getitem__)
+    chain = explore_states("start", {"start": [("a", 1.0), ("b", 1.0)], "a": [], "b": []}.__getitem__)
     with pytest.raises(NoAnswerError) as caught:
         stationary(chain)
     assert str(caught.value) == (
@@ -82,7 +81,7 @@ def test_two_ends_have_no_long_run() -> None:
 
 def test_a_chain_too_large_is_refused_with_its_size() -> None:
     with pytest.raises(NoAnswerError) as caught:
-        build(0, lambda n: [(n + 1, 1.0)], limit=1000)
+        explore_states(0, lambda n: [(n + 1, 1.0)], limit=1000)
     assert str(caught.value) == (
         "the chain has more than 1,000 states (999 of them looked at); allow more with limit=..., which costs memory and "
         "time, ask for fewer customers or phases, or use an approximate method or simulation"
@@ -92,14 +91,14 @@ def test_a_chain_too_large_is_refused_with_its_size() -> None:
 @pytest.mark.parametrize("rate", [-1.0, math.nan, math.inf])
 def test_a_rate_out_of_range_is_named(rate: float) -> None:
     with pytest.raises(ModelError, match="the rate from 0 to 1 must be finite and at least 0, got"):
-        build(0, lambda n: [(n + 1, rate)])
+        explore_states(0, lambda n: [(n + 1, rate)])
 
 
 def test_a_start_out_of_range_is_named() -> None:
     said = "the probabilities of the states at the start must be at least 0 and add up to 1, got"
     for start in ({0: 0.5}, {0: 1.5, 1: -0.5}, {}):
         with pytest.raises(ModelError, match=said):
-            build(start, lambda n: [])
+            explore_states(start, lambda n: [])
 
 
 def test_an_unknown_method_is_named() -> None:
@@ -173,7 +172,7 @@ def test_the_first_passage_of_a_birth_chain_is_as_known(up: float, down: float, 
     for n in range(most):
         step = 1 / up + (down / up * step if n else 0.0)
         total += step
-    chain = build(0, lambda n: ([(n + 1, up)] + [(n - 1, down)] * (n > 0)) if n < most else [])
+    chain = explore_states(0, lambda n: ([(n + 1, up)] + [(n - 1, down)] * (n > 0)) if n < most else [])
     end = absorption(chain)
     assert end.mean == pytest.approx(total, rel=1e-12)
     assert end.probability == pytest.approx([1.0])
@@ -181,7 +180,7 @@ def test_the_first_passage_of_a_birth_chain_is_as_known(up: float, down: float, 
 
 def test_the_gambler_loses_as_often_as_known() -> None:
     p, goal, begin = 0.4, 7, 3
-    chain = build(begin, lambda n: [(n + 1, p), (n - 1, 1 - p)] if 0 < n < goal else [])
+    chain = explore_states(begin, lambda n: [(n + 1, p), (n - 1, 1 - p)] if 0 < n < goal else [])
     end = absorption(chain)
     odds = (1 - p) / p
     wins = dict(zip((chain.states[each] for each in end.ends), end.probability, strict=True))
@@ -206,6 +205,6 @@ def test_ends_that_are_not_there_are_named() -> None:
         absorption(chain)
     with pytest.raises(ModelError, match=r"an end must be the number of a state from 0 to 2, got \[3\]"):
         absorption(chain, ends=[3])
-    trap = build(0, {0: [(1, 1.0), (2, 1.0)], 1: [], 2: [(3, 1.0)], 3: [(2, 1.0)]}.__getitem__)
+    trap = explore_states(0, {0: [(1, 1.0), (2, 1.0)], 1: [], 2: [(3, 1.0)], 3: [(2, 1.0)]}.__getitem__)
     with pytest.raises(NoAnswerError, match="from state 2 no end can be reached, so the mean time is infinite"):
         absorption(trap)

@@ -10,7 +10,7 @@ import pytest
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.queueing.exact import exact
 from slipstick.queueing.markov.blocking import blocking_after_service
-from slipstick.queueing.network import network
+from slipstick.queueing.network import network_arrays
 
 
 def ring(count: int) -> Any:
@@ -38,7 +38,7 @@ def test_a_ring_of_two_is_birth_and_death_with_one_place_more(room: int) -> None
 def test_room_for_all_is_no_blocking() -> None:
     onward = [[0.0, 0.5, 0.5], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
     found = blocking_after_service([1.0, 2.0, 0.5], onward, [4, 4, 4], population=4)
-    free = exact(network([1.0, 2.0, 0.5], [1.0, 0.5, 0.5], population=4))
+    free = exact(network_arrays([1.0, 2.0, 0.5], [1.0, 0.5, 0.5], population=4))
     assert found.queue == pytest.approx(free.queue.ravel(), rel=1e-10)
     assert not found.blocked.any()
 

@@ -7,13 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slipstick.errors import ModelError
-from slipstick.queueing.markov import coxian, erlang, exponential, fit, hyperexponential
-from slipstick.queueing.markov.phase_type import MOST_PHASES
+from slipstick.service_times import MOST_PHASES, coxian, erlang, exponential, hyperexponential, phase_type
 
 
 @given(st.floats(1e-6, 1e6), st.floats(0.05, 50.0))
 def test_mean_and_variation_come_out(mean: float, scv: float) -> None:
-    time = fit(mean, scv)
+    time = phase_type(mean, scv)
     assert time.mean == pytest.approx(mean, rel=1e-9)
     assert time.scv == pytest.approx(scv, rel=1e-6)
     assert (time.start >= 0).all()
@@ -22,14 +21,14 @@ def test_mean_and_variation_come_out(mean: float, scv: float) -> None:
 
 @given(st.floats(0.011, 20.0))
 def test_both_are_differentiated(scv: float) -> None:
-    time = fit(2.0 + 3e-30j, scv + 1e-30j)
+    time = phase_type(2.0 + 3e-30j, scv + 1e-30j)
     assert time.mean.imag / 1e-30 == pytest.approx(3.0)
     assert time.scv.imag / 1e-30 == pytest.approx(1.0, rel=1e-6)
 
 
 @pytest.mark.parametrize("phases", [1, 2, 7, MOST_PHASES])
 def test_as_many_phases_as_the_variation_asks_for(phases: int) -> None:
-    assert fit(1.0, 1 / phases).phases == phases
+    assert phase_type(1.0, 1 / phases).phases == phases
     assert erlang(1.0, phases).scv == pytest.approx(1 / phases)
 
 

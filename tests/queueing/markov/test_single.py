@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from slipstick.queueing.markov import MarkovSolution, chain_of, solve, transient
-from slipstick.queueing.network import network
+from slipstick.queueing.markov.chain_solution import transient
+from slipstick.queueing.markov.solve import MarkovSolution, markov_chain, solve_markov_chain
+from slipstick.queueing.network import network_arrays
 
 
 def erlang_b(servers: int, load: float) -> float:
@@ -27,7 +28,9 @@ def birth_death(up: list[float], down: list[float]) -> Any:
 @pytest.mark.parametrize("load", [0.3, 0.9, 1.0, 2.0])
 @pytest.mark.parametrize(("servers", "room"), [(1, 1), (1, 7), (3, 3), (3, 10)])
 def test_a_queue_with_room_for_some(load: float, servers: int, room: int) -> None:
-    found = solve(network([1.0], arrivals=load, discipline="fcfs", servers=servers), capacity=[room])
+    found = solve_markov_chain(
+        network_arrays([1.0], arrivals=load, discipline="fcfs", servers=servers), capacity=[room]
+    )
     expected = birth_death([load] * room, [min(n, servers) for n in range(1, room + 1)])
     assert found.present(0) == pytest.approx(expected, abs=1e-14)
     assert found.loss.item() == pytest.approx(expected[-1], rel=1e-12)
@@ -37,14 +40,14 @@ def test_a_queue_with_room_for_some(load: float, servers: int, room: int) -> Non
 
 @pytest.mark.parametrize("scv", [0.5, 1.0, 3.0])
 def test_the_loss_of_erlang_b_depends_on_the_mean_alone(scv: float) -> None:
-    found = solve(network([2.0], arrivals=1.3, discipline="fcfs", servers=4, scv=scv), capacity=[4])
+    found = solve_markov_chain(network_arrays([2.0], arrivals=1.3, discipline="fcfs", servers=4, scv=scv), capacity=[4])
     assert found.loss.item() == pytest.approx(erlang_b(4, 2.6), rel=1e-11)
 
 
 @pytest.mark.parametrize("servers", [1, 4, 20])
 def test_the_wait_of_erlang_c(servers: int) -> None:
     load = 0.8 * servers
-    found = solve(network([1.0], arrivals=load, discipline="fcfs", servers=servers))
+    found = solve_markov_chain(network_arrays([1.0], arrivals=load, discipline="fcfs", servers=servers))
     blocked = erlang_b(servers, load)
     waits = blocked / (1 - 0.8 * (1 - blocked))
     assert found.residence.item() == pytest.approx(1 + waits / (servers - load), rel=1e-9)
@@ -54,8 +57,8 @@ def test_the_wait_of_erlang_c(servers: int) -> None:
 def test_engset_loses_what_its_sources_see() -> None:
     # P(lost) of N sources is P(all busy) of N - 1 sources.
     sources, lines, ask, mean = 9, 4, 0.3, 1.4
-    found = solve(
-        network([mean], population=sources, think=1 / ask, discipline="fcfs", servers=lines), capacity=[lines]
+    found = solve_markov_chain(
+        network_arrays([mean], population=sources, think=1 / ask, discipline="fcfs", servers=lines), capacity=[lines]
     )
     weights = [math.comb(sources - 1, n) * (ask * mean) ** n for n in range(lines + 1)]
     assert found.loss.item() == pytest.approx(weights[-1] / sum(weights), rel=1e-12)
@@ -64,7 +67,9 @@ def test_engset_loses_what_its_sources_see() -> None:
 @pytest.mark.parametrize("repairmen", [1, 2])
 def test_the_machine_repairman(repairmen: int) -> None:
     machines, run, mend = 6, 10.0, 3.0
-    found = solve(network([mend], population=machines, think=run, discipline="fcfs", servers=repairmen))
+    found = solve_markov_chain(
+        network_arrays([mend], population=machines, think=run, discipline="fcfs", servers=repairmen)
+    )
     expected = birth_death(
         [(machines - n) / run for n in range(machines)], [min(n, repairmen) / mend for n in range(1, machines + 1)]
     )
@@ -72,14 +77,14 @@ def test_the_machine_repairman(repairmen: int) -> None:
 
 
 def test_who_never_waits_is_poisson() -> None:
-    found = solve(network([2.0], arrivals=1.5, discipline="is"))
+    found = solve_markov_chain(network_arrays([2.0], arrivals=1.5, discipline="is"))
     expected = [math.exp(-3.0) * 3.0**n / math.factorial(n) for n in range(12)]
     assert found.present(0)[:12] == pytest.approx(expected, rel=1e-9)
     assert found.utilization.item() == pytest.approx(3.0)
 
 
 def test_speeds_by_number_present() -> None:
-    found = solve(network([1.0], population=5, think=1.0, rates=[[1.0, 1.5, 1.7]]))
+    found = solve_markov_chain(network_arrays([1.0], population=5, think=1.0, rates=[[1.0, 1.5, 1.7]]))
     expected = birth_death([5.0, 4, 3, 2, 1], [1.0, 1.5, 1.7, 1.7, 1.7])
     assert found.present(0) == pytest.approx(expected, abs=1e-14)
     assert found.utilization.item() == pytest.approx(1 - expected[0])
@@ -92,7 +97,7 @@ def wait_of_pollaczek(load: float, scv: float) -> float:
 @pytest.mark.parametrize("scv", [0.1, 0.25, 0.6, 4.0])
 @pytest.mark.parametrize("load", [0.3, 0.7])
 def test_service_in_phases_waits_as_pollaczek_and_khinchine_say(load: float, scv: float) -> None:
-    found = solve(network([1.0], arrivals=load, discipline="fcfs", scv=scv))
+    found = solve_markov_chain(network_arrays([1.0], arrivals=load, discipline="fcfs", scv=scv))
     assert found.residence.item() == pytest.approx(1 + wait_of_pollaczek(load, scv), rel=1e-8)
     assert not found.exact
     assert "times of an scv other than 1 are phases of the same mean and scv" in found.notes
@@ -100,7 +105,7 @@ def test_service_in_phases_waits_as_pollaczek_and_khinchine_say(load: float, scv
 
 @pytest.mark.parametrize("discipline", ["ps", "lcfs-pr"])
 def test_sharing_and_the_stack_depend_on_the_mean_alone(discipline: str) -> None:
-    found = solve(network([1.0], arrivals=0.5, discipline=discipline, scv=3.0), capacity=[9])
+    found = solve_markov_chain(network_arrays([1.0], arrivals=0.5, discipline=discipline, scv=3.0), capacity=[9])
     assert found.present(0) == pytest.approx(birth_death([0.5] * 9, [1.0] * 9), abs=1e-12)
 
 
@@ -110,8 +115,8 @@ RESIDUAL = float((ARRIVALS * SERVICE**2).sum())
 
 
 def two_classes(discipline: str) -> MarkovSolution:
-    given = network(SERVICE[:, None], arrivals=ARRIVALS, discipline=discipline, priority=[0, 1])
-    return solve(given, error=1e-8)
+    given = network_arrays(SERVICE[:, None], arrivals=ARRIVALS, discipline=discipline, priority=[0, 1])
+    return solve_markov_chain(given, error=1e-8)
 
 
 def test_unequal_classes_in_one_line_wait_alike() -> None:
@@ -134,10 +139,10 @@ def test_a_preempted_service_in_phases_is_resumed() -> None:
     # Residual of class r is arrivals x E[S^2] / 2; the formulas of preemptive-resume M/G/1.
     scv = np.array([3.0, 0.5])
     arrivals, service = np.array([0.15, 0.1]), np.array([1.0, 1.5])
-    given = network(
+    given = network_arrays(
         service[:, None], arrivals=arrivals, discipline="priority-preemptive", priority=[0, 1], scv=scv[:, None]
     )
-    found = solve(given, error=1e-5)
+    found = solve_markov_chain(given, error=1e-5)
     load = np.cumsum(arrivals * service)
     residual = np.cumsum(arrivals * service**2 * (1 + scv) / 2)
     first = service[0] + residual[0] / (1 - load[0])
@@ -147,16 +152,16 @@ def test_a_preempted_service_in_phases_is_resumed() -> None:
 
 @pytest.mark.parametrize("load", [0.2, 0.6, 0.95])
 @pytest.mark.parametrize("error", [1e-3, 1e-6])
-def test_no_more_lies_beyond_the_cut_than_promised(load: float, error: float) -> None:
-    found = solve(network([1.0], arrivals=load, discipline="fcfs"), error=error)
+def test_no_more_lies_beyond_the_truncation_than_promised(load: float, error: float) -> None:
+    found = solve_markov_chain(network_arrays([1.0], arrivals=load, discipline="fcfs"), error=error)
     mean = load / (1 - load)
     assert abs(found.queue.item() - mean) <= 2 * error * mean
-    assert load ** (found.cut[0] + 1) <= 2 * max(found.beyond[0], 1e-16)
-    assert f"open classes cut at {found.cut[0]} customers" in found.notes[1]
+    assert load ** (found.truncation[0] + 1) <= 2 * max(found.beyond[0], 1e-16)
+    assert f"open classes truncated at {found.truncation[0]} customers" in found.notes[1]
 
 
 def test_a_station_fills_as_known_over_time() -> None:
-    floor, chain = chain_of(network([1 / 1.9], arrivals=0.7, discipline="fcfs"), capacity=[1])
+    space, chain = markov_chain(network_arrays([1 / 1.9], arrivals=0.7, discipline="fcfs"), capacity=[1])
     found = transient(chain, [0.4]).probabilities[0]
     busy = 0.7 / 2.6 * -math.expm1(-2.6 * 0.4)
-    assert found @ floor.rooms[0].length(np.asarray(chain.states)) == pytest.approx(busy, abs=1e-10)
+    assert found @ space.stations[0].length(np.asarray(chain.states)) == pytest.approx(busy, abs=1e-10)

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 from slipstick.errors import ModelError
 from slipstick.queueing.exact import exact
-from slipstick.queueing.markov.threads import threads
-from slipstick.queueing.network import network
+from slipstick.queueing.network import network_arrays
+from tests.queueing.markov.threads import threads
 
 
 @pytest.mark.parametrize("spin", [False, True])
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_with_a_core_each_the_lock_is_a_queue(count: int, spin: bool) -> None:
     found = threads(count, count, 9.0, 1.0, quantum=0.1, spin=spin)
-    queue = exact(network([1.0], population=count, think=9.0))
+    queue = exact(network_arrays([1.0], population=count, think=9.0))
     assert found.throughput == pytest.approx(queue.throughput.item(), rel=1e-10)
     assert found.waiting + found.holding == pytest.approx(queue.queue.item(), rel=1e-10)
     assert found.stranded == pytest.approx(0.0)

@@ -33,7 +33,7 @@ from slipstick.measure.fit.formula import (
     shared,
 )
 from slipstick.queueing.exact import exact
-from slipstick.queueing.network import Solution, network
+from slipstick.queueing.network import NetworkSolution, network_arrays
 
 
 def largest_of(counts: Array) -> Array:
@@ -212,11 +212,11 @@ def cycle_times(outside: Array | float, demands: Array, populations: Array) -> A
     return found
 
 
-def _solved(outside: Array | float, demands: Array, populations: Array) -> Solution:
+def _solved(outside: Array | float, demands: Array, populations: Array) -> NetworkSolution:
     service = demands if demands.ndim == 1 else demands[:, None, :]
     # A search may try demands so small that the throughput overflows: the cycle time is then 0.
     with np.errstate(over="ignore"):
-        return exact(network(service, population=populations[:, None], think=np.reshape(outside, (-1, 1))))
+        return exact(network_arrays(service, population=populations[:, None], think=np.reshape(outside, (-1, 1))))
 
 
 def closed_queue(stations: int) -> Callable[[Timings], Iterator[TimeFormula]]:

@@ -117,7 +117,7 @@ def _stretch(
     """Give by what part each service is lengthened, and the cycles of all in a second."""
     # The engine of queueing networks brings SciPy along, which is not needed elsewhere.
     from slipstick.queueing.exact import exact
-    from slipstick.queueing.network import network
+    from slipstick.queueing.network import network_arrays
 
     columns = np.broadcast_arrays(*work.values(), time)
     rows = len(columns[-1])
@@ -129,7 +129,7 @@ def _stretch(
         think = columns[-1][takes] - demand.sum(axis=-1)
         # Rounding may leave a hair below nothing.
         think = np.where(think.real > 1e-14 * columns[-1][takes].real, think, 0 * think)
-        made = network(
+        made = network_arrays(
             demand[:, None, :], population=processors, think=think[:, None], servers=[q.servers for q in queues]
         )
         answer = exact(made)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from slipstick.expression.nodes import Parameter
 from slipstick.expression.tape import Tape
 from slipstick.model.network import Chain, ClosedClass, OpenClass, Place, QueueingNetwork
-from slipstick.queueing.chains import OUT, Ways, joined, traffic
-from slipstick.queueing.network import Network
+from slipstick.queueing.network import NetworkArrays
+from slipstick.queueing.routes import OUTSIDE, Routes, joined_chains, traffic_equations
 
 Array = NDArray[Any]
 Values = Mapping[str, "NDArray[np.float64] | float"]
@@ -38,13 +38,13 @@ class Arrays:
     wrong : why a point has no answer, by its number
     """
 
-    network: Network
+    network: NetworkArrays
     service: Array
     visits: Array
     scv: Array
     chain_of: NDArray[np.intp]
     ranks: NDArray[np.int64]
-    ways: Ways | None
+    ways: Routes | None
     references: Sequence[tuple[int, int]]
     capacity: NDArray[np.int64]
     blocking: Sequence[str]
@@ -146,7 +146,7 @@ class Compiled:
         service, visited = self._alike(*cubes[:2])
         merged = service, visited, cubes[2]
         if ways is not None:
-            merged = joined(*merged, chain_of)
+            merged = joined_chains(*merged, chain_of)
         limits = [each.capacity or 0 for each in self.model.stations.values()]
         return Arrays(
             self._network(columns, points, *merged),
@@ -179,14 +179,16 @@ class Compiled:
                     scv[:, r, k] = columns.get(f"{here}.scv.{label}", 1.0)
         return service, visits, scv
 
-    def _ways(self, columns: Columns) -> Ways | None:
+    def _ways(self, columns: Columns) -> Routes | None:
         """Lay out where the classes of chains go."""
         if not self.model.routing:
             return None
         ends = [[each.source, each.target] for each in self.model.routing]
-        numbers = np.array([[(OUT, OUT) if place is None else self._place(place) for place in pair] for pair in ends])
+        numbers = np.array(
+            [[(OUTSIDE, OUTSIDE) if place is None else self._place(place) for place in pair] for pair in ends]
+        )
         chances = [columns[f"routing.{index}.probability"] for index in range(len(ends))]
-        return Ways(numbers[:, 0], numbers[:, 1], np.stack(chances, axis=1))
+        return Routes(numbers[:, 0], numbers[:, 1], np.stack(chances, axis=1))
 
     def _reference(self, chain: Chain) -> tuple[int, int]:
         label, station = chain.reference
@@ -195,13 +197,15 @@ class Compiled:
     def _place(self, place: Place) -> tuple[int, int]:
         return self.classes.index(place[0]), self.stations.index(place[1])
 
-    def _route(self, ways: Ways, chain_of: NDArray[np.intp], visited: Array) -> dict[int, str]:
+    def _route(self, ways: Routes, chain_of: NDArray[np.intp], visited: Array) -> dict[int, str]:
         """Put the visits that follow from routing into `visited`; say at which points they do not."""
         wrong = self._sums(ways.probability.real)
         for c, (name, chain) in enumerate(self.chains.items()):
             if name in self.model.chains:
                 members, closed = np.flatnonzero(chain_of == c), isinstance(chain.members, ClosedClass)
-                found = traffic(ways, members.tolist(), self._place(chain.reference), closed, visited.shape[1:])
+                found = traffic_equations(
+                    ways, members.tolist(), self._place(chain.reference), closed, visited.shape[1:]
+                )
                 visited[:, members] = found[:, members]
         lost = ~np.isfinite(visited).all(axis=(1, 2))
         wrong |= {int(point): "the ways of some chain never come back" for point in np.flatnonzero(lost)}
@@ -254,7 +258,7 @@ class Compiled:
                     service[:, r, k] = np.where(visits[:, r, k] != 0, one, 0.0)
         return service, visits
 
-    def _network(self, columns: Columns, points: int, service: Array, visits: Array, scv: Array) -> Network:
+    def _network(self, columns: Columns, points: int, service: Array, visits: Array, scv: Array) -> NetworkArrays:
         stations, count = self.model.stations.values(), len(self.chains)
         think, arrivals = np.zeros((points, count), service.dtype), np.zeros((points, count), service.dtype)
         population = np.zeros((points, count), dtype=np.int64)
@@ -266,7 +270,7 @@ class Compiled:
                 think[:, c] = columns[f"{prefix}.think_time"]
                 population[:, c] = np.round(columns[f"{prefix}.population"].real)
         ranks = [[self._rank(chain, each.priority) for each in stations] for chain in self.chains.values()]
-        return Network(
+        return NetworkArrays(
             service=service,
             visits=visits,
             think=think,

@@ -16,13 +16,13 @@ from slipstick.method.networks.measures import unit_of
 from slipstick.method.networks.solvers import outside
 from slipstick.model.network import QueueingNetwork
 from slipstick.queueing.bounds import Bounds, asymptotic, balanced_job, geometric, proportional, saturation_population
-from slipstick.queueing.network import Network
+from slipstick.queueing.network import NetworkArrays
 
 METHOD = "bounds"
 
 Floats = NDArray[np.float64]
 
-KINDS: dict[str, tuple[Callable[[Network], Bounds], str]] = {
+KINDS: dict[str, tuple[Callable[[NetworkArrays], Bounds], str]] = {
     "asymptotic": (
         asymptotic,
         "at best one customer alone, or the slowest station always busy; at worst everybody waits for all others",

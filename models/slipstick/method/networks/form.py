@@ -24,7 +24,7 @@ from slipstick.method.networks.measures import Measures, unit_of
 from slipstick.method.networks.solvers import BEST, Outcome, outcome, preferred
 from slipstick.model.network import ClosedClass, QueueingNetwork
 from slipstick.queueing.bounds import saturation_population
-from slipstick.queueing.network import Network, Solution
+from slipstick.queueing.network import NetworkArrays, NetworkSolution
 
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
 """The quantiles of response time that answers give where they have a closed form."""
@@ -58,7 +58,7 @@ def account(compiled: Compiled, arrays: Arrays, columns: Mapping[str, float]) ->
     return {name: each for name, each in found.items() if each or not name.startswith("wait:")}
 
 
-def constants(network: Network) -> dict[str, float]:
+def constants(network: NetworkArrays) -> dict[str, float]:
     """Give the population at which each closed chain would saturate its slowest station.
 
     Parameters
@@ -79,7 +79,7 @@ def constants(network: Network) -> dict[str, float]:
     }
 
 
-def quantiles(compiled: Compiled, network: Network) -> dict[str, float]:
+def quantiles(compiled: Compiled, network: NetworkArrays) -> dict[str, float]:
     r"""Give quantiles of response time where they have a closed form: streams through one first-come station.
 
     With c servers of rate \mu each, arrivals \lambda of all streams together and C Erlang's waiting probability::
@@ -104,7 +104,7 @@ def quantiles(compiled: Compiled, network: Network) -> dict[str, float]:
     return found
 
 
-def _lone_streams(compiled: Compiled, network: Network) -> Iterator[tuple[str, float, bool, int, float]]:
+def _lone_streams(compiled: Compiled, network: NetworkArrays) -> Iterator[tuple[str, float, bool, int, float]]:
     """Yield the streams that visit one station once, exponential and alike there: name, mean service, load."""
     if not compiled.model.classes or network.closed.any() or compiled.model.chains:
         return
@@ -154,7 +154,7 @@ def _waiting(servers: int, load: float) -> float:
     return lost / (1 - load / servers * (1 - lost))
 
 
-def notes_of(compiled: Compiled, solution: Solution) -> tuple[str, ...]:
+def notes_of(compiled: Compiled, solution: NetworkSolution) -> tuple[str, ...]:
     """Say which variant solved, when it stopped, how far it usually is off, and what was read into the network."""
     steps = f"; {solution.rule}, {solution.iterations} iterations" if solution.rule else ""
     error = f"; usual error: {solution.usual_error}" if solution.usual_error else ""

@@ -12,26 +12,19 @@ from numpy.typing import NDArray
 
 from slipstick.errors import ModelError, NoAnswerError, TooManyStatesError
 from slipstick.method.networks.arrays import Arrays
-from slipstick.queueing.chains import OUT
 from slipstick.queueing.checks import EXACT, checked
-from slipstick.queueing.markov import (
-    LIMIT,
-    Chain,
-    MarkovSolution,
-    Routing,
-    blocking_after_service,
-    chain_of,
-    in_order,
-    solve,
-    switching,
-)
-from slipstick.queueing.markov.state_space import Floor
-from slipstick.queueing.network import Array, Network, Tally
+from slipstick.queueing.markov.blocking import blocking_after_service
+from slipstick.queueing.markov.chain import STATE_LIMIT, MarkovChain
+from slipstick.queueing.markov.routing import Routing, routing_in_order, routing_of_chains
+from slipstick.queueing.markov.solve import MarkovSolution, markov_chain, solve_markov_chain
+from slipstick.queueing.markov.state_space import StateSpace
+from slipstick.queueing.network import Array, NetworkArrays, SolutionWithLosses
+from slipstick.queueing.routes import OUTSIDE
 
 AFTER = "after-service"
 
 
-def held_up(arrays: Arrays, limit: int) -> Tally:
+def held_up(arrays: Arrays, limit: int) -> SolutionWithLosses:
     """Solve a network of one class, in which who finds the next station full stays, and holds up its server.
 
     Parameters
@@ -67,7 +60,7 @@ def held_up(arrays: Arrays, limit: int) -> Tally:
     first = int(np.flatnonzero(visits[0].real > 0)[0])
     flow = (ended[:, 0, first] / visits[:, first])[:, None]
     each = flow[:, :, None]
-    return Tally(
+    return SolutionWithLosses(
         throughput=flow,
         residence=np.divide(queue, each, out=np.zeros_like(queue), where=each != 0),
         queue=queue,
@@ -99,7 +92,7 @@ def _ways(arrays: Arrays, point: int) -> tuple[Array, Array]:
     network, ways = arrays.network, arrays.ways
     count = len(network.stations)
     if ways is None:
-        rule = in_order(network.visits[point])
+        rule = routing_in_order(network.visits[point])
         entry, onward = rule.entry[0], rule.onward[0, :, 0].copy()
         if network.all_closed:
             # Who ends a cycle begins the next one.
@@ -108,7 +101,7 @@ def _ways(arrays: Arrays, point: int) -> tuple[Array, Array]:
     entry, onward = np.zeros(count), np.zeros((count, count), ways.probability.dtype)
     entry[arrays.references[0][1]] = 1
     for (_, k), (s, j), p in zip(ways.source, ways.target, ways.probability[point], strict=True):
-        if s != OUT:
+        if s != OUTSIDE:
             onward[k, j] += p
     return entry, onward
 
@@ -117,7 +110,7 @@ THINKING = "think time"
 """The station at which the members of chains think between two cycles."""
 
 
-def by_class(arrays: Arrays, limit: int | None = None) -> Tally:
+def by_class(arrays: Arrays, limit: int | None = None) -> SolutionWithLosses:
     """Solve a network as a Markov chain; the solution's classes are the network's, not its chains.
 
     The cycle of a closed chain ends where a customer comes to the reference station, as whichever class; who thinks
@@ -133,12 +126,12 @@ def by_class(arrays: Arrays, limit: int | None = None) -> Tally:
     ModelError : routing or blocking is not one that the chain can mean
     NoAnswerError : there are too many states, or open classes bring more work than can be done
     """
-    limit = LIMIT if limit is None else limit
+    limit = STATE_LIMIT if limit is None else limit
     try:
         if AFTER in arrays.blocking:
             return held_up(arrays, limit)
         network, rules, capacity, blocking = _chained(arrays)
-        found = solve(network, rules, capacity=capacity, blocking=blocking, limit=limit)
+        found = solve_markov_chain(network, rules, capacity=capacity, blocking=blocking, limit=limit)
     except TooManyStatesError as error:
         raise NoAnswerError(f"{error.size}; {_instead(arrays)}") from None
     if arrays.ways is not None:
@@ -149,13 +142,13 @@ def by_class(arrays: Arrays, limit: int | None = None) -> Tally:
     return found
 
 
-def chain_at(arrays: Arrays, cut: int | None, limit: int) -> tuple[Floor, Chain]:
+def chain_at(arrays: Arrays, truncation: int | None, limit: int) -> tuple[StateSpace, MarkovChain]:
     """Give the chain of a network at one point, its rooms the stations in order.
 
     Parameters
     ----------
     arrays : the network
-    cut : customers of streams at most, None where capacities hold them
+    truncation : customers of streams at most, None where capacities hold them
     limit : states at most
 
     Raises
@@ -167,12 +160,12 @@ def chain_at(arrays: Arrays, cut: int | None, limit: int) -> tuple[Floor, Chain]
     network, rules, capacity, blocking = _chained(arrays)
     try:
         rule = rules[0] if rules else None
-        return chain_of(network, rule, capacity=capacity, blocking=blocking, cut=cut, limit=limit)
+        return markov_chain(network, rule, capacity=capacity, blocking=blocking, truncation=truncation, limit=limit)
     except TooManyStatesError as error:
         raise NoAnswerError(f"{error.size}; {_instead(arrays)}") from None
 
 
-def _chained(arrays: Arrays) -> tuple[Network, list[Routing] | None, list[int | None], list[str]]:
+def _chained(arrays: Arrays) -> tuple[NetworkArrays, list[Routing] | None, list[int | None], list[str]]:
     """Give what a chain is made of: network, routing, capacities and blocking."""
     capacity = [int(each) or None for each in arrays.capacity]
     if arrays.ways is None:
@@ -189,33 +182,33 @@ def _instead(arrays: Arrays) -> str:
     return "ask for linearizer, schweitzer or simulation, or for fewer customers or an scv nearer to 1"
 
 
-def _of_classes(arrays: Arrays) -> tuple[Network, list[Routing]]:
+def _of_classes(arrays: Arrays) -> tuple[NetworkArrays, list[Routing]]:
     """Give the network of classes with a last station to think at, and where they go at each point."""
-    network, chain_of = arrays.network, arrays.chain_of
-    alone = np.bincount(chain_of)[chain_of] == 1
-    alone &= ~np.isin(np.arange(len(chain_of)), _sources(arrays))
+    network, markov_chain = arrays.network, arrays.chain_of
+    alone = np.bincount(markov_chain)[markov_chain] == 1
+    alone &= ~np.isin(np.arange(len(markov_chain)), _sources(arrays))
     service, visits = (
-        np.where(alone[:, None], joined[:, chain_of], own)
+        np.where(alone[:, None], joined[:, markov_chain], own)
         for joined, own in ((network.service, arrays.service), (network.visits, arrays.visits))
     )
     references = arrays.references
-    think = np.where(alone, 0, network.think[:, chain_of])
-    home = np.array([references[c][1] for c in chain_of])
+    think = np.where(alone, 0, network.think[:, markov_chain])
+    home = np.array([references[c][1] for c in markov_chain])
     thinks = np.where(think != 0, np.take_along_axis(visits, home[None, :, None], axis=2)[:, :, 0], 0)
-    first = np.array([alone[r] or references[c][0] == r for r, c in enumerate(chain_of)])
+    first = np.array([alone[r] or references[c][0] == r for r, c in enumerate(markov_chain)])
     flat = replace(
         network,
         service=np.concatenate([service, think[:, :, None]], axis=2),
         visits=np.concatenate([visits, thinks[:, :, None]], axis=2),
         scv=np.concatenate([arrays.scv, np.ones((*think.shape, 1))], axis=2),
-        think=np.where(alone, network.think[:, chain_of], 0),
-        population=np.where(first, network.population[:, chain_of], 0),
-        arrivals=np.where(first, network.arrivals[:, chain_of], 0),
-        closed=network.closed[chain_of],
+        think=np.where(alone, network.think[:, markov_chain], 0),
+        population=np.where(first, network.population[:, markov_chain], 0),
+        arrivals=np.where(first, network.arrivals[:, markov_chain], 0),
+        closed=network.closed[markov_chain],
         discipline=(*network.discipline, "is"),
         servers=np.append(network.servers, 1),
         rates=(*network.rates, None),
-        priority=np.concatenate([arrays.ranks, np.zeros((len(chain_of), 1), dtype=np.int64)], axis=1),
+        priority=np.concatenate([arrays.ranks, np.zeros((len(markov_chain), 1), dtype=np.int64)], axis=1),
         stations=(*network.stations, THINKING),
         classes=arrays.classes,
     )
@@ -227,22 +220,22 @@ def _sources(arrays: Arrays) -> NDArray[np.intp]:
     return np.unique(arrays.ways.source[:, 0])
 
 
-def _rule(arrays: Arrays, flat: Network, point: int) -> Routing:
+def _rule(arrays: Arrays, flat: NetworkArrays, point: int) -> Routing:
     assert arrays.ways is not None
     routed = set(arrays.chain_of[_sources(arrays)].tolist())
     members = {c: tuple(np.flatnonzero(arrays.chain_of == c).tolist()) for c in routed}
     think, last = arrays.network.think[point], len(arrays.network.stations)
     ends = {members[c]: last for c in routed if think[c] != 0}
     visits = np.where(flat.service[point].real > 0, flat.visits[point], 0.0)
-    return switching(arrays.ways, visits, {members[c]: arrays.references[c] for c in routed}, ends, point)
+    return routing_of_chains(arrays.ways, visits, {members[c]: arrays.references[c] for c in routed}, ends, point)
 
 
 def _in_cycles(arrays: Arrays, found: MarkovSolution) -> MarkovSolution:
     """Count throughput in cycles of the chain, those that end at its reference, and leave the thinking out."""
-    count, chain_of = len(arrays.network.stations), arrays.chain_of
+    count, markov_chain = len(arrays.network.stations), arrays.chain_of
     flow = found.throughput.copy()
-    for c in set(chain_of[_sources(arrays)].tolist()):
-        members, station = np.flatnonzero(chain_of == c), arrays.references[c][1]
+    for c in set(markov_chain[_sources(arrays)].tolist()):
+        members, station = np.flatnonzero(markov_chain == c), arrays.references[c][1]
         ended, told = (each[:, members, station].sum(axis=1) for each in (found.ended, arrays.visits))
         flow[:, members] = np.where(told != 0, ended / np.where(told != 0, told, 1), 0)[:, None]
     rate = flow[:, :, None]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from slipstick.method.networks.arrays import Arrays, Compiled
 from slipstick.model.network import Chain, OpenClass
-from slipstick.queueing.network import Solution, Tally
+from slipstick.queueing.network import NetworkSolution, SolutionWithLosses
 
 Array = NDArray[Any]
 
@@ -60,7 +60,7 @@ CUBES = ("residence", "queue", "utilization", "made")
 """What is known of each class at each station."""
 
 
-def found_of(arrays: Arrays, solution: Solution) -> Found:
+def found_of(arrays: Arrays, solution: NetworkSolution) -> Found:
     """Read a solution by class: a Markov chain's as it is, and a chain's shared out among its classes.
 
     Parameters
@@ -69,12 +69,12 @@ def found_of(arrays: Arrays, solution: Solution) -> Found:
     solution : of its chains; of its classes, and with losses, where it is a Markov chain's
     """
     with np.errstate(all="ignore"):
-        if isinstance(solution, Tally):
+        if isinstance(solution, SolutionWithLosses):
             return _of_classes(arrays, solution)
         return _of_chains(arrays, solution)
 
 
-def _of_classes(arrays: Arrays, solution: Tally) -> Found:
+def _of_classes(arrays: Arrays, solution: SolutionWithLosses) -> Found:
     flow = solution.throughput
     first = [int(np.flatnonzero(arrays.chain_of == c)[0]) for c in range(len(arrays.network.classes))]
     made = np.ones(solution.queue.shape)
@@ -92,7 +92,7 @@ def _of_classes(arrays: Arrays, solution: Tally) -> Found:
     )
 
 
-def _of_chains(arrays: Arrays, solution: Solution) -> Found:
+def _of_chains(arrays: Arrays, solution: NetworkSolution) -> Found:
     residence = _shared(arrays, solution.residence)
     queue = solution.throughput[:, arrays.chain_of, None] * residence
     alone = np.bincount(arrays.chain_of)[arrays.chain_of] == 1

@@ -13,12 +13,12 @@ from slipstick.errors import ModelError, NoAnswerError
 from slipstick.method.networks.arrays import Arrays
 from slipstick.method.networks.measures import CUBES, Found, found_of
 from slipstick.queueing.checks import EXACT, checked
-from slipstick.queueing.network import Network, Solution
+from slipstick.queueing.network import NetworkArrays, NetworkSolution
 
 BEST = "best"
 
 Array = NDArray[Any]
-Solver = Callable[[Arrays], Solution]
+Solver = Callable[[Arrays], NetworkSolution]
 
 MOST_LISTED = 100
 """Up to so many customers the probabilities of every number present are worked out."""
@@ -36,7 +36,7 @@ SETTLED = 1e-6
 """How far, relatively, the stopping rule of an approximation may leave it from a law."""
 
 
-def _exact_mva(arrays: Arrays) -> Solution:
+def _exact_mva(arrays: Arrays) -> NetworkSolution:
     from slipstick.queueing.exact import exact
 
     network = arrays.network
@@ -45,30 +45,30 @@ def _exact_mva(arrays: Arrays) -> Solution:
     return exact(network, marginals=most <= MOST_LISTED and numbers <= MOST_NUMBERS and not _perturbed(network))
 
 
-def _perturbed(network: Network) -> bool:
+def _perturbed(network: NetworkArrays) -> bool:
     """Say whether derivatives are asked for, which are of times and rates alone."""
     return bool(np.iscomplexobj(network.service))
 
 
-def _convolution(arrays: Arrays) -> Solution:
+def _convolution(arrays: Arrays) -> NetworkSolution:
     from slipstick.queueing.convolution import convolution
 
     return convolution(arrays.network)
 
 
-def _schweitzer(arrays: Arrays) -> Solution:
+def _schweitzer(arrays: Arrays) -> NetworkSolution:
     from slipstick.queueing.approximate import schweitzer
 
     return schweitzer(arrays.network)
 
 
-def _linearizer(arrays: Arrays) -> Solution:
+def _linearizer(arrays: Arrays) -> NetworkSolution:
     from slipstick.queueing.approximate import linearizer
 
     return linearizer(arrays.network)
 
 
-def _markov_chain(arrays: Arrays, limit: int | None = None) -> Solution:
+def _markov_chain(arrays: Arrays, limit: int | None = None) -> NetworkSolution:
     from slipstick.method.networks.markov import by_class
 
     return by_class(arrays, limit)
@@ -93,7 +93,7 @@ class Piece:
 
     points: NDArray[np.intp]
     solver: str
-    solution: Solution
+    solution: NetworkSolution
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,7 @@ def _saturated(arrays: Arrays) -> dict[int, str]:
     return wrong
 
 
-def _solved(arrays: Arrays, solver: str) -> Solution:
+def _solved(arrays: Arrays, solver: str) -> NetworkSolution:
     """Solve, and hold the solution against the laws that every network obeys."""
     network = arrays.network
     if arrays.capacity.any() and solver not in TAKES_CAPACITY:
@@ -195,7 +195,7 @@ def preferred(arrays: Arrays) -> str:
     return "exact-mva" if states <= MOST_STATES else "linearizer"
 
 
-def _best(arrays: Arrays) -> tuple[str, Solution]:
+def _best(arrays: Arrays) -> tuple[str, NetworkSolution]:
     """Solve by the preferred method, and say which it was."""
     chosen = preferred(arrays)
     if chosen != "markov-chain":

@@ -12,8 +12,10 @@ from slipstick.method.networks.arrays import Arrays, Compiled
 from slipstick.method.networks.markov import by_class, chain_at
 from slipstick.method.networks.solvers import outside
 from slipstick.model.network import QueueingNetwork
-from slipstick.queueing.markov import LIMIT, MarkovSolution, absorption
-from slipstick.queueing.markov import transient as of_chain
+from slipstick.queueing.markov.chain import STATE_LIMIT
+from slipstick.queueing.markov.chain_solution import absorption
+from slipstick.queueing.markov.chain_solution import transient as of_chain
+from slipstick.queueing.markov.solve import MarkovSolution
 
 Columns = dict[str, NDArray[np.float64]]
 
@@ -24,7 +26,7 @@ def transient(
     values: Mapping[str, float] | None = None,
     *,
     most: int | None = None,
-    limit: int = LIMIT,
+    limit: int = STATE_LIMIT,
 ) -> Columns:
     """Give what is to be expected of a network at some times after its start, exactly, by its Markov chain.
 
@@ -57,16 +59,16 @@ def transient(
     array([0.    , 0.3161, 0.5   ])
     """
     compiled, arrays = _arrays(model, values)
-    floor, chain = chain_at(arrays, _cut(arrays, most, limit), limit)
+    space, chain = chain_at(arrays, _truncation(arrays, most, limit), limit)
     chances = of_chain(chain, times).probabilities
     states = np.asarray(chain.states)
-    present = np.tensordot(chances, floor.present(states), axes=1)
+    present = np.tensordot(chances, space.present(states), axes=1)
     columns: Columns = {}
     for k, (name, station) in enumerate(model.stations.items()):
         for label in station.visitors():
             columns[f"queue_length[{label},{name}]"] = present[:, compiled.classes.index(label), k]
         columns[f"queue_length[{name}]"] = present[:, :, k].sum(axis=1)
-        lengths = floor.rooms[k].length(states[:, floor.columns(k)])
+        lengths = space.stations[k].length(states[:, space.columns(k)])
         for n in range(int(lengths.max(initial=0)) + 1):
             columns[f"probability[{name},{n}]"] = chances[:, lengths == n].sum(axis=1)
     return columns
@@ -79,7 +81,7 @@ def time_until(
     values: Mapping[str, float] | None = None,
     *,
     most: int | None = None,
-    limit: int = LIMIT,
+    limit: int = STATE_LIMIT,
 ) -> float:
     """Give the mean time from the start until so many are first present at a station [s].
 
@@ -105,10 +107,10 @@ def time_until(
     if station not in model.stations:
         raise UnknownNameError("station", station, list(model.stations))
     _, arrays = _arrays(model, values)
-    cut = _cut(arrays, most, limit)
-    floor, chain = chain_at(arrays, None if cut is None else cut + present, limit)
+    truncation = _truncation(arrays, most, limit)
+    space, chain = chain_at(arrays, None if truncation is None else truncation + present, limit)
     k = list(model.stations).index(station)
-    lengths = floor.rooms[k].length(np.asarray(chain.states)[:, floor.columns(k)])
+    lengths = space.stations[k].length(np.asarray(chain.states)[:, space.columns(k)])
     ends = np.flatnonzero(lengths >= present)
     if not len(ends):
         raise NoAnswerError(f"never are {present} customers at {station}; at most {int(lengths.max(initial=0))} are")
@@ -126,9 +128,9 @@ def _arrays(model: QueueingNetwork, values: Mapping[str, float] | None) -> tuple
     return compiled, arrays
 
 
-def _cut(arrays: Arrays, most: int | None, limit: int) -> int | None:
+def _truncation(arrays: Arrays, most: int | None, limit: int) -> int | None:
     """Give the customers of streams that a chain needs, None where capacities hold them."""
     if most is not None or arrays.network.all_closed:
         return most
     found = by_class(arrays, limit)
-    return found.cut[0] or None if isinstance(found, MarkovSolution) else None
+    return found.truncation[0] or None if isinstance(found, MarkovSolution) else None

@@ -1,4 +1,4 @@
-"""Stations that hold up those before them: blocking after service."""
+"""Blocking after service: a customer that finds the next station full occupies its server."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from slipstick.errors import ModelError, NoAnswerError
-from slipstick.queueing.markov.chain import LIMIT, Array, build
+from slipstick.queueing.markov.chain import STATE_LIMIT, Array, explore_states
 from slipstick.queueing.markov.chain_solution import stationary
 
 
-class _At(NamedTuple):
-    """How many are at each station, and which stations are held up by each, the first to be let go first."""
+class _BlockedState(NamedTuple):
+    """Customers at each station, and the stations that each one blocks, the first to be released at the front."""
 
     present: tuple[int, ...]
     held: tuple[tuple[int, ...], ...]
 
     def blocker(self, station: int) -> int | None:
-        """Give the station that holds one up."""
+        """Give the station that blocks this one."""
         return next((j for j, queue in enumerate(self.held) if station in queue), None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Holding:
+class BlockingSolution:
     """Stations under blocking after service.
 
     Parameters
     ----------
     throughput : services ended [1/s] [stations]
-    queue : mean number present, those held up included where they still are [1] [stations]
+    queue : mean number present, with blocked customers where they were served [1] [stations]
     utilization : probability of serving [1] [stations]
-    blocked : probability of being held up after a service [1] [stations]
+    blocked : probability that the server is blocked [1] [stations]
     loss : probability that an arrival finds each station full and is lost [1] [stations]
     """
 
@@ -52,12 +52,12 @@ def blocking_after_service(
     *,
     population: int = 0,
     arrivals: ArrayLike = 0.0,
-    limit: int = LIMIT,
-) -> Holding:
-    """Solve one class at single servers that are held up by full stations after service (manufacturing blocking).
+    limit: int = STATE_LIMIT,
+) -> BlockingSolution:
+    """Solve one class at single servers with blocking after service (manufacturing blocking).
 
-    Who finds the next station full stays, and holds up its server, until there is room; the first to be held up is let go
-    first, and that may let go others. Service is exponential, first come first served.
+    A customer that finds the next station full stays and blocks its server until there is a place. The first blocked
+    is released first, which may release others. Service is exponential, first come first served.
 
     Parameters
     ----------
@@ -82,15 +82,15 @@ def blocking_after_service(
     mean, chance = np.asarray(service) * 1.0, np.asarray(onward) * 1.0
     rates = np.broadcast_to(np.asarray(arrivals) * 1.0, mean.shape)
     _check(mean, chance, rates, capacity, population)
-    line = _Line(mean, chance, rates, tuple(capacity))
-    chain = build(line.start(population), line.moves, limit=limit)
+    line = _BlockingChain(mean, chance, rates, tuple(capacity))
+    chain = explore_states(line.start(population), line.transitions, limit=limit)
     pi = stationary(chain)
     stations = range(len(mean))
     present = _rows([at.present for at in chain.states])
     blocked = _rows([[at.blocker(k) is not None for k in stations] for at in chain.states])
     full = _rows([[line.full(at, k) for k in stations] for at in chain.states])
     serving = pi @ ((present > 0) & (blocked == 0))
-    return Holding(serving / mean, pi @ present, serving, pi @ blocked, np.where(rates != 0, pi @ full, 0.0))
+    return BlockingSolution(serving / mean, pi @ present, serving, pi @ blocked, np.where(rates != 0, pi @ full, 0.0))
 
 
 def _rows(rows: Sequence[Sequence[int]]) -> Array:
@@ -116,16 +116,16 @@ def _check(mean: Array, chance: Array, rates: Array, capacity: Sequence[int | No
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Line:
-    """The moves of the chain."""
+class _BlockingChain:
+    """The transitions of the chain."""
 
     mean: Array
     chance: Array
     rates: Array
     capacity: tuple[int | None, ...]
 
-    def start(self, population: int) -> _At:
-        """Put everyone where there is room, from the first station on."""
+    def start(self, population: int) -> _BlockedState:
+        """Place all customers, from the first station on."""
         present, left = [], population
         for most in self.capacity:
             here = left if most is None else min(most, left)
@@ -133,54 +133,54 @@ class _Line:
             left -= here
         if left:
             raise ModelError(f"the capacities are too small for {population} customers by {left}")
-        return _At(tuple(present), ((),) * len(present))
+        return _BlockedState(tuple(present), ((),) * len(present))
 
-    def full(self, at: _At, station: int) -> bool:
+    def full(self, at: _BlockedState, station: int) -> bool:
         """Say whether a station is full."""
         most = self.capacity[station]
         return most is not None and at.present[station] >= most
 
-    def moves(self, at: _At) -> Iterator[tuple[_At, complex]]:
+    def transitions(self, at: _BlockedState) -> Iterator[tuple[_BlockedState, complex]]:
         """Give the states that follow."""
         for k, rate in enumerate(self.rates.tolist()):
             if not self.full(at, k):
-                yield _moved(at, None, k), rate
+                yield _with_customer_moved(at, None, k), rate
         for k, present in enumerate(at.present):
             if present and at.blocker(k) is None:
                 yield from self._ends(at, k, 1 / self.mean[k].item())
 
-    def _ends(self, at: _At, station: int, rate: complex) -> Iterator[tuple[_At, complex]]:
+    def _ends(self, at: _BlockedState, station: int, rate: complex) -> Iterator[tuple[_BlockedState, complex]]:
         for to, probability in enumerate(self.chance[station].tolist()):
             if probability != 0 and to != station:
                 yield self._sent(at, station, to), rate * probability
         leaves = 1 - self.chance[station].sum().item()
         if abs(leaves) > 1e-12:
-            yield self._let_go(_moved(at, station, None), station), rate * leaves
+            yield self._released(_with_customer_moved(at, station, None), station), rate * leaves
 
-    def _sent(self, at: _At, station: int, to: int) -> _At:
+    def _sent(self, at: _BlockedState, station: int, to: int) -> _BlockedState:
         if not self.full(at, to):
-            return self._let_go(_moved(at, station, to), station)
+            return self._released(_with_customer_moved(at, station, to), station)
         _check_deadlock(at, station, to)
         held = tuple((*queue, station) if j == to else queue for j, queue in enumerate(at.held))
         return at._replace(held=held)
 
-    def _let_go(self, at: _At, station: int) -> _At:
-        """Let in the first who is held up by a station that has room, then the first held up by where that one was."""
+    def _released(self, at: _BlockedState, station: int) -> _BlockedState:
+        """Release the first station blocked by one with a free place, then the first that this one blocked."""
         while at.held[station]:
             first, *others = at.held[station]
             held = tuple(tuple(others) if j == station else queue for j, queue in enumerate(at.held))
-            at = _moved(at._replace(held=held), first, station)
+            at = _with_customer_moved(at._replace(held=held), first, station)
             station = first
         return at
 
 
-def _moved(at: _At, source: int | None, target: int | None) -> _At:
+def _with_customer_moved(at: _BlockedState, source: int | None, target: int | None) -> _BlockedState:
     change = [(k == target) - (k == source) for k in range(len(at.present))]
     return at._replace(present=tuple(n + by for n, by in zip(at.present, change, strict=True)))
 
 
-def _check_deadlock(at: _At, station: int, to: int) -> None:
-    """Follow who holds up whom; nobody may come round to the one that is to be held up."""
+def _check_deadlock(at: _BlockedState, station: int, to: int) -> None:
+    """Refuse a circle of stations that block each other."""
     there: int | None = to
     while there is not None:
         if there == station:

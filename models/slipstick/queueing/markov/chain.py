@@ -1,6 +1,7 @@
-"""A Markov chain in continuous time: its states, its rates, where it starts.
+"""Markov chains in continuous time: states, rates and initial probabilities, explored from the initial states.
 
-Explore a chain whose states are rows of whole numbers, many states at a time.
+`explore_states` takes states of any hashable kind, one at a time; `explore_rows` takes rows of whole numbers, many
+at a time.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from slipstick.errors import ModelError, TooManyStatesError
 
 Array = NDArray[Any]
 State = TypeVar("State", bound=Hashable)
-LIMIT = 300_000
+STATE_LIMIT = 300_000
 """States at most, unless told otherwise."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Chain:
+class MarkovChain:
     """A finite chain, as it was explored.
 
     A rate may be complex, theta (1 + ih): then every answer computed from the chain is complex too, and its
@@ -36,8 +37,8 @@ class Chain:
     sources, targets : numbers of the states before and after each transition [transitions]
     rates : rate of each transition [1/s] [transitions]
     start : probability of each state at time 0 [1] [states]
-    events : what happens at each transition, -1 if nobody asks; a transition from a state to itself changes
-        nothing but is counted [transitions]
+    events : number of what happens at each transition, or -1; a transition from a state to itself changes nothing
+        but is counted [transitions]
     """
 
     states: Sequence[Any] | Array
@@ -49,13 +50,13 @@ class Chain:
 
     @property
     def size(self) -> int:
-        """How many states there are."""
+        """Number of states."""
         return len(self.start)
 
     def generator(self) -> csr_array:
         """Give the matrix Q: rates off the diagonal, rows that add to 0 [1/s] [states, states].
 
-        >>> build("up", {"up": [("down", 1.0)], "down": [("up", 9.0)]}.__getitem__).generator().toarray()
+        >>> explore_states("up", {"up": [("down", 1.0)], "down": [("up", 9.0)]}.__getitem__).generator().toarray()
         array([[-1.,  1.],
                [ 9., -9.]])
         """
@@ -74,25 +75,25 @@ class Chain:
         return (probabilities[self.sources[of]] * self.rates[of]).sum()
 
 
-def build(
+def explore_states(
     start: State | Mapping[State, float],
-    moves: Callable[[State], Iterable[tuple[State, complex]]],
+    transitions: Callable[[State], Iterable[tuple[State, complex]]],
     *,
-    limit: int = LIMIT,
-) -> Chain:
+    limit: int = STATE_LIMIT,
+) -> MarkovChain:
     """Explore a chain from where it starts, the nearest states first.
 
     Parameters
     ----------
     start : the state at time 0, or the probability of each [1]
-    moves : gives the states that follow a state, each with its rate [1/s]; a rate of 0 is no move
+    transitions : gives the states that follow a state, each with its rate [1/s]; a rate of 0 is no move
     limit : states at most
 
     Raises
     ------
     ModelError : a rate or a probability is out of range, or there are more states than the limit
 
-    >>> chain = build(0, lambda n: [(n + 1, 0.5)] * (n < 3) + [(n - 1, 1.0)] * (n > 0))
+    >>> chain = explore_states(0, lambda n: [(n + 1, 0.5)] * (n < 3) + [(n - 1, 1.0)] * (n > 0))
     >>> chain.states
     [0, 1, 2, 3]
     """
@@ -104,7 +105,7 @@ def build(
     targets: list[int] = []
     rates: list[complex] = []
     for here, state in enumerate(states):  # grows while it is read
-        for target, rate in moves(state):
+        for target, rate in transitions(state):
             _check_rate(state, target, rate)
             if rate == 0:
                 continue
@@ -118,7 +119,7 @@ def build(
             rates.append(rate)
     first = np.zeros(len(states))
     first[: len(begin)] = list(begin.values())
-    return Chain(
+    return MarkovChain(
         states,
         np.array(sources, dtype=np.int64),
         np.array(targets, dtype=np.int64),
@@ -142,10 +143,10 @@ def _check_rate(state: Any, target: Any, rate: complex) -> None:
         raise ModelError(f"the rate from {state} to {target} must be finite and at least 0, got {rate}")
 
 
-def refuse_size(limit: int, known: str) -> None:
-    """Refuse a chain that is larger than the limit; `known` says what is known of its size."""
+def refuse_size(limit: int, size_hint: str) -> None:
+    """Refuse a chain that is larger than the limit; `size_hint` says what is known of its size."""
     raise TooManyStatesError(
-        f"the chain has more than {limit:,} states ({known})",
+        f"the chain has more than {limit:,} states ({size_hint})",
         "allow more with limit=..., which costs memory and time, ask for fewer customers or phases, or use an "
         "approximate method or simulation",
     )
@@ -154,30 +155,30 @@ def refuse_size(limit: int, known: str) -> None:
 Rows = NDArray[np.integer]
 """States, one in each row."""
 
-Move = tuple[NDArray[np.int64], Rows, Array, int]
+Transitions = tuple[NDArray[np.int64], Rows, Array, int]
 """Which states of a block move, where to, at what rate [1/s], and the event, or -1."""
 
 BLOCK = 20_000
 """States looked at together."""
 
 
-def explore(
+def explore_rows(
     start: Rows,
-    moves: Callable[[Rows], Iterable[Move]],
+    transitions: Callable[[Rows], Iterable[Transitions]],
     *,
-    limit: int = LIMIT,
-    sure: Rows | None = None,
-    known: Callable[[], str] = lambda: "as many as have been found",
-) -> Chain:
-    """Explore a chain from equally likely first states, the nearest states first; give them sorted.
+    limit: int = STATE_LIMIT,
+    reachable: Rows | None = None,
+    size_hint: Callable[[], str] = lambda: "as many as have been found",
+) -> MarkovChain:
+    """Explore a chain from equally likely initial states, the nearest states first, and sort its states.
 
     Parameters
     ----------
     start : the first states, all different [states, columns]
-    moves : gives all moves of a block of states
+    transitions : gives all transitions of a block of states
     limit : states at most
-    sure : states that are reached for sure, all different, to look at more at a time [states, columns]
-    known : what a refusal says of the size
+    reachable : states known to be reachable, all different, so that more are explored at a time [states, columns]
+    size_hint : gives what a refusal says of the size
 
     Raises
     ------
@@ -185,7 +186,7 @@ def explore(
 
     >>> def around(rows):
     ...     yield np.arange(len(rows)), (rows + 1) % 3, np.ones(len(rows)), 0
-    >>> explore(np.zeros((1, 1), dtype=np.int16), around).states.ravel()
+    >>> explore_rows(np.zeros((1, 1), dtype=np.int16), around).states.ravel()
     array([0, 1, 2], dtype=int16)
     """
     # Each key that is not there yet gets the next number.
@@ -193,20 +194,20 @@ def explore(
     number.default_factory = number.__len__
     _numbered(start, number)
     block, looked_at = start, 0
-    if sure is not None:
-        there = _numbered(sure, number)
-        block = np.concatenate([start, sure[there >= len(start)]])
+    if reachable is not None:
+        there = _numbered(reachable, number)
+        block = np.concatenate([start, reachable[there >= len(start)]])
     seen = [block]
     found: list[tuple[Array, Array, Array, Array]] = []
     while len(block):
         fresh = [block[BLOCK:]]
         block = block[:BLOCK]
-        for here, rows, rates, event in moves(block):
+        for here, rows, rates, event in transitions(block):
             before = len(number)
             there = _numbered(rows, number)
             found.append((here + looked_at, there, rates, np.full(len(here), event)))
             if len(number) > limit:
-                refuse_size(limit, known())
+                refuse_size(limit, size_hint())
             if len(number) > before:
                 # The first to reach each new state, in the order of the numbers given.
                 _, first = np.unique(there, return_index=True)
@@ -217,7 +218,7 @@ def explore(
     return _sorted(np.concatenate(seen), len(start), _columns(found))
 
 
-def _sorted(states: Rows, starts: int, columns: tuple[Array, Array, Array, Array]) -> Chain:
+def _sorted(states: Rows, starts: int, columns: tuple[Array, Array, Array, Array]) -> MarkovChain:
     """Put the states in the order of their numbers: neighbours lie near, and matrices fill up less when factored."""
     order = np.lexsort(states.T[::-1])
     place = np.empty(len(order), dtype=np.int64)
@@ -225,7 +226,7 @@ def _sorted(states: Rows, starts: int, columns: tuple[Array, Array, Array, Array
     start = np.zeros(len(states))
     start[place[:starts]] = 1 / starts
     sources, targets, rates, events = columns
-    return Chain(states[order], place[sources], place[targets], rates, start, events)
+    return MarkovChain(states[order], place[sources], place[targets], rates, start, events)
 
 
 def _numbered(rows: Rows, number: defaultdict[bytes, int]) -> NDArray[np.int64]:

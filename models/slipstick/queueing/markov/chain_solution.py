@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 from scipy.sparse.linalg import LinearOperator, gmres, spilu, splu
 
 from slipstick.errors import ModelError, NoAnswerError
-from slipstick.queueing.markov.chain import Array, Chain
+from slipstick.queueing.markov.chain import Array, MarkovChain
 
 METHODS = ("gth", "direct", "iterative")
 SMALL = 200
@@ -45,7 +45,7 @@ SYMMETRIC = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.0, "options":
 Solve = Callable[[Array], Array]
 
 
-def stationary(chain: Chain, method: str | None = None) -> Array:
+def stationary(chain: MarkovChain, method: str | None = None) -> Array:
     """Give the probability of each state in the long run.
 
     Solves pi Q = 0 with sum(pi) = 1. One state's probability is set to 1 and its equation left out, which leaves
@@ -65,8 +65,8 @@ def stationary(chain: Chain, method: str | None = None) -> Array:
 
     Source: Stewart, Introduction to the Numerical Solution of Markov Chains, Princeton 1994, ch. 2 and 4.
 
-    >>> from slipstick.queueing.markov.chain import build
-    >>> stationary(build(0, lambda n: [(n + 1, 0.5)] * (n < 2) + [(n - 1, 1.0)] * (n > 0)))
+    >>> from slipstick.queueing.markov.chain import explore_states
+    >>> stationary(explore_states(0, lambda n: [(n + 1, 0.5)] * (n < 2) + [(n - 1, 1.0)] * (n > 0)))
     array([0.571, 0.286, 0.143])
     """
     if method is not None and method not in METHODS:
@@ -96,7 +96,7 @@ def _first_that_holds(generator: csr_array, methods: tuple[str, ...], start: NDA
     return _solved(generator, methods[-1], start)
 
 
-def _start(chain: Chain, closed: NDArray[np.int64]) -> NDArray[np.float64]:
+def _start(chain: MarkovChain, closed: NDArray[np.int64]) -> NDArray[np.float64]:
     start = chain.start[closed]
     mass = start.sum()
     return start / mass if mass > 0 else np.full(len(closed), 1 / len(closed))
@@ -257,7 +257,7 @@ class Transient:
     error: float
 
 
-def transient(chain: Chain, times: Sequence[float], error: float = 1e-10) -> Transient:
+def transient(chain: MarkovChain, times: Sequence[float], error: float = 1e-10) -> Transient:
     """Give the probability of each state at some times, and the time spent in each until then.
 
     A clock ticks at rate L, at least as fast as any state is left; P = I + Q / L::
@@ -282,8 +282,8 @@ def transient(chain: Chain, times: Sequence[float], error: float = 1e-10) -> Tra
     Source: Jensen, Skandinavisk Aktuarietidskrift 36, 1953, 87-91; Fox and Glynn, Communications of the ACM 31(4), 1988,
     440-445 (weights from the mode outwards).
 
-    >>> from slipstick.queueing.markov.chain import build
-    >>> chain = build("up", {"up": [("down", 1.0)], "down": [("up", 9.0)]}.__getitem__)
+    >>> from slipstick.queueing.markov.chain import explore_states
+    >>> chain = explore_states("up", {"up": [("down", 1.0)], "down": [("up", 9.0)]}.__getitem__)
     >>> transient(chain, [0.0, 0.1]).probabilities
     array([[1.    , 0.    ],
            [0.9368, 0.0632]])
@@ -386,14 +386,14 @@ class Absorption:
     probability: Array
 
 
-def absorption(chain: Chain, ends: Sequence[int] | None = None, reward: ArrayLike = 1.0) -> Absorption:
+def absorption(chain: MarkovChain, ends: Sequence[int] | None = None, reward: ArrayLike = 1.0) -> Absorption:
     """Give the mean time, or reward, until a chain ends, and where it ends.
 
     With T the rates among the states that are not ends, and E those from them to the ends::
 
         -T m = reward        b = p(0) (-T)^-1 E
 
-    Rates may be complex (see `Chain`).
+    Rates may be complex (see `MarkovChain`).
 
     Parameters
     ----------
@@ -408,8 +408,8 @@ def absorption(chain: Chain, ends: Sequence[int] | None = None, reward: ArrayLik
 
     Source: Kemeny and Snell, Finite Markov Chains, Van Nostrand 1960, ch. 3.
 
-    >>> from slipstick.queueing.markov.chain import build
-    >>> absorption(build(0, lambda n: [(n + 1, 2.0)] * (n < 3))).mean
+    >>> from slipstick.queueing.markov.chain import explore_states
+    >>> absorption(explore_states(0, lambda n: [(n + 1, 2.0)] * (n < 3))).mean
     1.5
     """
     generator = chain.generator()
@@ -428,7 +428,7 @@ def absorption(chain: Chain, ends: Sequence[int] | None = None, reward: ArrayLik
     return Absorption(final, total, (chain.start @ total).item(), ended)
 
 
-def _ends(chain: Chain, generator: csr_array, ends: Sequence[int] | None) -> NDArray[np.int64]:
+def _ends(chain: MarkovChain, generator: csr_array, ends: Sequence[int] | None) -> NDArray[np.int64]:
     final = np.flatnonzero(generator.diagonal() == 0) if ends is None else np.unique(np.asarray(ends, dtype=np.int64))
     if not len(final):
         raise ModelError("no state ends this chain, as each is left; name the ends, or ask for the long run")
@@ -437,7 +437,7 @@ def _ends(chain: Chain, generator: csr_array, ends: Sequence[int] | None) -> NDA
     return final
 
 
-def _check_reachable(chain: Chain, generator: csr_array, final: NDArray[np.int64]) -> None:
+def _check_reachable(chain: MarkovChain, generator: csr_array, final: NDArray[np.int64]) -> None:
     """Walk backwards from the ends, put together as one state more."""
     moves = generator.tocoo()
     size = chain.size

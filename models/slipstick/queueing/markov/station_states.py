@@ -1,10 +1,9 @@
-"""Stations as columns of a chain's states, where the order of the customers does not matter.
+"""Stations as columns of a chain's states, one representation for each kind of discipline.
 
-A room knows its own columns only: who is present, how they are served, how one enters. `Shared` serves all who are
-present or the first ranks of them; `Desk` keeps apart who waits and who is in service; `Lot` draws the class of who waits
-when service begins. `line.Line` keeps the order.
-
-A station as columns of a chain's states, where the order of the customers matters.
+Each knows its own columns only: which customers are present, how they are served, how one enters. `SharedServers`
+serves all customers present or those of the first ranks. `RankedQueue` counts waiting customers by class apart from
+those in service. `SampledClassQueue` draws the class of a waiting customer when its service begins. `OrderedQueue`
+keeps the order of the customers.
 """
 
 from __future__ import annotations
@@ -16,24 +15,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.queueing.markov.chain import Array, Rows
-from slipstick.queueing.markov.phase_type import PhaseType
+from slipstick.service_times import PhaseType
 
-Served = tuple[NDArray[np.int64], Rows, Array, int]
-"""Which rows move, the rows after, the rate [1/s], and the class that has finished, or -1 for the end of a phase."""
+Completions = tuple[NDArray[np.int64], Rows, Array, int]
+"""Which rows change, the rows after, the rate [1/s], and the class whose service ended, or -1 for the end of a phase."""
 
-Entry = tuple[NDArray[np.int64], Rows, Array]
+Entries = tuple[NDArray[np.int64], Rows, Array]
 """Which rows, the rows after, and the probability of each [1]."""
 
 
-class Room(ABC):
+class StationState(ABC):
     """A station as columns of the state.
 
     Parameters
     ----------
-    times : service time of each class that comes here, by number
-    classes : how many classes there are in all
-    speed : work done a second with 0, 1, 2, ... present, the last holds for more; None if there is always a
-        server free [1] [present]
+    times : service time of each class that visits the station, by number
+    classes : number of classes in all
+    speed : work done a second with 0, 1, 2, ... present, the last holds for more; None if a server is
+        always free [1] [present]
     """
 
     width: int
@@ -44,32 +43,32 @@ class Room(ABC):
         self.speed = speed
 
     def total_speed(self, present: NDArray[np.int64]) -> Array:
-        """Give the work done a second with so many present [1] [rows]."""
+        """Give the work done a second at given numbers present [1] [rows]."""
         if self.speed is None:
             return present.astype(float)
         total: Array = self.speed[np.minimum(present, len(self.speed) - 1)]
         return total
 
     def length(self, rows: Rows) -> NDArray[np.int64]:
-        """Count all who are present [rows]."""
+        """Count the customers present [rows]."""
         count: NDArray[np.int64] = rows.sum(axis=1, dtype=np.int64)
         return count
 
     @abstractmethod
     def present(self, rows: Rows) -> Array:
-        """Count who is present, by class; the mean where the class is not known yet [rows, classes]."""
+        """Count the customers present by class; a mean where a class is drawn only later [rows, classes]."""
 
     @abstractmethod
     def work(self, rows: Rows) -> Array:
         """Give the work done a second for each class [1] [rows, classes]."""
 
     @abstractmethod
-    def enter(self, rows: Rows, kind: int) -> Iterator[Entry]:
-        """Let one of a class in."""
+    def enter(self, rows: Rows, kind: int) -> Iterator[Entries]:
+        """Add a customer of a class."""
 
     @abstractmethod
-    def serve(self, rows: Rows) -> Iterator[Served]:
-        """Serve: phases and services that may end next."""
+    def serve(self, rows: Rows) -> Iterator[Completions]:
+        """Give the phases and services that may end next."""
 
 
 def changed(rows: Rows, *steps: tuple[int, int]) -> Rows:
@@ -85,12 +84,12 @@ def cells(times: Mapping[int, PhaseType]) -> list[tuple[int, int]]:
     return [(kind, phase) for kind, time in times.items() for phase in range(time.phases)]
 
 
-class Shared(Room):
-    """One column for each class and phase; those present share the speed, or the lowest ranks have it first.
+class SharedServers(StationState):
+    """One column for each class and phase; all customers share the speed, or the lowest ranks take it first.
 
     Parameters
     ----------
-    ranks : rank of each class, all different, where lower ones stop higher ones; None where all share alike
+    ranks : rank of each class, all different, the lowest served first with preemption; None where all share alike
     """
 
     def __init__(
@@ -133,14 +132,14 @@ class Shared(Room):
         assert self.ranks is not None
         return self.ranks[self.cells[column][0]]
 
-    def enter(self, rows: Rows, kind: int) -> Iterator[Entry]:
+    def enter(self, rows: Rows, kind: int) -> Iterator[Entries]:
         everyone = np.arange(len(rows))
         for phase, probability in enumerate(self.times[kind].start):
             if probability != 0:
                 after = changed(rows, (self.column[kind, phase], 1))
                 yield everyone, after, np.full(len(rows), probability)
 
-    def serve(self, rows: Rows) -> Iterator[Served]:
+    def serve(self, rows: Rows) -> Iterator[Completions]:
         shares = self._shares(rows)
         for at, (kind, phase) in enumerate(self.cells):
             here = np.flatnonzero(shares[:, at])
@@ -154,14 +153,14 @@ class Shared(Room):
                 yield here, changed(rows[here], (at, -1)), rate * ends, kind
 
 
-class Desk(Room):
-    """Who waits by class, then who is in service by class and phase; the lowest rank is called first.
+class RankedQueue(StationState):
+    """Waiting customers by class, then customers in service by class and phase; the lowest rank is served next.
 
-    Holds where no two classes have one rank, or there is one class, so that the order within a class says nothing.
+    Holds where all classes differ in rank, or there is one class: the order within a class changes no count.
 
     Parameters
     ----------
-    servers : who are in service at most; each is served at speed 1
+    servers : number of servers, each of speed 1
     ranks : rank of each class, all different
     """
 
@@ -174,7 +173,7 @@ class Desk(Room):
         self._lay_out(len(self.order))
 
     def _lay_out(self, waiting: int) -> None:
-        """Number the columns: so many for those who wait, then one for each class and phase in service."""
+        """Number the columns: first those of waiting customers, then one for each class and phase in service."""
         self.first = waiting
         self.column = {cell: waiting + at for at, cell in enumerate(self.cells)}
         self.width = waiting + len(self.cells)
@@ -194,7 +193,7 @@ class Desk(Room):
             count[:, kind] += rows[:, at]
         return count
 
-    def enter(self, rows: Rows, kind: int) -> Iterator[Entry]:
+    def enter(self, rows: Rows, kind: int) -> Iterator[Entries]:
         busy = rows[:, self.first :].sum(axis=1) >= self.servers
         wait, begin = np.flatnonzero(busy), np.flatnonzero(~busy)
         if len(wait):
@@ -202,13 +201,13 @@ class Desk(Room):
         if len(begin):
             yield from self._begun(rows, begin, kind)
 
-    def _begun(self, rows: Rows, here: NDArray[np.int64], kind: int) -> Iterator[Entry]:
+    def _begun(self, rows: Rows, here: NDArray[np.int64], kind: int) -> Iterator[Entries]:
         for phase, probability in enumerate(self.times[kind].start):
             if probability != 0:
                 after = changed(rows[here], (self.column[kind, phase], 1))
                 yield here, after, np.full(len(here), probability)
 
-    def serve(self, rows: Rows) -> Iterator[Served]:
+    def serve(self, rows: Rows) -> Iterator[Completions]:
         for (kind, phase), at in self.column.items():
             here = np.flatnonzero(rows[:, at])
             rate = rows[here, at] * self.times[kind].rates[phase]
@@ -218,11 +217,11 @@ class Desk(Room):
                     yield here, after, rate * probability, -1
             ends = self.times[kind].exits[phase]
             if ends != 0:
-                for some, after, probability in self._next(changed(rows[here], (at, -1))):
+                for some, after, probability in self._next_service(changed(rows[here], (at, -1))):
                     yield here[some], after, rate[some] * ends * probability, kind
 
-    def _next(self, rows: Rows) -> Iterator[Entry]:
-        """Call the first who waits, if anybody does."""
+    def _next_service(self, rows: Rows) -> Iterator[Entries]:
+        """Begin the next service, if a customer waits."""
         left = np.ones(len(rows), dtype=bool)
         for kind in self.order:
             called = np.flatnonzero(left & (rows[:, self.waiting[kind]] > 0))
@@ -235,15 +234,15 @@ class Desk(Room):
             yield nobody, rows[nobody], np.ones(len(nobody))
 
 
-class Lot(Desk):
-    """A column for all who wait, whose class is drawn when service begins.
+class SampledClassQueue(RankedQueue):
+    """One column for all waiting customers, whose class is drawn when service begins.
 
-    Holds where every class comes straight from outside at a constant rate and is served in the order of arrival:
-    the classes of those who wait are then independent draws.
+    Holds where every class arrives from outside at a constant rate and the next customer is taken without regard to
+    its class: the classes of waiting customers are then independent draws.
 
     Parameters
     ----------
-    shares : probability that who waits is of each class [1]
+    shares : probability that a waiting customer is of each class [1]
     """
 
     def __init__(
@@ -259,7 +258,7 @@ class Lot(Desk):
         count: Array = self._in_service(rows) + rows[:, :1] * waits
         return count
 
-    def _next(self, rows: Rows) -> Iterator[Entry]:
+    def _next_service(self, rows: Rows) -> Iterator[Entries]:
         called = np.flatnonzero(rows[:, 0] > 0)
         if len(called):
             before = changed(rows, (0, -1))
@@ -271,18 +270,18 @@ class Lot(Desk):
             yield nobody, rows[nobody], np.ones(len(nobody))
 
 
-class Line(Room):
+class OrderedQueue(StationState):
     """One column for each place; the first places are served. 0 is an empty place.
 
-    A code says class and phase; a class of several phases has one code more, for who has not begun. Disciplines differ
-    only in the place where one enters: last (fcfs), first (lcfs-pr), behind those of its rank (priority, which passes
-    by nobody in service, or priority-preemptive). Who is pushed out of service keeps the phase.
+    A code gives class and phase; a class of several phases has one code more, for customers not yet served.
+    Disciplines differ only in the place where a customer enters: last (fcfs), first (lcfs-pr), behind those of its rank
+    (priority, after those in service, and priority-preemptive). A customer whose service is interrupted keeps its phase.
 
     Parameters
     ----------
     discipline : fcfs, lcfs-pr, priority or priority-preemptive
-    places : who can be present at most
-    ranks : rank of each class, the lowest goes first
+    places : most customers present
+    ranks : rank of each class, the lowest first
     """
 
     def __init__(
@@ -324,13 +323,13 @@ class Line(Room):
         return count
 
     def _pace(self, rows: Rows) -> Array:
-        """Give the speed at each place that is served [1] [rows]."""
+        """Give the speed of service at each place that is served [1] [rows]."""
         count = self.length(rows)
         pace: Array = self.total_speed(count) / np.clip(count, 1, self.heads)
         return pace
 
-    def enter(self, rows: Rows, kind: int) -> Iterator[Entry]:
-        at = self._place(rows, kind)
+    def enter(self, rows: Rows, kind: int) -> Iterator[Entries]:
+        at = self._entry_place(rows, kind)
         code = self.code[kind, -1 if (kind, -1) in self.code else 0]
         places = np.arange(self.width)
         shifted = np.concatenate([rows[:, :1], rows[:, :-1]], axis=1)
@@ -338,7 +337,7 @@ class Line(Room):
         after[np.arange(len(rows)), at] = code
         yield from self._begun(after)
 
-    def _place(self, rows: Rows, kind: int) -> NDArray[np.int64]:
+    def _entry_place(self, rows: Rows, kind: int) -> NDArray[np.int64]:
         if self.discipline == "lcfs-pr":
             return np.zeros(len(rows), dtype=np.int64)
         count = self.length(rows)
@@ -350,7 +349,7 @@ class Line(Room):
         place: NDArray[np.int64] = np.minimum(count, first) + behind.sum(axis=1)
         return place
 
-    def serve(self, rows: Rows) -> Iterator[Served]:
+    def serve(self, rows: Rows) -> Iterator[Completions]:
         pace = self._pace(rows)
         for place in range(self.heads):
             for code, (kind, phase) in enumerate(self.codes):
@@ -370,15 +369,15 @@ class Line(Room):
 
     def _phases(
         self, rows: Rows, here: NDArray[np.int64], place: int, kind: int, phase: int, rate: Array
-    ) -> Iterator[Served]:
+    ) -> Iterator[Completions]:
         for target, probability in enumerate(self.times[kind].onward[phase]):
             if probability != 0:
                 after = rows[here]
                 after[:, place] = self.code[kind, target]
-                yield here, self._same(after), rate * probability, -1
+                yield here, self._in_one_order(after), rate * probability, -1
 
-    def _begun(self, rows: Rows) -> Iterator[Entry]:
-        """Let who has come to be served begin with a phase; at most one has."""
+    def _begun(self, rows: Rows) -> Iterator[Entries]:
+        """Draw the first phase of the customer whose service begins; there is at most one."""
         waits = np.zeros(len(rows), dtype=np.int64)
         place = np.zeros(len(rows), dtype=np.int64)
         for head in range(self.heads):
@@ -388,22 +387,22 @@ class Line(Room):
                     waits[new], place[new] = kind + 1, head
         settled = np.flatnonzero(waits == 0)
         if len(settled):
-            yield settled, self._same(rows[settled]), np.ones(len(settled))
+            yield settled, self._in_one_order(rows[settled]), np.ones(len(settled))
         for kind, time in self.times.items():
             here = np.flatnonzero(waits == kind + 1)
             for phase, probability in enumerate(time.start):
                 if len(here) and probability != 0:
                     after = rows[here]
                     after[np.arange(len(here)), place[here]] = self.code[kind, phase]
-                    yield here, self._same(after), np.full(len(here), probability)
+                    yield here, self._in_one_order(after), np.full(len(here), probability)
 
-    def _same(self, rows: Rows) -> Rows:
-        """Write those in service in one order, where nobody is pushed out: which server has whom says nothing."""
+    def _in_one_order(self, rows: Rows) -> Rows:
+        """Sort the customers in service, where none is interrupted: which server has which customer changes nothing."""
         if self.heads > 1 and self.discipline in ("fcfs", "priority"):
             rows[:, : self.heads] = -np.sort(-rows[:, : self.heads], axis=1)
         return rows
 
 
 def _whole_servers(speed: Array) -> bool:
-    """Say whether the speed is that of servers of speed 1."""
+    """Tell whether the speed is that of servers of speed 1."""
     return bool((speed == np.arange(len(speed))).all())

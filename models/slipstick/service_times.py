@@ -136,10 +136,10 @@ def coxian(mean: complex, scv: complex) -> PhaseType:
     return PhaseType(first, np.full(k, (k - p) / _above(mean)), np.eye(k, k=1))
 
 
-def fit(mean: complex, scv: complex) -> PhaseType:
+def phase_type(mean: complex, scv: complex) -> PhaseType:
     """Give a time of a mean and an scv: exponential, hyperexponential above 1, Coxian below.
 
-    >>> fit(1.0, 1.0).phases, fit(1.0, 4.0).phases, fit(1.0, 0.25).phases
+    >>> phase_type(1.0, 1.0).phases, phase_type(1.0, 4.0).phases, phase_type(1.0, 0.25).phases
     (1, 2, 4)
     """
     if scv == 1:

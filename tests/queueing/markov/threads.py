@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from slipstick.errors import ModelError
-from slipstick.queueing.markov.chain import LIMIT, Chain, build
+from slipstick.queueing.markov.chain import STATE_LIMIT, MarkovChain, explore_states
 from slipstick.queueing.markov.chain_solution import stationary
 
 
@@ -62,7 +62,7 @@ def threads(
     *,
     quantum: complex,
     spin: bool = False,
-    limit: int = LIMIT,
+    limit: int = STATE_LIMIT,
 ) -> Threads:
     """Solve threads that share cores and one lock; see `thread_chain`.
 
@@ -97,8 +97,8 @@ def thread_chain(
     *,
     quantum: complex,
     spin: bool = False,
-    limit: int = LIMIT,
-) -> Chain:
+    limit: int = STATE_LIMIT,
+) -> MarkovChain:
     """Give the chain of threads that work and then enter a critical section, again and again.
 
     Both take a core for an exponential time. A thread that finds the lock taken gives up its core and sleeps, to be
@@ -132,7 +132,7 @@ def thread_chain(
         yield from _lets_go(at, rates[1], count, cores)
         yield from _slices(at, rates[2])
 
-    return build(first, moves, limit=limit)
+    return explore_states(first, moves, limit=limit)
 
 
 def _asks(at: _At, rate: complex, count: int, cores: int, spin: bool) -> Iterator[_Move]:

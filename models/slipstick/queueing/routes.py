@@ -1,4 +1,4 @@
-"""Classes that customers change between: how often each visits, and all of them joined to one class a chain."""
+"""Routes of chains whose customers change class: traffic equations, and each chain joined to one class."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from slipstick.queueing.network import Array
 
-OUT = -1
-"""The number of the class and the station of who leaves the network."""
+OUTSIDE = -1
+"""Number of the class and of the station outside the network."""
 
 
 @dataclass(frozen=True, eq=False)
-class Ways:
-    """Where customers go who may change their class. Build one with `ways`.
+class Routes:
+    """Where customers go that may change their class. Build with `routes`.
 
     Parameters
     ----------
-    source, target : class and station, by number; `OUT` for who leaves, (W, 2)
+    source, target : class and station, by number; `OUTSIDE` for leaving the network, (W, 2)
     probability : (P, W)
     """
 
@@ -29,17 +29,17 @@ class Ways:
     target: NDArray[np.intp]
     probability: Array
 
-    def select(self, points: Any) -> Ways:
+    def select(self, points: Any) -> Routes:
         """Take some of the points, by slice, mask or indices."""
         return replace(self, probability=self.probability[points])
 
     def among(self, classes: Sequence[int]) -> NDArray[np.intp]:
-        """Number the ways of some classes."""
+        """Give the numbers of the routes of some classes."""
         return np.flatnonzero(np.isin(self.source[:, 0], classes))
 
 
-def ways(source: ArrayLike, target: ArrayLike, probability: ArrayLike) -> Ways:
-    """Take ways as given; see `Ways`.
+def routes(source: ArrayLike, target: ArrayLike, probability: ArrayLike) -> Routes:
+    """Build routes; see `Routes`.
 
     Parameters
     ----------
@@ -47,40 +47,40 @@ def ways(source: ArrayLike, target: ArrayLike, probability: ArrayLike) -> Ways:
     probability : (W,) or (P, W)
     """
     one, other = (np.asarray(each, dtype=np.intp).reshape(-1, 2) for each in (source, target))
-    return Ways(one, other, np.atleast_2d(np.asarray(probability)))
+    return Routes(one, other, np.atleast_2d(np.asarray(probability)))
 
 
-def traffic(
-    of: Ways, classes: Sequence[int], reference: tuple[int, int], closed: bool, shape: tuple[int, int]
+def traffic_equations(
+    of: Routes, classes: Sequence[int], reference: tuple[int, int], closed: bool, shape: tuple[int, int]
 ) -> Array:
     r"""Solve the traffic equations of one chain.
 
     A place is a class at a station. With v the visits in one cycle and p the probabilities of the ways::
 
         v_j = sum_i v_i p_ij                          closed: the visits to the reference station add up to 1
-        v_j = [j is the reference] + sum_i v_i p_ij   open: everybody comes in at the reference
+        v_j = [j is the reference] + sum_i v_i p_ij   open: every customer enters at the reference
 
     Parameters
     ----------
-    of : the ways, of other chains too; complex probabilities carry derivatives
+    of : the routes, also of other chains; complex probabilities carry derivatives
     classes : of the chain, by number
-    reference : the class and the station where its cycles are counted, or where customers come in
+    reference : the class and the station where its cycles are counted, or where customers enter
     closed : whether the chain is
     shape : how many classes and stations there are
 
     Returns
     -------
-    visits (P, R, K), 0 for other classes; NaN at points where nobody comes back, or leaves
+    visits (P, R, K), 0 for other classes; NaN where customers cannot come back, or leave
 
     Source: Bolch, Greiner, de Meer, Trivedi, Queueing Networks and Markov Chains, 2nd ed., 2006, section 7.1.
 
-    >>> there = ways([(0, 0), (0, 0), (0, 1)], [(0, 0), (0, 1), (0, 0)], [0.2, 0.8, 1.0])
-    >>> traffic(there, [0], (0, 0), True, (1, 2))
+    >>> there = routes([(0, 0), (0, 0), (0, 1)], [(0, 0), (0, 1), (0, 0)], [0.2, 0.8, 1.0])
+    >>> traffic_equations(there, [0], (0, 0), True, (1, 2))
     array([[[1. , 0.8]]])
     """
     mine = of.among(classes)
     cells = [each[mine] @ (shape[1], 1) for each in (of.source, of.target)]
-    # Numbers of places are not negative, and out is.
+    # Numbers of places are not negative, and OUTSIDE is.
     stays = cells[1] >= 0
     start = reference[0] * shape[1] + reference[1]
     places = np.unique(np.concatenate([[start], cells[0], cells[1][stays]]))
@@ -100,7 +100,7 @@ def traffic(
 
 
 def _solved(balance: Array, inflow: Array) -> Array:
-    """Solve point by point at once; where one point cannot be solved, the others still are."""
+    """Solve all points together; where one cannot be solved, the others still are."""
     try:
         solved: Array = np.linalg.solve(balance, inflow)[..., 0]
     except np.linalg.LinAlgError:
@@ -110,7 +110,7 @@ def _solved(balance: Array, inflow: Array) -> Array:
     return solved
 
 
-def joined(service: Array, visits: Array, scv: Array, chain_of: Array) -> tuple[Array, Array, Array]:
+def joined_chains(service: Array, visits: Array, scv: Array, chain_of: Array) -> tuple[Array, Array, Array]:
     r"""Join the classes of each chain: a visit is one by whichever class, its service a mixture of theirs.
 
     With v visits in one cycle of the chain: V = sum of v, S = sum of v s / V, and the second moments of the
@@ -128,7 +128,7 @@ def joined(service: Array, visits: Array, scv: Array, chain_of: Array) -> tuple[
     Source: Bruell and Balbo, Computational Algorithms for Closed Queueing Networks, 1980, ch. 2.
 
     >>> half = np.array([[[1.0], [1.0]]])
-    >>> [each.ravel().tolist() for each in joined(np.array([[[1.0], [3.0]]]), half, half, np.array([0, 0]))]
+    >>> [each.ravel().tolist() for each in joined_chains(np.array([[[1.0], [3.0]]]), half, half, np.array([0, 0]))]
     [[2.0], [2.0], [1.5]]
     """
     shape = (len(service), int(np.max(chain_of, initial=-1)) + 1, service.shape[2])
