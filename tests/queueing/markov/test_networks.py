@@ -310,8 +310,8 @@ def test_who_never_overtakes_has_no_long_run_of_its_own() -> None:
         with pytest.raises(NoAnswerError) as caught:
             solve_markov_chain(network_arrays([[1.0], [3.0]], population=[2, 2], discipline=discipline))
         assert str(caught.value) == (
-            "who is ahead of whom at the start stays so for ever, and the long run depends on it; give the classes a "
-            "think time or a routing that lets them overtake"
+            "customers keep the order in which they start, and the long run depends on it; give the classes a think "
+            "time or a routing that lets them overtake"
         )
 
 
@@ -336,7 +336,7 @@ def test_customers_who_can_never_leave_are_refused() -> None:
         (lambda n: solve_markov_chain(n, error=0.0), "the error of a truncation must lie between 0 and 1, got 0.0"),
         (
             lambda n: solve_markov_chain(n, capacity=[1, 1], blocking="repeat"),
-            "the stations have no room for 3 customers; raise a capacity",
+            "the stations have no place for 3 customers; raise a capacity",
         ),
         (
             lambda n: solve_markov_chain(n, routing([[1.0]], np.zeros((1, 1, 1, 1)))),

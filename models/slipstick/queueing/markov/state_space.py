@@ -199,7 +199,7 @@ def initial_state(space: StateSpace, who: Sequence[int], begin: Mapping[int, Seq
     for kind in who:
         at = _free(space, row, begin[kind])
         if at is None:
-            raise ModelError(f"the stations have no station for {len(who)} customers; raise a capacity")
+            raise ModelError(f"the stations have no place for {len(who)} customers; raise a capacity")
         _, after, _ = next(space.stations[at].enter(row[:, space.columns(at)], kind))
         row[:, space.columns(at)] = after
     first: Array = row[0]
