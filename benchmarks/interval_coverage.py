@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from slipstick.sim.plan.build import Builder
+from slipstick.sim.plan.builder import Builder
 from slipstick.sim.plan.distributions import Distribution
 from slipstick.sim.plan.plan import Plan
 from slipstick.sim.run import simulate

@@ -22,7 +22,7 @@ import numpy as np
 
 from slipstick.sim.compiled.kernel import CompiledKernel
 from slipstick.sim.plain.kernel import Kernel
-from slipstick.sim.plan.build import Builder
+from slipstick.sim.plan.builder import Builder
 from slipstick.sim.plan.distributions import Distribution
 from slipstick.sim.plan.plan import Plan
 

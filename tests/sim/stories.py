@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slipstick.sim.plain.kernel import Kernel
-from slipstick.sim.plan.build import Builder
+from slipstick.sim.plan.builder import Builder
 from slipstick.sim.plan.distributions import Distribution
 
 __all__ = ["Story", "constant", "story"]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from slipstick.sim.plan.build import Builder
+from slipstick.sim.plan.builder import BarrierImplementation, Builder, LockImplementation
 from slipstick.sim.plan.distributions import Distribution
-from slipstick.sim.plan.kinds import BarrierForm, LockForm
 from slipstick.sim.plan.plan import Op, Where
 from tests.sim.stories import Story, constant, story
 
@@ -72,7 +71,7 @@ def test_a_higher_rank_waits_for_the_service_under_way_or_cuts_it_off() -> None:
     assert [(who, end) for who, label, _, end in told if label == "cpu"] == [(2, 3.0), (0, 5.0), (1, 6.0)]
 
 
-def locked(form: LockForm, members: int = 3) -> Story:
+def locked(form: LockImplementation, members: int = 3) -> Story:
     """Let members take a lock at the same time, and hold it for 10 s each; its word is on a bus."""
     builder = Builder()
     builder.station("bus")
@@ -86,7 +85,7 @@ def held(told: Story) -> list[tuple[int, float]]:
     return [(who, start) for who, label, start, _ in told if label == "inside"]
 
 
-def accesses(form: LockForm, members: int = 3) -> int:
+def accesses(form: LockImplementation, members: int = 3) -> int:
     """Count the visits to the bus that taking and leaving the lock costs in all."""
     from slipstick.sim.plain.kernel import Kernel
 
@@ -102,25 +101,25 @@ def accesses(form: LockForm, members: int = 3) -> int:
 
 
 def test_a_fifo_lock_is_handed_over_at_no_cost() -> None:
-    assert held(locked(LockForm())) == [(0, 0.0), (1, 10.0), (2, 20.0)]
+    assert held(locked(LockImplementation())) == [(0, 0.0), (1, 10.0), (2, 20.0)]
 
 
 def test_a_queue_lock_costs_two_accesses_a_visit_however_many_wait() -> None:
-    form = LockForm("queue", word="bus", access=constant(1.0))
+    form = LockImplementation("queue", word="bus", access=constant(1.0))
     assert held(locked(form)) == [(0, 1.0), (1, 12.0), (2, 23.0)]
     assert accesses(form, 8) == 16
 
 
 def test_test_and_set_loads_the_bus_as_long_as_somebody_waits() -> None:
     """It is used all the time, until the second has the lock at 13 s; then once more, for its release."""
-    form = LockForm("tas", word="bus", access=constant(1.0))
+    form = LockImplementation("tas", word="bus", access=constant(1.0))
     assert held(locked(form, 2)) == [(0, 1.0), (1, 13.0)]
     assert accesses(form, 2) == 13 + 1
-    assert accesses(LockForm("tas", word="bus", access=constant(1.0), back_off="constant", base=4.0), 2) < 9
+    assert accesses(LockImplementation("tas", word="bus", access=constant(1.0), back_off="constant", base=4.0), 2) < 9
 
 
 def test_a_ticket_lock_is_handed_over_in_the_order_of_asking_and_all_who_wait_look_at_each_release() -> None:
-    form = LockForm("ticket", word="bus", access=constant(1.0))
+    form = LockImplementation("ticket", word="bus", access=constant(1.0))
     told = held(locked(form))
     # Three numbers, then three looks; the first of these ends at 4 s. After each release whoever is next looks when
     # its place in the order comes.
@@ -134,7 +133,7 @@ def test_a_ticket_lock_is_handed_over_in_the_order_of_asking_and_all_who_wait_lo
 
 
 def test_numbers_are_called_up_in_order_whoever_looks_first() -> None:
-    form = LockForm("ticket", word="bus", access=constant(0.5))
+    form = LockImplementation("ticket", word="bus", access=constant(0.5))
     builder = Builder()
     builder.station("bus")
     builder.lock("door", form)
@@ -154,11 +153,11 @@ def test_numbers_are_called_up_in_order_whoever_looks_first() -> None:
 
 
 def test_whoever_spins_on_a_copy_reads_the_word_when_it_is_freed() -> None:
-    form = LockForm("ttas", word="bus", access=constant(1.0))
+    form = LockImplementation("ttas", word="bus", access=constant(1.0))
     # Test, test and set; then inside; the others watch their copies until the release is written.
     told = locked(form, 2)
     assert [who for who, _ in held(told)] == [0, 1]
-    assert accesses(form, 2) < accesses(LockForm("tas", word="bus", access=constant(1.0)), 2)
+    assert accesses(form, 2) < accesses(LockImplementation("tas", word="bus", access=constant(1.0)), 2)
 
 
 @pytest.mark.parametrize("kind", ["central", "tree", "dissemination", "manager"])
@@ -172,7 +171,7 @@ def test_nobody_passes_a_barrier_before_the_last_has_come(kind: str, members: in
         builder.delay(constant(float(member)), "before", stream=f"before{member}")
         builder.emit(Op.JUMP, 0)  # to where they meet, once that is known
     meet = builder.here
-    builder.barrier("meet", members, members, BarrierForm(kind, "memory", constant(0.125), radix=2))
+    builder.barrier("meet", members, members, BarrierImplementation(kind, "memory", constant(0.125), radix=2))
     builder.delay(constant(1.0), "after")
     builder.finish()
     for start in starts:
@@ -185,7 +184,7 @@ def test_nobody_passes_a_barrier_before_the_last_has_come(kind: str, members: in
 
 def test_a_barrier_costs_what_it_says() -> None:
     builder = Builder()
-    builder.barrier("meet", 2, 2, BarrierForm(cost=constant(0.5)))
+    builder.barrier("meet", 2, 2, BarrierImplementation(cost=constant(0.5)))
     builder.delay(constant(1.0), "after")
     builder.once("all", [0, 0])
     assert [start for _, label, start, _ in story(builder) if label == "after"] == [0.5, 0.5]

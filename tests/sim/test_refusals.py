@@ -9,10 +9,9 @@ import pytest
 from slipstick.errors import ModelError, SlipstickError, UnknownNameError
 from slipstick.sim.compiled import kernel as compiled
 from slipstick.sim.plain.process import System
-from slipstick.sim.plan.build import Builder
+from slipstick.sim.plan.builder import BarrierImplementation, Builder, LockImplementation
 from slipstick.sim.plan.distributions import Distribution, empirical
-from slipstick.sim.plan.kinds import BarrierForm, LockForm
-from slipstick.sim.plan.plan import Members, Plan, StationPlan
+from slipstick.sim.plan.plan import CustomerGroup, Plan, StationPlan
 from slipstick.sim.settings import Simulation
 from tests.sim.stories import constant
 
@@ -51,7 +50,7 @@ def at_once() -> None:
 def part_of_a_tree() -> None:
     builder = Builder()
     builder.station("bus")
-    builder.barrier("meet", 2, 4, BarrierForm("tree", word="bus", access=constant(1.0)))
+    builder.barrier("meet", 2, 4, BarrierImplementation("tree", word="bus", access=constant(1.0)))
 
 
 def too_late() -> None:
@@ -115,12 +114,20 @@ REFUSED: list[tuple[Callable[[], object], type[SlipstickError], str]] = [
         ModelError,
         "an erlang time cannot have scv 0.3: it must be one over a whole number up to 1000",
     ),
-    (lambda: BarrierForm(radix=1), ModelError, "a node of a combining tree combines at least 2 arrivals, got 1"),
-    (lambda: BarrierForm("trees"), ModelError, "no simulated barrier is called 'trees'; did you mean 'tree'?"),
-    (lambda: LockForm("tas"), ModelError, NO_SPIN),
-    (lambda: LockForm("ttass"), ModelError, "no kernel knows the lock 'ttass'; did you mean 'ttas'?"),
     (
-        lambda: LockForm(back_off="linear"),
+        lambda: BarrierImplementation(radix=1),
+        ModelError,
+        "a node of a combining tree combines at least 2 arrivals, got 1",
+    ),
+    (
+        lambda: BarrierImplementation("trees"),
+        ModelError,
+        "no simulated barrier is called 'trees'; did you mean 'tree'?",
+    ),
+    (lambda: LockImplementation("tas"), ModelError, NO_SPIN),
+    (lambda: LockImplementation("ttass"), ModelError, "no kernel knows the lock 'ttass'; did you mean 'ttas'?"),
+    (
+        lambda: LockImplementation(back_off="linear"),
         ModelError,
         "no kernel knows the back-off 'linear'; known: none, constant, exponential",
     ),
@@ -143,9 +150,9 @@ REFUSED: list[tuple[Callable[[], object], type[SlipstickError], str]] = [
     (two_gates, ModelError, "two gates are called jobs"),
     (nowhere, UnknownNameError, "there is no mark 'cpx'; did you mean 'cpu'?"),
     (
-        lambda: Plan((), (Members("a", "once", (0,)), Members("b", "closed", (0,)))),
+        lambda: Plan((), (CustomerGroup("a", "once", (0,)), CustomerGroup("b", "closed", (0,)))),
         ModelError,
-        "members cannot be closed, once: write closed and open, or once alone",
+        "customers cannot be closed, once: write closed and open, or once alone",
     ),
     (part_of_a_tree, ModelError, "barrier meet: a tree barrier is for the whole population of 4, not for 2"),
     (lambda: Simulation(seed=-1), ModelError, "a seed is at least 0, got -1"),

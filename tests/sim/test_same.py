@@ -12,9 +12,8 @@ from slipstick.sim.compiled.kernel import CompiledKernel
 from slipstick.sim.compiled.state import AVAILABLE
 from slipstick.sim.estimate import Layout
 from slipstick.sim.plain.kernel import Kernel
-from slipstick.sim.plan.build import Builder
+from slipstick.sim.plan.builder import BarrierImplementation, Builder, LockImplementation
 from slipstick.sim.plan.distributions import Distribution, from_scv
-from slipstick.sim.plan.kinds import BarrierForm, LockForm
 from slipstick.sim.plan.plan import Plan
 from slipstick.vocabulary import SIMULATED_DISCIPLINES
 from tests.sim_strategies import busy_models, open_models
@@ -37,7 +36,7 @@ def check_same(plan: Plan, events: int = 3000) -> None:
     assert plain.now == fast.now
     assert plain.events == fast.events
     np.testing.assert_array_equal(plain.take_rows(), fast.take_rows())
-    for group in range(len(plan.members)):
+    for group in range(len(plan.groups)):
         np.testing.assert_array_equal(plain.take_responses(group), fast.take_responses(group))
     assert sorted(map(str, plain.waits())) == sorted(map(str, fast.waits()))
 
@@ -86,7 +85,7 @@ def test_of_ways_that_lead_anywhere_and_of_gates() -> None:
     builder.station("cpu")
     builder.station("disk", 2)
     builder.delay(EXPONENTIAL, "think")
-    builder.begin()
+    builder.start_response()
     builder.mark("cpu")
     builder.over_again(0.4, lambda: builder.serve("cpu", EXPONENTIAL), "again")
     builder.go([(0.3, "cpu"), (0.5, "disk"), (0.2, "end")], "from cpu")
@@ -116,19 +115,19 @@ def test_of_ways_that_lead_anywhere_and_of_gates() -> None:
 
 
 LOCKS = [
-    LockForm("fifo"),
-    LockForm("queue", "bus", CONSTANT),
-    LockForm("tas", "bus", CONSTANT),
-    LockForm("tas", "bus", CONSTANT, "constant", 0.5),
-    LockForm("tas", "bus", CONSTANT, "exponential", 0.25, 4.0),
-    LockForm("ttas", "bus", CONSTANT),
-    LockForm("ticket", "bus", CONSTANT),
-    LockForm("ticket"),
+    LockImplementation("fifo"),
+    LockImplementation("queue", "bus", CONSTANT),
+    LockImplementation("tas", "bus", CONSTANT),
+    LockImplementation("tas", "bus", CONSTANT, "constant", 0.5),
+    LockImplementation("tas", "bus", CONSTANT, "exponential", 0.25, 4.0),
+    LockImplementation("ttas", "bus", CONSTANT),
+    LockImplementation("ticket", "bus", CONSTANT),
+    LockImplementation("ticket"),
 ]
 
 
 @pytest.mark.parametrize("form", LOCKS, ids=lambda form: f"{form.kind}-{form.back_off}-{form.word}")
-def test_of_every_lock(form: LockForm) -> None:
+def test_of_every_lock(form: LockImplementation) -> None:
     builder = Builder()
     builder.station("bus")
     builder.lock("door", form)
@@ -144,7 +143,7 @@ def test_of_every_barrier(kind: str, members: int) -> None:
     builder = Builder()
     builder.station("bus")
     builder.delay(EXPONENTIAL, "work")
-    builder.barrier("meet", members, members, BarrierForm(kind, "bus", CONSTANT, radix=2, cost=CONSTANT))
+    builder.barrier("meet", members, members, BarrierImplementation(kind, "bus", CONSTANT, radix=2, cost=CONSTANT))
     builder.closed("all", members, at=0)
     plan = builder.plan()
     check_same(plan, 6000)

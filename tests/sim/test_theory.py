@@ -13,7 +13,7 @@ import pytest
 
 from slipstick.sim.compiled.state import AVAILABLE
 from slipstick.sim.estimate import Estimate, Layout, Result
-from slipstick.sim.plan.build import Builder
+from slipstick.sim.plan.builder import Builder
 from slipstick.sim.plan.distributions import Distribution, from_scv
 from slipstick.sim.plan.plan import Plan
 from slipstick.sim.run import simulate

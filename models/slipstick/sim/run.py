@@ -1,4 +1,4 @@
-"""Running plans until the answer is sure enough, or a budget is used up; and saying which."""
+"""Running a plan until its mean times are known to the wanted precision, or the budget is used up."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from slipstick.sim.estimate import (
     warm_up,
 )
 from slipstick.sim.plain.kernel import Kernel
+from slipstick.sim.plan.distributions import Array
 from slipstick.sim.plan.plan import Plan
-from slipstick.sim.plan.streams import Array
 from slipstick.sim.settings import Simulation
 
 LOOP = "slipstick.sim.compiled.kernel"
@@ -54,7 +54,7 @@ Make = Callable[[int, int], AnyKernel]
 
 
 def simulate(plan: Plan, simulation: Simulation | None = None) -> Result:
-    """Run a plan until its mean times are known to the wished precision.
+    """Run a plan until its mean times are known to the wanted precision.
 
     Parameters
     ----------
@@ -66,11 +66,11 @@ def simulate(plan: Plan, simulation: Simulation | None = None) -> Result:
     NoAnswerError : deadlock, or time does not pass
     MissingExtraError : the compiled kernel is asked for and numba is not installed
 
-    >>> from slipstick.sim.plan.build import Builder
+    >>> from slipstick.sim.plan.builder import Builder
     >>> from slipstick.sim.plan.distributions import Distribution
     >>> builder = Builder()
     >>> builder.delay(Distribution("deterministic", 2.0, 0.0))
-    >>> builder.closed("all", members=3, at=0)
+    >>> builder.closed("all", customers=3, at=0)
     >>> simulate(builder.plan()).mean_time()
     Estimate(mean=2.0, low=2.0, high=2.0)
     """
@@ -82,7 +82,7 @@ def simulate(plan: Plan, simulation: Simulation | None = None) -> Result:
 
 
 def _with_kernel(plan: Plan, settings: Simulation, run: Callable[[Plan, Simulation, Make, str], Result]) -> Result:
-    """Choose the kernel: both give the same, so a run that turns out long is begun anew."""
+    """Choose the kernel: both give the same events, so a run that turns out long is started again, compiled."""
     kernel = settings.kernel
     if kernel == "compiled" or (kernel == "auto" and AVAILABLE and LOOP in sys.modules):
         return run(plan, settings, _compiled(plan), "compiled")
@@ -102,7 +102,7 @@ def _compiled(plan: Plan) -> Make:
 
 
 def _steady(plan: Plan, settings: Simulation, make: Make, name: str) -> Result:
-    """Run one long replication; look at it at growing distances."""
+    """Run one long replication; estimate at growing distances."""
     record, layout = Record(plan), Layout(plan)
     kernel = make(settings.seed, 0)
     last_row = -(-(settings.cycles or 2**60) // chunk(plan))
@@ -115,7 +115,7 @@ def _steady(plan: Plan, settings: Simulation, make: Make, name: str) -> Result:
             if not going or (not record.pending and record.seen == 0):
                 _check_alive(plan, kernel, going, settings)
             while record.pending and not stopped:
-                # Decisions fall at the same rows however many events the kernel is given at a time.
+                # Decisions are made at the same rows, whatever number of events the kernel simulates at a time.
                 row = record.add(min(look_at, last_row) - record.seen, settings.events)
                 if record.seen >= last_row:
                     stopped = "cycles"
@@ -131,7 +131,7 @@ def _steady(plan: Plan, settings: Simulation, make: Make, name: str) -> Result:
 
 
 def _check_alive(plan: Plan, kernel: AnyKernel, going: bool, settings: Simulation) -> None:
-    """Refuse to wait for what can never come."""
+    """Raise an error for a deadlock, or where no cycle can end."""
     waits = kernel.waits()
     if not going:
         raise deadlock(plan, kernel.now, waits)
@@ -144,7 +144,7 @@ def _check_alive(plan: Plan, kernel: AnyKernel, going: bool, settings: Simulatio
 
 
 def _judged(record: Record, settings: Simulation, stopped: str, name: str) -> Result:
-    """Drop the warm-up and see how sure the mean times are."""
+    """Drop the warm-up and estimate the mean times."""
     plan, layout = record.plan, Layout(record.plan)
     sums = record.sums()
     cycles = sums[:, layout.cycles].sum(axis=1)
@@ -152,7 +152,7 @@ def _judged(record: Record, settings: Simulation, stopped: str, name: str) -> Re
     if trusted:
         series = sums[:, layout.cycle_time].sum(axis=1) / cycles
         dropped = warm_up(series)
-        # A warm-up that reaches the middle may go on behind it.
+        # A warm-up that reaches the middle of the run may be longer.
         trusted = len(sums) - dropped >= 2 * BATCHES and dropped < len(sums) // 2
     batches = grouped(sums[dropped:]) if trusted else sums
     result = Result(
@@ -170,7 +170,7 @@ def _judged(record: Record, settings: Simulation, stopped: str, name: str) -> Re
     )
     if not trusted:
         return result
-    groups = range(len(plan.members))
+    groups = range(len(plan.groups))
     means = [batches[:, layout.cycle_time[each]] / np.maximum(batches[:, layout.cycles[each]], 1) for each in groups]
     result = replace(result, trusted=not any(correlated(each, settings.precision * _NEGLIGIBLE) for each in means))
     known = all(sure(result.mean_time(each), settings.precision) for each in groups)
@@ -183,9 +183,9 @@ def _kept(sums: Array, dropped: int, trusted: bool) -> int:
 
 
 def _programs(plan: Plan, settings: Simulation, make: Make, name: str) -> Result:
-    """Run a program to its end, again and again; once if nothing in it is random."""
+    """Run replications of a program; one if nothing in it is random."""
     rows: list[Array] = []
-    seen = tuple(Quantiles(section=1) for _ in plan.members)
+    seen = tuple(Quantiles(section=1) for _ in plan.groups)
     layout = Layout(plan)
     least = settings.cycles or (min(settings.least, _REPLICATIONS) if plan.random else 1)
     look_at, events, stopped = least, 0.0, ""
@@ -215,7 +215,7 @@ def _programs(plan: Plan, settings: Simulation, make: Make, name: str) -> Result
 
 
 def _check_program(plan: Plan, kernel: AnyKernel, settings: Simulation, before: float) -> None:
-    """Tell a run that can never end from one that the events allowed, those of runs before it included, cut short."""
+    """Raise an error for a deadlock, unless the budget of events, over all replications, ended the run."""
     waits = kernel.waits()
     if before + kernel.events < settings.events or lock_cycle(waits):
         raise deadlock(plan, kernel.now, lock_cycle(waits) or waits)

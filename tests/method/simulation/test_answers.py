@@ -149,7 +149,7 @@ def test_a_lock_is_never_held_twice_and_a_barrier_never_passed_early(model: Mode
             assert lock.busy <= 1
             assert (lock.owner is not None) == bool(lock.busy)
             assert lock.present == lock.busy + len(lock.queue)
-    meets = [pc for pc, row in enumerate(plan.code) if row[0] == Op.MEET]
+    meets = [pc for pc, row in enumerate(plan.code) if row[0] == Op.BARRIER]
     for _, member, _, pc in trace:
         if pc == meets[-2]:
             rounds[member] += 1

@@ -22,10 +22,9 @@ from slipstick.method.simulation.form import ROUNDING, Differences, SimulationFo
 from slipstick.model.network import Chain, ClosedClass, OpenClass, Place, QueueingNetwork
 from slipstick.queueing.mixed_classes import check_some_time
 from slipstick.sim.estimate import Estimate, Layout, Result
-from slipstick.sim.plan.build import Builder
-from slipstick.sim.plan.distributions import Distribution, from_scv
+from slipstick.sim.plan.builder import Builder
+from slipstick.sim.plan.distributions import Array, Distribution, from_scv
 from slipstick.sim.plan.plan import Plan
-from slipstick.sim.plan.streams import Array
 from slipstick.sim.run import simulate
 from slipstick.sim.settings import Simulation
 from slipstick.vocabulary import LINEARIZER, SIMULATION
@@ -197,7 +196,7 @@ class _Flattener:
         start, mean = self.builder.here, float(self.arrays.network.think[0, c].real)
         if mean > 0:
             self.builder.delay(Distribution("exponential", mean), thinking(name))
-            self.builder.begin()
+            self.builder.start_response()
         return start
 
     def _in_order(self, c: int, name: str, chain: Chain) -> int:

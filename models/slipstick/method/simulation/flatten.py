@@ -29,9 +29,8 @@ from slipstick.model.system import (
 )
 from slipstick.results.study import Timeline
 from slipstick.sim.plain.timeline import critical_path, record
-from slipstick.sim.plan.build import Builder
+from slipstick.sim.plan.builder import BarrierImplementation, Builder, LockImplementation
 from slipstick.sim.plan.distributions import Distribution, from_scv
-from slipstick.sim.plan.kinds import BarrierForm, LockForm
 from slipstick.sim.plan.plan import Plan, Where
 
 IDLE, OWN = "idle", "own"
@@ -141,7 +140,7 @@ def _program(population: PhasedPopulation, writer: _Writer, numbers: Numbers) ->
         for index, (phase, size) in enumerate(zip(population.phases, sizes, strict=True)):
             if member < size:
                 writer.phase(index, phase.repeat, phase.cycle, size)
-            writer.builder.meet(f"end-of-phase-{index + 1}", count, IDLE)
+            writer.builder.await_parties(f"end-of-phase-{index + 1}", count, IDLE)
         writer.builder.finish()
     writer.builder.once(ALL, starts)
     return Flat(writer.builder.plan(), float(count), writer.once, writer.chances)
@@ -194,11 +193,11 @@ class _Writer:
                 self.others = self._most_side_by_side()
                 self.builder.station(OUTSIDE, copies=self.others)
 
-    def _lock(self, lock: Lock) -> LockForm:
+    def _lock(self, lock: Lock) -> LockImplementation:
         kind, rounds = _LOCK_FORMS.get(lock.kind, (lock.kind, 1))
         access = Distribution("deterministic", rounds * self.numbers[lock.access], 0.0)
         most = self.numbers[lock.most] if lock.back_off == "exponential" else math.inf
-        return LockForm(kind, lock.word, access, lock.back_off, self.numbers[lock.base], most)
+        return LockImplementation(kind, lock.word, access, lock.back_off, self.numbers[lock.base], most)
 
     def phase(self, index: int, repeat: Expr, cycle: Activity, parties: int) -> None:
         """Write one phase of a program."""
@@ -211,7 +210,7 @@ class _Writer:
 
         def body() -> None:
             self.write(each.bodies[member], {})
-            self.builder.meet(f"end-of-superstep-{index + 1}", len(each.bodies), IDLE)
+            self.builder.await_parties(f"end-of-superstep-{index + 1}", len(each.bodies), IDLE)
             self.write(each.barrier, {})
 
         count = self._count(each.repeat, f"the repeat of superstep {index + 1}")
@@ -300,7 +299,7 @@ class _Writer:
             name,
             parties,
             self.members,
-            BarrierForm("central" if meeting.kind == "tournament" else meeting.kind, cost=cost),
+            BarrierImplementation("central" if meeting.kind == "tournament" else meeting.kind, cost=cost),
         )
 
     def _odds(self, choice: Choice) -> list[float]:

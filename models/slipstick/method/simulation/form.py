@@ -74,7 +74,7 @@ def notes_of(result: Result) -> tuple[str, ...]:
     if result.plan.once or not result.dropped:
         notes = [f"{why}, after {result.cycles} {what}"]
     if not result.converged:
-        reached = max(_width(result.mean_time(group)) for group in range(len(result.plan.members)))
+        reached = max(_width(result.mean_time(group)) for group in range(len(result.plan.groups)))
         known = f"not converged: the mean time is known within {100 * reached:.2g} %"
         notes.append(known if math.isfinite(reached) else NOT_TRUSTED)
     return tuple(notes)
@@ -316,7 +316,7 @@ def _times(model: Model, flat: Flat, result: Result) -> dict[str, Estimate]:
         low, high = (None if end is None or end <= 0 else n / end for end in (time.high, time.low))
         found["throughput"] = Estimate(n / time.mean, low, high)
     if isinstance(model.population, GroupedPopulation):
-        for index, members in enumerate(result.plan.members):
+        for index, members in enumerate(result.plan.groups):
             found[f"time[{members.name}]"] = result.mean_time(index)
             found[f"throughput[{members.name}]"] = result.ratio(
                 result.column(layout.cycles[index]), result.column(layout.time)

@@ -1,9 +1,7 @@
-"""The compiled kernel: the plain one's results, by a loop compiled with numba.
+"""The compiled kernel: the results of the plain kernel, by a loop compiled with numba.
 
-The compiled loop: the same instructions as the plain kernel, over flat arrays.
-
-The loop returns when the events it was given are spent, and whenever it needs what only Python gives: a
-new block of random numbers, larger tables, or somebody to take the rows. It then goes on where it was.
+The loop returns when its number of events is done, and whenever it needs Python: for a new block of random numbers, for
+larger tables, or to hand over rows. It then continues where it was.
 """
 
 from __future__ import annotations
@@ -12,44 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.errors import MissingExtraError
-from slipstick.sim.compiled.flow import admit, end, serve, side_by_side, turn
-from slipstick.sim.compiled.locks_and_barriers import gather, lock
+from slipstick.sim.compiled.instructions import admit, branch, end, fork_or_pipeline, lock, serve, synchronize
 from slipstick.sim.compiled.state import (
-    ARRIVALS,
-    ARRIVED_SO_FAR,
     AVAILABLE,
-    DELAYING,
-    DRY,
-    DUE,
-    EVENTS,
-    FREE_COUNT,
-    FULL,
-    GROUP,
-    HEAD,
-    HEAP,
-    INDEX,
-    LABEL,
-    LOCKS_FROM,
-    MEMBER,
-    NEXT,
-    PC,
-    PHASE,
-    READY_HEAD,
-    RESPONSES,
-    ROWS,
-    RUNNING,
-    SERVED,
-    SERVING,
-    SINCE,
-    SMALL,
-    SPENT,
-    START,
-    STATION,
-    STUCK,
-    TRACED,
-    WANTED,
-    WATCH_HEAD,
+    EventKind,
+    GroupCol,
+    ResourceCol,
+    Return,
+    ScalarCol,
     State,
+    TimeCol,
+    TokenCol,
     compiled,
     grown,
     inlined,
@@ -63,8 +34,8 @@ from slipstick.sim.compiled.stations import leave
 from slipstick.sim.deadlock import Wait
 from slipstick.sim.estimate import Layout
 from slipstick.sim.plain.runtime import BLOCKS, blocks
+from slipstick.sim.plan.distributions import Array
 from slipstick.sim.plan.plan import Op, Plan
-from slipstick.sim.plan.streams import Array
 
 
 class CompiledKernel:
@@ -74,7 +45,7 @@ class CompiledKernel:
     ----------
     plan : what to run
     seed, replication : keys of the random streams
-    trace : collects (time, member, branch or item, instruction) of every instruction executed
+    trace : collects (time, customer, branch or item, instruction) of every instruction executed
 
     Raises
     ------
@@ -91,26 +62,26 @@ class CompiledKernel:
         self.plan, self._go_on, self._trace = plan, go_on, trace
         self._blocks = [blocks(plan, draw, seed, replication) for draw in range(len(plan.draws))]
         self._rows: list[Array] = []
-        self._times: list[list[Array]] = [[] for _ in plan.members]
+        self._times: list[list[Array]] = [[] for _ in plan.groups]
         self.state = grown(state(plan, 0 if trace is None else 4096), plan.population + 16, 2 * plan.population + 32)
         width = BLOCKS[-1] if any(not draw.distribution.constant for draw in plan.draws) else 1
         self.state = self.state._replace(values=np.zeros((max(len(plan.draws), 1), width)))
         number = 0
-        for group, members in enumerate(plan.members):
-            if members.kind == "open":
-                self._refill(members.arrivals)
+        for group, customers in enumerate(plan.groups):
+            if customers.kind == "open":
+                self._refill(customers.arrivals)
                 s = self.state
-                plan_event(s, s.values[members.arrivals, 0], -1 - group)
-                s.taken[members.arrivals] = 1
+                plan_event(s, s.values[customers.arrivals, 0], -1 - group)
+                s.taken[customers.arrivals] = 1
                 continue
-            for start in members.starts:
+            for start in customers.starts:
                 token = new_token(self.state, 0.0, group, number, -1, 0)
-                self.state.token[token, PC] = start
+                self.state.token[token, TokenCol.PC] = start
                 add_ready(self.state, token)
                 number += 1
 
     def _refill(self, draw: int) -> None:
-        """Put the next block of a draw where the loop finds it."""
+        """Give the loop the next block of random numbers of a draw."""
         s = self.state
         distribution = self.plan.draws[draw].distribution
         block = np.full(s.values.shape[1], distribution.mean) if distribution.constant else next(self._blocks[draw])
@@ -124,38 +95,38 @@ class CompiledKernel:
 
     @property
     def events(self) -> int:
-        """Events taken from the heap so far."""
-        return int(self.state.number[EVENTS])
+        """Number of events so far."""
+        return int(self.state.number[ScalarCol.EVENTS])
 
     def run(self, events: int) -> bool:
-        """Go through the next events; False when there are none left."""
+        """Simulate the next events; False when the event list is empty."""
         last = self.events + events
         while True:
             why = self._go_on(self.state, last - self.events)
             number = self.state.number
-            if why == DRY:
-                self._refill(int(number[WANTED]))
-            elif why == SMALL:
-                more = max(int(number[WANTED]), len(self.state.token))
+            if why == Return.NEEDS_RANDOM:
+                self._refill(int(number[ScalarCol.WANTED]))
+            elif why == Return.NEEDS_SPACE:
+                more = max(int(number[ScalarCol.WANTED]), len(self.state.token))
                 self.state = grown(self.state, more, more + len(self.state.heap_time))
             else:
                 self._empty()
-                if why != FULL:
-                    return bool(why == SPENT)
+                if why != Return.TABLE_FULL:
+                    return bool(why == Return.EVENTS_DONE)
 
     def _empty(self) -> None:
-        """Take out of the tables what the loop wrote for us."""
+        """Copy rows, responses and trace out of the tables of the loop."""
         s = self.state
-        self._rows.append(s.rows[: s.number[ROWS]].copy())
-        s.number[ROWS] = 0
+        self._rows.append(s.rows[: s.number[ScalarCol.ROWS]].copy())
+        s.number[ScalarCol.ROWS] = 0
         for group, times in enumerate(self._times):
-            times.append(s.responses[group, : s.group[group, RESPONSES]].copy())
-        s.group[:, RESPONSES] = 0
+            times.append(s.responses[group, : s.group[group, GroupCol.RESPONSES]].copy())
+        s.group[:, GroupCol.RESPONSES] = 0
         if self._trace is not None:
-            count = s.number[TRACED]
+            count = s.number[ScalarCol.TRACED]
             times, what = s.trace_time[:count].tolist(), s.trace_what[:count].tolist()
             self._trace += [(time, *each) for time, each in zip(times, what, strict=True)]
-            s.number[TRACED] = 0
+            s.number[ScalarCol.TRACED] = 0
 
     def take_rows(self) -> Array:
         """Give the rows written since the last time."""
@@ -170,63 +141,63 @@ class CompiledKernel:
         return times
 
     def waits(self) -> list[Wait]:
-        """List who waits for locks, barriers and flags."""
+        """List the customers that wait for locks, barriers and signals."""
         s = self.state
         found = []
         for index, name in enumerate(self.plan.locks):
-            r = int(s.number[LOCKS_FROM]) + index
-            owner = int(s.resource[r, SERVING])
-            holder = None if owner < 0 else int(s.token[owner, MEMBER])
-            for queue in (HEAD, WATCH_HEAD):
-                found += [Wait(each, f"lock {name}", holder) for each in _members(s, int(s.resource[r, queue]))]
-        for name, (count, first, _) in zip(self.plan.barriers, s.meeting, strict=True):
-            found += [Wait(each, f"barrier {name}") for each in _members(s, int(first))[: int(count)]]
+            r = int(s.number[ScalarCol.LOCKS_FROM]) + index
+            owner = int(s.resource[r, ResourceCol.SERVING])
+            holder = None if owner < 0 else int(s.token[owner, TokenCol.CUSTOMER])
+            for queue in (ResourceCol.HEAD, ResourceCol.SPIN_HEAD):
+                found += [Wait(each, f"lock {name}", holder) for each in _queued(s, int(s.resource[r, queue]))]
+        for name, (count, first, _) in zip(self.plan.barriers, s.barrier, strict=True):
+            found += [Wait(each, f"barrier {name}") for each in _queued(s, int(first))[: int(count)]]
         waiters: NDArray[np.int64] = s.flag_waiter[s.flag_waiter >= 0]
-        return found + [Wait(int(s.token[each, MEMBER]), "word from another") for each in waiters]
+        return found + [Wait(int(s.token[each, TokenCol.CUSTOMER]), "a signal") for each in waiters]
 
 
-def _members(s: State, token: int) -> list[int]:
-    """List the members in a queue."""
+def _queued(s: State, token: int) -> list[int]:
+    """List the customers in a queue."""
     found = []
     while token >= 0:
-        found.append(int(s.token[token, MEMBER]))
-        token = int(s.token[token, NEXT])
+        found.append(int(s.token[token, TokenCol.CUSTOMER]))
+        token = int(s.token[token, TokenCol.NEXT])
     return found
 
 
 @compiled
 def go_on(s: State, events: int) -> int:
-    """Go through the next events; say why no further."""
+    """Simulate the next events; say why the loop returns."""
     while True:
-        if s.number[RUNNING] < 0:
-            if s.number[READY_HEAD] >= 0:
-                s.number[RUNNING] = take_ready(s)
+        if s.number[ScalarCol.RUNNING] < 0:
+            if s.number[ScalarCol.READY_HEAD] >= 0:
+                s.number[ScalarCol.RUNNING] = take_ready(s)
             elif events <= 0:
-                return SPENT
+                return Return.EVENTS_DONE
             else:
                 why = next_event(s)
-                if why != SPENT:
+                if why != Return.EVENTS_DONE:
                     return why
                 events -= 1
-                s.number[EVENTS] += 1
-                if s.number[RUNNING] < 0:
+                s.number[ScalarCol.EVENTS] += 1
+                if s.number[ScalarCol.RUNNING] < 0:
                     continue
-        token = s.number[RUNNING]
+        token = s.number[ScalarCol.RUNNING]
         now = s.clock[0]
         while True:
             why = lacking(s, token)
-            if why != SPENT:
+            if why != Return.EVENTS_DONE:
                 return why
             if not step(s, token, now):
                 break
-        s.number[RUNNING] = -1
+        s.number[ScalarCol.RUNNING] = -1
 
 
 @inlined
 def next_event(s: State) -> int:
-    """Take an event off the heap, up to where its token goes on."""
-    if s.number[HEAP] == 0:
-        return STUCK
+    """Take an event off the event list, up to where its token goes on."""
+    if s.number[ScalarCol.HEAP] == 0:
+        return Return.NO_EVENTS
     token = s.heap_token[0]
     if token < 0:
         return arrive(s, -1 - token)
@@ -234,39 +205,39 @@ def next_event(s: State) -> int:
     order = s.heap_order[0]
     remove_first(s)
     s.clock[0] = now
-    # What was planned for another speed of service may come after the token has gone on.
-    if s.token[token, DUE] != order:
-        return SPENT
-    s.token[token, DUE] = -1
-    phase = s.token[token, PHASE]
-    if phase == SERVED:
-        leave(s, s.token[token, STATION], token, now)
-    elif phase == DELAYING:
-        s.booked[token, s.token[token, LABEL]] += now - s.time[token, SINCE]
-        s.time[token, SINCE] = now
-    s.number[RUNNING] = token
-    return SPENT
+    # An event that was planned anew, for another speed of service or after a preemption, is void.
+    if s.token[token, TokenCol.EVENT] != order:
+        return Return.EVENTS_DONE
+    s.token[token, TokenCol.EVENT] = -1
+    phase = s.token[token, TokenCol.EVENT_KIND]
+    if phase == EventKind.SERVED:
+        leave(s, s.token[token, TokenCol.STATION], token, now)
+    elif phase == EventKind.DELAYING:
+        s.booked[token, s.token[token, TokenCol.LABEL]] += now - s.time[token, TimeCol.SINCE]
+        s.time[token, TimeCol.SINCE] = now
+    s.number[ScalarCol.RUNNING] = token
+    return Return.EVENTS_DONE
 
 
 @inlined
 def arrive(s: State, group: int) -> int:
-    """Let a member of an open class arrive, and plan the next one."""
-    draw = s.group[group, ARRIVALS]
+    """Let a customer of an open group arrive, and plan the next arrival."""
+    draw = s.group[group, GroupCol.ARRIVALS]
     if s.taken[draw] == s.ready[draw]:
-        s.number[WANTED] = draw
-        return DRY
-    if s.number[FREE_COUNT] == 0 or s.number[HEAP] + 2 > s.heap_time.shape[0]:
-        s.number[WANTED] = 1
-        return SMALL
+        s.number[ScalarCol.WANTED] = draw
+        return Return.NEEDS_RANDOM
+    if s.number[ScalarCol.FREE_COUNT] == 0 or s.number[ScalarCol.HEAP] + 2 > s.heap_time.shape[0]:
+        s.number[ScalarCol.WANTED] = 1
+        return Return.NEEDS_SPACE
     now = s.heap_time[0]
     remove_first(s)
     s.clock[0] = now
     plan_event(s, now + take_value(s, draw), -1 - group)
-    token = new_token(s, now, group, s.group[group, ARRIVED_SO_FAR], -1, 0)
-    s.group[group, ARRIVED_SO_FAR] += 1
-    s.token[token, PC] = s.group[group, START]
-    s.number[RUNNING] = token
-    return SPENT
+    token = new_token(s, now, group, s.group[group, GroupCol.ARRIVED], -1, 0)
+    s.group[group, GroupCol.ARRIVED] += 1
+    s.token[token, TokenCol.PC] = s.group[group, GroupCol.START]
+    s.number[ScalarCol.RUNNING] = token
+    return Return.EVENTS_DONE
 
 
 @inlined
@@ -279,44 +250,44 @@ def take_value(s: State, draw: int) -> float:
 
 @inlined
 def lacking(s: State, token: int) -> int:
-    """Say what a token's instruction needs that is not there; nothing has happened yet."""
-    pc = s.token[token, PC]
+    """Say what an instruction needs that only Python can give; its execution has not begun."""
+    pc = s.token[token, TokenCol.PC]
     draw = s.drawn[pc]
     if draw >= 0 and s.taken[draw] == s.ready[draw]:
-        s.number[WANTED] = draw
-        return DRY
+        s.number[ScalarCol.WANTED] = draw
+        return Return.NEEDS_RANDOM
     op = s.code[pc, 0]
-    if s.number[HEAP] + 2 > s.heap_time.shape[0]:
-        s.number[WANTED] = 0
-        return SMALL
+    if s.number[ScalarCol.HEAP] + 2 > s.heap_time.shape[0]:
+        s.number[ScalarCol.WANTED] = 0
+        return Return.NEEDS_SPACE
     if op == Op.END:
-        group = s.token[token, GROUP]
-        if s.number[ROWS] == s.rows.shape[0] or s.group[group, RESPONSES] == s.responses.shape[1]:
-            return FULL
-    elif op == Op.FORK or op == Op.PIPE:
+        group = s.token[token, TokenCol.GROUP]
+        if s.number[ScalarCol.ROWS] == s.rows.shape[0] or s.group[group, GroupCol.RESPONSES] == s.responses.shape[1]:
+            return Return.TABLE_FULL
+    elif op == Op.FORK or op == Op.PIPELINE:
         wanted = s.code[pc, 2] if op == Op.FORK else int(s.counts[s.code[pc, 1]]) + 1
-        if s.number[FREE_COUNT] < wanted:
-            s.number[WANTED] = wanted
-            return SMALL
+        if s.number[ScalarCol.FREE_COUNT] < wanted:
+            s.number[ScalarCol.WANTED] = wanted
+            return Return.NEEDS_SPACE
     if s.trace_time.shape[0] > 0:
-        place = s.number[TRACED]
+        place = s.number[ScalarCol.TRACED]
         if place == s.trace_time.shape[0]:
-            return FULL
+            return Return.TABLE_FULL
         s.trace_time[place] = s.clock[0]
-        s.trace_what[place, 0] = s.token[token, MEMBER]
-        s.trace_what[place, 1] = s.token[token, INDEX]
+        s.trace_what[place, 0] = s.token[token, TokenCol.CUSTOMER]
+        s.trace_what[place, 1] = s.token[token, TokenCol.INDEX]
         s.trace_what[place, 2] = pc
-        s.number[TRACED] = place + 1
-    return SPENT
+        s.number[ScalarCol.TRACED] = place + 1
+    return Return.EVENTS_DONE
 
 
 @inlined
 def step(s: State, token: int, now: float) -> bool:
     """Execute an instruction; say whether the token goes on. The numbers are those of `Op`."""
-    pc = s.token[token, PC]
+    pc = s.token[token, TokenCol.PC]
     code = s.code[pc]
     op = code[0]
-    s.token[token, PC] = pc + 1
+    s.token[token, TokenCol.PC] = pc + 1
     value = s.constants[pc]
     draw = s.drawn[pc]
     if draw >= 0:
@@ -325,18 +296,18 @@ def step(s: State, token: int, now: float) -> bool:
     if op == Op.SERVE:
         return serve(s, token, code, value, now)
     if op == Op.DELAY:
-        s.token[token, LABEL] = code[2]
-        s.token[token, PHASE] = DELAYING
-        s.token[token, DUE] = plan_event(s, now + value, token)
+        s.token[token, TokenCol.LABEL] = code[2]
+        s.token[token, TokenCol.EVENT_KIND] = EventKind.DELAYING
+        s.token[token, TokenCol.EVENT] = plan_event(s, now + value, token)
         return False
     if op == Op.END:
         return end(s, token, code, now)
     if op < Op.END:
-        return turn(s, token, code, op, value)
+        return branch(s, token, code, op, value)
     if op < Op.ACQUIRE:
-        return side_by_side(s, token, code, op, value, now)
-    if op < Op.MEET:
+        return fork_or_pipeline(s, token, code, op, value, now)
+    if op < Op.BARRIER:
         return lock(s, token, code, op, value, now)
     if op < Op.ADMIT:
-        return gather(s, token, code, op, now)
+        return synchronize(s, token, code, op, now)
     return admit(s, token, code, op, now)

@@ -1,14 +1,11 @@
-"""The state of the compiled kernel: the same as the plain one's, as flat arrays.
+"""The state of the compiled kernel as flat arrays, and the operations on them: event list, tokens and account.
 
-Tokens, stations and the rest are rows of tables, and their columns have names here. A token stands in at
-most one queue at a time, so one column links all queues: those of stations, locks, barriers, who was let go.
+Tokens, stations and the rest are rows of tables whose columns have names here. A token stands in at most one queue at a
+time, so one column links all queues: of stations, locks and barriers, and of the tokens that are ready.
 
-Parts of the compiled loop: the heap, queues, tokens and the account.
-
-The compiler, where it is installed: functions written for it stay plain Python where it is not.
-
-Compiled code is kept in a directory named after the text of these modules, as numba itself looks only at
-the file of the outermost function when it decides whether what it kept is still good.
+Functions written for the compiler stay plain Python where numba is not installed. Compiled code is cached in a directory
+named after the text of these modules: numba itself looks only at the file of the outermost function when it decides
+whether cached code is valid.
 """
 
 from __future__ import annotations
@@ -16,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
+from enum import IntEnum
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,46 +25,154 @@ from numpy.typing import NDArray
 from slipstick.sim.estimate import Layout, chunk
 from slipstick.sim.plan.plan import Plan
 
-# Columns of a token, whole numbers.
-PC, MEMBER, GROUP, PARENT, INDEX, AIM, LABEL, WAIT, RANK, LEFT, BEST = range(11)
-BEFORE, AFTER, PASSED, TURN, NEXT, KEY, ORDER, DUE, PHASE, STATION, DELAYED, CHILD, SIBLING = range(11, 24)
-TOKEN_INTS = 24
-
-# and times.
-SINCE, BEGUN, WAITED, WORK, ASKED, FINISH, LAST, CAME = range(8)
-TOKEN_FLOATS = 8
-
-# What an event of a token is.
-DELAYING, SERVED, AGAIN = range(3)
-
-# Columns of a station or lock, whole numbers. In a lock, SERVING is its owner and WATCH those who watch it.
-SERVERS, KIND, LAST_FIRST, PREEMPTS, PRESENT, BUSY, DONE, HEAD, TAIL, SERVING, ARRIVED, TICKET = range(12)
-WATCH_HEAD, WATCH_TAIL, RATES_FROM, RATES, IN_TURN, TAKEN = range(12, 18)
-RESOURCE_INTS = 18
-FCFS, SHARED, ORDERED = range(3)
-
-# and times; of a lock also the waits for it, and their squares.
-AREA, USE, CHANGED, PROGRESS, WAITS, SQUARES = range(6)
-RESOURCE_FLOATS = 6
-
-# Columns of a class.
-HOW, START, ARRIVALS, ARRIVED_SO_FAR, CYCLES, RESPONSES = range(6)
-CLOSED, OPEN, ONCE = range(3)
-
-# Single numbers.
-(PLANNED, HEAP, READY_HEAD, READY_TAIL, FREE, FREE_COUNT, ALIVE, CHUNK, CHUNK_LEFT, RUNNING, ROWS, TRACED) = range(12)
-WANTED, EVENTS, LOCKS_FROM = 12, 13, 14
-NUMBERS = 15
-
-# Why the loop returns.
-SPENT, STUCK, DRY, SMALL, FULL = range(5)
 ROWS_KEPT, TIMES_KEPT = 256, 8192
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
+class TokenCol(IntEnum):
+    """Columns of `State.token`, whole numbers."""
+
+    PC = 0
+    CUSTOMER = 1
+    GROUP = 2
+    PARENT = 3
+    INDEX = 4
+    AIM = 5
+    LABEL = 6
+    WAIT = 7
+    RANK = 8
+    LEFT = 9
+    LATEST = 10
+    BEFORE = 11
+    AFTER = 12
+    PASSED = 13
+    TURN = 14
+    NEXT = 15
+    KEY = 16
+    ORDER = 17
+    EVENT = 18
+    EVENT_KIND = 19
+    STATION = 20
+    DELAYED = 21
+    CHILD = 22
+    SIBLING = 23
+
+
+class TimeCol(IntEnum):
+    """Columns of `State.time`, the times of a token [s]."""
+
+    SINCE = 0
+    BEGUN = 1
+    WAITED = 2
+    WORK = 3
+    REQUESTED = 4
+    FINISH = 5
+    LATEST_END = 6
+    SINCE_REQUEST = 7
+
+
+class EventKind(IntEnum):
+    """The event that is planned for a token."""
+
+    DELAYING = 0
+    SERVED = 1
+    AGAIN = 2
+
+
+class ResourceCol(IntEnum):
+    """Columns of `State.resource`, stations and locks; SERVING is the owner of a lock, SPIN_HEAD its first spinning token."""
+
+    SERVERS = 0
+    KIND = 1
+    LAST_FIRST = 2
+    PREEMPTS = 3
+    PRESENT = 4
+    BUSY = 5
+    DONE = 6
+    HEAD = 7
+    TAIL = 8
+    SERVING = 9
+    ARRIVED = 10
+    TICKET = 11
+    SPIN_HEAD = 12
+    SPIN_TAIL = 13
+    RATES_FROM = 14
+    RATES = 15
+    IN_TURN = 16
+    GRANTS = 17
+
+
+class StationKind(IntEnum):
+    """How a station serves."""
+
+    FCFS = 0
+    SHARED = 1
+    ORDERED = 2
+
+
+class IntegralCol(IntEnum):
+    """Columns of `State.integral`, times of a resource [s]; of a lock also the sum of the waits and of their squares."""
+
+    AREA = 0
+    BUSY_AREA = 1
+    CHANGED = 2
+    PROGRESS = 3
+    WAITED = 4
+    SQUARES = 5
+
+
+class GroupCol(IntEnum):
+    """Columns of `State.group`, the groups of customers."""
+
+    KIND = 0
+    START = 1
+    ARRIVALS = 2
+    ARRIVED = 3
+    CYCLES = 4
+    RESPONSES = 5
+
+
+class GroupKind(IntEnum):
+    """How the customers of a group come and go."""
+
+    CLOSED = 0
+    OPEN = 1
+    ONCE = 2
+
+
+class ScalarCol(IntEnum):
+    """Places of single numbers in `State.number`."""
+
+    PLANNED = 0
+    HEAP = 1
+    READY_HEAD = 2
+    READY_TAIL = 3
+    FREE = 4
+    FREE_COUNT = 5
+    ALIVE = 6
+    CHUNK = 7
+    CHUNK_LEFT = 8
+    RUNNING = 9
+    ROWS = 10
+    TRACED = 11
+    WANTED = 12
+    EVENTS = 13
+    LOCKS_FROM = 14
+
+
+class Return(IntEnum):
+    """Why the loop returns to Python."""
+
+    EVENTS_DONE = 0
+    NO_EVENTS = 1
+    NEEDS_RANDOM = 2
+    NEEDS_SPACE = 3
+    TABLE_FULL = 4
+
+
 class State(NamedTuple):
-    """All tables of a run."""
+    """All tables of a run; what a column means is said by the enumeration named after the table."""
 
     code: Ints
     constants: Floats  # by instruction: the value, where its draw is constant
@@ -77,13 +183,13 @@ class State(NamedTuple):
     token: Ints
     time: Floats  # of tokens
     booked: Floats
-    line: Floats
+    latest_booked: Floats
     registers: Ints
     resource: Ints
     integral: Floats  # of resources
     rates: Floats  # of stations that have them, one behind the other
-    gates: Ints  # who came, and who was sent away
-    meeting: Ints  # how many wait, first and last
+    gates: Ints  # arrivals, and arrivals turned away
+    barrier: Ints  # tokens that wait: number, first and last
     nodes: Ints
     flags: Ints
     flag_waiter: Ints
@@ -94,8 +200,8 @@ class State(NamedTuple):
     heap_order: Ints
     heap_token: Ints
     values: Floats  # blocks of the draws
-    taken: Ints  # how much of each block is used up
-    ready: Ints  # how much of each block there is
+    taken: Ints  # values of each block that were used
+    ready: Ints  # values of each block
     number: Ints
     clock: Floats
     rows: Floats
@@ -111,7 +217,7 @@ def state(plan: Plan, traced: int = 0) -> State:
     constant = [each.distribution.constant for each in draws]
     means = [each.distribution.mean for each in draws]
     resources, labels = len(plan.resources), len(plan.labels)
-    members, width = len(plan.members), max(len(draws), 1)
+    customers, width = len(plan.groups), max(len(draws), 1)
     found = State(
         code=np.array(plan.code, dtype=np.int64).reshape(len(plan.code), -1),
         constants=np.array([means[each] if each >= 0 else 0.0 for each in drawn]),
@@ -119,32 +225,32 @@ def state(plan: Plan, traced: int = 0) -> State:
         targets=np.array([*plan.targets, 0], dtype=np.int64),
         odds=np.array([*plan.odds, 0.0]),
         counts=np.array([*plan.counts, 0.0]),
-        token=np.zeros((0, TOKEN_INTS), dtype=np.int64),
-        time=np.zeros((0, TOKEN_FLOATS)),
+        token=np.zeros((0, len(TokenCol)), dtype=np.int64),
+        time=np.zeros((0, len(TimeCol))),
         booked=np.zeros((0, labels)),
-        line=np.zeros((0, labels)),
+        latest_booked=np.zeros((0, labels)),
         registers=np.zeros((0, plan.registers), dtype=np.int64),
-        resource=np.zeros((resources, RESOURCE_INTS), dtype=np.int64),
-        integral=np.zeros((resources, RESOURCE_FLOATS)),
+        resource=np.zeros((resources, len(ResourceCol)), dtype=np.int64),
+        integral=np.zeros((resources, len(IntegralCol))),
         rates=np.array([*(rate for each in plan.stations for rate in each.rates), 0.0]),
         gates=np.zeros((len(plan.gates), 2), dtype=np.int64),
-        meeting=np.tile(np.array([0, -1, -1]), (len(plan.barriers), 1)).astype(np.int64),
+        barrier=np.tile(np.array([0, -1, -1]), (len(plan.barriers), 1)).astype(np.int64),
         nodes=np.zeros(plan.nodes, dtype=np.int64),
         flags=np.zeros(plan.flags, dtype=np.int64),
         flag_waiter=np.full(plan.flags, -1, dtype=np.int64),
-        group=np.zeros((members, 6), dtype=np.int64),
-        cycle_time=np.zeros(members),
-        totals=np.zeros((members, labels)),
+        group=np.zeros((customers, len(GroupCol)), dtype=np.int64),
+        cycle_time=np.zeros(customers),
+        totals=np.zeros((customers, labels)),
         heap_time=np.zeros(0),
         heap_order=np.zeros(0, dtype=np.int64),
         heap_token=np.zeros(0, dtype=np.int64),
         values=np.zeros((width, 1)),
         taken=np.zeros(width, dtype=np.int64),
         ready=np.zeros(width, dtype=np.int64),
-        number=np.zeros(NUMBERS, dtype=np.int64),
+        number=np.zeros(len(ScalarCol), dtype=np.int64),
         clock=np.zeros(1),
         rows=np.zeros((ROWS_KEPT, layout.width)),
-        responses=np.zeros((members, TIMES_KEPT)),
+        responses=np.zeros((customers, TIMES_KEPT)),
         trace_time=np.zeros(traced),
         trace_what=np.zeros((traced, 3), dtype=np.int64),
     )
@@ -153,51 +259,72 @@ def state(plan: Plan, traced: int = 0) -> State:
 
 
 def _draw(plan: Plan, pc: int) -> int:
-    """Say what an instruction draws from, or -1."""
+    """Give the draw that an instruction takes a value from, or -1."""
     from slipstick.sim.plan.plan import Op
 
     op, *operands = plan.code[pc]
-    place = {Op.DELAY: 0, Op.SERVE: 1, Op.PICK: 0, Op.CHOOSE: 0, Op.SET: 2, Op.PIPE: 1, Op.BACK: 0, Op.CALL: 3}.get(
-        Op(op)
-    )
+    place = {
+        Op.DELAY: 0,
+        Op.SERVE: 1,
+        Op.AIM_AT_RANDOM: 0,
+        Op.CHOOSE: 0,
+        Op.SET_COUNT: 2,
+        Op.PIPELINE: 1,
+        Op.BACK_OFF: 0,
+        Op.AWAIT_TURN: 3,
+    }.get(Op(op))
     return -1 if place is None else operands[place]
 
 
 def _begin(found: State, plan: Plan) -> None:
-    kinds = {"fcfs": FCFS, "ps": SHARED}
-    found.resource[:, [HEAD, TAIL, SERVING, TICKET, WATCH_HEAD, WATCH_TAIL]] = -1
+    kinds = {"fcfs": StationKind.FCFS, "ps": StationKind.SHARED}
+    found.resource[
+        :,
+        [
+            ResourceCol.HEAD,
+            ResourceCol.TAIL,
+            ResourceCol.SERVING,
+            ResourceCol.TICKET,
+            ResourceCol.SPIN_HEAD,
+            ResourceCol.SPIN_TAIL,
+        ],
+    ] = -1
     for index, station in enumerate(plan.stations):
-        found.resource[index, SERVERS] = station.servers
-        found.resource[index, KIND] = SHARED if station.rates else kinds.get(station.discipline, ORDERED)
-        found.resource[index, RATES] = len(station.rates)
-        found.resource[index, RATES_FROM] = sum(len(each.rates) for each in plan.stations[:index])
-        found.resource[index, IN_TURN] = bool(station.rates) and station.discipline == "fcfs"
-        found.resource[index, LAST_FIRST] = station.discipline == "lcfs-pr"
-        found.resource[index, PREEMPTS] = station.discipline != "priority"
-    for index, members in enumerate(plan.members):
-        kind = {"closed": CLOSED, "open": OPEN, "once": ONCE}[members.kind]
-        found.group[index, :3] = kind, members.starts[0], members.arrivals
+        found.resource[index, ResourceCol.SERVERS] = station.servers
+        found.resource[index, ResourceCol.KIND] = (
+            StationKind.SHARED if station.rates else kinds.get(station.discipline, StationKind.ORDERED)
+        )
+        found.resource[index, ResourceCol.RATES] = len(station.rates)
+        found.resource[index, ResourceCol.RATES_FROM] = sum(len(each.rates) for each in plan.stations[:index])
+        found.resource[index, ResourceCol.IN_TURN] = bool(station.rates) and station.discipline == "fcfs"
+        found.resource[index, ResourceCol.LAST_FIRST] = station.discipline == "lcfs-pr"
+        found.resource[index, ResourceCol.PREEMPTS] = station.discipline != "priority"
+    for index, customers in enumerate(plan.groups):
+        kind = {"closed": GroupKind.CLOSED, "open": GroupKind.OPEN, "once": GroupKind.ONCE}[customers.kind]
+        found.group[index, :3] = kind, customers.starts[0], customers.arrivals
     number = found.number
-    number[[READY_HEAD, READY_TAIL, FREE, RUNNING]] = -1
-    number[CHUNK] = number[CHUNK_LEFT] = chunk(plan)
-    number[ALIVE] = plan.population
-    number[LOCKS_FROM] = len(plan.stations)
+    number[[ScalarCol.READY_HEAD, ScalarCol.READY_TAIL, ScalarCol.FREE, ScalarCol.RUNNING]] = -1
+    number[ScalarCol.CHUNK] = number[ScalarCol.CHUNK_LEFT] = chunk(plan)
+    number[ScalarCol.ALIVE] = plan.population
+    number[ScalarCol.LOCKS_FROM] = len(plan.stations)
 
 
 def grown(old: State, tokens: int, events: int) -> State:
-    """Make room for so many more tokens and events."""
+    """Enlarge the tables by a number of tokens and events."""
 
     def longer(table: NDArray[Any], more: int) -> NDArray[Any]:
         return np.concatenate([table, np.zeros((more, *table.shape[1:]), dtype=table.dtype)])
 
     known = len(old.token)
-    wide = {name: longer(getattr(old, name), tokens) for name in ("token", "time", "booked", "line", "registers")}
+    wide = {
+        name: longer(getattr(old, name), tokens) for name in ("token", "time", "booked", "latest_booked", "registers")
+    }
     heap = {name: longer(getattr(old, name), events) for name in ("heap_time", "heap_order", "heap_token")}
     new = old._replace(**wide, **heap)
     for token in range(known + tokens - 1, known - 1, -1):
-        new.token[token, NEXT] = new.number[FREE]
-        new.number[FREE] = token
-    new.number[FREE_COUNT] += tokens
+        new.token[token, TokenCol.NEXT] = new.number[ScalarCol.FREE]
+        new.number[ScalarCol.FREE] = token
+    new.number[ScalarCol.FREE_COUNT] += tokens
     return new
 
 
@@ -214,7 +341,7 @@ def _place() -> str:
 
 
 def compiled(function: F) -> F:
-    """Compile a function, and keep what came of it for the next process.
+    """Compile a function, and cache the code for the next process.
 
     Without reference counts (`_nrt`): nothing is allocated, and counting forty tables at every inlined call
     makes the loop forty times slower.
@@ -241,11 +368,11 @@ def inlined(function: F) -> F:
 
 @inlined
 def plan_event(s: State, time: float, token: int) -> int:
-    """Put an event on the heap and give its number."""
-    order: int = s.number[PLANNED]
-    s.number[PLANNED] = order + 1
-    place = s.number[HEAP]
-    s.number[HEAP] = place + 1
+    """Add an event to the event list and give its number."""
+    order: int = s.number[ScalarCol.PLANNED]
+    s.number[ScalarCol.PLANNED] = order + 1
+    place = s.number[ScalarCol.HEAP]
+    s.number[ScalarCol.HEAP] = place + 1
     while place > 0:
         above = (place - 1) >> 1
         # Later in planning, so it stays below what happens at the same time.
@@ -263,9 +390,9 @@ def plan_event(s: State, time: float, token: int) -> int:
 
 @inlined
 def remove_first(s: State) -> None:
-    """Take the first event off the heap."""
-    count = s.number[HEAP] - 1
-    s.number[HEAP] = count
+    """Remove the first event of the event list."""
+    count = s.number[ScalarCol.HEAP] - 1
+    s.number[ScalarCol.HEAP] = count
     time, order, token = s.heap_time[count], s.heap_order[count], s.heap_token[count]
     place, below = 0, 1
     while below < count:
@@ -289,50 +416,55 @@ def remove_first(s: State) -> None:
 
 @inlined
 def add_ready(s: State, token: int) -> None:
-    """Let a token go on, after those that were let go before."""
-    s.token[token, NEXT] = -1
-    tail = s.number[READY_TAIL]
+    """Add a token to those that are ready."""
+    s.token[token, TokenCol.NEXT] = -1
+    tail = s.number[ScalarCol.READY_TAIL]
     if tail < 0:
-        s.number[READY_HEAD] = token
+        s.number[ScalarCol.READY_HEAD] = token
     else:
-        s.token[tail, NEXT] = token
-    s.number[READY_TAIL] = token
+        s.token[tail, TokenCol.NEXT] = token
+    s.number[ScalarCol.READY_TAIL] = token
 
 
 @inlined
 def take_ready(s: State) -> int:
-    """Take the first token that was let go."""
-    token: int = s.number[READY_HEAD]
-    s.number[READY_HEAD] = s.token[token, NEXT]
-    if s.number[READY_HEAD] < 0:
-        s.number[READY_TAIL] = -1
+    """Take the first token that is ready."""
+    token: int = s.number[ScalarCol.READY_HEAD]
+    s.number[ScalarCol.READY_HEAD] = s.token[token, TokenCol.NEXT]
+    if s.number[ScalarCol.READY_HEAD] < 0:
+        s.number[ScalarCol.READY_TAIL] = -1
     return token
 
 
 @inlined
 def wake(s: State, token: int, now: float) -> None:
-    """Book the time waited to the token's label and let it go on."""
-    s.booked[token, s.token[token, LABEL]] += now - s.time[token, SINCE]
-    s.time[token, SINCE] = now
+    """Book the waiting time to the token's label and let it go on."""
+    s.booked[token, s.token[token, TokenCol.LABEL]] += now - s.time[token, TimeCol.SINCE]
+    s.time[token, TimeCol.SINCE] = now
     add_ready(s, token)
 
 
 @inlined
-def new_token(s: State, now: float, group: int, member: int, parent: int, index: int) -> int:
+def new_token(s: State, now: float, group: int, customer: int, parent: int, index: int) -> int:
     """Take a free token."""
-    token: int = s.number[FREE]
-    s.number[FREE] = s.token[token, NEXT]
-    s.number[FREE_COUNT] -= 1
+    token: int = s.number[ScalarCol.FREE]
+    s.number[ScalarCol.FREE] = s.token[token, TokenCol.NEXT]
+    s.number[ScalarCol.FREE_COUNT] -= 1
     row = s.token[token]
-    row[MEMBER], row[GROUP], row[PARENT], row[INDEX] = member, group, parent, index
-    row[PASSED], row[TURN], row[BEFORE], row[AFTER] = 0, -1, -1, -1
-    row[CHILD] = row[SIBLING] = row[DUE] = -1
-    row[AIM] = 0
+    row[TokenCol.CUSTOMER], row[TokenCol.GROUP], row[TokenCol.PARENT], row[TokenCol.INDEX] = (
+        customer,
+        group,
+        parent,
+        index,
+    )
+    row[TokenCol.PASSED], row[TokenCol.TURN], row[TokenCol.BEFORE], row[TokenCol.AFTER] = 0, -1, -1, -1
+    row[TokenCol.CHILD] = row[TokenCol.SIBLING] = row[TokenCol.EVENT] = -1
+    row[TokenCol.AIM] = 0
     if parent >= 0:
-        row[AIM] = s.token[parent, AIM]
-        row[SIBLING] = s.token[parent, CHILD]
-        s.token[parent, CHILD] = token
-    s.time[token, SINCE] = s.time[token, BEGUN] = now
+        row[TokenCol.AIM] = s.token[parent, TokenCol.AIM]
+        row[TokenCol.SIBLING] = s.token[parent, TokenCol.CHILD]
+        s.token[parent, TokenCol.CHILD] = token
+    s.time[token, TimeCol.SINCE] = s.time[token, TimeCol.BEGUN] = now
     for label in range(s.booked.shape[1]):
         s.booked[token, label] = 0.0
     for register in range(s.registers.shape[1]):
@@ -341,23 +473,23 @@ def new_token(s: State, now: float, group: int, member: int, parent: int, index:
 
 
 @inlined
-def put_down(s: State, token: int) -> None:
-    """Give a token back."""
-    s.token[token, NEXT] = s.number[FREE]
-    s.number[FREE] = token
-    s.number[FREE_COUNT] += 1
+def free_token(s: State, token: int) -> None:
+    """Free a token."""
+    s.token[token, TokenCol.NEXT] = s.number[ScalarCol.FREE]
+    s.number[ScalarCol.FREE] = token
+    s.number[ScalarCol.FREE_COUNT] += 1
 
 
 @inlined
 def end_cycle(s: State, token: int, now: float, lost: int) -> None:
-    """Book a cycle to its class."""
-    group = s.token[token, GROUP]
+    """Record a cycle of its group."""
+    group = s.token[token, TokenCol.GROUP]
     if lost == 0:
-        time = now - s.time[token, BEGUN]
-        s.responses[group, s.group[group, RESPONSES]] = time
-        s.group[group, RESPONSES] += 1
+        time = now - s.time[token, TimeCol.BEGUN]
+        s.responses[group, s.group[group, GroupCol.RESPONSES]] = time
+        s.group[group, GroupCol.RESPONSES] += 1
         s.cycle_time[group] += time
-        s.group[group, CYCLES] += 1
+        s.group[group, GroupCol.CYCLES] += 1
     for label in range(s.booked.shape[1]):
         if s.booked[token, label] != 0.0:
             s.totals[group, label] += s.booked[token, label]
@@ -367,37 +499,37 @@ def end_cycle(s: State, token: int, now: float, lost: int) -> None:
 @inlined
 def row_is_due(s: State) -> bool:
     """Count a cycle and say whether a row is to be written."""
-    s.number[CHUNK_LEFT] -= 1
-    if s.number[CHUNK_LEFT] > 0:
+    s.number[ScalarCol.CHUNK_LEFT] -= 1
+    if s.number[ScalarCol.CHUNK_LEFT] > 0:
         return False
-    s.number[CHUNK_LEFT] = s.number[CHUNK]
+    s.number[ScalarCol.CHUNK_LEFT] = s.number[ScalarCol.CHUNK]
     return True
 
 
 @inlined
 def last_is_done(s: State) -> bool:
-    """Count a member of a program out and say whether it was the last."""
-    s.number[ALIVE] -= 1
-    return bool(s.number[ALIVE] == 0)
+    """Count the end of a program's customer and say whether it was the last."""
+    s.number[ScalarCol.ALIVE] -= 1
+    return bool(s.number[ScalarCol.ALIVE] == 0)
 
 
 @inlined
 def write_row(s: State, now: float) -> None:
     """Write a row of statistics; the integrals are up to date."""
-    row = s.rows[s.number[ROWS]]
-    s.number[ROWS] += 1
+    row = s.rows[s.number[ScalarCol.ROWS]]
+    s.number[ScalarCol.ROWS] += 1
     row[0] = now
-    row[1] = s.number[PLANNED]
-    s.number[PLANNED] += 1
+    row[1] = s.number[ScalarCol.PLANNED]
+    s.number[ScalarCol.PLANNED] += 1
     place = 2
     for group in range(s.group.shape[0]):
-        row[place] = s.group[group, CYCLES]
+        row[place] = s.group[group, GroupCol.CYCLES]
         row[place + 1] = s.cycle_time[group]
         place += 2
     for resource in range(s.resource.shape[0]):
-        row[place] = s.integral[resource, 0]
-        row[place + 1] = s.integral[resource, 1]
-        row[place + 2] = s.resource[resource, 6]
+        row[place] = s.integral[resource, IntegralCol.AREA]
+        row[place + 1] = s.integral[resource, IntegralCol.BUSY_AREA]
+        row[place + 2] = s.resource[resource, ResourceCol.DONE]
         place += 3
     for group in range(s.group.shape[0]):
         for label in range(s.totals.shape[1]):
@@ -407,8 +539,8 @@ def write_row(s: State, now: float) -> None:
         row[place] = s.gates[gate, 0]
         row[place + 1] = s.gates[gate, 1]
         place += 2
-    for lock in range(s.number[LOCKS_FROM], s.resource.shape[0]):
-        row[place] = s.resource[lock, TAKEN]
-        row[place + 1] = s.integral[lock, WAITS]
-        row[place + 2] = s.integral[lock, SQUARES]
+    for lock in range(s.number[ScalarCol.LOCKS_FROM], s.resource.shape[0]):
+        row[place] = s.resource[lock, ResourceCol.GRANTS]
+        row[place + 1] = s.integral[lock, IntegralCol.WAITED]
+        row[place + 2] = s.integral[lock, IntegralCol.SQUARES]
         place += 3

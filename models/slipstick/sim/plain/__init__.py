@@ -1,6 +1,6 @@
-"""THE READABLE KERNEL: what each instruction means, one small function each; and processes that are no trees.
+"""The plain kernel: an event simulator in plain Python, the executable specification of the simulator.
 
-Why this shape: `clock` passes time and says who goes on; `stations` and `locks` are where tokens wait; the
-`runtime` holds them all for one run; `flow`, `pipelines`, `locking` and `meeting` are the instructions, and
-`kernel` runs a plan made of them. `process` puts Python generators in the place of instructions.
+`event_loop` holds the tokens and the event list, `stations` the queues and locks, `runtime` the whole state of a run;
+`instructions` gives the meaning of each instruction. `kernel` runs plans, `process` Python generators, and `timeline`
+records what happens.
 """

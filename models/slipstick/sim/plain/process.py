@@ -27,12 +27,11 @@ from typing import Any
 
 from slipstick.errors import ModelError, UnknownNameError
 from slipstick.sim.deadlock import Wait, deadlock
-from slipstick.sim.plain.clock import Action, Token
+from slipstick.sim.plain.event_loop import Action, Token
 from slipstick.sim.plain.kernel import Kernel
-from slipstick.sim.plan.build import Builder
-from slipstick.sim.plan.distributions import Distribution
-from slipstick.sim.plan.plan import Members, Op, Plan
-from slipstick.sim.plan.streams import Stream
+from slipstick.sim.plan.builder import Builder
+from slipstick.sim.plan.distributions import Distribution, Stream
+from slipstick.sim.plan.plan import CustomerGroup, Op, Plan
 
 Told = Callable[[int, int, str, float, float, int | None], None]
 
@@ -105,9 +104,9 @@ class Process:
         found = self.system.lock_called(lock)
 
         def run(token: Token, now: float) -> bool:
-            found.ask(token, now)
+            found.request(token, now)
             if found.owner is None:
-                found.take(token, now)
+                found.grant(token, now)
                 return True
             token.label = self.system.label(f"lock:{lock}")
             found.queue.append(token)
@@ -230,7 +229,7 @@ class System:
             made = self._builder.plan()
             plan = Plan(
                 code=((int(Op.JUMP), *[0] * 7),),
-                members=(Members("processes", "closed", ()),),
+                groups=(CustomerGroup("processes", "closed", ()),),
                 stations=made.stations,
                 locks=made.locks,
             )
@@ -319,17 +318,17 @@ class System:
         self._log(who, branch, self.labels[label], start, end, cause)
 
     def _step(self, token: Token, now: float) -> bool:
-        return self._processes[token.member].advance(token, now)
+        return self._processes[token.customer].advance(token, now)
 
     def _waits(self) -> list[Wait]:
         found = self.kernel.waits()
-        found += [Wait(each.member, f"barrier {name}") for name, tokens in self.meetings.items() for each in tokens]
+        found += [Wait(each.customer, f"barrier {name}") for name, tokens in self.meetings.items() for each in tokens]
         found += [Wait(each.number, f"word in {box.name}") for box in self._boxes for each in box.waiting]
         for each in self._processes:
             found += [
                 Wait(joiner.number, "the end of another", each.number) for joiner in each._joiners if not each.done
             ]
-        return [each for each in found if each.member in self.running]
+        return [each for each in found if each.customer in self.running]
 
 
 class _Growing(list[float]):

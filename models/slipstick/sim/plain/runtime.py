@@ -1,12 +1,4 @@
-"""What the instructions of a run work on: its clock, its resources, its random quantities and its books.
-
-The clock of a run: the heap of events, and who goes on at this instant.
-
-At one instant, tokens that were let go run in the order in which they were, before the next event of the
-heap; events of one time come in the order they were planned.
-
-Tokens: who is where in the instructions, since when, and what the time went to so far.
-"""
+"""The state of one run: event loop, resources, random quantities and cumulative statistics."""
 
 from __future__ import annotations
 
@@ -14,13 +6,13 @@ import itertools
 from collections.abc import Iterator
 
 from slipstick.sim.estimate import Layout, chunk
-from slipstick.sim.plain.clock import Clock, Log, Token, Watch
-from slipstick.sim.plain.stations import Counted, Lock, make_station
+from slipstick.sim.plain.event_loop import EventLoop, LogTime, ObserveResource, Token
+from slipstick.sim.plain.stations import Lock, QueueStatistics, make_station
+from slipstick.sim.plan.distributions import Array, Stream
 from slipstick.sim.plan.plan import Plan
-from slipstick.sim.plan.streams import Array, Stream
 
 BLOCKS = (64, 512, 4096)
-"""Sizes of the blocks in which random numbers are drawn, the last for ever: short runs draw little."""
+"""Sizes of the first blocks of random numbers; all others have the last size. Short runs draw few numbers."""
 
 
 def blocks(plan: Plan, draw: int, seed: int, replication: int) -> Iterator[Array]:
@@ -31,38 +23,43 @@ def blocks(plan: Plan, draw: int, seed: int, replication: int) -> Iterator[Array
         yield each.distribution.sample(stream, size)
 
 
-class Runtime(Clock):
+class Runtime(EventLoop):
     """The state of one run of a plan.
 
     Parameters
     ----------
     plan : what to run
     seed, replication : keys of the random streams
-    log, watch : told what happens, see `Log` and `Watch`
+    log, observe : called with all time booked, and with the states of resources, see `LogTime` and `ObserveResource`
 
     Attributes
     ----------
     rows : cumulative statistics, see `slipstick.sim.estimate`, until they are taken
-    responses : times of the cycles ended, by class, until they are taken [s]
+    responses : times of the cycles ended, by group, until they are taken [s]
     draws : values of each random quantity
-    pools : members of open classes who have left, to be used again
-    tried, refused : by gate, who came, and who of them was sent away
-    alive : members of a program who have not ended
+    pools : tokens of open groups that have left, to be used again
+    tried, refused : by gate, number of arrivals, and of arrivals turned away
+    alive : customers of a program that have not ended
     """
 
     def __init__(
-        self, plan: Plan, seed: int = 0, replication: int = 0, log: Log | None = None, watch: Watch | None = None
+        self,
+        plan: Plan,
+        seed: int = 0,
+        replication: int = 0,
+        log: LogTime | None = None,
+        observe: ObserveResource | None = None,
     ) -> None:
-        super().__init__(log, watch)
+        super().__init__(log, observe)
         self.plan, self.layout = plan, Layout(plan)
         self.chunk = self.chunk_left = chunk(plan)
         self.rows: list[list[float]] = []
-        self.responses: list[list[float]] = [[] for _ in plan.members]
-        self.cycles = [0] * len(plan.members)
-        self.cycle_time = [0.0] * len(plan.members)
-        self.totals = [[0.0] * len(plan.labels) for _ in plan.members]
+        self.responses: list[list[float]] = [[] for _ in plan.groups]
+        self.cycles = [0] * len(plan.groups)
+        self.cycle_time = [0.0] * len(plan.groups)
+        self.totals = [[0.0] * len(plan.labels) for _ in plan.groups]
         self.alive = plan.population
-        self.pools: list[list[Token]] = [[] for _ in plan.members]
+        self.pools: list[list[Token]] = [[] for _ in plan.groups]
         self.draws = [self._values(draw, seed, replication) for draw in range(len(plan.draws))]
         self.stations = [make_station(self, each) for each in plan.stations]
         self.locks = [Lock(self, name) for name in plan.locks]
@@ -78,14 +75,14 @@ class Runtime(Clock):
             return itertools.repeat(each.distribution.mean)
         return itertools.chain.from_iterable(block.tolist() for block in blocks(self.plan, draw, seed, replication))
 
-    def token(self, member: int, group: int = 0, parent: Token | None = None, index: int = 0) -> Token:
+    def token(self, customer: int, group: int = 0, parent: Token | None = None, index: int = 0) -> Token:
         """Make a token that begins now."""
-        token = Token(member, group, len(self.plan.labels), self.plan.registers, parent, index)
+        token = Token(customer, group, len(self.plan.labels), self.plan.registers, parent, index)
         token.begun = token.since = self.now
         return token
 
     def ended(self, group: int, now: float) -> None:
-        """Write a row of statistics if it is time."""
+        """Count a cycle, and write a row of statistics at the end of a chunk."""
         self.cycles[group] += 1
         self.chunk_left -= 1
         if not self.chunk_left:
@@ -97,14 +94,14 @@ class Runtime(Clock):
         row = [now, float(self.order())]
         for count, time in zip(self.cycles, self.cycle_time, strict=True):
             row += [float(count), time]
-        resources: list[Counted] = [*self.stations, *self.locks]
+        resources: list[QueueStatistics] = [*self.stations, *self.locks]
         for each in resources:
-            each.flush(now)
+            each.accumulate(now)
             row += [each.area, each.use, float(each.done)]
         for totals in self.totals:
             row += totals
         for tried, refused in zip(self.tried, self.refused, strict=True):
             row += [float(tried), float(refused)]
         for lock in self.locks:
-            row += [float(lock.taken), lock.waited, lock.squares]
+            row += [float(lock.grants), lock.waited, lock.squares]
         self.rows.append(row)

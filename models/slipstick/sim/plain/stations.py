@@ -1,9 +1,7 @@
-"""Stations: servers with a queue, by discipline.
+"""Stations by discipline, and locks.
 
-Each keeps the time integrals of who is present and who is served, so that Little's law holds exactly on
-the sample path: mean number present = rate of leaving x mean time present.
-
-Locks: held by one token at a time, handed over in the order of asking.
+Each keeps the time integrals of the customers present and of the servers busy, so that Little's law holds exactly on the
+sample path: mean number present = rate of departures x mean time present.
 """
 
 from __future__ import annotations
@@ -12,19 +10,19 @@ from bisect import insort
 from collections import deque
 from heapq import heappush
 
-from slipstick.sim.plain.clock import Clock, Token
+from slipstick.sim.plain.event_loop import EventLoop, Token
 from slipstick.sim.plan.plan import StationPlan
 
 NEVER_WAITED = 1e-9
-"""A stretch of service longer than its work by less than this part was not stretched: the clock is rounded."""
+"""A relative waiting time below this is rounding of the clock, and counts as none."""
 
 
-class Counted:
-    """What stations and locks share: who is there, and the statistics of it.
+class QueueStatistics:
+    """Statistics that stations and locks share: customers present and servers busy, over time.
 
     Parameters
     ----------
-    clock : that it runs on
+    clock : event loop of the run
     name : in answers
 
     Attributes
@@ -35,32 +33,32 @@ class Counted:
 
     __slots__ = ("area", "busy", "clock", "done", "last", "name", "present", "use")
 
-    def __init__(self, clock: Clock, name: str) -> None:
+    def __init__(self, clock: EventLoop, name: str) -> None:
         self.clock, self.name = clock, name
         self.present = self.busy = self.done = 0
         self.area = self.use = self.last = 0.0
 
-    def flush(self, now: float) -> None:
+    def accumulate(self, now: float) -> None:
         """Bring the integrals up to date."""
         passed = now - self.last
         self.area += self.present * passed
         self.use += self.busy * passed
-        if self.clock.watch is not None and passed:
-            self.clock.watch(self.name, self.last, now, self.present, self.busy)
+        if self.clock.observe is not None and passed:
+            self.clock.observe(self.name, self.last, now, self.present, self.busy)
         self.last = now
 
 
-class Station(Counted):
+class Station(QueueStatistics):
     """Servers with a queue."""
 
     __slots__ = ("servers",)
 
-    def __init__(self, clock: Clock, plan: StationPlan) -> None:
+    def __init__(self, clock: EventLoop, plan: StationPlan) -> None:
         super().__init__(clock, plan.name)
         self.servers = plan.servers
 
     def enter(self, token: Token, work: float, now: float) -> None:
-        """Begin a visit that asks for `work` seconds of a server."""
+        """Begin a visit that needs `work` seconds of a server."""
         raise NotImplementedError
 
 
@@ -69,14 +67,14 @@ class Fcfs(Station):
 
     __slots__ = ("leave_later", "queue")
 
-    def __init__(self, clock: Clock, plan: StationPlan) -> None:
+    def __init__(self, clock: EventLoop, plan: StationPlan) -> None:
         super().__init__(clock, plan)
         self.queue: deque[Token] = deque()
         self.leave_later = self.leave
 
     def enter(self, token: Token, work: float, now: float) -> None:
         """Begin service, or queue."""
-        self.flush(now)
+        self.accumulate(now)
         self.present += 1
         if self.busy < self.servers:
             self.busy += 1
@@ -87,14 +85,14 @@ class Fcfs(Station):
             self.queue.append(token)
 
     def leave(self, token: Token, now: float) -> bool:
-        """Begin the next one's service, then go on."""
-        self.flush(now)
+        """End a visit; the first customer of the queue begins its service."""
+        self.accumulate(now)
         self.present -= 1
         self.done += 1
         if self.queue:
             following = self.queue.popleft()
             following.waited = now - following.since
-            following.cause = token.member
+            following.cause = token.customer
             heappush(self.clock.heap, (now + following.work, self.clock.order(), self.leave_later, following))
         else:
             self.busy -= 1
@@ -102,14 +100,14 @@ class Fcfs(Station):
 
 
 class Ordered(Station):
-    """Priorities and last come first served: lower keys go first, ties in order of arrival.
+    """Priorities and last come first served: lower keys are served first, ties in the order of arrival.
 
-    With preemption, a customer whose service is cut off goes on later with what is left of it.
+    With preemption, a customer whose service is interrupted resumes it later with the time left.
     """
 
     __slots__ = ("arrived", "last_first", "preempts", "queue", "serving")
 
-    def __init__(self, clock: Clock, plan: StationPlan) -> None:
+    def __init__(self, clock: EventLoop, plan: StationPlan) -> None:
         super().__init__(clock, plan)
         self.last_first = plan.discipline == "lcfs-pr"
         self.preempts = plan.discipline != "priority"
@@ -118,13 +116,13 @@ class Ordered(Station):
         self.arrived = 0
 
     def enter(self, token: Token, work: float, now: float) -> None:
-        """Begin service, in the place of a later one if need be, or queue."""
-        self.flush(now)
+        """Begin service, interrupting a customer that goes later where the discipline preempts, or queue."""
+        self.accumulate(now)
         self.present += 1
         self.arrived += 1
         token.order = self.arrived
         token.key = -self.arrived if self.last_first else token.rank
-        token.work = token.asked = work
+        token.work = token.requested = work
         token.delayed = False
         if self.busy < self.servers:
             self.busy += 1
@@ -158,7 +156,7 @@ class Ordered(Station):
         token = ticket[0]
         if token is None:
             return False
-        self.flush(now)
+        self.accumulate(now)
         self.present -= 1
         self.done += 1
         self.serving.remove(token)
@@ -174,24 +172,24 @@ class Ordered(Station):
 class Sharing(Station):
     """Processor sharing: with n present, each is served at the rate min(1, servers / n), or rates[n] / n.
 
-    `progress` is the service that a customer present all the time has received; whoever comes leaves
-    when it has grown by the work asked for. Where the first come is served first, at a speed that depends on
-    how many are there, it is the service that all have received, and whoever comes has the others' work before it.
+    `progress` is the service that a customer present all the time has received; an arriving customer leaves
+    when it has grown by the service requested. With first come first served, at a speed that depends on the number
+    present, it is the service that all together have received, and an arrival has the work of the others before it.
     """
 
     __slots__ = ("in_turn", "present_tokens", "progress", "rates", "ticket")
 
-    def __init__(self, clock: Clock, plan: StationPlan) -> None:
+    def __init__(self, clock: EventLoop, plan: StationPlan) -> None:
         super().__init__(clock, plan)
         self.present_tokens: list[Token] = []
         self.progress = 0.0
         self.rates, self.in_turn = plan.rates, plan.discipline == "fcfs"
         self.ticket: list[Token | None] = [None]
 
-    def flush(self, now: float) -> None:
+    def accumulate(self, now: float) -> None:
         """Bring the integrals and the progress up to date."""
         self.progress += (now - self.last) * self._rate()
-        super().flush(now)
+        super().accumulate(now)
 
     def _rate(self) -> float:
         if self.rates:
@@ -201,18 +199,18 @@ class Sharing(Station):
         return 1.0 if self.present <= self.servers else self.servers / self.present
 
     def enter(self, token: Token, work: float, now: float) -> None:
-        """Share from now on."""
-        self.flush(now)
+        """Begin to share the servers."""
+        self.accumulate(now)
         if not self.present_tokens:
             self.progress = 0.0
-        token.asked = work
+        token.requested = work
         ahead = self.present_tokens[-1].finish if self.in_turn and self.present_tokens else self.progress
         token.finish = ahead + work
         self.present_tokens.append(token)
         self._changed(now)
 
     def _changed(self, now: float) -> None:
-        """Find anew who leaves next, and when."""
+        """Plan the next departure anew."""
         self.present = len(self.present_tokens)
         self.busy = min(self.present, self.servers)
         self.ticket[0] = None
@@ -226,7 +224,7 @@ class Sharing(Station):
         token = ticket[0]
         if token is None:
             return False
-        self.flush(now)
+        self.accumulate(now)
         self.progress = token.finish
         self.done += 1
         self.present_tokens.remove(token)
@@ -237,13 +235,13 @@ class Sharing(Station):
 
 
 def stretched(token: Token, now: float) -> float:
-    """Give the time present beyond the work asked for."""
+    """Give the waiting time: the time present beyond the service requested [s]."""
     total = now - token.since
-    waited = total - token.asked
+    waited = total - token.requested
     return waited if waited > NEVER_WAITED * total else 0.0
 
 
-def make_station(clock: Clock, plan: StationPlan) -> Station:
+def make_station(clock: EventLoop, plan: StationPlan) -> Station:
     """Make the station of a discipline."""
     if plan.rates:
         return Sharing(clock, plan)
@@ -251,57 +249,58 @@ def make_station(clock: Clock, plan: StationPlan) -> Station:
     return kinds.get(plan.discipline, Ordered)(clock, plan)
 
 
-class Lock(Counted):
+class Lock(QueueStatistics):
     """A lock: held by one token at a time, with the statistics of a station of one server.
 
     Attributes
     ----------
-    taken : how often so far
-    waited, squares : waits from asking until holding, and their squares, added up [s, s^2]
+    grants : number of times that it was granted
+    waited, squares : sums of the waiting times from request to grant, and of their squares [s, s^2]
+    spinning : tokens that wait for a release and then look at the lock again
     """
 
-    __slots__ = ("owner", "queue", "squares", "taken", "waited", "watchers")
+    __slots__ = ("grants", "owner", "queue", "spinning", "squares", "waited")
 
-    def __init__(self, clock: Clock, name: str) -> None:
+    def __init__(self, clock: EventLoop, name: str) -> None:
         super().__init__(clock, name)
         self.owner: Token | None = None
         self.queue: deque[Token] = deque()
-        self.watchers: deque[Token] = deque()
-        self.taken, self.waited, self.squares = 0, 0.0, 0.0
+        self.spinning: deque[Token] = deque()
+        self.grants, self.waited, self.squares = 0, 0.0, 0.0
 
-    def ask(self, token: Token, now: float) -> None:
+    def request(self, token: Token, now: float) -> None:
         """Count a token as present from now on."""
-        self.flush(now)
+        self.accumulate(now)
         self.present += 1
-        token.came = now
+        token.since_request = now
 
-    def take(self, token: Token, now: float) -> None:
+    def grant(self, token: Token, now: float) -> None:
         """Let a token hold the lock; the integrals are up to date."""
         self.owner = token
         self.busy = 1
-        wait = now - token.came
-        self.taken += 1
+        wait = now - token.since_request
+        self.grants += 1
         self.waited += wait
         self.squares += wait * wait
 
-    def watch(self, token: Token) -> None:
-        """Let a token wait until the lock is let go, in its place among those who then go on: that of its key."""
-        place = len(self.watchers)
-        while place and self.watchers[place - 1].key > token.key:
+    def spin_in_order(self, token: Token) -> None:
+        """Let a token wait for the next release; the waiting tokens are woken in the order of their keys."""
+        place = len(self.spinning)
+        while place and self.spinning[place - 1].key > token.key:
             place -= 1
-        self.watchers.insert(place, token)
+        self.spinning.insert(place, token)
 
     def release(self, now: float) -> None:
-        """Hand over to the one who has waited longest, else let all who watch know."""
-        self.flush(now)
+        """Hand the lock to the first in the queue; with an empty queue, free it and wake all spinning tokens."""
+        self.accumulate(now)
         self.present -= 1
         self.done += 1
         if self.queue:
             following = self.queue.popleft()
-            self.take(following, now)
+            self.grant(following, now)
             self.clock.wake(following, now)
             return
         self.owner = None
         self.busy = 0
-        while self.watchers:
-            self.clock.wake(self.watchers.popleft(), now)
+        while self.spinning:
+            self.clock.wake(self.spinning.popleft(), now)

@@ -1,4 +1,4 @@
-"""Timelines: who did what when, how full the resources were, and who held up whom."""
+"""Timelines: what each customer did when, the states of the resources, and which customer ended each wait."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ def record(plan: Plan, seed: int = 0, cycles: int = 3, events: int = 20_000) -> 
     spans: list[Span] = []
     changes: dict[str, dict[float, list[int]]] = {name: {} for name in plan.resources}
 
-    def log(member: int, branch: int, label: int, start: float, end: float, cause: int | None) -> None:
+    def log(customer: int, branch: int, label: int, start: float, end: float, cause: int | None) -> None:
         if end > start:
-            spans.append(Span(member, branch, plan.labels[label], start, end, cause))
+            spans.append(Span(customer, branch, plan.labels[label], start, end, cause))
 
-    def watch(name: str, start: float, end: float, present: int, busy: int) -> None:
+    def observe(name: str, start: float, end: float, present: int, busy: int) -> None:
         # Several stations may go by one name, as processors do: their numbers add up.
         for time, sign in ((start, 1), (end, -1)):
             change = changes[name].setdefault(time, [0, 0])
             change[0] += sign * present
             change[1] += sign * busy
 
-    kernel = Kernel(plan, seed, log=log, watch=watch)
+    kernel = Kernel(plan, seed, log=log, observe=observe)
     wanted = cycles * max(plan.population, 1)
     while kernel.events < events and kernel.run(1):
         if not plan.once and sum(kernel.cycles) >= wanted:
             break
     for resource in (*kernel.stations, *kernel.locks):
-        resource.flush(kernel.now)
+        resource.accumulate(kernel.now)
     return Timeline(tuple(spans), {name: _levels(each) for name, each in changes.items()}, kernel.now)
 
 

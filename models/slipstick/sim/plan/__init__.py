@@ -1,1 +1,1 @@
-"""WHAT IS RUN: plans as flat data, how they are written, and where their random numbers come from."""
+"""Plans: what a simulation runs, as flat data; how they are built; the distributions of their random times."""

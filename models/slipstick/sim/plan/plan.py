@@ -1,7 +1,8 @@
-"""Plans: what a kernel runs, as frozen flat data.
+"""A plan: the program of a simulation, as frozen flat data.
 
-Every member of the population has a place in one list of instructions, as on a small machine: where it
-waits it stays, what it books its time to is an operand. Resources, draws and labels go by number.
+All customers execute one list of numbered instructions, as on a small machine; each has a place in it. An instruction that
+makes a customer wait or passes time has as operand the label that the time is booked to. Resources, random quantities and
+labels go by number.
 """
 
 from __future__ import annotations
@@ -18,46 +19,50 @@ OPERANDS = 7
 
 
 class Op(IntEnum):
-    """What an instruction does; the operands stand behind it."""
+    """The operations of instructions; a comment lists the operands."""
 
     DELAY = 0  # draw, label
     SERVE = 1  # station, draw, label, label of the wait, where (see Where), rank
-    PICK = 2  # draw, first member, members: aim at one of the others at random
-    EACH = 3  # first member, members: aim at the j-th other for branch or item j
+    AIM_AT_RANDOM = 2  # draw, first customer, customers: aim at one of the other customers at random
+    AIM_IN_TURN = 3  # first customer, customers: aim at the j-th other customer, for branch or item j
     CHOOSE = 4  # draw, first target, targets
     JUMP = 5  # target
-    SET = 6  # register, count, draw: a fraction of the count is a chance of one more
-    LOOP = 7  # register, target once the register is used up
-    SWITCH = 8  # first target: by number of the branch or item
-    END = 9  # goes on behind it, lost: of a cycle: again, leave or finish, by kind of population
-    FORK = 10  # first target, targets, where to go on
+    SET_COUNT = 6  # register, count, draw: a fraction of the count is the probability of one more
+    LOOP = 7  # register, target when no rounds are left
+    SWITCH = 8  # first target: the one of this branch or item
+    END = 9  # continue behind it (else from the start), lost (the cycle does not count)
+    FORK = 10  # first target, targets, instruction behind the fork
     JOIN = 11
-    PIPE = 12  # count, draw, where an item begins, where to go on
-    ENTER = 13  # serial stage, by number among the pipeline's serial stages
-    LEAVE = 14
+    PIPELINE = 12  # count, draw, first instruction of an item, instruction behind the pipeline
+    ENTER_STAGE = 13  # serial stage, counted among the serial stages of the pipeline
+    LEAVE_STAGE = 14
     ACQUIRE = 15  # lock, label
     RELEASE = 16  # lock
-    ASK = 17  # lock: from now on one more wants it
+    REQUEST = 17  # lock: count as present from now on
     TRY = 18  # lock, target if it is held
-    WATCH = 19  # lock, label: wait until it is not held
-    BACK = 20  # draw, label, register, base, most: back off by base x 2^register, the register one up
-    NUMBER = 21  # lock, register: take the next number
-    CALL = 22  # lock, label, register, draw, target: hold the lock if one's number is up, else wait until the next is
-    MEET = 23  # barrier, parties, label
-    COMBINE = 24  # first node, members a node, radix, children at this level, barrier, label, where to go on
-    FREE = 25  # barrier: all who wait go on
-    POST = 26  # first flag, distance, members: raise the flag of the member that far on
-    AWAIT = 27  # first flag, label: take one's own flag down, waiting for it
-    ADMIT = 28  # gate, station, most present (0 is no limit), target of who finds so many there and is refused
-    BEGIN = 29  # time counts as response from here on
+    AWAIT_FREE = 19  # lock, label: wait until it is free
+    BACK_OFF = 20  # draw, label, register, base, most: pause base x 2^register, then increment the register
+    TAKE_TICKET = 21  # lock, register: take the next ticket
+    AWAIT_TURN = (
+        22  # lock, label, register, draw, target: hold the lock if the ticket is called, else wait for a release
+    )
+    BARRIER = 23  # barrier, parties, label
+    COMBINE = (
+        24  # first node, customers of a node, radix, children at this level, barrier, label, target of all but the last
+    )
+    OPEN_BARRIER = 25  # barrier: wake all that wait
+    SIGNAL = 26  # first flag, distance, customers: set the flag of the customer at the distance
+    AWAIT_SIGNAL = 27  # first flag, label: wait for the customer's own flag and clear it
+    ADMIT = 28  # gate, station, capacity (0: unlimited), target of an arrival that is turned away
+    START_RESPONSE = 29  # the response time begins here
 
 
 class Where(IntEnum):
-    """Which station of a row of them."""
+    """Which one of a row of equal stations."""
 
     FIXED = 0
-    OWN = 1  # the member's own
-    AIMED = 2  # that of the member aimed at
+    OWN = 1  # of the customer itself
+    AIMED = 2  # of the customer aimed at
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +75,14 @@ class Draw:
 
 @dataclass(frozen=True, slots=True)
 class StationPlan:
-    """Servers with a queue; stations of one name are one resource in answers.
+    """A station; stations of one name are one resource in answers.
 
     Parameters
     ----------
     name : in answers
-    servers : how many [1]
+    servers : number of servers [1]
     discipline : one of `slipstick.vocabulary.SIMULATED_DISCIPLINES`
-    rates : speed of all service together with 1, 2, 3 ... present, the last for more; none if there are servers [1]
+    rates : total speed of service with 1, 2, 3 ... customers present, the last for more; empty with servers of speed 1 [1]
     """
 
     name: str
@@ -104,14 +109,14 @@ class StationPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Members:
-    """Who runs through the instructions, and how often.
+class CustomerGroup:
+    """A group of equal customers.
 
     Parameters
     ----------
-    name : of the class, in answers
-    kind : closed (round and round), open (arrive, once, leave) or once (a program, all begin at 0)
-    starts : first instruction of each member; of every arrival if open
+    name : in answers
+    kind : closed (cycles for ever), open (arrives, does one cycle, leaves) or once (a program: all start at time 0)
+    starts : first instruction of each customer; of every arrival if open
     arrivals : draw of the time between two arrivals, if open
     """
 
@@ -128,21 +133,21 @@ class Plan:
     Parameters
     ----------
     code : instructions: an `Op` and its operands
-    targets, odds : places to go to, and the cumulative probabilities that belong to them
+    targets, odds : jump targets, and their cumulative probabilities
     counts : numbers of rounds and items [1], and times of back-off [s]
     draws : random quantities
     stations, locks : resources; their statistics are kept in this order
-    barriers : names; nodes of trees and flags are numbered apart
-    nodes, flags : how many
-    gates : names of what counts who comes, and who is refused
-    labels : what time is booked to
-    members : classes of the population
-    registers : counters that a member needs
-    names : what an instruction is called, for timelines and deadlocks
+    barriers : their names
+    nodes, flags : numbers of tree nodes, and of flags, of composite barriers
+    gates : names of the places where arrivals are counted and may be turned away
+    labels : names that time is booked to
+    groups : groups of customers
+    registers : number of loop counters of a customer
+    once : the plan is a program: it is run to its end, again and again
     """
 
     code: tuple[tuple[int, ...], ...]
-    members: tuple[Members, ...]
+    groups: tuple[CustomerGroup, ...]
     draws: tuple[Draw, ...] = ()
     stations: tuple[StationPlan, ...] = ()
     locks: tuple[str, ...] = ()
@@ -158,9 +163,9 @@ class Plan:
     once: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        kinds = {each.kind for each in self.members}
+        kinds = {each.kind for each in self.groups}
         if not kinds <= {"closed", "open", "once"} or ("once" in kinds and len(kinds) > 1):
-            raise ModelError(f"members cannot be {', '.join(sorted(kinds))}: write closed and open, or once alone")
+            raise ModelError(f"customers cannot be {', '.join(sorted(kinds))}: write closed and open, or once alone")
         object.__setattr__(self, "once", kinds == {"once"})
 
     @property
@@ -170,10 +175,10 @@ class Plan:
 
     @property
     def population(self) -> int:
-        """Members that are there from the start."""
-        return sum(len(each.starts) for each in self.members if each.kind != "open")
+        """Number of customers at the start."""
+        return sum(len(each.starts) for each in self.groups if each.kind != "open")
 
     @property
     def resources(self) -> tuple[str, ...]:
-        """Names of what keeps statistics: stations, then locks."""
+        """Names of the resources, in the order of their statistics: stations, then locks."""
         return (*(each.name for each in self.stations), *self.locks)

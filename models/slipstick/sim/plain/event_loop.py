@@ -1,4 +1,8 @@
-"""The clock of a run: the heap of events; and tokens, which run the instructions of a plan."""
+"""The event loop: simulated time, the event list, and the tokens that execute the instructions of a plan.
+
+Events of one time happen in the order in which they were planned. Tokens woken at one instant run in the order in which
+they were woken, before the next event.
+"""
 
 from __future__ import annotations
 
@@ -10,27 +14,25 @@ from typing import Any
 
 
 class Token:
-    """A member of the population, or one of the branches and items that it has under way.
+    """A customer of the population, or one of its branches and pipeline items.
 
     Parameters
     ----------
-    member : number of the member, from 0
-    group : number of its class
-    labels, registers : how many of each it keeps
-    parent : who forked it
+    customer : number of the customer, from 0
+    group : number of its group of customers
+    labels, registers : number of account labels, and of loop counters
+    parent : the token that forked it
     index : number of the branch or item
     """
 
     __slots__ = (
         "after",
         "aim",
-        "asked",
         "before",
         "begun",
-        "best",
         "booked",
-        "came",
         "cause",
+        "customer",
         "delayed",
         "finish",
         "generator",
@@ -39,16 +41,18 @@ class Token:
         "key",
         "label",
         "last",
+        "latest",
+        "latest_booked",
         "left",
-        "line",
-        "member",
         "order",
         "parent",
         "passed",
         "pc",
         "rank",
         "registers",
+        "requested",
         "since",
+        "since_request",
         "ticket",
         "turn",
         "wait",
@@ -57,27 +61,27 @@ class Token:
     )
 
     def __init__(
-        self, member: int, group: int, labels: int, registers: int, parent: Token | None = None, index: int = 0
+        self, customer: int, group: int, labels: int, registers: int, parent: Token | None = None, index: int = 0
     ) -> None:
-        self.member, self.group, self.parent, self.index = member, group, parent, index
+        self.customer, self.group, self.parent, self.index = customer, group, parent, index
         self.pc = 0
         self.aim: int = 0 if parent is None else parent.aim
         self.registers = [0] * registers
-        # The account: booked up to `since`, by label.
+        # The account: time booked by label, up to `since` [s].
         self.booked = [0.0] * labels
         self.begun = self.since = 0.0
         self.label = self.wait = self.rank = 0
-        # At a station: work left and asked for, when it is done, place in the order of service.
-        self.waited = self.work = self.asked = self.finish = 0.0
+        # At a station: service left and requested [s], its end, and the place in the order of service.
+        self.waited = self.work = self.requested = self.finish = 0.0
         self.key = self.order = 0
         self.delayed = False
         self.cause: int | None = None
-        # At a lock: since when it is asked for [s].
-        self.came = 0.0
-        # A fork under way: how many are still out, and the line of the one that came in last.
-        self.left, self.last, self.best = 0, -1.0, 0
-        self.line = self.booked
-        # A pipeline under way: neighbours, serial stages left behind, and the one whose turn is awaited.
+        # At a lock: time of the request [s].
+        self.since_request = 0.0
+        # A fork: branches that are not finished, and the account of the branch that ended last.
+        self.left, self.last, self.latest = 0, -1.0, 0
+        self.latest_booked = self.booked
+        # A pipeline item: its neighbours, the serial stages it has left, and the stage it waits for.
         self.before: Token | None = None
         self.after: Token | None = None
         self.passed, self.turn = 0, -1
@@ -86,37 +90,37 @@ class Token:
 
 
 Action = Callable[[Token, float], bool]
-"""An instruction, or what an event does: takes the token and the time, says whether the token goes on."""
+"""An instruction or an event: takes the token and the time, and says whether the token goes on at once."""
 
-Log = Callable[[int, int, int, float, float, int | None], None]
-"""Told (member, branch or item, label, from, to, who ended a wait) for every stretch of time booked."""
+LogTime = Callable[[int, int, int, float, float, int | None], None]
+"""Called with (customer, branch or item, label, from, to, customer that ended a wait) for all time booked."""
 
-Watch = Callable[[str, float, float, int, int], None]
-"""Told (resource, from, to, present, busy) for every stretch of time in which nothing changed there."""
+ObserveResource = Callable[[str, float, float, int, int], None]
+"""Called with (resource, from, to, customers present, servers busy) for every interval without a change."""
 
 
-class Clock:
-    """Time that passes from event to event.
+class EventLoop:
+    """Simulated time and the event list.
 
     Parameters
     ----------
-    log, watch : told what happens, see `Log` and `Watch`
+    log, observe : called with all time booked, and with the states of resources, see `LogTime` and `ObserveResource`
 
     Attributes
     ----------
-    now : [s]
-    events : taken from the heap so far
-    heap : (time, order of planning, what happens, to whom)
-    ready : tokens let go at this instant
-    code : what each instruction does
+    now : simulated time [s]
+    events : number of events so far
+    heap : the event list: (time, order of planning, action, token)
+    ready : tokens woken at this instant
+    code : the action of each instruction
     actor : the token that runs
     """
 
-    def __init__(self, log: Log | None = None, watch: Watch | None = None) -> None:
+    def __init__(self, log: LogTime | None = None, observe: ObserveResource | None = None) -> None:
         self.heap: list[Any] = []
         self.order = itertools.count().__next__
         self.ready: deque[Token] = deque()
-        self.now, self.events, self.log, self.watch = 0.0, 0, log, watch
+        self.now, self.events, self.log, self.observe = 0.0, 0, log, observe
         self.code: list[Action] = []
         self.actor: Token | None = None
         self.resume = self._make_resume()
@@ -127,7 +131,7 @@ class Clock:
         def resume(token: Token, now: float) -> bool:
             token.booked[token.label] += now - token.since
             if self.log is not None:
-                self.log(token.member, token.index, token.label, token.since, now, None)
+                self.log(token.customer, token.index, token.label, token.since, now, None)
             token.since = now
             self.actor = token
             while code[token.pc](token, now):
@@ -137,16 +141,16 @@ class Clock:
         return resume
 
     def wake(self, token: Token, now: float) -> None:
-        """Book the time waited to the token's label and let it go on."""
+        """Book the waiting time to the token's label and let it go on."""
         token.booked[token.label] += now - token.since
         if self.log is not None:
-            cause = None if self.actor is None else self.actor.member
-            self.log(token.member, token.index, token.label, token.since, now, cause)
+            cause = None if self.actor is None else self.actor.customer
+            self.log(token.customer, token.index, token.label, token.since, now, cause)
         token.since = now
         self.ready.append(token)
 
     def served(self, token: Token, now: float) -> bool:
-        """Book a visit that ended, waiting and service apart, and go on."""
+        """Book a visit that ended, waiting and service apart, and let the token go on."""
         waited = token.waited
         booked = token.booked
         if waited:
@@ -165,11 +169,11 @@ class Clock:
         assert self.log is not None
         begun = token.since + token.waited
         if token.waited:
-            self.log(token.member, token.index, token.wait, token.since, begun, token.cause)
-        self.log(token.member, token.index, token.label, begun, now, None)
+            self.log(token.customer, token.index, token.wait, token.since, begun, token.cause)
+        self.log(token.customer, token.index, token.label, begun, now, None)
 
     def run(self, events: int) -> bool:
-        """Go through the next events; False when there are none left."""
+        """Simulate the next events; False when the event list is empty."""
         heap, ready, code = self.heap, self.ready, self.code
         self._settle()
         for done in range(events):
@@ -187,7 +191,7 @@ class Clock:
         return True
 
     def _settle(self) -> None:
-        """Run the tokens that begin, before the first event."""
+        """Run the tokens that are ready before the first event."""
         while self.ready:
             token = self.actor = self.ready.popleft()
             while self.code[token.pc](token, self.now):

@@ -1,23 +1,11 @@
-"""Rows of statistics: everything that a run has counted so far, as one line of numbers.
+"""Estimates from a simulation: means, quantiles and their confidence intervals.
 
-Differences of rows are sums over a stretch of the run, and estimates are ratios of such sums; so rows are
-all that estimates need, whatever kernel wrote them.
-
-What a simulation saw.
-
-Estimates from rows of statistics: where the warm-up ends, and how sure a mean is.
-
-A run is cut into stretches of equally many cycles; every estimate is a ratio of sums over the stretches,
-its interval that of batch means (or of independent replications) with Student's t.
-
-Quantiles of times in memory that does not grow: histograms of sections of the run.
-
-A bin is 0.2 % wide and keeps the sum of its values beside their number, so a quantile is exact where all
-values of its bin are equal and off by at most 0.2 % elsewhere.
-
-The record of one long run: its rows, thinned out so that they stay few, and the times of its cycles.
-
-WHAT WAS SEEN: rows of statistics, and means, intervals and quantiles made of them.
+Kernels write rows of cumulative statistics (`Layout`). Differences of rows are sums over a stretch of the run, and every
+mean is a ratio of such sums; so rows are all that the estimates need, whichever kernel wrote them. A `Record` keeps the rows
+of one long run, thinned out so that their number stays small. The warm-up is found by MSER-5; intervals are those of batch
+means, or of independent replications, with Student's t. Quantiles come from histograms (`Quantiles`) in memory that does
+not grow: a bin is 0.2 % wide and keeps the sum of its values beside their number, so a quantile is exact where all values
+of its bin are equal and off by at most 0.2 % elsewhere.
 """
 
 from __future__ import annotations
@@ -31,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.sim.deadlock import Wait
+from slipstick.sim.plan.distributions import Array
 from slipstick.sim.plan.plan import Plan
-from slipstick.sim.plan.streams import Array
 from slipstick.sim.settings import Simulation
 
 __all__ = [
@@ -63,19 +51,19 @@ def chunk(plan: Plan) -> int:
 
     Members in step then end their cycles together just before a row. Where nothing is random, one round.
     """
-    members = max(plan.population, 1)
+    customers = max(plan.population, 1)
     if not plan.random:
-        return members
-    return members * -(-CHUNK // members)
+        return customers
+    return customers * -(-CHUNK // customers)
 
 
 class Layout:
-    """Where a row keeps what.
+    """Columns of a row of cumulative statistics.
 
     Attributes
     ----------
-    time, order : the clock [s], and how many events were planned so far
-    cycles, cycle_time : by class, cycles ended and the sum of their times [s]
+    time, order : simulated time [s], and number of events planned so far
+    cycles, cycle_time : by group, cycles ended and the sum of their times [s]
     area, use, done : by resource, integrals of present and busy [s], and visits ended
     booked : by class, the first of its labels' sums over the cycles ended [s]
     tried, refused : by gate, who came, and who of them was sent away
@@ -84,7 +72,7 @@ class Layout:
     """
 
     def __init__(self, plan: Plan) -> None:
-        classes, resources, labels = len(plan.members), len(plan.resources), len(plan.labels)
+        classes, resources, labels = len(plan.groups), len(plan.resources), len(plan.labels)
         self.time, self.order = 0, 1
         self.cycles = [2 + 2 * each for each in range(classes)]
         self.cycle_time = [3 + 2 * each for each in range(classes)]
@@ -142,7 +130,7 @@ def t_quantile(level: float, freedom: int) -> float:
 
 
 def warm_up(series: Array) -> int:
-    """Find how many leading values to drop, by MSER: the cut that minimizes the error of the mean of the rest.
+    """Give the number of leading values to drop, by MSER: the cut that minimizes the error of the mean of the rest.
 
         minimize over d <= n/2:  sum_{i >= d} (x_i - mean_d)^2 / (n - d)^2
 
@@ -189,7 +177,7 @@ def ratio(top: Array, bottom: Array, level: float = 0.95) -> Estimate:
 
 
 def correlated(batches: Array, negligible: float = 1e-12) -> bool:
-    """Say whether successive batches are clearly alike: then they are too short for an interval.
+    """Say whether successive batches are clearly correlated: then they are too short for an interval.
 
     Parameters
     ----------
@@ -309,7 +297,7 @@ FEWEST = 10
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a simulation saw after the warm-up.
+    """The statistics of a simulation after the warm-up.
 
     Parameters
     ----------
@@ -387,7 +375,7 @@ MOST_ROWS = 1024
 
 
 class AnyKernel(Protocol):
-    """What both kernels offer; rows and responses are given once each."""
+    """The interface of both kernels; rows and response times are given once each."""
 
     @property
     def now(self) -> float: ...
@@ -400,7 +388,7 @@ class AnyKernel(Protocol):
 
 
 class Record:
-    """What one long run wrote; what a kernel wrote in advance waits until it is asked for.
+    """The rows of one long run; rows that a kernel wrote in advance stay pending until they are added.
 
     Parameters
     ----------
@@ -415,13 +403,13 @@ class Record:
 
     def __init__(self, plan: Plan) -> None:
         self.plan, self.layout = plan, Layout(plan)
-        self.quantiles = tuple(Quantiles() for _ in plan.members)
+        self.quantiles = tuple(Quantiles() for _ in plan.groups)
         self.last = np.zeros(self.layout.width)
         self.seen = 0
         self._step = 1
         self._rows = np.zeros((1, self.layout.width))
         self._waiting = np.zeros((0, self.layout.width))
-        self._times = [np.zeros(0) for _ in plan.members]
+        self._times = [np.zeros(0) for _ in plan.groups]
 
     @property
     def pending(self) -> int:
