@@ -22,7 +22,7 @@ from slipstick.expression.dimension import BYTES, COUNT, TIME, Dimension
 from slipstick.expression.nodes import Number, Parameter, ceil_log, log2, maximum, parameters, select, sqrt, substitute
 from slipstick.expression.tape import Tape
 from slipstick.law import ALL
-from slipstick.law.law import Law, PublishedRow, Symbol
+from slipstick.law.law import Check, Law, Symbol
 from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.methods import solve
 from slipstick.model.activity import (
@@ -363,9 +363,7 @@ class Strange(Activity):
 def law_that_gives(dimension: Dimension) -> Law:
     time = Symbol("t", TIME, "a time", "t")
     gives = Symbol("y", dimension, "something", "y")
-    return Law(
-        "made", "Made up", gives, (time,), lambda t: t, "nobody", (PublishedRow({"t": 1.0}, 1.0, 0.0, "nobody"),)
-    )
+    return Law("made", "Made up", gives, (time,), lambda t: t, "nobody", (Check({"t": 1.0}, 1.0, 0.0, "nobody"),))
 
 
 @pytest.mark.parametrize("case", ALL_CASES, ids=[each.text[:70] for each in ALL_CASES])

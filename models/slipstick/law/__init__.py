@@ -1,9 +1,8 @@
-"""WHAT FORMULAS SAY: one `Law` object for each closed form.
+"""Laws: one `Law` object for each closed form.
 
-Equation, where it holds, units, source and somebody else's number live in one object; evaluation,
-LaTeX, help and tests are read from it, so they cannot drift apart. To add a law, write one `Law(...)`
-with at least one row in the module of its family: `ALL` and the tests find it there. The
-modules of the families are imported when `ALL` is first read.
+Equation, where it holds, units, source and published values live in one object; evaluation, LaTeX, help and tests are
+read from it. To add a law, write one `Law(...)` with at least one `Check` in the module of its family: `ALL` and the
+tests find it there. The modules of the families are imported when `ALL` is first read.
 """
 
 from __future__ import annotations
@@ -44,8 +43,7 @@ class _Laws(Mapping[str, Law]):
     @cached_property
     def _by_name(self) -> dict[str, Law]:
         modules = [import_module(f"slipstick.law.{family}") for family in FAMILIES]
-        laws: list[Law] = [getattr(module, name) for module in modules for name in module.__all__]
-        return {law.name: law for law in laws}
+        return {each.name: each for module in modules for each in vars(module).values() if isinstance(each, Law)}
 
     def __getitem__(self, name: str) -> Law:
         return self._by_name[name]

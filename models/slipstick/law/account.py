@@ -4,22 +4,10 @@ from __future__ import annotations
 
 from slipstick.expression.condition import compare
 from slipstick.expression.dimension import COUNT, RATE, TIME
-from slipstick.law.law import Law, PublishedRow, Symbol
-
-__all__ = [
-    "AVERAGE_LATENCY",
-    "CYCLE_RATE",
-    "EFFICIENCY",
-    "OVERHEAD_REDUCTION",
-    "PROCESSORS_LOST",
-    "SEQUENTIAL_ESTIMATE",
-    "SPEEDUP",
-    "SPEEDUP_FROM_WAITS",
-]
+from slipstick.law.law import Check, Law, Symbol
+from slipstick.law.symbols import ELAPSED, HAND, LITTLE, PARSONS, PROCESSORS
 
 _TIME = Symbol("time", TIME, "one cycle of a processor, or the whole program", "T")
-_PROCESSORS = Symbol("processors", COUNT, "processors of the population", "N")
-_HAND = "worked by hand"
 
 EFFICIENCY = Law(
     name="efficiency",
@@ -29,20 +17,20 @@ EFFICIENCY = Law(
     equation=lambda useful, time: useful / time,
     holds=lambda useful, time: (compare(time, ">", 0), compare(time, ">=", useful)),
     source="Grama, Gupta, Kumar, IEEE Parallel & Distributed Technology 1(3), 1993",
-    rows=(PublishedRow({"useful": 9.0, "time": 12.0}, 0.75, 0.0, _HAND),),
+    checks=(Check({"useful": 9.0, "time": 12.0}, 0.75, 0.0, HAND),),
 )
 
 SPEEDUP = Law(
     name="speed-up",
     title="Speed-up from efficiency",
     gives=Symbol("speedup", COUNT, "processors' worth of useful work", "S"),
-    symbols=(_PROCESSORS, Symbol("efficiency", COUNT, "share of time that is useful", "E")),
+    symbols=(PROCESSORS, Symbol("efficiency", COUNT, "share of time that is useful", "E")),
     equation=lambda processors, efficiency: processors * efficiency,
     holds=lambda processors, efficiency: (compare(processors, ">=", 1),),
     source="Parsons, Brorsson, Sevcik, 1997: efficiency = speed-up / processors",
     note="against one processor only if its useful work is the same",
-    rows=(
-        PublishedRow(
+    checks=(
+        Check(
             {"processors": 8, "efficiency": 0.8625},
             6.9,
             0.0005,
@@ -55,23 +43,22 @@ PROCESSORS_LOST = Law(
     name="processors-lost",
     title="Processors lost to one cause",
     gives=Symbol("lost", COUNT, "processors that do nothing else", "N_c"),
-    symbols=(_PROCESSORS, Symbol("booked", TIME, "time of a processor booked to the cause", "T_c"), _TIME),
+    symbols=(PROCESSORS, Symbol("booked", TIME, "time of a processor booked to the cause", "T_c"), _TIME),
     equation=lambda processors, booked, time: processors * booked / time,
     holds=lambda processors, booked, time: (compare(time, ">", 0),),
     source="Dritz and Boyle, Argonne National Laboratory ANL-87-7, 1987, as used by Lucier, SIGMETRICS 1988",
-    rows=(PublishedRow({"processors": 16, "booked": 3.0, "time": 12.0}, 4.0, 0.0, _HAND),),
+    checks=(Check({"processors": 16, "booked": 3.0, "time": 12.0}, 4.0, 0.0, HAND),),
 )
 
 _DRITZ_BOYLE = "Dritz and Boyle, Argonne National Laboratory ANL-87-7, 1987; Lucier, SIGMETRICS 1988"
 _WAITS = Symbol("waits", TIME, "waits for locks, added up over processors", "W_N")
-_ELAPSED = Symbol("time", TIME, "elapsed time on all processors", "T_N")
 _ASSUMED = "waiting for locks is the only delay, and the work is that of one processor"
 
 SEQUENTIAL_ESTIMATE = Law(
     name="sequential-estimate",
     title="Time on one processor, estimated from a run on several",
     gives=Symbol("sequential", TIME, "on one processor", "T_1"),
-    symbols=(_PROCESSORS, _WAITS, _ELAPSED),
+    symbols=(PROCESSORS, _WAITS, ELAPSED),
     equation=lambda processors, waits, time: processors * time - waits,
     holds=lambda processors, waits, time: (
         compare(processors, ">=", 1),
@@ -80,16 +67,14 @@ SEQUENTIAL_ESTIMATE = Law(
     ),
     source=_DRITZ_BOYLE,
     note=f"{_ASSUMED}: a measured time on one processor says whether that is so",
-    rows=(
-        PublishedRow(
+    checks=(
+        Check(
             {"processors": 1, "waits": 38.0, "time": 6050.0},
             6012.0,
             0.5,
             "Lucier 1988: 6050 s on one processor, 38 s of them the timer's",
         ),
-        PublishedRow(
-            {"processors": 16, "waits": 2800.0, "time": 561.0}, 6176.0, 0.5, "Lucier 1988: waits; time fitted"
-        ),
+        Check({"processors": 16, "waits": 2800.0, "time": 561.0}, 6176.0, 0.5, "Lucier 1988: waits; time fitted"),
     ),
 )
 
@@ -97,7 +82,7 @@ SPEEDUP_FROM_WAITS = Law(
     name="speed-up-from-waits",
     title="Speed-up without a run on one processor",
     gives=Symbol("speedup", COUNT, "gain over one processor", "S_N"),
-    symbols=(_PROCESSORS, _WAITS, _ELAPSED),
+    symbols=(PROCESSORS, _WAITS, ELAPSED),
     equation=lambda processors, waits, time: processors - waits / time,
     holds=lambda processors, waits, time: (
         compare(processors, ">=", 1),
@@ -107,10 +92,8 @@ SPEEDUP_FROM_WAITS = Law(
     ),
     source=_DRITZ_BOYLE,
     note=f"{_ASSUMED}; waits over time are the processors lost",
-    rows=(
-        PublishedRow(
-            {"processors": 16, "waits": 24.8, "time": 20.0}, 14.76, 1e-14, "worked by hand: 1.24 processors lost"
-        ),
+    checks=(
+        Check({"processors": 16, "waits": 24.8, "time": 20.0}, 14.76, 1e-14, "worked by hand: 1.24 processors lost"),
     ),
 )
 
@@ -121,7 +104,7 @@ AVERAGE_LATENCY = Law(
     symbols=(_TIME, Symbol("efficiency", COUNT, "share of time that is useful", "E")),
     equation=lambda time, efficiency: time * (1 - efficiency),
     source="Software Support for Multiprocessor Latency Measurement and Evaluation (Scale-Graph), IEEE TSE 1997, equation 10",
-    rows=(PublishedRow({"time": 100.0, "efficiency": 0.5}, 50.0, 0.0, _HAND),),
+    checks=(Check({"time": 100.0, "efficiency": 0.5}, 50.0, 0.0, HAND),),
 )
 
 OVERHEAD_REDUCTION = Law(
@@ -134,17 +117,17 @@ OVERHEAD_REDUCTION = Law(
     ),
     equation=lambda before, after: 1 - after / before,
     holds=lambda before, after: (compare(before, ">", 0),),
-    source="our reading of Figures 5 and 7 of Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997",
-    rows=(PublishedRow({"before": 4.0, "after": 3.0}, 0.25, 0.0, _HAND),),
+    source=f"our reading of Figures 5 and 7 of {PARSONS}",
+    checks=(Check({"before": 4.0, "after": 3.0}, 0.25, 0.0, HAND),),
 )
 
 CYCLE_RATE = Law(
     name="cycle-rate",
     title="Cycles of all processors in a second",
     gives=Symbol("throughput", RATE, "cycles of all processors", "X"),
-    symbols=(_PROCESSORS, _TIME),
+    symbols=(PROCESSORS, _TIME),
     equation=lambda processors, time: processors / time,
     holds=lambda processors, time: (compare(time, ">", 0),),
-    source="Little, Operations Research 9(3), 1961: the law applied to the whole cycle",
-    rows=(PublishedRow({"processors": 8, "time": 2.0}, 4.0, 0.0, _HAND),),
+    source=f"{LITTLE}: the law applied to the whole cycle",
+    checks=(Check({"processors": 8, "time": 2.0}, 4.0, 0.0, HAND),),
 )

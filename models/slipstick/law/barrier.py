@@ -4,23 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from slipstick.expression.condition import Comparison, compare, whole
+from slipstick.expression.condition import Comparison, compare
 from slipstick.expression.dimension import COUNT, TIME
 from slipstick.expression.nodes import ceil_log
-from slipstick.law.law import Law, PublishedRow, Symbol
+from slipstick.law.law import Check, Law, Symbol
+from slipstick.law.symbols import HAND, MELLOR_CRUMMEY_SCOTT, PARSONS, whole_number
 
-__all__ = [
-    "CENTRAL_BARRIER",
-    "COMBINING_TREE_BARRIER",
-    "DISSEMINATION_BARRIER",
-    "DISSEMINATION_BARRIER_MESSAGES",
-    "MANAGER_BARRIER",
-    "TOURNAMENT_BARRIER",
-    "TOURNAMENT_BARRIER_MESSAGES",
-]
-
-_SURVEY = "Mellor-Crummey and Scott, ACM Transactions on Computer Systems 9(1), 1991"
-_HAND = "worked by hand"
 _TOGETHER = "all arrive together, which is the worst case"
 _PROCESSORS = Symbol("processors", COUNT, "processors that meet", "N")
 _COST = Symbol("time", TIME, "from the last arrival until all have left", "T_B")
@@ -43,9 +32,9 @@ CENTRAL_BARRIER = Law(
     ),
     equation=lambda processors, update, notice: processors * update + (processors - 1) * notice,
     holds=_met,
-    source=f"{_SURVEY}: the sense-reversing centralized barrier",
+    source=f"{MELLOR_CRUMMEY_SCOTT}: the sense-reversing centralized barrier",
     note=f"{_TOGETHER}; with a broadcast, notice is 0 but for the one that all share: add it once",
-    rows=(PublishedRow({"processors": 8, "update": 1.0, "notice": 0.5}, 11.5, 0.0, f"{_HAND}: 8 + 3.5"),),
+    checks=(Check({"processors": 8, "update": 1.0, "notice": 0.5}, 11.5, 0.0, f"{HAND}: 8 + 3.5"),),
 )
 
 COMBINING_TREE_BARRIER = Law(
@@ -60,17 +49,14 @@ COMBINING_TREE_BARRIER = Law(
     ),
     equation=lambda processors, fan, update, notice: ceil_log(processors, fan) * (fan * update + (fan - 1) * notice),
     holds=lambda processors, fan, update, notice: (
-        compare(fan, ">=", 2),
-        whole(fan),
+        *whole_number(2, fan),
         *_met(processors, update=update, notice=notice),
     ),
     source="Yew, Tzeng and Lawrie, IEEE Transactions on Computers C-36(4), 1987",
     note=f"{_TOGETHER}; up the tree to the root, and down again",
-    rows=(
-        PublishedRow(
-            {"processors": 60, "fan": 4, "update": 1.0, "notice": 0.5}, 16.5, 0.0, f"{_HAND}: 3 levels of 4 + 1.5"
-        ),
-        PublishedRow({"processors": 64, "fan": 4, "update": 1.0, "notice": 0.0}, 12.0, 0.0, f"{_HAND}: 3 levels"),
+    checks=(
+        Check({"processors": 60, "fan": 4, "update": 1.0, "notice": 0.5}, 16.5, 0.0, f"{HAND}: 3 levels of 4 + 1.5"),
+        Check({"processors": 64, "fan": 4, "update": 1.0, "notice": 0.0}, 12.0, 0.0, f"{HAND}: 3 levels"),
     ),
 )
 
@@ -85,8 +71,8 @@ TOURNAMENT_BARRIER = Law(
     ),
     equation=lambda processors, message, release: ceil_log(processors, 2) * (message + release),
     holds=_met,
-    source=f"{_SURVEY}; Hensgen, Finkel and Manber, International Journal of Parallel Programming 17(1), 1988",
-    rows=(PublishedRow({"processors": 9, "message": 1.0, "release": 0.5}, 6.0, 0.0, f"{_HAND}: 4 rounds up and down"),),
+    source=f"{MELLOR_CRUMMEY_SCOTT}; Hensgen, Finkel and Manber, International Journal of Parallel Programming 17(1), 1988",
+    checks=(Check({"processors": 9, "message": 1.0, "release": 0.5}, 6.0, 0.0, f"{HAND}: 4 rounds up and down"),),
 )
 
 TOURNAMENT_BARRIER_MESSAGES = Law(
@@ -96,8 +82,8 @@ TOURNAMENT_BARRIER_MESSAGES = Law(
     symbols=(_PROCESSORS,),
     equation=lambda processors: 2 * processors - 2,
     holds=_met,
-    source=f"{_SURVEY}: every loser writes once, and is woken once",
-    rows=(PublishedRow({"processors": 8}, 14.0, 0.0, _HAND),),
+    source=f"{MELLOR_CRUMMEY_SCOTT}: every loser writes once, and is woken once",
+    checks=(Check({"processors": 8}, 14.0, 0.0, HAND),),
 )
 
 DISSEMINATION_BARRIER = Law(
@@ -107,12 +93,12 @@ DISSEMINATION_BARRIER = Law(
     symbols=(_PROCESSORS, _MESSAGE),
     equation=lambda processors, message: ceil_log(processors, 2) * message,
     holds=_met,
-    source=f"{_SURVEY}; Hensgen, Finkel and Manber, International Journal of Parallel Programming 17(1), 1988",
+    source=f"{MELLOR_CRUMMEY_SCOTT}; Hensgen, Finkel and Manber, International Journal of Parallel Programming 17(1), 1988",
     note="leaves out that all send in every round: on a bus, take its time for all messages",
-    rows=(
-        PublishedRow({"processors": 9, "message": 1.0}, 4.0, 0.0, f"{_HAND}: rounds are whole"),
-        PublishedRow({"processors": 8, "message": 1.0}, 3.0, 0.0, _HAND),
-        PublishedRow({"processors": 1, "message": 1.0}, 0.0, 0.0, f"{_HAND}: nobody to wait for"),
+    checks=(
+        Check({"processors": 9, "message": 1.0}, 4.0, 0.0, f"{HAND}: rounds are whole"),
+        Check({"processors": 8, "message": 1.0}, 3.0, 0.0, HAND),
+        Check({"processors": 1, "message": 1.0}, 0.0, 0.0, f"{HAND}: nobody to wait for"),
     ),
 )
 
@@ -123,11 +109,8 @@ DISSEMINATION_BARRIER_MESSAGES = Law(
     symbols=(_PROCESSORS,),
     equation=lambda processors: processors * ceil_log(processors, 2),
     holds=_met,
-    source=f"{_SURVEY}: everybody signals somebody in every round",
-    rows=(
-        PublishedRow({"processors": 5}, 15.0, 0.0, f"{_HAND}: 3 rounds of 5"),
-        PublishedRow({"processors": 8}, 24.0, 0.0, _HAND),
-    ),
+    source=f"{MELLOR_CRUMMEY_SCOTT}: everybody signals somebody in every round",
+    checks=(Check({"processors": 5}, 15.0, 0.0, f"{HAND}: 3 rounds of 5"), Check({"processors": 8}, 24.0, 0.0, HAND)),
 )
 
 MANAGER_BARRIER = Law(
@@ -142,11 +125,9 @@ MANAGER_BARRIER = Law(
     ),
     equation=lambda processors, arrival, departure, transit: (processors - 1) * (arrival + departure) + 2 * transit,
     holds=_met,
-    source="Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997: the barrier of TreadMarks",
+    source=f"{PARSONS}: the barrier of TreadMarks",
     note=f"{_TOGETHER}, and the manager is one of them; one processor alone pays nothing, which this leaves out",
-    rows=(
-        PublishedRow(
-            {"processors": 8, "arrival": 1.0, "departure": 0.5, "transit": 2.0}, 14.5, 0.0, f"{_HAND}: 10.5 + 4"
-        ),
+    checks=(
+        Check({"processors": 8, "arrival": 1.0, "departure": 0.5, "transit": 2.0}, 14.5, 0.0, f"{HAND}: 10.5 + 4"),
     ),
 )

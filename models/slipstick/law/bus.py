@@ -5,12 +5,9 @@ from __future__ import annotations
 from slipstick.expression.condition import compare
 from slipstick.expression.dimension import BYTES, COUNT, RATE, TIME, TIME_PER_BYTE
 from slipstick.expression.nodes import minimum
-from slipstick.law.law import Law, PublishedRow, Symbol
+from slipstick.law.law import Check, Law, Symbol
+from slipstick.law.symbols import DENNING_BUZEN, HAND, nonnegative
 
-__all__ = ["BUS_SATURATION", "BUS_THROUGHPUT_BOUND", "BUS_TRANSACTION", "SNOOPING_TRAFFIC"]
-
-_BOUNDS = "Denning and Buzen, ACM Computing Surveys 10(3), 1978: asymptotic bounds"
-_HAND = "worked by hand"
 _PROCESSORS = Symbol("processors", COUNT, "processors that share the bus", "N")
 _THINK = Symbol("think", TIME, "time of a processor between transactions", "Z")
 _LATENCY = Symbol("latency", TIME, "a transaction from start to end, nobody in the way", "R_0")
@@ -27,13 +24,11 @@ BUS_SATURATION = Law(
         compare(occupancy, ">", 0),
         compare(latency, ">=", occupancy),
     ),
-    source=_BOUNDS,
+    source=DENNING_BUZEN,
     note="an atomic bus is held for the whole latency, a split one for request and reply only",
-    rows=(
-        PublishedRow({"think": 9.0, "latency": 1.0, "occupancy": 1.0}, 10.0, 0.0, f"{_HAND}: held throughout"),
-        PublishedRow(
-            {"think": 9.0, "latency": 1.0, "occupancy": 0.5}, 20.0, 0.0, f"{_HAND}: held for half the latency"
-        ),
+    checks=(
+        Check({"think": 9.0, "latency": 1.0, "occupancy": 1.0}, 10.0, 0.0, f"{HAND}: held throughout"),
+        Check({"think": 9.0, "latency": 1.0, "occupancy": 0.5}, 20.0, 0.0, f"{HAND}: held for half the latency"),
     ),
 )
 
@@ -44,18 +39,15 @@ BUS_THROUGHPUT_BOUND = Law(
     symbols=(_PROCESSORS, _THINK, _LATENCY, _OCCUPANCY),
     equation=lambda processors, think, latency, occupancy: minimum(processors / (think + latency), 1 / occupancy),
     holds=lambda processors, think, latency, occupancy: (
-        compare(processors, ">=", 0),
-        compare(think, ">=", 0),
+        *nonnegative(processors, think),
         compare(occupancy, ">", 0),
         compare(latency, ">=", occupancy),
     ),
-    source=_BOUNDS,
+    source=DENNING_BUZEN,
     note="an upper bound, reached with constant times in step; for random times see law/machine-repairman-throughput",
-    rows=(
-        PublishedRow({"processors": 5, "think": 9.0, "latency": 1.0, "occupancy": 1.0}, 0.5, 0.0, _HAND),
-        PublishedRow(
-            {"processors": 50, "think": 9.0, "latency": 1.0, "occupancy": 1.0}, 1.0, 0.0, f"{_HAND}: saturated"
-        ),
+    checks=(
+        Check({"processors": 5, "think": 9.0, "latency": 1.0, "occupancy": 1.0}, 0.5, 0.0, HAND),
+        Check({"processors": 50, "think": 9.0, "latency": 1.0, "occupancy": 1.0}, 1.0, 0.0, f"{HAND}: saturated"),
     ),
 )
 
@@ -70,14 +62,9 @@ BUS_TRANSACTION = Law(
         Symbol("per_byte", TIME_PER_BYTE, "time of a byte on the bus", "g"),
     ),
     equation=lambda arbitration, held, size, per_byte: arbitration + held + size * per_byte,
-    holds=lambda arbitration, held, size, per_byte: (
-        compare(arbitration, ">=", 0),
-        compare(held, ">=", 0),
-        compare(size, ">=", 0),
-        compare(per_byte, ">=", 0),
-    ),
+    holds=lambda arbitration, held, size, per_byte: nonnegative(arbitration, held, size, per_byte),
     source="Hennessy and Patterson, Computer Architecture, Morgan Kaufmann 1990: atomic and split transactions",
-    rows=(PublishedRow({"arbitration": 1e-7, "held": 3e-7, "size": 16, "per_byte": 1.25e-8}, 6e-7, 1e-21, _HAND),),
+    checks=(Check({"arbitration": 1e-7, "held": 3e-7, "size": 16, "per_byte": 1.25e-8}, 6e-7, 1e-21, HAND),),
 )
 
 SNOOPING_TRAFFIC = Law(
@@ -92,17 +79,14 @@ SNOOPING_TRAFFIC = Law(
     ),
     equation=lambda miss, written_back, shared_write, accesses: accesses * (miss * (1 + written_back) + shared_write),
     holds=lambda miss, written_back, shared_write, accesses: (
-        compare(miss, ">=", 0),
-        compare(written_back, ">=", 0),
+        *nonnegative(miss, written_back),
         compare(written_back, "<=", 1),
         compare(shared_write, ">=", 0),
         compare(miss + shared_write, "<=", 1),
         compare(accesses, ">=", 0),
     ),
     source="Archibald and Baer, ACM Transactions on Computer Systems 4(4), 1986: what each kind of access sends",
-    rows=(
-        PublishedRow(
-            {"miss": 0.02, "written_back": 0.5, "shared_write": 0.01, "accesses": 1e6}, 40e3, 1e-10, f"{_HAND}: 4%"
-        ),
+    checks=(
+        Check({"miss": 0.02, "written_back": 0.5, "shared_write": 0.01, "accesses": 1e6}, 40e3, 1e-10, f"{HAND}: 4%"),
     ),
 )

@@ -5,43 +5,34 @@ from __future__ import annotations
 from typing import Any
 
 from slipstick.expression.condition import Comparison, compare, whole
-from slipstick.expression.dimension import COUNT, RATE, TIME
+from slipstick.expression.dimension import COUNT, TIME
 from slipstick.expression.nodes import maximum, select
 from slipstick.expression.special import erlang_b, geometric_mean, geometric_sum, poisson, raised
-from slipstick.law.law import Law, PublishedRow, Symbol
+from slipstick.law.law import Check, Law, Symbol
+from slipstick.law.symbols import (
+    ALL_ARRIVALS,
+    HAND,
+    KLEINROCK,
+    NUMBER,
+    PRESENT,
+    PROBABILITY,
+    SERVERS,
+    SERVICE,
+    THROUGHPUT,
+    whole_number,
+)
 
-__all__ = [
-    "MM1K_BLOCKING",
-    "MM1K_NUMBER",
-    "MM1K_NUMBER_PROBABILITY",
-    "MM1K_RESPONSE_TIME",
-    "MM1K_THROUGHPUT",
-    "MMCK_BLOCKING",
-    "MMCK_NUMBER_PROBABILITY",
-    "MMCK_RESPONSE_TIME",
-    "MMCK_THROUGHPUT",
-    "MMCK_WAITING_NUMBER",
-    "MMCK_WAITING_TIME",
-]
-
-_KLEINROCK = "Kleinrock, Queueing Systems volume 1, Wiley 1975, chapter 3"
 _GATEWAY = (
     "Jain, The Art of Computer Systems Performance Analysis, Wiley 1991, chapter 31: gateway with two buffers, "
     "125 packets a second, 2 ms each"
 )
-_HAND = "worked by hand"
 
-_ARRIVALS = Symbol("arrivals", RATE, "customers that arrive, the lost ones included", r"\lambda")
-_SERVICE = Symbol("service", TIME, "mean service time of a customer", "S")
-_SERVERS = Symbol("servers", COUNT, "servers", "c")
 _ROOM = Symbol("room", COUNT, "customers there is room for, in service included", "K")
-_COUNT = Symbol("count", COUNT, "customers present, in service included", "n")
 _BLOCKING = Symbol("blocking", COUNT, "share of the arrivals that are lost", "P_K")
-_THROUGHPUT = Symbol("throughput", RATE, "customers served", "X")
 
 
 def _limited(room: Any, service: Any, arrivals: Any) -> tuple[Comparison, ...]:
-    return compare(room, ">=", 1), whole(room), compare(service, ">", 0), compare(arrivals, ">", 0)
+    return *whole_number(1, room), compare(service, ">", 0), compare(arrivals, ">", 0)
 
 
 def _passed(load: Any, room: Any) -> Any:
@@ -58,50 +49,50 @@ MM1K_BLOCKING = Law(
     name="mm1k-blocking",
     title="Share of arrivals lost at a single server with limited room",
     gives=_BLOCKING,
-    symbols=(_ROOM, _SERVICE, _ARRIVALS),
+    symbols=(_ROOM, SERVICE, ALL_ARRIVALS),
     equation=lambda room, service, arrivals: 1 / geometric_sum(1 / (arrivals * service), room + 1),
     holds=_limited,
-    source=_KLEINROCK,
-    rows=(
-        PublishedRow({"room": 2, "service": 2e-3, "arrivals": 125.0}, 0.0476, 5e-5, _GATEWAY),
-        PublishedRow({"room": 4, "service": 1.0, "arrivals": 1.0}, 0.2, 1e-16, f"{_HAND}: five states alike"),
-        PublishedRow({"room": 1000, "service": 5.0, "arrivals": 1.0}, 0.8, 1e-15, f"{_HAND}: 1 - 1/5"),
+    source=KLEINROCK,
+    checks=(
+        Check({"room": 2, "service": 2e-3, "arrivals": 125.0}, 0.0476, 5e-5, _GATEWAY),
+        Check({"room": 4, "service": 1.0, "arrivals": 1.0}, 0.2, 1e-16, f"{HAND}: five states alike"),
+        Check({"room": 1000, "service": 5.0, "arrivals": 1.0}, 0.8, 1e-15, f"{HAND}: 1 - 1/5"),
     ),
 )
 
 MM1K_THROUGHPUT = Law(
     name="mm1k-throughput",
     title="Customers served by a single server with limited room",
-    gives=_THROUGHPUT,
-    symbols=(_ROOM, _SERVICE, _ARRIVALS),
+    gives=THROUGHPUT,
+    symbols=(_ROOM, SERVICE, ALL_ARRIVALS),
     equation=lambda room, service, arrivals: _passed(arrivals * service, room) / service,
     holds=_limited,
-    source=_KLEINROCK,
-    rows=(
-        PublishedRow({"room": 2, "service": 2e-3, "arrivals": 125.0}, 119.05, 5e-3, f"{_GATEWAY}; 125 less 5.95 lost"),
-        PublishedRow({"room": 1000, "service": 5.0, "arrivals": 1.0}, 0.2, 1e-15, f"{_HAND}: never idle"),
+    source=KLEINROCK,
+    checks=(
+        Check({"room": 2, "service": 2e-3, "arrivals": 125.0}, 119.05, 5e-3, f"{_GATEWAY}; 125 less 5.95 lost"),
+        Check({"room": 1000, "service": 5.0, "arrivals": 1.0}, 0.2, 1e-15, f"{HAND}: never idle"),
     ),
 )
 
 MM1K_NUMBER = Law(
     name="mm1k-number",
     title="Customers at a single server with limited room",
-    gives=Symbol("number", COUNT, "mean number present, in service included", "L"),
-    symbols=(_ROOM, _SERVICE, _ARRIVALS),
+    gives=NUMBER,
+    symbols=(_ROOM, SERVICE, ALL_ARRIVALS),
     equation=lambda room, service, arrivals: geometric_mean(arrivals * service, room),
     holds=_limited,
-    source=_KLEINROCK,
-    rows=(
-        PublishedRow({"room": 2, "service": 2e-3, "arrivals": 125.0}, 0.286, 5e-4, _GATEWAY),
-        PublishedRow({"room": 1000, "service": 1.0, "arrivals": 1.0}, 500.0, 0.0, f"{_HAND}: all states alike"),
+    source=KLEINROCK,
+    checks=(
+        Check({"room": 2, "service": 2e-3, "arrivals": 125.0}, 0.286, 5e-4, _GATEWAY),
+        Check({"room": 1000, "service": 1.0, "arrivals": 1.0}, 500.0, 0.0, f"{HAND}: all states alike"),
     ),
 )
 
 MM1K_NUMBER_PROBABILITY = Law(
     name="mm1k-number-probability",
     title="Probability of so many customers at a single server with limited room",
-    gives=Symbol("probability", COUNT, "share of time with so many present", "P_n"),
-    symbols=(_COUNT, _ROOM, _SERVICE, _ARRIVALS),
+    gives=PROBABILITY,
+    symbols=(PRESENT, _ROOM, SERVICE, ALL_ARRIVALS),
     equation=lambda count, room, service, arrivals: (
         1
         / (geometric_sum(arrivals * service, room - count + 1) + geometric_sum(1 / (arrivals * service), count + 1) - 1)
@@ -112,10 +103,10 @@ MM1K_NUMBER_PROBABILITY = Law(
         whole(count),
         *_limited(room, service, arrivals),
     ),
-    source=_KLEINROCK,
-    rows=(
-        PublishedRow({"count": 0, "room": 2, "service": 2e-3, "arrivals": 125.0}, 0.762, 5e-4, _GATEWAY),
-        PublishedRow({"count": 1, "room": 2, "service": 2e-3, "arrivals": 125.0}, 0.191, 6e-4, _GATEWAY),
+    source=KLEINROCK,
+    checks=(
+        Check({"count": 0, "room": 2, "service": 2e-3, "arrivals": 125.0}, 0.762, 5e-4, _GATEWAY),
+        Check({"count": 1, "room": 2, "service": 2e-3, "arrivals": 125.0}, 0.191, 6e-4, _GATEWAY),
     ),
 )
 
@@ -123,13 +114,13 @@ MM1K_RESPONSE_TIME = Law(
     name="mm1k-response-time",
     title="Response time of a single server with limited room",
     gives=Symbol("response", TIME, "mean time from arrival to departure of those who are not lost", "R"),
-    symbols=(_ROOM, _SERVICE, _ARRIVALS),
+    symbols=(_ROOM, SERVICE, ALL_ARRIVALS),
     equation=lambda room, service, arrivals: (
         service * geometric_mean(arrivals * service, room) / _passed(arrivals * service, room)
     ),
     holds=_limited,
-    source=_KLEINROCK,
-    rows=(PublishedRow({"room": 2, "service": 2e-3, "arrivals": 125.0}, 2.40e-3, 5e-6, _GATEWAY),),
+    source=KLEINROCK,
+    checks=(Check({"room": 2, "service": 2e-3, "arrivals": 125.0}, 2.40e-3, 5e-6, _GATEWAY),),
 )
 
 
@@ -161,14 +152,14 @@ MMCK_BLOCKING = Law(
     name="mmck-blocking",
     title="Share of arrivals lost at several servers with limited room",
     gives=_BLOCKING,
-    symbols=(_ROOM, _SERVERS, _SERVICE, _ARRIVALS),
+    symbols=(_ROOM, SERVERS, SERVICE, ALL_ARRIVALS),
     equation=lambda room, servers, service, arrivals: _full(room, servers, arrivals * service),
     holds=_crowded,
-    source=_KLEINROCK,
-    rows=(
-        PublishedRow({"room": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 1 / 11, 1e-15, f"{_HAND}: 4, 4, 2, 1"),
-        PublishedRow({"room": 3, "servers": 2, "service": 1.0, "arrivals": 2.0}, 2 / 7, 1e-15, f"{_HAND}: 1, 2, 2, 2"),
-        PublishedRow({"room": 2, "servers": 2, "service": 1.0, "arrivals": 2.0}, 0.4, 1e-15, f"{_HAND}: 1, 2, 2"),
+    source=KLEINROCK,
+    checks=(
+        Check({"room": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 1 / 11, 1e-15, f"{HAND}: 4, 4, 2, 1"),
+        Check({"room": 3, "servers": 2, "service": 1.0, "arrivals": 2.0}, 2 / 7, 1e-15, f"{HAND}: 1, 2, 2, 2"),
+        Check({"room": 2, "servers": 2, "service": 1.0, "arrivals": 2.0}, 0.4, 1e-15, f"{HAND}: 1, 2, 2"),
     ),
 )
 
@@ -176,17 +167,13 @@ MMCK_WAITING_NUMBER = Law(
     name="mmck-waiting-number",
     title="Customers waiting at several servers with limited room",
     gives=Symbol("waiting", COUNT, "mean number present and not in service", "L_q"),
-    symbols=(_ROOM, _SERVERS, _SERVICE, _ARRIVALS),
+    symbols=(_ROOM, SERVERS, SERVICE, ALL_ARRIVALS),
     equation=lambda room, servers, service, arrivals: _queued(room, servers, arrivals * service),
     holds=_crowded,
-    source=_KLEINROCK,
-    rows=(
-        PublishedRow(
-            {"room": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 1 / 11, 1e-15, f"{_HAND}: one, in state 3"
-        ),
-        PublishedRow(
-            {"room": 3, "servers": 2, "service": 1.0, "arrivals": 2.0}, 2 / 7, 1e-15, f"{_HAND}: one, in state 3"
-        ),
+    source=KLEINROCK,
+    checks=(
+        Check({"room": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 1 / 11, 1e-15, f"{HAND}: one, in state 3"),
+        Check({"room": 3, "servers": 2, "service": 1.0, "arrivals": 2.0}, 2 / 7, 1e-15, f"{HAND}: one, in state 3"),
     ),
 )
 
@@ -194,7 +181,7 @@ MMCK_WAITING_TIME = Law(
     name="mmck-waiting-time",
     title="Waiting time at several servers with limited room",
     gives=Symbol("wait", TIME, "mean time from arrival to the start of service, of those who are not lost", "W"),
-    symbols=(_ROOM, _SERVERS, _SERVICE, _ARRIVALS),
+    symbols=(_ROOM, SERVERS, SERVICE, ALL_ARRIVALS),
     equation=lambda room, servers, service, arrivals: (
         _queued(room, servers, arrivals * service) / (arrivals * (1 - _full(room, servers, arrivals * service)))
     ),
@@ -202,31 +189,29 @@ MMCK_WAITING_TIME = Law(
         *_crowded(room, servers, service, arrivals),
         compare(arrivals * service, "<=", 1e6 * servers),
     ),
-    source=_KLEINROCK,
+    source=KLEINROCK,
     note="by Little's law from those who are let in; of a load a million times too large few digits would be left",
-    rows=(
-        PublishedRow(
-            {"room": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 0.1, 1e-15, f"{_HAND}: 1/11 over 10/11"
-        ),
-        PublishedRow({"room": 3, "servers": 2, "service": 1.0, "arrivals": 2.0}, 0.2, 1e-15, f"{_HAND}: 2/7 over 10/7"),
+    checks=(
+        Check({"room": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 0.1, 1e-15, f"{HAND}: 1/11 over 10/11"),
+        Check({"room": 3, "servers": 2, "service": 1.0, "arrivals": 2.0}, 0.2, 1e-15, f"{HAND}: 2/7 over 10/7"),
     ),
 )
 
 MMCK_THROUGHPUT = Law(
     name="mmck-throughput",
     title="Customers served by several servers with limited room",
-    gives=_THROUGHPUT,
-    symbols=(_ROOM, _SERVERS, _SERVICE, _ARRIVALS),
+    gives=THROUGHPUT,
+    symbols=(_ROOM, SERVERS, SERVICE, ALL_ARRIVALS),
     equation=lambda room, servers, service, arrivals: arrivals * (1 - _full(room, servers, arrivals * service)),
     holds=lambda room, servers, service, arrivals: (
         *_crowded(room, servers, service, arrivals),
         compare(arrivals * service, "<=", 1e6 * servers),
     ),
-    source=_KLEINROCK,
+    source=KLEINROCK,
     note="arrivals less those lost; of a load a million times too large few digits would be left",
-    rows=(
-        PublishedRow({"room": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 10 / 11, 1e-15, _HAND),
-        PublishedRow({"room": 2, "servers": 2, "service": 1.0, "arrivals": 2.0}, 1.2, 1e-15, f"{_HAND}: 2 x 3/5"),
+    checks=(
+        Check({"room": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 10 / 11, 1e-15, HAND),
+        Check({"room": 2, "servers": 2, "service": 1.0, "arrivals": 2.0}, 1.2, 1e-15, f"{HAND}: 2 x 3/5"),
     ),
 )
 
@@ -234,7 +219,7 @@ MMCK_RESPONSE_TIME = Law(
     name="mmck-response-time",
     title="Response time of several servers with limited room",
     gives=Symbol("response", TIME, "mean time from arrival to departure of those who are not lost", "R"),
-    symbols=(_ROOM, _SERVERS, _SERVICE, _ARRIVALS),
+    symbols=(_ROOM, SERVERS, SERVICE, ALL_ARRIVALS),
     equation=lambda room, servers, service, arrivals: (
         service
         + _queued(room, servers, arrivals * service) / (arrivals * (1 - _full(room, servers, arrivals * service)))
@@ -243,9 +228,9 @@ MMCK_RESPONSE_TIME = Law(
         *_crowded(room, servers, service, arrivals),
         compare(arrivals * service, "<=", 1e6 * servers),
     ),
-    source=_KLEINROCK,
+    source=KLEINROCK,
     note="by Little's law from those who are let in; of a load a million times too large few digits would be left",
-    rows=(PublishedRow({"room": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 1.1, 1e-15, f"{_HAND}: 1 + 1/10"),),
+    checks=(Check({"room": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 1.1, 1e-15, f"{HAND}: 1 + 1/10"),),
 )
 
 
@@ -261,8 +246,8 @@ def _states(count: Any, room: Any, servers: Any, load: Any) -> Any:
 MMCK_NUMBER_PROBABILITY = Law(
     name="mmck-number-probability",
     title="Probability of so many customers at several servers with limited room",
-    gives=Symbol("probability", COUNT, "share of time with so many present", "P_n"),
-    symbols=(_COUNT, _ROOM, _SERVERS, _SERVICE, _ARRIVALS),
+    gives=PROBABILITY,
+    symbols=(PRESENT, _ROOM, SERVERS, SERVICE, ALL_ARRIVALS),
     equation=lambda count, room, servers, service, arrivals: _states(count, room, servers, arrivals * service),
     holds=lambda count, room, servers, service, arrivals: (
         compare(count, ">=", 0),
@@ -271,26 +256,17 @@ MMCK_NUMBER_PROBABILITY = Law(
         *_crowded(room, servers, service, arrivals),
         compare(poisson(arrivals * service, servers), ">", 0),
     ),
-    source=_KLEINROCK,
+    source=KLEINROCK,
     note="the state with all servers busy may not weigh less than the smallest number there is",
-    rows=(
-        PublishedRow(
-            {"count": 0, "room": 3, "servers": 2, "service": 1.0, "arrivals": 1.0},
-            4 / 11,
-            1e-15,
-            f"{_HAND}: 4, 4, 2, 1",
+    checks=(
+        Check(
+            {"count": 0, "room": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 4 / 11, 1e-15, f"{HAND}: 4, 4, 2, 1"
         ),
-        PublishedRow(
-            {"count": 2, "room": 3, "servers": 2, "service": 1.0, "arrivals": 1.0},
-            2 / 11,
-            1e-15,
-            f"{_HAND}: 4, 4, 2, 1",
+        Check(
+            {"count": 2, "room": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 2 / 11, 1e-15, f"{HAND}: 4, 4, 2, 1"
         ),
-        PublishedRow(
-            {"count": 3, "room": 3, "servers": 2, "service": 1.0, "arrivals": 1.0},
-            1 / 11,
-            1e-15,
-            f"{_HAND}: 4, 4, 2, 1",
+        Check(
+            {"count": 3, "room": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 1 / 11, 1e-15, f"{HAND}: 4, 4, 2, 1"
         ),
     ),
 )

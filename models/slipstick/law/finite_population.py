@@ -5,54 +5,46 @@ from __future__ import annotations
 from typing import Any
 
 from slipstick.expression.condition import Comparison, compare, whole
-from slipstick.expression.dimension import COUNT, RATE, TIME
+from slipstick.expression.dimension import COUNT, TIME
 from slipstick.expression.special import engset, erlang_b, poisson
-from slipstick.law.law import Law, PublishedRow, Symbol
+from slipstick.law.law import Check, Law, Symbol
+from slipstick.law.symbols import (
+    ALL_ARRIVALS,
+    HAND,
+    KLEINROCK,
+    MOST_SERVERS,
+    PRESENT,
+    PROBABILITY,
+    SERVERS,
+    SERVICE,
+    THROUGHPUT,
+    whole_number,
+)
 
-__all__ = [
-    "ENGSET_CALL_CONGESTION",
-    "ENGSET_TIME_CONGESTION",
-    "ERLANG_B",
-    "ERLANG_B_CARRIED",
-    "MACHINE_REPAIRMAN_NUMBER_PROBABILITY",
-    "MACHINE_REPAIRMAN_RESPONSE",
-    "MACHINE_REPAIRMAN_SEVERAL",
-    "MACHINE_REPAIRMAN_THROUGHPUT",
-]
-
-_KLEINROCK = "Kleinrock, Queueing Systems volume 1, Wiley 1975, chapter 3"
 _TABLE = "Erlang's table"
-_HAND = "worked by hand"
 _ANY = "for service times of any kind"
 
-_ARRIVALS = Symbol("arrivals", RATE, "customers that arrive, the lost ones included", r"\lambda")
-_SERVICE = Symbol("service", TIME, "mean service time of a customer", "S")
-_SERVERS = Symbol("servers", COUNT, "servers", "c")
-_COUNT = Symbol("count", COUNT, "customers present, in service included", "n")
 _SOURCES = Symbol("sources", COUNT, "customers there are", "N")
 _THINK = Symbol("think", TIME, "mean time of a customer away", "Z")
-_THROUGHPUT = Symbol("throughput", RATE, "customers served", "X")
 
 
 ERLANG_B = Law(
     name="erlang-b",
     title="Share of arrivals lost where nobody waits",
     gives=Symbol("blocking", COUNT, "share of the arrivals that find all servers busy", "B"),
-    symbols=(_SERVERS, _SERVICE, _ARRIVALS),
+    symbols=(SERVERS, SERVICE, ALL_ARRIVALS),
     equation=lambda servers, service, arrivals: erlang_b(arrivals * service, servers),
     holds=lambda servers, service, arrivals: (
-        compare(servers, ">=", 0),
-        whole(servers),
-        compare(servers, "<=", 10_000_000),
+        *whole_number(0, servers, MOST_SERVERS),
         compare(service, ">", 0),
         compare(arrivals, ">", 0),
     ),
     source="Erlang, Elektroteknikeren 13, 1917",
     note=_ANY,
-    rows=(
-        PublishedRow({"servers": 10, "service": 1.0, "arrivals": 4.461}, 0.01, 5e-6, f"{_TABLE}: 1%, 10 servers"),
-        PublishedRow({"servers": 100, "service": 1.0, "arrivals": 84.1}, 0.01, 8e-5, f"{_TABLE}: 1%, 100 servers"),
-        PublishedRow({"servers": 2, "service": 1.0, "arrivals": 1.0}, 0.2, 1e-16, f"{_HAND}: 1/2 of 1 + 1 + 1/2"),
+    checks=(
+        Check({"servers": 10, "service": 1.0, "arrivals": 4.461}, 0.01, 5e-6, f"{_TABLE}: 1%, 10 servers"),
+        Check({"servers": 100, "service": 1.0, "arrivals": 84.1}, 0.01, 8e-5, f"{_TABLE}: 1%, 100 servers"),
+        Check({"servers": 2, "service": 1.0, "arrivals": 1.0}, 0.2, 1e-16, f"{HAND}: 1/2 of 1 + 1 + 1/2"),
     ),
 )
 
@@ -60,39 +52,30 @@ ERLANG_B_CARRIED = Law(
     name="erlang-b-carried",
     title="Servers busy where nobody waits",
     gives=Symbol("busy", COUNT, "mean number of busy servers", "Y"),
-    symbols=(_SERVERS, _SERVICE, _ARRIVALS),
+    symbols=(SERVERS, SERVICE, ALL_ARRIVALS),
     equation=lambda servers, service, arrivals: (
         arrivals * service * servers / (servers + arrivals * service * erlang_b(arrivals * service, servers - 1))
     ),
     holds=lambda servers, service, arrivals: (
-        compare(servers, ">=", 1),
-        whole(servers),
-        compare(servers, "<=", 10_000_000),
+        *whole_number(1, servers, MOST_SERVERS),
         compare(service, ">", 0),
         compare(arrivals, ">", 0),
     ),
     source="Erlang, Elektroteknikeren 13, 1917: a (1 - B), by the recursion's last step, which loses no digits",
     note=_ANY,
-    rows=(PublishedRow({"servers": 2, "service": 1.0, "arrivals": 1.0}, 0.8, 1e-15, f"{_HAND}: 1 x 4/5"),),
+    checks=(Check({"servers": 2, "service": 1.0, "arrivals": 1.0}, 0.8, 1e-15, f"{HAND}: 1 x 4/5"),),
 )
 
 
 def _engset(sources: Any, servers: Any, service: Any, think: Any) -> tuple[Comparison, ...]:
-    return (
-        compare(servers, ">=", 1),
-        whole(servers),
-        compare(servers, "<=", 10_000_000),
-        whole(sources),
-        compare(service, ">", 0),
-        compare(think, ">", 0),
-    )
+    return (*whole_number(1, servers, MOST_SERVERS), whole(sources), compare(service, ">", 0), compare(think, ">", 0))
 
 
 ENGSET_TIME_CONGESTION = Law(
     name="engset-time-congestion",
     title="Share of time with all servers busy, few customers, nobody waits",
     gives=Symbol("congestion", COUNT, "share of time", "E"),
-    symbols=(_SOURCES, _SERVERS, _THINK, _SERVICE),
+    symbols=(_SOURCES, SERVERS, _THINK, SERVICE),
     equation=lambda sources, servers, think, service: engset(service / think, servers, sources),
     holds=lambda sources, servers, think, service: (
         compare(sources, ">=", servers),
@@ -100,10 +83,8 @@ ENGSET_TIME_CONGESTION = Law(
     ),
     source="Engset, Elektrotechnische Zeitschrift 31, 1918",
     note=_ANY,
-    rows=(
-        PublishedRow(
-            {"sources": 3, "servers": 2, "think": 1.0, "service": 1.0}, 3 / 7, 1e-15, f"{_HAND}: 3 of 1 + 3 + 3"
-        ),
+    checks=(
+        Check({"sources": 3, "servers": 2, "think": 1.0, "service": 1.0}, 3 / 7, 1e-15, f"{HAND}: 3 of 1 + 3 + 3"),
     ),
 )
 
@@ -111,7 +92,7 @@ ENGSET_CALL_CONGESTION = Law(
     name="engset-call-congestion",
     title="Share of requests lost, few customers, nobody waits",
     gives=Symbol("blocking", COUNT, "share of the requests that find all servers busy", "B"),
-    symbols=(_SOURCES, _SERVERS, _THINK, _SERVICE),
+    symbols=(_SOURCES, SERVERS, _THINK, SERVICE),
     equation=lambda sources, servers, think, service: engset(service / think, servers, sources - 1),
     holds=lambda sources, servers, think, service: (
         compare(sources, ">", servers),
@@ -119,29 +100,19 @@ ENGSET_CALL_CONGESTION = Law(
     ),
     source="Engset, Elektrotechnische Zeitschrift 31, 1918: what one customer fewer sees",
     note=_ANY,
-    rows=(
-        PublishedRow(
-            {"sources": 3, "servers": 2, "think": 1.0, "service": 1.0}, 0.25, 1e-16, f"{_HAND}: 1 of 1 + 2 + 1"
-        ),
-    ),
+    checks=(Check({"sources": 3, "servers": 2, "think": 1.0, "service": 1.0}, 0.25, 1e-16, f"{HAND}: 1 of 1 + 2 + 1"),),
 )
 
 
 def _repaired(sources: Any, think: Any, service: Any) -> tuple[Comparison, ...]:
-    return (
-        compare(sources, ">=", 1),
-        whole(sources),
-        compare(sources, "<=", 10_000_000),
-        compare(think, ">=", 0),
-        compare(service, ">", 0),
-    )
+    return (*whole_number(1, sources, MOST_SERVERS), compare(think, ">=", 0), compare(service, ">", 0))
 
 
 MACHINE_REPAIRMAN_THROUGHPUT = Law(
     name="machine-repairman-throughput",
     title="Customers served by one server that so many share",
-    gives=_THROUGHPUT,
-    symbols=(_SOURCES, _THINK, _SERVICE),
+    gives=THROUGHPUT,
+    symbols=(_SOURCES, _THINK, SERVICE),
     equation=lambda sources, think, service: (
         sources / (service * sources + think * erlang_b(think / service, sources - 1))
     ),
@@ -149,9 +120,9 @@ MACHINE_REPAIRMAN_THROUGHPUT = Law(
     source="Scherr, An Analysis of Time-Shared Computer Systems, MIT Press 1967; the idle server's share is Erlang B "
     "of think / service",
     note="exact for exponential service, and for any service under processor sharing; any think time",
-    rows=(
-        PublishedRow({"sources": 1, "think": 9.0, "service": 1.0}, 0.1, 1e-16, f"{_HAND}: nobody to wait for"),
-        PublishedRow({"sources": 2, "think": 1.0, "service": 1.0}, 0.8, 1e-15, f"{_HAND}: idle 1 of 1 + 2 + 2"),
+    checks=(
+        Check({"sources": 1, "think": 9.0, "service": 1.0}, 0.1, 1e-16, f"{HAND}: nobody to wait for"),
+        Check({"sources": 2, "think": 1.0, "service": 1.0}, 0.8, 1e-15, f"{HAND}: idle 1 of 1 + 2 + 2"),
     ),
 )
 
@@ -159,14 +130,14 @@ MACHINE_REPAIRMAN_RESPONSE = Law(
     name="machine-repairman-response-time",
     title="Response time of one server that so many share",
     gives=Symbol("response", TIME, "mean time from request to completion", "R"),
-    symbols=(_SOURCES, _THINK, _SERVICE),
+    symbols=(_SOURCES, _THINK, SERVICE),
     equation=lambda sources, think, service: service * sources - think * (1 - erlang_b(think / service, sources - 1)),
     holds=_repaired,
     source="Scherr, An Analysis of Time-Shared Computer Systems, MIT Press 1967",
     note="exact for exponential service, and for any service under processor sharing; any think time",
-    rows=(
-        PublishedRow({"sources": 1, "think": 9.0, "service": 1.0}, 1.0, 0.0, f"{_HAND}: nobody to wait for"),
-        PublishedRow({"sources": 2, "think": 1.0, "service": 1.0}, 1.5, 1e-15, f"{_HAND}: 2 / 0.8 - 1"),
+    checks=(
+        Check({"sources": 1, "think": 9.0, "service": 1.0}, 1.0, 0.0, f"{HAND}: nobody to wait for"),
+        Check({"sources": 2, "think": 1.0, "service": 1.0}, 1.5, 1e-15, f"{HAND}: 2 / 0.8 - 1"),
     ),
 )
 
@@ -174,8 +145,8 @@ MACHINE_REPAIRMAN_RESPONSE = Law(
 MACHINE_REPAIRMAN_NUMBER_PROBABILITY = Law(
     name="machine-repairman-number-probability",
     title="Probability of so many customers at one server that so many share",
-    gives=Symbol("probability", COUNT, "share of time with so many present", "P_n"),
-    symbols=(_COUNT, _SOURCES, _THINK, _SERVICE),
+    gives=PROBABILITY,
+    symbols=(PRESENT, _SOURCES, _THINK, SERVICE),
     equation=lambda count, sources, think, service: (
         erlang_b(think / service, sources)
         * poisson(think / service, sources - count)
@@ -191,9 +162,9 @@ MACHINE_REPAIRMAN_NUMBER_PROBABILITY = Law(
     ),
     source="Scherr, An Analysis of Time-Shared Computer Systems, MIT Press 1967: those away are as Erlang's busy servers",
     note="exact for exponential service, and for any service under processor sharing; any think time",
-    rows=(
-        PublishedRow({"count": 0, "sources": 2, "think": 1.0, "service": 1.0}, 0.2, 1e-15, f"{_HAND}: weights 1, 2, 2"),
-        PublishedRow({"count": 2, "sources": 2, "think": 1.0, "service": 1.0}, 0.4, 1e-15, f"{_HAND}: weights 1, 2, 2"),
+    checks=(
+        Check({"count": 0, "sources": 2, "think": 1.0, "service": 1.0}, 0.2, 1e-15, f"{HAND}: weights 1, 2, 2"),
+        Check({"count": 2, "sources": 2, "think": 1.0, "service": 1.0}, 0.4, 1e-15, f"{HAND}: weights 1, 2, 2"),
     ),
 )
 
@@ -209,8 +180,8 @@ def _in_repair(sources: Any, servers: Any, think: Any, service: Any) -> Any:
 MACHINE_REPAIRMAN_SEVERAL = Law(
     name="machine-repairman-several-throughput",
     title="Customers served by several servers that so many share",
-    gives=_THROUGHPUT,
-    symbols=(_SOURCES, _SERVERS, _THINK, _SERVICE),
+    gives=THROUGHPUT,
+    symbols=(_SOURCES, SERVERS, _THINK, SERVICE),
     equation=lambda sources, servers, think, service: (
         (sources - _in_repair(sources, servers, think, service)) / (think + service)
     ),
@@ -219,14 +190,14 @@ MACHINE_REPAIRMAN_SEVERAL = Law(
         compare(sources, "<=", 10_000_000),
         *_engset(sources, servers, service, think),
     ),
-    source=f"{_KLEINROCK}, machines under repair; in the two loss formulas",
-    rows=(
-        PublishedRow({"sources": 2, "servers": 2, "think": 9.0, "service": 1.0}, 0.2, 1e-16, f"{_HAND}: nobody waits"),
-        PublishedRow(
+    source=f"{KLEINROCK}, machines under repair; in the two loss formulas",
+    checks=(
+        Check({"sources": 2, "servers": 2, "think": 9.0, "service": 1.0}, 0.2, 1e-16, f"{HAND}: nobody waits"),
+        Check(
             {"sources": 3, "servers": 2, "think": 1.0, "service": 1.0},
             24 / 17,
             1e-15,
-            f"{_HAND}: weights 1, 3, 3, 1.5; one waits for 3/17 of the time, (3 - 3/17) / 2",
+            f"{HAND}: weights 1, 3, 3, 1.5; one waits for 3/17 of the time, (3 - 3/17) / 2",
         ),
     ),
 )

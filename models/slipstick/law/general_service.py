@@ -4,46 +4,37 @@ from __future__ import annotations
 
 from typing import Any
 
-from slipstick.expression.condition import Comparison, compare, whole
-from slipstick.expression.dimension import COUNT, RATE, TIME
+from slipstick.expression.condition import Comparison, compare
+from slipstick.expression.dimension import COUNT, TIME
 from slipstick.expression.nodes import select
-from slipstick.expression.special import erlang_b, exp, md1_late, md1_number
-from slipstick.law.law import Law, PublishedRow, Symbol
-
-__all__ = [
-    "GG1_BOUND",
-    "GG1_KINGMAN",
-    "GG1_KRAEMER_LANGENBACH_BELZ",
-    "GGC_ALLEN_CUNNEEN",
-    "GGC_KRAEMER_LANGENBACH_BELZ",
-    "MD1_NUMBER_PROBABILITY",
-    "MD1_RESPONSE_TAIL",
-    "MD1_WAITING_TIME",
-    "MG1_NUMBER",
-    "MG1_RESPONSE_TIME",
-    "MG1_WAITING_TIME",
-]
+from slipstick.expression.special import exp, md1_late, md1_number
+from slipstick.law.law import Check, Law, Symbol
+from slipstick.law.symbols import (
+    ARRIVALS,
+    HAND,
+    LATE,
+    MOST_SERVERS,
+    NUMBER,
+    PRESENT,
+    PROBABILITY,
+    RESPONSE,
+    SCV,
+    SERVERS,
+    SERVICE,
+    WAIT,
+    all_busy,
+    nonnegative,
+    whole_number,
+)
 
 _POLLACZEK = "Pollaczek, Mathematische Zeitschrift 32, 1930; Khinchin, 1932"
 _KLB = "Kraemer and Langenbach-Belz, 8th International Teletraffic Congress, 1976"
-_HAND = "worked by hand"
 
-_SERVICE = Symbol("service", TIME, "mean service time", "S")
-_SCV = Symbol("scv", COUNT, "squared coefficient of variation of service times", "c_s^2")
 _ARRIVALS_SCV = Symbol("arrivals_scv", COUNT, "squared coefficient of variation of times between arrivals", "c_a^2")
-_SERVERS = Symbol("servers", COUNT, "servers", "c")
-_ARRIVALS = Symbol("arrivals", RATE, "customers that arrive", r"\lambda")
-_WAIT = Symbol("wait", TIME, "mean time from arrival to the start of service", "W")
-_RESPONSE = Symbol("response", TIME, "mean time from arrival to departure", "R")
 
 
 def _single(scv: Any, service: Any, arrivals: Any) -> tuple[Comparison, ...]:
-    return (
-        compare(scv, ">=", 0),
-        compare(service, ">=", 0),
-        compare(arrivals, ">=", 0),
-        compare(arrivals * service, "<", 1),
-    )
+    return (*nonnegative(scv, service, arrivals), compare(arrivals * service, "<", 1))
 
 
 def _pollaczek(scv: Any, service: Any, arrivals: Any) -> Any:
@@ -53,53 +44,49 @@ def _pollaczek(scv: Any, service: Any, arrivals: Any) -> Any:
 MG1_WAITING_TIME = Law(
     name="mg1-waiting-time",
     title="Waiting time at a single server with service times of any kind",
-    gives=_WAIT,
-    symbols=(_SCV, _SERVICE, _ARRIVALS),
+    gives=WAIT,
+    symbols=(SCV, SERVICE, ARRIVALS),
     equation=_pollaczek,
     holds=_single,
     source=_POLLACZEK,
     note="exact for every order of service that does not look at service times",
-    rows=(
-        PublishedRow({"scv": 1.0, "service": 0.2, "arrivals": 4.0}, 0.8, 1e-15, f"{_HAND}: as M/M/1"),
-        PublishedRow({"scv": 3.0, "service": 0.2, "arrivals": 4.0}, 1.6, 1e-15, f"{_HAND}: twice that"),
+    checks=(
+        Check({"scv": 1.0, "service": 0.2, "arrivals": 4.0}, 0.8, 1e-15, f"{HAND}: as M/M/1"),
+        Check({"scv": 3.0, "service": 0.2, "arrivals": 4.0}, 1.6, 1e-15, f"{HAND}: twice that"),
     ),
 )
 
 MG1_RESPONSE_TIME = Law(
     name="mg1-response-time",
     title="Response time of a single server with service times of any kind",
-    gives=_RESPONSE,
-    symbols=(_SCV, _SERVICE, _ARRIVALS),
+    gives=RESPONSE,
+    symbols=(SCV, SERVICE, ARRIVALS),
     equation=lambda scv, service, arrivals: service + _pollaczek(scv, service, arrivals),
     holds=_single,
     source=_POLLACZEK,
-    rows=(PublishedRow({"scv": 0.0, "service": 0.2, "arrivals": 4.0}, 0.6, 1e-15, f"{_HAND}: 0.2 + 0.4"),),
+    checks=(Check({"scv": 0.0, "service": 0.2, "arrivals": 4.0}, 0.6, 1e-15, f"{HAND}: 0.2 + 0.4"),),
 )
 
 MG1_NUMBER = Law(
     name="mg1-number",
     title="Customers at a single server with service times of any kind",
-    gives=Symbol("number", COUNT, "mean number present, in service included", "L"),
-    symbols=(_SCV, _SERVICE, _ARRIVALS),
+    gives=NUMBER,
+    symbols=(SCV, SERVICE, ARRIVALS),
     equation=lambda scv, service, arrivals: arrivals * (service + _pollaczek(scv, service, arrivals)),
     holds=_single,
     source=_POLLACZEK,
-    rows=(PublishedRow({"scv": 0.0, "service": 0.2, "arrivals": 4.0}, 2.4, 1e-15, f"{_HAND}: 4 x 0.6"),),
+    checks=(Check({"scv": 0.0, "service": 0.2, "arrivals": 4.0}, 2.4, 1e-15, f"{HAND}: 4 x 0.6"),),
 )
 
 MD1_WAITING_TIME = Law(
     name="md1-waiting-time",
     title="Waiting time at a single server with constant service",
-    gives=_WAIT,
-    symbols=(_SERVICE, _ARRIVALS),
+    gives=WAIT,
+    symbols=(SERVICE, ARRIVALS),
     equation=lambda service, arrivals: arrivals * service * service / (2 * (1 - arrivals * service)),
-    holds=lambda service, arrivals: (
-        compare(service, ">=", 0),
-        compare(arrivals, ">=", 0),
-        compare(arrivals * service, "<", 1),
-    ),
+    holds=lambda service, arrivals: (*nonnegative(service, arrivals), compare(arrivals * service, "<", 1)),
     source=_POLLACZEK,
-    rows=(PublishedRow({"service": 0.2, "arrivals": 4.0}, 0.4, 1e-15, f"{_HAND}: half of M/M/1"),),
+    checks=(Check({"service": 0.2, "arrivals": 4.0}, 0.4, 1e-15, f"{HAND}: half of M/M/1"),),
 )
 
 
@@ -110,28 +97,23 @@ def _constant(service: Any, arrivals: Any) -> tuple[Comparison, ...]:
 MD1_NUMBER_PROBABILITY = Law(
     name="md1-number-probability",
     title="Probability of so many customers at a single server with constant service",
-    gives=Symbol("probability", COUNT, "share of time with so many present", "P_n"),
-    symbols=(Symbol("count", COUNT, "customers present, in service included", "n"), _SERVICE, _ARRIVALS),
+    gives=PROBABILITY,
+    symbols=(PRESENT, SERVICE, ARRIVALS),
     equation=lambda count, service, arrivals: md1_number(arrivals * service, count),
-    holds=lambda count, service, arrivals: (
-        compare(count, ">=", 0),
-        whole(count),
-        compare(count, "<=", 1000),
-        *_constant(service, arrivals),
-    ),
+    holds=lambda count, service, arrivals: (*whole_number(0, count, 1000), *_constant(service, arrivals)),
     source="Erlang, Nyt Tidsskrift for Matematik B 20, 1909; Kleinrock, Queueing Systems volume 1, Wiley 1975, chapter 5",
-    rows=(
-        PublishedRow({"count": 0, "service": 0.2, "arrivals": 2.5}, 0.5, 0.0, f"{_HAND}: 1 - 1/2"),
-        PublishedRow({"count": 1, "service": 0.2, "arrivals": 2.5}, 0.32436, 5e-6, f"{_HAND}: (exp(1/2) - 1) / 2"),
-        PublishedRow({"count": 2, "service": 0.2, "arrivals": 2.5}, 0.12260, 5e-6, f"{_HAND}: (e - 1.5 exp(1/2)) / 2"),
+    checks=(
+        Check({"count": 0, "service": 0.2, "arrivals": 2.5}, 0.5, 0.0, f"{HAND}: 1 - 1/2"),
+        Check({"count": 1, "service": 0.2, "arrivals": 2.5}, 0.32436, 5e-6, f"{HAND}: (exp(1/2) - 1) / 2"),
+        Check({"count": 2, "service": 0.2, "arrivals": 2.5}, 0.12260, 5e-6, f"{HAND}: (e - 1.5 exp(1/2)) / 2"),
     ),
 )
 
 MD1_RESPONSE_TAIL = Law(
     name="md1-response-tail",
     title="Share of customers whose response time exceeds a limit, constant service",
-    gives=Symbol("late", COUNT, "probability of a longer response", r"P_{R>t}"),
-    symbols=(Symbol("limit", TIME, "a response time, the service itself or longer", "t"), _SERVICE, _ARRIVALS),
+    gives=LATE,
+    symbols=(Symbol("limit", TIME, "a response time, the service itself or longer", "t"), SERVICE, ARRIVALS),
     equation=lambda limit, service, arrivals: md1_late(arrivals * service, limit / service - 1),
     holds=lambda limit, service, arrivals: (
         compare(limit, ">=", service),
@@ -140,11 +122,9 @@ MD1_RESPONSE_TAIL = Law(
     ),
     source="Erlang, Nyt Tidsskrift for Matematik B 20, 1909; Franx, Operations Research Letters 29(5), 2001",
     note="first come, first served; to 14 decimal places",
-    rows=(
-        PublishedRow(
-            {"limit": 0.2, "service": 0.2, "arrivals": 2.5}, 0.5, 1e-15, f"{_HAND}: whoever finds somebody there"
-        ),
-        PublishedRow({"limit": 0.3, "service": 0.2, "arrivals": 2.5}, 0.35799, 5e-6, f"{_HAND}: 1 - exp(1/4) / 2"),
+    checks=(
+        Check({"limit": 0.2, "service": 0.2, "arrivals": 2.5}, 0.5, 1e-15, f"{HAND}: whoever finds somebody there"),
+        Check({"limit": 0.3, "service": 0.2, "arrivals": 2.5}, 0.35799, 5e-6, f"{HAND}: 1 - exp(1/4) / 2"),
     ),
 )
 
@@ -168,8 +148,8 @@ def _belz(arrivals_scv: Any, scv: Any, load: Any) -> Any:
 GG1_KINGMAN = Law(
     name="gg1-kingman",
     title="Waiting time at a single server with arrivals and service of any kind, Kingman's approximation",
-    gives=_WAIT,
-    symbols=(_ARRIVALS_SCV, _SCV, _SERVICE, _ARRIVALS),
+    gives=WAIT,
+    symbols=(_ARRIVALS_SCV, SCV, SERVICE, ARRIVALS),
     equation=lambda arrivals_scv, scv, service, arrivals: (
         arrivals * service * service * (arrivals_scv + scv) / (2 * (1 - arrivals * service))
     ),
@@ -178,18 +158,16 @@ GG1_KINGMAN = Law(
     note="exact for Poisson arrivals; with exponential service 8% high at most at a load of 0.9, 33% at 0.7, "
     "96% at 0.5, worst for constant times between arrivals",
     exact=False,
-    rows=(
-        PublishedRow(
-            {"arrivals_scv": 0.5, "scv": 0.5, "service": 0.2, "arrivals": 4.0}, 0.4, 1e-15, f"{_HAND}: half M/M/1"
-        ),
+    checks=(
+        Check({"arrivals_scv": 0.5, "scv": 0.5, "service": 0.2, "arrivals": 4.0}, 0.4, 1e-15, f"{HAND}: half M/M/1"),
     ),
 )
 
 GG1_BOUND = Law(
     name="gg1-bound",
     title="Upper bound on the waiting time at a single server",
-    gives=_WAIT,
-    symbols=(_ARRIVALS_SCV, _SCV, _SERVICE, _ARRIVALS),
+    gives=WAIT,
+    symbols=(_ARRIVALS_SCV, SCV, SERVICE, ARRIVALS),
     equation=lambda arrivals_scv, scv, service, arrivals: (
         (arrivals_scv / arrivals + arrivals * service * service * scv) / (2 * (1 - arrivals * service))
     ),
@@ -199,18 +177,16 @@ GG1_BOUND = Law(
     ),
     source="Kingman, Biometrika 49(3-4), 1962",
     note="a bound, near in heavy traffic only",
-    rows=(
-        PublishedRow(
-            {"arrivals_scv": 1.0, "scv": 1.0, "service": 0.2, "arrivals": 4.0}, 1.025, 1e-14, f"{_HAND}: 0.41 / 0.4"
-        ),
+    checks=(
+        Check({"arrivals_scv": 1.0, "scv": 1.0, "service": 0.2, "arrivals": 4.0}, 1.025, 1e-14, f"{HAND}: 0.41 / 0.4"),
     ),
 )
 
 GG1_KRAEMER_LANGENBACH_BELZ = Law(
     name="gg1-kraemer-langenbach-belz",
     title="Waiting time at a single server with arrivals and service of any kind, Kraemer and Langenbach-Belz",
-    gives=_WAIT,
-    symbols=(_ARRIVALS_SCV, _SCV, _SERVICE, _ARRIVALS),
+    gives=WAIT,
+    symbols=(_ARRIVALS_SCV, SCV, SERVICE, ARRIVALS),
     equation=lambda arrivals_scv, scv, service, arrivals: (
         arrivals
         * service
@@ -228,12 +204,10 @@ GG1_KRAEMER_LANGENBACH_BELZ = Law(
     note="exact for Poisson arrivals; with exponential service within 10% from a load of 0.5 on for scv up to 9, "
     "15% at 0.3 for scv up to 4",
     exact=False,
-    rows=(
-        PublishedRow(
-            {"arrivals_scv": 1.0, "scv": 0.5, "service": 0.2, "arrivals": 4.0}, 0.6, 1e-15, f"{_HAND}: as M/G/1"
-        ),
-        PublishedRow(
-            {"arrivals_scv": 0.0, "scv": 1.0, "service": 0.5, "arrivals": 1.0}, 0.12835, 5e-6, f"{_HAND}: exp(-2/3)/4"
+    checks=(
+        Check({"arrivals_scv": 1.0, "scv": 0.5, "service": 0.2, "arrivals": 4.0}, 0.6, 1e-15, f"{HAND}: as M/G/1"),
+        Check(
+            {"arrivals_scv": 0.0, "scv": 1.0, "service": 0.5, "arrivals": 1.0}, 0.12835, 5e-6, f"{HAND}: exp(-2/3)/4"
         ),
     ),
 )
@@ -241,47 +215,39 @@ GG1_KRAEMER_LANGENBACH_BELZ = Law(
 
 def _many(arrivals_scv: Any, scv: Any, servers: Any, service: Any, arrivals: Any) -> tuple[Comparison, ...]:
     return (
-        compare(arrivals_scv, ">=", 0),
-        compare(scv, ">=", 0),
-        compare(servers, ">=", 1),
-        whole(servers),
-        compare(servers, "<=", 10_000_000),
+        *nonnegative(arrivals_scv, scv),
+        *whole_number(1, servers, MOST_SERVERS),
         compare(service, ">", 0),
         compare(arrivals, ">", 0),
         compare(arrivals * service, "<", servers),
     )
 
 
-def _all_busy(servers: Any, load: Any) -> Any:
-    lost = erlang_b(load, servers)
-    return lost / (1 - load / servers * (1 - lost))
-
-
 GGC_ALLEN_CUNNEEN = Law(
     name="ggc-allen-cunneen",
     title="Waiting time at several servers with arrivals and service of any kind, Allen and Cunneen",
-    gives=_WAIT,
-    symbols=(_ARRIVALS_SCV, _SCV, _SERVERS, _SERVICE, _ARRIVALS),
+    gives=WAIT,
+    symbols=(_ARRIVALS_SCV, SCV, SERVERS, SERVICE, ARRIVALS),
     equation=lambda arrivals_scv, scv, servers, service, arrivals: (
-        _all_busy(servers, arrivals * service) * service * (arrivals_scv + scv) / (2 * (servers - arrivals * service))
+        all_busy(servers, arrivals * service) * service * (arrivals_scv + scv) / (2 * (servers - arrivals * service))
     ),
     holds=_many,
     source="Allen, Probability, Statistics, and Queueing Theory, Academic Press 1978",
     note="exact for M/M/c and M/G/1; of M/D/c, up to 20 servers, 5% low at most at a load of 0.9, 19% at 0.7, 34% at "
     "0.5; for arrivals that are not Poisson's as far off as law/gg1-kingman",
     exact=False,
-    rows=(
-        PublishedRow(
+    checks=(
+        Check(
             {"arrivals_scv": 1.0, "scv": 1.0, "servers": 2, "service": 1.0, "arrivals": 1.0},
             1 / 3,
             1e-15,
-            f"{_HAND}: as M/M/2",
+            f"{HAND}: as M/M/2",
         ),
-        PublishedRow(
+        Check(
             {"arrivals_scv": 1.0, "scv": 0.0, "servers": 2, "service": 1.0, "arrivals": 1.0},
             1 / 6,
             1e-15,
-            f"{_HAND}: half of M/M/2; M/D/2 is 0.1767 (Tijms, Stochastic Models, Wiley 1994)",
+            f"{HAND}: half of M/M/2; M/D/2 is 0.1767 (Tijms, Stochastic Models, Wiley 1994)",
         ),
     ),
 )
@@ -289,10 +255,10 @@ GGC_ALLEN_CUNNEEN = Law(
 GGC_KRAEMER_LANGENBACH_BELZ = Law(
     name="ggc-kraemer-langenbach-belz",
     title="Waiting time at several servers, Allen and Cunneen with the correction of Kraemer and Langenbach-Belz",
-    gives=_WAIT,
-    symbols=(_ARRIVALS_SCV, _SCV, _SERVERS, _SERVICE, _ARRIVALS),
+    gives=WAIT,
+    symbols=(_ARRIVALS_SCV, SCV, SERVERS, SERVICE, ARRIVALS),
     equation=lambda arrivals_scv, scv, servers, service, arrivals: (
-        _all_busy(servers, arrivals * service)
+        all_busy(servers, arrivals * service)
         * service
         * (arrivals_scv + scv)
         / (2 * (servers - arrivals * service))
@@ -305,12 +271,12 @@ GGC_KRAEMER_LANGENBACH_BELZ = Law(
     source=f"{_KLB}; Bolch, Greiner, de Meer, Trivedi, Queueing Networks and Markov Chains, Wiley 1998, chapter 6",
     note="equal to law/ggc-allen-cunneen for Poisson arrivals; elsewhere as near as law/gg1-kraemer-langenbach-belz is",
     exact=False,
-    rows=(
-        PublishedRow(
+    checks=(
+        Check(
             {"arrivals_scv": 1.0, "scv": 1.0, "servers": 2, "service": 1.0, "arrivals": 1.0},
             1 / 3,
             1e-15,
-            f"{_HAND}: as M/M/2",
+            f"{HAND}: as M/M/2",
         ),
     ),
 )

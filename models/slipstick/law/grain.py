@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from slipstick.expression.condition import compare
 from slipstick.expression.dimension import COUNT, RATE, TIME
-from slipstick.law.law import Law, PublishedRow, Symbol
+from slipstick.law.law import Check, Law, Symbol
+from slipstick.law.symbols import HAND, NANDA_NI, nonnegative
 
-__all__ = ["GRAIN_EFFICIENCY", "GRAIN_INTERFERENCE", "PHASE_TIME", "WORDS_ACCESSED_RANDOMLY"]
-
-_SOURCE = "Nanda and Ni, Supercomputing 1992"
-_HAND = "worked by hand"
 _ALONE = Symbol("alone", TIME, "a test grain with no competitors", "T_0")
 _AMONG = Symbol("among", TIME, "a test grain among N competitors", "T_N")
 
@@ -20,8 +17,8 @@ GRAIN_EFFICIENCY = Law(
     symbols=(_ALONE, _AMONG),
     equation=lambda alone, among: alone / among,
     holds=lambda alone, among: (compare(alone, ">", 0), compare(among, ">=", alone)),
-    source=_SOURCE,
-    rows=(PublishedRow({"alone": 2.0, "among": 8.0}, 0.25, 0.0, _HAND),),
+    source=NANDA_NI,
+    checks=(Check({"alone": 2.0, "among": 8.0}, 0.25, 0.0, HAND),),
 )
 
 GRAIN_INTERFERENCE = Law(
@@ -31,8 +28,8 @@ GRAIN_INTERFERENCE = Law(
     symbols=(_ALONE, _AMONG),
     equation=lambda alone, among: (among - alone) / alone,
     holds=lambda alone, among: (compare(alone, ">", 0), compare(among, ">=", alone)),
-    source=_SOURCE,
-    rows=(PublishedRow({"alone": 2.0, "among": 8.0}, 3.0, 0.0, f"{_HAND}: (1 - 0.25) / 0.25"),),
+    source=NANDA_NI,
+    checks=(Check({"alone": 2.0, "among": 8.0}, 3.0, 0.0, f"{HAND}: (1 - 0.25) / 0.25"),),
 )
 
 WORDS_ACCESSED_RANDOMLY = Law(
@@ -50,9 +47,9 @@ WORDS_ACCESSED_RANDOMLY = Law(
         compare(accesses, ">=", 0),
         compare(among, ">", 0),
     ),
-    source=f"{_SOURCE}, Figure 7",
+    source=f"{NANDA_NI}, Figure 7",
     note="for equal grains of accesses alone",
-    rows=(PublishedRow({"processors": 4, "accesses": 10, "among": 20e-6}, 2e6, 1e-9, _HAND),),
+    checks=(Check({"processors": 4, "accesses": 10, "among": 20e-6}, 2e6, 1e-9, HAND),),
 )
 
 PHASE_TIME = Law(
@@ -65,11 +62,7 @@ PHASE_TIME = Law(
         Symbol("barrier", TIME, "the barrier beyond waiting for the last arrival", "T_B"),
     ),
     equation=lambda iterations, iteration, barrier: iterations * iteration + barrier,
-    holds=lambda iterations, iteration, barrier: (
-        compare(iterations, ">=", 0),
-        compare(iteration, ">=", 0),
-        compare(barrier, ">=", 0),
-    ),
-    source=f"{_SOURCE}: phase and transition model; a program is its sequential parts and the sum of its phases",
-    rows=(PublishedRow({"iterations": 10, "iteration": 2.0, "barrier": 0.5}, 20.5, 0.0, _HAND),),
+    holds=lambda iterations, iteration, barrier: nonnegative(iterations, iteration, barrier),
+    source=f"{NANDA_NI}: phase and transition model; a program is its sequential parts and the sum of its phases",
+    checks=(Check({"iterations": 10, "iteration": 2.0, "barrier": 0.5}, 20.5, 0.0, HAND),),
 )

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from slipstick.expression.kernels import Array
     from slipstick.expression.tape import Tape
 
-__all__ = ["Law", "PublishedRow", "Symbol"]
-
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
@@ -38,7 +36,7 @@ class Symbol:
 
 
 @dataclass(frozen=True, slots=True)
-class PublishedRow:
+class Check:
     """A published or hand-worked value of a law.
 
     Parameters
@@ -67,7 +65,7 @@ class Law:
     symbols : the symbols on the right
     equation : the right-hand side, from the symbols by name; where it is plain arithmetic it takes arrays too
     source : author, year, page or equation
-    rows : values to hold the law against
+    checks : values that the law must give
     holds : from the same parameters, the conditions under which the law holds
     note : what it leaves out, if anything; of an approximation, its usual error
     exact : false for an approximation of the system it speaks of
@@ -88,7 +86,7 @@ class Law:
     symbols: tuple[Symbol, ...]
     equation: Callable[..., Any]
     source: str
-    rows: tuple[PublishedRow, ...]
+    checks: tuple[Check, ...]
     holds: Callable[..., tuple[Comparison, ...]] = lambda **_: ()
     note: str = ""
     exact: bool = True

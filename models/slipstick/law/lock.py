@@ -11,24 +11,10 @@ from typing import Any
 from slipstick.expression.condition import Comparison, compare
 from slipstick.expression.dimension import COUNT, RATE, TIME
 from slipstick.expression.nodes import maximum, minimum
-from slipstick.law.law import Law, PublishedRow, Symbol
-
-__all__ = [
-    "LOCK_LATENCY",
-    "LOCK_SATURATION",
-    "LOCK_THROUGHPUT_BOUND",
-    "QUEUE_LOCK_HANDOFF",
-    "TEST_AND_SET_HANDOFF",
-    "TEST_AND_SET_HANDOFF_BACKOFF",
-    "TEST_AND_SET_LOAD",
-    "TEST_AND_TEST_AND_SET_HANDOFF",
-    "TEST_AND_TEST_AND_SET_QUIESCENCE",
-    "TICKET_HANDOFF",
-]
+from slipstick.law.law import Check, Law, Symbol
+from slipstick.law.symbols import DENNING_BUZEN, HAND, MELLOR_CRUMMEY_SCOTT, nonnegative
 
 _ANDERSON = "Anderson, IEEE Transactions on Parallel and Distributed Systems 1(1), 1990"
-_SURVEY = "Mellor-Crummey and Scott, ACM Transactions on Computer Systems 9(1), 1991"
-_HAND = "worked by hand"
 _IN_TURN = "takes transactions as served in the order they were asked for"
 
 _SPINNERS = Symbol("spinners", COUNT, "processors that wait for the lock", "w")
@@ -50,13 +36,9 @@ LOCK_LATENCY = Law(
         _ACCESS,
     ),
     equation=lambda accesses, software, access: software + accesses * access,
-    holds=lambda accesses, software, access: (
-        compare(accesses, ">=", 0),
-        compare(software, ">=", 0),
-        compare(access, ">=", 0),
-    ),
-    source=_SURVEY,
-    rows=(PublishedRow({"accesses": 2, "software": 3e-6, "access": 1e-6}, 5e-6, 1e-21, _HAND),),
+    holds=lambda accesses, software, access: nonnegative(accesses, software, access),
+    source=MELLOR_CRUMMEY_SCOTT,
+    checks=(Check({"accesses": 2, "software": 3e-6, "access": 1e-6}, 5e-6, 1e-21, HAND),),
 )
 
 TEST_AND_SET_HANDOFF = Law(
@@ -69,7 +51,7 @@ TEST_AND_SET_HANDOFF = Law(
     source=f"{_ANDERSON}: the release waits behind one attempt of every spinner",
     note=f"{_IN_TURN}; the release and the next attempt come after those that are under way",
     exact=False,
-    rows=(PublishedRow({"spinners": 10, "access": 1e-6}, 12e-6, 1e-20, _HAND),),
+    checks=(Check({"spinners": 10, "access": 1e-6}, 12e-6, 1e-20, HAND),),
 )
 
 TEST_AND_SET_HANDOFF_BACKOFF = Law(
@@ -82,7 +64,7 @@ TEST_AND_SET_HANDOFF_BACKOFF = Law(
     source=f"{_ANDERSON}: delays between references",
     note="spinners at random phases of equal periods; attempts are taken not to meet each other",
     exact=False,
-    rows=(PublishedRow({"spinners": 4, "delay": 50e-6, "access": 1e-6}, 12e-6, 1e-20, f"{_HAND}: 2 + 50/5"),),
+    checks=(Check({"spinners": 4, "delay": 50e-6, "access": 1e-6}, 12e-6, 1e-20, f"{HAND}: 2 + 50/5"),),
 )
 
 TEST_AND_SET_LOAD = Law(
@@ -95,17 +77,13 @@ TEST_AND_SET_LOAD = Law(
         _ACCESS,
     ),
     equation=lambda spinners, delay, access: minimum(spinners * access / (delay + access), 1),
-    holds=lambda spinners, delay, access: (
-        compare(spinners, ">=", 0),
-        compare(delay, ">=", 0),
-        compare(access, ">", 0),
-    ),
+    holds=lambda spinners, delay, access: (*nonnegative(spinners, delay), compare(access, ">", 0)),
     source=_ANDERSON,
     note="leaves out that attempts wait for each other, which lowers it near 1",
     exact=False,
-    rows=(
-        PublishedRow({"spinners": 4, "delay": 9e-6, "access": 1e-6}, 0.4, 1e-16, _HAND),
-        PublishedRow({"spinners": 4, "delay": 0.0, "access": 1e-6}, 1.0, 0.0, f"{_HAND}: one spinner is enough"),
+    checks=(
+        Check({"spinners": 4, "delay": 9e-6, "access": 1e-6}, 0.4, 1e-16, HAND),
+        Check({"spinners": 4, "delay": 0.0, "access": 1e-6}, 1.0, 0.0, f"{HAND}: one spinner is enough"),
     ),
 )
 
@@ -119,7 +97,7 @@ TEST_AND_TEST_AND_SET_HANDOFF = Law(
     source=f"{_ANDERSON}: spinning on a cached copy",
     note=f"{_IN_TURN}: the release, a read by every spinner, then the first attempt",
     exact=False,
-    rows=(PublishedRow({"spinners": 10, "access": 1e-6}, 12e-6, 1e-20, _HAND),),
+    checks=(Check({"spinners": 10, "access": 1e-6}, 12e-6, 1e-20, HAND),),
 )
 
 TEST_AND_TEST_AND_SET_QUIESCENCE = Law(
@@ -132,7 +110,7 @@ TEST_AND_TEST_AND_SET_QUIESCENCE = Law(
     source=f"{_ANDERSON}: of the order of the square of the spinners",
     note="release, reads and attempts of all, and each failed attempt has those who spin already read again",
     exact=False,
-    rows=(PublishedRow({"spinners": 10, "access": 1e-6}, 66e-6, 1e-19, f"{_HAND}: 1 + 10 + 10 + 45"),),
+    checks=(Check({"spinners": 10, "access": 1e-6}, 66e-6, 1e-19, f"{HAND}: 1 + 10 + 10 + 45"),),
 )
 
 TICKET_HANDOFF = Law(
@@ -142,10 +120,10 @@ TICKET_HANDOFF = Law(
     symbols=(_SPINNERS, _ACCESS),
     equation=lambda spinners, access: access * (1 + (spinners + 1) / 2),
     holds=_waited,
-    source=f"{_SURVEY}: all spinners read the counter again, and one of them is next",
+    source=f"{MELLOR_CRUMMEY_SCOTT}: all spinners read the counter again, and one of them is next",
     note="takes the next holder's read as equally likely to be any of them; with proportional back-off it is 2 accesses",
     exact=False,
-    rows=(PublishedRow({"spinners": 9, "access": 1e-6}, 6e-6, 1e-20, _HAND),),
+    checks=(Check({"spinners": 9, "access": 1e-6}, 6e-6, 1e-20, HAND),),
 )
 
 QUEUE_LOCK_HANDOFF = Law(
@@ -154,9 +132,9 @@ QUEUE_LOCK_HANDOFF = Law(
     gives=_HANDOFF,
     symbols=(Symbol("software", TIME, "instructions between finding the next one and writing its flag", "c"), _ACCESS),
     equation=lambda software, access: software + 2 * access,
-    holds=lambda software, access: (compare(software, ">=", 0), compare(access, ">=", 0)),
-    source=f"{_SURVEY}: a write to the flag that one processor spins on, and its read, however many wait",
-    rows=(PublishedRow({"software": 1e-6, "access": 1e-6}, 3e-6, 1e-21, _HAND),),
+    holds=lambda software, access: nonnegative(software, access),
+    source=f"{MELLOR_CRUMMEY_SCOTT}: a write to the flag that one processor spins on, and its read, however many wait",
+    checks=(Check({"software": 1e-6, "access": 1e-6}, 3e-6, 1e-21, HAND),),
 )
 
 LOCK_SATURATION = Law(
@@ -171,13 +149,11 @@ LOCK_SATURATION = Law(
     ),
     equation=lambda think, latency, section, handoff: (think + latency + section) / (section + handoff),
     holds=lambda think, latency, section, handoff: (
-        compare(think, ">=", 0),
-        compare(latency, ">=", 0),
-        compare(section, ">=", 0),
+        *nonnegative(think, latency, section),
         compare(section + handoff, ">", 0),
     ),
-    source="Denning and Buzen, ACM Computing Surveys 10(3), 1978: asymptotic bounds",
-    rows=(PublishedRow({"think": 9.0, "latency": 0.0, "section": 1.0, "handoff": 0.0}, 10.0, 0.0, _HAND),),
+    source=DENNING_BUZEN,
+    checks=(Check({"think": 9.0, "latency": 0.0, "section": 1.0, "handoff": 0.0}, 10.0, 0.0, HAND),),
 )
 
 LOCK_THROUGHPUT_BOUND = Law(
@@ -196,18 +172,13 @@ LOCK_THROUGHPUT_BOUND = Law(
     ),
     holds=lambda processors, think, latency, section, handoff: (
         compare(processors, ">=", 1),
-        compare(think, ">=", 0),
-        compare(latency, ">=", 0),
-        compare(section, ">=", 0),
-        compare(handoff, ">=", 0),
+        *nonnegative(think, latency, section, handoff),
         compare(section, ">", 0),
     ),
-    source="Denning and Buzen, ACM Computing Surveys 10(3), 1978: asymptotic bounds",
+    source=DENNING_BUZEN,
     note="an upper bound; for random times see law/machine-repairman-throughput",
-    rows=(
-        PublishedRow(
-            {"processors": 20, "think": 9.0, "latency": 0.0, "section": 1.0, "handoff": 0.25}, 0.8, 0.0, _HAND
-        ),
-        PublishedRow({"processors": 5, "think": 8.0, "latency": 1.0, "section": 1.0, "handoff": 1.0}, 0.5, 0.0, _HAND),
+    checks=(
+        Check({"processors": 20, "think": 9.0, "latency": 0.0, "section": 1.0, "handoff": 0.25}, 0.8, 0.0, HAND),
+        Check({"processors": 5, "think": 8.0, "latency": 1.0, "section": 1.0, "handoff": 1.0}, 0.5, 0.0, HAND),
     ),
 )

@@ -7,11 +7,9 @@ from typing import Any
 from slipstick.expression.condition import Comparison, compare
 from slipstick.expression.dimension import COUNT
 from slipstick.expression.special import drop_stages, raised, retried_rate
-from slipstick.law.law import Law, PublishedRow, Symbol
+from slipstick.law.law import Check, Law, Symbol
+from slipstick.law.symbols import HAND
 
-__all__ = ["MEMORY_BANDWIDTH", "MEMORY_BANDWIDTH_RETRYING", "MEMORY_RUN"]
-
-_HAND = "worked by hand"
 _STRECKER = "Strecker, thesis, Carnegie Mellon University, 1970"
 _PROCESSORS = Symbol("processors", COUNT, "processors that may ask in a cycle", "N")
 _MODULES = Symbol("modules", COUNT, "memory modules", "M")
@@ -31,11 +29,11 @@ MEMORY_BANDWIDTH = Law(
     holds=_asked,
     source=f"{_STRECKER}: B = M (1 - (1 - r/M)^N)",
     note="requests that were refused are forgotten; where they insist, fewer modules are busy, at rate 1 by up to 10%",
-    rows=(
-        PublishedRow({"processors": 2, "modules": 2, "rate": 0.5}, 0.875, 1e-15, f"{_HAND}: 2 (1 - (3/4)^2)"),
-        PublishedRow({"processors": 2, "modules": 2, "rate": 1.0}, 1.5, 1e-15, f"{_HAND}: 2 (1 - 1/4)"),
-        PublishedRow({"processors": 4, "modules": 4, "rate": 1.0}, 2.734, 5e-4, f"{_HAND}: 4 (1 - 0.75^4)"),
-        PublishedRow({"processors": 8, "modules": 8, "rate": 1.0}, 5.251, 5e-4, f"{_HAND}: 8 (1 - 0.875^8)"),
+    checks=(
+        Check({"processors": 2, "modules": 2, "rate": 0.5}, 0.875, 1e-15, f"{HAND}: 2 (1 - (3/4)^2)"),
+        Check({"processors": 2, "modules": 2, "rate": 1.0}, 1.5, 1e-15, f"{HAND}: 2 (1 - 1/4)"),
+        Check({"processors": 4, "modules": 4, "rate": 1.0}, 2.734, 5e-4, f"{HAND}: 4 (1 - 0.75^4)"),
+        Check({"processors": 8, "modules": 8, "rate": 1.0}, 5.251, 5e-4, f"{HAND}: 8 (1 - 0.875^8)"),
     ),
 )
 
@@ -55,11 +53,9 @@ MEMORY_BANDWIDTH_RETRYING = Law(
     source="Hoogendoorn, IEEE Transactions on Computers C-26(10), 1977; Patel, C-30(10), 1981: rate adjustment",
     note="takes retries as new requests to a random module; up to 10% above the exact chain where they insist",
     exact=False,
-    rows=(
-        PublishedRow(
-            {"processors": 2, "modules": 2, "rate": 0.5}, 4 * 3**0.5 - 6, 1e-14, f"{_HAND}: as two 2 x 2 links"
-        ),
-        PublishedRow({"processors": 8, "modules": 8, "rate": 1.0}, 5.251, 5e-4, f"{_HAND}: all ask all the time"),
+    checks=(
+        Check({"processors": 2, "modules": 2, "rate": 0.5}, 4 * 3**0.5 - 6, 1e-14, f"{HAND}: as two 2 x 2 links"),
+        Check({"processors": 8, "modules": 8, "rate": 1.0}, 5.251, 5e-4, f"{HAND}: all ask all the time"),
     ),
 )
 
@@ -73,5 +69,5 @@ MEMORY_RUN = Law(
     source="Hellerman, Digital Computer System Principles, McGraw-Hill 1967",
     note="an empirical power of sum_k k^2 (M-1)! / (M^k (M-k)!), within 5% of it up to 45 modules",
     exact=False,
-    rows=(PublishedRow({"modules": 16}, 4.704, 0.02, "Hellerman's sum at 16 modules is 4.704"),),
+    checks=(Check({"modules": 16}, 4.704, 0.02, "Hellerman's sum at 16 modules is 4.704"),),
 )

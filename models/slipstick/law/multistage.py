@@ -4,32 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from slipstick.expression.condition import Comparison, compare, whole
+from slipstick.expression.condition import Comparison, compare
 from slipstick.expression.dimension import COUNT, TIME
 from slipstick.expression.special import drop_stages, retried_rate
-from slipstick.law.law import Law, PublishedRow, Symbol
-
-__all__ = [
-    "BUFFERED_DELAY",
-    "CIRCUIT_DELAY",
-    "CIRCUIT_HOT_SPOT_LIMIT",
-    "CIRCUIT_THROUGHPUT",
-    "DROPPING_ACCEPTANCE",
-    "DROPPING_ASYMPTOTE",
-    "DROPPING_RATE",
-    "HOT_MODULE_LOAD",
-    "HOT_SPOT_LIMIT",
-    "HOT_SPOT_PROCESSORS",
-    "RETRYING_DELAY",
-    "RETRYING_RATE",
-    "RETRYING_THROUGHPUT",
-]
+from slipstick.law.law import Check, Law, Symbol
+from slipstick.law.symbols import HAND, fraction, whole_number
 
 _PATEL = "Patel, IEEE Transactions on Computers C-30(10), 1981"
 _KRUSKAL_SNIR = "Kruskal and Snir, IEEE Transactions on Computers C-32(12), 1983"
 _PFISTER_NORTON = "Pfister and Norton, IEEE Transactions on Computers C-34(10), 1985"
 _INDEPENDENT = "for requests that are uniform and independent of each other and of the last cycle"
-_HAND = "worked by hand"
 
 _DEGREE = Symbol("degree", COUNT, "inputs, and outputs, of a switch", "k")
 _STAGES = Symbol("stages", COUNT, "stages of switches", "n")
@@ -42,14 +26,7 @@ _CYCLE = Symbol("cycle", TIME, "time of a request through the network, nobody in
 
 
 def _switches(degree: Any, stages: Any, rate: Any) -> tuple[Comparison, ...]:
-    return (
-        compare(degree, ">=", 1),
-        compare(stages, ">=", 0),
-        whole(stages),
-        compare(stages, "<=", 1024),
-        compare(rate, ">", 0),
-        compare(rate, "<=", 1),
-    )
+    return (compare(degree, ">=", 1), *whole_number(0, stages, 1024), compare(rate, ">", 0), compare(rate, "<=", 1))
 
 
 DROPPING_RATE = Law(
@@ -61,11 +38,11 @@ DROPPING_RATE = Law(
     holds=_switches,
     source=f"{_PATEL}: m_(i+1) = 1 - (1 - m_i/k)^k from stage to stage",
     note=_INDEPENDENT,
-    rows=(
-        PublishedRow({"degree": 2, "stages": 2, "rate": 0.5}, 0.3896, 5e-5, f"{_HAND}: 0.4375, then 0.389648"),
-        PublishedRow({"degree": 2, "stages": 1, "rate": 1.0}, 0.75, 0.0, f"{_HAND}: one of two collide half the time"),
-        PublishedRow({"degree": 2, "stages": 2, "rate": 1.0}, 0.609375, 0.0, _HAND),
-        PublishedRow({"degree": 4, "stages": 1, "rate": 1.0}, 1 - 0.75**4, 0.0, f"{_HAND}: 1 - (3/4)^4"),
+    checks=(
+        Check({"degree": 2, "stages": 2, "rate": 0.5}, 0.3896, 5e-5, f"{HAND}: 0.4375, then 0.389648"),
+        Check({"degree": 2, "stages": 1, "rate": 1.0}, 0.75, 0.0, f"{HAND}: one of two collide half the time"),
+        Check({"degree": 2, "stages": 2, "rate": 1.0}, 0.609375, 0.0, HAND),
+        Check({"degree": 4, "stages": 1, "rate": 1.0}, 1 - 0.75**4, 0.0, f"{HAND}: 1 - (3/4)^4"),
     ),
 )
 
@@ -78,9 +55,9 @@ DROPPING_ACCEPTANCE = Law(
     holds=_switches,
     source=_PATEL,
     note=_INDEPENDENT,
-    rows=(
-        PublishedRow({"degree": 2, "stages": 2, "rate": 0.5}, 0.7793, 5e-5, f"{_HAND}: 0.389648 / 0.5"),
-        PublishedRow({"degree": 2, "stages": 2, "rate": 1.0}, 0.609375, 0.0, _HAND),
+    checks=(
+        Check({"degree": 2, "stages": 2, "rate": 0.5}, 0.7793, 5e-5, f"{HAND}: 0.389648 / 0.5"),
+        Check({"degree": 2, "stages": 2, "rate": 1.0}, 0.609375, 0.0, HAND),
     ),
 )
 
@@ -100,7 +77,7 @@ DROPPING_ASYMPTOTE = Law(
     note="the solution of dm/di = -m^2 (k-1)/2k, which the recursion nears; for 2 x 2 switches at rate 1 it is 12% high "
     "at most, 7% at 30 stages",
     exact=False,
-    rows=(PublishedRow({"degree": 2, "stages": 12, "rate": 1.0}, 0.25, 0.0, f"{_HAND}: 4 / (12 + 4)"),),
+    checks=(Check({"degree": 2, "stages": 12, "rate": 1.0}, 0.25, 0.0, f"{HAND}: 4 / (12 + 4)"),),
 )
 
 RETRYING_RATE = Law(
@@ -113,9 +90,7 @@ RETRYING_RATE = Law(
     source=f"{_PATEL}: m' = m / (m + P_A(m') (1 - m)), solved",
     note="takes retries as new requests to a random module; in truth they insist, and the rate is a few percent higher",
     exact=False,
-    rows=(
-        PublishedRow({"degree": 2, "stages": 1, "rate": 0.5}, 4 - 2 * 3**0.5, 1e-15, f"{_HAND}: m'^2 - 8 m' + 4 = 0"),
-    ),
+    checks=(Check({"degree": 2, "stages": 1, "rate": 0.5}, 4 - 2 * 3**0.5, 1e-15, f"{HAND}: m'^2 - 8 m' + 4 = 0"),),
 )
 
 RETRYING_THROUGHPUT = Law(
@@ -130,11 +105,9 @@ RETRYING_THROUGHPUT = Law(
     source=_PATEL,
     note="takes retries as new requests to a random module; in truth they insist, and a few percent fewer get through",
     exact=False,
-    rows=(
-        PublishedRow({"degree": 2, "stages": 1, "rate": 0.5}, 2 * 3**0.5 - 3, 1e-15, f"{_HAND}: m' - m'^2 / 4"),
-        PublishedRow(
-            {"degree": 2, "stages": 2, "rate": 1.0}, 0.609375, 1e-15, f"{_HAND}: all links are busy all the time"
-        ),
+    checks=(
+        Check({"degree": 2, "stages": 1, "rate": 0.5}, 2 * 3**0.5 - 3, 1e-15, f"{HAND}: m' - m'^2 / 4"),
+        Check({"degree": 2, "stages": 2, "rate": 1.0}, 0.609375, 1e-15, f"{HAND}: all links are busy all the time"),
     ),
 )
 
@@ -150,11 +123,9 @@ RETRYING_DELAY = Law(
     source=f"{_PATEL}: a processor's time between served requests, less the time it takes to make them",
     note="takes retries as new requests to a random module; in truth they insist and wait longer",
     exact=False,
-    rows=(
-        PublishedRow(
-            {"degree": 2, "stages": 2, "rate": 1.0, "cycle": 1e-6}, 0.641e-6, 5e-10, f"{_HAND}: 1 / 0.609375 - 1"
-        ),
-        PublishedRow({"degree": 2, "stages": 1, "rate": 0.5, "cycle": 3.0}, 0.4641, 5e-5, f"{_HAND}: 3 (2.1547 - 2)"),
+    checks=(
+        Check({"degree": 2, "stages": 2, "rate": 1.0, "cycle": 1e-6}, 0.641e-6, 5e-10, f"{HAND}: 1 / 0.609375 - 1"),
+        Check({"degree": 2, "stages": 1, "rate": 0.5, "cycle": 3.0}, 0.4641, 5e-5, f"{HAND}: 3 (2.1547 - 2)"),
     ),
 )
 
@@ -185,13 +156,11 @@ CIRCUIT_THROUGHPUT = Law(
     source=f"{_CACHES}: utilization U of a processor with 1 - U = m_0, m_n = m t U, here with circuits for blocks",
     note=_UNIT_REQUESTS,
     exact=False,
-    rows=(
-        PublishedRow(
-            {"degree": 2, "stages": 1, "held": 1, "rate": 0.5}, 2 * 3**0.5 - 3, 1e-15, f"{_HAND}: as without circuits"
+    checks=(
+        Check(
+            {"degree": 2, "stages": 1, "held": 1, "rate": 0.5}, 2 * 3**0.5 - 3, 1e-15, f"{HAND}: as without circuits"
         ),
-        PublishedRow(
-            {"degree": 2, "stages": 2, "held": 4, "rate": 1.0}, 0.609375 / 4, 1e-15, f"{_HAND}: all links are busy"
-        ),
+        Check({"degree": 2, "stages": 2, "held": 4, "rate": 1.0}, 0.609375 / 4, 1e-15, f"{HAND}: all links are busy"),
     ),
 )
 
@@ -207,10 +176,10 @@ CIRCUIT_DELAY = Law(
     source=f"{_CACHES}: a processor's time between circuits, less what it holds one and what it does in between",
     note=_UNIT_REQUESTS,
     exact=False,
-    rows=(
-        PublishedRow({"degree": 2, "stages": 2, "held": 1, "rate": 1.0, "cycle": 1e-6}, 0.641e-6, 5e-10, _HAND),
-        PublishedRow(
-            {"degree": 2, "stages": 2, "held": 4, "rate": 1.0, "cycle": 1.0}, 2.5641, 5e-5, f"{_HAND}: 4 (1/0.609 - 1)"
+    checks=(
+        Check({"degree": 2, "stages": 2, "held": 1, "rate": 1.0, "cycle": 1e-6}, 0.641e-6, 5e-10, HAND),
+        Check(
+            {"degree": 2, "stages": 2, "held": 4, "rate": 1.0, "cycle": 1.0}, 2.5641, 5e-5, f"{HAND}: 4 (1/0.609 - 1)"
         ),
     ),
 )
@@ -241,15 +210,13 @@ BUFFERED_DELAY = Law(
     "C-32(2), 1983",
     note="exact at the first stage for one packet; at later ones the wait is longer by up to about 0.8 p/k of it",
     exact=False,
-    rows=(
-        PublishedRow(
-            {"degree": 2, "stages": 6, "packets": 1, "rate": 0.5, "cycle": 1.0}, 7.5, 0.0, f"{_HAND}: 6 (1 + 0.25/1)"
-        ),
-        PublishedRow(
+    checks=(
+        Check({"degree": 2, "stages": 6, "packets": 1, "rate": 0.5, "cycle": 1.0}, 7.5, 0.0, f"{HAND}: 6 (1 + 0.25/1)"),
+        Check(
             {"degree": 4, "stages": 6, "packets": 2, "rate": 0.25, "cycle": 1e-7},
             11.5e-7,
             1e-21,
-            f"{_HAND}: 6 (1 + 4 x 0.25 x 0.75 / 1) + 1 = 11.5 cycles",
+            f"{HAND}: 6 (1 + 4 x 0.25 x 0.75 / 1) + 1 = 11.5 cycles",
         ),
     ),
 )
@@ -260,13 +227,13 @@ HOT_SPOT_LIMIT = Law(
     gives=Symbol("rate", COUNT, "requests of a processor in a cycle", "r"),
     symbols=(_PROCESSORS, _HOT),
     equation=lambda processors, hot: 1 / (1 + hot * (processors - 1)),
-    holds=lambda processors, hot: (compare(processors, ">=", 1), compare(hot, ">=", 0), compare(hot, "<=", 1)),
+    holds=lambda processors, hot: (compare(processors, ">=", 1), *fraction(hot)),
     source=f"{_PFISTER_NORTON}: the hot module serves one request a cycle",
     note="a bound: trees of full buffers slow the other traffic to the same rate",
-    rows=(
-        PublishedRow({"processors": 1001, "hot": 0.01}, 1 / 11, 1e-16, f"{_HAND}: 1 / (1 + 10)"),
-        PublishedRow({"processors": 64, "hot": 0.0}, 1.0, 0.0, f"{_HAND}: without a hot spot, all links are busy"),
-        PublishedRow({"processors": 64, "hot": 1.0}, 1 / 64, 0.0, f"{_HAND}: all ask for one module"),
+    checks=(
+        Check({"processors": 1001, "hot": 0.01}, 1 / 11, 1e-16, f"{HAND}: 1 / (1 + 10)"),
+        Check({"processors": 64, "hot": 0.0}, 1.0, 0.0, f"{HAND}: without a hot spot, all links are busy"),
+        Check({"processors": 64, "hot": 1.0}, 1 / 64, 0.0, f"{HAND}: all ask for one module"),
     ),
 )
 
@@ -284,7 +251,7 @@ HOT_SPOT_PROCESSORS = Law(
     ),
     source=f"{_PFISTER_NORTON}: r (1 + h (N - 1)) = 1",
     note="where circuits are held for L cycles, the rate counts those wanted in L cycles",
-    rows=(PublishedRow({"hot": 0.01, "rate": 0.25}, 301.0, 1e-12, f"{_HAND}: 1 + 3 / 0.01"),),
+    checks=(Check({"hot": 0.01, "rate": 0.25}, 301.0, 1e-12, f"{HAND}: 1 + 3 / 0.01"),),
 )
 
 CIRCUIT_HOT_SPOT_LIMIT = Law(
@@ -293,16 +260,11 @@ CIRCUIT_HOT_SPOT_LIMIT = Law(
     gives=Symbol("through", COUNT, "circuits of a processor that are set up in a cycle", "x"),
     symbols=(_PROCESSORS, _HELD, _HOT),
     equation=lambda processors, held, hot: 1 / (held * (1 + hot * (processors - 1))),
-    holds=lambda processors, held, hot: (
-        compare(processors, ">=", 1),
-        compare(held, ">=", 1),
-        compare(hot, ">=", 0),
-        compare(hot, "<=", 1),
-    ),
+    holds=lambda processors, held, hot: (compare(processors, ">=", 1), compare(held, ">=", 1), *fraction(hot)),
     source=f"{_PFISTER_NORTON}: the hot module has one circuit at a time",
     note="a bound: those who are refused at the hot module hold no links, so the rest is slowed less than in trees of "
     "full buffers",
-    rows=(PublishedRow({"processors": 1001, "held": 5, "hot": 0.01}, 1 / 55, 1e-16, f"{_HAND}: 1 / (5 x 11)"),),
+    checks=(Check({"processors": 1001, "held": 5, "hot": 0.01}, 1 / 55, 1e-16, f"{HAND}: 1 / (5 x 11)"),),
 )
 
 HOT_MODULE_LOAD = Law(
@@ -313,11 +275,10 @@ HOT_MODULE_LOAD = Law(
     equation=lambda processors, hot, rate: rate * (1 + hot * (processors - 1)),
     holds=lambda processors, hot, rate: (
         compare(processors, ">=", 1),
-        compare(hot, ">=", 0),
-        compare(hot, "<=", 1),
+        *fraction(hot),
         compare(rate, ">=", 0),
         compare(rate * (1 + hot * (processors - 1)), "<=", 1),
     ),
     source=f"{_PFISTER_NORTON}: r (1 - h) of uniform and r h N of hot traffic",
-    rows=(PublishedRow({"processors": 101, "hot": 0.01, "rate": 0.25}, 0.5, 0.0, f"{_HAND}: 0.25 (1 + 1)"),),
+    checks=(Check({"processors": 101, "hot": 0.01, "rate": 0.25}, 0.5, 0.0, f"{HAND}: 0.25 (1 + 1)"),),
 )

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from slipstick.expression.condition import compare
 from slipstick.expression.dimension import COUNT, TIME
-from slipstick.law.law import Law, PublishedRow, Symbol
-
-__all__ = ["FLOW_LINE"]
+from slipstick.law.law import Check, Law, Symbol
+from slipstick.law.symbols import HAND, PARSONS
 
 FLOW_LINE = Law(
     name="flow-line",
@@ -19,15 +18,15 @@ FLOW_LINE = Law(
     ),
     equation=lambda once, longest, items: once + (items - 1) * longest,
     holds=lambda once, longest, items: (compare(items, ">=", 1), compare(once, ">=", longest)),
-    source="Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997: estimate of a multipart diff request",
+    source=f"{PARSONS}: estimate of a multipart diff request",
     note="exact for identical items; items of different sizes need the recursion over items and stages",
-    rows=(
-        PublishedRow(
+    checks=(
+        Check(
             {"once": 1412.42e-6, "longest": 146.24e-6, "items": 3},
             1705e-6,
             0.5e-6,
             "Table 4, Fast Ethernet, phase I, total estimated",
         ),
-        PublishedRow({"once": 10.0, "longest": 3.0, "items": 4}, 19.0, 0.0, "worked by hand: 10 + 3 + 3 + 3"),
+        Check({"once": 10.0, "longest": 3.0, "items": 4}, 19.0, 0.0, f"{HAND}: 10 + 3 + 3 + 3"),
     ),
 )

@@ -6,41 +6,22 @@ from typing import Any
 
 from slipstick.expression.condition import Comparison, compare
 from slipstick.expression.dimension import COUNT, RATE, TIME
-from slipstick.law.law import Law, PublishedRow, Symbol
-
-__all__ = [
-    "PREEMPTIVE_LOW_RESPONSE",
-    "PREEMPTIVE_RESPONSE",
-    "PRIORITY_HIGH_WAITING",
-    "PRIORITY_LOW_WAITING",
-    "PRIORITY_WAITING",
-    "RESIDUAL_WORK",
-]
+from slipstick.law.law import Check, Law, Symbol
+from slipstick.law.symbols import ARRIVALS, HAND, RESPONSE, SCV, SERVICE, WAIT, nonnegative
 
 _COBHAM = "Cobham, Operations Research 2(1), 1954"
 _KLEINROCK = "Kleinrock, Queueing Systems volume 2, Wiley 1976, chapter 3"
-_HAND = "worked by hand"
 
-_SCV = Symbol("scv", COUNT, "squared coefficient of variation of service times", "c_s^2")
-_SERVICE = Symbol("service", TIME, "mean service time", "S")
-_ARRIVALS = Symbol("arrivals", RATE, "customers that arrive", r"\lambda")
-_WAIT = Symbol("wait", TIME, "mean time from arrival to the start of service", "W")
-_RESPONSE = Symbol("response", TIME, "mean time from arrival to departure", "R")
 
 RESIDUAL_WORK = Law(
     name="residual-work",
     title="Work of one class that an arrival finds in service",
     gives=Symbol("residual", TIME, "mean rest of the service under way, 0 if it is of another class", "w"),
-    symbols=(_SCV, _SERVICE, _ARRIVALS),
+    symbols=(SCV, SERVICE, ARRIVALS),
     equation=lambda scv, service, arrivals: arrivals * service * service * (1 + scv) / 2,
-    holds=lambda scv, service, arrivals: (
-        compare(scv, ">=", 0),
-        compare(service, ">=", 0),
-        compare(arrivals, ">=", 0),
-        compare(arrivals * service, "<", 1),
-    ),
+    holds=lambda scv, service, arrivals: (*nonnegative(scv, service, arrivals), compare(arrivals * service, "<", 1)),
     source=f"{_COBHAM}: half the arrival rate times the second moment; classes add up",
-    rows=(PublishedRow({"scv": 1.0, "service": 0.2, "arrivals": 4.0}, 0.16, 1e-16, f"{_HAND}: 0.8 x 0.2"),),
+    checks=(Check({"scv": 1.0, "service": 0.2, "arrivals": 4.0}, 0.16, 1e-16, f"{HAND}: 0.8 x 0.2"),),
 )
 
 _RESIDUAL = Symbol("residual", TIME, "law/residual-work, added up over all classes", "w")
@@ -56,34 +37,30 @@ def _ranked(above: Any, up_to: Any) -> tuple[Comparison, ...]:
 PRIORITY_WAITING = Law(
     name="mg1-priority-waiting-time",
     title="Waiting time of one of several classes, priority without preemption",
-    gives=_WAIT,
+    gives=WAIT,
     symbols=(_ABOVE, _UP_TO, _RESIDUAL),
     equation=lambda above, up_to, residual: residual / ((1 - above) * (1 - up_to)),
     holds=lambda above, up_to, residual: (*_ranked(above, up_to), compare(residual, ">=", 0)),
     source=_COBHAM,
     note="a class of low rank may be saturated while those above it are not: leave it out of the loads",
-    rows=(
-        PublishedRow({"above": 0.0, "up_to": 0.5, "residual": 0.5}, 1.0, 0.0, _HAND),
-        PublishedRow({"above": 0.5, "up_to": 0.75, "residual": 0.5}, 4.0, 0.0, _HAND),
+    checks=(
+        Check({"above": 0.0, "up_to": 0.5, "residual": 0.5}, 1.0, 0.0, HAND),
+        Check({"above": 0.5, "up_to": 0.75, "residual": 0.5}, 4.0, 0.0, HAND),
     ),
 )
 
 PREEMPTIVE_RESPONSE = Law(
     name="mg1-preemptive-response-time",
     title="Response time of one of several classes, preemptive-resume priority",
-    gives=_RESPONSE,
-    symbols=(_ABOVE, _UP_TO, _SERVICE, _PREEMPTED),
+    gives=RESPONSE,
+    symbols=(_ABOVE, _UP_TO, SERVICE, _PREEMPTED),
     equation=lambda above, up_to, service, residual: service / (1 - above) + residual / ((1 - above) * (1 - up_to)),
-    holds=lambda above, up_to, service, residual: (
-        *_ranked(above, up_to),
-        compare(service, ">=", 0),
-        compare(residual, ">=", 0),
-    ),
+    holds=lambda above, up_to, service, residual: (*_ranked(above, up_to), *nonnegative(service, residual)),
     source=_KLEINROCK,
     note="interrupted work goes on where it stopped, at no cost",
-    rows=(
-        PublishedRow({"above": 0.5, "up_to": 0.75, "service": 1.0, "residual": 0.5}, 6.0, 0.0, f"{_HAND}: 2 + 4"),
-        PublishedRow({"above": 0.0, "up_to": 0.8, "service": 0.2, "residual": 0.16}, 1.0, 1e-15, f"{_HAND}: M/M/1"),
+    checks=(
+        Check({"above": 0.5, "up_to": 0.75, "service": 1.0, "residual": 0.5}, 6.0, 0.0, f"{HAND}: 2 + 4"),
+        Check({"above": 0.0, "up_to": 0.8, "service": 0.2, "residual": 0.16}, 1.0, 1e-15, f"{HAND}: M/M/1"),
     ),
 )
 
@@ -139,33 +116,33 @@ _TWO = {
 PRIORITY_HIGH_WAITING = Law(
     name="mg1-priority-high-waiting-time",
     title="Waiting time of the upper of two classes, priority without preemption",
-    gives=_WAIT,
+    gives=WAIT,
     symbols=(*_HIGH, *_LOW),
     equation=_high_waits,
     holds=_two,
     source=_COBHAM,
-    rows=(PublishedRow(_TWO, 1.0, 0.0, f"{_HAND}: (0.25 + 0.25) / 0.5"),),
+    checks=(Check(_TWO, 1.0, 0.0, f"{HAND}: (0.25 + 0.25) / 0.5"),),
 )
 
 PRIORITY_LOW_WAITING = Law(
     name="mg1-priority-low-waiting-time",
     title="Waiting time of the lower of two classes, priority without preemption",
-    gives=_WAIT,
+    gives=WAIT,
     symbols=(*_HIGH, *_LOW),
     equation=_low_waits,
     holds=_two,
     source=_COBHAM,
-    rows=(PublishedRow(_TWO, 4.0, 0.0, f"{_HAND}: 0.5 / (0.5 x 0.25)"),),
+    checks=(Check(_TWO, 4.0, 0.0, f"{HAND}: 0.5 / (0.5 x 0.25)"),),
 )
 
 PREEMPTIVE_LOW_RESPONSE = Law(
     name="mg1-preemptive-low-response-time",
     title="Response time of the lower of two classes, preemptive-resume priority",
-    gives=_RESPONSE,
+    gives=RESPONSE,
     symbols=(*_HIGH, *_LOW),
     equation=_low_responds,
     holds=_two,
     source=_KLEINROCK,
     note="the upper class sees nothing of the lower: law/mg1-response-time",
-    rows=(PublishedRow(_TWO, 6.0, 0.0, f"{_HAND}: 1 / 0.5 + 4"),),
+    checks=(Check(_TWO, 6.0, 0.0, f"{HAND}: 1 / 0.5 + 4"),),
 )

@@ -6,11 +6,9 @@ from typing import Any
 
 from slipstick.expression.condition import Comparison, compare
 from slipstick.expression.dimension import COUNT, RATE, TIME
-from slipstick.law.law import Law, PublishedRow, Symbol
+from slipstick.law.law import Check, Law, Symbol
+from slipstick.law.symbols import HAND, LITTLE, fraction
 
-__all__ = ["RING_LATENCY", "RING_LOAD", "RING_SATURATION", "TWO_LEVEL_RING_LATENCY", "TWO_LEVEL_RING_LOAD"]
-
-_HAND = "worked by hand"
 _BHUYAN = "Bhuyan, Ghosal and Yang, IEEE Transactions on Computers 38(7), 1989"
 _FULL = "takes full slots as independent of each other, which is close below a load of about 0.8"
 _ROUND = "as on the KSR-1, a request and its reply go once around and hold a slot all the way"
@@ -42,9 +40,9 @@ RING_LOAD = Law(
         compare(requests, ">=", 0),
         compare(requests * rotation / slots, "<=", 1),
     ),
-    source="Little, Operations Research 9(3), 1961: slots held are requests times the time each holds one",
+    source=f"{LITTLE}: slots held are requests times the time each holds one",
     note=_ROUND,
-    rows=(PublishedRow({"rotation": 6e-6, "slots": 24, "requests": 2e6}, 0.5, 1e-16, f"{_HAND}: 12 slots of 24"),),
+    checks=(Check({"rotation": 6e-6, "slots": 24, "requests": 2e6}, 0.5, 1e-16, f"{HAND}: 12 slots of 24"),),
 )
 
 RING_SATURATION = Law(
@@ -56,7 +54,7 @@ RING_SATURATION = Law(
     holds=lambda slots, rotation: (compare(slots, ">=", 1), compare(rotation, ">", 0)),
     source=f"{_BHUYAN}; every slot carries one request a rotation",
     note=_ROUND,
-    rows=(PublishedRow({"slots": 24, "rotation": 6e-6}, 4e6, 1e-9, _HAND),),
+    checks=(Check({"slots": 24, "rotation": 6e-6}, 4e6, 1e-9, HAND),),
 )
 
 RING_LATENCY = Law(
@@ -69,9 +67,9 @@ RING_LATENCY = Law(
     source=_BHUYAN,
     note=f"{_FULL}; {_ROUND}",
     exact=False,
-    rows=(
-        PublishedRow(
-            {"slots": 24, "load": 0.5, "response": 1e-6, "rotation": 6e-6}, 7.375e-6, 1e-20, f"{_HAND}: 7 + 0.25 x 1.5"
+    checks=(
+        Check(
+            {"slots": 24, "load": 0.5, "response": 1e-6, "rotation": 6e-6}, 7.375e-6, 1e-20, f"{HAND}: 7 + 0.25 x 1.5"
         ),
     ),
 )
@@ -90,8 +88,7 @@ TWO_LEVEL_RING_LOAD = Law(
     equation=lambda rings, remote, requests, slots, rotation: rings * remote * requests * rotation / slots,
     holds=lambda rings, remote, requests, slots, rotation: (
         compare(rings, ">=", 1),
-        compare(remote, ">=", 0),
-        compare(remote, "<=", 1),
+        *fraction(remote),
         compare(requests, ">=", 0),
         compare(slots, ">=", 1),
         compare(rotation, ">=", 0),
@@ -99,7 +96,7 @@ TWO_LEVEL_RING_LOAD = Law(
     ),
     source=f"Little's law; {_BHUYAN} for hierarchies",
     note=_ROUND,
-    rows=(PublishedRow({"rings": 4, "remote": 0.1, "requests": 2e6, "slots": 8, "rotation": 4e-6}, 0.4, 1e-15, _HAND),),
+    checks=(Check({"rings": 4, "remote": 0.1, "requests": 2e6, "slots": 8, "rotation": 4e-6}, 0.4, 1e-15, HAND),),
 )
 
 TWO_LEVEL_RING_LATENCY = Law(
@@ -122,8 +119,7 @@ TWO_LEVEL_RING_LATENCY = Law(
         + remote * (upper_rotation + _wait(upper_rotation, upper_slots, upper_load))
     ),
     holds=lambda remote, slots, load, upper_slots, upper_load, upper_rotation, response, rotation: (
-        compare(remote, ">=", 0),
-        compare(remote, "<=", 1),
+        *fraction(remote),
         *_slotted(rotation, slots, load),
         *_slotted(upper_rotation, upper_slots, upper_load),
         compare(response, ">=", 0),
@@ -131,8 +127,8 @@ TWO_LEVEL_RING_LATENCY = Law(
     source=f"{_BHUYAN}: a remote request goes once around its own ring, the upper ring and the other ring",
     note=f"all lower rings alike, loads counting what comes from above; {_FULL}",
     exact=False,
-    rows=(
-        PublishedRow(
+    checks=(
+        Check(
             {
                 "remote": 0.5,
                 "slots": 10,
@@ -145,7 +141,7 @@ TWO_LEVEL_RING_LATENCY = Law(
             },
             29.75,
             0.0,
-            f"{_HAND}: 2 + 1.5 (10 + 1.5) + 0.5 (20 + 1)",
+            f"{HAND}: 2 + 1.5 (10 + 1.5) + 0.5 (20 + 1)",
         ),
     ),
 )

@@ -10,36 +10,15 @@ from typing import Any
 
 from slipstick.expression.condition import Comparison, compare
 from slipstick.expression.dimension import BYTES, COUNT, TIME, Dimension
-from slipstick.law.law import Law, PublishedRow, Symbol
-
-__all__ = [
-    "EFFICIENCY_FROM_LATENCY",
-    "IDLE_TIME",
-    "ISOEFFICIENCY_WORK",
-    "ISOSPEED_SCALABILITY",
-    "LATENCY_FROM_PROCESSORS",
-    "LATENCY_FROM_SOURCES",
-    "LATENCY_SCALABILITY",
-    "MEMORY_BOUND_ITEMS",
-    "MEMORY_LATENCY",
-    "OVERHEAD",
-    "PARALLEL_TIME",
-    "SEQUENTIAL_TIME",
-    "TIME_BOUND_LATENCY_SCALABILITY",
-    "TIME_BOUND_WORK_SCALABILITY",
-    "UNIT_SPEED",
-    "WORK_IN_TIME",
-]
+from slipstick.law.law import Check, Law, Symbol
+from slipstick.law.symbols import GRAMA, HAND, PROCESSORS, SCALE_GRAPH
 
 OPERATIONS = Dimension.of("op")
 PER_OPERATION = Dimension.of("s/op")
 
-_PAPER = "Scale-Graph, IEEE TSE 1997, equation"
+_PAPER = f"{SCALE_GRAPH}, equation"
 _SUN_ROVER = "Sun and Rover, IEEE Transactions on Parallel and Distributed Systems 5(6), 1994"
-_GRAMA = "Grama, Gupta and Kumar, IEEE Parallel & Distributed Technology 1(3), 1993"
-_HAND = "worked by hand"
 
-_PROCESSORS = Symbol("processors", COUNT, "processors", "N")
 _LARGER = Symbol("more_processors", COUNT, "processors of the larger run", "N'")
 _WORK = Symbol("work", OPERATIONS, "basic operations of the fastest sequential algorithm", "W")
 _LARGER_WORK = Symbol("more_work", OPERATIONS, "basic operations in the larger run", "W'")
@@ -63,7 +42,7 @@ SEQUENTIAL_TIME = Law(
     equation=lambda work, operation: work * operation,
     holds=_at_least_zero,
     source=f"{_PAPER} 8",
-    rows=(PublishedRow({"work": 1e6, "operation": 2e-6}, 2.0, 1e-15, _HAND),),
+    checks=(Check({"work": 1e6, "operation": 2e-6}, 2.0, 1e-15, HAND),),
 )
 
 LATENCY_FROM_PROCESSORS = Law(
@@ -71,7 +50,7 @@ LATENCY_FROM_PROCESSORS = Law(
     title="Average overhead latency from each processor's times",
     gives=_LATENCY,
     symbols=(
-        _PROCESSORS,
+        PROCESSORS,
         Symbol("overhead", TIME, "overhead latencies during execution, added up over processors", r"\sum_i L_i"),
         Symbol("effective", TIME, "effective execution times, added up over processors", r"\sum_i T_i"),
         _TIME,
@@ -82,10 +61,8 @@ LATENCY_FROM_PROCESSORS = Law(
         compare(processors * time, ">=", effective),
     ),
     source=f"{_PAPER} 2",
-    rows=(
-        PublishedRow(
-            {"processors": 4, "overhead": 2.0, "effective": 30.0, "time": 10.0}, 3.0, 0.0, f"{_HAND}: (10 + 2) / 4"
-        ),
+    checks=(
+        Check({"processors": 4, "overhead": 2.0, "effective": 30.0, "time": 10.0}, 3.0, 0.0, f"{HAND}: (10 + 2) / 4"),
     ),
 )
 
@@ -93,13 +70,11 @@ PARALLEL_TIME = Law(
     name="parallel-time",
     title="Parallel time from work and average latency",
     gives=_TIME,
-    symbols=(_PROCESSORS, _WORK, _OPERATION, _LATENCY),
+    symbols=(PROCESSORS, _WORK, _OPERATION, _LATENCY),
     equation=lambda processors, work, operation, latency: work * operation / processors + latency,
     holds=_at_least_zero,
     source=f"{_PAPER} 3",
-    rows=(
-        PublishedRow({"processors": 4, "work": 28.0, "operation": 1.0, "latency": 3.0}, 10.0, 0.0, f"{_HAND}: 7 + 3"),
-    ),
+    checks=(Check({"processors": 4, "work": 28.0, "operation": 1.0, "latency": 3.0}, 10.0, 0.0, f"{HAND}: 7 + 3"),),
 )
 
 LATENCY_SCALABILITY = Law(
@@ -114,10 +89,8 @@ LATENCY_SCALABILITY = Law(
     holds=lambda latency, more_latency: (compare(latency, ">=", 0), compare(more_latency, ">", 0)),
     source=f"{_PAPER} 4",
     note="work must grow so that the efficiency stays the same",
-    rows=(
-        PublishedRow(
-            {"latency": 27.0, "more_latency": 50.0}, 0.54, 0.0, "printed for 4 to 32 processors; latencies made up"
-        ),
+    checks=(
+        Check({"latency": 27.0, "more_latency": 50.0}, 0.54, 0.0, "printed for 4 to 32 processors; latencies made up"),
     ),
 )
 
@@ -126,7 +99,7 @@ LATENCY_FROM_SOURCES = Law(
     title="Average overhead latency from its sources",
     gives=_LATENCY,
     symbols=(
-        _PROCESSORS,
+        PROCESSORS,
         Symbol("memory", TIME, "memory reference latency, added up over processors", "ML"),
         Symbol("idle", TIME, "idle time, added up over processors", "IT"),
         Symbol("primitives", TIME, "time in parallel primitives, added up over processors", "PT"),
@@ -134,7 +107,7 @@ LATENCY_FROM_SOURCES = Law(
     equation=lambda processors, memory, idle, primitives: (memory + idle + primitives) / processors,
     holds=_at_least_zero,
     source=f"{_PAPER} 5",
-    rows=(PublishedRow({"processors": 4, "memory": 5.0, "idle": 6.0, "primitives": 1.0}, 3.0, 0.0, _HAND),),
+    checks=(Check({"processors": 4, "memory": 5.0, "idle": 6.0, "primitives": 1.0}, 3.0, 0.0, HAND),),
 )
 
 IDLE_TIME = Law(
@@ -142,7 +115,7 @@ IDLE_TIME = Law(
     title="Idle time of all processors",
     gives=Symbol("idle", TIME, "idle time, added up over processors", "IT"),
     symbols=(
-        _PROCESSORS,
+        PROCESSORS,
         Symbol("effective", TIME, "effective execution times, added up over processors", r"\sum_i T_i"),
         _TIME,
     ),
@@ -152,7 +125,7 @@ IDLE_TIME = Law(
         compare(processors * time, ">=", effective),
     ),
     source=f"{_PAPER} 6",
-    rows=(PublishedRow({"processors": 4, "effective": 30.0, "time": 10.0}, 10.0, 0.0, _HAND),),
+    checks=(Check({"processors": 4, "effective": 30.0, "time": 10.0}, 10.0, 0.0, HAND),),
 )
 
 MEMORY_LATENCY = Law(
@@ -167,34 +140,32 @@ MEMORY_LATENCY = Law(
     holds=_at_least_zero,
     source=f"{_PAPER} 7",
     note="negative where more caches hold more of the data",
-    rows=(PublishedRow({"alone": 3.0, "together": 8.0}, 5.0, 0.0, _HAND),),
+    checks=(Check({"alone": 3.0, "together": 8.0}, 5.0, 0.0, HAND),),
 )
 
 EFFICIENCY_FROM_LATENCY = Law(
     name="efficiency-from-latency",
     title="Efficiency from work and average latency",
     gives=_EFFICIENCY,
-    symbols=(_PROCESSORS, _WORK, _OPERATION, _LATENCY),
+    symbols=(PROCESSORS, _WORK, _OPERATION, _LATENCY),
     equation=lambda processors, work, operation, latency: work * operation / (work * operation + processors * latency),
     holds=lambda processors, work, operation, latency: (
         *_at_least_zero(processors=processors, latency=latency),
         compare(work * operation, ">", 0),
     ),
     source=f"{_PAPER} 9",
-    rows=(
-        PublishedRow({"processors": 4, "work": 28.0, "operation": 1.0, "latency": 3.0}, 0.7, 0.0, f"{_HAND}: 28 / 40"),
-    ),
+    checks=(Check({"processors": 4, "work": 28.0, "operation": 1.0, "latency": 3.0}, 0.7, 0.0, f"{HAND}: 28 / 40"),),
 )
 
 OVERHEAD = Law(
     name="overhead",
     title="Time of all processors beyond the sequential work",
     gives=Symbol("overhead", TIME, "total overhead", "T_o"),
-    symbols=(_PROCESSORS, _LATENCY),
+    symbols=(PROCESSORS, _LATENCY),
     equation=lambda processors, latency: processors * latency,
     holds=_at_least_zero,
-    source=f"{_GRAMA}: N T - W t_c",
-    rows=(PublishedRow({"processors": 4, "latency": 3.0}, 12.0, 0.0, f"{_HAND}: 4 x 10 - 28"),),
+    source=f"{GRAMA}: N T - W t_c",
+    checks=(Check({"processors": 4, "latency": 3.0}, 12.0, 0.0, f"{HAND}: 4 x 10 - 28"),),
 )
 
 ISOEFFICIENCY_WORK = Law(
@@ -209,13 +180,13 @@ ISOEFFICIENCY_WORK = Law(
         compare(overhead, ">=", 0),
         compare(operation, ">", 0),
     ),
-    source=_GRAMA,
+    source=GRAMA,
     note="where the overhead depends on the work, an equation for it",
-    rows=(
-        PublishedRow(
-            {"efficiency": 0.8, "overhead": 48.0, "operation": 1.0}, 192.0, 1e-13, f"{_GRAMA}: adding n numbers, N = 8"
+    checks=(
+        Check(
+            {"efficiency": 0.8, "overhead": 48.0, "operation": 1.0}, 192.0, 1e-13, f"{GRAMA}: adding n numbers, N = 8"
         ),
-        PublishedRow({"efficiency": 0.8, "overhead": 128.0, "operation": 1.0}, 512.0, 1e-12, f"{_GRAMA}: N = 16"),
+        Check({"efficiency": 0.8, "overhead": 128.0, "operation": 1.0}, 512.0, 1e-12, f"{GRAMA}: N = 16"),
     ),
 )
 
@@ -223,18 +194,18 @@ UNIT_SPEED = Law(
     name="unit-speed",
     title="Speed of a processor",
     gives=Symbol("speed", OPERATIONS / TIME, "operations of one processor in a second", "v"),
-    symbols=(_PROCESSORS, _WORK, _TIME),
+    symbols=(PROCESSORS, _WORK, _TIME),
     equation=lambda processors, work, time: work / (processors * time),
     holds=lambda processors, work, time: (*_at_least_zero(processors=processors, work=work), compare(time, ">", 0)),
     source=_SUN_ROVER,
-    rows=(PublishedRow({"processors": 4, "work": 28.0, "time": 10.0}, 0.7, 0.0, _HAND),),
+    checks=(Check({"processors": 4, "work": 28.0, "time": 10.0}, 0.7, 0.0, HAND),),
 )
 
 ISOSPEED_SCALABILITY = Law(
     name="isospeed-scalability",
     title="Scalability by work that keeps the speed of a processor",
     gives=Symbol("scalability", COUNT, "at most 1 in practice; large is scalable", r"\psi"),
-    symbols=(_PROCESSORS, _LARGER, _WORK, _LARGER_WORK),
+    symbols=(PROCESSORS, _LARGER, _WORK, _LARGER_WORK),
     equation=lambda processors, more_processors, work, more_work: more_processors * work / (processors * more_work),
     holds=lambda processors, more_processors, work, more_work: (
         compare(processors, ">=", 1),
@@ -243,10 +214,8 @@ ISOSPEED_SCALABILITY = Law(
         compare(more_work, ">", 0),
     ),
     source=_SUN_ROVER,
-    rows=(
-        PublishedRow(
-            {"processors": 8, "more_processors": 16, "work": 192, "more_work": 512}, 0.75, 0.0, f"{_HAND}: N log N"
-        ),
+    checks=(
+        Check({"processors": 8, "more_processors": 16, "work": 192, "more_work": 512}, 0.75, 0.0, f"{HAND}: N log N"),
     ),
 )
 
@@ -254,7 +223,7 @@ WORK_IN_TIME = Law(
     name="work-in-time",
     title="Work done in a time",
     gives=_WORK,
-    symbols=(_PROCESSORS, _EFFICIENCY, _OPERATION, _TIME),
+    symbols=(PROCESSORS, _EFFICIENCY, _OPERATION, _TIME),
     equation=lambda processors, efficiency, operation, time: time * processors * efficiency / operation,
     holds=lambda processors, efficiency, operation, time: (
         *_at_least_zero(processors=processors, efficiency=efficiency, time=time),
@@ -262,7 +231,7 @@ WORK_IN_TIME = Law(
         compare(operation, ">", 0),
     ),
     source=f"{_PAPER} 11",
-    rows=(PublishedRow({"processors": 4, "efficiency": 0.7, "operation": 1.0, "time": 10.0}, 28.0, 1e-14, _HAND),),
+    checks=(Check({"processors": 4, "efficiency": 0.7, "operation": 1.0, "time": 10.0}, 28.0, 1e-14, HAND),),
 )
 
 TIME_BOUND_LATENCY_SCALABILITY = Law(
@@ -278,10 +247,8 @@ TIME_BOUND_LATENCY_SCALABILITY = Law(
     ),
     source=f"{_PAPER} 12",
     note="near 1 where both efficiencies are low, and so flatters a program that scales badly",
-    rows=(
-        PublishedRow(
-            {"efficiency": 0.5, "more_efficiency": 0.39}, 0.82, 5e-3, "printed for 4 to 32 processors; E' fitted"
-        ),
+    checks=(
+        Check({"efficiency": 0.5, "more_efficiency": 0.39}, 0.82, 5e-3, "printed for 4 to 32 processors; E' fitted"),
     ),
 )
 
@@ -297,7 +264,7 @@ TIME_BOUND_WORK_SCALABILITY = Law(
     ),
     source=f"{_PAPER} 13, with the prime where equation 11 puts it",
     note="work of a processor over that in the larger run; isospeed only where the efficiency is the same",
-    rows=(PublishedRow({"more_efficiency": 0.39, "efficiency": 0.5}, 1.28, 5e-3, f"{_HAND}: 0.50 / 0.39"),),
+    checks=(Check({"more_efficiency": 0.39, "efficiency": 0.5}, 1.28, 5e-3, f"{HAND}: 0.50 / 0.39"),),
 )
 
 MEMORY_BOUND_ITEMS = Law(
@@ -305,7 +272,7 @@ MEMORY_BOUND_ITEMS = Law(
     title="Items that fill the memory",
     gives=Symbol("items", COUNT, "items, such as balls", "n"),
     symbols=(
-        _PROCESSORS,
+        PROCESSORS,
         Symbol("each", BYTES, "memory of an item", "C"),
         Symbol("memory", BYTES, "memory of a processor", "B"),
     ),
@@ -315,5 +282,5 @@ MEMORY_BOUND_ITEMS = Law(
         compare(each, ">", 0),
     ),
     source=f"{_PAPER} 14; an item is 960 on the KSR-1, printed as bytes",
-    rows=(PublishedRow({"processors": 4, "each": 960, "memory": 1.2e6}, 5000.0, 0.0, f"{_HAND}: 4.8 MB of balls"),),
+    checks=(Check({"processors": 4, "each": 960, "memory": 1.2e6}, 5000.0, 0.0, f"{HAND}: 4.8 MB of balls"),),
 )

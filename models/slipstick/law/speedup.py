@@ -8,23 +8,8 @@ from slipstick.expression.condition import Comparison, compare
 from slipstick.expression.dimension import COUNT, TIME
 from slipstick.expression.nodes import maximum, minimum, select, sqrt
 from slipstick.expression.special import raised
-from slipstick.law.law import Law, PublishedRow, Symbol
-
-__all__ = [
-    "AMDAHL_LIMIT",
-    "AMDAHL_SPEEDUP",
-    "AMDAHL_TIME",
-    "DOWNEY_SPEEDUP",
-    "GUSTAFSON_SPEEDUP",
-    "KARP_FLATT",
-    "SUN_NI_POWER_SPEEDUP",
-    "SUN_NI_SPEEDUP",
-    "UNIVERSAL_SCALABILITY",
-    "UNIVERSAL_SCALABILITY_PEAK",
-    "WORK_SPAN_LEAST_TIME",
-    "WORK_SPAN_MOST_TIME",
-    "WORK_SPAN_PARALLELISM",
-]
+from slipstick.law.law import Check, Law, Symbol
+from slipstick.law.symbols import HAND, PROCESSORS, SCALE_GRAPH, fraction, nonnegative
 
 _AMDAHL = "Amdahl, AFIPS Spring Joint Computer Conference, 1967"
 _GUSTAFSON = "Gustafson, Communications of the ACM 31(5), 1988"
@@ -35,15 +20,13 @@ _BRENT = (
     "Brent, Journal of the ACM 21(2), 1974; Graham, Bell System Technical Journal 45(9), 1966, for greedy schedules"
 )
 _QUINN = "Quinn, Parallel Programming in C with MPI and OpenMP, McGraw-Hill 2003, chapter 7"
-_HAND = "worked by hand"
 
-_PROCESSORS = Symbol("processors", COUNT, "processors", "N")
 _SERIAL = Symbol("serial", COUNT, "share of the one-processor time that only one processor can do", "f")
 _SPEEDUP = Symbol("speedup", COUNT, "time on one processor over time on all", "S")
 
 
 def _shared(serial: Any, processors: Any) -> tuple[Comparison, ...]:
-    return compare(serial, ">=", 0), compare(serial, "<=", 1), compare(processors, ">=", 1)
+    return *fraction(serial), compare(processors, ">=", 1)
 
 
 AMDAHL_TIME = Law(
@@ -51,36 +34,30 @@ AMDAHL_TIME = Law(
     title="Time of a program with a part that only one processor can do",
     gives=Symbol("time", TIME, "on all processors", "T(N)"),
     symbols=(
-        _PROCESSORS,
+        PROCESSORS,
         Symbol("parallel", TIME, "the rest, on one processor", "t_p"),
         Symbol("serial", TIME, "the part that only one processor can do", "t_s"),
     ),
     equation=lambda processors, parallel, serial: serial + parallel / processors,
-    holds=lambda processors, parallel, serial: (
-        compare(processors, ">=", 1),
-        compare(parallel, ">=", 0),
-        compare(serial, ">=", 0),
-    ),
-    source=f"{_AMDAHL}; Scale-Graph, IEEE TSE 1997, equation 1",
-    rows=(PublishedRow({"processors": 4, "parallel": 8.0, "serial": 2.0}, 4.0, 0.0, _HAND),),
+    holds=lambda processors, parallel, serial: (compare(processors, ">=", 1), *nonnegative(parallel, serial)),
+    source=f"{_AMDAHL}; {SCALE_GRAPH}, equation 1",
+    checks=(Check({"processors": 4, "parallel": 8.0, "serial": 2.0}, 4.0, 0.0, HAND),),
 )
 
 AMDAHL_SPEEDUP = Law(
     name="amdahl-speedup",
     title="Speed-up of a problem of fixed size",
     gives=_SPEEDUP,
-    symbols=(_SERIAL, _PROCESSORS),
+    symbols=(_SERIAL, PROCESSORS),
     equation=lambda serial, processors: 1 / (serial + (1 - serial) / processors),
     holds=_shared,
     source=_AMDAHL,
     note="work is the same on any number of processors, and the rest is shared perfectly",
-    rows=(
-        PublishedRow(
-            {"serial": 0.05, "processors": 8}, 5.9, 0.05, f"{_QUINN}: 95% in a parallel loop, eight processors"
-        ),
-        PublishedRow({"serial": 0.01, "processors": 1024}, 91.0, 0.5, f"{_GUSTAFSON}, figure 2a"),
-        PublishedRow({"serial": 0.02, "processors": 1024}, 48.0, 0.5, f"{_GUSTAFSON}, figure 2a"),
-        PublishedRow({"serial": 0.04, "processors": 1024}, 24.0, 0.5, f"{_GUSTAFSON}, figure 2a"),
+    checks=(
+        Check({"serial": 0.05, "processors": 8}, 5.9, 0.05, f"{_QUINN}: 95% in a parallel loop, eight processors"),
+        Check({"serial": 0.01, "processors": 1024}, 91.0, 0.5, f"{_GUSTAFSON}, figure 2a"),
+        Check({"serial": 0.02, "processors": 1024}, 48.0, 0.5, f"{_GUSTAFSON}, figure 2a"),
+        Check({"serial": 0.04, "processors": 1024}, 24.0, 0.5, f"{_GUSTAFSON}, figure 2a"),
     ),
 )
 
@@ -92,22 +69,22 @@ AMDAHL_LIMIT = Law(
     equation=lambda serial: 1 / serial,
     holds=lambda serial: (compare(serial, ">", 0), compare(serial, "<=", 1)),
     source=_AMDAHL,
-    rows=(PublishedRow({"serial": 0.2}, 5.0, 0.0, f"{_QUINN}: 20% serial"),),
+    checks=(Check({"serial": 0.2}, 5.0, 0.0, f"{_QUINN}: 20% serial"),),
 )
 
 GUSTAFSON_SPEEDUP = Law(
     name="gustafson-speedup",
     title="Speed-up of a problem that grows until it takes as long as before",
     gives=Symbol("speedup", COUNT, "time the larger problem would take on one processor, over its time on all", "S"),
-    symbols=(Symbol("serial", COUNT, "share of the time on all processors in which only one works", "s"), _PROCESSORS),
+    symbols=(Symbol("serial", COUNT, "share of the time on all processors in which only one works", "s"), PROCESSORS),
     equation=lambda serial, processors: processors - (processors - 1) * serial,
     holds=_shared,
     source=_GUSTAFSON,
     note="the serial part does not grow with the problem; the share is of the parallel run, not Amdahl's",
-    rows=(
-        PublishedRow({"serial": 0.01, "processors": 1024}, 1014.0, 0.5, f"{_GUSTAFSON}, figure 2b"),
-        PublishedRow({"serial": 0.04, "processors": 1024}, 983.0, 0.5, f"{_GUSTAFSON}, figure 2b"),
-        PublishedRow({"serial": 0.03, "processors": 10}, 9.73, 5e-3, f"{_QUINN}: 3% serial, ten processors"),
+    checks=(
+        Check({"serial": 0.01, "processors": 1024}, 1014.0, 0.5, f"{_GUSTAFSON}, figure 2b"),
+        Check({"serial": 0.04, "processors": 1024}, 983.0, 0.5, f"{_GUSTAFSON}, figure 2b"),
+        Check({"serial": 0.03, "processors": 10}, 9.73, 5e-3, f"{_QUINN}: 3% serial, ten processors"),
     ),
 )
 
@@ -118,7 +95,7 @@ SUN_NI_SPEEDUP = Law(
     symbols=(
         _SERIAL,
         Symbol("growth", COUNT, "parallel work with the memory of all, over that with the memory of one", "G"),
-        _PROCESSORS,
+        PROCESSORS,
     ),
     equation=lambda serial, growth, processors: (
         (serial + (1 - serial) * growth) / (serial + (1 - serial) * growth / processors)
@@ -126,21 +103,21 @@ SUN_NI_SPEEDUP = Law(
     holds=lambda serial, growth, processors: (*_shared(serial, processors), compare(growth, ">", 0)),
     source=_SUN_NI,
     note="growth 1 is Amdahl's law, growth N is Gustafson's",
-    rows=(PublishedRow({"serial": 0.5, "growth": 8.0, "processors": 4}, 3.0, 1e-15, f"{_HAND}: 4.5 / 1.5"),),
+    checks=(Check({"serial": 0.5, "growth": 8.0, "processors": 4}, 3.0, 1e-15, f"{HAND}: 4.5 / 1.5"),),
 )
 
 SUN_NI_POWER_SPEEDUP = Law(
     name="sun-ni-power-speedup",
     title="Speed-up of a problem that grows as a power of the memory",
     gives=Symbol("speedup", COUNT, "time the larger problem would take on one processor, over its time on all", "S"),
-    symbols=(_SERIAL, Symbol("exponent", COUNT, "parallel work grows as the memory to this power", "b"), _PROCESSORS),
+    symbols=(_SERIAL, Symbol("exponent", COUNT, "parallel work grows as the memory to this power", "b"), PROCESSORS),
     equation=lambda serial, exponent, processors: (
         (serial + (1 - serial) * raised(processors, exponent))
         / (serial + (1 - serial) * raised(processors, exponent) / processors)
     ),
     holds=lambda serial, exponent, processors: (*_shared(serial, processors), compare(exponent, ">=", 0)),
     source=f"{_SUN_NI}: work n^3 on memory n^2 of matrix multiplication is the power 1.5",
-    rows=(PublishedRow({"serial": 0.5, "exponent": 1.5, "processors": 4}, 3.0, 1e-15, f"{_HAND}: 4.5 / 1.5"),),
+    checks=(Check({"serial": 0.5, "exponent": 1.5, "processors": 4}, 3.0, 1e-15, f"{HAND}: 4.5 / 1.5"),),
 )
 
 UNIVERSAL_SCALABILITY = Law(
@@ -150,58 +127,51 @@ UNIVERSAL_SCALABILITY = Law(
     symbols=(
         Symbol("contention", COUNT, "cost of sharing, for each other processor", r"\sigma"),
         Symbol("coherency", COUNT, "cost of agreeing, for each pair of processors", r"\kappa"),
-        _PROCESSORS,
+        PROCESSORS,
     ),
     equation=lambda contention, coherency, processors: (
         processors / (1 + contention * (processors - 1) + coherency * processors * (processors - 1))
     ),
     holds=lambda contention, coherency, processors: (
-        compare(contention, ">=", 0),
-        compare(contention, "<=", 1),
+        *fraction(contention),
         compare(coherency, ">=", 0),
         compare(processors, ">=", 1),
     ),
     source=_GUNTHER,
     note="without coherency delays it is Amdahl's law",
-    rows=(
-        PublishedRow(
-            {"contention": 0.1, "coherency": 0.01, "processors": 10}, 10 / 2.8, 1e-15, f"{_HAND}: 1 + 0.9 + 0.9"
-        ),
+    checks=(
+        Check({"contention": 0.1, "coherency": 0.01, "processors": 10}, 10 / 2.8, 1e-15, f"{HAND}: 1 + 0.9 + 0.9"),
     ),
 )
 
 UNIVERSAL_SCALABILITY_PEAK = Law(
     name="universal-scalability-peak",
     title="Processors with the largest capacity",
-    gives=_PROCESSORS,
+    gives=PROCESSORS,
     symbols=(
         Symbol("contention", COUNT, "cost of sharing, for each other processor", r"\sigma"),
         Symbol("coherency", COUNT, "cost of agreeing, for each pair of processors", r"\kappa"),
     ),
     equation=lambda contention, coherency: maximum(sqrt((1 - contention) / coherency), 1),
-    holds=lambda contention, coherency: (
-        compare(contention, ">=", 0),
-        compare(contention, "<=", 1),
-        compare(coherency, ">", 0),
-    ),
+    holds=lambda contention, coherency: (*fraction(contention), compare(coherency, ">", 0)),
     source=_GUNTHER,
     note="between two whole numbers of processors, one of which is the fastest",
-    rows=(PublishedRow({"contention": 0.19, "coherency": 0.01}, 9.0, 1e-14, f"{_HAND}: sqrt(81)"),),
+    checks=(Check({"contention": 0.19, "coherency": 0.01}, 9.0, 1e-14, f"{HAND}: sqrt(81)"),),
 )
 
 KARP_FLATT = Law(
     name="karp-flatt",
     title="Serial share that a measured speed-up stands for",
     gives=Symbol("serial", COUNT, "serial share, found by experiment", "e"),
-    symbols=(_PROCESSORS, _SPEEDUP),
+    symbols=(PROCESSORS, _SPEEDUP),
     equation=lambda processors, speedup: (1 / speedup - 1 / processors) / (1 - 1 / processors),
     holds=lambda processors, speedup: (compare(processors, ">", 1), compare(speedup, ">", 0)),
     source=_KARP_FLATT,
     note="constant in N if Amdahl's law explains the losses; growing if overhead does; negative if superlinear",
-    rows=(
-        PublishedRow({"processors": 4, "speedup": 3.08}, 0.1, 1e-3, f"{_QUINN}: benchmarked speed-ups, first example"),
-        PublishedRow({"processors": 8, "speedup": 4.71}, 0.1, 1e-3, f"{_QUINN}: first example"),
-        PublishedRow({"processors": 4, "speedup": 3.23}, 0.08, 1e-3, f"{_QUINN}: second example"),
+    checks=(
+        Check({"processors": 4, "speedup": 3.08}, 0.1, 1e-3, f"{_QUINN}: benchmarked speed-ups, first example"),
+        Check({"processors": 8, "speedup": 4.71}, 0.1, 1e-3, f"{_QUINN}: first example"),
+        Check({"processors": 4, "speedup": 3.23}, 0.08, 1e-3, f"{_QUINN}: second example"),
     ),
 )
 
@@ -217,14 +187,14 @@ WORK_SPAN_LEAST_TIME = Law(
     name="work-span-least-time",
     title="Time that no schedule of a task graph undercuts",
     gives=Symbol("time", TIME, "on all processors", "T_N"),
-    symbols=(_PROCESSORS, _SPAN, _WORK),
+    symbols=(PROCESSORS, _SPAN, _WORK),
     equation=lambda processors, span, work: maximum(work / processors, span),
     holds=lambda processors, span, work: (compare(processors, ">=", 1), *_spanned(work, span)),
     source=_BRENT,
     note="a lower bound",
-    rows=(
-        PublishedRow({"processors": 4, "span": 2.0, "work": 20.0}, 5.0, 0.0, _HAND),
-        PublishedRow({"processors": 40, "span": 2.0, "work": 20.0}, 2.0, 0.0, _HAND),
+    checks=(
+        Check({"processors": 4, "span": 2.0, "work": 20.0}, 5.0, 0.0, HAND),
+        Check({"processors": 40, "span": 2.0, "work": 20.0}, 2.0, 0.0, HAND),
     ),
 )
 
@@ -232,24 +202,24 @@ WORK_SPAN_MOST_TIME = Law(
     name="work-span-most-time",
     title="Time that no greedy schedule of a task graph exceeds",
     gives=Symbol("time", TIME, "on all processors", "T_N"),
-    symbols=(_PROCESSORS, _SPAN, _WORK),
+    symbols=(PROCESSORS, _SPAN, _WORK),
     equation=lambda processors, span, work: (work - span) / processors + span,
     holds=lambda processors, span, work: (compare(processors, ">=", 1), *_spanned(work, span)),
     source=_BRENT,
     note="an upper bound, less than twice the lower one",
-    rows=(PublishedRow({"processors": 4, "span": 4.0, "work": 20.0}, 8.0, 0.0, f"{_HAND}: 16/4 + 4"),),
+    checks=(Check({"processors": 4, "span": 4.0, "work": 20.0}, 8.0, 0.0, f"{HAND}: 16/4 + 4"),),
 )
 
 WORK_SPAN_PARALLELISM = Law(
     name="work-span-speedup-bound",
     title="Speed-up that no schedule of a task graph exceeds",
     gives=_SPEEDUP,
-    symbols=(_PROCESSORS, _SPAN, _WORK),
+    symbols=(PROCESSORS, _SPAN, _WORK),
     equation=lambda processors, span, work: minimum(processors, work / span),
     holds=lambda processors, span, work: (compare(processors, ">=", 1), *_spanned(work, span)),
     source=_BRENT,
     note="work over span is the parallelism of the graph",
-    rows=(PublishedRow({"processors": 40, "span": 2.0, "work": 20.0}, 10.0, 0.0, _HAND),),
+    checks=(Check({"processors": 40, "span": 2.0, "work": 20.0}, 10.0, 0.0, HAND),),
 )
 
 
@@ -270,7 +240,7 @@ DOWNEY_SPEEDUP = Law(
     symbols=(
         Symbol("parallelism", COUNT, "average parallelism", "A"),
         Symbol("variance", COUNT, "coefficient of variance in parallelism, 0: none", r"\sigma"),
-        _PROCESSORS,
+        PROCESSORS,
     ),
     equation=_downey,
     holds=lambda parallelism, variance, processors: (
@@ -279,14 +249,10 @@ DOWNEY_SPEEDUP = Law(
         compare(processors, ">=", 1),
     ),
     source="Downey, A model for speedup of parallel programs, UCB/CSD-97-933, 1997",
-    rows=(
-        PublishedRow({"parallelism": 64.0, "variance": 0.0, "processors": 32}, 32.0, 0.0, f"{_HAND}: no variance"),
-        PublishedRow(
-            {"parallelism": 8.0, "variance": 1.0, "processors": 8}, 64 / 11.5, 1e-15, f"{_HAND}: 64 / (8 + 3.5)"
-        ),
-        PublishedRow(
-            {"parallelism": 8.0, "variance": 2.0, "processors": 8}, 192 / 38, 1e-15, f"{_HAND}: 192 / (2 x 15 + 8)"
-        ),
-        PublishedRow({"parallelism": 8.0, "variance": 2.0, "processors": 100}, 8.0, 0.0, f"{_HAND}: past 8 + 16 - 2"),
+    checks=(
+        Check({"parallelism": 64.0, "variance": 0.0, "processors": 32}, 32.0, 0.0, f"{HAND}: no variance"),
+        Check({"parallelism": 8.0, "variance": 1.0, "processors": 8}, 64 / 11.5, 1e-15, f"{HAND}: 64 / (8 + 3.5)"),
+        Check({"parallelism": 8.0, "variance": 2.0, "processors": 8}, 192 / 38, 1e-15, f"{HAND}: 192 / (2 x 15 + 8)"),
+        Check({"parallelism": 8.0, "variance": 2.0, "processors": 100}, 8.0, 0.0, f"{HAND}: past 8 + 16 - 2"),
     ),
 )

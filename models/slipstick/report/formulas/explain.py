@@ -195,7 +195,7 @@ def laws_in(*expressions: Expr) -> list[Law]:
     >>> [law.name for law in laws_in(network.PROTOCOL_TIME(fixed=fixed, per_byte=rate, size=size, added=added))]
     ['protocol-time']
     """
-    laws = [getattr(network, name) for name in network.__all__]
+    laws = [each for each in vars(network).values() if isinstance(each, Law)]
     found = [law for expr in expressions for law in _laws_in(expr, laws)]
     return [law for law in laws if law in found]
 
@@ -442,7 +442,7 @@ def _rows(law: Law) -> str:
             quantity(row.within, str(law.gives.dimension)) if row.within else "exact",
             row.source,
         ]
-        for row in law.rows
+        for row in law.checks
     ]
     return plain_table(["for", law.gives.name, "within", "source"], rows, [1, 2]) if rows else ""
 

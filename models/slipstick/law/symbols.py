@@ -1,0 +1,66 @@
+"""What several families of laws share: symbols, sources, conditions, and the probability that all servers are busy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from slipstick.expression.condition import Comparison, compare, whole
+from slipstick.expression.dimension import COUNT, RATE, TIME
+from slipstick.expression.special import erlang_b
+from slipstick.law.law import Symbol
+
+HAND = "worked by hand"
+PARSONS = "Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997"
+SCALE_GRAPH = "Scale-Graph, IEEE TSE 1997"
+DENNING_BUZEN = "Denning and Buzen, ACM Computing Surveys 10(3), 1978: asymptotic bounds"
+GRAMA = "Grama, Gupta and Kumar, IEEE Parallel & Distributed Technology 1(3), 1993"
+JAIN = "Jain, The Art of Computer Systems Performance Analysis, Wiley 1991, chapter 31"
+KLEINROCK = "Kleinrock, Queueing Systems volume 1, Wiley 1975, chapter 3"
+LITTLE = "Little, Operations Research 9(3), 1961"
+MELLOR_CRUMMEY_SCOTT = "Mellor-Crummey and Scott, ACM Transactions on Computer Systems 9(1), 1991"
+NANDA_NI = "Nanda and Ni, Supercomputing 1992"
+
+PROCESSORS = Symbol("processors", COUNT, "processors", "N")
+ELAPSED = Symbol("time", TIME, "elapsed time on all processors", "T_N")
+
+ARRIVALS = Symbol("arrivals", RATE, "arrival rate", r"\lambda")
+ALL_ARRIVALS = Symbol("arrivals", RATE, "arrival rate, lost customers included", r"\lambda")
+SERVICE = Symbol("service", TIME, "mean service time of a customer", "S")
+SCV = Symbol("scv", COUNT, "squared coefficient of variation of service times", "c_s^2")
+SERVERS = Symbol("servers", COUNT, "servers", "c")
+PRESENT = Symbol("count", COUNT, "customers present, in service included", "n")
+NUMBER = Symbol("number", COUNT, "mean number of customers present, in service included", "L")
+PROBABILITY = Symbol("probability", COUNT, "share of time with n customers present", "P_n")
+RESPONSE = Symbol("response", TIME, "mean time from arrival to departure", "R")
+WAIT = Symbol("wait", TIME, "mean time from arrival to the start of service", "W")
+LIMIT = Symbol("limit", TIME, "a response time", "t")
+LATE = Symbol("late", COUNT, "probability of a longer response time", r"P_{R>t}")
+THROUGHPUT = Symbol("throughput", RATE, "customers served", "X")
+
+MOST_SERVERS = 10_000_000
+"""Servers up to which the recursions of Erlang and Engset are evaluated."""
+
+
+def nonnegative(*values: Any) -> tuple[Comparison, ...]:
+    """Require values of at least 0."""
+    return tuple(compare(value, ">=", 0) for value in values)
+
+
+def fraction(value: Any) -> tuple[Comparison, ...]:
+    """Require a value from 0 to 1."""
+    return compare(value, ">=", 0), compare(value, "<=", 1)
+
+
+def whole_number(least: int, value: Any, most: int | None = None) -> tuple[Comparison, ...]:
+    """Require a whole number from a least one, up to a largest one if there is any."""
+    found = compare(value, ">=", least), whole(value)
+    return found if most is None else (*found, compare(value, "<=", most))
+
+
+def all_busy(servers: Any, load: Any) -> Any:
+    """Erlang C from Erlang B: the share of Poisson arrivals that find all servers busy.
+
+    Source: Kleinrock, Queueing Systems volume 1, Wiley 1975, chapter 3.
+    """
+    lost = erlang_b(load, servers)
+    return lost / (1 - load / servers * (1 - lost))
