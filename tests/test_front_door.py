@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import slipstick
-from slipstick.errors import ModelError, UnknownNameError
+from slipstick.errors import ModelError
 from slipstick.model.activity import Activity
 from slipstick.schema.dump import activity_data
 
@@ -38,12 +38,6 @@ def test_importing_the_package_imports_no_library() -> None:
 def test_a_study_runs_in_one_call() -> None:
     results = slipstick.run("dvsm-operations")
     assert results.cases["fault-atm"]["time"] == pytest.approx(2258e-6, abs=2.5e-6)
-
-
-def test_only_machines_and_models_load() -> None:
-    with pytest.raises(UnknownNameError) as caught:
-        slipstick.load("study/dvsm-what-if")
-    assert str(caught.value) == "there is no kind to load 'study'; known: machine, activity, queueing-network"
 
 
 @pytest.mark.parametrize("name", ["a b", "1x", "", "x" * 300, "a..b"])

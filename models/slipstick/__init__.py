@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from slipstick.answer import Answer
+    from slipstick.api import load, run, solve, sweep
     from slipstick.expression.nodes import Parameter
     from slipstick.law import ALL as LAWS
-    from slipstick.method.methods import solve
     from slipstick.method.networks.transient import time_until, transient
     from slipstick.model.activity import (
         barrier,
@@ -42,10 +42,8 @@ if TYPE_CHECKING:
     from slipstick.model.resources import Barrier, Lock, Station
     from slipstick.model.system import Model, closed_model, grouped_model, open_model, phased_model
     from slipstick.program import PROGRAMS
-    from slipstick.schema.api import load
     from slipstick.schema.dump import dump
     from slipstick.sim.settings import Simulation
-    from slipstick.study.api import run
 
 __version__ = "0.1.0"
 
@@ -86,6 +84,7 @@ __all__ = [
     "service",
     "solve",
     "station",
+    "sweep",
     "then",
     "time_until",
     "transient",
@@ -116,12 +115,10 @@ _HOME = {
     "PROGRAMS": "slipstick.program",
     "Parameter": "slipstick.expression.nodes",
     "dump": "slipstick.schema.dump",
-    "load": "slipstick.schema.api",
     "Simulation": "slipstick.sim.settings",
-    "solve": "slipstick.method.methods",
     "time_until": "slipstick.method.networks.transient",
     "transient": "slipstick.method.networks.transient",
-    "run": "slipstick.study.api",
+    **dict.fromkeys(("load", "run", "solve", "sweep"), "slipstick.api"),
 }
 
 

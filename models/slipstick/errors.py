@@ -28,7 +28,7 @@ MOST_PROBLEMS_SHOWN = 20
 
 @dataclass(frozen=True, slots=True, order=True)
 class Problem:
-    """One thing that is wrong, and where: 1-based line and column, dotted path."""
+    """One thing that is wrong, and where: 1-based line and column (0 outside files), dotted path."""
 
     file: str
     line: int
@@ -42,7 +42,7 @@ class Problem:
         return self.file, self.line, self.column
 
     def __str__(self) -> str:
-        place = f"{self.file}:{self.line}:{self.column}"
+        place = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
         return f"{place}: {self.path}: {self.message}" if self.path else f"{place}: {self.message}"
 
 

@@ -66,6 +66,27 @@ _FAULTS = (
 )
 
 
+class InBaseUnits:
+    """A number in base units, whatever its dimension: Python gives those, while files and commands write the unit.
+
+    >>> isinstance(in_base_units(4096), InBaseUnits), in_base_units(4096) == 4096
+    (True, True)
+    """
+
+
+class _WholeInBaseUnits(InBaseUnits, int):
+    pass
+
+
+class _RealInBaseUnits(InBaseUnits, float):
+    pass
+
+
+def in_base_units(number: float) -> int | float:
+    """Mark a number as one in base units; whole numbers stay whole."""
+    return _WholeInBaseUnits(number) if isinstance(number, int) else _RealInBaseUnits(number)
+
+
 def parse(text: str) -> tuple[float, Dimension]:
     """Read a quantity: its value in base units, correctly rounded, and its dimension.
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from slipstick.api import load
 from slipstick.errors import ModelError
 from slipstick.expression.dimension import COUNT
 from slipstick.expression.nodes import Parameter
@@ -17,7 +18,6 @@ from slipstick.model.resources import Station
 from slipstick.model.system import GroupedPopulation, Model, closed_model, grouped_model
 from slipstick.model.technology import scaled
 from slipstick.report.formulas.explain import explain_text
-from slipstick.schema.api import load
 from slipstick.schema.dump import dump
 
 ASK = service("bus", 1.0, name="ask", component="memory", scv=1.0)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from slipstick.api import load
 from slipstick.errors import SpecError
 from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import Parameter
@@ -15,7 +16,6 @@ from slipstick.model.activity import delay, hold, service
 from slipstick.model.resources import Lock, Station
 from slipstick.model.system import Model, closed_model
 from slipstick.model.technology import scaled
-from slipstick.schema.api import load
 from slipstick.schema.dump import dump
 from slipstick.vocabulary import LOCKS
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from slipstick.answer import Answer
+from slipstick.api import load
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import Parameter
 from slipstick.expression.tape import Tape
@@ -18,7 +19,6 @@ from slipstick.model.shared_memory import SharedMemory
 from slipstick.model.system import ClosedPopulation, GroupedPopulation, Model
 from slipstick.program import PROGRAMS
 from slipstick.program.shared_memory import barrier_cost
-from slipstick.schema.api import load
 from tests.specs import shared_machine
 
 US = 1e-6

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from slipstick.api import load
 from slipstick.errors import UnknownNameError
 from slipstick.model.machine import Machine
-from slipstick.schema.api import load
 from slipstick.schema.build import build, machine_of
 from slipstick.schema.describe import entries
 from slipstick.schema.inputs import resolve

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.answer import Answer, Value
+from slipstick.errors import ModelError, UnknownNameError
 from slipstick.results.outlook import Choice, Projection, Sampling, Sought
 from slipstick.results.scaling import Scaling
 
@@ -60,6 +62,48 @@ class Sweep:
 
     def __len__(self) -> int:
         return len(self.cases)
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """Name the dimensions: the axes (and the cases, if several) where every combination is a point, else ``point``."""
+        return tuple(self.coords)
+
+    @property
+    def coords(self) -> dict[str, Sequence[float | str]]:
+        """Give the values along each dimension, in base units or as names."""
+        cases = tuple(dict.fromkeys(self.cases))
+        grid: dict[str, Sequence[float | str]] = {"case": cases} if len(cases) > 1 else {}
+        grid |= {axis.path: axis.values for axis in self.axes}
+        if len(self) == math.prod(map(len, grid.values())):
+            return grid
+        return {"point": range(len(self))}
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Count the values along each dimension."""
+        return tuple(map(len, self.coords.values()))
+
+    def __getitem__(self, name: str) -> Array:
+        """Give a column, or the values of an axis at every point, as an array with the dimensions `dims`.
+
+        Raises
+        ------
+        UnknownNameError : there is no such column
+        """
+        if name not in self.columns and name not in self.points:
+            raise UnknownNameError("column", name, [*self.columns, *self.points])
+        return np.asarray(self.columns[name] if name in self.columns else self.points[name]).reshape(self.shape)
+
+    def answer(self, index: int) -> Answer:
+        """Give the whole answer of one point, counted from 0 in the order of the columns.
+
+        Raises
+        ------
+        ModelError : whole answers were not kept
+        """
+        if not self.answers:
+            raise ModelError("whole answers were not kept for so many points; solve this point alone")
+        return self.answers[index]
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,6 +72,11 @@ def machine_of(spec: MachineSpec | SharedMemorySpec, name: str = "", prefix: str
     )
 
 
+def network_of(spec: NetworkSpec, prefix: str = "machine.network") -> Network:
+    """Read a checked network spec as expressions over its paths."""
+    return _network(spec, parameters_of({each.path: each for each in entries(spec, prefix)}), prefix)
+
+
 def _dvsm(spec: MachineSpec, at: At, prefix: str) -> Dvsm | None:
     return None if spec.dvsm is None else Dvsm(**{each.name: at[f"{prefix}.{each.name}"] for each in fields(Dvsm)})
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 
 from pydantic import BaseModel
 
-from slipstick.errors import Problem, SpecError, UnknownNameError, did_you_mean
+from slipstick.errors import Problem, SpecError, UnitError, UnknownNameError, did_you_mean
+from slipstick.expression.dimension import COUNT
 from slipstick.law import ALL as LAWS
 from slipstick.model.shared_memory import SharedMemory
 from slipstick.program import PROGRAMS
@@ -27,6 +28,7 @@ from slipstick.schema.solver_options import METHOD, SolverOptions, is_solver_opt
 from slipstick.schema.text.nodes import Entry, Mark, Node, Scalar, Table, at, from_plain, join, key_mark, split
 from slipstick.schema.text.nodes import replace as replaced
 from slipstick.schema.validate import problems_of, validate
+from slipstick.units import InBaseUnits, parse
 from slipstick.vocabulary import ACTIVITY, METHODS
 
 
@@ -409,7 +411,7 @@ def _put(tree: Table, path: str, node: Node, library: Library) -> Table:
         tree = Table({**tree.entries, "technology": Entry(node.mark, from_plain({}, node.mark))}, tree.mark)
     try:
         _check_parameter(tree, parts)
-        changed = replaced(tree, path, node)
+        changed = replaced(tree, path, _with_unit(node, at(tree, parts)) if parts[:1] == ("parameters",) else node)
     except UnknownNameError as error:
         raise _input_problem(node, path, str(error)) from None
     assert isinstance(changed, Table)
@@ -428,6 +430,19 @@ def _check_parameter(tree: Table, parts: Sequence[str]) -> None:
         known = at(tree, ["parameters"])
         if isinstance(known, Table) and parts[1] not in known.entries:
             raise UnknownNameError("parameter", parts[1], list(known.entries))
+
+
+def _with_unit(node: Node, before: Node | None) -> Node:
+    """Give a number in base units the unit of the parameter that it replaces, whose field takes any dimension."""
+    old = before.entries["value"].node if isinstance(before, Table) and "value" in before.entries else before
+    if not (isinstance(node, Scalar) and isinstance(node.value, InBaseUnits) and isinstance(old, Scalar)):
+        return node
+    try:
+        _, dimension = parse(old.text)
+    except UnitError:
+        return node
+    text = f"{float(node.text)!r} {dimension}" if dimension != COUNT else node.text
+    return replace(node, value=text if dimension != COUNT else node.value, text=text)
 
 
 def _name(node: Node, what: str) -> str:

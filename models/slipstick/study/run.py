@@ -85,12 +85,12 @@ class Prepared:
         return len(self.cases) + again + sum(len(plan.cases) for plan in self.plans.values())
 
 
-def prepare(reference: str, overrides: Settings | None = None) -> Prepared:
+def prepare(reference: str | Table, overrides: Settings | None = None) -> Prepared:
     """Read a study, check all its values and build all its models.
 
     Parameters
     ----------
-    reference : its name in the catalogue, or its file
+    reference : its name in the catalogue, its file, or the study as it would stand there
     overrides : values by path that hold in every case
 
     Raises
@@ -99,7 +99,8 @@ def prepare(reference: str, overrides: Settings | None = None) -> Prepared:
     NoAnswerError : nothing can be fitted to its data
     """
     library = Library()
-    tree = library.load("study", reference)
+    tree = library.load("study", reference) if isinstance(reference, str) else library.resolve("study", reference)
+    name = Path(reference).stem if isinstance(reference, str) else "study"
     spec = validate(StudySpec, tree)
     changes = dict(overrides or {})
     found = accounts(spec, tree, library)
@@ -118,7 +119,7 @@ def prepare(reference: str, overrides: Settings | None = None) -> Prepared:
     scalings = tuple(questions(spec, tree, cases, library))
     odd = tuple(dict.fromkeys([*(note for each in found.values() for note in each.notes), *asked_fits.odd]))
     further = asked_of(spec, tree, cases, library)
-    return Prepared(Path(reference).stem, spec, tree, cases, plans, library, scalings, fits, runs, odd, further)
+    return Prepared(name, spec, tree, cases, plans, library, scalings, fits, runs, odd, further)
 
 
 def _first_quantities(cases: Mapping[str, Settings], library: Library) -> list[str]:

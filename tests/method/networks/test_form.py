@@ -279,7 +279,7 @@ class TestEdges:
 
     @pytest.mark.parametrize("method", ALL)
     def test_nobody_does_nothing(self, method: str) -> None:
-        answer = solve(CENTRAL, {"classes.jobs.population": 0.0}, method)
+        answer = solve(CENTRAL, {"classes.jobs.population": 0.0}, method=method)
         assert {answer[name] for name in answer.values if not name.startswith(("saturation", "probability"))} == {0.0}
         assert answer.account == {}
 

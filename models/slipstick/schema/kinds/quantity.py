@@ -24,7 +24,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from slipstick.errors import Fault, UnitError, did_you_mean
 from slipstick.expression.dimension import BYTES, COUNT, RATE, TIME, TIME_PER_BYTE, Dimension
-from slipstick.units import parse, show, to_base
+from slipstick.units import InBaseUnits, parse, show, to_base
 
 _KEYS = ("value", "source", "assumed")
 _OPERATORS = re.compile(r"[(*+]|\A\s*-|\s[-/]\s|\A[0-9.]+\s*/")
@@ -127,7 +127,7 @@ class Quantity:
             wanted = "a whole number"
         if wanted:
             raise _refused(f"must be {wanted}, got {_number(value, dimension)}")
-        return Given(value, dimension, str(written))
+        return Given(value, dimension, "" if isinstance(written, InBaseUnits) else str(written))
 
     def _value(self, written: Any) -> tuple[float, Dimension]:
         if isinstance(written, str):
@@ -137,6 +137,8 @@ class Quantity:
         if isinstance(written, bool) or not isinstance(written, int | float):
             raise _refused(f"write {self._example()}; got {_kind(written)}")
         if self.dimension not in (None, COUNT):
+            if isinstance(written, InBaseUnits):
+                return float(written), self.dimension
             raise _refused(f"write a number with a unit, such as {self._example()}; got {written!r}")
         return float(written), COUNT
 

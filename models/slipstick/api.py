@@ -1,0 +1,477 @@
+"""The Python interface: `load`, `solve`, `sweep` and `run`, which take what the command line takes.
+
+A model is named as `slipstick solve` names it (a program, an activity, a queueing network, ``law/NAME``, a file), or is
+an object. Values go by path; each is text with its unit, as on the command line, or a number in base units (s, B, 1/s).
+Where values are arrays, `solve` answers at all points at once.
+
+Why this shape: what a call does not use is not imported. A model that is built already needs no specs, and no study.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence, Sized
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
+
+import numpy as np
+
+from slipstick.errors import ModelError, NoAnswerError, UnknownNameError, did_you_mean
+from slipstick.units import in_base_units, to_base
+
+if TYPE_CHECKING:
+    from slipstick.answer import Answer
+    from slipstick.expression.nodes import Parameter
+    from slipstick.law import Law
+    from slipstick.method.forms import Form
+    from slipstick.model.machine import Machine, Network
+    from slipstick.model.network import QueueingNetwork
+    from slipstick.model.shared_memory import SharedMemory
+    from slipstick.model.system import Model
+    from slipstick.results.study import Results, Sweep
+    from slipstick.schema.inputs import Settings
+    from slipstick.schema.library import Library
+    from slipstick.schema.text.nodes import Mark, Node
+    from slipstick.sim.settings import Simulation
+    from slipstick.study.cases import Asked
+    from slipstick.study.sweep import Plan
+
+Array: TypeAlias = np.ndarray[Any, Any]
+Reference: TypeAlias = "str | os.PathLike[str]"
+Spec: TypeAlias = "Reference | Mapping[str, Any]"
+"""A spec by its name, its file, or in place."""
+Value: TypeAlias = "float | str"
+"""A number in base units, or text as on the command line: ``32``, ``4120 B``, ``round-robin``."""
+Values: TypeAlias = "Sequence[float] | Sequence[str] | Array"
+Object: TypeAlias = "Model | QueueingNetwork | Law"
+
+HARDWARE = ("machine", "network")
+"""Kinds of spec that load as hardware."""
+
+MOST_WHOLE = 1000
+"""Up to so many points `solve` keeps whole answers for, besides the columns."""
+
+
+class Axes(Mapping[str, "Values"]):
+    """Values by path of which every combination is a point, as `sweep` gives them."""
+
+    def __init__(self, axes: Mapping[str, Any]) -> None:
+        self._axes = dict(axes)
+
+    def __getitem__(self, path: str) -> Any:
+        return self._axes[path]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._axes)
+
+    def __len__(self) -> int:
+        return len(self._axes)
+
+    def __repr__(self) -> str:
+        return f"sweep({self._axes!r})"
+
+
+def sweep(axes: Mapping[str, Value | Values]) -> Axes:
+    """Vary several values in every combination: what to give to `solve`.
+
+    Parameters
+    ----------
+    axes : arrays or lists of values by path; a single value holds at every point
+
+    >>> from slipstick import solve, sweep
+    >>> found = solve("lock-and-bus", sweep({"population.processors": [1, 2, 4], "cycle.update.body.bus.time": ["1 ms", "2 ms"]}))
+    >>> found.dims, found["time"].shape
+    (('population.processors', 'cycle.update.body.bus.time'), (3, 2))
+    """
+    return Axes(axes)
+
+
+def load(
+    reference: Reference,
+    *,
+    machine: Spec | None = None,
+    workload: Reference | None = None,
+    technology: Spec | None = None,
+    set: Mapping[str, Value] | None = None,
+) -> Machine | SharedMemory | Network | Model | QueueingNetwork | Law:
+    """Load a model, a machine or a network to look at, to build on or to solve.
+
+    Parameters
+    ----------
+    reference : a model by the name or file that `slipstick solve` takes (``lock-and-bus``, ``dvsm/diff-request``,
+        ``law/flow-line``, ``mine.yaml``), or ``KIND/NAME`` of the catalogue: ``machine/NAME``, ``network/NAME``,
+        ``activity/NAME``, ``queueing-network/NAME``; the file of a machine or network will do as well
+    machine, workload, technology : what a program runs on, its inputs, the technology: names, files, or in place as dicts
+    set : values by path, laid over what the files say: text with a unit, or numbers in base units
+
+    Returns
+    -------
+    Machine or SharedMemory (of a machine), Network (of a network), Model (of a program or an activity),
+    QueueingNetwork, or Law
+
+    Raises
+    ------
+    SpecError : a name is unknown, a file is wrong, or a path leads nowhere
+    UnknownNameError : the kind is none of those above
+
+    >>> from slipstick import load
+    >>> load("machine/rs6000-43p-atm").network.medium
+    'switched'
+    >>> load("lock-and-bus", set={"population.processors": 32}).name
+    'lock-and-bus'
+    """
+    from slipstick.law import ALL as LAWS
+    from slipstick.schema.build import build
+    from slipstick.schema.inputs import FILES, resolve
+    from slipstick.schema.library import FOLDERS, Library
+
+    name, library = os.fspath(reference), Library()
+    kind, _, rest = name.partition("/")
+    if name.endswith((".yaml", ".yml")):
+        kind, rest = library.kind(name, _mark("load")), name
+    if kind in HARDWARE:
+        _refuse_others(kind, machine=machine, workload=workload, technology=technology)
+        return _hardware(kind, rest, set or {}, library)
+    if kind == "study":
+        raise ModelError(f"a study is run, not loaded: slipstick.run({rest!r})")
+    if kind in FOLDERS and kind not in FILES:
+        raise UnknownNameError("kind to load", kind, (*HARDWARE, *FILES, "or a model by its name"))
+    if kind == "law" and not set and rest in LAWS:
+        return LAWS[rest]
+    settings = _settings(rest if kind in FILES else name, set, machine, workload, technology)
+    return build(resolve(settings, library)).model
+
+
+# A mapping of single values is one of values or arrays as well; the first signature that fits is meant.
+@overload
+def solve(  # type: ignore[overload-overlap]
+    model: Reference | Object,
+    set: Mapping[str, Value] | None = None,
+    *,
+    machine: Spec | None = None,
+    workload: Reference | None = None,
+    technology: Spec | None = None,
+    method: str | None = None,
+    simulation: Simulation | None = None,
+) -> Answer: ...
+@overload
+def solve(
+    model: Reference | Object,
+    set: Axes | Mapping[str, Value | Values],
+    *,
+    machine: Spec | None = None,
+    workload: Reference | None = None,
+    technology: Spec | None = None,
+    method: str | None = None,
+    simulation: Simulation | None = None,
+) -> Sweep: ...
+def solve(
+    model: Reference | Object,
+    set: Mapping[str, Any] | None = None,
+    *,
+    machine: Spec | None = None,
+    workload: Reference | None = None,
+    technology: Spec | None = None,
+    method: str | None = None,
+    simulation: Simulation | None = None,
+) -> Answer | Sweep:
+    """Answer for a model at one point, or at many.
+
+    Parameters
+    ----------
+    model : a model by the name or file that `slipstick solve` takes, or an object: what `load` and the constructors give
+    set : values by path that differ from the model's own: text with a unit, or numbers in base units. With arrays or
+        lists of equal length the model is solved at as many points; single values hold at all of them. `sweep` gives every
+        combination instead
+    machine, workload, technology : of a program: names, files, or in place as dicts
+    method : by name; by default the closed form of an activity or a law, and for a network the most exact that its size
+        allows
+    simulation : how to simulate: seed, precision, budget
+
+    Returns
+    -------
+    Answer
+        at one point; ``answer["time"]``, ``answer.account``, ``print(answer)``
+    Sweep
+        at many; ``found["time"]`` is an array with a dimension for each axis
+
+    Raises
+    ------
+    SpecError : a name is unknown, a file is wrong, a path leads nowhere, or a value is not allowed
+    ModelError : a model given as an object has no such parameter, or lacks a value
+    UnknownNameError : there is no such method for such a model
+    NoAnswerError : there is no answer at the one point, because a time overflows or a station is saturated. Of many
+        points, those without an answer hold NaN, and `Sweep.failed` says why
+
+    >>> from slipstick import delay, service, solve
+    >>> answer = solve("lock-and-bus", {"population.processors": 32}, method="mean-value")
+    >>> answer["efficiency"]
+    0.318
+    >>> solve("dvsm/diff-request", machine="rs6000-43p-fast-ethernet", set={"reply": "4120 B"})["time"]
+    0.00137
+    >>> solve("lock-and-bus", {"population.processors": [1, 2, 4, 8]})["speedup"]
+    array([0.999, 1.998, 3.996, 7.992])
+    """
+    if not isinstance(model, str | os.PathLike):
+        _refuse_others("a model that is built already", machine=machine, workload=workload, technology=technology)
+        return _solve_object(model, set or {}, method, simulation)
+    from slipstick.schema.library import Library
+    from slipstick.study.cases import BASE
+    from slipstick.study.sweep import planned
+
+    given = set or {}
+    fixed = {path: value for path, value in given.items() if _is_single(value)}
+    settings = _settings(os.fspath(model), fixed, machine, workload, technology, method, simulation)
+    varied = {path: _several(path, value) for path, value in given.items() if path not in fixed}
+    if not varied and not isinstance(given, Axes):
+        return _one(settings)
+    _check_lengths(varied, isinstance(given, Axes))
+    asked = _asked(varied, "grid" if isinstance(given, Axes) else "zip")
+    return _carried_out(planned(asked, {BASE: settings}, Library()))
+
+
+def run(study: Reference | Mapping[str, Any]) -> Results:
+    """Run a study and give everything that it found.
+
+    Parameters
+    ----------
+    study : its name in the catalogue, its file, or the study itself as a dict of what the file would hold; numbers of a
+        dict may be in base units
+
+    Raises
+    ------
+    SpecError : the study, or anything it names, is wrong
+
+    >>> from slipstick import run
+    >>> study = {"study": 1, "base": {"model": "lock-and-bus"}, "vary": {"population.processors": [1, 2, 4]}}
+    >>> run(study).sweeps[0]["time"]
+    array([0.01, 0.01, 0.01])
+    """
+    from slipstick.schema.text.nodes import Table
+    from slipstick.study.run import prepare
+    from slipstick.study.run import run as run_prepared
+
+    if not isinstance(study, Mapping):
+        return run_prepared(prepare(os.fspath(study)))
+    tree = _node(study, "study")
+    assert isinstance(tree, Table)
+    return run_prepared(prepare(tree))
+
+
+def _one(settings: Settings) -> Answer:
+    """Answer at one point of a model from the catalogue or a file; of several kinds of bounds the tightest."""
+    from slipstick.method.methods import form_of
+    from slipstick.schema.library import Library
+    from slipstick.study.run import solve_settings
+
+    (answer, *more), bound = solve_settings(settings, Library())
+    if more:
+        answer = (
+            form_of(bound.model, bound.parameters, bound.options.method, bound.options.simulation).points({}).answer(0)
+        )
+    if answer.failed:
+        raise NoAnswerError(answer.failed)
+    return answer
+
+
+def _solve_object(
+    model: Object, given: Mapping[str, Any], method: str | None, simulation: Simulation | None
+) -> Answer | Sweep:
+    """Answer for a model that is built already, at one point or at many."""
+    from slipstick.method.methods import form_of
+    from slipstick.method.methods import solve as solve_model
+    from slipstick.model.network import QueueingNetwork
+    from slipstick.model.system import Model
+
+    known = _parameters(model)
+    form = form_of(model, known, method, simulation)
+    fixed = {path: _number(path, value, known) for path, value in given.items() if _is_single(value)}
+    varied = {path: _numbers(path, value, known) for path, value in given.items() if path not in fixed}
+    if not varied and not isinstance(given, Axes):
+        if isinstance(model, Model | QueueingNetwork):
+            return solve_model(model, fixed, method, simulation)
+        answer = form.points(fixed).answer(0)
+        if answer.failed:
+            raise NoAnswerError(answer.failed)
+        return answer
+    _check_lengths(varied, isinstance(given, Axes))
+    return _carried_out(_plan(model, form, known, fixed, varied, isinstance(given, Axes)))
+
+
+def _plan(
+    model: Object,
+    form: Form,
+    known: Mapping[str, Parameter],
+    fixed: Mapping[str, float],
+    varied: Mapping[str, Array],
+    grid: bool,
+) -> Plan:
+    """Lay out the points of a model that is built already."""
+    from slipstick.results.study import Axis
+    from slipstick.schema.build import BuiltModel
+    from slipstick.study.cases import BASE
+    from slipstick.study.sweep import Group, Plan
+
+    index = np.indices(tuple(map(len, varied.values()))).reshape(len(varied), -1)
+    points = {path: values[at] if grid else values for at, (path, values) in zip(index, varied.items(), strict=True)}
+    count = len(next(iter(points.values())))
+    values = {**{path: np.full(count, value) for path, value in fixed.items()}, **points}
+    axes = tuple(Axis(path, str(known[path].dimension), tuple(values.tolist())) for path, values in varied.items())
+    group = Group(BASE, BuiltModel(model.name, model, {}, {}), form, values, np.arange(count))
+    return Plan(axes, points, (BASE,) * count, (group,), not grid)
+
+
+def _check_lengths(varied: Mapping[str, Sized], grid: bool) -> None:
+    """Refuse arrays that do not make points."""
+    lengths = {path: len(values) for path, values in varied.items()}
+    if not lengths or 0 in lengths.values():
+        empty = next((path for path, length in lengths.items() if not length), "")
+        raise ModelError(
+            f"{empty} has no values; give at least one" if empty else "sweep(...) needs a list or an array"
+        )
+    if not grid and len(set(lengths.values())) > 1:
+        counts = ", ".join(f"{path} has {length}" for path, length in lengths.items())
+        raise ModelError(f"arrays need equally many values: {counts}; sweep(...) makes every combination")
+
+
+def _carried_out(plan: Plan) -> Sweep:
+    from slipstick.study.sweep import carried_out
+
+    return carried_out("solve", plan, (), whole=len(plan.cases) <= MOST_WHOLE)
+
+
+def _asked(varied: Mapping[str, Sequence[Any]], combine: str) -> Asked:
+    """State a sweep as a study would."""
+    from slipstick.schema.kinds.study import SweepSpec
+    from slipstick.schema.validate import validate
+    from slipstick.study.cases import Asked
+
+    node = _node({"axes": varied, "combine": combine}, "set")
+    return Asked("solve", validate(SweepSpec, node), node, ("vary",))
+
+
+def _parameters(model: Object) -> Mapping[str, Parameter]:
+    """Give everything that can be set of a model that is built already, by path."""
+    from slipstick.expression.nodes import Parameter, parameters
+    from slipstick.law import Law
+    from slipstick.method.numbers import expressions
+    from slipstick.model.network import QueueingNetwork
+    from slipstick.model.system import Model
+
+    match model:
+        case Law():
+            found = tuple(Parameter(each.name, each.dimension) for each in model.symbols)
+        case Model():
+            found = parameters(*expressions(model, unused=True))
+        case QueueingNetwork():
+            found = parameters(*dict(model.quantities()).values())
+        case _:
+            kind = f"a {type(model).__name__}"
+            raise ModelError(f"solve takes a model by name, a Model, a QueueingNetwork or a Law; got {kind}")
+    return {each.name: each for each in found}
+
+
+def _number(path: str, value: Any, known: Mapping[str, Parameter]) -> float:
+    """Read one value of a parameter: a number in base units, or text with its unit."""
+    if path not in known:
+        raise ModelError(f"no parameter is named {path!r}{did_you_mean(path, list(known))}")
+    return to_base(value, known[path].dimension) if isinstance(value, str) else float(value)
+
+
+def _numbers(path: str, values: Any, known: Mapping[str, Parameter]) -> Array:
+    return np.array([_number(path, value, known) for value in _several(path, values)])
+
+
+def _is_single(value: Any) -> bool:
+    return isinstance(value, str | Mapping) or np.ndim(value) == 0
+
+
+def _several(path: str, values: Any) -> list[Any]:
+    """List the values of an axis."""
+    if np.ndim(values) > 1:
+        raise ModelError(f"the values of {path} are a list or an array of one dimension; got {np.ndim(values)}")
+    return values.tolist() if isinstance(values, np.ndarray) else list(values)
+
+
+def _settings(
+    model: str,
+    values: Mapping[str, Any] | None,
+    machine: Spec | None = None,
+    workload: Spec | None = None,
+    technology: Spec | None = None,
+    method: str | None = None,
+    simulation: Simulation | None = None,
+) -> dict[str, Node]:
+    """Gather everything that a model from the catalogue or a file is solved with, by path."""
+    from slipstick.schema.solver_options import SECTION
+
+    named = {"model": model, "machine": machine, "workload": workload, "technology": technology, "method": method}
+    settings = {path: _reference(each, path) for path, each in named.items() if each is not None}
+    for path, value in (values or {}).items():
+        settings[path] = _written(value) if isinstance(value, str) else _node(value, "set")
+    for each in fields(simulation) if simulation is not None else ():
+        settings[f"{SECTION}{each.name}"] = _node(getattr(simulation, each.name), "simulation=")
+    return settings
+
+
+def _reference(value: Any, place: str) -> Node:
+    """Give a name, a path or a spec in place as what stands in a file."""
+    return _node(os.fspath(value) if isinstance(value, os.PathLike) else value, f"{place}=")
+
+
+def _written(text: str) -> Node:
+    """Read text as the command line does."""
+    from slipstick.schema.text.nodes import Scalar
+    from slipstick.schema.text.reader import read_value
+
+    node = read_value(text.strip(), "set")
+    return replace(node, mark=_mark("set")) if isinstance(node, Scalar) else node
+
+
+def _node(value: Any, place: str) -> Node:
+    """Give a Python value as what stands in a file; its numbers are in base units."""
+    from slipstick.schema.text.nodes import from_plain
+
+    return from_plain(_plain(value), _mark(place))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple | range):
+        return [_plain(each) for each in value]
+    return in_base_units(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def _mark(place: str) -> Mark:
+    from slipstick.schema.text.nodes import Mark
+
+    return Mark(place, 0, 0)
+
+
+def _hardware(kind: str, name: str, values: Mapping[str, Any], library: Library) -> Machine | SharedMemory | Network:
+    """Load a machine or a network of the catalogue, or of a file."""
+    from slipstick.schema.build import machine_of, network_of
+    from slipstick.schema.kinds.machine import NetworkSpec
+    from slipstick.schema.library import machine_spec
+    from slipstick.schema.text.nodes import Table
+    from slipstick.schema.text.nodes import replace as replaced
+    from slipstick.schema.validate import validate
+
+    tree: Node = library.load(kind, name)
+    for path, value in values.items():
+        tree = replaced(tree, path, _written(value) if isinstance(value, str) else _node(value, "set"))
+    assert isinstance(tree, Table)
+    tree = library.resolve(kind, tree)
+    if kind == "network":
+        return network_of(validate(NetworkSpec, tree))
+    return machine_of(validate(machine_spec(tree), tree), name)
+
+
+def _refuse_others(what: str, **given: object) -> None:
+    """Refuse what is said of a program, where there is none."""
+    for name, value in given.items():
+        if value is not None:
+            raise ModelError(f"{what} takes no {name}=; it goes with the name of a program")

@@ -1,0 +1,227 @@
+"""`load`, `solve`, `sweep` and `run` take what the command line takes, and say the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from slipstick import LAWS, Model, QueueingNetwork, Simulation, load, run, solve, sweep
+from slipstick.errors import InputError, ModelError, NoAnswerError, SlipstickError, SpecError, UnknownNameError
+from slipstick.law import Law
+from slipstick.model.machine import Machine, Network
+
+OPERATION = "dvsm/diff-request"
+BUS_TIME = "cycle.update.body.bus.time"
+
+
+class TestLoad:
+    """A name, a kind with a name, or a file."""
+
+    @pytest.mark.parametrize(
+        ("reference", "kind"),
+        [
+            ("lock-and-bus", Model),
+            ("activity/lock-and-bus", Model),
+            ("central-server", QueueingNetwork),
+            ("queueing-network/central-server", QueueingNetwork),
+            ("machine/rs6000-43p-atm", Machine),
+            ("network/atm-oc3", Network),
+            ("law/flow-line", Law),
+            ("specs/activities/lock-and-bus.yaml", Model),
+            (Path("specs/machines/rs6000-43p-atm.yaml"), Machine),
+            (Path("specs/networks/atm-oc3.yaml"), Network),
+        ],
+    )
+    def test_every_reference_loads(self, reference: str | Path, kind: type) -> None:
+        assert isinstance(load(reference), kind)
+
+    def test_a_program_loads_on_its_machine(self) -> None:
+        model = load(OPERATION, machine="rs6000-43p-atm", set={"parts": 3, "reply": "4120 B"})
+        assert isinstance(model, Model)
+        assert solve(model)["time"] == solve(OPERATION, {"parts": 3, "reply": 4120}, machine="rs6000-43p-atm")["time"]
+
+    def test_a_machine_loads_with_values_set(self) -> None:
+        machine = load("machine/rs6000-43p-atm", set={"network": "fast-ethernet", "processors.count": 4})
+        assert isinstance(machine, Machine)
+        assert machine.network.medium == "shared"
+
+    @pytest.mark.parametrize(
+        ("reference", "message"),
+        [
+            ("study/locks", "a study is run, not loaded: slipstick.run('locks')"),
+            ("lock-and-buss", "model=: model: there is no model 'lock-and-buss'; did you mean 'lock-and-bus'?"),
+            ("machine/rs6000-43p", "machine/rs6000-43p: there is no machine 'rs6000-43p'; did you mean"),
+            ("nowhere.yaml", "nowhere.yaml:1:1: there is no such file; check its name"),
+            (OPERATION, "model=: machine: dvsm/diff-request runs on a machine; name one of rs6000-43p-atm"),
+        ],
+    )
+    def test_what_does_not_load_is_refused(self, reference: str, message: str) -> None:
+        with pytest.raises(InputError) as caught:
+            load(reference)
+        assert str(caught.value).startswith(message)
+
+    def test_other_kinds_are_refused_with_those_that_load(self) -> None:
+        with pytest.raises(UnknownNameError) as caught:
+            load("trend/anything")
+        assert "known: machine, network, activity, queueing-network, or a model by its name" in str(caught.value)
+
+
+class TestOnePoint:
+    """Single values give one answer, as on the command line."""
+
+    def test_numbers_are_in_base_units_and_text_has_its_unit(self) -> None:
+        machine = "rs6000-43p-fast-ethernet"
+        text = solve(OPERATION, machine=machine, set={"reply": "4120 B", "machine.processors.speed": "2"})
+        number = solve(OPERATION, machine=machine, set={"reply": 4120, "machine.processors.speed": 2})
+        assert text["time"] == number["time"] == pytest.approx(0.00121, rel=0.3)
+
+    def test_a_named_parameter_of_a_file_takes_a_number_in_its_own_unit(self, tmp_path: Path) -> None:
+        path = tmp_path / "mine.yaml"
+        path.write_text(
+            "activity: 1\nparameters: {each: 2 ms}\npopulation: {processors: 1}\ncycle: [{delay: 3 * each}]\n"
+        )
+        assert solve(path)["time"] == pytest.approx(0.006)
+        assert solve(path, {"parameters.each": 0.001})["time"] == pytest.approx(0.003)
+
+    def test_objects_take_text_and_numbers(self) -> None:
+        model = load("lock-and-bus")
+        assert isinstance(model, Model)
+        assert solve(model, {BUS_TIME: "2 ms"})["time"] == solve(model, {BUS_TIME: 0.002})["time"]
+
+    def test_a_law_gives_the_same_by_name_and_as_an_object(self) -> None:
+        values: dict[str, float | str] = {"items": 3, "once": "10 us", "longest": 3e-6}
+        assert solve("law/flow-line", values)["time"] == solve(LAWS["flow-line"], values)["time"] == pytest.approx(16e-6)
+
+    def test_method_and_simulation_hold(self) -> None:
+        settings = Simulation(seed=3, cycles=200)
+        by_name = solve("lock-and-bus", method="simulation", simulation=settings)
+        assert by_name.method == "simulation"
+        assert by_name["time"] == solve(load_model("lock-and-bus"), method="simulation", simulation=settings)["time"]
+
+    def test_of_several_bounds_the_tightest_are_given(self) -> None:
+        assert solve("central-server", method="bounds").method == "bounds"
+
+    @pytest.mark.parametrize(
+        ("ask", "message"),
+        [
+            (
+                lambda: solve("lock-and-bus", {"population.procesors": 3}),
+                "set: population.procesors: unknown key; did you mean 'processors'?",
+            ),
+            (
+                lambda: solve(load_model("lock-and-bus"), {"population.procesors": 3}),
+                "no parameter is named 'population.procesors'; did you mean 'population.processors'?",
+            ),
+            (
+                lambda: solve("lock-and-bus", {"population.processors": "3 s"}),
+                "set: population.processors: '3 s' is a quantity in s, but a plain number is wanted, such as '3'",
+            ),
+            (
+                lambda: solve("lock-and-bus", machine="rs6000-43p-atm"),
+                "machine=: machine: an activity runs on no machine",
+            ),
+            (
+                lambda: solve(load_model("lock-and-bus"), machine="rs6000-43p-atm"),
+                "a model that is built already takes no machine=",
+            ),
+            (lambda: solve(3), "solve takes a model by name, a Model, a QueueingNetwork or a Law; got a int"),  # type: ignore[call-overload]
+        ],
+    )
+    def test_what_is_wrong_is_named(self, ask: Callable[[], Any], message: str) -> None:
+        with pytest.raises(SlipstickError) as caught:
+            ask()
+        assert str(caught.value).startswith(message)
+
+    def test_no_answer_is_raised(self) -> None:
+        with pytest.raises(NoAnswerError):
+            solve("lock-and-bus", {"cycle.work.delay": "1e308 s", BUS_TIME: "1.7e308 s"})
+
+
+class TestManyPoints:
+    """Arrays give a sweep: aligned, or every combination."""
+
+    SIZES = (1, 2, 4, 8)
+
+    def test_arrays_of_a_model_by_name_and_of_an_object_agree(self) -> None:
+        values = {"population.processors": [1, 2, 4, 8], BUS_TIME: np.array([1e-3, 2e-3, 1e-3, 2e-3])}
+        named = solve("lock-and-bus", values, method="mean-value")
+        built = solve(load_model("lock-and-bus"), values, method="mean-value")
+        alone = [
+            solve("lock-and-bus", {"population.processors": p, BUS_TIME: t}, method="mean-value")["time"]
+            for p, t in zip(*values.values(), strict=True)
+        ]
+        assert named.dims == built.dims == ("point",)
+        np.testing.assert_allclose(named["time"], alone, rtol=1e-12)
+        np.testing.assert_allclose(built["time"], alone, rtol=1e-12)
+        assert named.answer(2)["time"] == alone[2]
+
+    def test_a_sweep_has_a_dimension_for_each_axis(self) -> None:
+        found = solve("lock-and-bus", sweep({"population.processors": [1, 2, 4], BUS_TIME: ["1 ms", "2 ms"]}))
+        assert found.coords == {"population.processors": (1.0, 2.0, 4.0), BUS_TIME: (0.001, 0.002)}
+        assert found["time"].shape == (3, 2)
+        assert found["time"][0, 1] == pytest.approx(solve("lock-and-bus", {"population.processors": 1, BUS_TIME: 0.002})["time"])
+        assert found[BUS_TIME][0].tolist() == [0.001, 0.002]
+
+    def test_names_vary_as_well(self) -> None:
+        found = solve(OPERATION, sweep({"machine": ["rs6000-43p-atm", "rs6000-43p-fast-ethernet"], "parts": [1, 2]}))
+        assert found.dims == ("machine", "parts")
+        assert found["time"].shape == (2, 2)
+
+    def test_single_values_hold_at_all_points(self) -> None:
+        found = solve(load_model("lock-and-bus"), sweep({"population.processors": [1, 2], BUS_TIME: "2 ms"}))
+        assert found.dims == ("population.processors",)
+        assert found["time"][0] == pytest.approx(solve("lock-and-bus", {"population.processors": 1, BUS_TIME: 0.002})["time"])
+
+    @pytest.mark.parametrize("model", ["lock-and-bus", "object"])
+    @pytest.mark.parametrize(
+        ("values", "message"),
+        [
+            ({"population.processors": [1, 2], BUS_TIME: [1e-3]}, "arrays need equally many values: population.processors has 2"),
+            ({"population.processors": []}, "population.processors has no values; give at least one"),
+            (sweep({"population.processors": 2}), "sweep(...) needs a list or an array"),
+            ({"population.processors": np.ones((2, 2))}, "the values of population.processors are a list or an array of one dimension"),
+        ],
+    )
+    def test_arrays_that_make_no_points_are_refused(self, model: str, values: Any, message: str) -> None:
+        with pytest.raises(ModelError) as caught:
+            solve(load_model("lock-and-bus") if model == "object" else model, values)
+        assert str(caught.value).startswith(message)
+
+    def test_a_column_that_is_not_there_is_refused_with_the_nearest(self) -> None:
+        with pytest.raises(UnknownNameError, match="did you mean 'efficiency'"):
+            solve("lock-and-bus", {"population.processors": [1, 2]})["efficency"]
+
+
+class TestStudies:
+    """A study runs from a dict as from a file."""
+
+    STUDY: dict[str, Any] = {  # noqa: RUF012
+        "study": 1,
+        "base": {"model": "lock-and-bus", BUS_TIME: 0.002},
+        "vary": {"population.processors": np.array([1, 2, 4])},
+    }
+
+    def test_a_dict_gives_what_the_file_gives(self, tmp_path: Path) -> None:
+        path = tmp_path / "mine.yaml"
+        path.write_text(
+            f"study: 1\nbase: {{model: lock-and-bus, {BUS_TIME}: 2 ms}}\nvary: {{population.processors: [1, 2, 4]}}\n"
+        )
+        from_dict, from_file = run(self.STUDY), run(path)
+        np.testing.assert_array_equal(from_dict.sweeps[0]["time"], from_file.sweeps[0]["time"])
+        assert from_dict.cases["base"]["time"] == from_file.cases["base"]["time"]
+
+    def test_mistakes_are_named(self) -> None:
+        with pytest.raises(SpecError) as caught:
+            run({**self.STUDY, "bse": {}})
+        assert str(caught.value) == "study: bse: unknown key; did you mean 'base'?"
+
+
+def load_model(name: str) -> Model:
+    """Load an activity."""
+    model = load(name)
+    assert isinstance(model, Model)
+    return model
