@@ -24,7 +24,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np
 from numpy.typing import NDArray
 
-from slipstick.law import ALL, Law
+from slipstick.law import LAWS, Law
 
 Array = NDArray[np.float64]
 
@@ -153,7 +153,7 @@ def main() -> None:
     arguments.add_argument("--only", help="laws whose names hold this", default="")
     asked = arguments.parse_args()
     rows: list[tuple[float, float, str, float, float, float, float]] = []
-    for law in (each for name, each in ALL.items() if asked.only in name):
+    for law in (each for name, each in LAWS.items() if asked.only in name):
         values = points(law, asked.points)
         if not any(np.ndim(value) for value in values.values()):
             continue

@@ -15,7 +15,7 @@ from slipstick.law import Law
 from slipstick.model.machine import Machine, Network
 
 OPERATION = "dvsm/diff-request"
-BUS_TIME = "cycle.update.body.bus.time"
+CRITICAL = "parameters.critical"
 
 
 class TestLoad:
@@ -54,7 +54,7 @@ class TestLoad:
         [
             ("study/locks", "a study is run, not loaded: slipstick.run('locks')"),
             ("lock-and-buss", "model=: model: there is no model 'lock-and-buss'; did you mean 'lock-and-bus'?"),
-            ("machine/rs6000-43p", "machine/rs6000-43p: there is no machine 'rs6000-43p'; did you mean"),
+            ("machine/rs6000-43p", "load: there is no machine 'rs6000-43p'; did you mean"),
             ("nowhere.yaml", "nowhere.yaml:1:1: there is no such file; check its name"),
             (OPERATION, "model=: machine: dvsm/diff-request runs on a machine; name one of rs6000-43p-atm"),
         ],
@@ -77,7 +77,7 @@ class TestOnePoint:
         machine = "rs6000-43p-fast-ethernet"
         text = solve(OPERATION, machine=machine, set={"reply": "4120 B", "machine.processors.speed": "2"})
         number = solve(OPERATION, machine=machine, set={"reply": 4120, "machine.processors.speed": 2})
-        assert text["time"] == number["time"] == pytest.approx(0.00121, rel=0.3)
+        assert text["time"] == number["time"] == pytest.approx(0.000826, abs=1e-6)
 
     def test_a_named_parameter_of_a_file_takes_a_number_in_its_own_unit(self, tmp_path: Path) -> None:
         path = tmp_path / "mine.yaml"
@@ -90,11 +90,13 @@ class TestOnePoint:
     def test_objects_take_text_and_numbers(self) -> None:
         model = load("lock-and-bus")
         assert isinstance(model, Model)
-        assert solve(model, {BUS_TIME: "2 ms"})["time"] == solve(model, {BUS_TIME: 0.002})["time"]
+        assert solve(model, {CRITICAL: "2 ms"})["time"] == solve(model, {CRITICAL: 0.002})["time"]
 
     def test_a_law_gives_the_same_by_name_and_as_an_object(self) -> None:
         values: dict[str, float | str] = {"items": 3, "once": "10 us", "longest": 3e-6}
-        assert solve("law/flow-line", values)["time"] == solve(LAWS["flow-line"], values)["time"] == pytest.approx(16e-6)
+        assert (
+            solve("law/flow-line", values)["time"] == solve(LAWS["flow-line"], values)["time"] == pytest.approx(16e-6)
+        )
 
     def test_method_and_simulation_hold(self) -> None:
         settings = Simulation(seed=3, cycles=200)
@@ -138,33 +140,34 @@ class TestOnePoint:
 
     def test_no_answer_is_raised(self) -> None:
         with pytest.raises(NoAnswerError):
-            solve("lock-and-bus", {"cycle.work.delay": "1e308 s", BUS_TIME: "1.7e308 s"})
+            solve("lock-and-bus", {"parameters.work": "1e308 s", CRITICAL: "1.7e308 s"})
 
 
 class TestManyPoints:
     """Arrays give a sweep: aligned, or every combination."""
 
-    SIZES = (1, 2, 4, 8)
-
     def test_arrays_of_a_model_by_name_and_of_an_object_agree(self) -> None:
-        values = {"population.processors": [1, 2, 4, 8], BUS_TIME: np.array([1e-3, 2e-3, 1e-3, 2e-3])}
+        sizes, times = [1, 2, 4, 8], [1e-3, 2e-3, 1e-3, 2e-3]
+        values: dict[str, list[int] | np.ndarray] = {"population.processors": sizes, CRITICAL: np.array(times)}
         named = solve("lock-and-bus", values, method="mean-value")
         built = solve(load_model("lock-and-bus"), values, method="mean-value")
         alone = [
-            solve("lock-and-bus", {"population.processors": p, BUS_TIME: t}, method="mean-value")["time"]
-            for p, t in zip(*values.values(), strict=True)
+            solve("lock-and-bus", {"population.processors": p, CRITICAL: t}, method="mean-value")["time"]
+            for p, t in zip(sizes, times, strict=True)
         ]
         assert named.dims == built.dims == ("point",)
-        np.testing.assert_allclose(named["time"], alone, rtol=1e-12)
-        np.testing.assert_allclose(built["time"], alone, rtol=1e-12)
-        assert named.answer(2)["time"] == alone[2]
+        assert named["time"].tolist() == pytest.approx(alone, rel=1e-12)
+        assert built["time"].tolist() == pytest.approx(alone, rel=1e-12)
+        assert named.answer(2)["time"] == pytest.approx(alone[2], rel=1e-12)
 
     def test_a_sweep_has_a_dimension_for_each_axis(self) -> None:
-        found = solve("lock-and-bus", sweep({"population.processors": [1, 2, 4], BUS_TIME: ["1 ms", "2 ms"]}))
-        assert found.coords == {"population.processors": (1.0, 2.0, 4.0), BUS_TIME: (0.001, 0.002)}
+        found = solve("lock-and-bus", sweep({"population.processors": [1, 2, 4], CRITICAL: ["1 ms", "2 ms"]}))
+        assert found.coords == {"population.processors": (1.0, 2.0, 4.0), CRITICAL: (0.001, 0.002)}
         assert found["time"].shape == (3, 2)
-        assert found["time"][0, 1] == pytest.approx(solve("lock-and-bus", {"population.processors": 1, BUS_TIME: 0.002})["time"])
-        assert found[BUS_TIME][0].tolist() == [0.001, 0.002]
+        assert found["time"][0, 1] == pytest.approx(
+            solve("lock-and-bus", {"population.processors": 1, CRITICAL: 0.002})["time"]
+        )
+        assert found[CRITICAL][0].tolist() == [0.001, 0.002]
 
     def test_names_vary_as_well(self) -> None:
         found = solve(OPERATION, sweep({"machine": ["rs6000-43p-atm", "rs6000-43p-fast-ethernet"], "parts": [1, 2]}))
@@ -172,18 +175,26 @@ class TestManyPoints:
         assert found["time"].shape == (2, 2)
 
     def test_single_values_hold_at_all_points(self) -> None:
-        found = solve(load_model("lock-and-bus"), sweep({"population.processors": [1, 2], BUS_TIME: "2 ms"}))
+        found = solve(load_model("lock-and-bus"), sweep({"population.processors": [1, 2], CRITICAL: "2 ms"}))
         assert found.dims == ("population.processors",)
-        assert found["time"][0] == pytest.approx(solve("lock-and-bus", {"population.processors": 1, BUS_TIME: 0.002})["time"])
+        assert found["time"][0] == pytest.approx(
+            solve("lock-and-bus", {"population.processors": 1, CRITICAL: 0.002})["time"]
+        )
 
     @pytest.mark.parametrize("model", ["lock-and-bus", "object"])
     @pytest.mark.parametrize(
         ("values", "message"),
         [
-            ({"population.processors": [1, 2], BUS_TIME: [1e-3]}, "arrays need equally many values: population.processors has 2"),
+            (
+                {"population.processors": [1, 2], CRITICAL: [1e-3]},
+                "arrays need equally many values: population.processors has 2",
+            ),
             ({"population.processors": []}, "population.processors has no values; give at least one"),
             (sweep({"population.processors": 2}), "sweep(...) needs a list or an array"),
-            ({"population.processors": np.ones((2, 2))}, "the values of population.processors are a list or an array of one dimension"),
+            (
+                {"population.processors": np.ones((2, 2))},
+                "the values of population.processors are a list or an array of one dimension",
+            ),
         ],
     )
     def test_arrays_that_make_no_points_are_refused(self, model: str, values: Any, message: str) -> None:
@@ -201,14 +212,14 @@ class TestStudies:
 
     STUDY: dict[str, Any] = {  # noqa: RUF012
         "study": 1,
-        "base": {"model": "lock-and-bus", BUS_TIME: 0.002},
+        "base": {"model": "lock-and-bus", CRITICAL: 0.002},
         "vary": {"population.processors": np.array([1, 2, 4])},
     }
 
     def test_a_dict_gives_what_the_file_gives(self, tmp_path: Path) -> None:
         path = tmp_path / "mine.yaml"
         path.write_text(
-            f"study: 1\nbase: {{model: lock-and-bus, {BUS_TIME}: 2 ms}}\nvary: {{population.processors: [1, 2, 4]}}\n"
+            f"study: 1\nbase: {{model: lock-and-bus, {CRITICAL}: 2 ms}}\nvary: {{population.processors: [1, 2, 4]}}\n"
         )
         from_dict, from_file = run(self.STUDY), run(path)
         np.testing.assert_array_equal(from_dict.sweeps[0]["time"], from_file.sweeps[0]["time"])

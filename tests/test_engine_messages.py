@@ -21,7 +21,7 @@ from slipstick.expression.condition import compare
 from slipstick.expression.dimension import BYTES, COUNT, TIME, Dimension
 from slipstick.expression.nodes import Number, Parameter, ceil_log, log2, maximum, parameters, select, sqrt, substitute
 from slipstick.expression.tape import Tape
-from slipstick.law import ALL
+from slipstick.law import LAWS
 from slipstick.law.law import Check, Law, Symbol
 from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.methods import solve
@@ -57,7 +57,7 @@ NAMELESS = Parameter("x", COUNT)
 UNIT, SHARED = PROGRAMS["grain/unit"], shared_machine("bbn-tc2000")
 PHASES = PROGRAMS["grain/phases"]
 A, C = delay(1.0, name="a"), delay(2.0, name="c")
-FLOW = ALL["flow-line"]
+FLOW = LAWS["flow-line"]
 DIFFS = PROGRAMS["dvsm/diff-request"]
 FE = machine("fast-ethernet")
 NAMING = "write letters, digits, _ - and dots"
@@ -133,7 +133,7 @@ EXPRESSION = [
     ),
 ]
 
-LAWS = [
+ABOUT_LAWS = [
     bad(lambda: law_that_gives(BYTES), "law made gives a [s], not a [B]"),
     bad(lambda: FLOW(onc=1, longest=1, items=1), "law flow-line has no symbol 'onc'; did you mean 'once'?"),
     bad(
@@ -353,7 +353,7 @@ PROGRAM = [
     ),
 ]
 
-ALL_CASES = [*EXPRESSION, *LAWS, *ACTIVITIES, *SYSTEMS, *SOLVING, *NETWORK, *PROGRAM]
+ALL_CASES = [*EXPRESSION, *ABOUT_LAWS, *ACTIVITIES, *SYSTEMS, *SOLVING, *NETWORK, *PROGRAM]
 
 
 class Strange(Activity):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -19,7 +21,7 @@ class Strange(Activity):
 
 def test_a_name_that_is_not_there_is_said_like_any_other() -> None:
     with pytest.raises(AttributeError) as caught:
-        slipstick.solver  # noqa: B018
+        slipstick.solver  # type: ignore[attr-defined]  # noqa: B018
     assert str(caught.value) == "module 'slipstick' has no attribute 'solver'"
 
 
@@ -33,6 +35,27 @@ def test_importing_the_package_imports_no_library() -> None:
     code = "import sys, slipstick; print(sorted({'numpy', 'sympy', 'pydantic', 'yaml', 'click'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+STUB = ast.parse(Path(slipstick.__file__).with_suffix(".pyi").read_text())
+IMPORTS = [each for each in STUB.body if isinstance(each, ast.ImportFrom)]
+PUBLIC = [alias.name for each in IMPORTS for alias in each.names]
+
+
+def test_every_name_of_the_stub_is_the_public_one() -> None:
+    assert len(PUBLIC) == len(set(PUBLIC)) > 30
+    assert getattr(slipstick, "__all__", None) == PUBLIC
+    assert set(PUBLIC) <= set(dir(slipstick))
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_a_public_name_is_called_like_what_it_stands_for(name: str) -> None:
+    found = getattr(slipstick, name)
+    assert name.isupper() or found.__name__ == name
+
+
+def test_a_line_of_the_stub_imports_one_name_as_type_checkers_export_it() -> None:
+    assert all(len(each.names) == 1 and each.names[0].asname == each.names[0].name for each in IMPORTS)
 
 
 def test_a_study_runs_in_one_call() -> None:

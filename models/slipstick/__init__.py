@@ -1,130 +1,42 @@
 """slipstick: a performance-model calculator for parallel systems.
 
-Describe a machine, a workload and a question; slipstick says where the processors go, why, and what would
-help most.
+A model is a machine, a workload and how they are used. slipstick computes how long it takes, where the processors'
+time goes, what limits it and which change would help most.
 
 >>> from slipstick import closed_model, delay, hold, service, solve
->>> cycle = delay(9e-3, name="work") >> hold("door", service("bus", 1e-3, name="update", component="lock"))
+>>> cycle = delay(9e-3, name="work") >> hold("table", service("bus", 1e-3, name="update", component="lock"))
 >>> answer = solve(closed_model(cycle, processors=8))
 >>> answer["efficiency"], answer.account
 (0.9, {'busy': 0.009, 'lock': 0.001})
 
-Why this shape: data flows one way, model -> method -> answer -> report, and every package says in its first
-line what it is. `expression` lies below `law` and `model`, which both speak it; `answer` and `results` are
-what `method` and `study` hand to `report`, which cannot compute. Methods live in `method`, so that `solve` can
-be the verb. The names below are the front door; they are imported when first used, so that the command line
-starts at once.
+Why this shape: data flow one way, model -> method -> answer -> report, and every package says in its first line what
+it is. `expression` lies below `law` and `model`, which both use it; `answer` and `results` are what `method` and `study`
+hand to `report`, which cannot compute. The public names stand in the stub ``__init__.pyi``, where type checkers and
+editors read them; a name is imported when it is first used, so that ``import slipstick`` and the command line start
+without NumPy.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from slipstick.answer import Answer
-    from slipstick.api import load, run, solve, sweep
-    from slipstick.expression.nodes import Parameter
-    from slipstick.law import ALL as LAWS
-    from slipstick.method.networks.transient import time_until, transient
-    from slipstick.model.activity import (
-        barrier,
-        choose,
-        delay,
-        fork,
-        hold,
-        parallel,
-        pipeline,
-        repeat,
-        serial,
-        service,
-        then,
-    )
-    from slipstick.model.network import QueueingNetwork, chain, closed_class, network, open_class, route, station
-    from slipstick.model.resources import Barrier, Lock, Station
-    from slipstick.model.system import Model, closed_model, grouped_model, open_model, phased_model
-    from slipstick.program import PROGRAMS
-    from slipstick.schema.dump import dump
-    from slipstick.sim.settings import Simulation
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "LAWS",
-    "PROGRAMS",
-    "Answer",
-    "Barrier",
-    "Lock",
-    "Model",
-    "Parameter",
-    "QueueingNetwork",
-    "Simulation",
-    "Station",
-    "arrivals",
-    "arriving",
-    "barrier",
-    "chain",
-    "choose",
-    "closed_class",
-    "closed_model",
-    "delay",
-    "dump",
-    "fork",
-    "grouped_model",
-    "hold",
-    "load",
-    "network",
-    "open_class",
-    "open_model",
-    "parallel",
-    "phased_model",
-    "pipeline",
-    "repeat",
-    "route",
-    "run",
-    "serial",
-    "service",
-    "solve",
-    "station",
-    "sweep",
-    "then",
-    "time_until",
-    "transient",
-]
 
-_ACTIVITY = (
-    "barrier",
-    "choose",
-    "delay",
-    "fork",
-    "hold",
-    "parallel",
-    "pipeline",
-    "repeat",
-    "serial",
-    "service",
-    "then",
-)
-_RESOURCES = ("Barrier", "Lock", "Station")
-_SYSTEM = ("Model", "closed_model", "grouped_model", "open_model", "phased_model")
-_NETWORK = ("QueueingNetwork", "open_class", "chain", "closed_class", "network", "station", "route")
-_HOME = {
-    **dict.fromkeys(_ACTIVITY, "slipstick.model.activity"),
-    **dict.fromkeys(_RESOURCES, "slipstick.model.resources"),
-    **dict.fromkeys(_SYSTEM, "slipstick.model.system"),
-    **dict.fromkeys(_NETWORK, "slipstick.model.network"),
-    "Answer": "slipstick.answer",
-    "PROGRAMS": "slipstick.program",
-    "Parameter": "slipstick.expression.nodes",
-    "dump": "slipstick.schema.dump",
-    "Simulation": "slipstick.sim.settings",
-    "time_until": "slipstick.method.networks.transient",
-    "transient": "slipstick.method.networks.transient",
-    **dict.fromkeys(("load", "run", "solve", "sweep"), "slipstick.api"),
-}
+def _public() -> dict[str, str]:
+    """Read the stub: the module of each public name. Its lines are ``from MODULE import NAME as NAME``."""
+    with open(f"{__path__[0]}/__init__.pyi", encoding="utf-8") as stub:
+        lines = [line.split() for line in stub if line.startswith("from ")]
+    return {name: module for _, module, _, _, _, name in lines}
 
 
-def __getattr__(name: str) -> Any:
-    if name == "LAWS":
-        return import_module("slipstick.law").ALL
-    if name not in _HOME:
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_public()])
+
+
+def __getattr__(name: str) -> object:
+    names = _public()
+    if name == "__all__":
+        return list(names)
+    if name not in names:
         raise AttributeError(f"module 'slipstick' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    globals()[name] = found = getattr(import_module(names[name]), name)
+    return found

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from slipstick.answer import Answer
     from slipstick.expression.nodes import Parameter
     from slipstick.law import Law
-    from slipstick.method.forms import Form
+    from slipstick.method.forms import CompiledModel
     from slipstick.model.machine import Machine, Network
     from slipstick.model.network import QueueingNetwork
     from slipstick.model.shared_memory import SharedMemory
@@ -79,9 +79,10 @@ def sweep(axes: Mapping[str, Value | Values]) -> Axes:
     axes : arrays or lists of values by path; a single value holds at every point
 
     >>> from slipstick import solve, sweep
-    >>> found = solve("lock-and-bus", sweep({"population.processors": [1, 2, 4], "cycle.update.body.bus.time": ["1 ms", "2 ms"]}))
+    >>> axes = sweep({"population.processors": [1, 2, 4], "parameters.critical": ["1 ms", "2 ms"]})
+    >>> found = solve("lock-and-bus", axes)
     >>> found.dims, found["time"].shape
-    (('population.processors', 'cycle.update.body.bus.time'), (3, 2))
+    (('population.processors', 'parameters.critical'), (3, 2))
     """
     return Axes(axes)
 
@@ -120,7 +121,7 @@ def load(
     >>> load("lock-and-bus", set={"population.processors": 32}).name
     'lock-and-bus'
     """
-    from slipstick.law import ALL as LAWS
+    from slipstick.law import LAWS
     from slipstick.schema.build import build
     from slipstick.schema.inputs import FILES, resolve
     from slipstick.schema.library import FOLDERS, Library
@@ -206,15 +207,16 @@ def solve(
     >>> from slipstick import delay, service, solve
     >>> answer = solve("lock-and-bus", {"population.processors": 32}, method="mean-value")
     >>> answer["efficiency"]
-    0.318
+    0.228
     >>> solve("dvsm/diff-request", machine="rs6000-43p-fast-ethernet", set={"reply": "4120 B"})["time"]
     0.00137
     >>> solve("lock-and-bus", {"population.processors": [1, 2, 4, 8]})["speedup"]
-    array([0.999, 1.998, 3.996, 7.992])
+    array([0.8996, 1.7991, 3.5982, 7.1964])
     """
     if not isinstance(model, str | os.PathLike):
         _refuse_others("a model that is built already", machine=machine, workload=workload, technology=technology)
         return _solve_object(model, set or {}, method, simulation)
+    from slipstick.schema.inputs import REFERENCES
     from slipstick.schema.library import Library
     from slipstick.study.cases import BASE
     from slipstick.study.sweep import planned
@@ -226,6 +228,8 @@ def solve(
     if not varied and not isinstance(given, Axes):
         return _one(settings)
     _check_lengths(varied, isinstance(given, Axes))
+    # A program needs a machine before anything can be varied; the first will do.
+    settings |= {path: _reference(varied[path][0], path) for path in REFERENCES if path in varied}
     asked = _asked(varied, "grid" if isinstance(given, Axes) else "zip")
     return _carried_out(planned(asked, {BASE: settings}, Library()))
 
@@ -300,7 +304,7 @@ def _solve_object(
 
 def _plan(
     model: Object,
-    form: Form,
+    form: CompiledModel,
     known: Mapping[str, Parameter],
     fixed: Mapping[str, float],
     varied: Mapping[str, Array],
@@ -460,7 +464,7 @@ def _hardware(kind: str, name: str, values: Mapping[str, Any], library: Library)
     from slipstick.schema.text.nodes import replace as replaced
     from slipstick.schema.validate import validate
 
-    tree: Node = library.load(kind, name)
+    tree: Node = library.load(kind, name, _mark("load"))
     for path, value in values.items():
         tree = replaced(tree, path, _written(value) if isinstance(value, str) else _node(value, "set"))
     assert isinstance(tree, Table)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-import slipstick
 from tests.house.code import functions, modules, name_of
 
 MODULES = modules()
@@ -31,18 +30,12 @@ def test_a_module_is_under_400_lines_and_its_functions_under_60(path: Path) -> N
 def test_exports_are_sorted_and_documented(path: Path) -> None:
     module = import_module(name_of(path))
     assert module.__doc__
-    exports = list(getattr(module, "__all__", []))
+    exports = list(vars(module).get("__all__", []))
     assert exports == sorted(exports, key=in_order)
     public = [getattr(module, name) for name in exports]
     undocumented = [each.__qualname__ for each in public if inspect.isroutine(each) and not each.__doc__]
     undocumented += [each.__qualname__ for each in public if inspect.isclass(each) and not each.__doc__]
     assert undocumented == []
-
-
-def test_every_name_at_the_front_door_is_there() -> None:
-    assert {name: getattr(slipstick, name) is not None for name in slipstick.__all__} == dict.fromkeys(
-        slipstick.__all__, True
-    )
 
 
 def test_every_package_says_why_it_has_its_shape() -> None:

@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from slipstick.law import ALL
+from slipstick.law import LAWS
 from slipstick.law.barrier import COMBINING_TREE_BARRIER, DISSEMINATION_BARRIER, TOURNAMENT_BARRIER_MESSAGES
 from slipstick.law.bus import BUS_SATURATION, BUS_THROUGHPUT_BOUND
 from slipstick.law.lock import LOCK_SATURATION, LOCK_THROUGHPUT_BOUND, TEST_AND_TEST_AND_SET_QUIESCENCE
@@ -203,7 +203,7 @@ def test_a_tournament_counts_losers_and_wake_ups() -> None:
 
 def test_a_combining_tree_of_one_counter_is_the_central_barrier() -> None:
     tree = COMBINING_TREE_BARRIER(processors=8, fan=8, update=1.5, notice=0.25)
-    assert tree == ALL["barrier-central"](processors=8, update=1.5, notice=0.25)
+    assert tree == LAWS["barrier-central"](processors=8, update=1.5, notice=0.25)
 
 
 def test_quiescence_counted_transaction_by_transaction() -> None:

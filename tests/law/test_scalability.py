@@ -11,7 +11,7 @@ import pytest
 import sympy
 
 from slipstick.expression.symbolic import to_sympy
-from slipstick.law import ALL
+from slipstick.law import LAWS
 from slipstick.law.law import Law
 
 N, M, W, V, T_C, E, F, L = sympy.symbols("N M W V t_c E F L", positive=True)
@@ -20,7 +20,7 @@ N, M, W, V, T_C, E, F, L = sympy.symbols("N M W V t_c E F L", positive=True)
 
 def said(name: str, **symbols: Any) -> Any:
     """Write a law in SymPy, other expressions in the place of its symbols."""
-    law = ALL[name]
+    law = LAWS[name]
     assert set(symbols) == {each.name for each in law.symbols}
     places = {sympy.Symbol(key, positive=True): value for key, value in symbols.items()}
     return to_sympy(law.right).subs(places, simultaneous=True)
@@ -118,8 +118,8 @@ def test_dritz_boyle_is_the_account_with_all_but_waits_useful() -> None:
 
 def test_at_one_time_latency_and_work_disagree_on_the_sign_of_the_change() -> None:
     """Time bound, 4 to 32 processors: (12) falls below 1 as the efficiency falls, (13) rises above it."""
-    low = ALL["time-bound-latency-scalability"](efficiency=0.5, more_efficiency=0.39)
-    high = ALL["time-bound-work-scalability"](efficiency=0.5, more_efficiency=0.39)
+    low = LAWS["time-bound-latency-scalability"](efficiency=0.5, more_efficiency=0.39)
+    high = LAWS["time-bound-work-scalability"](efficiency=0.5, more_efficiency=0.39)
     assert low < 1 < high
 
 
@@ -164,7 +164,7 @@ def test_without_coherency_delays_universal_scalability_is_amdahl() -> None:
 
 
 def test_the_peak_of_universal_scalability_by_search() -> None:
-    law, peak = ALL["universal-scalability"], ALL["universal-scalability-peak"]
+    law, peak = LAWS["universal-scalability"], LAWS["universal-scalability-peak"]
     n = np.linspace(1.0, 200.0, 200_001)
     for contention, coherency in ((0.1, 0.01), (0.02, 0.0001), (0.9, 0.5)):
         best = n[np.argmax(law(contention=contention, coherency=coherency, processors=n))]
@@ -202,12 +202,12 @@ def test_greedy_schedules_of_random_graphs_lie_between_the_bounds(seed: int) -> 
     at = {"span": max(done), "work": sum(times)}
     for processors in (1, 2, 3, 7, 40):
         time = greedy(times, after, processors)
-        assert ALL["work-span-least-time"](processors=processors, **at) <= time * (1 + 1e-12)
-        assert time <= ALL["work-span-most-time"](processors=processors, **at) * (1 + 1e-12)
-        assert at["work"] / time <= ALL["work-span-speedup-bound"](processors=processors, **at) * (1 + 1e-12)
+        assert LAWS["work-span-least-time"](processors=processors, **at) <= time * (1 + 1e-12)
+        assert time <= LAWS["work-span-most-time"](processors=processors, **at) * (1 + 1e-12)
+        assert at["work"] / time <= LAWS["work-span-speedup-bound"](processors=processors, **at) * (1 + 1e-12)
 
 
-DOWNEY = ALL["downey-speedup"]
+DOWNEY = LAWS["downey-speedup"]
 
 
 def test_downeys_ranges_meet() -> None:
@@ -250,15 +250,15 @@ ADDING = [(4, 64, 0.80), (8, 192, 0.80), (16, 512, 0.80), (16, 192, 0.60), (32, 
 @pytest.mark.parametrize(("processors", "numbers", "efficiency"), ADDING)
 def test_adding_numbers_as_grama_gupta_and_kumar_print_it(processors: int, numbers: int, efficiency: float) -> None:
     """n numbers, unit times: a processor loses 2 log2 N."""
-    found = ALL["efficiency-from-latency"](
+    found = LAWS["efficiency-from-latency"](
         processors=processors, work=numbers, operation=1.0, latency=2 * np.log2(processors)
     )
     assert found == pytest.approx(efficiency, abs=0.006)
 
 
 def test_every_law_of_the_paper_is_named_with_its_equation() -> None:
-    sources = " ".join(law.source for law in ALL.values())
-    laws: list[Law] = list(ALL.values())
+    sources = " ".join(law.source for law in LAWS.values())
+    laws: list[Law] = list(LAWS.values())
     for equation in range(1, 15):
         assert any(re.search(rf"equation {equation}\b", law.source) for law in laws), equation
     assert "Dritz and Boyle" in sources

@@ -15,7 +15,7 @@ from slipstick.errors import ModelError
 from slipstick.expression.nodes import Parameter
 from slipstick.expression.special import md1_late, md1_number
 from slipstick.expression.tape import Tape
-from slipstick.law import ALL
+from slipstick.law import LAWS
 from slipstick.method.methods import form_of
 
 SERVICE, ARRIVALS = Fraction(1, 5), [Fraction(1), Fraction(4), Fraction(5), Fraction(7)]
@@ -38,7 +38,7 @@ def mean(shares: Sequence[Fraction]) -> Fraction:
 
 
 def law(name: str, **values: Any) -> float:
-    return float(ALL[name](**{key: float(value) for key, value in values.items()}))
+    return float(LAWS[name](**{key: float(value) for key, value in values.items()}))
 
 
 @pytest.mark.parametrize("arrivals", ARRIVALS)
@@ -109,7 +109,7 @@ def test_several_servers_against_the_chain(servers: int, arrivals: int) -> None:
         assert law("erlang-c", **at) == pytest.approx(sum(shares[servers:]), rel=1e-10)
         for n in (0, 1, servers, servers + 3):
             assert law("mmc-number-probability", count=n, **at) == pytest.approx(shares[n], rel=1e-10)
-    total = ALL["mmc-number-probability"](
+    total = LAWS["mmc-number-probability"](
         count=np.arange(servers + 1500.0), servers=servers, service=0.2, arrivals=arrivals
     )
     assert total.sum() == pytest.approx(1.0, abs=1e-12)
@@ -235,10 +235,10 @@ def test_a_load_of_zero_waits_for_nothing() -> None:
     assert law("mmc-waiting-time", servers=3, service=0.2, arrivals=0.0) == 0.0
     assert law("mg1-waiting-time", scv=1.0, service=0.2, arrivals=0.0) == 0.0
     form = form_of(
-        ALL["mmc-waiting-time"],
+        LAWS["mmc-waiting-time"],
         {
             each.name: Parameter(each.name, each.dimension, value)
-            for each, value in zip(ALL["mmc-waiting-time"].symbols, (1.0, 0.2, 0.0), strict=True)
+            for each, value in zip(LAWS["mmc-waiting-time"].symbols, (1.0, 0.2, 0.0), strict=True)
         },
     )
     answer = form.points({}).answer(0)
@@ -263,7 +263,7 @@ def test_a_load_of_zero_waits_for_nothing() -> None:
 )
 @pytest.mark.parametrize("load", [1.0, 1.0 + 1e-12, 1.5, 1e6])
 def test_saturation_is_refused_by_name(name: str, load: float) -> None:
-    found = ALL[name]
+    found = LAWS[name]
     row = dict(found.checks[0].given)
     rate = "low_arrivals" if "low_arrivals" in row else "arrivals"
     service = row[rate.replace("arrivals", "service")]

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from slipstick.expression.nodes import Parameter
-from slipstick.law import ALL, Law
+from slipstick.law import LAWS, Law
 from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.forms import LawForm
 from slipstick.method.methods import form_of
 from slipstick.model.activity import delay
 from slipstick.model.system import closed_model
 
-every_law = pytest.mark.parametrize("law", list(ALL.values()), ids=lambda law: law.name)
+every_law = pytest.mark.parametrize("law", list(LAWS.values()), ids=lambda law: law.name)
 
 
 def form(law: Law, prefix: str = "") -> LawForm:
@@ -55,15 +55,15 @@ def test_one_point_and_the_same_point_in_a_sweep(law: Law) -> None:
 
 
 def test_a_point_where_the_law_does_not_hold_says_so_alone() -> None:
-    swept = form(ALL["flow-line"]).points({"items": np.array([3.0, 0.5])})
+    swept = form(LAWS["flow-line"]).points({"items": np.array([3.0, 0.5])})
     assert swept.answer(0).failed is None
     assert swept.answer(1).failed == "law flow-line holds for items >= 1 and once >= longest only"
     assert np.isnan(swept.columns()["time"]).tolist() == [False, True]
-    assert np.isnan(form(ALL["flow-line"]).times({"items": np.array([3.0, 0.5])})).tolist() == [False, True]
+    assert np.isnan(form(LAWS["flow-line"]).times({"items": np.array([3.0, 0.5])})).tolist() == [False, True]
 
 
 def test_a_law_that_overflows_has_no_answer() -> None:
-    assert form(ALL["cycle-rate"]).points({"time": 5e-324, "processors": 1e300}).answer(0).failed == (
+    assert form(LAWS["cycle-rate"]).points({"time": 5e-324, "processors": 1e300}).answer(0).failed == (
         "law cycle-rate comes out as inf"
     )
 

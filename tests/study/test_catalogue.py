@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from slipstick.errors import SpecError, UnknownNameError
-from slipstick.law import ALL as LAWS
+from slipstick.law import LAWS
 from slipstick.program import PROGRAMS
 from slipstick.schema.library import FOLDERS, names
 from slipstick.study.catalogue import KINDS, listed, shown

@@ -1,8 +1,8 @@
 """Laws: one `Law` object for each closed form.
 
 Equation, where it holds, units, source and published values live in one object; evaluation, LaTeX, help and tests are
-read from it. To add a law, write one `Law(...)` with at least one `Check` in the module of its family: `ALL` and the
-tests find it there. The modules of the families are imported when `ALL` is first read.
+read from it. To add a law, write one `Law(...)` with at least one `Check` in the module of its family: `LAWS` and the
+tests find it there. The modules of the families are imported when `LAWS` is first read.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from importlib import import_module
 
 from slipstick.law.law import Law
 
-__all__ = ["ALL", "FAMILIES", "Law"]
+__all__ = ["FAMILIES", "LAWS", "Law"]
 
 FAMILIES = (
     "account",
@@ -55,5 +55,5 @@ class _Laws(Mapping[str, Law]):
         return len(self._by_name)
 
 
-ALL: Mapping[str, Law] = _Laws()
+LAWS: Mapping[str, Law] = _Laws()
 """Every law by its name in the catalogue."""

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from slipstick.errors import ModelError, Problem, SpecError, did_you_mean
 from slipstick.expression.dimension import Dimension
 from slipstick.expression.nodes import Expr, Parameter
-from slipstick.law import ALL as LAWS
+from slipstick.law import LAWS
 from slipstick.model.activity import TECHNOLOGIES
 from slipstick.model.machine import Dvsm, LinearCost, Machine, Network, SizeRange
 from slipstick.model.shared_memory import (

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from slipstick.errors import Problem, SpecError, UnitError, UnknownNameError, did_you_mean
 from slipstick.expression.dimension import COUNT
-from slipstick.law import ALL as LAWS
+from slipstick.law import LAWS
 from slipstick.model.shared_memory import SharedMemory
 from slipstick.program import PROGRAMS
 from slipstick.program.counts import Counts

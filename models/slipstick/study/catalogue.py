@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 
 from slipstick.errors import SpecError, UnknownNameError
-from slipstick.law import ALL as LAWS
+from slipstick.law import LAWS
 from slipstick.program import PROGRAMS
 from slipstick.program.counts import Counts, ProcessorTally
 from slipstick.schema.build import build_workload

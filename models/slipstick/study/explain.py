@@ -64,7 +64,7 @@ def explained(settings: Settings) -> Subject:
 
 
 def _law(name: str) -> Subject:
-    from slipstick.law import ALL as LAWS
+    from slipstick.law import LAWS
 
     law = LAWS[name]
     return Subject(f"law/{name}", law.title, law.source, law, {}, None)

@@ -9,7 +9,7 @@ import sympy
 from slipstick.errors import ModelError
 from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import Parameter, ceil, ceil_log, log2, maximum, sqrt
-from slipstick.law import ALL as LAWS
+from slipstick.law import LAWS
 from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.scaling.isoefficiency import isoefficiency
 from slipstick.method.scaling.overhead import run_of

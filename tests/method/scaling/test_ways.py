@@ -7,7 +7,7 @@ import pytest
 
 from slipstick.expression.dimension import COUNT, TIME
 from slipstick.expression.nodes import Parameter, log2
-from slipstick.law import ALL as LAWS
+from slipstick.law import LAWS
 from slipstick.law.scalability import LATENCY_SCALABILITY, TIME_BOUND_LATENCY_SCALABILITY
 from slipstick.method.forms import CompiledModel
 from slipstick.method.methods import form_of

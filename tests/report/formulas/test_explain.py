@@ -8,7 +8,7 @@ import pytest
 
 from slipstick.expression.dimension import BYTES, COUNT, TIME, TIME_PER_BYTE
 from slipstick.expression.nodes import Booked, Expr, Parameter, maximum, total
-from slipstick.law import ALL, Law
+from slipstick.law import LAWS, Law
 from slipstick.law.network import PROTOCOL_TIME, WIRE_TIME
 from slipstick.law.pipeline import FLOW_LINE
 from slipstick.model.activity import delay, pipeline, serial
@@ -111,7 +111,7 @@ def _model() -> Model:
 
 
 def test_a_law_word_for_word() -> None:
-    law = ALL["wire-time"]
+    law = LAWS["wire-time"]
     text = explain_text("law/wire-time", law.title, "Somebody, 1997", law)
     assert text == LAW_TEXT
 
@@ -124,7 +124,7 @@ def test_a_model_in_latex() -> None:
     assert explain_latex("demo", "A pipeline", "Somebody, 1997", _model(), ENTRIES, STRUCTURE) == MODEL_LATEX
 
 
-@pytest.mark.parametrize("law", ALL.values(), ids=lambda law: law.name)
+@pytest.mark.parametrize("law", LAWS.values(), ids=lambda law: law.name)
 def test_every_law_fits_the_terminal_and_has_one_equation_in_latex(law: Law) -> None:
     text = explain_text(law.name, law.title, law.source, law)
     assert text.isascii()
