@@ -130,7 +130,7 @@ class TestOnePoint:
                 lambda: solve(load_model("lock-and-bus"), machine="rs6000-43p-atm"),
                 "a model that is built already takes no machine=",
             ),
-            (lambda: solve(3), "solve takes a model by name, a Model, a QueueingNetwork or a Law; got a int"),  # type: ignore[call-overload]
+            (lambda: solve(3), "solve takes a model, not a int; wrap an activity"),  # type: ignore[call-overload]
         ],
     )
     def test_what_is_wrong_is_named(self, ask: Callable[[], Any], message: str) -> None:

@@ -209,7 +209,7 @@ def solve(
     >>> answer["efficiency"]
     0.228
     >>> solve("dvsm/diff-request", machine="rs6000-43p-fast-ethernet", set={"reply": "4120 B"})["time"]
-    0.00137
+    0.00121
     >>> solve("lock-and-bus", {"population.processors": [1, 2, 4, 8]})["speedup"]
     array([0.8996, 1.7991, 3.5982, 7.1964])
     """
@@ -223,11 +223,13 @@ def solve(
 
     given = set or {}
     fixed = {path: value for path, value in given.items() if _is_single(value)}
-    settings = _settings(os.fspath(model), fixed, machine, workload, technology, method, simulation)
+    settings = _settings(os.fspath(model), fixed, machine, workload, technology, simulation)
     varied = {path: _several(path, value) for path, value in given.items() if path not in fixed}
     if not varied and not isinstance(given, Axes):
-        return _one(settings)
+        return _one(settings, method)
     _check_lengths(varied, isinstance(given, Axes))
+    if method is not None:
+        settings["method"] = _reference(method, "method")
     # A program needs a machine before anything can be varied; the first will do.
     settings |= {path: _reference(varied[path][0], path) for path in REFERENCES if path in varied}
     asked = _asked(varied, "grid" if isinstance(given, Axes) else "zip")
@@ -262,17 +264,16 @@ def run(study: Reference | Mapping[str, Any]) -> Results:
     return run_prepared(prepare(tree))
 
 
-def _one(settings: Settings) -> Answer:
+def _one(settings: Settings, method: str | None) -> Answer:
     """Answer at one point of a model from the catalogue or a file; of several kinds of bounds the tightest."""
     from slipstick.method.methods import form_of
     from slipstick.schema.library import Library
-    from slipstick.study.run import solve_settings
+    from slipstick.study.solve import solve_settings
 
-    (answer, *more), bound = solve_settings(settings, Library())
+    (answer, *more), built = solve_settings(settings, Library(), [method])
     if more:
-        answer = (
-            form_of(bound.model, bound.parameters, bound.options.method, bound.options.simulation).points({}).answer(0)
-        )
+        compiled = form_of(built.model, built.parameters, answer.method.partition("/")[0], built.options.simulation)
+        answer = compiled.points({}).answer(0)
     if answer.failed:
         raise NoAnswerError(answer.failed)
     return answer
@@ -360,7 +361,7 @@ def _parameters(model: Object) -> Mapping[str, Parameter]:
     from slipstick.law import Law
     from slipstick.method.numbers import expressions
     from slipstick.model.network import QueueingNetwork
-    from slipstick.model.system import Model
+    from slipstick.model.system import Model, need_model
 
     match model:
         case Law():
@@ -370,8 +371,8 @@ def _parameters(model: Object) -> Mapping[str, Parameter]:
         case QueueingNetwork():
             found = parameters(*dict(model.quantities()).values())
         case _:
-            kind = f"a {type(model).__name__}"
-            raise ModelError(f"solve takes a model by name, a Model, a QueueingNetwork or a Law; got {kind}")
+            found = ()
+            need_model(model, "solve")
     return {each.name: each for each in found}
 
 
@@ -403,18 +404,18 @@ def _settings(
     machine: Spec | None = None,
     workload: Spec | None = None,
     technology: Spec | None = None,
-    method: str | None = None,
     simulation: Simulation | None = None,
 ) -> dict[str, Node]:
     """Gather everything that a model from the catalogue or a file is solved with, by path."""
     from slipstick.schema.solver_options import SECTION
 
-    named = {"model": model, "machine": machine, "workload": workload, "technology": technology, "method": method}
+    named = {"model": model, "machine": machine, "workload": workload, "technology": technology}
     settings = {path: _reference(each, path) for path, each in named.items() if each is not None}
     for path, value in (values or {}).items():
         settings[path] = _written(value) if isinstance(value, str) else _node(value, "set")
     for each in fields(simulation) if simulation is not None else ():
-        settings[f"{SECTION}{each.name}"] = _node(getattr(simulation, each.name), "simulation=")
+        if (value := getattr(simulation, each.name)) != each.default:
+            settings[f"{SECTION}{each.name}"] = _node(value, "simulation=")
     return settings
 
 
