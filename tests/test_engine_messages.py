@@ -309,7 +309,7 @@ PROGRAM = [
     ),
     bad(
         lambda: solve(delay(1.0, name="work")),  # type: ignore[arg-type]
-        "solve takes a model, not a Step; wrap an activity with closed(...), or load one by name",
+        "solve takes a model, not a Step; wrap an activity with closed_model(...), or load one by name",
     ),
     bad(
         lambda: DIFFS.on("rs6000-43p-atm"),  # type: ignore[arg-type]
