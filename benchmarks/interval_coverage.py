@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 
 from slipstick.sim.plan.builder import Builder
-from slipstick.sim.plan.distributions import Distribution
+from slipstick.sim.plan.distributions import ServiceTime
 from slipstick.sim.plan.plan import Plan
 from slipstick.sim.run import simulate
 from slipstick.sim.settings import Simulation
@@ -22,8 +22,8 @@ def open_station(load: float) -> tuple[Plan, float]:
     """M/M/1: the mean time is 1 / (1 - load) at service rate 1."""
     builder = Builder()
     builder.station("cpu")
-    builder.serve("cpu", Distribution("exponential", 1.0))
-    builder.open("jobs", Distribution("exponential", 1 / load), at=0)
+    builder.serve("cpu", ServiceTime("exponential", 1.0))
+    builder.open("jobs", ServiceTime("exponential", 1 / load), at=0)
     return builder.plan(), 1 / (1 - load)
 
 
@@ -31,10 +31,10 @@ def closed_network() -> tuple[Plan, float]:
     """Ten jobs between a cpu (demand 1), a disk (0.8) and a think time of 5; exact MVA gives the time."""
     demands, jobs, think = (1.0, 0.8), 10, 5.0
     builder = Builder()
-    builder.delay(Distribution("exponential", think), "think")
+    builder.delay(ServiceTime("exponential", think), "think")
     for name, demand in zip(("cpu", "disk"), demands, strict=True):
         builder.station(name)
-        builder.serve(name, Distribution("exponential", demand))
+        builder.serve(name, ServiceTime("exponential", demand))
     builder.closed("jobs", jobs, at=0)
     queues, time_ = [0.0, 0.0], 0.0
     for n in range(1, jobs + 1):

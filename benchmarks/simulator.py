@@ -23,14 +23,14 @@ import numpy as np
 from slipstick.sim.compiled.kernel import CompiledKernel
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.builder import Builder
-from slipstick.sim.plan.distributions import Distribution
+from slipstick.sim.plan.distributions import ServiceTime
 from slipstick.sim.plan.plan import Plan
 
 CUSTOMERS = 1_000_000
 
 
-def exponential(mean: float) -> Distribution:
-    return Distribution("exponential", mean)
+def exponential(mean: float) -> ServiceTime:
+    return ServiceTime("exponential", mean)
 
 
 def single_server() -> Plan:
@@ -178,7 +178,7 @@ def _closed_ciw(
     """Close an open network: all arrive at the first node at once, nobody leaves."""
     ciw = import_module("ciw")
 
-    class AtOnce(ciw.dists.Distribution):  # type: ignore[name-defined, misc]
+    class AtOnce(ciw.dists.ServiceTime):  # type: ignore[name-defined, misc]
         left = jobs
 
         def sample(self, t: float | None = None, ind: Any = None) -> float:

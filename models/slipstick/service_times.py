@@ -1,4 +1,15 @@
-"""Times made of exponential phases: what a Markov chain can hold of a time that is not exponential."""
+"""Service times of a given mean and squared coefficient of variation (scv): one definition for all methods.
+
+    scv 0         constant; the simulator alone takes it
+    0 < scv < 1   a row of exponential phases of which the last may be missing (`phases_below_one`); an Erlang time
+                  where 1/scv is whole. Below 0.01, which takes more than 100 phases, a chain refuses and the
+                  simulator draws a gamma time
+    scv 1         exponential
+    scv > 1       one of two exponential phases that contribute half of the mean each (`balanced_means`)
+
+A Markov chain holds the phases (`PhaseType`), the simulator draws them (`slipstick.sim.plan.distributions`), so both
+mean the same model.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +17,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from slipstick.errors import ModelError
-from slipstick.queueing.markov.chain import Array
+
+Array = NDArray[Any]
 
 MOST_PHASES = 100
-"""Phases at most: a squared coefficient of variation of 0.01."""
+LEAST_SCV = 1 / MOST_PHASES
+"""The least squared coefficient of variation of a time made of phases."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +49,7 @@ class PhaseType:
 
     @property
     def phases(self) -> int:
-        """How many phases there are."""
+        """Number of phases."""
         return len(self.rates)
 
     @property
@@ -85,55 +99,75 @@ def erlang(mean: complex, phases: int) -> PhaseType:
     return PhaseType(first, np.full(phases, phases / _above(mean)), np.eye(phases, k=1))
 
 
-def hyperexponential(mean: complex, scv: complex) -> PhaseType:
-    """Give one of two phases that hold as much of the mean each (balanced means); scv above 1.
+def balanced_means(scv: complex) -> Any:
+    """Give the probability of the shorter of two phases that contribute half of the mean each; scv at least 1.
 
-    With ``p = (1 + sqrt((scv - 1) / (scv + 1))) / 2`` the rates are 2 p / mean and 2 (1 - p) / mean.
+        p = (1 + sqrt((scv - 1) / (scv + 1))) / 2      means 1 / (2 p) and 1 / (2 (1 - p)) of the mean
 
     Source: Tijms, A First Course in Stochastic Models, Wiley 2003, appendix B.
+    """
+    return (1.0 + np.sqrt((scv - 1.0) / (scv + 1.0))) / 2.0
+
+
+def hyperexponential(mean: complex, scv: complex) -> PhaseType:
+    """Give one of two phases; see `balanced_means`.
 
     >>> print(hyperexponential(1.0, 3.0).scv)
     3.0
     """
     if not complex(scv).real >= 1:
         raise ModelError(f"a hyperexponential time has an scv of at least 1, got {scv}")
-    p = (1.0 + np.sqrt((scv - 1.0) / (scv + 1.0))) / 2.0
+    p = balanced_means(scv)
     first = np.array([p, 1.0 - p])
     return PhaseType(first, 2.0 * first / _above(mean), np.zeros((2, 2)))
 
 
-def coxian(mean: complex, scv: complex) -> PhaseType:
-    """Give a row of phases that may be cut short at one end; scv of 0.01 and more.
+def phases_below_one(scv: complex) -> tuple[int, Any, Any, Any]:
+    """Give the phases of a time of mean 1 and an scv below 1: equal ones, and one more with a probability.
 
-    Two phases if scv is at least 1/2, the second reached with probability 1 / (2 scv)::
+    Two phases where 1/2 <= scv < 1: one of mean 1/2, and with probability 1 / (2 scv) one of mean scv. They become
+    one exponential time at scv 1, with a derivative. Below, k phases of mean 1 / (k - p) where
+    1/k <= scv < 1/(k - 1), the last of them with probability 1 - p::
 
-        rates 2 / mean and 1 / (mean scv)
-
-    else k equal phases, 1/k <= scv < 1/(k - 1), of which the first is passed by with probability p::
-
-        p = (k scv - sqrt(k (1 + scv) - k^2 scv)) / (1 + scv)       rate = (k - p) / mean
+        p = (k scv - sqrt(k (1 + scv) - k^2 scv)) / (1 + scv)
 
     Source: Bolch, Greiner, de Meer and Trivedi, Queueing Networks and Markov Chains, Wiley 2006, section 1.3 (two
     phases); Tijms, A First Course in Stochastic Models, Wiley 2003, appendix B (more).
+
+    Returns
+    -------
+    number of phases that always are, mean of each, probability of the one more, and its mean
+
+    >>> phases_below_one(0.5)
+    (1, 0.5, 1.0, 0.5)
+    >>> phases_below_one(0.25)[0]
+    3
+    """
+    size = complex(scv).real
+    if size >= 0.5:
+        return 1, 0.5, 0.5 / scv, scv
+    # Lowered slightly, so that an scv of 1/k takes k phases.
+    k = int(np.ceil(1.0 / size - 1e-9))
+    p = (k * scv - np.sqrt(k * (1.0 + scv) - k * k * scv)) / (1.0 + scv)
+    return k - 1, 1.0 / (k - p), 1.0 - p, 1.0 / (k - p)
+
+
+def coxian(mean: complex, scv: complex) -> PhaseType:
+    """Give a row of phases of which the last may be missing, with an scv of 0.01 and more; see `phases_below_one`.
 
     >>> time = coxian(2.0, 0.4)
     >>> print(time.phases, time.mean, time.scv)
     3 2.0 0.4
     """
-    size = complex(scv).real
-    if not 1 / MOST_PHASES <= size < np.inf:
-        raise ModelError(
-            f"a Coxian time has an scv of at least {1 / MOST_PHASES}, got {scv}; simulate what varies less"
-        )
-    if size >= 0.5:
-        onward = np.array([[0.0, 0.5 / scv], [0.0, 0.0]])
-        return PhaseType(np.array([1.0, 0.0]), np.array([2.0, 1.0 / scv]) / _above(mean), onward)
-    # Rounded down a hair, so that an scv of 1/k takes k phases.
-    k = int(np.ceil(1.0 / size - 1e-9))
-    p = (k * scv - np.sqrt(k * (1.0 + scv) - k * k * scv)) / (1.0 + scv)
-    first = np.zeros(k, dtype=np.asarray(p).dtype)
-    first[0], first[1] = 1.0 - p, p
-    return PhaseType(first, np.full(k, (k - p) / _above(mean)), np.eye(k, k=1))
+    if not LEAST_SCV <= complex(scv).real < np.inf:
+        raise ModelError(f"a Coxian time has an scv of at least {LEAST_SCV}, got {scv}; simulate what varies less")
+    certain, each, probability, last = phases_below_one(scv)
+    first = np.zeros(certain + 1)
+    first[0] = 1.0
+    means = np.array([*[each] * certain, last]) * _above(mean)
+    onward = np.eye(certain + 1, k=1, dtype=means.dtype)
+    onward[-2, -1] = probability
+    return PhaseType(first, 1.0 / means, onward)
 
 
 def phase_type(mean: complex, scv: complex) -> PhaseType:

@@ -24,7 +24,7 @@ from slipstick.program import dvsm_contention as contention
 from slipstick.program.message import latency, protocol_time, wire_time
 from slipstick.program.program import Inputs, number, one
 from slipstick.sim.plain.process import Process, System
-from slipstick.sim.plan.distributions import from_scv
+from slipstick.sim.plan.distributions import service_time
 
 __all__ = ["Requests", "diff_phase", "lock_phase"]
 
@@ -315,7 +315,7 @@ class _Cluster:
 
     def _spent(self, seconds: float, what: str) -> float:
         """Give how long an operation takes this time."""
-        return seconds * next(self.system.values(what, from_scv(1.0, self._scv))) if self._scv else seconds
+        return seconds * next(self.system.values(what, service_time(1.0, self._scv))) if self._scv else seconds
 
 
 def _lock_times(machine: Machine, inputs: Inputs) -> _LockTimes:

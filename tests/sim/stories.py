@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.builder import Builder
-from slipstick.sim.plan.distributions import Distribution
+from slipstick.sim.plan.distributions import ServiceTime
 
 __all__ = ["Story", "constant", "story"]
 
@@ -12,8 +12,8 @@ Story = list[tuple[int, str, float, float]]
 """(member, label, from, to), in the order of ends."""
 
 
-def constant(seconds: float) -> Distribution:
-    return Distribution("deterministic", seconds, 0.0)
+def constant(seconds: float) -> ServiceTime:
+    return ServiceTime("deterministic", seconds, 0.0)
 
 
 def story(builder: Builder) -> Story:

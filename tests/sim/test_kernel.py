@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from slipstick.sim.plan.builder import BarrierImplementation, Builder, LockImplementation
-from slipstick.sim.plan.distributions import Distribution
+from slipstick.sim.plan.distributions import ServiceTime
 from slipstick.sim.plan.plan import Op, Where
 from tests.sim.stories import Story, constant, story
 
@@ -139,8 +139,8 @@ def test_numbers_are_called_up_in_order_whoever_looks_first() -> None:
     builder.lock("door", form)
 
     def visit() -> None:
-        builder.delay(Distribution("exponential", 4.0), "away")
-        builder.hold("door", lambda: builder.delay(Distribution("exponential", 2.0), "inside"))
+        builder.delay(ServiceTime("exponential", 4.0), "away")
+        builder.hold("door", lambda: builder.delay(ServiceTime("exponential", 2.0), "inside"))
 
     builder.repeat(20, visit, "visits")
     builder.once("all", [0] * 12)

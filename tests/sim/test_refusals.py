@@ -10,7 +10,7 @@ from slipstick.errors import ModelError, SlipstickError, UnknownNameError
 from slipstick.sim.compiled import kernel as compiled
 from slipstick.sim.plain.process import System
 from slipstick.sim.plan.builder import BarrierImplementation, Builder, LockImplementation
-from slipstick.sim.plan.distributions import Distribution, empirical
+from slipstick.sim.plan.distributions import ServiceTime, empirical
 from slipstick.sim.plan.plan import CustomerGroup, Plan, StationPlan
 from slipstick.sim.settings import Simulation
 from tests.sim.stories import constant
@@ -100,17 +100,17 @@ REFUSED: list[tuple[Callable[[], object], type[SlipstickError], str]] = [
         "an empirical distribution needs at least one value, all of them at least 0 s",
     ),
     (
-        lambda: Distribution("exponental", 1.0),
+        lambda: ServiceTime("exponental", 1.0),
         ModelError,
         "there is no distribution 'exponental'; did you mean 'exponential'?",
     ),
     (
-        lambda: Distribution("exponential", -1.0),
+        lambda: ServiceTime("exponential", -1.0),
         ModelError,
         "the mean of an exponential time must be at least 0 s, got -1.0",
     ),
     (
-        lambda: Distribution("erlang", 1.0, 0.3),
+        lambda: ServiceTime("erlang", 1.0, 0.3),
         ModelError,
         "an erlang time cannot have scv 0.3: it must be one over a whole number up to 1000",
     ),

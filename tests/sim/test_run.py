@@ -9,7 +9,7 @@ import pytest
 
 from slipstick.sim import run
 from slipstick.sim.plan.builder import Builder
-from slipstick.sim.plan.distributions import Distribution
+from slipstick.sim.plan.distributions import ServiceTime
 from slipstick.sim.settings import Simulation
 
 
@@ -17,6 +17,6 @@ def test_without_numba_the_plain_kernel_runs_even_where_the_loop_was_imported(mo
     monkeypatch.setitem(sys.modules, run.LOOP, ModuleType("loop"))
     monkeypatch.setattr(run, "AVAILABLE", False)
     builder = Builder()
-    builder.delay(Distribution("exponential", 2.0))
+    builder.delay(ServiceTime("exponential", 2.0))
     builder.closed("all", customers=1, at=0)
     assert run.simulate(builder.plan(), Simulation(cycles=100)).kernel == "plain"

@@ -13,15 +13,15 @@ from slipstick.sim.compiled.state import AVAILABLE
 from slipstick.sim.estimate import Layout
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.builder import BarrierImplementation, Builder, LockImplementation
-from slipstick.sim.plan.distributions import Distribution, from_scv
+from slipstick.sim.plan.distributions import ServiceTime, service_time
 from slipstick.sim.plan.plan import Plan
 from slipstick.vocabulary import SIMULATED_DISCIPLINES
 from tests.sim_strategies import busy_models, open_models
 
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason="numba is not installed")
 
-EXPONENTIAL = Distribution("exponential", 1.0)
-CONSTANT = Distribution("deterministic", 0.25, 0.0)
+EXPONENTIAL = ServiceTime("exponential", 1.0)
+CONSTANT = ServiceTime("deterministic", 0.25, 0.0)
 
 
 def check_same(plan: Plan, events: int = 3000) -> None:
@@ -74,7 +74,7 @@ def test_of_speeds_that_depend_on_how_many_are_there(discipline: str, rates: tup
     builder.station("pool", 1, discipline, rates=rates)
     builder.station("cpu")
     builder.delay(EXPONENTIAL, "think")
-    builder.serve("pool", from_scv(0.4, 4.0))
+    builder.serve("pool", service_time(0.4, 4.0))
     builder.serve("cpu", EXPONENTIAL)
     builder.closed("all", 6, at=0)
     check_same(builder.plan(), 6000)
@@ -105,7 +105,7 @@ def test_of_ways_that_lead_anywhere_and_of_gates() -> None:
     builder.serve("disk", EXPONENTIAL, "web")
     builder.mark("away")
     builder.finish(lost=True)
-    builder.open("web", Distribution("exponential", 0.4), at=at)
+    builder.open("web", ServiceTime("exponential", 0.4), at=at)
     plan = builder.plan()
     check_same(plan, 6000)
     kernel = Kernel(plan, 1)

@@ -14,7 +14,7 @@ import pytest
 from slipstick.sim.compiled.state import AVAILABLE
 from slipstick.sim.estimate import Estimate, Layout, Result
 from slipstick.sim.plan.builder import Builder
-from slipstick.sim.plan.distributions import Distribution, from_scv
+from slipstick.sim.plan.distributions import ServiceTime, service_time
 from slipstick.sim.plan.plan import Plan
 from slipstick.sim.run import simulate
 from slipstick.sim.settings import Simulation
@@ -36,18 +36,18 @@ def holds(estimate: Estimate, truth: float) -> bool:
     return estimate.low <= truth <= estimate.high
 
 
-def open_station(service: Distribution, rate: float = 1.0, servers: int = 1, discipline: str = "fcfs") -> Plan:
+def open_station(service: ServiceTime, rate: float = 1.0, servers: int = 1, discipline: str = "fcfs") -> Plan:
     builder = Builder()
     builder.station("cpu", servers, discipline)
     builder.serve("cpu", service)
-    builder.open("jobs", Distribution("exponential", 1 / rate), at=0)
+    builder.open("jobs", ServiceTime("exponential", 1 / rate), at=0)
     return builder.plan()
 
 
 @pytest.mark.parametrize("scv", [0.0, 0.25, 1 / 3, 0.4, 1.0, 4.0])
 @pytest.mark.parametrize("load", [0.3, 0.7])
 def test_one_server_by_pollaczek_and_khinchin(scv: float, load: float) -> None:
-    found = run(open_station(from_scv(load, scv)))
+    found = run(open_station(service_time(load, scv)))
     assert holds(found.mean_time(), load + load * load * (1 + scv) / (2 * (1 - load)))
     layout = Layout(found.plan)
     used = found.ratio(found.column(layout.use[0]), found.column(layout.time))
@@ -57,14 +57,14 @@ def test_one_server_by_pollaczek_and_khinchin(scv: float, load: float) -> None:
 @pytest.mark.parametrize("kind", ["lognormal", "uniform"])
 def test_one_server_with_other_times(kind: str) -> None:
     scv = 2.0 if kind == "lognormal" else 0.2
-    found = run(open_station(Distribution(kind, 0.5, scv)))
+    found = run(open_station(ServiceTime(kind, 0.5, scv)))
     assert holds(found.mean_time(), 0.5 + 0.25 * (1 + scv) / (2 * 0.5))
 
 
 @pytest.mark.parametrize("servers", [2, 5])
 def test_several_servers_by_erlang(servers: int) -> None:
     offered = 0.7 * servers
-    found = run(open_station(Distribution("exponential", 1.0), offered, servers))
+    found = run(open_station(ServiceTime("exponential", 1.0), offered, servers))
     last = offered**servers / math.factorial(servers) / 0.3
     waits = last / (sum(offered**k / math.factorial(k) for k in range(servers)) + last)
     assert holds(found.mean_time(), 1 + waits / (servers - offered))
@@ -73,7 +73,7 @@ def test_several_servers_by_erlang(servers: int) -> None:
 @pytest.mark.parametrize("discipline", ["ps", "lcfs-pr"])
 @pytest.mark.parametrize("scv", [0.0, 1.0, 4.0])
 def test_shared_or_preempted_service_does_not_notice_its_spread(discipline: str, scv: float) -> None:
-    found = run(open_station(from_scv(0.6, scv), discipline=discipline))
+    found = run(open_station(service_time(0.6, scv), discipline=discipline))
     assert holds(found.mean_time(), 0.6 / (1 - 0.6))
 
 
@@ -82,8 +82,8 @@ def two_classes(discipline: str) -> Plan:
     builder.station("cpu", 1, discipline)
     for rank in (0, 1):
         at = builder.here
-        builder.serve("cpu", Distribution("exponential", 1.0), f"work{rank}", rank=rank)
-        builder.open(f"class{rank}", Distribution("exponential", 1 / 0.35), at=at)
+        builder.serve("cpu", ServiceTime("exponential", 1.0), f"work{rank}", rank=rank)
+        builder.open(f"class{rank}", ServiceTime("exponential", 1 / 0.35), at=at)
     return builder.plan()
 
 
@@ -100,10 +100,10 @@ def test_priorities_by_cobham() -> None:
 def closed_network(demands: list[float], jobs: int, think: float) -> tuple[Plan, float]:
     """Make a closed network of exponential servers, and its cycle time by exact mean values."""
     builder = Builder()
-    builder.delay(Distribution("exponential", think), "think")
+    builder.delay(ServiceTime("exponential", think), "think")
     for index, demand in enumerate(demands):
         builder.station(f"s{index}")
-        builder.serve(f"s{index}", Distribution("exponential", demand))
+        builder.serve(f"s{index}", ServiceTime("exponential", demand))
     builder.closed("jobs", jobs, at=0)
     queues, time = [0.0] * len(demands), 0.0
     for n in range(1, jobs + 1):
@@ -122,13 +122,15 @@ def test_closed_networks_by_mean_values(demands: list[float], jobs: int) -> None
 
 
 def test_a_median_and_a_tail() -> None:
-    found = run(open_station(Distribution("exponential", 0.5)))
+    found = run(open_station(ServiceTime("exponential", 0.5)))
     for p in (0.5, 0.95, 0.99):
         assert holds(found.time_quantile(p), -math.log(1 - p))
 
 
 @pytest.mark.skipif(not AVAILABLE, reason="numba is not installed")
-@pytest.mark.parametrize("make", [lambda: open_station(from_scv(0.9, 1.0)), lambda: closed_network([1.0], 9, 5.0)[0]])
+@pytest.mark.parametrize(
+    "make", [lambda: open_station(service_time(0.9, 1.0)), lambda: closed_network([1.0], 9, 5.0)[0]]
+)
 def test_the_answer_does_not_depend_on_the_kernel(make: Callable[[], Plan]) -> None:
     plain, fast = (
         simulate(make(), Simulation(2, events=100_000, precision=0.05, kernel=kernel))

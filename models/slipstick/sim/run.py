@@ -67,9 +67,9 @@ def simulate(plan: Plan, simulation: Simulation | None = None) -> Result:
     MissingExtraError : the compiled kernel is asked for and numba is not installed
 
     >>> from slipstick.sim.plan.builder import Builder
-    >>> from slipstick.sim.plan.distributions import Distribution
+    >>> from slipstick.sim.plan.distributions import ServiceTime
     >>> builder = Builder()
-    >>> builder.delay(Distribution("deterministic", 2.0, 0.0))
+    >>> builder.delay(ServiceTime("deterministic", 2.0, 0.0))
     >>> builder.closed("all", customers=3, at=0)
     >>> simulate(builder.plan()).mean_time()
     Estimate(mean=2.0, low=2.0, high=2.0)

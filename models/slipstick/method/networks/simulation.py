@@ -23,7 +23,7 @@ from slipstick.model.network import Chain, ClosedClass, OpenClass, Place, Queuei
 from slipstick.queueing.mixed_classes import check_some_time
 from slipstick.sim.estimate import Estimate, Layout, Result
 from slipstick.sim.plan.builder import Builder
-from slipstick.sim.plan.distributions import Array, Distribution, from_scv
+from slipstick.sim.plan.distributions import Array, ServiceTime, service_time
 from slipstick.sim.plan.plan import Plan
 from slipstick.sim.run import simulate
 from slipstick.sim.settings import Simulation
@@ -158,7 +158,7 @@ class _Flattener:
             builder.mark(_lost(name))
             builder.finish(lost=True)
         if isinstance(chain.members, OpenClass):
-            builder.open(name, Distribution("exponential", 1 / float(network.arrivals[0, c].real)), at=start)
+            builder.open(name, ServiceTime("exponential", 1 / float(network.arrivals[0, c].real)), at=start)
         else:
             builder.closed(name, int(network.population[0, c]), at=start)
 
@@ -195,7 +195,7 @@ class _Flattener:
         """Begin a cycle: think, if they do, and count time from there on; give the place."""
         start, mean = self.builder.here, float(self.arrays.network.think[0, c].real)
         if mean > 0:
-            self.builder.delay(Distribution("exponential", mean), thinking(name))
+            self.builder.delay(ServiceTime("exponential", mean), thinking(name))
             self.builder.start_response()
         return start
 
@@ -244,7 +244,7 @@ class _Flattener:
         """Visit a station; where the chain may lose customers, count them at a gate."""
         builder, (label, station) = self.builder, place
         queue, scv = self.model.stations[station], self.columns.get(f"stations.{station}.scv.{label}")
-        time = from_scv(self.service[place], 1.0 if scv is None else float(scv[0].real))
+        time = service_time(self.service[place], 1.0 if scv is None else float(scv[0].real))
         resource = None if queue.discipline == "is" else station
         if chain in self.first:
             builder.admit(served(place), resource, queue.capacity or 0, _lost(chain))

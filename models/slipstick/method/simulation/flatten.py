@@ -30,7 +30,7 @@ from slipstick.model.system import (
 from slipstick.results.study import Timeline
 from slipstick.sim.plain.timeline import critical_path, record
 from slipstick.sim.plan.builder import BarrierImplementation, Builder, LockImplementation
-from slipstick.sim.plan.distributions import Distribution, from_scv
+from slipstick.sim.plan.distributions import ServiceTime, service_time
 from slipstick.sim.plan.plan import Plan, Where
 
 IDLE, OWN = "idle", "own"
@@ -97,7 +97,7 @@ def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
             _check_load(model, numbers[rate], values or {})
             writer.begin(0)
             writer.write(model.population.cycle, {})
-            writer.builder.open(ALL, Distribution("exponential", 1 / numbers[rate]), 0)
+            writer.builder.open(ALL, ServiceTime("exponential", 1 / numbers[rate]), 0)
             return Flat(writer.builder.plan(), numbers[rate], writer.once, writer.chances)
         case PhasedPopulation():
             return _program(model.population, writer, numbers)
@@ -195,7 +195,7 @@ class _Writer:
 
     def _lock(self, lock: Lock) -> LockImplementation:
         kind, rounds = _LOCK_FORMS.get(lock.kind, (lock.kind, 1))
-        access = Distribution("deterministic", rounds * self.numbers[lock.access], 0.0)
+        access = ServiceTime("deterministic", rounds * self.numbers[lock.access], 0.0)
         most = self.numbers[lock.most] if lock.back_off == "exponential" else math.inf
         return LockImplementation(kind, lock.word, access, lock.back_off, self.numbers[lock.base], most)
 
@@ -253,7 +253,7 @@ class _Writer:
         if not (mean >= 0 and math.isfinite(mean)):
             raise NoAnswerError(f"the time of step {step.name} comes out as {mean!r} s")
         self.once[step.name] = mean
-        time = from_scv(mean, step.scv)
+        time = service_time(mean, step.scv)
         if step.resource is None:
             self.builder.delay(time, step.name)
         elif step.resource in self.model.resources:
@@ -261,7 +261,7 @@ class _Writer:
         else:
             self._ask_processor(step, time)
 
-    def _ask_processor(self, step: Step, time: Distribution) -> None:
+    def _ask_processor(self, step: Step, time: ServiceTime) -> None:
         """Visit a member's own station: the asker's, another's, or a numbered one's."""
         assert step.resource is not None
         wait = f"wait:{step.resource}"
@@ -294,7 +294,7 @@ class _Writer:
             raise ModelError(f"barrier {name}: askers that arrive are never all there; say how many parties meet")
         meeting = self.model.resources[name]
         assert isinstance(meeting, Barrier)
-        cost = Distribution("deterministic", self.numbers[meeting.cost], 0.0)
+        cost = ServiceTime("deterministic", self.numbers[meeting.cost], 0.0)
         self.builder.barrier(
             name,
             parties,

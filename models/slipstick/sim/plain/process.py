@@ -2,7 +2,7 @@
 
 A process runs on the plain kernel beside everything else: the same clock, stations, locks and account.
 
->>> from slipstick.sim.plan.distributions import Distribution
+>>> from slipstick.sim.plan.distributions import ServiceTime
 >>> system = System()
 >>> system.station("cpu")
 >>> box = system.mailbox("box")
@@ -30,7 +30,7 @@ from slipstick.sim.deadlock import Wait, deadlock
 from slipstick.sim.plain.event_loop import Action, Token
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.builder import Builder
-from slipstick.sim.plan.distributions import Distribution, Stream
+from slipstick.sim.plan.distributions import ServiceTime, Stream
 from slipstick.sim.plan.plan import CustomerGroup, Op, Plan
 
 Told = Callable[[int, int, str, float, float, int | None], None]
@@ -282,7 +282,7 @@ class System:
                 raise deadlock(self.kernel.plan, self.kernel.now, waits)
         return self.kernel.now
 
-    def values(self, name: str, distribution: Distribution) -> Iterator[float]:
+    def values(self, name: str, distribution: ServiceTime) -> Iterator[float]:
         """Draw from a named stream for ever."""
         if name not in self._streams:
             stream = Stream(self.seed, name)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from slipstick.errors import ModelError, UnknownNameError, did_you_mean
-from slipstick.sim.plan.distributions import Distribution
+from slipstick.sim.plan.distributions import ServiceTime
 from slipstick.sim.plan.plan import OPERANDS, CustomerGroup, Draw, Op, Plan, StationPlan, Where
 from slipstick.vocabulary import BACK_OFFS
 
@@ -21,7 +21,7 @@ at each release; a queue of processors, each spinning on a word of its own."""
 
 BARRIERS = ("central", "tree", "dissemination", "manager")
 
-NO_TIME = Distribution("deterministic", 0.0, 0.0)
+NO_TIME = ServiceTime("deterministic", 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class LockImplementation:
 
     kind: str = "fifo"
     word: str | None = None
-    access: Distribution = NO_TIME
+    access: ServiceTime = NO_TIME
     back_off: str = "none"
     base: float = 0.0
     most: float = float("inf")
@@ -71,9 +71,9 @@ class BarrierImplementation:
 
     kind: str = "central"
     word: str | None = None
-    access: Distribution = NO_TIME
+    access: ServiceTime = NO_TIME
     radix: int = 4
-    cost: Distribution = NO_TIME
+    cost: ServiceTime = NO_TIME
 
     def __post_init__(self) -> None:
         if self.kind not in BARRIERS:
@@ -82,9 +82,9 @@ class BarrierImplementation:
             raise ModelError(f"a node of a combining tree combines at least 2 arrivals, got {self.radix}")
 
 
-_HALF = Distribution("deterministic", 0.5, 0.0)
+_HALF = ServiceTime("deterministic", 0.5, 0.0)
 
-CHANCE = Distribution("uniform", 0.5, 1 / 3)
+CHANCE = ServiceTime("uniform", 0.5, 1 / 3)
 
 
 class Assembler:
@@ -126,21 +126,21 @@ class Assembler:
             self._labels.append(name)
         return self._labels.index(name)
 
-    def draw(self, stream: str, distribution: Distribution) -> int:
+    def draw(self, stream: str, distribution: ServiceTime) -> int:
         """Give the number of a random quantity; one stream name stands for one quantity."""
         known = self._draws.setdefault(stream, Draw(stream, distribution))
         if known.distribution != distribution:
             raise ModelError(f"two different quantities are drawn from the stream {stream}")
         return list(self._draws).index(stream)
 
-    def delay(self, time: Distribution, label: str = "delay", stream: str | None = None) -> None:
+    def delay(self, time: ServiceTime, label: str = "delay", stream: str | None = None) -> None:
         """Let time pass."""
         self.emit(Op.DELAY, self.draw(stream or label, time), self.label(label))
 
     def serve(
         self,
         station: str,
-        time: Distribution,
+        time: ServiceTime,
         label: str | None = None,
         *,
         stream: str | None = None,
@@ -259,8 +259,8 @@ class Builder(Assembler):
 
     >>> builder = Builder()
     >>> builder.station("cpu")
-    >>> builder.serve("cpu", Distribution("exponential", 0.8))
-    >>> plan = builder.open("jobs", Distribution("exponential", 1.0), at=0)
+    >>> builder.serve("cpu", ServiceTime("exponential", 0.8))
+    >>> plan = builder.open("jobs", ServiceTime("exponential", 1.0), at=0)
     >>> [Op(row[0]).name for row in builder.plan().code]
     ['SERVE', 'END']
     """
@@ -365,7 +365,7 @@ class Builder(Assembler):
         self._close()
         self._groups.append(CustomerGroup(name, "closed", (at,) * customers))
 
-    def open(self, name: str, between: Distribution, at: int) -> None:
+    def open(self, name: str, between: ServiceTime, at: int) -> None:
         """Add customers that arrive at random times, `between` apart."""
         self._close()
         arrivals = self.draw(f"{name}:arrivals", between)
@@ -418,9 +418,9 @@ class Builder(Assembler):
             self.finish()
 
 
-_ONCE = Distribution("deterministic", 1.0, 0.0)
+_ONCE = ServiceTime("deterministic", 1.0, 0.0)
 
-_ABOUT_ONE = Distribution("uniform", 1.0, 1 / 3)
+_ABOUT_ONE = ServiceTime("uniform", 1.0, 1 / 3)
 
 
 def write_acquire(assembler: Assembler, number: int, name: str, implementation: LockImplementation) -> None:

@@ -4,7 +4,8 @@ A stream is keyed by (seed, replication, name), so that a new station does not d
 common random numbers where they have parts in common. The bits come raw from PCG64, whose sequence is fixed for good;
 everything after that is computed here, so results do not depend on how a NumPy release samples.
 
-Every distribution takes a fixed number of uniforms per value (but gamma, which rejects some), so that the sequence of
+Every distribution takes a fixed number of uniforms per value (but gamma and Coxian times of many phases, which reject
+some), so that the sequence of
 values does not depend on the sizes of the blocks in which they are drawn.
 """
 
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.errors import ModelError, did_you_mean
+from slipstick.service_times import LEAST_SCV, balanced_means, phases_below_one
 
 Array = NDArray[np.float64]
 
@@ -52,11 +54,21 @@ class Stream:
         return ((raw >> np.uint64(12)).astype(np.float64) + 0.5) * _SCALE
 
 
-KINDS = ("deterministic", "exponential", "erlang", "hyperexponential", "gamma", "lognormal", "uniform", "empirical")
+KINDS = (
+    "deterministic",
+    "exponential",
+    "erlang",
+    "coxian",
+    "hyperexponential",
+    "gamma",
+    "lognormal",
+    "uniform",
+    "empirical",
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Distribution:
+class ServiceTime:
     """A distribution of a time that is never negative.
 
     Parameters
@@ -64,10 +76,10 @@ class Distribution:
     kind : one of `KINDS`
     mean : [s]
     scv : squared coefficient of variation: 0 for deterministic, 1 for exponential, 1/k for erlang with a
-        whole k, above 1 for hyperexponential (two phases, balanced means), at most 1/3 for uniform
+        whole k, from 0.01 to below 1 for coxian, above 1 for hyperexponential, at most 1/3 for uniform
     values : equally likely values of an empirical distribution [s]
 
-    >>> Distribution("erlang", 2.0, 0.25).sample(Stream(1, "disk"), 2).shape
+    >>> ServiceTime("erlang", 2.0, 0.25).sample(Stream(1, "disk"), 2).shape
     (2,)
     """
 
@@ -98,31 +110,30 @@ class Distribution:
         return self.mean * _SAMPLE[self.kind](self, stream, count)
 
 
-def from_scv(mean: float, scv: float) -> Distribution:
-    """Choose the usual distribution for a mean [s] and a squared coefficient of variation.
+def service_time(mean: float, scv: float) -> ServiceTime:
+    """Give the service time of a mean [s] and a squared coefficient of variation, as `slipstick.service_times` defines it.
 
-    Constant at 0, Erlang where 1/scv is whole, gamma elsewhere below 1, exponential at 1,
-    hyperexponential with balanced means above.
-
-    >>> [from_scv(1.0, scv).kind for scv in (0, 0.5, 0.4, 1, 4)]
-    ['deterministic', 'erlang', 'gamma', 'exponential', 'hyperexponential']
+    >>> [service_time(1.0, scv).kind for scv in (0, 0.5, 0.4, 1, 4)]
+    ['deterministic', 'erlang', 'coxian', 'exponential', 'hyperexponential']
     """
     if scv == 0:
-        return Distribution("deterministic", mean, 0.0)
+        return ServiceTime("deterministic", mean, 0.0)
     if scv == 1:
-        return Distribution("exponential", mean, 1.0)
+        return ServiceTime("exponential", mean, 1.0)
     if scv > 1:
-        return Distribution("hyperexponential", mean, scv)
-    return Distribution("erlang" if _is_whole(1 / scv) and scv >= 0.01 else "gamma", mean, scv)
+        return ServiceTime("hyperexponential", mean, scv)
+    if scv < LEAST_SCV:
+        return ServiceTime("gamma", mean, scv)
+    return ServiceTime("erlang" if _is_whole(1 / scv) else "coxian", mean, scv)
 
 
-def empirical(values: Sequence[float]) -> Distribution:
+def empirical(values: Sequence[float]) -> ServiceTime:
     """Draw from measured values [s], each equally likely."""
     if not values or not all(value >= 0 and math.isfinite(value) for value in values):
         raise ModelError("an empirical distribution needs at least one value, all of them at least 0 s")
     mean = math.fsum(values) / len(values)
     scv = math.fsum((value - mean) ** 2 for value in values) / len(values) / mean**2 if mean > 0 else 0.0
-    return Distribution("empirical", mean, scv, tuple(map(float, values)))
+    return ServiceTime("empirical", mean, scv, tuple(map(float, values)))
 
 
 def _is_whole(number: float) -> bool:
@@ -133,6 +144,7 @@ _SCV = {
     "deterministic": "0",
     "exponential": "1",
     "erlang": "one over a whole number up to 1000",
+    "coxian": f"at least {LEAST_SCV} and less than 1",
     "hyperexponential": "more than 1",
     "gamma": "more than 0",
     "lognormal": "more than 0",
@@ -144,6 +156,7 @@ _SUITS: dict[str, Callable[[float], bool]] = {
     "deterministic": lambda scv: scv == 0,
     "exponential": lambda scv: scv == 1,
     "erlang": lambda scv: 1e-3 <= scv <= 1 and _is_whole(1 / scv),
+    "coxian": lambda scv: LEAST_SCV <= scv < 1,
     "hyperexponential": lambda scv: 1 < scv < math.inf,
     "gamma": lambda scv: 0 < scv < math.inf,
     "lognormal": lambda scv: 0 < scv < math.inf,
@@ -157,17 +170,32 @@ def _exponential(stream: Stream, count: int) -> Array:
     return made
 
 
-def _erlang(of: Distribution, stream: Stream, count: int) -> Array:
+def _erlang(of: ServiceTime, stream: Stream, count: int) -> Array:
     phases = round(1 / of.scv)
     made: Array = _exponential(stream, count * phases).reshape(count, phases).sum(axis=1) / phases
     return made
 
 
-def _hyperexponential(of: Distribution, stream: Stream, count: int) -> Array:
-    """Two phases with p1 m1 = p2 m2: p1 = (1 + sqrt((scv - 1)/(scv + 1))) / 2, m_i = 1 / (2 p_i)."""
-    p = (1 + math.sqrt((of.scv - 1) / (of.scv + 1))) / 2
+def _hyperexponential(of: ServiceTime, stream: Stream, count: int) -> Array:
+    p = float(balanced_means(of.scv))
     pairs = stream.uniforms(2 * count).reshape(count, 2)
     return np.where(pairs[:, 0] < p, 0.5 / p, 0.5 / (1 - p)) * -np.log(pairs[:, 1])
+
+
+MOST_MULTIPLIED = 4
+"""Phases that are drawn as the logarithm of a product of uniforms; more are drawn faster as a gamma time."""
+
+
+def _coxian(of: ServiceTime, stream: Stream, count: int) -> Array:
+    """Draw the phases that always are, then with a probability one more; see `phases_below_one`."""
+    certain, each, probability, last = phases_below_one(of.scv)
+    if certain > MOST_MULTIPLIED:
+        made = certain * _gamma(ServiceTime("gamma", 1.0, 1 / certain), stream, count)
+        more = stream.uniforms(2 * count).reshape(count, 2)
+    else:
+        more = stream.uniforms((certain + 2) * count).reshape(count, certain + 2)
+        made = -np.log(more[:, 2:].prod(axis=1))
+    return each * made + np.where(more[:, 0] < probability, -last * np.log(more[:, 1]), 0.0)
 
 
 def _normal(stream: Stream, count: int) -> Array:
@@ -177,13 +205,13 @@ def _normal(stream: Stream, count: int) -> Array:
     return made
 
 
-def _lognormal(of: Distribution, stream: Stream, count: int) -> Array:
+def _lognormal(of: ServiceTime, stream: Stream, count: int) -> Array:
     variance = math.log1p(of.scv)
     made: Array = np.exp(math.sqrt(variance) * _normal(stream, count) - variance / 2)
     return made
 
 
-def _gamma(of: Distribution, stream: Stream, count: int) -> Array:
+def _gamma(of: ServiceTime, stream: Stream, count: int) -> Array:
     """Marsaglia and Tsang, ACM TOMS 26(3), 2000; shape below 1 by its boost."""
     shape = 1 / of.scv
     d = (shape if shape >= 1 else shape + 1) - 1 / 3
@@ -203,21 +231,22 @@ def _gamma(of: Distribution, stream: Stream, count: int) -> Array:
     return made / shape
 
 
-def _uniform(of: Distribution, stream: Stream, count: int) -> Array:
+def _uniform(of: ServiceTime, stream: Stream, count: int) -> Array:
     width = math.sqrt(3 * of.scv)
     return 1 + width * (2 * stream.uniforms(count) - 1)
 
 
-def _empirical(of: Distribution, stream: Stream, count: int) -> Array:
+def _empirical(of: ServiceTime, stream: Stream, count: int) -> Array:
     values = np.array(of.values) / of.mean if of.mean > 0 else np.zeros(len(of.values))
     made: Array = values[(stream.uniforms(count) * len(values)).astype(np.int64)]
     return made
 
 
-_SAMPLE: dict[str, Callable[[Distribution, Stream, int], Array]] = {
+_SAMPLE: dict[str, Callable[[ServiceTime, Stream, int], Array]] = {
     "deterministic": lambda of, stream, count: np.ones(count),
     "exponential": lambda of, stream, count: _exponential(stream, count),
     "erlang": _erlang,
+    "coxian": _coxian,
     "hyperexponential": _hyperexponential,
     "gamma": _gamma,
     "lognormal": _lognormal,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from slipstick.errors import ModelError, did_you_mean
-from slipstick.sim.plan.distributions import Distribution
+from slipstick.sim.plan.distributions import ServiceTime
 from slipstick.vocabulary import SIMULATED_DISCIPLINES
 
 OPERANDS = 7
@@ -70,7 +70,7 @@ class Draw:
     """A random quantity and the name of its stream."""
 
     stream: str
-    distribution: Distribution
+    distribution: ServiceTime
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,17 @@
-"""Times in phases have the mean and the variation they were made for."""
+"""Service times have the mean and the variation asked for, the same in the simulator and in a Markov chain."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slipstick.errors import ModelError
+from slipstick.method.methods import solve
+from slipstick.model.network import network, open_class, station
 from slipstick.service_times import MOST_PHASES, coxian, erlang, exponential, hyperexponential, phase_type
+from slipstick.sim.plan.distributions import Stream, service_time
 
 
 @given(st.floats(1e-6, 1e6), st.floats(0.05, 50.0))
@@ -52,3 +56,28 @@ def test_times_out_of_range_are_named() -> None:
         coxian(1.0, 0.0)
     with pytest.raises(ModelError, match=r"a time made of phases needs a finite mean above 0 s, got 0\.0"):
         exponential(0.0)
+
+
+@given(st.floats(1e-3, 1e3), st.one_of(st.floats(0.011, 0.999), st.floats(1.001, 9.0)))
+@settings(max_examples=25, deadline=None)
+def test_simulator_and_chain_have_the_same_moments(mean: float, scv: float) -> None:
+    values = service_time(mean, scv).sample(Stream(1, "station"), 100_000)
+    phases = phase_type(mean, scv)
+    for order in (1, 2):
+        powers = values**order
+        error = powers.std() / np.sqrt(len(powers))
+        assert abs(powers.mean() - phases.moment(order)) < 5 * error
+
+
+@pytest.mark.parametrize("scv", [0.4, 0.07, 0.7, 4.0])
+def test_one_server_waits_by_pollaczek_and_khinchine_in_chain_and_simulation(scv: float) -> None:
+    load = 0.6
+    queue = network({"jobs": open_class(load)}, {"cpu": station(service={"jobs": 1.0}, scv={"jobs": scv})})
+    waiting = load * (1 + scv) / 2 / (1 - load)
+    chain = solve(queue, method="markov-chain")
+    assert chain.values["waiting_time[jobs,cpu]"].value == pytest.approx(waiting, rel=1e-6)
+    simulated = solve(queue, method="simulation").values["waiting_time[jobs,cpu]"]
+    assert simulated.value == pytest.approx(waiting, rel=0.06)
+    assert simulated.low is not None
+    assert simulated.high is not None
+    assert simulated.low - 0.03 * waiting <= waiting <= simulated.high + 0.03 * waiting
