@@ -195,7 +195,8 @@ def _coxian(of: ServiceTime, stream: Stream, count: int) -> Array:
     else:
         more = stream.uniforms((certain + 2) * count).reshape(count, certain + 2)
         made = -np.log(more[:, 2:].prod(axis=1))
-    return each * made + np.where(more[:, 0] < probability, -last * np.log(more[:, 1]), 0.0)
+    values: Array = each * made + np.where(more[:, 0] < probability, -last * np.log(more[:, 1]), 0.0)
+    return values
 
 
 def _normal(stream: Stream, count: int) -> Array:
