@@ -1,7 +1,7 @@
-"""A million evaluations of every law, beside NumPy's evaluation of the same expression as a person would write it.
+"""A million evaluations of every law, beside NumPy's evaluation of the same expression as written by hand.
 
-One process, one thread, in turn, by processor time. Whatever may vary without leaving the law's conditions is an array;
-counts are numbers. A law checks its conditions at every point. The first rival does, too, each as one comparison; the
+One process, one thread, in turn, by processor time. What may vary within the law's conditions is an array; counts are
+numbers. A law checks its conditions at every point. The first rival does, too, each as one comparison; the
 second checks nothing. Prints a table, worst ratio first.
 
     python benchmarks/laws.py [--points 1000000] [--rounds 5] [--only NAME]
@@ -51,7 +51,7 @@ def geometric_mean(ratio: Any, most: float) -> Any:
 
 
 def retried_rate(rate: Any, inputs: float, outputs: float, stages: float) -> Any:
-    """Repeat Patel's equation twenty times, which is what people do."""
+    """Repeat Patel's equation twenty times, as is usual."""
     found = rate
     for _ in range(20):
         accepted = drop_stages(found, inputs, outputs, stages) / found * (outputs / inputs) ** stages
@@ -62,6 +62,27 @@ def retried_rate(rate: Any, inputs: float, outputs: float, stages: float) -> Any
 def drop_stages(rate: Any, inputs: float, outputs: float, stages: float) -> Any:
     """Follow the stages."""
     return reduce(lambda m, _: 1 - (1 - m / outputs) ** inputs, range(int(stages)), rate)
+
+
+def md1_number(load: Any, count: float) -> Any:
+    """Evaluate the textbook's alternating sum."""
+    n = int(count)
+    terms = (
+        (-1) ** (n - k) * np.exp(k * load) * ((k * load + n - k) * (k * load) ** (n - k - 1) if k < n else 1.0)
+        / math.factorial(n - k)
+        for k in range(0 if n == 1 else 1, n + 1)
+    )  # fmt: skip
+    return (1 - load) * (sum(terms) if n else 1.0)
+
+
+def md1_late(load: Any, elapsed: Any) -> Any:
+    """Evaluate Erlang's alternating sum."""
+    count = np.floor(elapsed)
+    terms = (
+        np.where(k <= count, (load * (k - elapsed)) ** k / math.factorial(k) * np.exp(-load * (k - elapsed)), 0.0)
+        for k in range(int(np.max(count)) + 1)
+    )
+    return 1 - (1 - load) * sum(terms)
 
 
 BY_HAND: dict[str, Any] = {
@@ -79,21 +100,23 @@ BY_HAND: dict[str, Any] = {
     "erlang_b": erlang_b,
     "engset": engset,
     "poisson": lambda mean, count: mean**count * np.exp(-mean) / math.factorial(int(count)),
+    "md1_number": md1_number,
+    "md1_late": md1_late,
     "drop_stages": drop_stages,
     "retried_rate": retried_rate,
 }
-"""How a person writes each function in NumPy."""
+"""Each function as written by hand in NumPy."""
 
 
 def by_hand(law: Law) -> Callable[..., Any]:
-    """Compile the law's own text, as if it stood in somebody's program."""
+    """Compile the law's own text, as it would stand in a program."""
     names = ", ".join(each.name for each in law.symbols)
     made: Callable[..., Any] = eval(f"lambda {names}: {law.text.partition(' = ')[2]}", BY_HAND)
     return made
 
 
 def with_checks(law: Law) -> Callable[..., Any]:
-    """Put the conditions before it, as a careful person would."""
+    """Check the conditions before it, as a careful program would."""
     names = ", ".join(each.name for each in law.symbols)
     scope = {**BY_HAND, "floor": np.floor}
     checks = [eval(f"lambda {names}: {condition}", scope) for condition in law.conditions]
@@ -109,7 +132,7 @@ def with_checks(law: Law) -> Callable[..., Any]:
 
 
 def points(law: Law, count: int) -> dict[str, Any]:
-    """Vary whatever may be varied by up to a tenth, within the law's conditions."""
+    """Vary every symbol that may vary by up to a tenth, within the law's conditions."""
     given: dict[str, Any] = {name: float(value) for name, value in law.checks[-1].given.items()}
     random = np.random.default_rng(1)
     for each in law.symbols:

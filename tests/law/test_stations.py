@@ -29,8 +29,8 @@ def chain(rise: Callable[[int], Fraction], fall: Callable[[int], Fraction], most
     return [weight / sum(weights) for weight in weights]
 
 
-def station(arrivals: Fraction, servers: int, room: int) -> list[Fraction]:
-    return chain(lambda _: arrivals, lambda n: min(n, servers) / SERVICE, room)
+def station(arrivals: Fraction, servers: int, capacity: int) -> list[Fraction]:
+    return chain(lambda _: arrivals, lambda n: min(n, servers) / SERVICE, capacity)
 
 
 def mean(shares: Sequence[Fraction]) -> Fraction:
@@ -42,10 +42,10 @@ def law(name: str, **values: Any) -> float:
 
 
 @pytest.mark.parametrize("arrivals", ARRIVALS)
-@pytest.mark.parametrize(("servers", "room"), [(1, 1), (1, 6), (2, 2), (3, 8), (5, 40)])
-def test_limited_room_against_the_chain(arrivals: Fraction, servers: int, room: int) -> None:
-    shares = station(arrivals, servers, room)
-    at = {"room": room, "service": SERVICE, "arrivals": arrivals}
+@pytest.mark.parametrize(("servers", "capacity"), [(1, 1), (1, 6), (2, 2), (3, 8), (5, 40)])
+def test_finite_capacity_against_the_chain(arrivals: Fraction, servers: int, capacity: int) -> None:
+    shares = station(arrivals, servers, capacity)
+    at = {"capacity": capacity, "service": SERVICE, "arrivals": arrivals}
     let_in = arrivals * (1 - shares[-1])
     queue = sum((max(0, n - servers) * share for n, share in enumerate(shares)), start=Fraction(0))
     assert law("mmck-blocking", servers=servers, **at) == pytest.approx(float(shares[-1]), rel=1e-13)
@@ -54,52 +54,52 @@ def test_limited_room_against_the_chain(arrivals: Fraction, servers: int, room: 
     assert law("mmck-throughput", servers=servers, **at) == pytest.approx(float(let_in), rel=1e-13)
     response = SERVICE + queue / let_in
     assert law("mmck-response-time", servers=servers, **at) == pytest.approx(float(response), rel=1e-13)
-    found = [law("mmck-number-probability", count=n, servers=servers, **at) for n in range(room + 1)]
+    found = [law("mmck-number-probability", count=n, servers=servers, **at) for n in range(capacity + 1)]
     assert found == pytest.approx([float(share) for share in shares], rel=1e-12)
     if servers == 1:
         assert law("mm1k-blocking", **at) == pytest.approx(float(shares[-1]), rel=1e-13)
         assert law("mm1k-number", **at) == pytest.approx(float(mean(shares)), rel=1e-13)
         assert law("mm1k-throughput", **at) == pytest.approx(float(let_in), rel=1e-13)
         assert law("mm1k-response-time", **at) == pytest.approx(float(mean(shares) / let_in), rel=1e-13)
-        for n in range(room + 1):
+        for n in range(capacity + 1):
             assert law("mm1k-number-probability", count=n, **at) == pytest.approx(float(shares[n]), rel=1e-13)
-    if servers == room:
+    if servers == capacity:
         at = {"servers": servers, "service": SERVICE, "arrivals": arrivals}
         assert law("erlang-b", **at) == pytest.approx(float(shares[-1]), rel=1e-13)
         assert law("erlang-b-carried", **at) == pytest.approx(float(mean(shares)), rel=1e-13)
 
 
 @pytest.mark.parametrize("near", [1e-12, 1e-9, 1e-6, 1e-3])
-@pytest.mark.parametrize("room", [1, 10, 1000])
-def test_limited_room_at_a_load_of_one_and_on_both_sides(near: float, room: int) -> None:
+@pytest.mark.parametrize("capacity", [1, 10, 1000])
+def test_finite_capacity_at_a_load_of_one_and_on_both_sides(near: float, capacity: int) -> None:
     """Symmetric to first order around n = K/2; a textbook's formula loses half its digits here."""
-    at = {"room": room, "service": 1.0}
-    assert law("mm1k-number", arrivals=1.0, **at) == room / 2
-    assert law("mm1k-blocking", arrivals=1.0, **at) == pytest.approx(1 / (room + 1), rel=1e-15)
+    at = {"capacity": capacity, "service": 1.0}
+    assert law("mm1k-number", arrivals=1.0, **at) == capacity / 2
+    assert law("mm1k-blocking", arrivals=1.0, **at) == pytest.approx(1 / (capacity + 1), rel=1e-15)
     for arrivals in (1 - near, 1 + near):
-        weights = np.exp(np.arange(room + 1) * math.log(arrivals))
+        weights = np.exp(np.arange(capacity + 1) * math.log(arrivals))
         weights /= weights.sum()
         assert law("mm1k-number", arrivals=arrivals, **at) == pytest.approx(
-            float(weights @ np.arange(room + 1)), rel=1e-12
+            float(weights @ np.arange(capacity + 1)), rel=1e-12
         )
         assert law("mm1k-blocking", arrivals=arrivals, **at) == pytest.approx(float(weights[-1]), rel=1e-12)
 
 
-def test_limited_room_far_beyond_saturation() -> None:
-    at = {"room": 1000, "service": 5.0, "arrivals": 1.0}
+def test_finite_capacity_far_beyond_saturation() -> None:
+    at = {"capacity": 1000, "service": 5.0, "arrivals": 1.0}
     assert law("mm1k-blocking", **at) == pytest.approx(0.8, rel=1e-15)
     assert law("mm1k-number", **at) == pytest.approx(1000 - 0.25, rel=1e-15)
     assert law("mm1k-throughput", **at) == pytest.approx(0.2, rel=1e-15)
     assert law("mm1k-response-time", **at) == pytest.approx(5 * (1000 - 0.25), rel=1e-15)
     assert law("mm1k-number-probability", count=0, **at) == pytest.approx(0.0, abs=1e-300)
     assert law("mm1k-number-probability", count=998, **at) == pytest.approx(0.8 / 25, rel=1e-14)
-    assert law("mmck-blocking", servers=3, room=1000, service=5.0, arrivals=3.0) == pytest.approx(0.8, rel=1e-15)
-    assert law("mmck-waiting-number", servers=3, room=1000, service=5.0, arrivals=3.0) == pytest.approx(997 - 0.25)
+    assert law("mmck-blocking", servers=3, capacity=1000, service=5.0, arrivals=3.0) == pytest.approx(0.8, rel=1e-15)
+    assert law("mmck-waiting-number", servers=3, capacity=1000, service=5.0, arrivals=3.0) == pytest.approx(997 - 0.25)
 
 
 @pytest.mark.parametrize(("servers", "arrivals"), [(1, 4), (2, 4), (3, 14), (5, 24), (40, 190)])
 def test_several_servers_against_the_chain(servers: int, arrivals: int) -> None:
-    """A room so large that its end does not show."""
+    """A capacity so large that its end does not show."""
     shares = [float(share) for share in station(Fraction(arrivals), servers, servers + 400)]
     at = {"servers": servers, "service": SERVICE, "arrivals": arrivals}
     if 0.2 * arrivals / servers < 0.9:
@@ -135,9 +135,9 @@ def test_one_of_several_servers_is_the_single_server() -> None:
 
 def test_very_much_room_is_as_good_as_no_limit() -> None:
     at = {"service": 0.2, "arrivals": 4.0}
-    assert law("mm1k-number", room=2000, **at) == pytest.approx(law("mm1-number", **at), rel=1e-13)
-    assert law("mm1k-response-time", room=2000, **at) == pytest.approx(law("mm1-response-time", **at), rel=1e-13)
-    wait = law("mmck-waiting-time", room=5000, servers=3, service=0.2, arrivals=14.0)
+    assert law("mm1k-number", capacity=2000, **at) == pytest.approx(law("mm1-number", **at), rel=1e-13)
+    assert law("mm1k-response-time", capacity=2000, **at) == pytest.approx(law("mm1-response-time", **at), rel=1e-13)
+    wait = law("mmck-waiting-time", capacity=5000, servers=3, service=0.2, arrivals=14.0)
     assert wait == pytest.approx(law("mmc-waiting-time", servers=3, service=0.2, arrivals=14.0), rel=1e-13)
 
 
@@ -445,7 +445,7 @@ def test_laws_of_two_classes_are_the_laws_of_several() -> None:
 
 
 def test_a_great_deal_of_room_overflows_nothing() -> None:
-    at = {"room": 5000, "servers": 3, "service": 1.0}
+    at = {"capacity": 5000, "servers": 3, "service": 1.0}
     full = [law("mmck-number-probability", count=n, arrivals=15.0, **at) for n in (5000, 4999, 4000, 2)]
     assert full == pytest.approx([0.8, 0.16, 0.8 * 0.2**1000, 0.0], rel=1e-12)
     hardly = [law("mmck-number-probability", count=n, arrivals=0.3, **at) for n in (0, 1, 5000)]

@@ -42,7 +42,7 @@ SPEEDUP = Law(
 PROCESSORS_LOST = Law(
     name="processors-lost",
     title="Processors lost to one cause",
-    gives=Symbol("lost", COUNT, "processors that do nothing else", "N_c"),
+    gives=Symbol("lost", COUNT, "processors' worth of time lost", "N_c"),
     symbols=(PROCESSORS, Symbol("booked", TIME, "time of a processor booked to the cause", "T_c"), _TIME),
     equation=lambda processors, booked, time: processors * booked / time,
     holds=lambda processors, booked, time: (compare(time, ">", 0),),
@@ -66,7 +66,7 @@ SEQUENTIAL_ESTIMATE = Law(
         compare(processors * time, ">=", waits),
     ),
     source=_DRITZ_BOYLE,
-    note=f"{_ASSUMED}: a measured time on one processor says whether that is so",
+    note=f"{_ASSUMED}: a measured time on one processor tests the assumption",
     checks=(
         Check(
             {"processors": 1, "waits": 38.0, "time": 6050.0},
@@ -109,8 +109,8 @@ AVERAGE_LATENCY = Law(
 
 OVERHEAD_REDUCTION = Law(
     name="overhead-reduction",
-    title="Part of the overhead that a change takes away",
-    gives=Symbol("reduction", COUNT, "part of the overhead before that is gone", "R"),
+    title="Part of the overhead that a change removes",
+    gives=Symbol("reduction", COUNT, "part of the former overhead that is removed", "R"),
     symbols=(
         Symbol("before", TIME, "time of a processor that is not useful, before the change", "L_0"),
         Symbol("after", TIME, "the same after it", "L_1"),
@@ -123,7 +123,7 @@ OVERHEAD_REDUCTION = Law(
 
 CYCLE_RATE = Law(
     name="cycle-rate",
-    title="Cycles of all processors in a second",
+    title="Cycles of all processors per second",
     gives=Symbol("throughput", RATE, "cycles of all processors", "X"),
     symbols=(PROCESSORS, _TIME),
     equation=lambda processors, time: processors / time,

@@ -1,4 +1,4 @@
-"""Barriers: what the implementation costs, from the last arrival until all have left, and what it sends."""
+"""Barriers: time from the last arrival until all have left, and number of messages."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from slipstick.law.law import Check, Law, Symbol
 from slipstick.law.symbols import HAND, MELLOR_CRUMMEY_SCOTT, PARSONS, whole_number
 
 _TOGETHER = "all arrive together, which is the worst case"
-_PROCESSORS = Symbol("processors", COUNT, "processors that meet", "N")
+_PROCESSORS = Symbol("processors", COUNT, "processors that take part", "N")
 _COST = Symbol("time", TIME, "from the last arrival until all have left", "T_B")
 _SENT = Symbol("messages", COUNT, "remote accesses of all processors", "n")
-_MESSAGE = Symbol("message", TIME, "one remote access: a write until the other has seen it", "t")
+_MESSAGE = Symbol("message", TIME, "one remote access: a write until the other processor has seen it", "t")
 
 
 def _met(processors: Any, **times: Any) -> tuple[Comparison, ...]:
@@ -82,7 +82,7 @@ TOURNAMENT_BARRIER_MESSAGES = Law(
     symbols=(_PROCESSORS,),
     equation=lambda processors: 2 * processors - 2,
     holds=_met,
-    source=f"{MELLOR_CRUMMEY_SCOTT}: every loser writes once, and is woken once",
+    source=f"{MELLOR_CRUMMEY_SCOTT}: every loser writes once and is signalled once",
     checks=(Check({"processors": 8}, 14.0, 0.0, HAND),),
 )
 
@@ -94,11 +94,11 @@ DISSEMINATION_BARRIER = Law(
     equation=lambda processors, message: ceil_log(processors, 2) * message,
     holds=_met,
     source=f"{MELLOR_CRUMMEY_SCOTT}; Hensgen, Finkel and Manber, International Journal of Parallel Programming 17(1), 1988",
-    note="leaves out that all send in every round: on a bus, take its time for all messages",
+    note="neglects that all send in every round: on a bus, take its time for all messages",
     checks=(
         Check({"processors": 9, "message": 1.0}, 4.0, 0.0, f"{HAND}: rounds are whole"),
         Check({"processors": 8, "message": 1.0}, 3.0, 0.0, HAND),
-        Check({"processors": 1, "message": 1.0}, 0.0, 0.0, f"{HAND}: nobody to wait for"),
+        Check({"processors": 1, "message": 1.0}, 0.0, 0.0, f"{HAND}: no one to wait for"),
     ),
 )
 
@@ -109,7 +109,7 @@ DISSEMINATION_BARRIER_MESSAGES = Law(
     symbols=(_PROCESSORS,),
     equation=lambda processors: processors * ceil_log(processors, 2),
     holds=_met,
-    source=f"{MELLOR_CRUMMEY_SCOTT}: everybody signals somebody in every round",
+    source=f"{MELLOR_CRUMMEY_SCOTT}: every processor signals one other in every round",
     checks=(Check({"processors": 5}, 15.0, 0.0, f"{HAND}: 3 rounds of 5"), Check({"processors": 8}, 24.0, 0.0, HAND)),
 )
 

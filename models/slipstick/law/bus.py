@@ -1,4 +1,4 @@
-"""A bus, or any resource that one at a time can use: where it saturates, and what it then gives."""
+"""A bus, or any resource that one customer at a time can use: saturation and bounds on throughput."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from slipstick.law.symbols import DENNING_BUZEN, HAND, nonnegative
 
 _PROCESSORS = Symbol("processors", COUNT, "processors that share the bus", "N")
 _THINK = Symbol("think", TIME, "time of a processor between transactions", "Z")
-_LATENCY = Symbol("latency", TIME, "a transaction from start to end, nobody in the way", "R_0")
+_LATENCY = Symbol("latency", TIME, "a transaction from start to end, without contention", "R_0")
 _OCCUPANCY = Symbol("occupancy", TIME, "time that a transaction holds the bus", "D")
 
 BUS_SATURATION = Law(
     name="bus-saturation",
     title="Processors that saturate a bus",
-    gives=Symbol("processors", COUNT, "with more of them somebody has to wait", "N^*"),
+    gives=Symbol("processors", COUNT, "with more processors, some have to wait", "N^*"),
     symbols=(_THINK, _LATENCY, _OCCUPANCY),
     equation=lambda think, latency, occupancy: (think + latency) / occupancy,
     holds=lambda think, latency, occupancy: (
@@ -34,7 +34,7 @@ BUS_SATURATION = Law(
 
 BUS_THROUGHPUT_BOUND = Law(
     name="bus-throughput-bound",
-    title="Most transactions that processors get through a bus",
+    title="Bound on the throughput of a bus",
     gives=Symbol("throughput", RATE, "transactions of all processors", "X"),
     symbols=(_PROCESSORS, _THINK, _LATENCY, _OCCUPANCY),
     equation=lambda processors, think, latency, occupancy: minimum(processors / (think + latency), 1 / occupancy),
@@ -53,7 +53,7 @@ BUS_THROUGHPUT_BOUND = Law(
 
 BUS_TRANSACTION = Law(
     name="bus-transaction",
-    title="Time that a transfer of data holds a bus",
+    title="Time for which a data transfer holds a bus",
     gives=_OCCUPANCY,
     symbols=(
         Symbol("arbitration", TIME, "arbitration and address", "a"),
@@ -72,9 +72,9 @@ SNOOPING_TRAFFIC = Law(
     title="Bus transactions of one processor under write-invalidate",
     gives=Symbol("transactions", RATE, "misses, write-backs and invalidations", "x"),
     symbols=(
-        Symbol("miss", COUNT, "misses for each access", "q"),
-        Symbol("written_back", COUNT, "share of the misses that push out a changed block", "d"),
-        Symbol("shared_write", COUNT, "hits, for each access, that write to a block others hold", "u"),
+        Symbol("miss", COUNT, "misses per access", "q"),
+        Symbol("written_back", COUNT, "share of the misses that write back a modified block", "d"),
+        Symbol("shared_write", COUNT, "hits per access that write to a block that other caches hold", "u"),
         Symbol("accesses", RATE, "memory accesses of the processor", "a"),
     ),
     equation=lambda miss, written_back, shared_write, accesses: accesses * (miss * (1 + written_back) + shared_write),

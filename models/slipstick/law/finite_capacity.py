@@ -1,4 +1,4 @@
-"""One station with room for so many only: who comes to a full one is lost."""
+"""One station of finite capacity: a customer that arrives at a full station is lost."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from slipstick.law.symbols import (
     ALL_ARRIVALS,
     HAND,
     KLEINROCK,
+    MOST_SERVERS,
     NUMBER,
     PRESENT,
     PROBABILITY,
@@ -27,246 +28,262 @@ _GATEWAY = (
     "125 packets a second, 2 ms each"
 )
 
-_ROOM = Symbol("room", COUNT, "customers there is room for, in service included", "K")
+_CAPACITY = Symbol("capacity", COUNT, "most customers present, in service included", "K")
 _BLOCKING = Symbol("blocking", COUNT, "share of the arrivals that are lost", "P_K")
 
 
-def _limited(room: Any, service: Any, arrivals: Any) -> tuple[Comparison, ...]:
-    return *whole_number(1, room), compare(service, ">", 0), compare(arrivals, ">", 0)
+def _limited(capacity: Any, service: Any, arrivals: Any) -> tuple[Comparison, ...]:
+    return *whole_number(1, capacity), compare(service, ">", 0), compare(arrivals, ">", 0)
 
 
-def _passed(load: Any, room: Any) -> Any:
+def _busy(load: Any, capacity: Any) -> Any:
     """Share of time that one server is busy, from the side on which no power overflows."""
     return select(
         load,
         1,
-        load * geometric_sum(load, room) / geometric_sum(load, room + 1),
-        geometric_sum(1 / load, room) / geometric_sum(1 / load, room + 1),
+        load * geometric_sum(load, capacity) / geometric_sum(load, capacity + 1),
+        geometric_sum(1 / load, capacity) / geometric_sum(1 / load, capacity + 1),
     )
 
 
 MM1K_BLOCKING = Law(
     name="mm1k-blocking",
-    title="Share of arrivals lost at a single server with limited room",
+    title="Share of arrivals lost at a single server of finite capacity",
     gives=_BLOCKING,
-    symbols=(_ROOM, SERVICE, ALL_ARRIVALS),
-    equation=lambda room, service, arrivals: 1 / geometric_sum(1 / (arrivals * service), room + 1),
+    symbols=(_CAPACITY, SERVICE, ALL_ARRIVALS),
+    equation=lambda capacity, service, arrivals: 1 / geometric_sum(1 / (arrivals * service), capacity + 1),
     holds=_limited,
     source=KLEINROCK,
     checks=(
-        Check({"room": 2, "service": 2e-3, "arrivals": 125.0}, 0.0476, 5e-5, _GATEWAY),
-        Check({"room": 4, "service": 1.0, "arrivals": 1.0}, 0.2, 1e-16, f"{HAND}: five states alike"),
-        Check({"room": 1000, "service": 5.0, "arrivals": 1.0}, 0.8, 1e-15, f"{HAND}: 1 - 1/5"),
+        Check({"capacity": 2, "service": 2e-3, "arrivals": 125.0}, 0.0476, 5e-5, _GATEWAY),
+        Check({"capacity": 4, "service": 1.0, "arrivals": 1.0}, 0.2, 1e-16, f"{HAND}: five states alike"),
+        Check({"capacity": 1000, "service": 5.0, "arrivals": 1.0}, 0.8, 1e-15, f"{HAND}: 1 - 1/5"),
     ),
 )
 
 MM1K_THROUGHPUT = Law(
     name="mm1k-throughput",
-    title="Customers served by a single server with limited room",
+    title="Customers served by a single server of finite capacity",
     gives=THROUGHPUT,
-    symbols=(_ROOM, SERVICE, ALL_ARRIVALS),
-    equation=lambda room, service, arrivals: _passed(arrivals * service, room) / service,
+    symbols=(_CAPACITY, SERVICE, ALL_ARRIVALS),
+    equation=lambda capacity, service, arrivals: _busy(arrivals * service, capacity) / service,
     holds=_limited,
     source=KLEINROCK,
     checks=(
-        Check({"room": 2, "service": 2e-3, "arrivals": 125.0}, 119.05, 5e-3, f"{_GATEWAY}; 125 less 5.95 lost"),
-        Check({"room": 1000, "service": 5.0, "arrivals": 1.0}, 0.2, 1e-15, f"{HAND}: never idle"),
+        Check({"capacity": 2, "service": 2e-3, "arrivals": 125.0}, 119.05, 5e-3, f"{_GATEWAY}; 125 less 5.95 lost"),
+        Check({"capacity": 1000, "service": 5.0, "arrivals": 1.0}, 0.2, 1e-15, f"{HAND}: never idle"),
     ),
 )
 
 MM1K_NUMBER = Law(
     name="mm1k-number",
-    title="Customers at a single server with limited room",
+    title="Customers at a single server of finite capacity",
     gives=NUMBER,
-    symbols=(_ROOM, SERVICE, ALL_ARRIVALS),
-    equation=lambda room, service, arrivals: geometric_mean(arrivals * service, room),
+    symbols=(_CAPACITY, SERVICE, ALL_ARRIVALS),
+    equation=lambda capacity, service, arrivals: geometric_mean(arrivals * service, capacity),
     holds=_limited,
     source=KLEINROCK,
     checks=(
-        Check({"room": 2, "service": 2e-3, "arrivals": 125.0}, 0.286, 5e-4, _GATEWAY),
-        Check({"room": 1000, "service": 1.0, "arrivals": 1.0}, 500.0, 0.0, f"{HAND}: all states alike"),
+        Check({"capacity": 2, "service": 2e-3, "arrivals": 125.0}, 0.286, 5e-4, _GATEWAY),
+        Check({"capacity": 1000, "service": 1.0, "arrivals": 1.0}, 500.0, 0.0, f"{HAND}: all states alike"),
     ),
 )
 
 MM1K_NUMBER_PROBABILITY = Law(
     name="mm1k-number-probability",
-    title="Probability of so many customers at a single server with limited room",
+    title="Probability of n customers at a single server of finite capacity",
     gives=PROBABILITY,
-    symbols=(PRESENT, _ROOM, SERVICE, ALL_ARRIVALS),
-    equation=lambda count, room, service, arrivals: (
+    symbols=(PRESENT, _CAPACITY, SERVICE, ALL_ARRIVALS),
+    equation=lambda count, capacity, service, arrivals: (
         1
-        / (geometric_sum(arrivals * service, room - count + 1) + geometric_sum(1 / (arrivals * service), count + 1) - 1)
+        / (
+            geometric_sum(arrivals * service, capacity - count + 1)
+            + geometric_sum(1 / (arrivals * service), count + 1)
+            - 1
+        )
     ),
-    holds=lambda count, room, service, arrivals: (
+    holds=lambda count, capacity, service, arrivals: (
         compare(count, ">=", 0),
-        compare(count, "<=", room),
+        compare(count, "<=", capacity),
         whole(count),
-        *_limited(room, service, arrivals),
+        *_limited(capacity, service, arrivals),
     ),
     source=KLEINROCK,
     checks=(
-        Check({"count": 0, "room": 2, "service": 2e-3, "arrivals": 125.0}, 0.762, 5e-4, _GATEWAY),
-        Check({"count": 1, "room": 2, "service": 2e-3, "arrivals": 125.0}, 0.191, 6e-4, _GATEWAY),
+        Check({"count": 0, "capacity": 2, "service": 2e-3, "arrivals": 125.0}, 0.762, 5e-4, _GATEWAY),
+        Check({"count": 1, "capacity": 2, "service": 2e-3, "arrivals": 125.0}, 0.191, 6e-4, _GATEWAY),
     ),
 )
 
 MM1K_RESPONSE_TIME = Law(
     name="mm1k-response-time",
-    title="Response time of a single server with limited room",
-    gives=Symbol("response", TIME, "mean time from arrival to departure of those who are not lost", "R"),
-    symbols=(_ROOM, SERVICE, ALL_ARRIVALS),
-    equation=lambda room, service, arrivals: (
-        service * geometric_mean(arrivals * service, room) / _passed(arrivals * service, room)
+    title="Response time of a single server of finite capacity",
+    gives=Symbol("response", TIME, "mean time from arrival to departure of customers that are not lost", "R"),
+    symbols=(_CAPACITY, SERVICE, ALL_ARRIVALS),
+    equation=lambda capacity, service, arrivals: (
+        service * geometric_mean(arrivals * service, capacity) / _busy(arrivals * service, capacity)
     ),
     holds=_limited,
     source=KLEINROCK,
-    checks=(Check({"room": 2, "service": 2e-3, "arrivals": 125.0}, 2.40e-3, 5e-6, _GATEWAY),),
+    checks=(Check({"capacity": 2, "service": 2e-3, "arrivals": 125.0}, 2.40e-3, 5e-6, _GATEWAY),),
 )
 
 
-def _crowded(room: Any, servers: Any, service: Any, arrivals: Any) -> tuple[Comparison, ...]:
+def _admissible(capacity: Any, servers: Any, service: Any, arrivals: Any) -> tuple[Comparison, ...]:
     return (
         compare(servers, ">=", 1),
-        compare(servers, "<=", room),
+        compare(servers, "<=", capacity),
         whole(servers),
-        compare(servers, "<=", 10_000_000),
-        *_limited(room, service, arrivals),
+        compare(servers, "<=", MOST_SERVERS),
+        *_limited(capacity, service, arrivals),
     )
 
 
-def _full(room: Any, servers: Any, load: Any) -> Any:
-    """All there is room for are present; from the full state down, so that nothing overflows before it is 0."""
+def _full(capacity: Any, servers: Any, load: Any) -> Any:
+    """Probability that the station is full; computed from the full state down, so that nothing overflows before it is 0."""
     each = load / servers
-    below = raised(1 / each, room - servers) * (1 / erlang_b(load, servers) - 1)
-    return 1 / (below + geometric_sum(1 / each, room - servers + 1))
+    below = raised(1 / each, capacity - servers) * (1 / erlang_b(load, servers) - 1)
+    return 1 / (below + geometric_sum(1 / each, capacity - servers + 1))
 
 
-def _queued(room: Any, servers: Any, load: Any) -> Any:
+def _queued(capacity: Any, servers: Any, load: Any) -> Any:
     """All servers are busy with this probability, and then a geometric number wait."""
     each = load / servers
-    below = (1 / erlang_b(load, servers) - 1) / geometric_sum(each, room - servers + 1)
-    return geometric_mean(each, room - servers) / (1 + below)
+    below = (1 / erlang_b(load, servers) - 1) / geometric_sum(each, capacity - servers + 1)
+    return geometric_mean(each, capacity - servers) / (1 + below)
 
 
 MMCK_BLOCKING = Law(
     name="mmck-blocking",
-    title="Share of arrivals lost at several servers with limited room",
+    title="Share of arrivals lost at several servers of finite capacity",
     gives=_BLOCKING,
-    symbols=(_ROOM, SERVERS, SERVICE, ALL_ARRIVALS),
-    equation=lambda room, servers, service, arrivals: _full(room, servers, arrivals * service),
-    holds=_crowded,
+    symbols=(_CAPACITY, SERVERS, SERVICE, ALL_ARRIVALS),
+    equation=lambda capacity, servers, service, arrivals: _full(capacity, servers, arrivals * service),
+    holds=_admissible,
     source=KLEINROCK,
     checks=(
-        Check({"room": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 1 / 11, 1e-15, f"{HAND}: 4, 4, 2, 1"),
-        Check({"room": 3, "servers": 2, "service": 1.0, "arrivals": 2.0}, 2 / 7, 1e-15, f"{HAND}: 1, 2, 2, 2"),
-        Check({"room": 2, "servers": 2, "service": 1.0, "arrivals": 2.0}, 0.4, 1e-15, f"{HAND}: 1, 2, 2"),
+        Check({"capacity": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 1 / 11, 1e-15, f"{HAND}: 4, 4, 2, 1"),
+        Check({"capacity": 3, "servers": 2, "service": 1.0, "arrivals": 2.0}, 2 / 7, 1e-15, f"{HAND}: 1, 2, 2, 2"),
+        Check({"capacity": 2, "servers": 2, "service": 1.0, "arrivals": 2.0}, 0.4, 1e-15, f"{HAND}: 1, 2, 2"),
     ),
 )
 
 MMCK_WAITING_NUMBER = Law(
     name="mmck-waiting-number",
-    title="Customers waiting at several servers with limited room",
+    title="Customers waiting at several servers of finite capacity",
     gives=Symbol("waiting", COUNT, "mean number present and not in service", "L_q"),
-    symbols=(_ROOM, SERVERS, SERVICE, ALL_ARRIVALS),
-    equation=lambda room, servers, service, arrivals: _queued(room, servers, arrivals * service),
-    holds=_crowded,
+    symbols=(_CAPACITY, SERVERS, SERVICE, ALL_ARRIVALS),
+    equation=lambda capacity, servers, service, arrivals: _queued(capacity, servers, arrivals * service),
+    holds=_admissible,
     source=KLEINROCK,
     checks=(
-        Check({"room": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 1 / 11, 1e-15, f"{HAND}: one, in state 3"),
-        Check({"room": 3, "servers": 2, "service": 1.0, "arrivals": 2.0}, 2 / 7, 1e-15, f"{HAND}: one, in state 3"),
+        Check(
+            {"capacity": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 1 / 11, 1e-15, f"{HAND}: one, in state 3"
+        ),
+        Check({"capacity": 3, "servers": 2, "service": 1.0, "arrivals": 2.0}, 2 / 7, 1e-15, f"{HAND}: one, in state 3"),
     ),
 )
 
 MMCK_WAITING_TIME = Law(
     name="mmck-waiting-time",
-    title="Waiting time at several servers with limited room",
-    gives=Symbol("wait", TIME, "mean time from arrival to the start of service, of those who are not lost", "W"),
-    symbols=(_ROOM, SERVERS, SERVICE, ALL_ARRIVALS),
-    equation=lambda room, servers, service, arrivals: (
-        _queued(room, servers, arrivals * service) / (arrivals * (1 - _full(room, servers, arrivals * service)))
+    title="Waiting time at several servers of finite capacity",
+    gives=Symbol("wait", TIME, "mean time from arrival to the start of service, of customers that are not lost", "W"),
+    symbols=(_CAPACITY, SERVERS, SERVICE, ALL_ARRIVALS),
+    equation=lambda capacity, servers, service, arrivals: (
+        _queued(capacity, servers, arrivals * service) / (arrivals * (1 - _full(capacity, servers, arrivals * service)))
     ),
-    holds=lambda room, servers, service, arrivals: (
-        *_crowded(room, servers, service, arrivals),
+    holds=lambda capacity, servers, service, arrivals: (
+        *_admissible(capacity, servers, service, arrivals),
         compare(arrivals * service, "<=", 1e6 * servers),
     ),
     source=KLEINROCK,
-    note="by Little's law from those who are let in; of a load a million times too large few digits would be left",
+    note="by Little's law from the customers admitted; of a load a million times too large few digits would be left",
     checks=(
-        Check({"room": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 0.1, 1e-15, f"{HAND}: 1/11 over 10/11"),
-        Check({"room": 3, "servers": 2, "service": 1.0, "arrivals": 2.0}, 0.2, 1e-15, f"{HAND}: 2/7 over 10/7"),
+        Check({"capacity": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 0.1, 1e-15, f"{HAND}: 1/11 over 10/11"),
+        Check({"capacity": 3, "servers": 2, "service": 1.0, "arrivals": 2.0}, 0.2, 1e-15, f"{HAND}: 2/7 over 10/7"),
     ),
 )
 
 MMCK_THROUGHPUT = Law(
     name="mmck-throughput",
-    title="Customers served by several servers with limited room",
+    title="Customers served by several servers of finite capacity",
     gives=THROUGHPUT,
-    symbols=(_ROOM, SERVERS, SERVICE, ALL_ARRIVALS),
-    equation=lambda room, servers, service, arrivals: arrivals * (1 - _full(room, servers, arrivals * service)),
-    holds=lambda room, servers, service, arrivals: (
-        *_crowded(room, servers, service, arrivals),
+    symbols=(_CAPACITY, SERVERS, SERVICE, ALL_ARRIVALS),
+    equation=lambda capacity, servers, service, arrivals: arrivals * (1 - _full(capacity, servers, arrivals * service)),
+    holds=lambda capacity, servers, service, arrivals: (
+        *_admissible(capacity, servers, service, arrivals),
         compare(arrivals * service, "<=", 1e6 * servers),
     ),
     source=KLEINROCK,
     note="arrivals less those lost; of a load a million times too large few digits would be left",
     checks=(
-        Check({"room": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 10 / 11, 1e-15, HAND),
-        Check({"room": 2, "servers": 2, "service": 1.0, "arrivals": 2.0}, 1.2, 1e-15, f"{HAND}: 2 x 3/5"),
+        Check({"capacity": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 10 / 11, 1e-15, HAND),
+        Check({"capacity": 2, "servers": 2, "service": 1.0, "arrivals": 2.0}, 1.2, 1e-15, f"{HAND}: 2 x 3/5"),
     ),
 )
 
 MMCK_RESPONSE_TIME = Law(
     name="mmck-response-time",
-    title="Response time of several servers with limited room",
-    gives=Symbol("response", TIME, "mean time from arrival to departure of those who are not lost", "R"),
-    symbols=(_ROOM, SERVERS, SERVICE, ALL_ARRIVALS),
-    equation=lambda room, servers, service, arrivals: (
+    title="Response time of several servers of finite capacity",
+    gives=Symbol("response", TIME, "mean time from arrival to departure of customers that are not lost", "R"),
+    symbols=(_CAPACITY, SERVERS, SERVICE, ALL_ARRIVALS),
+    equation=lambda capacity, servers, service, arrivals: (
         service
-        + _queued(room, servers, arrivals * service) / (arrivals * (1 - _full(room, servers, arrivals * service)))
+        + _queued(capacity, servers, arrivals * service)
+        / (arrivals * (1 - _full(capacity, servers, arrivals * service)))
     ),
-    holds=lambda room, servers, service, arrivals: (
-        *_crowded(room, servers, service, arrivals),
+    holds=lambda capacity, servers, service, arrivals: (
+        *_admissible(capacity, servers, service, arrivals),
         compare(arrivals * service, "<=", 1e6 * servers),
     ),
     source=KLEINROCK,
-    note="by Little's law from those who are let in; of a load a million times too large few digits would be left",
-    checks=(Check({"room": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 1.1, 1e-15, f"{HAND}: 1 + 1/10"),),
+    note="by Little's law from the customers admitted; of a load a million times too large few digits would be left",
+    checks=(Check({"capacity": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 1.1, 1e-15, f"{HAND}: 1 + 1/10"),),
 )
 
 
-def _states(count: Any, room: Any, servers: Any, load: Any) -> Any:
-    """So many are present: from the state with all servers busy where fewer are, else from both ends of those who wait."""
+def _states(count: Any, capacity: Any, servers: Any, load: Any) -> Any:
+    """Probability of n customers, from the state with all servers busy if n is less, else from both ends of the queue."""
     each, waiting = load / servers, maximum(count - servers, 0)
     below = 1 / erlang_b(load, servers) - 1
-    fewer = poisson(load, count) / poisson(load, servers) / (below + geometric_sum(each, room - servers + 1))
-    line = geometric_sum(each, room - servers - waiting + 1) + geometric_sum(1 / each, waiting + 1) - 1
+    fewer = poisson(load, count) / poisson(load, servers) / (below + geometric_sum(each, capacity - servers + 1))
+    line = geometric_sum(each, capacity - servers - waiting + 1) + geometric_sum(1 / each, waiting + 1) - 1
     return select(count, servers, fewer, 1 / (below * raised(1 / each, waiting) + line))
 
 
 MMCK_NUMBER_PROBABILITY = Law(
     name="mmck-number-probability",
-    title="Probability of so many customers at several servers with limited room",
+    title="Probability of n customers at several servers of finite capacity",
     gives=PROBABILITY,
-    symbols=(PRESENT, _ROOM, SERVERS, SERVICE, ALL_ARRIVALS),
-    equation=lambda count, room, servers, service, arrivals: _states(count, room, servers, arrivals * service),
-    holds=lambda count, room, servers, service, arrivals: (
+    symbols=(PRESENT, _CAPACITY, SERVERS, SERVICE, ALL_ARRIVALS),
+    equation=lambda count, capacity, servers, service, arrivals: _states(count, capacity, servers, arrivals * service),
+    holds=lambda count, capacity, servers, service, arrivals: (
         compare(count, ">=", 0),
-        compare(count, "<=", room),
+        compare(count, "<=", capacity),
         whole(count),
-        *_crowded(room, servers, service, arrivals),
+        *_admissible(capacity, servers, service, arrivals),
         compare(poisson(arrivals * service, servers), ">", 0),
     ),
     source=KLEINROCK,
     note="the state with all servers busy may not weigh less than the smallest number there is",
     checks=(
         Check(
-            {"count": 0, "room": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 4 / 11, 1e-15, f"{HAND}: 4, 4, 2, 1"
+            {"count": 0, "capacity": 3, "servers": 2, "service": 1.0, "arrivals": 1.0},
+            4 / 11,
+            1e-15,
+            f"{HAND}: 4, 4, 2, 1",
         ),
         Check(
-            {"count": 2, "room": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 2 / 11, 1e-15, f"{HAND}: 4, 4, 2, 1"
+            {"count": 2, "capacity": 3, "servers": 2, "service": 1.0, "arrivals": 1.0},
+            2 / 11,
+            1e-15,
+            f"{HAND}: 4, 4, 2, 1",
         ),
         Check(
-            {"count": 3, "room": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 1 / 11, 1e-15, f"{HAND}: 4, 4, 2, 1"
+            {"count": 3, "capacity": 3, "servers": 2, "service": 1.0, "arrivals": 1.0},
+            1 / 11,
+            1e-15,
+            f"{HAND}: 4, 4, 2, 1",
         ),
     ),
 )

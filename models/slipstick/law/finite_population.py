@@ -1,4 +1,4 @@
-"""One station with customers for so many only, or where nobody waits: loss, machines under repair."""
+"""One station without a queue, or with a finite population: loss systems and the machine repairman."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from slipstick.law.symbols import (
 )
 
 _TABLE = "Erlang's table"
-_ANY = "for service times of any kind"
+_ANY = "for any distribution of service times"
 
-_SOURCES = Symbol("sources", COUNT, "customers there are", "N")
-_THINK = Symbol("think", TIME, "mean time of a customer away", "Z")
+_SOURCES = Symbol("sources", COUNT, "size of the population", "N")
+_THINK = Symbol("think", TIME, "mean think time of a customer", "Z")
 
 
 ERLANG_B = Law(
     name="erlang-b",
-    title="Share of arrivals lost where nobody waits",
+    title="Share of arrivals lost at servers without a queue",
     gives=Symbol("blocking", COUNT, "share of the arrivals that find all servers busy", "B"),
     symbols=(SERVERS, SERVICE, ALL_ARRIVALS),
     equation=lambda servers, service, arrivals: erlang_b(arrivals * service, servers),
@@ -50,7 +50,7 @@ ERLANG_B = Law(
 
 ERLANG_B_CARRIED = Law(
     name="erlang-b-carried",
-    title="Servers busy where nobody waits",
+    title="Busy servers of a station without a queue",
     gives=Symbol("busy", COUNT, "mean number of busy servers", "Y"),
     symbols=(SERVERS, SERVICE, ALL_ARRIVALS),
     equation=lambda servers, service, arrivals: (
@@ -73,7 +73,7 @@ def _engset(sources: Any, servers: Any, service: Any, think: Any) -> tuple[Compa
 
 ENGSET_TIME_CONGESTION = Law(
     name="engset-time-congestion",
-    title="Share of time with all servers busy, few customers, nobody waits",
+    title="Share of time with all servers busy, finite population, no queue",
     gives=Symbol("congestion", COUNT, "share of time", "E"),
     symbols=(_SOURCES, SERVERS, _THINK, SERVICE),
     equation=lambda sources, servers, think, service: engset(service / think, servers, sources),
@@ -90,7 +90,7 @@ ENGSET_TIME_CONGESTION = Law(
 
 ENGSET_CALL_CONGESTION = Law(
     name="engset-call-congestion",
-    title="Share of requests lost, few customers, nobody waits",
+    title="Share of requests lost, finite population, no queue",
     gives=Symbol("blocking", COUNT, "share of the requests that find all servers busy", "B"),
     symbols=(_SOURCES, SERVERS, _THINK, SERVICE),
     equation=lambda sources, servers, think, service: engset(service / think, servers, sources - 1),
@@ -98,7 +98,7 @@ ENGSET_CALL_CONGESTION = Law(
         compare(sources, ">", servers),
         *_engset(sources, servers, service, think),
     ),
-    source="Engset, Elektrotechnische Zeitschrift 31, 1918: what one customer fewer sees",
+    source="Engset, Elektrotechnische Zeitschrift 31, 1918: an arrival sees the system with one customer fewer",
     note=_ANY,
     checks=(Check({"sources": 3, "servers": 2, "think": 1.0, "service": 1.0}, 0.25, 1e-16, f"{HAND}: 1 of 1 + 2 + 1"),),
 )
@@ -110,7 +110,7 @@ def _repaired(sources: Any, think: Any, service: Any) -> tuple[Comparison, ...]:
 
 MACHINE_REPAIRMAN_THROUGHPUT = Law(
     name="machine-repairman-throughput",
-    title="Customers served by one server that so many share",
+    title="Throughput of one server with a finite population",
     gives=THROUGHPUT,
     symbols=(_SOURCES, _THINK, SERVICE),
     equation=lambda sources, think, service: (
@@ -121,14 +121,14 @@ MACHINE_REPAIRMAN_THROUGHPUT = Law(
     "of think / service",
     note="exact for exponential service, and for any service under processor sharing; any think time",
     checks=(
-        Check({"sources": 1, "think": 9.0, "service": 1.0}, 0.1, 1e-16, f"{HAND}: nobody to wait for"),
+        Check({"sources": 1, "think": 9.0, "service": 1.0}, 0.1, 1e-16, f"{HAND}: no one to wait for"),
         Check({"sources": 2, "think": 1.0, "service": 1.0}, 0.8, 1e-15, f"{HAND}: idle 1 of 1 + 2 + 2"),
     ),
 )
 
 MACHINE_REPAIRMAN_RESPONSE = Law(
     name="machine-repairman-response-time",
-    title="Response time of one server that so many share",
+    title="Response time of one server with a finite population",
     gives=Symbol("response", TIME, "mean time from request to completion", "R"),
     symbols=(_SOURCES, _THINK, SERVICE),
     equation=lambda sources, think, service: service * sources - think * (1 - erlang_b(think / service, sources - 1)),
@@ -136,7 +136,7 @@ MACHINE_REPAIRMAN_RESPONSE = Law(
     source="Scherr, An Analysis of Time-Shared Computer Systems, MIT Press 1967",
     note="exact for exponential service, and for any service under processor sharing; any think time",
     checks=(
-        Check({"sources": 1, "think": 9.0, "service": 1.0}, 1.0, 0.0, f"{HAND}: nobody to wait for"),
+        Check({"sources": 1, "think": 9.0, "service": 1.0}, 1.0, 0.0, f"{HAND}: no one to wait for"),
         Check({"sources": 2, "think": 1.0, "service": 1.0}, 1.5, 1e-15, f"{HAND}: 2 / 0.8 - 1"),
     ),
 )
@@ -144,7 +144,7 @@ MACHINE_REPAIRMAN_RESPONSE = Law(
 
 MACHINE_REPAIRMAN_NUMBER_PROBABILITY = Law(
     name="machine-repairman-number-probability",
-    title="Probability of so many customers at one server that so many share",
+    title="Probability of n customers at one server with a finite population",
     gives=PROBABILITY,
     symbols=(PRESENT, _SOURCES, _THINK, SERVICE),
     equation=lambda count, sources, think, service: (
@@ -160,7 +160,7 @@ MACHINE_REPAIRMAN_NUMBER_PROBABILITY = Law(
         compare(think, ">", 0),
         compare(poisson(think / service, sources), ">", 0),
     ),
-    source="Scherr, An Analysis of Time-Shared Computer Systems, MIT Press 1967: those away are as Erlang's busy servers",
+    source="Scherr, An Analysis of Time-Shared Computer Systems, MIT Press 1967: customers that think are distributed as Erlang's busy servers",
     note="exact for exponential service, and for any service under processor sharing; any think time",
     checks=(
         Check({"count": 0, "sources": 2, "think": 1.0, "service": 1.0}, 0.2, 1e-15, f"{HAND}: weights 1, 2, 2"),
@@ -179,7 +179,7 @@ def _in_repair(sources: Any, servers: Any, think: Any, service: Any) -> Any:
 
 MACHINE_REPAIRMAN_SEVERAL = Law(
     name="machine-repairman-several-throughput",
-    title="Customers served by several servers that so many share",
+    title="Throughput of several servers with a finite population",
     gives=THROUGHPUT,
     symbols=(_SOURCES, SERVERS, _THINK, SERVICE),
     equation=lambda sources, servers, think, service: (
@@ -187,12 +187,12 @@ MACHINE_REPAIRMAN_SEVERAL = Law(
     ),
     holds=lambda sources, servers, think, service: (
         compare(sources, ">=", servers),
-        compare(sources, "<=", 10_000_000),
+        compare(sources, "<=", MOST_SERVERS),
         *_engset(sources, servers, service, think),
     ),
     source=f"{KLEINROCK}, machines under repair; in the two loss formulas",
     checks=(
-        Check({"sources": 2, "servers": 2, "think": 9.0, "service": 1.0}, 0.2, 1e-16, f"{HAND}: nobody waits"),
+        Check({"sources": 2, "servers": 2, "think": 9.0, "service": 1.0}, 0.2, 1e-16, f"{HAND}: no waiting"),
         Check(
             {"sources": 3, "servers": 2, "think": 1.0, "service": 1.0},
             24 / 17,

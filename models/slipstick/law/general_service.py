@@ -43,13 +43,13 @@ def _pollaczek(scv: Any, service: Any, arrivals: Any) -> Any:
 
 MG1_WAITING_TIME = Law(
     name="mg1-waiting-time",
-    title="Waiting time at a single server with service times of any kind",
+    title="Waiting time at a single server with general service times",
     gives=WAIT,
     symbols=(SCV, SERVICE, ARRIVALS),
     equation=_pollaczek,
     holds=_single,
     source=_POLLACZEK,
-    note="exact for every order of service that does not look at service times",
+    note="exact for every order of service that does not depend on service times",
     checks=(
         Check({"scv": 1.0, "service": 0.2, "arrivals": 4.0}, 0.8, 1e-15, f"{HAND}: as M/M/1"),
         Check({"scv": 3.0, "service": 0.2, "arrivals": 4.0}, 1.6, 1e-15, f"{HAND}: twice that"),
@@ -58,7 +58,7 @@ MG1_WAITING_TIME = Law(
 
 MG1_RESPONSE_TIME = Law(
     name="mg1-response-time",
-    title="Response time of a single server with service times of any kind",
+    title="Response time of a single server with general service times",
     gives=RESPONSE,
     symbols=(SCV, SERVICE, ARRIVALS),
     equation=lambda scv, service, arrivals: service + _pollaczek(scv, service, arrivals),
@@ -69,7 +69,7 @@ MG1_RESPONSE_TIME = Law(
 
 MG1_NUMBER = Law(
     name="mg1-number",
-    title="Customers at a single server with service times of any kind",
+    title="Customers at a single server with general service times",
     gives=NUMBER,
     symbols=(SCV, SERVICE, ARRIVALS),
     equation=lambda scv, service, arrivals: arrivals * (service + _pollaczek(scv, service, arrivals)),
@@ -96,7 +96,7 @@ def _constant(service: Any, arrivals: Any) -> tuple[Comparison, ...]:
 
 MD1_NUMBER_PROBABILITY = Law(
     name="md1-number-probability",
-    title="Probability of so many customers at a single server with constant service",
+    title="Probability of n customers at a single server with constant service",
     gives=PROBABILITY,
     symbols=(PRESENT, SERVICE, ARRIVALS),
     equation=lambda count, service, arrivals: md1_number(arrivals * service, count),
@@ -123,7 +123,12 @@ MD1_RESPONSE_TAIL = Law(
     source="Erlang, Nyt Tidsskrift for Matematik B 20, 1909; Franx, Operations Research Letters 29(5), 2001",
     note="first come, first served; to 14 decimal places",
     checks=(
-        Check({"limit": 0.2, "service": 0.2, "arrivals": 2.5}, 0.5, 1e-15, f"{HAND}: whoever finds somebody there"),
+        Check(
+            {"limit": 0.2, "service": 0.2, "arrivals": 2.5},
+            0.5,
+            1e-15,
+            f"{HAND}: an arrival that finds a customer present",
+        ),
         Check({"limit": 0.3, "service": 0.2, "arrivals": 2.5}, 0.35799, 5e-6, f"{HAND}: 1 - exp(1/4) / 2"),
     ),
 )
@@ -134,7 +139,7 @@ def _renewal(arrivals_scv: Any, scv: Any, service: Any, arrivals: Any) -> tuple[
 
 
 def _belz(arrivals_scv: Any, scv: Any, load: Any) -> Any:
-    """Correct for arrivals that are smoother, or burstier, than Poisson's."""
+    """Correct for arrivals that are more regular, or burstier, than Poisson arrivals."""
     return exp(
         select(
             arrivals_scv,
@@ -147,7 +152,7 @@ def _belz(arrivals_scv: Any, scv: Any, load: Any) -> Any:
 
 GG1_KINGMAN = Law(
     name="gg1-kingman",
-    title="Waiting time at a single server with arrivals and service of any kind, Kingman's approximation",
+    title="Waiting time at a single server with general arrivals and service, Kingman's approximation",
     gives=WAIT,
     symbols=(_ARRIVALS_SCV, SCV, SERVICE, ARRIVALS),
     equation=lambda arrivals_scv, scv, service, arrivals: (
@@ -184,7 +189,7 @@ GG1_BOUND = Law(
 
 GG1_KRAEMER_LANGENBACH_BELZ = Law(
     name="gg1-kraemer-langenbach-belz",
-    title="Waiting time at a single server with arrivals and service of any kind, Kraemer and Langenbach-Belz",
+    title="Waiting time at a single server with general arrivals and service, Kraemer and Langenbach-Belz",
     gives=WAIT,
     symbols=(_ARRIVALS_SCV, SCV, SERVICE, ARRIVALS),
     equation=lambda arrivals_scv, scv, service, arrivals: (
@@ -225,7 +230,7 @@ def _many(arrivals_scv: Any, scv: Any, servers: Any, service: Any, arrivals: Any
 
 GGC_ALLEN_CUNNEEN = Law(
     name="ggc-allen-cunneen",
-    title="Waiting time at several servers with arrivals and service of any kind, Allen and Cunneen",
+    title="Waiting time at several servers with general arrivals and service, Allen and Cunneen",
     gives=WAIT,
     symbols=(_ARRIVALS_SCV, SCV, SERVERS, SERVICE, ARRIVALS),
     equation=lambda arrivals_scv, scv, servers, service, arrivals: (

@@ -1,4 +1,4 @@
-"""Unit grains: what competitors leave of a grain's speed, and memory bandwidth in words."""
+"""Unit grains: efficiency and interference among competitors, and memory bandwidth in words."""
 
 from __future__ import annotations
 

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A letter of a formula.
+    """A symbol of a formula.
 
     Parameters
     ----------
     name : in code and on the command line
-    dimension : what it counts
+    dimension : of its values
     meaning : in words
-    latex : on paper
+    latex : in LaTeX
     """
 
     name: str
@@ -43,8 +43,8 @@ class Check:
     ----------
     given : value of each symbol, in base units
     value : what the law gives, in base units
-    within : how far the printed digits allow the law to be off, in base units
-    source : where it stands
+    within : error that the printed digits allow, in base units
+    source : where it is printed
     """
 
     given: Mapping[str, float]
@@ -67,11 +67,11 @@ class Law:
     source : author, year, page or equation
     checks : values that the law must give
     holds : from the same parameters, the conditions under which the law holds
-    note : what it leaves out, if anything; of an approximation, its usual error
-    exact : false for an approximation of the system it speaks of
+    note : what it neglects, if anything; of an approximation, its usual error
+    exact : false for an approximation
 
-    A law called with numbers or arrays gives numbers or arrays; called with expressions it gives an
-    expression, so models are built from laws.
+    A law called with numbers or arrays gives numbers or arrays; called with expressions it gives an expression, so that
+    models are built from laws.
 
     >>> from slipstick.law.pipeline import FLOW_LINE
     >>> FLOW_LINE(once=10.0, longest=3.0, items=4)
@@ -94,12 +94,12 @@ class Law:
     conditions: tuple[Comparison, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        letters = {symbol.name: Parameter(symbol.name, symbol.dimension) for symbol in self.symbols}
-        right = self.equation(**letters)
+        parameters = {symbol.name: Parameter(symbol.name, symbol.dimension) for symbol in self.symbols}
+        right = self.equation(**parameters)
         if right.dimension != self.gives.dimension:
             raise ModelError(f"law {self.name} gives a [{right.dimension}], not a [{self.gives.dimension}]")
         object.__setattr__(self, "right", right)
-        object.__setattr__(self, "conditions", self.holds(**letters))
+        object.__setattr__(self, "conditions", self.holds(**parameters))
 
     def __call__(self, **values: Any) -> Any:
         """Evaluate for numbers or arrays in base units, or build an expression from expressions.
@@ -116,7 +116,7 @@ class Law:
         try:
             result = _tape(self).run_watched(values, lambda sides: self._check(sides, values))
         except ModelError:
-            # A part of the equation may give up before a condition can say why.
+            # A part of the equation may be refused before a condition can say why.
             for condition in self.conditions:
                 self._insist(condition, bool(condition.holds(values).all()), values)
             raise

@@ -1,6 +1,6 @@
-"""Locks: time from one holder to the next, traffic, and what a lock lets through.
+"""Locks: time from one holder to the next, traffic, saturation and throughput.
 
-Spinners are those who wait for the lock. A transaction is an access to the resource that holds the lock's
+Spinners are the processors that wait for the lock. A transaction is an access to the resource that holds the lock's
 word: a bus transaction, or a remote access to a memory module that serves one at a time.
 """
 
@@ -15,7 +15,7 @@ from slipstick.law.law import Check, Law, Symbol
 from slipstick.law.symbols import DENNING_BUZEN, HAND, MELLOR_CRUMMEY_SCOTT, nonnegative
 
 _ANDERSON = "Anderson, IEEE Transactions on Parallel and Distributed Systems 1(1), 1990"
-_IN_TURN = "takes transactions as served in the order they were asked for"
+_IN_TURN = "assumes that transactions are served in order of request"
 
 _SPINNERS = Symbol("spinners", COUNT, "processors that wait for the lock", "w")
 _ACCESS = Symbol("access", TIME, "one transaction", "t")
@@ -28,8 +28,8 @@ def _waited(spinners: Any, access: Any) -> tuple[Comparison, ...]:
 
 LOCK_LATENCY = Law(
     name="lock-latency",
-    title="Taking and giving back a free lock",
-    gives=Symbol("time", TIME, "nobody else wants it", "T"),
+    title="Acquire and release of a free lock",
+    gives=Symbol("time", TIME, "acquire and release without contention", "T"),
     symbols=(
         Symbol("accesses", COUNT, "transactions of acquire and release", "a"),
         Symbol("software", TIME, "instructions of acquire and release", "c"),
@@ -49,7 +49,7 @@ TEST_AND_SET_HANDOFF = Law(
     equation=lambda spinners, access: (spinners + 2) * access,
     holds=_waited,
     source=f"{_ANDERSON}: the release waits behind one attempt of every spinner",
-    note=f"{_IN_TURN}; the release and the next attempt come after those that are under way",
+    note=f"{_IN_TURN}; the release and the next attempt come after the transactions under way",
     exact=False,
     checks=(Check({"spinners": 10, "access": 1e-6}, 12e-6, 1e-20, HAND),),
 )
@@ -62,7 +62,7 @@ TEST_AND_SET_HANDOFF_BACKOFF = Law(
     equation=lambda spinners, delay, access: 2 * access + delay / (spinners + 1),
     holds=lambda spinners, delay, access: (*_waited(spinners, access), compare(delay, ">", spinners * access)),
     source=f"{_ANDERSON}: delays between references",
-    note="spinners at random phases of equal periods; attempts are taken not to meet each other",
+    note="spinners at random phases of equal periods; attempts are assumed not to collide",
     exact=False,
     checks=(Check({"spinners": 4, "delay": 50e-6, "access": 1e-6}, 12e-6, 1e-20, f"{HAND}: 2 + 50/5"),),
 )
@@ -79,7 +79,7 @@ TEST_AND_SET_LOAD = Law(
     equation=lambda spinners, delay, access: minimum(spinners * access / (delay + access), 1),
     holds=lambda spinners, delay, access: (*nonnegative(spinners, delay), compare(access, ">", 0)),
     source=_ANDERSON,
-    note="leaves out that attempts wait for each other, which lowers it near 1",
+    note="neglects that attempts wait for each other, which lowers it near 1",
     exact=False,
     checks=(
         Check({"spinners": 4, "delay": 9e-6, "access": 1e-6}, 0.4, 1e-16, HAND),
@@ -102,13 +102,13 @@ TEST_AND_TEST_AND_SET_HANDOFF = Law(
 
 TEST_AND_TEST_AND_SET_QUIESCENCE = Law(
     name="lock-test-and-test-and-set-quiescence",
-    title="From a release until the resource is quiet again under test-and-test-and-set",
+    title="From a release until spinning traffic ends under test-and-test-and-set",
     gives=Symbol("time", TIME, "the resource is busy with spinners", "q"),
     symbols=(_SPINNERS, _ACCESS),
     equation=lambda spinners, access: access * (1 + 2 * spinners + spinners * (spinners - 1) / 2),
     holds=_waited,
     source=f"{_ANDERSON}: of the order of the square of the spinners",
-    note="release, reads and attempts of all, and each failed attempt has those who spin already read again",
+    note="release, reads and attempts of all, and each failed attempt makes the processors that spin read again",
     exact=False,
     checks=(Check({"spinners": 10, "access": 1e-6}, 66e-6, 1e-19, f"{HAND}: 1 + 10 + 10 + 45"),),
 )
@@ -121,7 +121,7 @@ TICKET_HANDOFF = Law(
     equation=lambda spinners, access: access * (1 + (spinners + 1) / 2),
     holds=_waited,
     source=f"{MELLOR_CRUMMEY_SCOTT}: all spinners read the counter again, and one of them is next",
-    note="takes the next holder's read as equally likely to be any of them; with proportional back-off it is 2 accesses",
+    note="assumes that the next holder's read is equally likely to be any of them; with proportional back-off it is 2 accesses",
     exact=False,
     checks=(Check({"spinners": 9, "access": 1e-6}, 6e-6, 1e-20, HAND),),
 )
@@ -140,10 +140,10 @@ QUEUE_LOCK_HANDOFF = Law(
 LOCK_SATURATION = Law(
     name="lock-saturation",
     title="Processors that saturate a lock",
-    gives=Symbol("processors", COUNT, "with more of them somebody always waits", "N^*"),
+    gives=Symbol("processors", COUNT, "with more processors, some always wait", "N^*"),
     symbols=(
         Symbol("think", TIME, "time of a processor between critical sections", "Z"),
-        Symbol("latency", TIME, "taking and giving back the lock while it is free", "T"),
+        Symbol("latency", TIME, "acquire and release while the lock is free", "T"),
         Symbol("section", TIME, "the critical section", "s"),
         Symbol("handoff", TIME, "from release to the next holder", "h"),
     ),
@@ -158,12 +158,12 @@ LOCK_SATURATION = Law(
 
 LOCK_THROUGHPUT_BOUND = Law(
     name="lock-throughput-bound",
-    title="Most critical sections that a lock lets through",
+    title="Bound on the throughput of a lock",
     gives=Symbol("throughput", RATE, "critical sections of all processors", "X"),
     symbols=(
         Symbol("processors", COUNT, "processors that use the lock", "N"),
         Symbol("think", TIME, "time of a processor between critical sections", "Z"),
-        Symbol("latency", TIME, "taking and giving back the lock while it is free", "T"),
+        Symbol("latency", TIME, "acquire and release while the lock is free", "T"),
         Symbol("section", TIME, "the critical section", "s"),
         Symbol("handoff", TIME, "from release to the next holder", "h"),
     ),

@@ -11,7 +11,7 @@ from slipstick.law.law import Check, Law, Symbol
 from slipstick.law.symbols import HAND
 
 _STRECKER = "Strecker, thesis, Carnegie Mellon University, 1970"
-_PROCESSORS = Symbol("processors", COUNT, "processors that may ask in a cycle", "N")
+_PROCESSORS = Symbol("processors", COUNT, "processors", "N")
 _MODULES = Symbol("modules", COUNT, "memory modules", "M")
 _BUSY = Symbol("busy", COUNT, "modules that serve a request in a cycle", "B")
 
@@ -24,11 +24,11 @@ MEMORY_BANDWIDTH = Law(
     name="memory-bandwidth",
     title="Memory modules busy under random requests",
     gives=_BUSY,
-    symbols=(_PROCESSORS, _MODULES, Symbol("rate", COUNT, "probability that a processor asks in a cycle", "r")),
+    symbols=(_PROCESSORS, _MODULES, Symbol("rate", COUNT, "probability of a request of a processor in a cycle", "r")),
     equation=lambda processors, modules, rate: modules * drop_stages(rate, processors, modules, 1),
     holds=_asked,
     source=f"{_STRECKER}: B = M (1 - (1 - r/M)^N)",
-    note="requests that were refused are forgotten; where they insist, fewer modules are busy, at rate 1 by up to 10%",
+    note="refused requests are dropped; if they are repeated, fewer modules are busy, at rate 1 by up to 10%",
     checks=(
         Check({"processors": 2, "modules": 2, "rate": 0.5}, 0.875, 1e-15, f"{HAND}: 2 (1 - (3/4)^2)"),
         Check({"processors": 2, "modules": 2, "rate": 1.0}, 1.5, 1e-15, f"{HAND}: 2 (1 - 1/4)"),
@@ -44,18 +44,23 @@ MEMORY_BANDWIDTH_RETRYING = Law(
     symbols=(
         _PROCESSORS,
         _MODULES,
-        Symbol("rate", COUNT, "probability that a processor that is not waiting asks in a cycle", "r"),
+        Symbol("rate", COUNT, "probability of a new request of a processor that is not waiting, in a cycle", "r"),
     ),
     equation=lambda processors, modules, rate: (
         modules * drop_stages(retried_rate(rate, processors, modules, 1), processors, modules, 1)
     ),
     holds=_asked,
     source="Hoogendoorn, IEEE Transactions on Computers C-26(10), 1977; Patel, C-30(10), 1981: rate adjustment",
-    note="takes retries as new requests to a random module; up to 10% above the exact chain where they insist",
+    note="takes retries as new requests to a random module; up to 10% above the exact Markov chain in which a retry goes to the same module",
     exact=False,
     checks=(
         Check({"processors": 2, "modules": 2, "rate": 0.5}, 4 * 3**0.5 - 6, 1e-14, f"{HAND}: as two 2 x 2 links"),
-        Check({"processors": 8, "modules": 8, "rate": 1.0}, 5.251, 5e-4, f"{HAND}: all ask all the time"),
+        Check(
+            {"processors": 8, "modules": 8, "rate": 1.0},
+            5.251,
+            5e-4,
+            f"{HAND}: every processor has a request in every cycle",
+        ),
     ),
 )
 

@@ -1,4 +1,4 @@
-"""Multistage networks of k x k switches: what gets through, what waits, what a hot spot leaves."""
+"""Multistage networks of k x k switches: throughput, delay, and the effect of a hot spot."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FRESH = Symbol("rate", COUNT, "new requests, in a cycle, of a processor that is
 _HELD = Symbol("held", COUNT, "cycles that a circuit is held, setting it up included", "L")
 _PROCESSORS = Symbol("processors", COUNT, "processors, and memory modules", "N")
 _HOT = Symbol("hot", COUNT, "share of the requests that go to the hot module, beside its part of the rest", "h")
-_CYCLE = Symbol("cycle", TIME, "time of a request through the network, nobody in the way", "t")
+_CYCLE = Symbol("cycle", TIME, "time of a request through the network, without contention", "t")
 
 
 def _switches(degree: Any, stages: Any, rate: Any) -> tuple[Comparison, ...]:
@@ -31,7 +31,7 @@ def _switches(degree: Any, stages: Any, rate: Any) -> tuple[Comparison, ...]:
 
 DROPPING_RATE = Law(
     name="multistage-dropping-rate",
-    title="What gets through an unbuffered network that drops what collides",
+    title="Throughput of an unbuffered network that drops requests that collide",
     gives=Symbol("through", COUNT, "requests that arrive at a module in a cycle", "m_n"),
     symbols=(_DEGREE, _STAGES, _RATE),
     equation=lambda degree, stages, rate: drop_stages(rate, degree, degree, stages),
@@ -63,7 +63,7 @@ DROPPING_ACCEPTANCE = Law(
 
 DROPPING_ASYMPTOTE = Law(
     name="multistage-dropping-asymptote",
-    title="What gets through an unbuffered network of very many stages",
+    title="Throughput of an unbuffered network of very many stages",
     gives=Symbol("through", COUNT, "requests that arrive at a module in a cycle", "m_n"),
     symbols=(_DEGREE, _STAGES, _RATE),
     equation=lambda degree, stages, rate: 2 * degree / ((degree - 1) * stages + 2 * degree / rate),
@@ -82,20 +82,20 @@ DROPPING_ASYMPTOTE = Law(
 
 RETRYING_RATE = Law(
     name="multistage-retrying-rate",
-    title="Requests on a link when what was dropped is asked for again",
+    title="Requests on a link when dropped requests are repeated",
     gives=Symbol("offered", COUNT, "requests, new or again, of a processor in a cycle", "m'"),
     symbols=(_DEGREE, _STAGES, _FRESH),
     equation=lambda degree, stages, rate: retried_rate(rate, degree, degree, stages),
     holds=_switches,
     source=f"{_PATEL}: m' = m / (m + P_A(m') (1 - m)), solved",
-    note="takes retries as new requests to a random module; in truth they insist, and the rate is a few percent higher",
+    note="takes retries as new requests to a random module; in truth a retry goes to the same module, and the rate is a few percent higher",
     exact=False,
     checks=(Check({"degree": 2, "stages": 1, "rate": 0.5}, 4 - 2 * 3**0.5, 1e-15, f"{HAND}: m'^2 - 8 m' + 4 = 0"),),
 )
 
 RETRYING_THROUGHPUT = Law(
     name="multistage-retrying-throughput",
-    title="Requests served when what was dropped is asked for again",
+    title="Requests served when dropped requests are repeated",
     gives=Symbol("through", COUNT, "requests of a processor that are served in a cycle", "x"),
     symbols=(_DEGREE, _STAGES, _FRESH),
     equation=lambda degree, stages, rate: drop_stages(
@@ -103,7 +103,7 @@ RETRYING_THROUGHPUT = Law(
     ),
     holds=_switches,
     source=_PATEL,
-    note="takes retries as new requests to a random module; in truth they insist, and a few percent fewer get through",
+    note="takes retries as new requests to a random module; in truth a retry goes to the same module, and a few percent fewer get through",
     exact=False,
     checks=(
         Check({"degree": 2, "stages": 1, "rate": 0.5}, 2 * 3**0.5 - 3, 1e-15, f"{HAND}: m' - m'^2 / 4"),
@@ -121,7 +121,7 @@ RETRYING_DELAY = Law(
     ),
     holds=lambda degree, stages, rate, cycle: (*_switches(degree, stages, rate), compare(cycle, ">=", 0)),
     source=f"{_PATEL}: a processor's time between served requests, less the time it takes to make them",
-    note="takes retries as new requests to a random module; in truth they insist and wait longer",
+    note="takes retries as new requests to a random module; in truth a retry goes to the same module and waits longer",
     exact=False,
     checks=(
         Check({"degree": 2, "stages": 2, "rate": 1.0, "cycle": 1e-6}, 0.641e-6, 5e-10, f"{HAND}: 1 / 0.609375 - 1"),
@@ -132,7 +132,7 @@ RETRYING_DELAY = Law(
 _CACHES = "Patel, IEEE Transactions on Computers C-31(4), 1982"
 _UNIT_REQUESTS = (
     "takes a circuit of L cycles as L requests of one cycle that are independent of each other (the unit-request "
-    "approximation); throughputs are within about 6 % of what is simulated"
+    "approximation); throughputs are within about 6 % of simulated ones"
 )
 
 
@@ -148,7 +148,7 @@ def _circuit_rate(degree: Any, stages: Any, held: Any, rate: Any) -> Any:
 
 CIRCUIT_THROUGHPUT = Law(
     name="multistage-circuit-throughput",
-    title="Circuits through a network in which who is refused tries again",
+    title="Circuits through a network in which refused requests are repeated",
     gives=Symbol("through", COUNT, "circuits of a processor that are set up in a cycle", "x"),
     symbols=(_DEGREE, _STAGES, _HELD, _FRESH),
     equation=_circuit_rate,
@@ -173,7 +173,7 @@ CIRCUIT_DELAY = Law(
         cycle * (1 / _circuit_rate(degree, stages, held, rate) - (1 / rate - 1) - held)
     ),
     holds=lambda degree, stages, held, rate, cycle: (*_circuits(degree, stages, held, rate), compare(cycle, ">=", 0)),
-    source=f"{_CACHES}: a processor's time between circuits, less what it holds one and what it does in between",
+    source=f"{_CACHES}: a processor's time between circuits, less the time of a circuit and the time between circuits",
     note=_UNIT_REQUESTS,
     exact=False,
     checks=(
@@ -233,14 +233,14 @@ HOT_SPOT_LIMIT = Law(
     checks=(
         Check({"processors": 1001, "hot": 0.01}, 1 / 11, 1e-16, f"{HAND}: 1 / (1 + 10)"),
         Check({"processors": 64, "hot": 0.0}, 1.0, 0.0, f"{HAND}: without a hot spot, all links are busy"),
-        Check({"processors": 64, "hot": 1.0}, 1 / 64, 0.0, f"{HAND}: all ask for one module"),
+        Check({"processors": 64, "hot": 1.0}, 1 / 64, 0.0, f"{HAND}: all requests go to one module"),
     ),
 )
 
 HOT_SPOT_PROCESSORS = Law(
     name="hot-spot-processors",
-    title="Processors from which on the hot module is full",
-    gives=Symbol("processors", COUNT, "with more of them, requests pile up", "N^*"),
+    title="Number of processors that saturates the hot module",
+    gives=Symbol("processors", COUNT, "with more processors, requests accumulate", "N^*"),
     symbols=(_HOT, Symbol("rate", COUNT, "requests of a processor in a cycle", "r")),
     equation=lambda hot, rate: 1 + (1 / rate - 1) / hot,
     holds=lambda hot, rate: (
@@ -250,19 +250,19 @@ HOT_SPOT_PROCESSORS = Law(
         compare(rate, "<=", 1),
     ),
     source=f"{_PFISTER_NORTON}: r (1 + h (N - 1)) = 1",
-    note="where circuits are held for L cycles, the rate counts those wanted in L cycles",
+    note="where circuits are held for L cycles, the rate counts the circuits wanted in L cycles",
     checks=(Check({"hot": 0.01, "rate": 0.25}, 301.0, 1e-12, f"{HAND}: 1 + 3 / 0.01"),),
 )
 
 CIRCUIT_HOT_SPOT_LIMIT = Law(
     name="multistage-circuit-hot-spot-limit",
-    title="Most circuits of a processor when some of them go to one module",
+    title="Largest circuit rate of a processor when some circuits go to one module",
     gives=Symbol("through", COUNT, "circuits of a processor that are set up in a cycle", "x"),
     symbols=(_PROCESSORS, _HELD, _HOT),
     equation=lambda processors, held, hot: 1 / (held * (1 + hot * (processors - 1))),
     holds=lambda processors, held, hot: (compare(processors, ">=", 1), compare(held, ">=", 1), *fraction(hot)),
     source=f"{_PFISTER_NORTON}: the hot module has one circuit at a time",
-    note="a bound: those who are refused at the hot module hold no links, so the rest is slowed less than in trees of "
+    note="a bound: requests refused at the hot module hold no links, so the other traffic is slowed less than in trees of "
     "full buffers",
     checks=(Check({"processors": 1001, "held": 5, "hot": 0.01}, 1 / 55, 1e-16, f"{HAND}: 1 / (5 x 11)"),),
 )

@@ -15,7 +15,7 @@ _KLEINROCK = "Kleinrock, Queueing Systems volume 2, Wiley 1976, chapter 3"
 
 RESIDUAL_WORK = Law(
     name="residual-work",
-    title="Work of one class that an arrival finds in service",
+    title="Mean residual service that an arrival finds of one class",
     gives=Symbol("residual", TIME, "mean rest of the service under way, 0 if it is of another class", "w"),
     symbols=(SCV, SERVICE, ARRIVALS),
     equation=lambda scv, service, arrivals: arrivals * service * service * (1 + scv) / 2,
@@ -25,7 +25,7 @@ RESIDUAL_WORK = Law(
 )
 
 _RESIDUAL = Symbol("residual", TIME, "law/residual-work, added up over all classes", "w")
-_PREEMPTED = Symbol("residual", TIME, "law/residual-work, added up over this class and those above", "w")
+_PREEMPTED = Symbol("residual", TIME, "law/residual-work, added up over this class and the classes above it", "w")
 _ABOVE = Symbol("above", COUNT, "load of the classes above", r"\sigma_{k-1}")
 _UP_TO = Symbol("up_to", COUNT, "load of the classes above and of this one", r"\sigma_k")
 
@@ -42,7 +42,7 @@ PRIORITY_WAITING = Law(
     equation=lambda above, up_to, residual: residual / ((1 - above) * (1 - up_to)),
     holds=lambda above, up_to, residual: (*_ranked(above, up_to), compare(residual, ">=", 0)),
     source=_COBHAM,
-    note="a class of low rank may be saturated while those above it are not: leave it out of the loads",
+    note="a low class may be saturated while the classes above it are not: leave it out of the loads",
     checks=(
         Check({"above": 0.0, "up_to": 0.5, "residual": 0.5}, 1.0, 0.0, HAND),
         Check({"above": 0.5, "up_to": 0.75, "residual": 0.5}, 4.0, 0.0, HAND),
@@ -57,7 +57,7 @@ PREEMPTIVE_RESPONSE = Law(
     equation=lambda above, up_to, service, residual: service / (1 - above) + residual / ((1 - above) * (1 - up_to)),
     holds=lambda above, up_to, service, residual: (*_ranked(above, up_to), *nonnegative(service, residual)),
     source=_KLEINROCK,
-    note="interrupted work goes on where it stopped, at no cost",
+    note="interrupted service resumes where it stopped, at no cost",
     checks=(
         Check({"above": 0.5, "up_to": 0.75, "service": 1.0, "residual": 0.5}, 6.0, 0.0, f"{HAND}: 2 + 4"),
         Check({"above": 0.0, "up_to": 0.8, "service": 0.2, "residual": 0.16}, 1.0, 1e-15, f"{HAND}: M/M/1"),
@@ -143,6 +143,6 @@ PREEMPTIVE_LOW_RESPONSE = Law(
     equation=_low_responds,
     holds=_two,
     source=_KLEINROCK,
-    note="the upper class sees nothing of the lower: law/mg1-response-time",
+    note="the lower class does not affect the upper: law/mg1-response-time",
     checks=(Check(_TWO, 6.0, 0.0, f"{HAND}: 1 / 0.5 + 4"),),
 )

@@ -15,7 +15,7 @@ _ROUND = "as on the KSR-1, a request and its reply go once around and hold a slo
 
 _ROTATION = Symbol("rotation", TIME, "once around the ring", "t_r")
 _SLOTS = Symbol("slots", COUNT, "slots on the ring", "S")
-_LOAD = Symbol("load", COUNT, "share of the slots that pass full", r"\rho")
+_LOAD = Symbol("load", COUNT, "share of the slots that are full", r"\rho")
 _REQUESTS = Symbol("requests", RATE, "requests of all processors on the ring", r"\lambda")
 
 
@@ -60,8 +60,8 @@ RING_SATURATION = Law(
 RING_LATENCY = Law(
     name="ring-latency",
     title="Time of a request on a slotted ring",
-    gives=Symbol("time", TIME, "from asking until the reply is back", "T"),
-    symbols=(_SLOTS, _LOAD, Symbol("response", TIME, "time of the node that answers", "t_m"), _ROTATION),
+    gives=Symbol("time", TIME, "from the request until the reply arrives", "T"),
+    symbols=(_SLOTS, _LOAD, Symbol("response", TIME, "service time of the node that replies", "t_m"), _ROTATION),
     equation=lambda slots, load, response, rotation: rotation + response + _wait(rotation, slots, load),
     holds=lambda slots, load, response, rotation: (*_slotted(rotation, slots, load), compare(response, ">=", 0)),
     source=_BHUYAN,
@@ -102,15 +102,15 @@ TWO_LEVEL_RING_LOAD = Law(
 TWO_LEVEL_RING_LATENCY = Law(
     name="ring-two-level-latency",
     title="Mean time of a request on two levels of slotted rings",
-    gives=Symbol("time", TIME, "from asking until the reply is back", "T"),
+    gives=Symbol("time", TIME, "from the request until the reply arrives", "T"),
     symbols=(
         Symbol("remote", COUNT, "share of the requests that leave their ring", "q"),
         _SLOTS,
         _LOAD,
         Symbol("upper_slots", COUNT, "slots on the upper ring", "S_u"),
-        Symbol("upper_load", COUNT, "share of the upper ring's slots that pass full", r"\rho_u"),
+        Symbol("upper_load", COUNT, "share of the upper ring's slots that are full", r"\rho_u"),
         Symbol("upper_rotation", TIME, "once around the upper ring", "t_u"),
-        Symbol("response", TIME, "time of the node that answers", "t_m"),
+        Symbol("response", TIME, "service time of the node that replies", "t_m"),
         _ROTATION,
     ),
     equation=lambda remote, slots, load, upper_slots, upper_load, upper_rotation, response, rotation: (
@@ -125,7 +125,7 @@ TWO_LEVEL_RING_LATENCY = Law(
         compare(response, ">=", 0),
     ),
     source=f"{_BHUYAN}: a remote request goes once around its own ring, the upper ring and the other ring",
-    note=f"all lower rings alike, loads counting what comes from above; {_FULL}",
+    note=f"all lower rings alike, loads including the traffic from above; {_FULL}",
     exact=False,
     checks=(
         Check(

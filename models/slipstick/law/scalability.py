@@ -1,7 +1,6 @@
-"""Scalability by latency, by speed and by efficiency: the equations of Scale-Graph and of the works it stands on.
+"""Scalability by latency, by speed and by efficiency: the equations of Scale-Graph and of the works it builds on.
 
-Work is a time here where that is all that matters, and a count of basic operations, each of a time, where the
-paper writes so. A prime marks the larger run.
+Work is a time where no more is needed, and a count of basic operations, each of a time, where the paper has it so. A prime marks the larger run.
 """
 
 from __future__ import annotations
@@ -170,7 +169,7 @@ OVERHEAD = Law(
 
 ISOEFFICIENCY_WORK = Law(
     name="isoefficiency",
-    title="Work that keeps an efficiency against an overhead",
+    title="Work that keeps an efficiency constant as overhead grows",
     gives=_WORK,
     symbols=(_EFFICIENCY, Symbol("overhead", TIME, "total overhead of all processors at that work", "T_o"), _OPERATION),
     equation=lambda efficiency, overhead, operation: efficiency / (1 - efficiency) * overhead / operation,
@@ -181,7 +180,7 @@ ISOEFFICIENCY_WORK = Law(
         compare(operation, ">", 0),
     ),
     source=GRAMA,
-    note="where the overhead depends on the work, an equation for it",
+    note="if the overhead depends on the work, an equation to be solved for the work",
     checks=(
         Check(
             {"efficiency": 0.8, "overhead": 48.0, "operation": 1.0}, 192.0, 1e-13, f"{GRAMA}: adding n numbers, N = 8"
@@ -192,7 +191,7 @@ ISOEFFICIENCY_WORK = Law(
 
 UNIT_SPEED = Law(
     name="unit-speed",
-    title="Speed of a processor",
+    title="Work of one processor per second",
     gives=Symbol("speed", OPERATIONS / TIME, "operations of one processor in a second", "v"),
     symbols=(PROCESSORS, _WORK, _TIME),
     equation=lambda processors, work, time: work / (processors * time),
@@ -221,7 +220,7 @@ ISOSPEED_SCALABILITY = Law(
 
 WORK_IN_TIME = Law(
     name="work-in-time",
-    title="Work done in a time",
+    title="Work done in a given time",
     gives=_WORK,
     symbols=(PROCESSORS, _EFFICIENCY, _OPERATION, _TIME),
     equation=lambda processors, efficiency, operation, time: time * processors * efficiency / operation,
@@ -236,7 +235,7 @@ WORK_IN_TIME = Law(
 
 TIME_BOUND_LATENCY_SCALABILITY = Law(
     name="time-bound-latency-scalability",
-    title="Scalability at one time, by latency",
+    title="Scalability in fixed time, by latency",
     gives=_SCALABILITY,
     symbols=(_EFFICIENCY, _LARGER_EFFICIENCY),
     equation=lambda efficiency, more_efficiency: (1 - efficiency) / (1 - more_efficiency),
@@ -246,7 +245,7 @@ TIME_BOUND_LATENCY_SCALABILITY = Law(
         compare(more_efficiency, "<", 1),
     ),
     source=f"{_PAPER} 12",
-    note="near 1 where both efficiencies are low, and so flatters a program that scales badly",
+    note="near 1 if both efficiencies are low, so a program that scales badly looks good",
     checks=(
         Check({"efficiency": 0.5, "more_efficiency": 0.39}, 0.82, 5e-3, "printed for 4 to 32 processors; E' fitted"),
     ),
@@ -254,7 +253,7 @@ TIME_BOUND_LATENCY_SCALABILITY = Law(
 
 TIME_BOUND_WORK_SCALABILITY = Law(
     name="time-bound-work-scalability",
-    title="Scalability at one time, by work",
+    title="Scalability in fixed time, by work",
     gives=Symbol("scalability", COUNT, "above 1 as efficiency falls", r"\mathrm{scale}"),
     symbols=(_LARGER_EFFICIENCY, _EFFICIENCY),
     equation=lambda more_efficiency, efficiency: efficiency / more_efficiency,

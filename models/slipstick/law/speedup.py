@@ -1,4 +1,4 @@
-"""Speed-up laws: Amdahl's and what came after it."""
+"""Speed-up laws: Amdahl, Gustafson, Sun and Ni, Gunther, Karp and Flatt, Brent, Downey."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _shared(serial: Any, processors: Any) -> tuple[Comparison, ...]:
 
 AMDAHL_TIME = Law(
     name="amdahl-time",
-    title="Time of a program with a part that only one processor can do",
+    title="Time of a program with a serial part (Amdahl)",
     gives=Symbol("time", TIME, "on all processors", "T(N)"),
     symbols=(
         PROCESSORS,
@@ -63,7 +63,7 @@ AMDAHL_SPEEDUP = Law(
 
 AMDAHL_LIMIT = Law(
     name="amdahl-limit",
-    title="Speed-up of a problem of fixed size on any number of processors",
+    title="Limit of the speed-up of a problem of fixed size",
     gives=_SPEEDUP,
     symbols=(_SERIAL,),
     equation=lambda serial: 1 / serial,
@@ -74,7 +74,7 @@ AMDAHL_LIMIT = Law(
 
 GUSTAFSON_SPEEDUP = Law(
     name="gustafson-speedup",
-    title="Speed-up of a problem that grows until it takes as long as before",
+    title="Speed-up of a problem that grows to fill a fixed time (Gustafson)",
     gives=Symbol("speedup", COUNT, "time the larger problem would take on one processor, over its time on all", "S"),
     symbols=(Symbol("serial", COUNT, "share of the time on all processors in which only one works", "s"), PROCESSORS),
     equation=lambda serial, processors: processors - (processors - 1) * serial,
@@ -161,7 +161,7 @@ UNIVERSAL_SCALABILITY_PEAK = Law(
 
 KARP_FLATT = Law(
     name="karp-flatt",
-    title="Serial share that a measured speed-up stands for",
+    title="Serial share implied by a measured speed-up",
     gives=Symbol("serial", COUNT, "serial share, found by experiment", "e"),
     symbols=(PROCESSORS, _SPEEDUP),
     equation=lambda processors, speedup: (1 / speedup - 1 / processors) / (1 - 1 / processors),
@@ -185,7 +185,7 @@ def _spanned(work: Any, span: Any) -> tuple[Comparison, ...]:
 
 WORK_SPAN_LEAST_TIME = Law(
     name="work-span-least-time",
-    title="Time that no schedule of a task graph undercuts",
+    title="Lower bound on the time of a task graph",
     gives=Symbol("time", TIME, "on all processors", "T_N"),
     symbols=(PROCESSORS, _SPAN, _WORK),
     equation=lambda processors, span, work: maximum(work / processors, span),
@@ -200,7 +200,7 @@ WORK_SPAN_LEAST_TIME = Law(
 
 WORK_SPAN_MOST_TIME = Law(
     name="work-span-most-time",
-    title="Time that no greedy schedule of a task graph exceeds",
+    title="Upper bound on the time of a greedy schedule of a task graph",
     gives=Symbol("time", TIME, "on all processors", "T_N"),
     symbols=(PROCESSORS, _SPAN, _WORK),
     equation=lambda processors, span, work: (work - span) / processors + span,
@@ -212,7 +212,7 @@ WORK_SPAN_MOST_TIME = Law(
 
 WORK_SPAN_PARALLELISM = Law(
     name="work-span-speedup-bound",
-    title="Speed-up that no schedule of a task graph exceeds",
+    title="Upper bound on the speed-up of a task graph",
     gives=_SPEEDUP,
     symbols=(PROCESSORS, _SPAN, _WORK),
     equation=lambda processors, span, work: minimum(processors, work / span),

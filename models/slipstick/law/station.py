@@ -1,4 +1,4 @@
-"""One station with Poisson arrivals and exponential service: one server, several, as many as come."""
+"""One station with Poisson arrivals and exponential service: one server, several, infinitely many."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from slipstick.law.symbols import (
 _ERLANG = "Erlang, 1917; Kleinrock, Queueing Systems volume 1, Wiley 1975, chapter 3"
 _GATEWAY = f"{JAIN}: gateway, 125 packets a second, 2 ms each"
 _CENTER = f"{JAIN}: five terminals, ten students an hour, 20 minutes each"
-_DIGITS = "servers to ten million"
+_DIGITS = "up to ten million servers"
 
-_SHARE = Symbol("share", COUNT, "share of the customers who are as fast or faster", "p")
+_SHARE = Symbol("share", COUNT, "share of the customers with at most this time", "p")
 
 
 def _open(arrivals: Any, service: Any) -> tuple[Comparison, ...]:
@@ -93,7 +93,7 @@ MM1_NUMBER = Law(
 
 MM1_NUMBER_PROBABILITY = Law(
     name="mm1-number-probability",
-    title="Probability of so many customers at a single server",
+    title="Probability of n customers at a single server",
     gives=PROBABILITY,
     symbols=(PRESENT, SERVICE, ARRIVALS),
     equation=lambda count, service, arrivals: (1 - arrivals * service) * raised(arrivals * service, count),
@@ -104,8 +104,8 @@ MM1_NUMBER_PROBABILITY = Law(
 
 MM1_NUMBER_TAIL = Law(
     name="mm1-number-tail",
-    title="Probability of so many customers or more at a single server",
-    gives=Symbol("probability", COUNT, "share of time with so many present, or more", r"P_{\geq n}"),
+    title="Probability of at least n customers at a single server",
+    gives=Symbol("probability", COUNT, "share of time with n or more customers present", r"P_{\geq n}"),
     symbols=(PRESENT, SERVICE, ARRIVALS),
     equation=lambda count, service, arrivals: raised(arrivals * service, count),
     holds=lambda count, service, arrivals: (*whole_number(0, count), *_open(arrivals, service)),
@@ -139,7 +139,7 @@ MM1_WAITING_QUANTILE = Law(
         compare(arrivals * service, ">", 0),
     ),
     source=KLEINROCK,
-    note="first come, first served; 0 for the share that finds nobody there",
+    note="first come, first served; 0 for the share that finds the station empty",
     checks=(
         Check({"share": 0.9, "service": 0.2, "arrivals": 4.0}, 2.0794, 5e-5, f"{HAND}: ln 8"),
         Check({"share": 0.1, "service": 0.2, "arrivals": 4.0}, 0.0, 0.0, f"{HAND}: 20% do not wait"),
@@ -148,7 +148,7 @@ MM1_WAITING_QUANTILE = Law(
 
 ERLANG_C = Law(
     name="erlang-c",
-    title="Share of customers who wait at several servers",
+    title="Probability of waiting at several servers (Erlang C)",
     gives=Symbol("waiting", COUNT, "probability that all servers are busy", "C"),
     symbols=(SERVERS, SERVICE, ARRIVALS),
     equation=lambda servers, service, arrivals: all_busy(servers, arrivals * service),
@@ -208,7 +208,7 @@ MMC_NUMBER = Law(
 
 MMC_NUMBER_PROBABILITY = Law(
     name="mmc-number-probability",
-    title="Probability of so many customers at several servers",
+    title="Probability of n customers at several servers",
     gives=PROBABILITY,
     symbols=(PRESENT, SERVERS, SERVICE, ARRIVALS),
     equation=lambda count, servers, service, arrivals: (
@@ -272,19 +272,19 @@ MMC_RESPONSE_TAIL = Law(
 
 MMINF_NUMBER = Law(
     name="mminf-number",
-    title="Customers where nobody waits",
+    title="Customers at infinitely many servers",
     gives=NUMBER,
     symbols=(SERVICE, ARRIVALS),
     equation=lambda service, arrivals: arrivals * service,
     holds=lambda service, arrivals: nonnegative(arrivals, service),
     source=KLEINROCK,
-    note="for service times of any kind",
+    note="for any distribution of service times",
     checks=(Check({"service": 0.5, "arrivals": 8.0}, 4.0, 0.0, HAND),),
 )
 
 MMINF_NUMBER_PROBABILITY = Law(
     name="mminf-number-probability",
-    title="Probability of so many customers where nobody waits",
+    title="Probability of n customers at infinitely many servers",
     gives=PROBABILITY,
     symbols=(PRESENT, SERVICE, ARRIVALS),
     equation=lambda count, service, arrivals: poisson(arrivals * service, count),
@@ -294,6 +294,6 @@ MMINF_NUMBER_PROBABILITY = Law(
         compare(service, ">", 0),
     ),
     source=KLEINROCK,
-    note="for service times of any kind",
+    note="for any distribution of service times",
     checks=(Check({"count": 3, "service": 0.5, "arrivals": 4.0}, 0.18045, 5e-6, f"{HAND}: 8/6 exp(-2)"),),
 )
