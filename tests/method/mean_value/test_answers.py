@@ -61,31 +61,32 @@ def test_product_form_is_exact_and_says_nothing() -> None:
 
 def test_each_approximation_is_named() -> None:
     assert notes(THINK >> service("bus", 1.0, scv=0.5)) == (
-        "first come first served at bus: others are found as in product form, their service left as (1 + scv) / 2",
+        "first come first served at bus: numbers found as in product form, residual service (1 + scv) / 2",
         USUAL.format(size="2 %"),
     )
     several = THINK >> service("pool", 1.0, scv=0.5)
-    assert "several servers at pool: all are busy as often as if the rest of the cycle were a delay" in notes(
-        several, pool=Station(2)
+    assert (
+        "several servers at pool: the probability that all are busy is that with the rest of the cycle as a delay"
+        in (notes(several, pool=Station(2)))
     )
     locked = THINK >> hold("door", delay(1.0, name="a", scv=0.5))
     assert notes(locked) == (
-        "locks door: a queue whose service is what is done under the lock, waits inside included",
+        "locks door: a queue whose service is all that is done while the lock is held, waits included",
         USUAL.format(size="10 %"),
     )
     forked = THINK >> fork(delay(1.0, name="a", scv=0.5), delay(2.0, name="b", scv=0.5))
     assert notes(forked)[0] == (
         "forks: branches are independent but for the resources they share, "
-        "and each as spread as its mean and variance say"
+        "and each as random as its mean and variance say"
     )
     line = pipeline([serial(delay(1.0, name="a", scv=1.0)), parallel(delay(2.0, name="b"))], 4)
     assert notes(line)[0] == "pipelines: ends of items at stages are jointly normal (Clark)"
     meets = THINK >> delay(1.0, name="a", scv=0.5) >> barrier("meet")
     assert notes(meets)[0] == (
-        "barriers meet: all set out at once, and gaps between arrivals at a queue are exponential"
+        "barriers meet: all processors start at once, and gaps between arrivals at a queue are exponential"
     )
     assert notes(THINK >> service("other", 1.0))[0] == (
-        "processors as resources are taken as alike, each asked as often as the next"
+        "processors as resources are taken as alike, each used as often as the next"
     )
     program = MeanValue(phased_model((2, 4, delay(1.0, name="a", scv=1.0)))).points({}).answer(0)
     assert program.notes[0] == ("phases end with the slowest of their processors, whose iterations are independent")

@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from slipstick.method.mean_value import MeanValue
-from slipstick.method.mean_value.maxima import Span
-from slipstick.method.mean_value.synchronized_start import Wave
+from slipstick.method.mean_value.barriers import PassingTimes
+from slipstick.method.mean_value.maxima import RandomTime
 from slipstick.model.activity import Activity, barrier, delay, fork, hold, parallel, pipeline, repeat, serial, service
 from slipstick.model.resources import Barrier, Lock, Resource, Station, barrier_resource
 from slipstick.model.system import closed_model
@@ -118,7 +118,7 @@ def test_a_constant_burst_is_the_path_before_the_demand_of_all_and_the_path_afte
 
 def test_order_statistics_of_a_wave() -> None:
     """Five gamma variates, against the integral of i C(n, i) x F^(i-1) (1-F)^(n-i) f."""
-    wave = Wave.together(5).delayed(Span(2.0 * ONE, 1.0 * ONE))
+    wave = PassingTimes.together(5).delayed(RandomTime(2.0 * ONE, 1.0 * ONE))
     gamma = stats.gamma(4, scale=0.5)
     u = (np.arange(200_000) + 0.5) / 200_000
     expected = [float(np.mean(gamma.ppf(u) * stats.beta.pdf(u, k, 6 - k))) for k in range(1, 6)]
@@ -126,8 +126,8 @@ def test_order_statistics_of_a_wave() -> None:
 
 
 def test_who_comes_far_behind_waits_for_nobody() -> None:
-    spread = Wave(np.array([[0.0, 10.0, 20.0]]), np.zeros((1, 3)))
-    through, wait = spread.served(Span(ONE, 0 * ONE, "constant"), 1, ONE)
+    spread = PassingTimes(np.array([[0.0, 10.0, 20.0]]), np.zeros((1, 3)))
+    through, wait = spread.served(RandomTime(ONE, 0 * ONE, "constant"), 1, ONE)
     assert through.times.tolist() == [[1.0, 11.0, 21.0]]
     assert wait.tolist() == [0.0]
 
@@ -147,7 +147,7 @@ def test_a_meeting_of_some_is_one_of_a_steady_stream() -> None:
     answer = MeanValue(closed_model(cycle, 6)).points({}).answer(0)
     # One of two waits for the other, for the mean time between arrivals T / 6: T = 1 + T / 12.
     assert answer["time"] == pytest.approx(12 / 11)
-    assert "barriers pair: a meeting of some is taken as one of a steady stream" in answer.notes
+    assert "barriers pair: arrivals of the parties are a steady stream" in answer.notes
 
 
 def test_more_branches_than_servers_and_fewer() -> None:

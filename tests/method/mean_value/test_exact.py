@@ -74,9 +74,9 @@ def test_shared_servers_forget_how_times_are_spread() -> None:
 def test_the_recursion_itself_is_exact_in_product_form(servers: int) -> None:
     cycle = delay(4.0, name="think", scv=1.0) >> service("bus", 1.0, scv=1.0)
     model = closed_model(cycle, 1, resources={"bus": Station(servers)})
-    recursion = Recursion(model, cycle)
-    numbers = MeanValue(model).quantities.columns({})
-    found = [float(state.time.mean[0]) for state in recursion.states(numbers, 12)]
+    recursion = Recursion(model, [cycle])
+    numbers = MeanValue(model).numbers.columns({})
+    found = [float(state.first.time.mean[0]) for _, state in recursion.states(numbers, (12,))]
     assert found == pytest.approx([repairmen(n, 4.0, 1.0, servers) for n in range(1, 13)], rel=1e-10)
 
 

@@ -105,4 +105,4 @@ def test_what_groups_cannot_do_is_said() -> None:
 
 def test_groups_are_named_among_the_approximations() -> None:
     notes = answer(grouped_model({"test": (1, cycle()), "others": (3, cycle("o."))})).notes
-    assert "groups: one who arrives finds what the population with one fewer of its group leaves" in notes
+    assert "groups: an arriving processor finds what the population with one fewer of its group leaves" in notes

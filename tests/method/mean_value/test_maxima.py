@@ -8,18 +8,18 @@ from scipy import integrate, stats
 
 from slipstick.law.pipeline import FLOW_LINE
 from slipstick.method.mean_value import MeanValue
-from slipstick.method.mean_value.maxima import Span, longest, longest_of_alike, normal
+from slipstick.method.mean_value.maxima import RandomTime, maximum_of, maximum_of_identical, normal_distribution
 from slipstick.model.activity import barrier, delay, fork, parallel, pipeline, serial, service
 from slipstick.model.system import closed_model
 
 ONE = np.ones(1)
 
 
-def span(mean: float, scv: float, kind: str = "general") -> Span:
-    return Span(mean * ONE, scv * mean * mean * ONE, kind)
+def random_time(mean: float, scv: float, kind: str = "general") -> RandomTime:
+    return RandomTime(mean * ONE, scv * mean * mean * ONE, kind)
 
 
-def expected_longest(times: list[tuple[float, float]]) -> float:
+def expected_maximum(times: list[tuple[float, float]]) -> float:
     """Integrate P(longest > t), each time a gamma variate."""
 
     def beyond(t: float) -> float:
@@ -31,36 +31,38 @@ def expected_longest(times: list[tuple[float, float]]) -> float:
 @pytest.mark.parametrize("count", [2, 5, 30])
 @pytest.mark.parametrize("scv", [1.0, 0.5, 0.25, 0.01])
 def test_times_of_one_distribution(count: int, scv: float) -> None:
-    found = longest_of_alike(span(2.0, scv), count * ONE)
-    assert found.mean[0] == pytest.approx(expected_longest([(2.0, scv)] * count), rel=6e-3)
+    found = maximum_of_identical(random_time(2.0, scv), count * ONE)
+    assert found.mean[0] == pytest.approx(expected_maximum([(2.0, scv)] * count), rel=6e-3)
 
 
 def test_times_of_several_distributions() -> None:
     times = [(2.0, 0.25), (1.5, 1.0), (2.4, 0.05)]
-    assert longest([span(*each) for each in times]).mean[0] == pytest.approx(expected_longest(times), rel=3e-3)
+    assert maximum_of([random_time(*each) for each in times]).mean[0] == pytest.approx(
+        expected_maximum(times), rel=3e-3
+    )
 
 
 def test_exponential_times_exactly() -> None:
-    found = longest([span(mean, 1.0, "exponential") for mean in (1.0, 2.0, 4.0)])
+    found = maximum_of([random_time(mean, 1.0, "exponential") for mean in (1.0, 2.0, 4.0)])
     rates = (1.0, 0.5, 0.25)
     pairs = sum(1 / (rates[i] + rates[j]) for i, j in ((0, 1), (0, 2), (1, 2)))
     assert found.mean[0] == pytest.approx(7 - pairs + 1 / sum(rates), rel=1e-12)
-    alike = longest_of_alike(span(3.0, 1.0, "exponential"), 4 * ONE)
+    alike = maximum_of_identical(random_time(3.0, 1.0, "exponential"), 4 * ONE)
     assert alike.mean[0] == pytest.approx(3 * (1 + 1 / 2 + 1 / 3 + 1 / 4), rel=1e-12)
     assert alike.variance[0] == pytest.approx(9 * (1 + 1 / 4 + 1 / 9 + 1 / 16), rel=1e-12)
 
 
 def test_constants_exactly_and_a_constant_among_random_times() -> None:
-    found = longest([span(2.0, 0.0, "constant"), span(3.0, 0.0, "constant")])
+    found = maximum_of([random_time(2.0, 0.0, "constant"), random_time(3.0, 0.0, "constant")])
     assert (found.mean[0], found.variance[0], found.kind) == (3.0, 0.0, "constant")
-    mixed = longest([span(2.0, 0.0, "constant"), span(1.0, 1.0, "general")])
+    mixed = maximum_of([random_time(2.0, 0.0, "constant"), random_time(1.0, 1.0, "general")])
     # E max(2, X) = 2 + exp(-2) for an exponential X of mean 1.
     assert mixed.mean[0] == pytest.approx(2 + np.exp(-2), rel=2e-3)
 
 
 def test_the_normal_distribution() -> None:
     x = np.linspace(-6, 6, 25)
-    assert normal(x) == pytest.approx(stats.norm.cdf(x), abs=1e-7)
+    assert normal_distribution(x) == pytest.approx(stats.norm.cdf(x), abs=1e-7)
 
 
 @pytest.mark.parametrize("processors", [1, 2, 7, 64])

@@ -1,4 +1,4 @@
-"""Askers that arrive, against the books' single stations; saturation by name."""
+"""Open populations against the textbook formulas of single stations; saturation by name."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_the_shares_count_the_rate_as_a_time_to_the_power_minus_one() -> None:
     assert answer.share["time"] == pytest.approx({"bus": 2.0, "population.arrivals": -1.0})
 
 
-def test_forks_of_askers_that_arrive() -> None:
+def test_forks_of_an_open_population() -> None:
     answer = answered(fork(service("a", 1.0, scv=1.0), service("b", 1.0, scv=1.0)), 0.5)
     # Flatto and Hahn's queues in parallel, by Nelson and Tantawi: (12 - load) / 8 times the time of one.
     assert answer["time"] == pytest.approx((12 - 0.5) / 8 * 2.0, rel=0.05)
@@ -103,15 +103,15 @@ def test_one_saturated_point_leaves_the_others_their_answers() -> None:
 
 def test_what_makes_no_sense_of_a_stream_is_refused() -> None:
     assert failed(delay(1.0, name="a") >> barrier("meet", parties=2), 0.1) == (
-        "barrier meet is for those who are there; mean-value knows none for askers that arrive"
+        "barrier meet needs a fixed population; mean-value has no answer for customers that arrive"
     )
     assert failed(service("own", 1.0), 0.1) == (
-        "the askers of model ask processors, but bring none along; mean-value needs a station of its own for that"
+        "the customers of model use processors, but an open population has none; mean-value needs a station for that"
     )
     circle = hold("a", hold("b", delay(1.0, name="x"))) >> hold("b", hold("a", delay(1.0, name="y")))
     assert failed(circle, 0.1) == (
-        "locks a, b are each taken while another is held; whoever holds one may wait for ever"
+        "locks a, b are each taken while another is held; their holders may wait for each other without end"
     )
     assert failed(delay(1.0, name="a"), 0.0) == (
-        "askers of model arrive 0 times a second; mean-value needs a rate above 0"
+        "customers of model arrive 0 times a second; mean-value needs a rate above 0"
     )

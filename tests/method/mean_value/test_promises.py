@@ -18,8 +18,8 @@ from tests.strategies import models, quick
 
 REFUSALS = (
     "where not every processor comes to it in turn; mean-value has no answer for that, simulation may",
-    "mean-value knows none for askers that arrive",
-    "but bring none along; mean-value needs a station of its own for that",
+    "needs a fixed population; mean-value has no answer for customers that arrive",
+    "but an open population has none; mean-value needs a station for that",
     "of the time; lower the arrivals, or shorten what is asked of it",
     "a repeat with a barrier inside must be done at least once for mean-value, got 0",
 )
@@ -114,7 +114,7 @@ def test_the_gradient_is_the_limit_of_small_differences(model: Model) -> None:
     gradient = form.points({}).answer(0).gradient["time"]
     assert set(gradient) == set(form.parameters) - {"population.processors"}
     for name, slope in gradient.items():
-        value = form.quantities.tape.parameters[name].value
+        value = form.numbers.tape.parameters[name].value
         assert value
         up, down = form.times({name: value * np.array([1 + 1e-6, 1 - 1e-6])})
         assert slope == pytest.approx((up - down) / (2e-6 * value), rel=1e-4, abs=1e-7), name

@@ -153,7 +153,7 @@ def test_accounts_and_shares_add_up_and_derivatives_are_derivatives(lock: Lock) 
 def test_it_says_that_spinning_is_approximate_and_refuses_it_for_arrivals() -> None:
     notes = MeanValue(spinning(door("tas"), 4)).points({}).answer(0).notes
     assert (
-        "spin locks door: those who wait load the word, and a hand-over follows the laws of Anderson and others"
+        "spin locks door: waiting processors load the word's station, and hand-overs follow the laws of Anderson and others"
         in notes
     )
     assert any(
@@ -161,7 +161,7 @@ def test_it_says_that_spinning_is_approximate_and_refuses_it_for_arrivals() -> N
         for note in notes
     )
     assert MeanValue(open_model(CYCLE, 0.001, resources={"door": door("tas")})).points({}).answer(0).failed == (
-        "arrivals may be any number, and so may those who spin at door; mean-value has no answer, simulation may"
+        "an open population sets no limit to how many spin at door; mean-value has no answer, simulation may"
     )
     queue = open_model(CYCLE, 0.001, resources={"door": door("mcs")})
     assert time_of(queue) == pytest.approx(123.0, rel=0.02)

@@ -13,17 +13,13 @@ from slipstick.law.account import CYCLE_RATE, EFFICIENCY, PROCESSORS_LOST, SPEED
 from slipstick.method.alone import Against
 from slipstick.method.closed_form.exactness import neglected, sizes
 from slipstick.method.closed_form.form import AGAINST_ONE, BLOCK, unit_of
-from slipstick.method.mean_value.groups import solve_groups
+from slipstick.method.mean_value.closed import solve_closed, solve_groups
 from slipstick.method.mean_value.maxima import Array
 from slipstick.method.mean_value.notes import exact_everywhere, notes_of, promised
 from slipstick.method.mean_value.open import solve_open
-from slipstick.method.mean_value.outcome import Outcome, Use, counted, unsound, uses
-from slipstick.method.mean_value.product_form import has_product_form, solved
-from slipstick.method.mean_value.programs import solve_program
-from slipstick.method.mean_value.quantities import Numbers, Quantities
-from slipstick.method.mean_value.recursion import Recursion, State, booked, labels_of, stops
-from slipstick.method.mean_value.supersteps import solve_supersteps
-from slipstick.method.mean_value.visits import classes_of
+from slipstick.method.mean_value.points import MeanValueTable, ModelNumbers, Numbers, Values
+from slipstick.method.mean_value.programs import solve_phases, solve_supersteps
+from slipstick.method.mean_value.visits import component_and_class
 from slipstick.model.activity import Step
 from slipstick.model.system import (
     ClosedPopulation,
@@ -38,8 +34,6 @@ METHOD = "mean-value"
 
 STEP = 1e-20
 """Imaginary step of derivatives, relative; its square vanishes beside 1."""
-
-Values = Mapping[str, "Array | float"]
 
 
 class MeanValue:
@@ -61,14 +55,14 @@ class MeanValue:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self.quantities = Quantities(model)
+        self.numbers = ModelNumbers(model)
         self._sizes = sizes(model)
         self.against = Against(model.single, MeanValue(model.single.model)) if model.single else None
 
     @property
     def parameters(self) -> tuple[str, ...]:
         """Names of everything that can be varied without building the model anew."""
-        return tuple(self.quantities.tape.parameters)
+        return tuple(self.numbers.tape.parameters)
 
     def unit(self, column: str) -> str:
         """Give the base unit of a column."""
@@ -76,14 +70,14 @@ class MeanValue:
 
     def times(self, values: Values) -> Array:
         """Evaluate the time alone [s, points]."""
-        return self.outcome(self.quantities.columns(values), account=False).time
+        return self.outcome(self.numbers.columns(values), account=False).time
 
     def points(self, values: Values) -> MeanValuePoints:
         """Evaluate everything at aligned points."""
-        numbers = self.quantities.columns(values)
+        numbers = self.numbers.columns(values)
         return MeanValuePoints(self, values, numbers, self.outcome(numbers, account=True))
 
-    def outcome(self, numbers: Numbers, account: bool) -> Outcome:
+    def outcome(self, numbers: Numbers, account: bool) -> MeanValueTable:
         """Solve for numbers that may be complex; what stops every point is said of each."""
         try:
             solve = _solver(self.model)
@@ -91,7 +85,7 @@ class MeanValue:
                 return solve(self.model, numbers, account)
         except NoAnswerError as error:
             points = len(next(iter(numbers.values())))
-            return Outcome.blank(np.ones(points), (), (), dict.fromkeys(range(points), str(error)))
+            return MeanValueTable.blank(np.ones(points), (), (), dict.fromkeys(range(points), str(error)))
 
     def left_out(self, numbers: Numbers) -> Array:
         """Say at which points nobody is in the way and nothing random is compared, so that the answer is exact."""
@@ -102,7 +96,7 @@ class MeanValue:
 class MeanValuePoints:
     """Mean values at aligned points."""
 
-    def __init__(self, form: MeanValue, values: Values, numbers: Numbers, found: Outcome) -> None:
+    def __init__(self, form: MeanValue, values: Values, numbers: Numbers, found: MeanValueTable) -> None:
         self._form, self._values, self._numbers, self._found = form, values, numbers, found
 
     @property
@@ -219,7 +213,7 @@ class MeanValuePoints:
     def _accounts(self) -> tuple[dict[str, Array], dict[str, Array]]:
         """Add up what is booked by component and by technology class, in the order of first appearance."""
         booked = self._found.booked
-        classes = classes_of(self._form.model, list(booked))
+        classes = component_and_class(self._form.model, list(booked))
         sums: tuple[dict[str, Array], dict[str, Array]] = ({}, {})
         for name, seconds in booked.items():
             for key, each in zip(classes[name], sums, strict=True):
@@ -232,22 +226,22 @@ class MeanValuePoints:
         if not time > 0:
             return {}
         values, slopes = self._here(index), self._slopes(index)
-        powers = {name: each.dimension.time_power for name, each in self._form.quantities.tape.parameters.items()}
+        powers = {name: each.dimension.time_power for name, each in self._form.numbers.tape.parameters.items()}
         shares = {name: powers[name] * values[name] * slope / time for name, slope in slopes.items() if powers[name]}
         return {"time": shares}
 
     def _slopes(self, index: int) -> dict[str, float]:
         """Differentiate the time by every parameter that does not count processors, in one recursion."""
         form = self._form
-        names = form.quantities.smooth
+        names = form.numbers.smooth
         if not names:
             return {}
-        numbers, steps = form.quantities.perturbed(self._here(index), STEP)
+        numbers, steps = form.numbers.perturbed(self._here(index), STEP)
         slopes = form.outcome(numbers, account=False).time.imag / steps
         return {name: float(slope) for name, slope in zip(names, slopes, strict=True)}
 
     def _here(self, index: int) -> dict[str, float]:
-        tape = self._form.quantities.tape
+        tape = self._form.numbers.tape
         given = {name: np.ravel(each) for name, each in self._values.items()}
         return {
             name: float(given[name][index if len(given[name]) > 1 else 0] if name in given else each.value or 0.0)
@@ -255,7 +249,7 @@ class MeanValuePoints:
         }
 
 
-def _solver(model: Model) -> Callable[[Model, Numbers, bool], Outcome]:
+def _solver(model: Model) -> Callable[[Model, Numbers, bool], MeanValueTable]:
     match model.population:
         case ClosedPopulation():
             return solve_closed
@@ -264,7 +258,7 @@ def _solver(model: Model) -> Callable[[Model, Numbers, bool], Outcome]:
         case OpenPopulation():
             return solve_open
         case PhasedPopulation():
-            return solve_program
+            return solve_phases
         case SuperstepPopulation():
             return solve_supersteps
 
@@ -284,38 +278,3 @@ def _kept(account: Mapping[str, float], model: Model) -> dict[str, float]:
     """Leave out what nobody ever waits for; steps stay."""
     steps = {part for step in model.steps for part in (step.name, step.component, step.technology)}
     return {name: seconds for name, seconds in account.items() if seconds or name in steps}
-
-
-def solve_closed(model: Model, numbers: Numbers, account: bool) -> Outcome:
-    """Answer for a closed cycle at all points.
-
-    Parameters
-    ----------
-    model : with a `ClosedPopulation` population
-    numbers : every number of the model [points]
-    account : also find the account and the use of each queue
-    """
-    assert isinstance(model.population, ClosedPopulation)
-    size = model.population.processors
-    recursion = Recursion(model, model.population.cycle)
-    wrong = {**counted(numbers[size], f"the population of {model.name}"), **unsound(model, numbers)}
-    labels = labels_of(recursion) if account else []
-    queues = [queue.name for queue in recursion.queues] if account else []
-    outcome = Outcome.blank(np.array(numbers[size]), labels, queues, wrong)
-    points = np.array([index for index in range(len(outcome.size)) if index not in wrong], dtype=int)
-    sizes = np.rint(outcome.size.real)
-    found = solved if has_product_form(model, recursion.grown, recursion.queues) else stops
-    for stop in found(recursion, numbers, sizes, points, size):
-        parts = booked(recursion, stop, labels) if account else {}
-        used = _uses(recursion, stop.state, stop.numbers) if account else {}
-        outcome.put(stop.points, stop.rows, stop.state.time.mean, parts, used)
-    return outcome
-
-
-def _uses(recursion: Recursion, state: State, numbers: Numbers) -> dict[str, Use]:
-    time, crowd = state.time.mean, state.crowd
-    rate: Array = state.processors / np.where(time > 0, time, np.inf)
-    often = recursion.grown.frequencies(numbers)
-    among = {index: rate * often[index] * wait for index, wait in state.found.among.items()}
-    present = {index: each + among.get(index, 0.0) for index, each in crowd.present.items()}
-    return uses(recursion.queues, state.processors, often, rate, crowd.served, present, recursion.loads(crowd, numbers))

@@ -1,10 +1,12 @@
-"""The longest of several random times.
+"""Random times known by mean and variance, and the maximum of several of them.
 
-Each time is fitted by mean and variance: the cube root of a gamma variate is very nearly normal (Wilson
-and Hilferty, Proc. National Academy of Sciences 17, 1931, 684-688), so that both its distribution and its
-derivatives are elementary. Constants and exponential times are exact.
+Independent times: each is fitted by a distribution whose cube root is normal, which is very nearly a gamma
+distribution (Wilson and Hilferty, Proc. National Academy of Sciences 17, 1931, 684-688). Its distribution function is
+elementary, so that E max = integral of 1 - product of F_i(t) and its derivatives need no special functions. Maxima of
+constants and of exponential times are exact. Against maxima of gamma variates the error is below 1 % (tests/method/
+mean_value/test_maxima.py).
 
-Random times known by mean and variance.
+Dependent times, such as the ends of a pipeline's items: `JointlyNormalTimes`, by Clark's formulas.
 """
 
 from __future__ import annotations
@@ -22,14 +24,14 @@ Array = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class RandomTime:
     """A random time.
 
     Parameters
     ----------
     mean : [s]
     variance : [s^2]
-    kind : constant or exponential where it is known to be, so that maxima are exact; else general
+    kind : constant or exponential where the distribution is known, so that maxima are exact; else general
     """
 
     mean: Array
@@ -39,59 +41,72 @@ class Span:
     @property
     def scv(self) -> Array:
         """Squared coefficient of variation [1]."""
-        return self.variance / plus(self.mean * self.mean)
+        return self.variance / nonzero(self.mean * self.mean)
 
-    def scaled(self, factor: Array) -> Span:
+    def scaled(self, factor: Array) -> RandomTime:
         """Give a multiple of the time."""
-        return Span(self.mean * factor, self.variance * factor * factor, self.kind)
+        return RandomTime(self.mean * factor, self.variance * factor * factor, self.kind)
 
 
-def plus(value: Array) -> Array:
-    """Add a hair, so that nothing divided by nothing is nothing."""
+ZERO_TIME = RandomTime(np.zeros(1), np.zeros(1), "constant")
+"""No time at all; sums leave this object out."""
+
+
+def nonzero(value: Array) -> Array:
+    """Add 1e-300 to a divisor that is not negative, so that 0/0 gives 0."""
     return value + 1e-300
 
 
-NOTHING = Span(np.zeros(1), np.zeros(1), "constant")
-NO_WAIT = Span(np.zeros(1), np.zeros(1), "constant")
+def largest(values: Sequence[Array]) -> Array:
+    """Give the largest by real parts, the first of equals: a maximum whose derivative belongs to one operand."""
+    best = values[0]
+    for value in values[1:]:
+        best = np.where(value.real > best.real, value, best)
+    return best
 
 
-def one_after_the_other(parts: Iterable[Span]) -> Span:
+def smallest(values: Sequence[Array]) -> Array:
+    """Give the smallest by real parts, the first of equals."""
+    return -largest([-value for value in values])
+
+
+def sum_of(times: Iterable[RandomTime]) -> RandomTime:
     """Add independent times."""
-    kept = [part for part in parts if part is not NOTHING]
+    kept = [each for each in times if each is not ZERO_TIME]
     if not kept:
-        return NOTHING
+        return ZERO_TIME
     if len(kept) == 1:
         return kept[0]
-    kind = "constant" if all(part.kind == "constant" for part in kept) else "general"
+    kind = "constant" if all(each.kind == "constant" for each in kept) else "general"
     mean, variance = kept[0].mean, kept[0].variance
-    for part in kept[1:]:
-        mean, variance = mean + part.mean, variance + part.variance
-    return Span(mean, variance, kind)
+    for each in kept[1:]:
+        mean, variance = mean + each.mean, variance + each.variance
+    return RandomTime(mean, variance, kind)
 
 
-def rounds(count: Array, part: Span) -> Span:
-    """Add a time to itself, a number of times; a fraction is a chance of one more."""
-    if part is NOTHING:
-        return NOTHING
+def repeated(count: Array, time: RandomTime) -> RandomTime:
+    """Add `count` independent copies of a time; a fraction f is one more copy with probability f."""
+    if time is ZERO_TIME:
+        return ZERO_TIME
     fraction = count - np.floor(count.real)
-    # A fraction f of a round is done with that chance, which varies by f (1 - f) m^2.
-    variance = count * part.variance + fraction * (1 - fraction) * part.mean * part.mean
-    kind = "constant" if part.kind == "constant" and not np.any(fraction.real > 0) else "general"
-    return Span(count * part.mean, variance, kind)
+    # The last copy, done with probability f, varies by f (1 - f) m^2 beside its own variance.
+    variance = count * time.variance + fraction * (1 - fraction) * time.mean * time.mean
+    kind = "constant" if time.kind == "constant" and not np.any(fraction.real > 0) else "general"
+    return RandomTime(count * time.mean, variance, kind)
 
 
-def either(options: Sequence[tuple[Array, Span]]) -> Span:
-    """Mix times by their probabilities: the law of total variance."""
+def mixture_of(options: Sequence[tuple[Array, RandomTime]]) -> RandomTime:
+    """Take one of several times with given probabilities: the law of total variance."""
     if len(options) == 1:
         return options[0][1]
-    mean = sum((p * part.mean for p, part in options), np.zeros(1))
-    square = sum((p * (part.variance + part.mean * part.mean) for p, part in options), np.zeros(1))
+    mean = sum((p * time.mean for p, time in options), np.zeros(1))
+    square = sum((p * (time.variance + time.mean * time.mean) for p, time in options), np.zeros(1))
     variance = square - mean * mean
-    return Span(mean, np.where(variance.real > 0, variance, 0 * variance))
+    return RandomTime(mean, np.where(variance.real > 0, variance, 0 * variance))
 
 
-MOST_EXACT = 8
-"""Of so many exponential times the longest is found exactly: 2^8 sums."""
+MOST_EXPONENTIAL = 8
+"""Up to this many exponential times the maximum is exact: 2^8 terms."""
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 _PANELS = 8
@@ -99,16 +114,8 @@ _REACH = 5.0
 """Standard deviations from the mean at which an interval of integration ends."""
 
 
-def first_largest(values: Sequence[Array]) -> Array:
-    """Give the largest by real parts, the first of equals: a maximum whose derivative belongs to one."""
-    best = values[0]
-    for value in values[1:]:
-        best = np.where(value.real > best.real, value, best)
-    return best
-
-
-def normal(x: Array) -> Array:
-    """Give the normal distribution function, by an elementary formula good to 8e-8.
+def normal_distribution(x: Array) -> Array:
+    """Give the normal distribution function, by an elementary formula with an error below 8e-8.
 
     Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 1964, 7.1.26.
     """
@@ -121,28 +128,31 @@ def normal(x: Array) -> Array:
     return below
 
 
-def longest(spans: Sequence[Span]) -> Span:
-    """Give mean and variance of the longest of independent times."""
-    if len(spans) == 1:
-        return spans[0]
-    constants = [each for each in spans if each.kind == "constant"]
-    random = [each for each in spans if each.kind != "constant"]
+def maximum_of(times: Sequence[RandomTime]) -> RandomTime:
+    """Give mean and variance of the maximum of independent times."""
+    if len(times) == 1:
+        return times[0]
+    constants = [each for each in times if each.kind == "constant"]
+    random = [each for each in times if each.kind != "constant"]
     if not random:
-        return Span(first_largest([each.mean for each in constants]), np.zeros(1), "constant")
-    if not constants and len(random) <= MOST_EXACT and all(each.kind == "exponential" for each in random):
+        return RandomTime(largest([each.mean for each in constants]), np.zeros(1), "constant")
+    if not constants and len(random) <= MOST_EXPONENTIAL and all(each.kind == "exponential" for each in random):
         return _of_exponentials([each.mean for each in random])
-    least = first_largest([each.mean for each in constants]) if constants else np.zeros(1)
+    least = largest([each.mean for each in constants]) if constants else np.zeros(1)
     return _integrated(random, [np.ones(1)] * len(random), least)
 
 
-def longest_of_alike(span: Span, count: Array) -> Span:
-    """Give mean and variance of the longest of `count` independent times of one distribution."""
-    if span.kind == "constant" or np.all(count.real == 1):
-        return span
-    if span.kind == "exponential":
+def maximum_of_identical(time: RandomTime, count: Array) -> RandomTime:
+    """Give mean and variance of the maximum of `count` independent times of one distribution.
+
+    Of exponential times the maximum is the sum of the gaps between successive ends, with means m/N, ..., m/2, m.
+    """
+    if time.kind == "constant" or np.all(count.real == 1):
+        return time
+    if time.kind == "exponential":
         harmonic, squares = _harmonic(count)
-        return Span(span.mean * harmonic, span.variance * squares)
-    return _integrated([span], [count], np.zeros(1))
+        return RandomTime(time.mean * harmonic, time.variance * squares)
+    return _integrated([time], [count], np.zeros(1))
 
 
 def _harmonic(count: Array) -> tuple[Array, Array]:
@@ -152,27 +162,26 @@ def _harmonic(count: Array) -> tuple[Array, Array]:
     return np.append(0.0, np.cumsum(terms))[index], np.append(0.0, np.cumsum(terms**2))[index]
 
 
-def _of_exponentials(means: Sequence[Array]) -> Span:
-    """Include and exclude: E max = sum over subsets of (-1)^(k+1) / (sum of rates)."""
+def _of_exponentials(means: Sequence[Array]) -> RandomTime:
+    """Use inclusion and exclusion: E max = sum over subsets of k times, (-1)^(k+1) / (sum of their rates)."""
     first = second = np.zeros(1)
-    # An exponential time of mean 0 is over at once; a hair keeps its rate finite.
-    rates = [1.0 / (mean + 1e-300) for mean in means]
+    rates = [1.0 / nonzero(mean) for mean in means]
     for size in range(1, len(rates) + 1):
         for chosen in combinations(rates, size):
             together = 1.0 / sum(chosen, np.zeros(1))
             sign = 1.0 if size % 2 else -1.0
             first = first + sign * together
             second = second + sign * 2.0 * together * together
-    return Span(first, second - first * first)
+    return RandomTime(first, second - first * first)
 
 
-def _integrated(spans: Sequence[Span], counts: Sequence[Array], least: Array) -> Span:
-    """Integrate P(longest > t) from where it leaves 1, panel by panel."""
-    fits = [Fitted(span, count) for span, count in zip(spans, counts, strict=True)]
-    low = first_largest([least, *(fit.low for fit in fits)])
-    high = first_largest([low, *(fit.high for fit in fits)])
+def _integrated(times: Sequence[RandomTime], counts: Sequence[Array], least: Array) -> RandomTime:
+    """Integrate P(maximum > t) from `least` on, by Gauss's rule panel by panel."""
+    fits = [FittedDistribution(time, count) for time, count in zip(times, counts, strict=True)]
+    low = largest([least, *(fit.low for fit in fits)])
+    high = largest([low, *(fit.high for fit in fits)])
     edges = [low, high, *(edge for fit in fits for edge in (fit.low, fit.middle, fit.high))]
-    panels = np.stack(np.broadcast_arrays(*[_between(low, edge, high) for edge in edges]), axis=-1)
+    panels = np.stack(np.broadcast_arrays(*[_clamped(low, edge, high) for edge in edges]), axis=-1)
     order = np.argsort(panels.real, axis=-1)
     panels = np.take_along_axis(panels, order, axis=-1)
     width = panels[..., 1:] - panels[..., :-1]
@@ -186,51 +195,54 @@ def _integrated(spans: Sequence[Span], counts: Sequence[Array], least: Array) ->
     first = np.sum(weights * beyond, axis=(-1, -2))
     second = np.sum(weights * beyond * 2.0 * (nodes - low[..., None, None]), axis=(-1, -2))
     mean = low + first
-    # The hair that keeps a time of nothing finite is no time.
-    return Span(np.where(mean.real > 1e-200, mean, 0 * mean), second - first * first)
+    # What the fit adds to a mean of 0 is no time.
+    return RandomTime(np.where(mean.real > 1e-200, mean, 0 * mean), second - first * first)
 
 
-def _between(low: Array, value: Array, high: Array) -> Array:
+def _clamped(low: Array, value: Array, high: Array) -> Array:
     return np.where(value.real < low.real, low, np.where(value.real > high.real, high, value))
 
 
-class Fitted:
-    """A gamma-like distribution by mean and variance, of one time or of the longest of several."""
+class FittedDistribution:
+    """The distribution of a time whose cube root is normal, by mean and variance, or of the maximum of `count` such.
 
-    def __init__(self, span: Span, count: Array) -> None:
+    Source: Wilson and Hilferty, Proc. National Academy of Sciences 17, 1931, 684-688.
+    """
+
+    def __init__(self, time: RandomTime, count: Array) -> None:
         self.count = count
-        # A hair of mean and variance keeps what is nothing or constant at some points finite.
-        self.mean = span.mean + 1e-290
-        self.root = np.sqrt(span.variance / plus(self.mean * self.mean) + 1e-18)
+        # Times that are 0 or constant at some points get a tiny mean and variance, so that nothing divides by 0.
+        self.mean = time.mean + 1e-290
+        self.root = np.sqrt(time.variance / nonzero(self.mean * self.mean) + 1e-18)
         reach = _REACH + np.sqrt(2.0 * np.log(count.real))
         self.low = self._quantile(-_REACH)
         self.middle = self._quantile(np.sqrt(2.0 * np.log(count.real)))
         self.high = self._quantile(reach)
 
     def _quantile(self, z: Array | float) -> Array:
-        """Invert the fit at a normal quantile."""
+        """Give the time at a quantile z of the normal distribution."""
         cube = 1.0 - self.root * self.root / 9.0 + z * self.root / 3.0
         cube = np.where(cube.real > 0, cube, 0.0 * cube)
         return self.mean * cube * cube * cube
 
     def distribution(self, t: Array) -> Array:
-        """P(time <= t), or that all of `count` are."""
+        """P(time <= t), or that all `count` times are."""
         more = (..., *[None] * (t.ndim - self.mean.ndim))
         mean, root = self.mean[more], self.root[more]
         ratio = t / mean
-        # The cube root of 0 has no derivative; nothing that matters is that close to 0.
+        # The cube root has no derivative at 0; values this close to 0 do not count.
         ratio = np.where(ratio.real > 1e-30, ratio, 1e-30)
         x = 3.0 * (ratio ** (1.0 / 3.0) - 1.0) / root + root / 3.0
-        return normal(x) ** self.count[more]
+        return normal_distribution(x) ** self.count[more]
 
     def at(self, t: Array) -> Array:
-        """P(time <= t), nothing before 0."""
+        """P(time <= t), 0 for t <= 0."""
         return np.where(t.real > 0, self.distribution(np.where(t.real > 0, t, 1e-30 + 0 * t)), 0.0)
 
-    def grid(self, times: Array) -> tuple[Array, Array, Array]:
-        """Choose points and weights of integration over the spread of several starts."""
-        first, last = times[..., 0], times[..., -1]
-        low, high = first + self.low, last + self._quantile(_REACH + np.sqrt(2.0 * np.log(times.shape[-1])))
+    def grid(self, starts: Array) -> tuple[Array, Array, Array]:
+        """Choose points and weights of integration that cover the time after each of several starts, and the lowest."""
+        first, last = starts[..., 0], starts[..., -1]
+        low, high = first + self.low, last + self._quantile(_REACH + np.sqrt(2.0 * np.log(starts.shape[-1])))
         edges = [low + (high - low) * each for each in np.linspace(0.0, 1.0, _PANELS + 1) ** 1.5]
         panels = np.stack(np.broadcast_arrays(*edges), axis=-1)
         width = panels[..., 1:] - panels[..., :-1]
@@ -238,3 +250,66 @@ class Fitted:
         weights = 0.5 * _WEIGHTS * width[..., None]
         flat = (*nodes.shape[:-2], -1)
         return nodes.reshape(flat), np.broadcast_to(weights, nodes.shape).reshape(flat), low
+
+
+class JointlyNormalTimes:
+    """Times that depend on each other, taken as jointly normal: means and covariances by number.
+
+    The maximum of two normal variates is not normal; it is taken for normal in the next maximum.
+
+    Source: Clark, Operations Research 9(2), 1961, 145-162: mean, variance and covariances of a maximum.
+    """
+
+    def __init__(self) -> None:
+        self.mean: dict[int, Array] = {}
+        self.covariance: dict[tuple[int, int], Array] = {}
+        self._next = 0
+
+    def after(self, before: int | None, time: RandomTime) -> int:
+        """Add the sum of a time, or of the start of all, and an independent time."""
+        if before is None:
+            return self._add(time.mean, time.variance, {other: np.zeros(1) for other in self.mean})
+        with_others = {other: self.covariance[before, other] for other in self.mean}
+        return self._add(self.mean[before] + time.mean, self.covariance[before, before] + time.variance, with_others)
+
+    def later(self, a: int, b: int) -> int:
+        """Add the maximum of two times."""
+        ma, mb = self.mean[a], self.mean[b]
+        va, vb, cab = self.covariance[a, a], self.covariance[b, b], self.covariance[a, b]
+        square = va + vb - 2 * cab
+        scale = (ma + mb) * (ma + mb) * 1e-20 + 1e-300
+        theta = np.sqrt(np.where(square.real > scale.real, square, scale))
+        alpha = (ma - mb) / theta
+        first, second = normal_distribution(alpha), normal_distribution(-alpha)
+        density = np.exp(-alpha * alpha / 2) / np.sqrt(2 * np.pi)
+        mean = ma * first + mb * second + theta * density
+        # Squares are taken about the mean of the maximum, so that no digits cancel.
+        da, db = ma - mean, mb - mean
+        variance = (da * da + va) * first + (db * db + vb) * second + (da + db) * theta * density
+        # Where the difference does not vary, the larger mean is the later time.
+        constant = square.real <= scale.real
+        mean = np.where(constant, largest([ma, mb]), mean)
+        variance = np.where(constant, np.where(ma.real >= mb.real, va, vb), variance)
+        first = np.where(constant, np.where(ma.real >= mb.real, 1.0, 0.0), first)
+        with_others = {o: self.covariance[a, o] * first + self.covariance[b, o] * (1 - first) for o in self.mean}
+        return self._add(mean, variance, with_others)
+
+    def with_mean(self, time: int, mean: Array) -> int:
+        """Add a copy of a time with another mean."""
+        made = self.after(time, RandomTime(np.zeros(1), np.zeros(1)))
+        self.mean[made] = mean
+        return made
+
+    def keep(self, wanted: set[int]) -> None:
+        """Forget all other times."""
+        self.mean = {key: each for key, each in self.mean.items() if key in wanted}
+        self.covariance = {(a, b): each for (a, b), each in self.covariance.items() if a in wanted and b in wanted}
+
+    def _add(self, mean: Array, variance: Array, with_others: dict[int, Array]) -> int:
+        made = self._next
+        self._next += 1
+        self.mean[made] = mean
+        self.covariance[made, made] = variance
+        for other, each in with_others.items():
+            self.covariance[made, other] = self.covariance[other, made] = each
+        return made

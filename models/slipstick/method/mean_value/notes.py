@@ -1,10 +1,13 @@
-"""What an answer by mean value says of itself: the approximations it used, and what they are worth."""
+"""What a mean-value answer says of itself: the approximations it used, and the error that they usually keep."""
 
 from __future__ import annotations
 
-from slipstick.method.mean_value.product_form import has_product_form
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from slipstick.method.mean_value.closed import has_product_form
 from slipstick.method.mean_value.recursion import Recursion
-from slipstick.method.mean_value.visits import SPINNING
+from slipstick.method.mean_value.visits import SPIN_LOCKS
 from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Step, Then, steps
 from slipstick.model.resources import Lock, Station
 from slipstick.model.system import (
@@ -16,59 +19,136 @@ from slipstick.model.system import (
     SuperstepPopulation,
     is_processor,
 )
+from slipstick.vocabulary import ANY_SERVICE, DISCIPLINES
 
-LOCK_STEP = 0.5
-"""Utilization from which on constant times are warned of: within 50 % of saturation."""
+STATIONS, SEVERAL, BACKING_OFF, IN_STEP, SUPERSTEPS = 0.02, 0.1, 0.5, 0.4, 0.05
+"""Usual error of the time [1], of 95 in 100 models: of plain stations; of all else; of locks with back-off; of constant
+times near saturation, the worst seen; of supersteps.
+
+Measured by benchmarks/mean_value.py (stations, all constructs), tests/method/mean_value/test_spins.py (back-off) and
+tests/workloads/application/test_model.py (supersteps)."""
+
+IN_STEP_UTILIZATION = 0.5
+"""Utilization of the busiest resource from which on constant times are warned of."""
 
 CONSTANT = (
     "all times are constant and {busiest:.0%} of the busiest resource is used: processors may fall into step, "
     "and errors of up to 40 % were seen"
 )
-FCFS = "first come first served at {names}: others are found as in product form, their service left as (1 + scv) / 2"
-SERVERS = "several servers at {names}: all are busy as often as if the rest of the cycle were a delay"
-LOCKS = "locks {names}: a queue whose service is what is done under the lock, waits inside included"
-WORDS = "spin locks {names}: those who wait load the word, and a hand-over follows the laws of Anderson and others"
-KINDS = "groups: one who arrives finds what the population with one fewer of its group leaves"
-FORKS = (
-    "forks: branches are independent but for the resources they share, and each as spread as its mean and variance say"
-)
-PIPELINES = "pipelines: ends of items at stages are jointly normal (Clark)"
-MEETINGS = "barriers {names}: all set out at once, and gaps between arrivals at a queue are exponential"
-FEW = "barriers {names}: a meeting of some is taken as one of a steady stream"
 PHASES = "phases end with the slowest of their processors, whose iterations are independent"
-LOADS = "supersteps: a visit finds the others served or waiting at their mean loads, and each service delays it once"
-WORTH = "usual error of the time under 5 % (the programs dvsm/sor and others, at sizes that were simulated)"
-PROCESSORS = "processors as resources are taken as alike, each asked as often as the next"
-SPUN = (
-    "usual error of the time with spin locks {size} (from 2 to 64 processors, random times); near the size at which "
-    "spinners fill the word's station, and for constant times, more was seen"
+SUPERSTEP_NOTES = (
+    (
+        "supersteps: a visit finds the other processors in service or waiting at their mean loads, and each service delays "
+        "it once at most"
+    ),
+    PHASES,
+    "usual error of the time under 5 % (the programs dvsm/sor and others, at sizes that were simulated)",
 )
-STATIONS, SEVERAL, BACKING_OFF, IN_STEP = 0.02, 0.1, 0.5, 0.4
-"""Usual error of the time, of 95 in 100: of plain stations; of all else; of locks with back-off, and of constant
-times near saturation, the worst seen [1]."""
-
-LOADED = 0.05
-"""Usual error of the time of supersteps; see tests/workloads/application/test_model.py [1]."""
-
+SPIN_ERROR = (
+    "usual error of the time with spin locks {size} (from 2 to 64 processors, random times); larger errors were seen near "
+    "the size at which spinning fills the word's station, and for constant times"
+)
 ERROR = "usual error of the time {size} (95 of 100 generated models, scv of 0.25 and 1); shares and waits are less sure"
 
 
-def exact_everywhere(model: Model) -> bool:
-    """Say whether mean value is exact for a model whatever its numbers: in product form, or one maximum it knows."""
-    if isinstance(model.population, PhasedPopulation | GroupedPopulation | SuperstepPopulation):
-        return False
-    recursion = Recursion(model, model.population.cycle)
-    if has_product_form(model, recursion.grown, recursion.queues):
-        return True
-    return isinstance(model.population, ClosedPopulation) and _meets_at_random(model.population.cycle)
+@dataclass
+class _Used:
+    """What a model uses.
 
+    Parameters
+    ----------
+    nodes : every activity
+    stations, locks : by name, in the order written
+    """
 
-def _meets_at_random(cycle: Activity) -> bool:
-    """Recognize one exponential delay before a barrier of all: the maximum is the mean times 1 + 1/2 + ... + 1/N."""
-    match cycle:
-        case Then((Step(resource=None, scv=1.0), BarrierWait(parties=None))):
+    model: Model
+    nodes: list[Activity] = field(init=False)
+    stations: dict[str, Station] = field(init=False)
+    locks: list[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.nodes = [node for body in self.model.bodies for node in steps(body)]
+        found = {step.resource: self.model.resources.get(step.resource) for step in self.model.steps if step.resource}
+        self.stations = {name: each for name, each in found.items() if isinstance(each, Station)}
+        self.locks = list(dict.fromkeys(node.lock for node in self.nodes if isinstance(node, Hold)))
+
+    def has(self, *kinds: type[Activity]) -> bool:
+        """Say whether any activity is of one of the kinds."""
+        return any(isinstance(node, kinds) for node in self.nodes)
+
+    def barriers(self, of_all: bool) -> list[str]:
+        """List the barriers of the whole population, or those of some of it."""
+        found = [node for node in self.nodes if isinstance(node, BarrierWait)]
+        return list(dict.fromkeys(node.name for node in found if (node.parties is None) == of_all))
+
+    def without_product_form(self) -> list[str]:
+        """List the stations that have no product form by themselves."""
+        return [name for name, station in self.stations.items() if not self._has_product_form(name, station)]
+
+    def several_servers(self) -> list[str]:
+        """List the stations of several servers whose probability that all are busy is approximate."""
+        exact = isinstance(self.model.population, OpenPopulation)
+        return [] if exact else [name for name, station in self.stations.items() if station.servers > 1]
+
+    def spin_locks(self, backing_off: bool = False) -> list[str]:
+        """List the spin locks, or those of them that back off."""
+        found = {name: self.model.resources[name] for name in self.locks}
+        return [
+            name
+            for name, each in found.items()
+            if isinstance(each, Lock) and each.kind in SPIN_LOCKS and not (backing_off and each.back_off == "none")
+        ]
+
+    @property
+    def constant(self) -> bool:
+        """Whether nothing is random."""
+        return all(step.scv == 0 for step in self.model.steps) and not self.has(Choice)
+
+    def _has_product_form(self, name: str, station: Station) -> bool:
+        visits = [step for step in self.model.steps if step.resource == name]
+        if DISCIPLINES[station.discipline].product_form == ANY_SERVICE:
             return True
-    return False
+        return all(step.scv == 1 and step.time == visits[0].time for step in visits)
+
+
+_NOTES: tuple[tuple[str, Callable[[_Used], list[str] | bool]], ...] = (
+    (
+        "first come first served at {names}: numbers found as in product form, residual service (1 + scv) / 2",
+        _Used.without_product_form,
+    ),
+    (
+        "several servers at {names}: the probability that all are busy is that with the rest of the cycle as a delay",
+        _Used.several_servers,
+    ),
+    (
+        "locks {names}: a queue whose service is all that is done while the lock is held, waits included",
+        lambda used: used.locks,
+    ),
+    (
+        "spin locks {names}: waiting processors load the word's station, and hand-overs follow the laws of Anderson and others",
+        _Used.spin_locks,
+    ),
+    (
+        "groups: an arriving processor finds what the population with one fewer of its group leaves",
+        lambda used: isinstance(used.model.population, GroupedPopulation),
+    ),
+    (
+        "forks: branches are independent but for the resources they share, and each as random as its mean and variance say",
+        lambda used: used.has(Fork),
+    ),
+    ("pipelines: ends of items at stages are jointly normal (Clark)", lambda used: used.has(Pipeline)),
+    (
+        "barriers {names}: all processors start at once, and gaps between arrivals at a queue are exponential",
+        lambda used: used.barriers(of_all=True),
+    ),
+    ("barriers {names}: arrivals of the parties are a steady stream", lambda used: used.barriers(of_all=False)),
+    (PHASES, lambda used: isinstance(used.model.population, PhasedPopulation)),
+    (
+        "processors as resources are taken as alike, each used as often as the next",
+        lambda used: any(step.resource is not None and is_processor(step.resource) for step in used.model.steps),
+    ),
+)
+"""Each approximation, and the resources that it is used for, or whether it is used."""
 
 
 def notes_of(model: Model, busiest: float) -> tuple[str, ...]:
@@ -80,59 +160,38 @@ def notes_of(model: Model, busiest: float) -> tuple[str, ...]:
     busiest : the largest utilization [1]
     """
     if isinstance(model.population, SuperstepPopulation):
-        return (LOADS, PHASES, WORTH)
-    nodes = [node for body in model.bodies for node in steps(body)]
-    used = dict.fromkeys(step.resource for step in model.steps if step.resource is not None)
-    stations = {name: model.resources[name] for name in used if isinstance(model.resources.get(name), Station)}
-    queued = [name for name in stations if not _product(model, name)]
-    many = [name for name, each in stations.items() if isinstance(each, Station) and each.servers > 1]
-    locks = dict.fromkeys(node.lock for node in nodes if isinstance(node, Hold))
-    meetings = dict.fromkeys(node.name for node in nodes if isinstance(node, BarrierWait) and node.parties is None)
-    few = dict.fromkeys(node.name for node in nodes if isinstance(node, BarrierWait) and node.parties is not None)
-    said = [
-        (FCFS, queued),
-        (SERVERS, many if not isinstance(model.population, OpenPopulation) else []),
-        (LOCKS, locks),
-        (WORDS, [name for name in locks if _spins(model, name)]),
-        (KINDS, [model] if isinstance(model.population, GroupedPopulation) else []),
-        (FORKS, [node for node in nodes if isinstance(node, Fork)]),
-        (PIPELINES, [node for node in nodes if isinstance(node, Pipeline)]),
-        (MEETINGS, meetings),
-        (FEW, few),
-        (PHASES, [model] if isinstance(model.population, PhasedPopulation) else []),
-        (PROCESSORS, [name for name in used if is_processor(name)]),
-    ]
-    notes = [
-        text.format(names=", ".join(map(str, names)) if "{names}" in text else "") for text, names in said if names
-    ]
+        return SUPERSTEP_NOTES
+    used = _Used(model)
+    found = [(text, where(used)) for text, where in _NOTES]
+    notes = [text.format(names=", ".join(names) if isinstance(names, list) else "") for text, names in found if names]
     usual = promised(model, busiest)
     if usual == IN_STEP:
         return (*notes, CONSTANT.format(busiest=busiest))
-    text = SPUN if any(_spins(model, name) for name in locks) else ERROR
+    text = SPIN_ERROR if used.spin_locks() else ERROR
     return (*notes, text.format(size=f"under {usual:.0%}".replace("%", " %")))
 
 
 def promised(model: Model, busiest: float) -> float:
-    """Give the relative error of the time that an approximate answer usually keeps, as the benchmark shows it [1]."""
+    """Give the relative error of the time that an approximate answer usually keeps, as benchmarks show it [1]."""
     if isinstance(model.population, SuperstepPopulation):
-        return LOADED
-    nodes = [node for body in model.bodies for node in steps(body)]
-    constant = all(step.scv == 0 for step in model.steps) and not any(isinstance(node, Choice) for node in nodes)
-    if constant and busiest > LOCK_STEP and not isinstance(model.population, OpenPopulation):
+        return SUPERSTEPS
+    used = _Used(model)
+    if used.constant and busiest > IN_STEP_UTILIZATION and not isinstance(model.population, OpenPopulation):
         return IN_STEP
-    if any(_spins(model, node.lock, pausing=True) for node in nodes if isinstance(node, Hold)):
+    if used.spin_locks(backing_off=True):
         return BACKING_OFF
-    return SEVERAL if any(isinstance(node, Fork | Hold | Pipeline | BarrierWait) for node in nodes) else STATIONS
+    return SEVERAL if used.has(Fork, Hold, Pipeline, BarrierWait) else STATIONS
 
 
-def _product(model: Model, name: str) -> bool:
-    """Say whether a station alone has product form."""
-    station = model.resources[name]
-    visits = [step for step in model.steps if step.resource == name]
-    assert isinstance(station, Station)
-    return station.discipline == "ps" or all(step.scv == 1 and step.time == visits[0].time for step in visits)
-
-
-def _spins(model: Model, name: str, *, pausing: bool = False) -> bool:
-    lock = model.resources[name]
-    return isinstance(lock, Lock) and lock.kind in SPINNING and not (pausing and lock.back_off == "none")
+def exact_everywhere(model: Model) -> bool:
+    """Say whether mean value is exact for a model whatever its numbers: in product form, or one maximum it knows."""
+    population = model.population
+    if not isinstance(population, ClosedPopulation | OpenPopulation):
+        return False
+    if has_product_form(model, Recursion(model, [population.cycle])):
+        return True
+    match population:
+        case ClosedPopulation(_, Then((Step(resource=None, scv=1.0), BarrierWait(parties=None)))):
+            # The maximum of N exponential delays is the mean times 1 + 1/2 + ... + 1/N.
+            return True
+    return False

@@ -1,55 +1,74 @@
-"""Programs: phases, each as long as the slowest of its processors."""
+"""Finite programs: phases of identical iterations, and supersteps in which each processor has an activity of its own.
+
+A phase ends with the slowest of its processors. Its iterations follow each other as in the steady state, except that
+all processors start together.
+
+A superstep is as long as its slowest processor. Loads are averages over the superstep: a visit of processor i to
+processor j finds each other customer k of j (j's own operations, and the requests of the others, spread evenly) in
+service with its utilization, for the residual time, or waiting before it::
+
+    W[i,j] = sum over k of others (U[k,j] R[k,j] + X[k,j] W[k,j] S[k,j]),  R = E S^2 / (2 E S)
+
+but at most all of k's service there over i's visits, for a service delays a visitor at most once.
+
+Source: Nanda and Ni, phases and transitions T = T_S + sum (r_k t_k + T_B), T_S a phase of one processor; Schweitzer,
+Proc. Int. Conf. Stochastic Control and Optimization 1979, and Bard, 1979 (arrival theorem at the mean loads of the
+population itself), with one customer a class. Checked by simulation of the programs in tests/workloads/application
+(usual error of supersteps under 5 %) and tests/method/mean_value/test_programs.py.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from slipstick.errors import NoAnswerError
 from slipstick.method.closed_form.form import IDLE_PROCESSORS
-from slipstick.method.mean_value.maxima import Array, Span, first_largest, longest_of_alike, plus, rounds
-from slipstick.method.mean_value.outcome import Outcome, Use, counted, unsound, uses
-from slipstick.method.mean_value.quantities import Numbers
-from slipstick.method.mean_value.recursion import Recursion, State, Stop, booked, labels_of, none_negative, stops
-from slipstick.method.mean_value.synchronized_start import surge
-from slipstick.method.mean_value.traversal import Found, Pass
-from slipstick.method.mean_value.visits import Rounds
-from slipstick.model.activity import BarrierWait, steps
-from slipstick.model.system import Model, Phase, PhasedPopulation
+from slipstick.method.mean_value.barriers import synchronized_start
+from slipstick.method.mean_value.maxima import Array, RandomTime, largest, maximum_of_identical, nonzero, repeated
+from slipstick.method.mean_value.points import MeanValueTable, Numbers, QueueUse, out_of_range, uncountable
+from slipstick.method.mean_value.recursion import MeanNumbers, Recursion, SolvedPopulation, not_negative
+from slipstick.method.mean_value.traversal import Traversal
+from slipstick.model.activity import Activity, BarrierWait, Choice, Pipeline, Repeat, Step, Then, steps
+from slipstick.model.system import Model, Phase, PhasedPopulation, Superstep, SuperstepPopulation, is_processor
+
+FIXED_POINT_STEPS, FIXED_POINT_TOLERANCE = 400, 1e-13
+"""Of the waits in a superstep: most iterations, and the largest last change as a part of its time [1]."""
+
+OWN, AWAY = "own", "away"
+"""Queues of operations at the processor's own and at any other processor, within supersteps."""
 
 
-def solve_program(model: Model, numbers: Numbers, account: bool) -> Outcome:
-    """Answer for a program at all points: T = sum over phases of E max over its processors of r iterations.
+def solve_phases(model: Model, numbers: Numbers, account: bool) -> MeanValueTable:
+    """Answer for phases at all points: T = sum over phases of E max over processors of r iterations.
 
     Parameters
     ----------
     model : with a `PhasedPopulation`
     numbers : every number of the model [points]
     account : also find the account and the use of each queue
-
-    Source: Nanda and Ni's phases and transitions, T = T_S + sum (r_k t_k + T_B); T_S is a phase of one processor.
     """
     assert isinstance(model.population, PhasedPopulation)
-    phases = [_Phase(model, phase, index) for index, phase in enumerate(model.population.phases)]
-    wrong = unsound(model, numbers)
+    phases = [_PhaseSolver(model, phase, index) for index, phase in enumerate(model.population.phases)]
+    wrong = out_of_range(model, numbers)
     for each in phases:
-        wrong = {**counted(numbers[each.phase.processors], f"the processors of phase {each.index + 1}"), **wrong}
-        wrong.update(each.uncounted(numbers))
-    size = first_largest([numbers[each.phase.processors] for each in phases])
-    labels = [label for each in phases for label in labels_of(each.recursion)]
+        wrong = {**uncountable(numbers[each.phase.processors], f"the processors of phase {each.index + 1}"), **wrong}
+        wrong.update(each.uncountable_repeats(numbers))
+    size = largest([numbers[each.phase.processors] for each in phases])
+    labels = dict.fromkeys(label for each in phases for label in each.recursion.labels)
     names = dict.fromkeys(queue.name for each in phases for queue in each.recursion.queues)
-    whole = Outcome.blank(
-        np.array(size), [*dict.fromkeys(labels), IDLE_PROCESSORS] if account else [], names if account else [], wrong
+    whole = MeanValueTable.blank(
+        np.array(size), [*labels, IDLE_PROCESSORS] if account else [], names if account else [], wrong
     )
-    points = np.array([index for index in range(len(size)) if index not in wrong], dtype=int)
-    parts = [each.solve(numbers, size, points, account) for each in phases]
-    _add_up(whole, parts, points)
+    points = whole.answerable
+    _add_up(whole, [each.solve(numbers, size, points, account) for each in phases], points)
     return whole
 
 
-def _add_up(whole: Outcome, parts: list[Outcome], points: Array) -> None:
-    """Put the phases one after the other; use is weighed by their times."""
+def _add_up(whole: MeanValueTable, parts: list[MeanValueTable], points: Array) -> None:
+    """Add the phases; uses are weighted by their times."""
     whole.time[points] = sum(part.time[points] for part in parts)
     for label, column in whole.booked.items():
         column[points] = sum((part.booked[label][points] for part in parts if label in part.booked), np.zeros(1))
@@ -60,18 +79,18 @@ def _add_up(whole: Outcome, parts: list[Outcome], points: Array) -> None:
         use.present[points] = sum(t * each.present[points] for t, each in used) / time
         use.calls[points] = calls = sum(t * each.calls[points] for t, each in used) / time
         waited = sum(t * each.calls[points] * each.wait[points] for t, each in used) / time
-        use.wait[points] = waited / plus(calls)
+        use.wait[points] = waited / nonzero(calls)
 
 
-class _Phase:
-    """One phase of a program."""
+class _PhaseSolver:
+    """Solves one phase of a program."""
 
     def __init__(self, model: Model, phase: Phase, index: int) -> None:
         self.model, self.phase, self.index = model, phase, index
-        self.recursion = Recursion(model, phase.cycle)
-        self.meets = any(isinstance(node, BarrierWait) for node in steps(phase.cycle))
+        self.recursion = Recursion(model, [phase.cycle])
+        self._has_barriers = any(isinstance(node, BarrierWait) for node in steps(phase.cycle))
 
-    def uncounted(self, numbers: Numbers) -> dict[int, str]:
+    def uncountable_repeats(self, numbers: Numbers) -> dict[int, str]:
         """Say at which points the iterations cannot be counted."""
         values = numbers[self.phase.repeat].real
         bad = ~((values >= 0) & (values <= 2.0**53))
@@ -80,83 +99,307 @@ class _Phase:
             for point in np.flatnonzero(bad)
         }
 
-    def solve(self, numbers: Numbers, size: Array, points: Array, account: bool) -> Outcome:
-        """Answer for the phase alone; what is booked is a processor's of all, not only of those that take part."""
-        recursion, repeat = self.recursion, self.phase.repeat
-        labels = labels_of(recursion) if account else []
+    def solve(self, numbers: Numbers, size: Array, points: Array, account: bool) -> MeanValueTable:
+        """Answer for the phase alone; the account is the mean over all processors, idle ones included."""
+        recursion, repeat, count = self.recursion, self.phase.repeat, self.phase.processors
+        labels = recursion.labels if account else []
         queues = [queue.name for queue in recursion.queues] if account else []
-        found = Outcome.blank(np.array(size), [*labels, IDLE_PROCESSORS] if account else [], queues, {})
-        sizes = np.rint(numbers[self.phase.processors].real)
-        for stop in stops(recursion, numbers, sizes, points, self.phase.processors):
-            # Two points that differ in how often a phase is repeated share a recursion, but not their time.
-            here = replace(stop, state=self._fresh(stop.state))
-            n = stop.state.processors
-            times = np.broadcast_to(stop.numbers[repeat], stop.numbers[repeat].shape)
-            time, state = self._time(here, times, n)
-            if not account:
-                found.put(stop.points, stop.rows, time, {}, {})
-                continue
-            found.put(stop.points, stop.rows, time, *self._spent(replace(stop, state=state), time, times, labels))
-            part = n / size[stop.points].real
-            for label in labels:
-                found.booked[label][stop.points] *= part
-            found.booked[IDLE_PROCESSORS][stop.points] = (
-                part * found.booked[IDLE_PROCESSORS][stop.points] + (1 - part) * found.time[stop.points]
-            )
-        return found
+        table = MeanValueTable.blank(np.array(size), [*labels, IDLE_PROCESSORS] if account else [], queues, {})
+        sizes = np.rint(numbers[count].real)[:, None]
+        for solved in recursion.solve(numbers, sizes, points, [count]):
+            # The start of the phase changes what was found, so it is copied.
+            cycle = replace(solved.state.first, found=solved.state.first.found.copy())
+            here = replace(solved, state=replace(solved.state, cycles=(cycle,)))
+            times = solved.numbers[repeat]
+            time = self._time(here, times)
+            spent, uses = self._account(here, time, times, labels) if account else ({}, {})
+            table.put(solved.points, solved.rows, time, spent, uses)
+            if account:
+                self._add_idle(table, solved.points, cycle.members / size[solved.points].real, labels)
+        return table
+
+    def _time(self, solved: SolvedPopulation, times: Array) -> Array:
+        """Give the time of the phase; the waits found become those of its single iteration where there is only one."""
+        cycle, n = solved.state.first, solved.state.processors
+        own = repeated(times, cycle.time)
+        if self._has_barriers or n == 1:
+            return own.mean
+        once = times.real == 1
+        steady, single = (maximum_of_identical(each, np.full(1, float(n))).mean for each in (own, cycle.time))
+        made = Traversal(self.model, solved.numbers, n, cycle.found.waits)
+        made.found = cycle.found
+        root, before = self.recursion.tree.root, dict(cycle.found.waits)
+        started = synchronized_start(made, [Repeat(self.phase.repeat, root)], n)
+        if started is None:
+            return np.where(once, single, steady)
+        several = largest([steady, started.mean])
+        cycle.found.waits = dict(before)
+        alone = synchronized_start(made, [root], n)
+        assert alone is not None
+        cycle.found.waits = {key: _where(once, cycle.found.waits[key], each) for key, each in before.items()}
+        found = np.where(once, alone.mean, several)
+        work = self.recursion.work(self.recursion.tree.visit_ratios(solved.numbers), cycle.found, n)
+        return largest([found, *(n * times * each for each in work)])
+
+    def _account(
+        self, solved: SolvedPopulation, time: Array, times: Array, labels: list[str]
+    ) -> tuple[dict[str, Array], Mapping[str, QueueUse]]:
+        """Give the account of one processor that takes part, and the use of the queues."""
+        recursion, cycle = self.recursion, solved.state.first
+        parts = {label: times * each for label, each in recursion.account(solved, labels).items()}
+        idle = time - sum(parts.values(), np.zeros(1))
+        means = MeanNumbers()
+        rate = cycle.members * times / np.where(time > 0, time, np.inf)
+        means.add(recursion.tree.visit_ratios(solved.numbers), rate, cycle.found)
+        return not_negative({**parts, IDLE_PROCESSORS: idle}), means.uses(recursion.queues, cycle.members)
 
     @staticmethod
-    def _fresh(state: State) -> State:
-        """Copy what was found, which the wave of the last iteration may change."""
-        old = state.found
-        made = Found(
-            dict(old.waits), dict(old.services), dict(old.beside), dict(old.among), dict(old.ends), dict(old.short)
-        )
-        return replace(state, found=made)
-
-    def _time(self, stop: Stop, times: Array, n: int) -> tuple[Array, State]:
-        """Give the time of the phase, and the state its waits are those of."""
-        state = stop.state
-        own = rounds(times, state.time)
-        if self.meets or n == 1:
-            return own.mean, state
-        once = times.real == 1
-        steady, single = (longest_of_alike(each, np.full(1, float(n))).mean for each in (own, state.time))
-        made = Pass(self.model, stop.numbers, n, state.found.waits)
-        made.found = state.found
-        whole = Rounds(self.phase.repeat, self.recursion.grown.root)
-        before = dict(state.found.waits)
-        wave = surge(made, [whole], n)
-        if wave is None:
-            return np.where(once, single, steady), state
-        several = first_largest([steady, wave.mean])
-        state.found.waits = dict(before)
-        alone = surge(made, [self.recursion.grown.root], n)
-        assert alone is not None
-        state.found.waits = {key: _where(once, state.found.waits[key], each) for key, each in before.items()}
-        found = np.where(once, alone.mean, several)
-        work = self.recursion.work(stop.numbers, state)
-        return first_largest([found, *(n * times * each for each in work)]), state
-
-    def _spent(
-        self, stop: Stop, time: Array, times: Array, labels: list[str]
-    ) -> tuple[dict[str, Array], Mapping[str, Use]]:
-        """Give the account of one who takes part, and the use of the queues."""
-        recursion, state = self.recursion, stop.state
-        parts = {label: times * each for label, each in booked(recursion, stop, labels).items()}
-        idle = time - sum(parts.values(), np.zeros(1))
-        often = recursion.grown.frequencies(stop.numbers)
-        rate = state.processors * times / np.where(time > 0, time, np.inf)
-        served, present = {}, {}
-        for visit in recursion.grown.visits:
-            passing = rate * often[visit.index]
-            service, wait = state.found.services[visit.index], state.found.waits[visit.index]
-            beside = state.found.beside.get(visit.index, 0.0) + state.found.among.get(visit.index, 0.0)
-            served[visit.index] = passing * service.mean
-            present[visit.index] = passing * (service.mean + wait.mean + beside)
-        used = uses(recursion.queues, state.processors, often, rate, served, present)
-        return none_negative({**parts, IDLE_PROCESSORS: idle}), used
+    def _add_idle(table: MeanValueTable, points: Array, part: Array, labels: list[str]) -> None:
+        """Turn the account of a processor that takes part into the mean over all; the others are idle."""
+        for label in labels:
+            table.booked[label][points] *= part
+        idle = table.booked[IDLE_PROCESSORS]
+        idle[points] = part * idle[points] + (1 - part) * table.time[points]
 
 
-def _where(chosen: Array, one: Span, other: Span) -> Span:
-    return Span(np.where(chosen, one.mean, other.mean), np.where(chosen, one.variance, other.variance))
+def _where(chosen: Array, one: RandomTime, other: RandomTime) -> RandomTime:
+    return RandomTime(np.where(chosen, one.mean, other.mean), np.where(chosen, one.variance, other.variance))
+
+
+def solve_supersteps(model: Model, numbers: Numbers, account: bool) -> MeanValueTable:
+    """Answer for supersteps at all points: T = sum of repeat x (max over processors + barrier).
+
+    Parameters
+    ----------
+    model : with a `SuperstepPopulation`; without locks, barriers and forks
+    numbers : every number of the model [points]
+    account : also find the account
+
+    Notes
+    -----
+    As in the simulation, a processor that waits for the handler of a request is booked that wait beside its own serving
+    of the requests of others.
+    """
+    population = model.population
+    assert isinstance(population, SuperstepPopulation)
+    reader = _LineReader(model, numbers)
+    parts = [_SuperstepSolver(reader, each).solve(account) for each in population.supersteps]
+    time = sum((each.time for each in parts), np.zeros(1))
+    labels = dict.fromkeys(label for each in parts for label in each.steps)
+    size = np.full(len(next(iter(numbers.values()))), float(population.processors))
+    table = MeanValueTable.blank(size.astype(time.dtype), labels, (), {})
+    table.time[:] = time
+    for label in labels:
+        table.booked[label][:] = sum((each.steps.get(label, np.zeros(1)) for each in parts), np.zeros(1))
+    return table
+
+
+@dataclass(slots=True)
+class _LineTotals:
+    """An activity without waits.
+
+    Parameters
+    ----------
+    time : of it, as in closed form [s]
+    steps : of that, by step [s]
+    waited : by queue, visits whose wait makes it longer [1]
+    visits : by queue, all visits [1]
+    service, square : by queue, sum of their service times and of the mean squares [s, s^2]
+    """
+
+    time: Array
+    steps: dict[str, Array] = field(default_factory=dict)
+    waited: dict[str, Array] = field(default_factory=dict)
+    visits: dict[str, Array] = field(default_factory=dict)
+    service: dict[str, Array] = field(default_factory=dict)
+    square: dict[str, Array] = field(default_factory=dict)
+
+    def add(self, on_path: Array, in_all: Array, part: _LineTotals) -> None:
+        """Add a part that the time contains `on_path` times and that is done `in_all` times."""
+        self.time = self.time + on_path * part.time
+        for mine, more, count in (
+            (self.steps, part.steps, on_path),
+            (self.waited, part.waited, on_path),
+            (self.visits, part.visits, in_all),
+            (self.service, part.service, in_all),
+            (self.square, part.square, in_all),
+        ):
+            for name, each in more.items():
+                mine[name] = mine[name] + count * each if name in mine else count * each
+
+    def delayed(self, waits: Mapping[str, Sequence[Array]], processor: int) -> Array:
+        """Give the time with waits at each visit [s]."""
+        return self.time + sum((each * waits[queue][processor] for queue, each in self.waited.items()), np.zeros(1))
+
+
+class _LineReader:
+    """Adds up activities, each that lines share once.
+
+    The time is that of the closed form, term by term: numbers may be complex here, which its tape does not take.
+    """
+
+    def __init__(self, model: Model, numbers: Numbers) -> None:
+        self.model, self.numbers = model, numbers
+        self._known: dict[int, _LineTotals] = {}
+
+    def totals(self, activity: Activity) -> _LineTotals:
+        """Add up one execution."""
+        if id(activity) not in self._known:
+            self._known[id(activity)] = self._totals(activity)
+        return self._known[id(activity)]
+
+    def _totals(self, activity: Activity) -> _LineTotals:
+        one, made = np.ones(1), _LineTotals(np.zeros(1))
+        parts: list[tuple[Array, Activity]]
+        match activity:
+            case Step():
+                return self._step(activity)
+            case Pipeline():
+                return self._pipeline(activity)
+            case Then(done):
+                parts = [(one, part) for part in done]
+            case Repeat(count, body):
+                parts = [(self.numbers[count], body)]
+            case Choice(options):
+                parts = [(self.numbers[p], body) for p, body in options]
+            case _:
+                kind = type(activity).__name__.lower()
+                raise NoAnswerError(
+                    f"mean-value takes no {kind} within the supersteps of {self.model.name}; simulate it"
+                )
+        for number, part in parts:
+            made.add(number, number, self.totals(part))
+        return made
+
+    def _step(self, step: Step) -> _LineTotals:
+        time, one, queue = self.numbers[step.time], np.ones(1), step.resource
+        made = _LineTotals(time, {step.name: time})
+        if queue is not None:
+            if is_processor(queue):
+                queue = OWN if queue == "own" else AWAY
+            made.waited[queue] = made.visits[queue] = one
+            made.service[queue], made.square[queue] = time, time**2 * (1 + step.scv)
+        return made
+
+    def _pipeline(self, pipeline: Pipeline) -> _LineTotals:
+        """Take every stage once, and the longest serial one for each further item: the flow line's time."""
+        if not pipeline.identical:
+            raise NoAnswerError(f"mean-value takes no pipeline of unlike items; {pipeline.name} has them, simulate it")
+        items, one = self.numbers[pipeline.items], np.ones(1)
+        stages = [(stage.kind, self.totals(stage.bodies[0])) for stage in pipeline.stages]
+        serial = [each.time for kind, each in stages if kind == "serial"]
+        longest = largest(serial) if serial else np.zeros(1)
+        made, found = _LineTotals(np.zeros(1)), False
+        for kind, each in stages:
+            binds = kind == "serial" and not found and bool(np.all(each.time.real == longest.real))
+            found = found or binds
+            made.add(items if binds else one, items, each)
+        if serial and not found:
+            # Different stages are the longest at different points: the time is right, its split by step is not.
+            made.time = sum((each.time for _, each in stages), np.zeros(1)) + (items - 1) * longest
+        return made
+
+
+class _SuperstepSolver:
+    """Solves one superstep."""
+
+    def __init__(self, reader: _LineReader, superstep: Superstep) -> None:
+        self._lines = [reader.totals(line) for line in superstep.bodies]
+        self._barrier = reader.totals(superstep.barrier)
+        self._repeat = reader.numbers[superstep.repeat]
+
+    def solve(self, account: bool) -> _LineTotals:
+        """Give the time of the superstep, and the account of the mean processor where one is asked for."""
+        lines = self._lines
+        queues = list(dict.fromkeys(queue for each in lines for queue in each.visits))
+        waits = self._waits(queues)
+        times = [each.delayed(waits, i) for i, each in enumerate(lines)]
+        longest = largest(times)
+        made = _LineTotals(np.zeros(1))
+        if account:
+            share = self._repeat / len(lines)
+            for each in lines:
+                made.add(share, share, each)
+            made.add(self._repeat, self._repeat, self._barrier)
+            for queue in queues:
+                name = {OWN: "wait:own", AWAY: "wait:other"}.get(queue, f"wait:{queue}")
+                lost = (each.waited[queue] * waits[queue][i] for i, each in enumerate(lines) if queue in each.waited)
+                made.steps[name] = share * sum(lost, np.zeros(1))
+            made.steps[IDLE_PROCESSORS] = share * sum((longest - each for each in times), np.zeros(1))
+        made.time = self._repeat * (longest + self._barrier.time)
+        return made
+
+    def _waits(self, queues: Sequence[str]) -> dict[str, list[Array]]:
+        """Find the wait of one visit of each processor to each queue, with loads averaged over the superstep."""
+        count = len(self._lines)
+        stations = [queue for queue in queues if queue not in (OWN, AWAY)]
+        waits: dict[str, list[Array]] = {queue: [np.zeros(1)] * count for queue in queues}
+        for _ in range(FIXED_POINT_STEPS):
+            time = largest([each.delayed(waits, i) for i, each in enumerate(self._lines)])
+            time = np.where(time == 0, 1.0, time)
+            found = {queue: self._at_station(queue, waits[queue], time) for queue in stations}
+            if count > 1 and AWAY in queues:
+                found |= self._at_processors(waits, time)
+            change = max(
+                (
+                    _change(new, old)
+                    for queue, each in found.items()
+                    for new, old in zip(each, waits[queue], strict=True)
+                ),
+                default=0.0,
+            )
+            waits = {**waits, **found}
+            if change <= FIXED_POINT_TOLERANCE * float(np.max(np.abs(time))):
+                return waits
+        return waits
+
+    def _at_station(self, queue: str, waits: Sequence[Array], time: Array) -> list[Array]:
+        """Let each processor wait at a station for all the others."""
+        count = len(self._lines)
+        left = [self._left(k, queue, waits[k], time) for k in range(count)]
+        return [
+            sum((self._limited(left[k], k, queue, i, queue) for k in range(count) if k != i), np.zeros(1))
+            for i in range(count)
+        ]
+
+    def _at_processors(self, waits: Mapping[str, Sequence[Array]], time: Array) -> dict[str, list[Array]]:
+        """Let requests wait for the processor's own operations and for each other, and own operations for requests."""
+        count = len(self._lines)
+        others, zero = count - 1, [np.zeros(1)] * count
+        left_own = [self._left(k, OWN, waits.get(OWN, zero)[k], time) for k in range(count)]
+        left_away = [self._left(k, AWAY, waits[AWAY][k], time) / others for k in range(count)]
+        by_request, by_own = [], []
+        for i in range(count):
+            rest = [k for k in range(count) if k != i]
+            # At any one other processor j: its own operations, and the requests of all but i and j.
+            first = sum((self._limited(left_own[j], j, OWN, i, AWAY, others) for j in rest), np.zeros(1)) / others
+            then = sum((self._limited(left_away[k], k, AWAY, i, AWAY) for k in rest), np.zeros(1))
+            by_request.append(first + then * (count - 2) / others)
+            by_own.append(sum((self._limited(left_away[k], k, AWAY, i, OWN, 1 / others) for k in rest), np.zeros(1)))
+        return {AWAY: by_request, **({OWN: by_own} if OWN in waits else {})}
+
+    def _left(self, processor: int, queue: str, wait: Array, time: Array) -> Array:
+        """Give what one customer leaves a visitor to wait for: U R of a visit in service, X W S of those waiting [s]."""
+        line = self._lines[processor]
+        return (line.square[queue] / 2 + wait * line.service[queue]) / time if queue in line.visits else np.zeros(1)
+
+    def _limited(self, left: Array, other: int, at: str, visitor: int, queue: str, factor: float = 1.0) -> Array:
+        """Limit a wait so that a service delays a visitor once at most: n W is at most all of the service.
+
+        Parameters
+        ----------
+        left : wait for the other customer [s]
+        other, at : that customer, and the queue of its visits
+        visitor, queue : who waits, and the queue of its visits
+        factor : visits of the visitor over those of them that meet this customer [1]
+        """
+        line, mine = self._lines[other], self._lines[visitor]
+        if at not in line.visits or queue not in mine.visits:
+            return np.zeros(1)
+        visits = np.where(mine.visits[queue].real > 0, mine.visits[queue], 1.0)
+        most = factor * line.service[at] / visits
+        return np.where(left.real <= most.real, left, most)
+
+
+def _change(new: Array, old: Array) -> float:
+    return float(np.max(np.abs(new - old)))

@@ -1,11 +1,18 @@
-"""Spin locks: what those who wait do to the station that holds the lock's word, and how long a hand-over takes.
+"""Spin locks: what waiting processors do to the station that holds the lock's word, and how long a hand-over takes.
 
-While n - 1 others are about, one who holds a lock finds, as it lets the lock go, those waiting whom it would have
-found coming (in product form, exactly). Each spinner that looks at the word without rest is always there, waiting or
-served; a rest between two looks keeps it away for part of the time. Where waiters watch copies of their own, they
-come all at once when the lock is let go, and the next holder may finish before that burst is over.
+With n - 1 others present, a processor that releases a lock leaves as many waiting as one that arrives finds (in product
+form, exactly). What they do to the word's station depends on the kind of lock:
 
-Queue locks, array and mcs, send nothing but the accesses that `tree` counts.
+- test-and-set: each waiting processor accesses the word again and again, so it is always at the station, or pauses;
+- test-and-test-and-set, ticket: waiting processors read their own copies; all of them access the word when the lock is
+  released, and the next holder may be done before that burst is over;
+- array and mcs: nothing beyond the accesses that `visits` counts.
+
+Mean hand-over times are the laws of `law.lock`. Sources: Anderson, IEEE Trans. Parallel and Distributed Systems 1(1),
+1990, 6-16 (counts of accesses, bursts); Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, 21-65 (ticket and queue locks).
+How these laws enter the recursion is derived here. Checked against simulation from 2 to 64 processors in
+tests/method/mean_value/test_spins.py: usual error under 10 %, with back-off under 50 %; larger near the size at which
+spinning fills the word's station, where two states can both last.
 """
 
 from __future__ import annotations
@@ -16,36 +23,39 @@ from dataclasses import dataclass
 import numpy as np
 
 from slipstick.law.lock import TEST_AND_SET_HANDOFF_BACKOFF, TICKET_HANDOFF
-from slipstick.method.mean_value.arrivals import Crowd
-from slipstick.method.mean_value.maxima import Array, Span, plus
-from slipstick.method.mean_value.quantities import Numbers
-from slipstick.method.mean_value.visits import SPINNING, Access, Queue, Visit
+from slipstick.method.mean_value.arrivals import ArrivalState
+from slipstick.method.mean_value.maxima import Array, RandomTime, nonzero
+from slipstick.method.mean_value.points import Numbers
+from slipstick.method.mean_value.visits import SPIN_LOCKS, LockAccess, Queue, Visit
 from slipstick.model.resources import Lock
 from slipstick.model.system import Model
 
-ATTEMPTS = {"ttas": 2.0, "ticket": 1.0}
-"""Accesses of each waiter when the lock is let go: a failed attempt and a read, or a read of the counter."""
+BURST_ACCESSES = {"ttas": 2.0, "ticket": 1.0}
+"""Accesses of each waiting processor at a release: a read and a failed attempt, or a read of the counter.
 
-LEFT = {"ttas": 2.0, "ticket": 0.5}
-"""Of these, those still to come when the next holder has the lock."""
+Source: Anderson 1990."""
 
-STEPS = 40
-"""Steps from all waiting down to as many as a crowded lock keeps waiting."""
+BURST_LEFT = {"ttas": 2.0, "ticket": 0.5}
+"""Of these, those still to come when the next holder has the lock: all, or half, as the next ticket holder's read is
+equally likely to be at any place in the burst."""
 
-AREA = {"ttas": 1.5, "ticket": 0.5}
-"""Accesses times their number waiting, of a burst of s waiters, in parts of s^2: s attempts find s there, then s reads
-find ever fewer."""
+BURST_AREA = {"ttas": 1.5, "ticket": 0.5}
+"""Integral of the number waiting over a burst of s processors, in s^2 accesses: s attempts that find s there, then s
+reads that find s, s - 1, ..., 1 (s^2 / 2)."""
+
+CONGESTION_STEPS = 40
+"""Fixed-point steps from all waiting down to as many as a congested lock keeps waiting."""
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
-    """What spinners do to the station of their word.
+class SpinLoad:
+    """What spinning processors add to the station of the word.
 
     Parameters
     ----------
-    busy : of its time that they take [1]
-    present : of them there, in the mean [1]
-    calls : accesses of theirs [1/s]
+    busy : its servers that they occupy, in the mean [1]
+    present : their number there, in the mean [1]
+    calls : their accesses [1/s]
     """
 
     busy: Array
@@ -53,206 +63,214 @@ class Load:
     calls: Array
 
     @classmethod
-    def none(cls) -> Load:
-        """Give the load of nobody."""
+    def none(cls) -> SpinLoad:
+        """Give the load of no processors."""
         return cls(np.zeros(1), np.zeros(1), np.zeros(1))
 
-    def beside(self, other: Load) -> Load:
-        """Add the spinners at another lock."""
-        return Load(self.busy + other.busy, self.present + other.present, self.calls + other.calls)
+    def plus(self, other: SpinLoad) -> SpinLoad:
+        """Add the load from another lock."""
+        return SpinLoad(self.busy + other.busy, self.present + other.present, self.calls + other.calls)
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
-    """How a lock is used: those there, those holding it or being handed it, and the time each holds it [1, 1, s]."""
+class _LockUse:
+    """How a lock is used: mean number present, utilization, and the time of one hold [1, 1, s]."""
 
-    there: Array
+    present: Array
     busy: Array
     held: Array
 
     @property
     def waiting(self) -> Array:
-        return _positive(self.there - self.busy)
+        return _positive(self.present - self.busy)
 
     @property
-    def in_line(self) -> Array:
-        """Count the spinners at a hand-over: one at least."""
-        return _at_least(self.there + 1 - self.busy, 1.0)
+    def at_hand_over(self) -> Array:
+        """Give the number that spin at a hand-over: at least one."""
+        return _at_least(self.present + 1 - self.busy, 1.0)
 
 
-class Spinners:
+class SpinLock:
     """The spinning at one lock.
 
     Parameters
     ----------
-    lock : that is spun on
-    queue : of those who ask for it
-    word : the queue of the station that holds its word; None if looking costs nothing
+    lock : that processors spin on
+    queue : of those that use it
+    word : the queue of the station that holds its word; None if accesses take no time
     """
 
     def __init__(self, lock: Lock, queue: Queue, word: Queue | None) -> None:
         self.lock, self.queue, self.word = lock, queue, word
 
     @staticmethod
-    def of(model: Model, queues: Sequence[Queue]) -> tuple[Spinners, ...]:
-        """Find the locks that are spun on."""
+    def all_of(model: Model, queues: Sequence[Queue]) -> tuple[SpinLock, ...]:
+        """Find the spin locks among the queues of a model."""
         by_name = {queue.name: queue for queue in queues}
         found = []
         for queue in queues:
             lock = model.resources.get(queue.name)
-            if isinstance(lock, Lock) and lock.kind in SPINNING:
-                found.append(Spinners(lock, queue, None if lock.word is None else by_name[lock.word]))
+            if isinstance(lock, Lock) and lock.kind in SPIN_LOCKS:
+                found.append(SpinLock(lock, queue, None if lock.word is None else by_name[lock.word]))
         return tuple(found)
 
-    def load(self, crowd: Crowd, numbers: Numbers) -> Load:
-        """Give what the spinners do to the station of the word, as one sees who does not hold the lock."""
-        return self._load(crowd, numbers, self._seen(crowd))
+    def load(self, state: ArrivalState, numbers: Numbers) -> SpinLoad:
+        """Give what spinning adds to the word's station, as a processor sees it that does not hold the lock."""
+        return self._load(state, numbers, self._use(state))
 
-    def kept(self, crowd: Crowd, numbers: Numbers, free: Mapping[int, Span]) -> Array:
-        """Give how many a crowded lock keeps there: the largest s = n - Z / H(s), Z the time that one spends elsewhere.
-
-        The more wait, the longer a lock is held and handed over, H(s). So once it is crowded it may stay so, though
-        few wait at first: both can last, and the crowd is what lasts longer.
-        """
-        seen = self._seen(crowd)
-        members = crowd.asking.get(self.queue.name, crowd.others)
-        away = (members - seen.there) / plus(seen.busy) * seen.held
-        (lock, *_) = self.queue.visits
-        there = np.full(1, float(members))
-        for _ in range(STEPS):
-            crowded = _Seen(there, np.ones(1), seen.held)
-            inside = self._inside(crowd, numbers, crowded, free)
-            rest = sum(inside.values(), np.zeros(1)) / len(self.queue.visits)
-            held = free[lock.index].mean + rest + self._handed(crowd, numbers, crowded.in_line)
-            there = _positive(members - away / plus(held))
-        return there
-
-    def waits(self, crowd: Crowd, numbers: Numbers, free: Mapping[int, Span]) -> dict[int, Array]:
-        """Give the waits that spinning adds: at the word for those in the way, and at the lock for hand-overs [s].
+    def waits(self, state: ArrivalState, numbers: Numbers, uncontended: Mapping[int, RandomTime]) -> dict[int, Array]:
+        """Give the waits that spinning adds: at the word for its accesses, and at the lock for hand-overs [s].
 
         Parameters
         ----------
-        crowd : that is found
+        state : found on arrival
         numbers : of the model
-        free : service at each visit with nobody in the way
+        uncontended : service at each visit without waits
         """
-        seen = self._seen(crowd)
-        handed = self.hand_over(crowd, numbers)
-        # What the services of the crowd have of hand-overs already is not added again.
-        found = {visit.index: seen.there * handed * (1 - seen.busy) for visit in self.queue.visits}
+        use = self._use(state)
+        hand_over = self.hand_over(state, numbers)
+        # Services found on arrival contain hand-overs as far as the lock was busy; only the rest is added.
+        found = {visit.index: use.present * hand_over * (1 - use.busy) for visit in self.queue.visits}
         if self.word is None:
             return found
-        outside = self._load(crowd, numbers, seen).present * numbers[self.lock.access] / self.word.servers
+        outside = self._load(state, numbers, use).present * numbers[self.lock.access] / self.word.servers
         found.update({visit.index: outside for visit in self.word.visits if self.queue.name not in visit.held})
-        kept = self.kept(crowd, numbers, free)
-        stays = kept.real > seen.there.real
-        crowded = _Seen(np.where(stays, kept, seen.there), np.where(stays, 1.0, seen.busy), seen.held)
-        return {**found, **self._inside(crowd, numbers, crowded, free)}
+        congested = self._congested(state, numbers, uncontended)
+        lasts = congested.real > use.present.real
+        use = _LockUse(np.where(lasts, congested, use.present), np.where(lasts, 1.0, use.busy), use.held)
+        return {**found, **self._holder_waits(state, numbers, use, uncontended)}
 
-    def _inside(self, crowd: Crowd, numbers: Numbers, seen: _Seen, free: Mapping[int, Span]) -> dict[int, Array]:
-        """Give the waits that spinning adds to who holds the lock, at each visit [s]."""
+    def hand_over(self, state: ArrivalState, numbers: Numbers) -> Array:
+        """Give the time from a release until the next processor has the lock, if any waits [s]."""
+        return self._hand_over(state, numbers, self._use(state).at_hand_over)
+
+    def contended(self, state: ArrivalState) -> Array:
+        """Give the probability that a lock is handed over to a waiting processor."""
+        return self._use(state).busy
+
+    def _congested(self, state: ArrivalState, numbers: Numbers, uncontended: Mapping[int, RandomTime]) -> Array:
+        """Give the number that a congested lock keeps waiting: the largest s with s = n - Z / H(s).
+
+        Z is the time that a processor spends elsewhere in a cycle. The more wait, the longer a lock is held and handed
+        over, H(s). So two states can both last, one with few waiting and one with many; the second lasts longer.
+        """
+        use = self._use(state)
+        members = state.members.get(self.queue.name, state.others)
+        elsewhere = (members - use.present) / nonzero(use.busy) * use.held
+        (lock, *_) = self.queue.visits
+        present = np.full(1, float(members))
+        for _ in range(CONGESTION_STEPS):
+            congested = _LockUse(present, np.ones(1), use.held)
+            waits = self._holder_waits(state, numbers, congested, uncontended)
+            waited = sum(waits.values(), np.zeros(1)) / len(self.queue.visits)
+            held = uncontended[lock.index].mean + waited + self._hand_over(state, numbers, congested.at_hand_over)
+            present = _positive(members - elsewhere / nonzero(held))
+        return present
+
+    def _holder_waits(
+        self, state: ArrivalState, numbers: Numbers, use: _LockUse, uncontended: Mapping[int, RandomTime]
+    ) -> dict[int, Array]:
+        """Give the waits that spinning adds to the holder of the lock, at each visit to the word's station [s]."""
         found: dict[int, Array] = {}
         if self.word is None:
             return found
         access = numbers[self.lock.access] / self.word.servers
         for visit in (visit for visit in self.word.visits if self.queue.name in visit.held):
             if self.lock.kind == "tas":
-                near, _ = self._looking(crowd, numbers, seen.there)
-                found[visit.index] = near * seen.there * access
-            elif isinstance(visit.step, Access) and visit.step.releases:
-                found[visit.index] = self._rest_of_burst(visit, seen, access, free)
+                part, _ = self._test_and_set(state, numbers, use.present)
+                found[visit.index] = part * use.present * access
+            elif isinstance(visit.step, LockAccess) and visit.step.releases:
+                found[visit.index] = self._rest_of_burst(visit, use, access, uncontended)
         return found
 
-    def hand_over(self, crowd: Crowd, numbers: Numbers) -> Array:
-        """Give the time from letting the lock go until the next one has it, where one waits [s]."""
-        return self._handed(crowd, numbers, self._seen(crowd).in_line)
-
-    def _handed(self, crowd: Crowd, numbers: Numbers, line: Array) -> Array:
+    def _hand_over(self, state: ArrivalState, numbers: Numbers, waiting: Array) -> Array:
         access = numbers[self.lock.access]
         # The laws count the release, which is done while the lock is held.
         match self.lock.kind:
             case "tas":
-                law: Array = TEST_AND_SET_HANDOFF_BACKOFF.equation(line, self._pause(crowd, numbers), access)
+                law: Array = TEST_AND_SET_HANDOFF_BACKOFF.equation(waiting, self._pause(state, numbers), access)
                 taken = law - access
             case "ticket":
-                taken = TICKET_HANDOFF.equation(line, access) - access
+                taken = TICKET_HANDOFF.equation(waiting, access) - access
             case _:
                 taken = access
-        whole: Array = taken + self._others(crowd) / (line + 1)
+        whole: Array = taken + self._other_work(state) / (waiting + 1)
         return whole
 
-    def chance(self, crowd: Crowd) -> Array:
-        """Give the chance that a lock is handed over to one who waits."""
-        return self._seen(crowd).busy
-
-    def _seen(self, crowd: Crowd) -> _Seen:
-        there, busy, time = np.zeros(1), np.zeros(1), np.zeros(1)
+    def _use(self, state: ArrivalState) -> _LockUse:
+        present, busy, rate = np.zeros(1), np.zeros(1), np.zeros(1)
         for visit in self.queue.visits:
-            there = there + crowd.present.get(visit.index, 0.0)
-            busy = busy + crowd.served.get(visit.index, 0.0)
-            if visit.index in crowd.services:
-                time = time + crowd.served[visit.index] / plus(crowd.services[visit.index].mean)
+            present = present + state.present.get(visit.index, 0.0)
+            busy = busy + state.served.get(visit.index, 0.0)
+            if visit.index in state.services:
+                rate = rate + state.served[visit.index] / nonzero(state.services[visit.index].mean)
         busy = np.where(busy.real < 1, busy, 1.0)
-        return _Seen(there, busy, busy / plus(time))
+        return _LockUse(present, busy, busy / nonzero(rate))
 
-    def _load(self, crowd: Crowd, numbers: Numbers, seen: _Seen) -> Load:
-        access, waiting = numbers[self.lock.access], seen.waiting
-        free = _positive(1 - self._used(crowd))
+    def _load(self, state: ArrivalState, numbers: Numbers, use: _LockUse) -> SpinLoad:
+        access, waiting = numbers[self.lock.access], use.waiting
+        idle = _positive(1 - self._utilization(state))
         if self.lock.kind == "tas":
-            near, look = self._looking(crowd, numbers, waiting)
-            there = near * waiting
-            busy = _at_most(there * access / plus(look), free)
-            return Load(busy, there, busy / plus(access))
-        rate = seen.busy * seen.busy / plus(seen.held)
-        line = seen.in_line
-        busy = _at_most(rate * ATTEMPTS[self.lock.kind] * line * access, free)
-        there = _at_most(rate * AREA[self.lock.kind] * line * line * access, waiting)
-        return Load(busy, _at_least(there, busy), busy / plus(access))
+            part, access_time = self._test_and_set(state, numbers, waiting)
+            present = part * waiting
+            busy = _at_most(present * access / nonzero(access_time), idle)
+            return SpinLoad(busy, present, busy / nonzero(access))
+        releases = use.busy * use.busy / nonzero(use.held)
+        burst = use.at_hand_over
+        busy = _at_most(releases * BURST_ACCESSES[self.lock.kind] * burst * access, idle)
+        present = _at_most(releases * BURST_AREA[self.lock.kind] * burst * burst * access, waiting)
+        return SpinLoad(busy, _at_least(present, busy), busy / nonzero(access))
 
-    def _rest_of_burst(self, visit: Visit, seen: _Seen, access: Array, free: Mapping[int, Span]) -> Array:
-        r"""Give what is left of a burst m when the lock is let go after S, m - S (1 - exp(-m / S)) for a random S."""
+    def _rest_of_burst(
+        self, visit: Visit, use: _LockUse, access: Array, uncontended: Mapping[int, RandomTime]
+    ) -> Array:
+        """Give what is left of a burst of length m when the lock is released after a time S.
+
+        E (m - S)+ is m - S (1 - exp(-m / S)) for an exponential S and (m - S)+ for a constant one; between the two it
+        is interpolated by the scv.
+        """
         (lock, *_) = self.queue.visits
-        body = free[lock.index]
-        mean = _positive(body.mean - free[visit.index].mean)
-        burst = LEFT[self.lock.kind] * seen.there * access
-        left = burst - mean * (1 - np.exp(-burst / plus(mean)))
+        body = uncontended[lock.index]
+        mean = _positive(body.mean - uncontended[visit.index].mean)
+        burst = BURST_LEFT[self.lock.kind] * use.present * access
+        left = burst - mean * (1 - np.exp(-burst / nonzero(mean)))
         scv = _at_most(body.scv, 1.0)
-        rest: Array = seen.busy * (scv * left + (1 - scv) * _positive(burst - mean))
+        rest: Array = use.busy * (scv * left + (1 - scv) * _positive(burst - mean))
         return rest
 
-    def _looking(self, crowd: Crowd, numbers: Numbers, spinners: Array) -> tuple[Array, Array]:
-        """Give the part of the time that a test-and-set spinner is at the word, and the time y of a look [1, s].
+    def _test_and_set(self, state: ArrivalState, numbers: Numbers, spinning: Array) -> tuple[Array, Array]:
+        """Give the part of its time that a spinning processor is at the word, and the time y of an access [1, s].
 
-        With pauses d the part is y / (y + d), and y = a (1 + (s - 1) y / (y + d)) and the work of others there.
+        With pauses d the part is y / (y + d), and y = a (1 + (s - 1) y / (y + d)) and the work of others there: the
+        arrival theorem for s spinning processors, solved for y.
         """
-        pause, access = self._pause(crowd, numbers), numbers[self.lock.access]
-        before = access * _at_least(spinners, 1.0) + self._others(crowd)
-        half = (before - pause) / 2
-        ahead = self._others(crowd) + access
-        time = half + np.sqrt(plus(half * half + ahead * pause))
-        return time / plus(time + pause), time
+        pause, access = self._pause(state, numbers), numbers[self.lock.access]
+        half = (access * _at_least(spinning, 1.0) + self._other_work(state) - pause) / 2
+        alone = self._other_work(state) + access
+        time = half + np.sqrt(nonzero(half * half + alone * pause))
+        return time / nonzero(time + pause), time
 
-    def _pause(self, crowd: Crowd, numbers: Numbers) -> Array:
-        """Give the mean rest between two looks; one that doubles is as long as what was waited before."""
+    def _pause(self, state: ArrivalState, numbers: Numbers) -> Array:
+        """Give the mean pause between two accesses; a pause that doubles is as long as what was waited before."""
         base = numbers[self.lock.base]
         if self.lock.back_off == "none":
             return 0 * base
         if self.lock.back_off == "constant":
             return base
-        seen = self._seen(crowd)
-        return _at_most(base + seen.in_line * seen.held / 2, numbers[self.lock.most])
+        use = self._use(state)
+        return _at_most(base + use.at_hand_over * use.held / 2, numbers[self.lock.most])
 
-    def _others(self, crowd: Crowd) -> Array:
-        """Add up the work of those at the word's station who do not spin [s]."""
+    def _other_work(self, state: ArrivalState) -> Array:
+        """Add up the work of the processors at the word's station that do not spin [s]."""
         visits = () if self.word is None else self.word.visits
         return sum(
-            (crowd.present[v.index] * crowd.services[v.index].mean for v in visits if v.index in crowd.services),
+            (state.present[v.index] * state.services[v.index].mean for v in visits if v.index in state.services),
             np.zeros(1),
         )
 
-    def _used(self, crowd: Crowd) -> Array:
+    def _utilization(self, state: ArrivalState) -> Array:
         visits = () if self.word is None else self.word.visits
-        return sum((crowd.served[v.index] for v in visits if v.index in crowd.served), np.zeros(1))
+        return sum((state.served[v.index] for v in visits if v.index in state.served), np.zeros(1))
 
 
 def _positive(value: Array) -> Array:
