@@ -14,7 +14,6 @@ from slipstick.model.activity import (
     Step,
     Then,
     barrier,
-    children,
     choose,
     delay,
     fork,
@@ -50,7 +49,7 @@ def test_activities_are_values(activity: Activity) -> None:
     assert len({activity, activity}) == 1
     found = list(steps(activity))
     assert found[0] is activity
-    assert all(any(child is node for node in found) for parent in found for child in children(parent))
+    assert all(any(child is node for node in found) for parent in found for child in parent.children)
 
 
 @pytest.mark.parametrize(

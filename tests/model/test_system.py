@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from slipstick.expression.dimension import COUNT, RATE, TIME
+from slipstick.expression.dimension import COUNT, RATE
 from slipstick.expression.nodes import Parameter
 from slipstick.model.activity import Step, barrier, delay, hold, repeat, service, steps
-from slipstick.model.resources import Barrier, Lock, Station, barrier_resource
+from slipstick.model.resources import Barrier, Lock, Station
 from slipstick.model.system import Model, closed_model, is_processor, open_model, phased_model
 from tests.strategies import models, quick
 
@@ -30,8 +30,6 @@ def test_what_is_described_stays() -> None:
 def test_numbers_become_parameters_of_the_population() -> None:
     assert closed_model(WORK, 8).population.processors == Parameter("population.processors", COUNT, 8.0)  # type: ignore[union-attr]
     assert open_model(WORK, 0.5).population.rate == Parameter("population.arrivals", RATE, 0.5)  # type: ignore[union-attr]
-    assert barrier_resource("tree", 5e-6, name="meet") == Barrier("tree", Parameter("meet.cost", TIME, 5e-6))
-    assert barrier_resource("tree") == Barrier("tree")
 
 
 @quick

@@ -13,19 +13,11 @@ from slipstick.expression.dimension import TIME
 from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Expr, maximum, select, total
 from slipstick.expression.tape import Tape
-from slipstick.method.closed_form.form import BLOCK, superstep_time, unit_of
-from slipstick.method.closed_form.times import demand, population, release_time, time
-from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Repeat, Step, children, steps
+from slipstick.method.closed_form.form import BLOCK, unit_of
+from slipstick.method.closed_form.times import demand, release_time, time
+from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Repeat, Step, steps
 from slipstick.model.resources import Station
-from slipstick.model.system import (
-    ClosedPopulation,
-    GroupedPopulation,
-    Model,
-    OpenPopulation,
-    PhasedPopulation,
-    SuperstepPopulation,
-    is_processor,
-)
+from slipstick.model.system import Model, PhasedPopulation, is_processor
 from slipstick.vocabulary import BOUNDS
 
 Values = Mapping[str, "Array | float"]
@@ -93,7 +85,7 @@ class BoundsForm:
         self.model = model
         self._lows, self._high = _lows(model), _high(model)
         high = [self._high] if self._high is not None else []
-        self._tape = Tape([population(model), *high, *self._lows.values()])
+        self._tape = Tape([model.population.size, *high, *self._lows.values()])
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -145,7 +137,7 @@ class BoundsPoints:
         found = {"low[time]": np.where(np.isfinite(low), low, np.nan)}
         if self.high is not None:
             found["high[time]"] = np.where(np.isfinite(self.high), self.high, np.nan)
-        if not isinstance(self.model.population, OpenPopulation):
+        if not self.model.population.open:
             with np.errstate(all="ignore"):
                 rates = {
                     f"{end}[throughput]": self.size / found[time] for time, end in _OPPOSITE.items() if time in found
@@ -185,7 +177,7 @@ class BoundsPoints:
 
 def _values(model: Model, low: float, high: float | None, size: float) -> dict[str, Value]:
     found = {"time": Value(None, "s", low, high)}
-    if not isinstance(model.population, OpenPopulation):
+    if not model.population.open:
         least = None if high is None or high == 0 else size / high
         most = size / low if low > 0 else None
         found["throughput"] = Value(None, "1/s", least, most)
@@ -198,28 +190,25 @@ def _finite(number: float | None) -> bool:
 
 def _notes(model: Model, binding: str, closed: bool) -> tuple[str, ...]:
     notes = [LOW_SPAN if binding == "span" else LOW_FULL.format(binding=binding)]
-    if isinstance(model.population, OpenPopulation):
+    if model.population.open:
         return (*notes, OPEN_ONLY)
     return (*notes, HIGH_ALL if closed else NO_HIGH)
 
 
 def _lows(model: Model) -> dict[str, Expr]:
     """Give the lower bounds on the time, by what binds."""
-    match model.population:
-        case ClosedPopulation(processors, cycle):
-            return _lows_of(model, cycle, processors)
-        case OpenPopulation(_, cycle):
-            return {"span": time(cycle, model, booked=False)}
-        case GroupedPopulation():
-            first = model.population.first
-            found = _lows_of(model, first.cycle, first.processors)
-            # What others ask of its processors is not known from its own cycle.
-            return {name: each for name, each in found.items() if name != PROCESSORS}
-        case PhasedPopulation(phases):
-            parts = [each.repeat * maximum(*_lows_of(model, each.cycle, each.processors).values()) for each in phases]
-            return {"span": total(parts, TIME)}
-        case SuperstepPopulation():
-            return {"span": superstep_time(model.population, model)}
+    population = model.population
+    if population.groups:
+        first = population.groups[0]
+        found = _lows_of(model, first.cycle, first.processors)
+        # The cycle of one group does not say what the others ask of its processors.
+        return {name: each for name, each in found.items() if name != PROCESSORS or len(population.groups) == 1}
+    if isinstance(population, PhasedPopulation):
+        parts = [
+            each.repeat * maximum(*_lows_of(model, each.cycle, each.processors).values()) for each in population.phases
+        ]
+        return {"span": total(parts, TIME)}
+    return {"span": population.time(lambda body: time(body, model, booked=False))}
 
 
 def _lows_of(model: Model, cycle: Activity, processors: Expr) -> dict[str, Expr]:
@@ -253,23 +242,16 @@ def _held(activity: Activity, lock: str, model: Model) -> Expr:
             each = (_held(body, lock, model) for stage in stages if len(stage.bodies) > 1 for body in stage.bodies)
             return total([items * once, *each], TIME)
         case _:
-            return total((_held(child, lock, model) for child in children(activity)), TIME)
+            return total((_held(child, lock, model) for child in activity.children), TIME)
 
 
 def _high(model: Model) -> Expr | None:
     """Give the upper bound, where its conditions hold."""
-    match model.population:
-        case ClosedPopulation(processors):
-            everybody = processors
-        case GroupedPopulation(groups):
-            everybody = total(group.processors for group in groups)
-        case _:
-            return None
-    if not _plain(model):
+    if not (model.population.groups and _plain(model)):
         return None
     cycle = model.bodies[0]
     work = total((demand(cycle, name) for name in model.resources), TIME)
-    return time(cycle, model, booked=False) + (everybody - 1) * work
+    return time(cycle, model, booked=False) + (total(model.population.counts) - 1) * work
 
 
 def _plain(model: Model) -> bool:

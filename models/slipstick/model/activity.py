@@ -1,6 +1,7 @@
-"""Activities: trees of named, labelled steps on shared resources.
+"""Activities: trees of named steps on shared resources.
 
-Trees rebuilt with other steps: one way through an activity for all who change it.
+Each node says what every method asks of it: the activities inside it (`children`), the numbers of its own
+(`expressions`), the resources that it names itself (`uses`), and itself with other children (`rebuilt`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from slipstick.expression.nodes import Expr, Like, Number, Parameter
 from slipstick.model.quantities import at_least, check_name, counted, timed
 
 TECHNOLOGIES = ("application", "software", "system", "protocol", "signal", "adapter", "switch", "wire", "memory")
-"""Technology classes: what a what-if scales. `software` is run-time software such as a DVSM's, `system`
+"""Technology classes: a what-if scales all times of a class. `software` is run-time software such as a DVSM's, `system`
 the operating system's part (system calls), `protocol` the network protocol's."""
 
 
@@ -26,6 +27,25 @@ class Activity:
     def __rshift__(self, other: Activity) -> Activity:
         return then(self, other)
 
+    @property
+    def children(self) -> tuple[Activity, ...]:
+        """The activities directly inside it, in the order written."""
+        return ()
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        """The numbers of its own, without those of its children."""
+        return ()
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        """The resources that it names itself, without those of its children."""
+        return ()
+
+    def rebuilt(self, children: Sequence[Activity]) -> Activity:
+        """Return the same with other children, as many and in the same order as `children`."""
+        return self
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Step(Activity):
@@ -35,8 +55,8 @@ class Step(Activity):
     ----------
     name : what tables call it
     time : mean [s]
-    resource : where it queues; None for a delay, where nobody does
-    component : what the account books it to
+    resource : where it queues; None for a delay, which never waits
+    component : of the account, which adds up the times of its steps
     technology : what a what-if scales it with
     scv : squared coefficient of variation of the time [1]
     """
@@ -59,6 +79,14 @@ class Step(Activity):
         if not (self.scv >= 0 and math.isfinite(self.scv)):
             raise ModelError(f"step {self.name}: scv must be at least 0, got {self.scv!r}")
 
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return (self.time,)
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        return () if self.resource is None else (self.resource,)
+
     def __repr__(self) -> str:
         if self.resource is None:
             return f"delay({_shown(self.time)}, name={self.name!r}{self._labels()})"
@@ -76,6 +104,13 @@ class Then(Activity):
 
     parts: tuple[Activity, ...]
 
+    @property
+    def children(self) -> tuple[Activity, ...]:
+        return self.parts
+
+    def rebuilt(self, children: Sequence[Activity]) -> Then:
+        return Then(tuple(children))
+
     def __repr__(self) -> str:
         return " >> ".join(map(repr, self.parts)) or "then()"
 
@@ -86,6 +121,13 @@ class Fork(Activity):
 
     branches: tuple[Activity, ...]
 
+    @property
+    def children(self) -> tuple[Activity, ...]:
+        return self.branches
+
+    def rebuilt(self, children: Sequence[Activity]) -> Fork:
+        return Fork(tuple(children))
+
     def __repr__(self) -> str:
         return f"fork({', '.join(map(repr, self.branches))})"
 
@@ -95,6 +137,17 @@ class Choice(Activity):
     """One of several, with the probability of each."""
 
     options: tuple[tuple[Expr, Activity], ...]
+
+    @property
+    def children(self) -> tuple[Activity, ...]:
+        return tuple(body for _, body in self.options)
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return tuple(probability for probability, _ in self.options)
+
+    def rebuilt(self, children: Sequence[Activity]) -> Choice:
+        return Choice(tuple(zip(self.expressions, children, strict=True)))
 
     def __repr__(self) -> str:
         return f"choose({', '.join(f'({_shown(p)}, {body!r})' for p, body in self.options)})"
@@ -107,6 +160,17 @@ class Repeat(Activity):
     count: Expr
     body: Activity
 
+    @property
+    def children(self) -> tuple[Activity, ...]:
+        return (self.body,)
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return (self.count,)
+
+    def rebuilt(self, children: Sequence[Activity]) -> Repeat:
+        return Repeat(self.count, *children)
+
     def __repr__(self) -> str:
         return f"repeat({_shown(self.count)}, {self.body!r})"
 
@@ -117,6 +181,17 @@ class Hold(Activity):
 
     lock: str
     body: Activity
+
+    @property
+    def children(self) -> tuple[Activity, ...]:
+        return (self.body,)
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        return (self.lock,)
+
+    def rebuilt(self, children: Sequence[Activity]) -> Hold:
+        return Hold(self.lock, *children)
 
     def __repr__(self) -> str:
         return f"hold({self.lock!r}, {self.body!r})"
@@ -156,8 +231,21 @@ class Pipeline(Activity):
 
     @property
     def identical(self) -> bool:
-        """Say whether all items are alike in every stage."""
+        """Whether all items are alike in every stage."""
         return all(len(stage.bodies) == 1 for stage in self.stages)
+
+    @property
+    def children(self) -> tuple[Activity, ...]:
+        return tuple(body for stage in self.stages for body in stage.bodies)
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return (self.items,)
+
+    def rebuilt(self, children: Sequence[Activity]) -> Pipeline:
+        bodies = iter(children)
+        stages = tuple(replace(each, bodies=tuple(next(bodies) for _ in each.bodies)) for each in self.stages)
+        return replace(self, stages=stages)
 
     def __repr__(self) -> str:
         return f"pipeline([{', '.join(map(repr, self.stages))}], items={_shown(self.items)}, name={self.name!r})"
@@ -169,6 +257,10 @@ class BarrierWait(Activity):
 
     name: str
     parties: int | None = None
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        return (self.name,)
 
     def __repr__(self) -> str:
         return f"barrier({self.name!r}" + ("" if self.parties is None else f", parties={self.parties}") + ")"
@@ -183,7 +275,7 @@ def service(
     technology: str = "application",
     scv: float = 0.0,
 ) -> Step:
-    """Spend time at a resource, where others may be in the way.
+    """Spend time at a resource, after waiting for others that use it.
 
     Parameters
     ----------
@@ -202,7 +294,7 @@ def service(
 def delay(
     time: Like, *, name: str = "delay", component: str = "busy", technology: str = "application", scv: float = 0.0
 ) -> Step:
-    """Spend time where nobody is in the way.
+    """Spend time without waiting for a resource.
 
     >>> delay(9e-3, name="work") >> service("bus", 1e-3)
     delay(0.009, name='work') >> service('bus', 0.001, name='bus')
@@ -298,30 +390,13 @@ def barrier(name: str, parties: int | None = None) -> BarrierWait:
     return BarrierWait(name, parties)
 
 
-def children(activity: Activity) -> tuple[Activity, ...]:
-    """List the activities directly inside one."""
-    match activity:
-        case Then(parts):
-            return parts
-        case Fork(branches):
-            return branches
-        case Choice(options):
-            return tuple(body for _, body in options)
-        case Repeat(_, body) | Hold(_, body):
-            return (body,)
-        case Pipeline(stages):
-            return tuple(body for stage in stages for body in stage.bodies)
-        case _:
-            return ()
-
-
 def steps(activity: Activity) -> Iterator[Activity]:
     """Yield every activity of a tree, the outer before the inner, in the order written."""
     stack = [activity]
     while stack:
         node = stack.pop()
         yield node
-        stack.extend(reversed(children(node)))
+        stack.extend(reversed(node.children))
 
 
 def each_once(activities: Iterable[Activity]) -> Iterator[Activity]:
@@ -333,7 +408,7 @@ def each_once(activities: Iterable[Activity]) -> Iterator[Activity]:
         if id(node) not in seen:
             seen.add(id(node))
             yield node
-            stack.extend(reversed(children(node)))
+            stack.extend(reversed(node.children))
 
 
 def _stage_name(name: str | None, bodies: Iterable[Activity]) -> str:
@@ -356,7 +431,7 @@ def mapped(
     rename: Callable[[str], str] = lambda name: name,
     known: dict[int, Activity] | None = None,
 ) -> Activity:
-    """Rebuild a tree with each step changed; what it shares stays shared.
+    """Return a tree with each step changed; parts that it shares stay shared.
 
     Parameters
     ----------
@@ -369,47 +444,22 @@ def mapped(
 
     def again(part: Activity) -> Activity:
         if id(part) not in known:
-            known[id(part)] = _rebuilt(part, change, rename, again)
+            made = change(part) if isinstance(part, Step) else part.rebuilt([again(each) for each in part.children])
+            known[id(part)] = replace(made, name=rename(made.name)) if isinstance(made, Pipeline) else made
         return known[id(part)]
 
     return again(activity)
 
 
-def _rebuilt(
-    activity: Activity,
-    change: Callable[[Step], Step],
-    rename: Callable[[str], str],
-    again: Callable[[Activity], Activity],
-) -> Activity:
-    match activity:
-        case Step():
-            return change(activity)
-        case Then(parts):
-            return Then(tuple(map(again, parts)))
-        case Fork(branches):
-            return Fork(tuple(map(again, branches)))
-        case Choice(options):
-            return Choice(tuple((p, again(body)) for p, body in options))
-        case Repeat(count, body):
-            return Repeat(count, again(body))
-        case Hold(lock, body):
-            return Hold(lock, again(body))
-        case Pipeline(stages, items, name):
-            made = tuple(Stage(each.kind, tuple(map(again, each.bodies)), each.name) for each in stages)
-            return Pipeline(made, items, rename(name))
-        case _:
-            return activity
-
-
 def relabelled(activity: Activity, prefix: str, component: str | None = None, queues: bool = True) -> Activity:
-    """Give the steps and pipelines of a tree names of their own, so that it can stand beside others of its kind.
+    """Prefix the names of the steps and pipelines of a tree, so that one model may hold several such trees.
 
     Parameters
     ----------
     activity : the tree
     prefix : put before each name
-    component : what all of it is booked to; None keeps what it is
-    queues : keep the resources; else every step is a delay
+    component : of all steps; None keeps their own
+    queues : keep the resources; else each step becomes a delay
 
     >>> from slipstick.model.activity import service
     >>> relabelled(service("bus", 2.0, name="ask"), "read.", component="memory")

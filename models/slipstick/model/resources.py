@@ -1,19 +1,42 @@
-"""Resources that activities share: stations, locks, barriers."""
+"""Resources that activities share: stations, locks, barriers.
+
+Each says how many processors use it at a time (`capacity`), the numbers it is made of (`expressions`), and itself with its
+times multiplied by the factors of a technology (`scaled`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.dimension import TIME
-from slipstick.expression.nodes import Expr, Like, zero
-from slipstick.model.quantities import timed
+from slipstick.expression.nodes import Expr, zero
 from slipstick.vocabulary import ACTIVITY_DISCIPLINES, BACK_OFFS, BARRIERS, LOCKS
 
 
+class ResourceKind:
+    """A station, a lock or a barrier."""
+
+    __slots__ = ()
+
+    @property
+    def capacity(self) -> int:
+        """How many processors use it at a time."""
+        return 1
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        """The numbers that it is made of."""
+        return ()
+
+    def scaled(self, factors: Mapping[str, Expr]) -> Resource:
+        """Return the same with its times multiplied by the factors of their technology classes."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, slots=True)
-class Station:
+class Station(ResourceKind):
     """Servers with a queue."""
 
     servers: int = 1
@@ -24,20 +47,28 @@ class Station:
             raise ModelError(f"a station needs at least 1 server, got {self.servers}")
         _one_of("discipline", self.discipline, ACTIVITY_DISCIPLINES)
 
+    @property
+    def capacity(self) -> int:
+        return self.servers
+
+    def scaled(self, factors: Mapping[str, Expr]) -> Station:
+        return self
+
 
 @dataclass(frozen=True, slots=True)
-class Lock:
-    """A lock: how it is done, and where its word is.
+class Lock(ResourceKind):
+    """A lock: its kind, and the station that holds its word.
 
-    With nobody in the way, acquire and release access the word `accesses` times. While others hold it, test-and-set
-    accesses the word over and over, with a pause of `back_off` in between; test-and-test-and-set and ticket spin on a
-    copy, which every waiter fetches anew at each release; array and mcs spin on a word of their own.
+    Without contention, acquire and release access the word `accesses` times. While another processor holds the lock,
+    test-and-set accesses the word repeatedly, with a pause of `back_off` between two attempts; test-and-test-and-set and
+    ticket spin on a cached copy, which every waiting processor fetches again at each release; array and mcs spin on a
+    word of each waiting processor.
 
     Parameters
     ----------
-    kind : one of `LOCKS`; all but tas and ttas are handed over in the order of asking
-    word : the station that holds the lock word; None if looking at it costs nothing
-    access : one access occupies it [s]
+    kind : one of `LOCKS`; all but tas and ttas are handed over in the order of requests
+    word : the station that holds the lock word; None if reading it costs nothing
+    access : time that one access occupies that station [s]
     back_off : one of `BACK_OFFS`; exponential pauses double
     base, most : the first pause after a failure, and the longest [s]
     """
@@ -49,34 +80,46 @@ class Lock:
     base: Expr = field(default_factory=lambda: zero(TIME))
     most: Expr = field(default_factory=lambda: zero(TIME))
 
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return self.access, self.base, self.most
+
+    def scaled(self, factors: Mapping[str, Expr]) -> Lock:
+        """Multiply the access to the word, which is a matter of memory."""
+        found = "memory" in factors and self.word is not None
+        return replace(self, access=self.access * factors["memory"]) if found else self
+
     def __post_init__(self) -> None:
         _one_of("lock", self.kind, LOCKS)
         _one_of("back-off", self.back_off, BACK_OFFS)
 
     @property
     def accesses(self) -> tuple[int, int]:
-        """Count the accesses to the word of an acquire and of a release with nobody in the way."""
+        """The accesses to the word of an acquire and of a release without contention."""
         kind = LOCKS[self.kind]
         return (0, 0) if self.word is None else (kind.acquire, kind.release)
 
 
 @dataclass(frozen=True, slots=True)
-class Barrier:
-    """A barrier's implementation: what it costs beyond waiting for the last arrival [s]."""
+class Barrier(ResourceKind):
+    """An implementation of a barrier: its cost beyond waiting for the last arrival [s]."""
 
     kind: str = "central"
     cost: Expr = field(default_factory=lambda: zero(TIME))
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return (self.cost,)
+
+    def scaled(self, factors: Mapping[str, Expr]) -> Barrier:
+        """Multiply the cost, which the account books to run-time software."""
+        return replace(self, cost=self.cost * factors["software"]) if "software" in factors else self
 
     def __post_init__(self) -> None:
         _one_of("barrier", self.kind, BARRIERS)
 
 
 Resource = Station | Lock | Barrier
-
-
-def barrier_resource(kind: str = "central", cost: Like = 0.0, name: str = "barrier") -> Barrier:
-    """Describe a barrier's implementation by its cost beyond waiting for the last arrival [s]."""
-    return Barrier(kind, timed(cost, f"{name}.cost") if cost else zero(TIME))
 
 
 def _one_of(what: str, value: str, known: Collection[str]) -> None:

@@ -1,49 +1,111 @@
-"""Models: who repeats an activity, on which resources, and what of it is useful."""
+"""Models: a population that executes activities, the resources it shares, and what of its work is useful."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from slipstick.errors import ModelError, did_you_mean
-from slipstick.expression.dimension import COUNT, RATE
-from slipstick.expression.nodes import Expr, Like, Number, Parameter
+from slipstick.expression.dimension import COUNT, RATE, TIME
+from slipstick.expression.nodes import Expr, Like, Number, Parameter, maximum, total
 from slipstick.model.activity import Activity, BarrierWait, Hold, Pipeline, Step, each_once, steps
 from slipstick.model.quantities import at_least, check_name, counted
 from slipstick.model.resources import Barrier, Lock, Resource, Station
 
 PROCESSORS = ("own", "other", "each-other")
-"""Processors as resources: the asker's own, one other at random, one other for each item or branch."""
+"""Processors as resources: the requesting one itself, one other at random, one other for each item or branch."""
+
+
+class PopulationKind:
+    """Who executes the activities of a model.
+
+    Each kind says what every method asks of it. Attributes by class: `open`, a stream of arrivals; `finite`, a program
+    that ends, the time of which is that of the whole program.
+    """
+
+    __slots__ = ()
+
+    open = False
+    finite = False
+
+    @property
+    def bodies(self) -> tuple[Activity, ...]:
+        """The activities, in the order written."""
+        raise NotImplementedError
+
+    @property
+    def size(self) -> Expr:
+        """The number of processors that answers are about [1]; of arrivals, their rate [1/s]."""
+        raise NotImplementedError
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """The processors that repeat a cycle, by group; one without a name where all repeat the same, else none."""
+        return ()
+
+    @property
+    def counts(self) -> tuple[Expr, ...]:
+        """The expressions that say how many processors there are."""
+        return tuple(group.processors for group in self.groups)
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        """The numbers of the population, without those of its bodies."""
+        return self.counts
+
+    def time(self, of: Callable[[Activity], Expr]) -> Expr:
+        """Return the time that answers are about, a cycle's or the whole program's, from the times of its bodies [s]."""
+        return of(self.bodies[0])
+
+    def rebuilt(self, change: Callable[[Activity], Activity]) -> Population:
+        """Return the same with each body changed."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
-class ClosedPopulation:
-    """N processors that repeat a cycle for ever."""
+class ClosedPopulation(PopulationKind):
+    """N processors that repeat a cycle without end."""
 
     processors: Expr
     cycle: Activity
 
+    @property
+    def bodies(self) -> tuple[Activity, ...]:
+        return (self.cycle,)
+
+    @property
+    def size(self) -> Expr:
+        return self.processors
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        return (Group("", self.processors, self.cycle),)
+
+    def rebuilt(self, change: Callable[[Activity], Activity]) -> ClosedPopulation:
+        return replace(self, cycle=change(self.cycle))
+
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Processors of one kind among others: each repeats the group's cycle for ever."""
+    """Processors of one kind: each repeats the group's cycle without end."""
 
     name: str
     processors: Expr
     cycle: Activity
 
     def __post_init__(self) -> None:
-        check_name(self.name)
+        if self.name:
+            check_name(self.name)
 
 
 @dataclass(frozen=True, slots=True)
-class GroupedPopulation:
-    """Several kinds of processors side by side: the classes of a closed population.
+class GroupedPopulation(PopulationKind):
+    """Several kinds of processors at the same time: the classes of a closed population.
 
     Answers are about the group written first, such as one test processor: the time, the account, the shares and
-    the gradient are those of its members. The other groups, such as its competitors, are its surroundings;
-    ``time[group]`` and ``throughput[group]`` tell of each. A group but the first may be empty. A barrier that names
-    no number of parties is met by all members of all groups whose cycle comes to it.
+    the gradient are those of its members. ``time[group]`` and ``throughput[group]`` tell of the other groups, such as
+    its competitors. Any group but the first may be empty. A barrier that names no number of parties waits for all
+    members of all groups whose cycle comes to it.
     """
 
     groups: tuple[Group, ...]
@@ -59,18 +121,46 @@ class GroupedPopulation:
         """The group that answers are about."""
         return self.groups[0]
 
+    @property
+    def bodies(self) -> tuple[Activity, ...]:
+        return tuple(group.cycle for group in self.groups)
+
+    @property
+    def size(self) -> Expr:
+        return self.first.processors
+
+    def rebuilt(self, change: Callable[[Activity], Activity]) -> GroupedPopulation:
+        return GroupedPopulation(tuple(replace(group, cycle=change(group.cycle)) for group in self.groups))
+
 
 @dataclass(frozen=True, slots=True)
-class OpenPopulation:
-    """Askers that arrive at a rate [1/s], go through the activity once and leave."""
+class OpenPopulation(PopulationKind):
+    """Customers that arrive at a rate [1/s], execute the activity once and leave."""
 
     rate: Expr
     cycle: Activity
 
+    open = True
+
+    @property
+    def bodies(self) -> tuple[Activity, ...]:
+        return (self.cycle,)
+
+    @property
+    def size(self) -> Expr:
+        return self.rate
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return (self.rate,)
+
+    def rebuilt(self, change: Callable[[Activity], Activity]) -> OpenPopulation:
+        return replace(self, cycle=change(self.cycle))
+
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """Identical iterations on some of the processors, ended by all together."""
+    """Identical iterations on some of the processors; the phase ends when all have ended."""
 
     repeat: Expr
     processors: Expr
@@ -78,10 +168,34 @@ class Phase:
 
 
 @dataclass(frozen=True, slots=True)
-class PhasedPopulation:
+class PhasedPopulation(PopulationKind):
     """Phases, one after the other; the population is the largest number of processors in any."""
 
     phases: tuple[Phase, ...]
+
+    finite = True
+
+    @property
+    def bodies(self) -> tuple[Activity, ...]:
+        return tuple(phase.cycle for phase in self.phases)
+
+    @property
+    def size(self) -> Expr:
+        return maximum(*dict.fromkeys(self.counts))
+
+    @property
+    def counts(self) -> tuple[Expr, ...]:
+        return tuple(phase.processors for phase in self.phases)
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return (*self.counts, *(phase.repeat for phase in self.phases))
+
+    def time(self, of: Callable[[Activity], Expr]) -> Expr:
+        return total((phase.repeat * of(phase.cycle) for phase in self.phases), TIME)
+
+    def rebuilt(self, change: Callable[[Activity], Activity]) -> PhasedPopulation:
+        return PhasedPopulation(tuple(replace(phase, cycle=change(phase.cycle)) for phase in self.phases))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,15 +215,39 @@ class Superstep:
 
 
 @dataclass(frozen=True, slots=True)
-class SuperstepPopulation:
+class SuperstepPopulation(PopulationKind):
     """A finite program whose processors do different things between barriers: T = sum (max of bodies + barrier)."""
 
     supersteps: tuple[Superstep, ...]
 
+    finite = True
+
     @property
     def processors(self) -> int:
-        """Count the processors, the same in all supersteps."""
+        """The number of processors, the same in all supersteps."""
         return len(self.supersteps[0].bodies)
+
+    @property
+    def bodies(self) -> tuple[Activity, ...]:
+        return tuple(body for each in self.supersteps for body in (*each.bodies, each.barrier))
+
+    @property
+    def size(self) -> Expr:
+        return Number(float(self.processors))
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return tuple(each.repeat for each in self.supersteps)
+
+    def time(self, of: Callable[[Activity], Expr]) -> Expr:
+        parts = (each.repeat * (maximum(*map(of, each.bodies)) + of(each.barrier)) for each in self.supersteps)
+        return total(parts, TIME)
+
+    def rebuilt(self, change: Callable[[Activity], Activity]) -> SuperstepPopulation:
+        made = (
+            Superstep(each.repeat, tuple(map(change, each.bodies)), change(each.barrier)) for each in self.supersteps
+        )
+        return SuperstepPopulation(tuple(made))
 
 
 Population = ClosedPopulation | GroupedPopulation | OpenPopulation | PhasedPopulation | SuperstepPopulation
@@ -117,7 +255,7 @@ Population = ClosedPopulation | GroupedPopulation | OpenPopulation | PhasedPopul
 
 @dataclass(frozen=True, slots=True)
 class SingleProcessor:
-    """The first processor of a model with nobody else there; what others cost it is told against this.
+    """The first processor of a model without the others; `time_alone` and the grain values compare with it.
 
     Parameters
     ----------
@@ -136,10 +274,10 @@ class Model:
     Parameters
     ----------
     name : what answers call it
-    population : who does what
+    population : who executes which activities
     resources : by name; processors need no entry
     useful : the components that count as useful work
-    single : what the first processor would do alone, if answers are to say what the others cost it
+    single : the first processor without the others, if answers are to compare with it
 
     Raises
     ------
@@ -172,16 +310,31 @@ class Model:
 
     @property
     def bodies(self) -> tuple[Activity, ...]:
-        """The activities of the population: one, or one for each group or phase, or each processor's and the barrier's."""
-        match self.population:
-            case SuperstepPopulation(supersteps):
-                return tuple(body for each in supersteps for body in (*each.bodies, each.barrier))
-            case PhasedPopulation(phases):
-                return tuple(phase.cycle for phase in phases)
-            case GroupedPopulation(groups):
-                return tuple(group.cycle for group in groups)
-            case ClosedPopulation() | OpenPopulation():
-                return (self.population.cycle,)
+        """The activities of the population: one, or one for each group or phase, or for each processor and barrier."""
+        return self.population.bodies
+
+    def expressions(self, unused: bool = False) -> tuple[Expr, ...]:
+        """List every expression that an answer may depend on, each once.
+
+        Parameters
+        ----------
+        unused : also those of resources that no body uses
+
+        >>> from slipstick.model.activity import delay
+        >>> [each.name for each in closed_model(delay(2.0, name="work"), processors=3).expressions()]
+        ['population.processors', 'work']
+        """
+        found = [*self.population.expressions, *self.expressions_of(self.bodies)]
+        if unused:
+            found += [expr for resource in self.resources.values() for expr in resource.expressions]
+        return tuple(dict.fromkeys(found))
+
+    def expressions_of(self, bodies: Iterable[Activity]) -> Iterator[Expr]:
+        """Yield every expression of activities, and of the locks and barriers that they use."""
+        for node in each_once(bodies):
+            yield from node.expressions
+            for name in node.uses:
+                yield from () if is_processor(name) else self.resources[name].expressions
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -223,7 +376,7 @@ def is_processor(resource: str) -> bool:
 
 
 def need_model(value: object, what: str) -> None:
-    """Insist on a model; an activity alone does not say who does it."""
+    """Require a model; an activity alone has no population."""
     if not isinstance(value, Model):
         kind = type(value).__name__
         raise ModelError(
@@ -239,7 +392,7 @@ def closed_model(
     resources: Mapping[str, Resource] | None = None,
     useful: tuple[str, ...] = ("busy",),
 ) -> Model:
-    """Let N processors repeat a cycle; resources not listed are single servers, FIFO locks, free barriers.
+    """Make a model of N processors that repeat a cycle; resources not listed are single servers, FIFO locks, free barriers.
 
     Parameters
     ----------
@@ -258,7 +411,7 @@ def grouped_model(
     resources: Mapping[str, Resource] | None = None,
     useful: tuple[str, ...] = ("busy",),
 ) -> Model:
-    """Let several groups of processors repeat a cycle each; answers are about the group written first.
+    """Make a model of groups of processors, each with a cycle; answers are about the group written first.
 
     Parameters
     ----------
@@ -285,7 +438,7 @@ def open_model(
     resources: Mapping[str, Resource] | None = None,
     useful: tuple[str, ...] = ("busy",),
 ) -> Model:
-    """Let askers arrive at a rate [1/s], do the activity once and leave."""
+    """Make a model of customers that arrive at a rate [1/s], execute the activity once and leave."""
     per_second = rate if isinstance(rate, Expr) else Parameter("population.arrivals", RATE, float(rate))
     if per_second.dimension != RATE:
         raise ModelError(f"arrivals must be a [1/s], got [{per_second.dimension}]: {per_second}")
@@ -299,7 +452,7 @@ def phased_model(
     resources: Mapping[str, Resource] | None = None,
     useful: tuple[str, ...] = ("busy",),
 ) -> Model:
-    """Run phases (repeat, processors, cycle) one after the other, as a finite program."""
+    """Make a model of a program: phases (repeat, processors, cycle), one after the other."""
     made = tuple(Phase(counted(n, "repeat"), counted(p, "processors"), cycle) for n, p, cycle in parts)
     if not made:
         raise ModelError("a program needs at least one phase")
@@ -315,7 +468,7 @@ def superstep_model(
     resources: Mapping[str, Resource] | None = None,
     useful: tuple[str, ...] = ("busy",),
 ) -> Model:
-    """Run supersteps (repeat, an activity for each processor, the barrier) one after the other, as a finite program.
+    """Make a model of a program: supersteps (repeat, an activity for each processor, the barrier), one after the other.
 
     >>> from slipstick.model.activity import delay
     >>> lines = [delay(2.0, name="short"), delay(3.0, name="long")]

@@ -1,22 +1,14 @@
-"""Technologies: what scales a whole class of costs."""
+"""Technologies: factors that multiply all times of a technology class."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from slipstick.expression.nodes import Expr, Like, as_expr, log2
 from slipstick.expression.special import raised
 from slipstick.model.activity import Activity, Step, mapped
-from slipstick.model.resources import Barrier, Lock
-from slipstick.model.system import (
-    GroupedPopulation,
-    Model,
-    PhasedPopulation,
-    Population,
-    Superstep,
-    SuperstepPopulation,
-)
+from slipstick.model.system import Model
 
 
 def faster(
@@ -26,14 +18,14 @@ def faster(
     partly: Iterable[str],
     benefit: Like | None = None,
 ) -> dict[str, Expr]:
-    """Lay the gain of faster processors over the factors of a technology.
+    """Multiply the gain of faster processors into the factors of a technology.
 
     With processors p times as fast, a class under `fully` takes 1 / p of its time, one under `partly`
     (1 + b)^(-log2 p): each doubling makes it 1 + b times as fast, which is as much for b = 1 and nothing for b = 0.
 
     Parameters
     ----------
-    factors : by class [1], on top of which the gain comes
+    factors : by class [1], without the gain
     processors : p, how many times faster they are, above 0 [1]
     fully, partly : classes that gain; no class stands under both
     benefit : b, from 0 to 1 [1]; None is 1
@@ -63,7 +55,7 @@ def scaled(model: Model, factors: Mapping[str, Expr]) -> Model:
 
     >>> from slipstick.expression.nodes import Parameter
     >>> from slipstick.model.activity import delay
-    >>> from slipstick.model.system import closed_model
+    >>> from slipstick.model.system import Model
     >>> model = closed_model(delay(2.0, name="link", technology="wire"))
     >>> scaled(model, {"wire": Parameter("technology.wire", value=0.5)}).steps[0].time
     link * technology.wire
@@ -71,38 +63,13 @@ def scaled(model: Model, factors: Mapping[str, Expr]) -> Model:
     if not factors:
         return model
 
-    def faster(step: Step) -> Step:
+    def changed(step: Step) -> Step:
         return replace(step, time=step.time * factors[step.technology]) if step.technology in factors else step
 
-    resources = dict(model.resources)
-    if "memory" in factors:
-        locks = {name: each for name, each in resources.items() if isinstance(each, Lock) and each.word is not None}
-        resources.update((name, replace(each, access=each.access * factors["memory"])) for name, each in locks.items())
-    if "software" in factors:
-        # What a barrier costs is run-time software, as the account books it.
-        barriers = {name: each for name, each in resources.items() if isinstance(each, Barrier)}
-        resources.update((name, replace(each, cost=each.cost * factors["software"])) for name, each in barriers.items())
-    single = None if model.single is None else replace(model.single, model=scaled(model.single.model, factors))
-    return replace(model, population=_population(model.population, faster), resources=resources, single=single)
-
-
-def _population(population: Population, change: Callable[[Step], Step]) -> Population:
-    if isinstance(population, PhasedPopulation):
-        phases = tuple(replace(phase, cycle=mapped(phase.cycle, change)) for phase in population.phases)
-        return PhasedPopulation(phases)
-    if isinstance(population, SuperstepPopulation):
-        known: dict[int, Activity] = {}
-        made = (
-            Superstep(
-                each.repeat,
-                tuple(mapped(body, change, known=known) for body in each.bodies),
-                mapped(each.barrier, change, known=known),
-            )
-            for each in population.supersteps
-        )
-        return SuperstepPopulation(tuple(made))
-    if isinstance(population, GroupedPopulation):
-        return GroupedPopulation(
-            tuple(replace(group, cycle=mapped(group.cycle, change)) for group in population.groups)
-        )
-    return replace(population, cycle=mapped(population.cycle, change))
+    known: dict[int, Activity] = {}
+    return replace(
+        model,
+        population=model.population.rebuilt(lambda body: mapped(body, changed, known=known)),
+        resources={name: each.scaled(factors) for name, each in model.resources.items()},
+        single=model.single and replace(model.single, model=scaled(model.single.model, factors)),
+    )

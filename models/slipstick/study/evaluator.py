@@ -15,7 +15,6 @@ from slipstick.expression.nodes import parameters
 from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.forms import CompiledModel
 from slipstick.method.methods import form_of
-from slipstick.method.numbers import expressions
 from slipstick.model.system import Model
 from slipstick.results.study import Array
 from slipstick.schema.build import BuiltModel, build
@@ -51,7 +50,7 @@ class Evaluator:
         """Name what can be varied without building anew; of the closed form that is all that the model is computed from."""
         model = self.built.model
         if isinstance(model, Model) and self.built.options.method in (None, CLOSED_FORM):
-            return frozenset(each.name for each in parameters(*dict.fromkeys(expressions(model, unused=True))))
+            return frozenset(each.name for each in parameters(*model.expressions(unused=True)))
         return frozenset(self.form.parameters)
 
     @property

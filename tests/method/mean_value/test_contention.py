@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from slipstick.expression.dimension import TIME
+from slipstick.expression.nodes import Parameter
 from slipstick.method.mean_value import MeanValue
 from slipstick.method.mean_value.barriers import PassingTimes
 from slipstick.method.mean_value.maxima import RandomTime
 from slipstick.model.activity import Activity, barrier, delay, fork, hold, parallel, pipeline, repeat, serial, service
-from slipstick.model.resources import Barrier, Lock, Resource, Station, barrier_resource
+from slipstick.model.resources import Barrier, Lock, Resource, Station
 from slipstick.model.system import closed_model
 
 ONE = np.ones(1)
@@ -133,7 +135,7 @@ def test_who_comes_far_behind_waits_for_nobody() -> None:
 
 
 def test_a_barrier_costs_what_it_says_and_the_last_section_goes_on_in_the_next_cycle() -> None:
-    meet = barrier_resource("central", 0.25, "meet")
+    meet = Barrier("central", Parameter("meet.cost", TIME, 0.25))
     cycle = delay(1.0, name="a") >> barrier("meet") >> delay(2.0, name="b")
     answer = MeanValue(closed_model(cycle, 4, resources={"meet": meet})).points({}).answer(0)
     assert answer["time"] == pytest.approx(3.25)

@@ -13,28 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.expression.kernels import Array
-from slipstick.expression.nodes import Expr
-from slipstick.model.activity import (
-    Activity,
-    BarrierWait,
-    Choice,
-    Fork,
-    Hold,
-    Pipeline,
-    Step,
-    children,
-    each_once,
-    steps,
-)
-from slipstick.model.resources import Station
-from slipstick.model.system import (
-    ClosedPopulation,
-    GroupedPopulation,
-    Model,
-    PhasedPopulation,
-    SuperstepPopulation,
-    is_processor,
-)
+from slipstick.expression.nodes import Expr, constant
+from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Step, each_once, steps
+from slipstick.model.system import Model, SuperstepPopulation, is_processor
 
 Flags = NDArray[np.bool_]
 Sizes = Mapping[Expr, Array]
@@ -81,17 +62,8 @@ class LeftOut:
 
 def sizes(model: Model) -> tuple[Expr, ...]:
     """List the counts that decide what is left out: of processors, and of items."""
-    match model.population:
-        case ClosedPopulation(processors):
-            counts = [processors]
-        case GroupedPopulation(groups):
-            counts = [group.processors for group in groups]
-        case PhasedPopulation(phases):
-            counts = [phase.processors for phase in phases]
-        case _:
-            counts = []
     items = [node.items for node in each_once(model.bodies) if isinstance(node, Pipeline)]
-    return tuple(dict.fromkeys([*counts, *items]))
+    return tuple(dict.fromkeys([*model.population.counts, *items]))
 
 
 def neglected(model: Model, counts: Sizes) -> LeftOut:
@@ -108,8 +80,11 @@ def neglected(model: Model, counts: Sizes) -> LeftOut:
 
 def _takes_longest_of_random(model: Model, counts: Sizes) -> Flags:
     alone = [node for node in each_once(model.bodies) if isinstance(node, Fork | Pipeline)]
-    program = isinstance(model.population, PhasedPopulation | SuperstepPopulation)
-    together = [body for body in model.bodies if program or any(isinstance(node, BarrierWait) for node in steps(body))]
+    together = [
+        body
+        for body in model.bodies
+        if model.population.finite or any(isinstance(node, BarrierWait) for node in steps(body))
+    ]
     several = _population(model, counts) > 1
     return np.array([any(map(_is_random, alone))]) | (several & any(map(_is_random, together)))
 
@@ -154,8 +129,7 @@ def _queues(model: Model) -> list[str]:
 
 
 def _servers(model: Model, name: str) -> int:
-    resource = model.resources.get(name)
-    return resource.servers if isinstance(resource, Station) else 1
+    return 1 if is_processor(name) else model.resources[name].capacity
 
 
 def _asked_at_once(model: Model, name: str, counts: Sizes) -> Array:
@@ -163,7 +137,7 @@ def _asked_at_once(model: Model, name: str, counts: Sizes) -> Array:
     population = _population(model, counts)
     if isinstance(model.population, SuperstepPopulation):
         return population
-    if isinstance(model.population, GroupedPopulation) and not is_processor(name):
+    if model.population.groups and not is_processor(name):
         return _sum(_width(each.cycle, name, counts) * counts[each.processors] for each in model.population.groups)
     width = _most(_width(body, name, counts) for body in model.bodies)
     if name == "each-other":
@@ -192,22 +166,16 @@ def _width(activity: Activity, name: str, counts: Sizes) -> Array:
             # An item is at one stage at a time.
             return np.minimum(at_stages, count * _most(width for _, width in each))
         case _:
-            return _most(_width(child, name, counts) for child in children(activity))
+            return _most(_width(child, name, counts) for child in activity.children)
 
 
 def _population(model: Model, counts: Sizes) -> Array:
-    match model.population:
-        case ClosedPopulation(processors):
-            return counts[processors]
-        case GroupedPopulation(groups):
-            return _sum(counts[group.processors] for group in groups)
-        case PhasedPopulation(phases):
-            return _most(counts[phase.processors] for phase in phases)
-        case SuperstepPopulation():
-            return np.array([float(model.population.processors)])
-        case _:
-            # An open stream may have any number present.
-            return np.array([np.inf])
+    """Give how many processors are present at most; of a stream any number may be."""
+    population = model.population
+    present = [counts[size] for size in population.counts]
+    if not present:
+        return np.array([np.inf if population.open else constant(population.size)])
+    return _most(present) if population.finite else _sum(present)
 
 
 def _most(widths: Iterable[Array]) -> Array:

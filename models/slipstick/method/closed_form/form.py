@@ -24,16 +24,9 @@ from slipstick.expression.tape import Derivatives, Tape
 from slipstick.law.account import CYCLE_RATE, EFFICIENCY, PROCESSORS_LOST, SPEEDUP
 from slipstick.method.alone import Against
 from slipstick.method.closed_form.exactness import LeftOut, neglected, sizes
-from slipstick.method.closed_form.times import BARRIER, LOCK, demand, pipelines, population, stage_times, time
+from slipstick.method.closed_form.times import BARRIER, LOCK, demand, pipelines, stage_times, time
 from slipstick.model.activity import Activity, BarrierWait, Hold, each_once
-from slipstick.model.system import (
-    ClosedPopulation,
-    GroupedPopulation,
-    Model,
-    OpenPopulation,
-    PhasedPopulation,
-    SuperstepPopulation,
-)
+from slipstick.model.system import Model, PhasedPopulation, SuperstepPopulation
 from slipstick.vocabulary import CLOSED_FORM
 
 AGAINST_ONE = "speed-up counts useful work; it is against one processor only if its useful work is the same"
@@ -169,7 +162,7 @@ class Points:
     def _rates(self) -> dict[str, Array]:
         """Give what follows from time, account and population."""
         n = np.broadcast_to(self.population, (len(self),))
-        if isinstance(self.model.population, OpenPopulation):
+        if self.model.population.open:
             return {"throughput": n}
         time, account = self.whole.value, self._account(0)
         useful = [account[name] for name in self.model.useful if name in account]
@@ -242,16 +235,6 @@ def _floats(columns: Mapping[str, Array]) -> dict[str, float]:
     return {name: float(column[0]) for name, column in columns.items()}
 
 
-def superstep_time(population: SuperstepPopulation, model: Model) -> Expr:
-    """Add up all supersteps: T = sum of repeat x (max over processors of their lines + meeting) [s]."""
-    known: dict[int, Expr] = {}
-    parts = (
-        each.repeat * (maximum(*(time(line, model, True, known) for line in each.bodies)) + time(each.barrier, model))
-        for each in population.supersteps
-    )
-    return total(parts, TIME)
-
-
 def superstep_account(population: SuperstepPopulation, model: Model, idle: str) -> Expr:
     """Give the same time as the mean of the processors' own lines, each idle until the slowest has come [s].
 
@@ -313,7 +296,7 @@ class ClosedForm:
         self.time = _whole_time(model)
         self.labels = _labels(model)
         self.stages = _serial_stages(model)
-        self._population = population(model)
+        self._population = model.population.size
         self.account = _account_time(model)
         self._work = _demands(model)
         self._sizes = sizes(model)
@@ -366,12 +349,9 @@ class ClosedForm:
 
 
 def _whole_time(model: Model) -> Expr:
-    """Add up a cycle, or all phases: T = sum of repeat x cycle time."""
-    if isinstance(model.population, PhasedPopulation):
-        return total((each.repeat * time(each.cycle, model) for each in model.population.phases), TIME)
-    if isinstance(model.population, SuperstepPopulation):
-        return superstep_time(model.population, model)
-    return time(model.bodies[0], model)
+    """Add up a cycle, or all phases or supersteps."""
+    known: dict[int, Expr] = {}
+    return model.population.time(lambda body: time(body, model, known=known))
 
 
 def _account_time(model: Model) -> Expr:
@@ -380,7 +360,7 @@ def _account_time(model: Model) -> Expr:
         return superstep_account(model.population, model, IDLE_PROCESSORS)
     if not isinstance(model.population, PhasedPopulation):
         return _whole_time(model)
-    n = population(model)
+    n = model.population.size
     parts: list[Expr] = []
     for phase in model.population.phases:
         busy = phase.processors / n
@@ -393,7 +373,7 @@ def _account_time(model: Model) -> Expr:
 
 def _demands(model: Model) -> dict[str, Expr]:
     """Add up the work that a cycle asks of each station."""
-    if not isinstance(model.population, ClosedPopulation | GroupedPopulation):
+    if not model.population.groups:
         return {}
     return _work_of(model.bodies[0], model)
 
@@ -405,11 +385,10 @@ def _work_of(cycle: Activity, model: Model) -> dict[str, Expr]:
 
 def _groups(model: Model) -> dict[str, tuple[Expr, Expr, dict[str, Expr]]]:
     """Give each group's cycle time, its size, and the work that a cycle of it asks of each station."""
-    if not isinstance(model.population, GroupedPopulation):
-        return {}
     return {
         group.name: (time(group.cycle, model, booked=False), group.processors, _work_of(group.cycle, model))
         for group in model.population.groups
+        if group.name
     }
 
 

@@ -19,18 +19,10 @@ from slipstick.model.activity import (
     Stage,
     Step,
     Then,
-    children,
     each_once,
 )
-from slipstick.model.resources import Barrier, Lock
-from slipstick.model.system import (
-    ClosedPopulation,
-    GroupedPopulation,
-    Model,
-    OpenPopulation,
-    PhasedPopulation,
-    SuperstepPopulation,
-)
+from slipstick.model.resources import Lock
+from slipstick.model.system import Model
 
 BARRIER = "barrier"
 LOCK = "lock"
@@ -70,9 +62,8 @@ def _time(activity: Activity, model: Model, booked: bool, known: dict[int, Expr]
         case Hold(lock, body):
             return total([*_lock_time(lock, model, booked), time(body, model, booked)], TIME)
         case BarrierWait(name):
-            meeting = model.resources[name]
-            assert isinstance(meeting, Barrier)
-            return Booked(f"{BARRIER}:{name}", meeting.cost) if booked else meeting.cost
+            (cost,) = model.resources[name].expressions
+            return Booked(f"{BARRIER}:{name}", cost) if booked else cost
         case Pipeline():
             return _pipeline_time(activity, model, booked)
     raise ModelError(f"an activity cannot be a {type(activity).__name__}")
@@ -86,21 +77,6 @@ def stage_times(pipeline: Pipeline, model: Model, booked: bool = False) -> dict[
 def pipelines(model: Model) -> Iterator[Pipeline]:
     """Yield every pipeline of a model, in the order written."""
     yield from (node for node in each_once(model.bodies) if isinstance(node, Pipeline))
-
-
-def population(model: Model) -> Expr:
-    """Give how many processors answers are about [1]: of groups, those of the first; or the rate of arrivals [1/s]."""
-    match model.population:
-        case ClosedPopulation(processors):
-            return processors
-        case GroupedPopulation():
-            return model.population.first.processors
-        case OpenPopulation(rate):
-            return rate
-        case PhasedPopulation(phases):
-            return maximum(*dict.fromkeys(phase.processors for phase in phases))
-        case SuperstepPopulation():
-            return Number(float(model.population.processors))
 
 
 def demand(activity: Activity, resource: str, model: Model | None = None) -> Expr:
@@ -124,7 +100,7 @@ def demand(activity: Activity, resource: str, model: Model | None = None) -> Exp
         case Hold(lock, body) if model is not None and _word(lock, model) == resource:
             return total([*_lock_time(lock, model, booked=False), demand(body, resource, model)], TIME)
         case _:
-            return total((demand(child, resource, model) for child in children(activity)), TIME)
+            return total((demand(child, resource, model) for child in activity.children), TIME)
 
 
 def release_time(lock: str, model: Model) -> Expr:

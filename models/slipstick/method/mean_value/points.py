@@ -10,7 +10,6 @@ import numpy as np
 from slipstick.expression.nodes import Expr, parameters
 from slipstick.expression.tape import Tape
 from slipstick.method.mean_value.maxima import Array
-from slipstick.method.numbers import crowd_sizes, expressions
 from slipstick.model.activity import BarrierWait, Choice, Hold, Pipeline, Repeat, Step, steps
 from slipstick.model.resources import Barrier, Lock
 from slipstick.model.system import Model
@@ -31,9 +30,9 @@ class ModelNumbers:
     """
 
     def __init__(self, model: Model) -> None:
-        self._exprs = expressions(model)
+        self._exprs = model.expressions()
         self.tape = Tape(self._exprs)
-        counts = {each.name for each in parameters(*crowd_sizes(model))}
+        counts = {each.name for each in parameters(*model.population.counts)}
         self.smooth = [name for name in self.tape.parameters if name not in counts]
         """Parameters that the time has a derivative by: all but those that count processors."""
 

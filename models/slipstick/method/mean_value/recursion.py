@@ -36,7 +36,6 @@ from slipstick.method.mean_value.visits import (
     queues_of,
     visit_trees,
 )
-from slipstick.method.numbers import numbers_of
 from slipstick.model.activity import Activity, BarrierWait, Choice, Step, steps
 from slipstick.model.system import Model
 from slipstick.queueing.residual_wait import finite_source_all_busy
@@ -137,7 +136,7 @@ class Recursion:
         self.trees = visit_trees(activities, model)
         self.queues = queues_of(model, self.trees)
         self.spin_locks = SpinLock.all_of(model, self.queues)
-        self._read = frozenset(numbers_of(activities, model))
+        self._read = frozenset(model.expressions_of(activities))
 
     @property
     def tree(self) -> VisitTree:

@@ -14,7 +14,6 @@ from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Tape
 from slipstick.method.closed_form.times import BARRIER, demand
-from slipstick.method.numbers import values_of
 from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Repeat, Step, Then, steps
 from slipstick.model.resources import Barrier, Lock, Station
 from slipstick.model.system import (
@@ -86,7 +85,8 @@ def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
     >>> flatten(closed_model(delay(2.0, name="work"), processors=3)).plan.population
     3
     """
-    numbers = values_of(model, values or {})
+    found = model.expressions(unused=True)
+    numbers = {expr: float(column[0]) for expr, column in zip(found, Tape(found).run(values or {}), strict=True)}
     writer = _Writer(model, numbers)
     match model.population:
         case ClosedPopulation(processors, cycle):

@@ -22,7 +22,6 @@ from slipstick.expression.tape import Tape
 from slipstick.law.grain import GRAIN_EFFICIENCY, GRAIN_INTERFERENCE
 from slipstick.method.closed_form.form import AGAINST_ONE, ClosedForm, unit_of
 from slipstick.method.closed_form.times import BARRIER
-from slipstick.method.numbers import expressions
 from slipstick.method.simulation.flatten import IDLE, Flat, flatten
 from slipstick.model.system import GroupedPopulation, Model, OpenPopulation, SingleProcessor
 from slipstick.sim.estimate import Estimate, Layout, Result, t_quantile
@@ -484,7 +483,7 @@ def simulation_of(model: Model, simulation: Simulation) -> SimulationForm:
     model : the system
     simulation : seed, precision and budget
     """
-    names = tuple(Tape(expressions(model, unused=True)).parameters)
+    names = tuple(Tape(model.expressions(unused=True)).parameters)
     return SimulationForm(model.name, "time", names, value_unit, lambda values: solve(model, values, simulation))
 
 
