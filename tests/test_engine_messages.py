@@ -48,7 +48,7 @@ from tests.program.reference_protocol import diff_phase, lock_phase
 from tests.specs import shared_machine
 
 SOURCES = (
-    *(f"{package}/*.py" for package in ("expression", "law", "model", "program", "program/dvsm")),
+    *(f"{package}/*.py" for package in ("expression", "law", "model", "program")),
     "method/forms.py",
     "method/closed_form/*.py",
 )

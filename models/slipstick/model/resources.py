@@ -6,6 +6,7 @@ times multiplied by the factors of a technology (`scaled`).
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -30,9 +31,9 @@ class ResourceKind:
         """The numbers that it is made of."""
         return ()
 
+    @abstractmethod
     def scaled(self, factors: Mapping[str, Expr]) -> Resource:
         """Return the same with its times multiplied by the factors of their technology classes."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -29,14 +30,14 @@ class PopulationKind:
     finite = False
 
     @property
+    @abstractmethod
     def bodies(self) -> tuple[Activity, ...]:
         """The activities, in the order written."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def size(self) -> Expr:
         """The number of processors that answers are about [1]; of arrivals, their rate [1/s]."""
-        raise NotImplementedError
 
     @property
     def groups(self) -> tuple[Group, ...]:
@@ -57,9 +58,9 @@ class PopulationKind:
         """Return the time that answers are about, a cycle's or the whole program's, from the times of its bodies [s]."""
         return of(self.bodies[0])
 
+    @abstractmethod
     def rebuilt(self, change: Callable[[Activity], Activity]) -> Population:
         """Return the same with each body changed."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
