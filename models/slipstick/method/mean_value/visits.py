@@ -29,7 +29,6 @@ from slipstick.model.activity import (
     Stage,
     Step,
     Then,
-    children,
     steps,
 )
 from slipstick.model.resources import Lock, Station
@@ -247,7 +246,7 @@ def mean_service(step: Step | LockAccess, numbers: Mapping[Expr, Array]) -> Arra
 
 
 def _parts(node: Activity) -> tuple[Activity, ...]:
-    return (node.body,) if isinstance(node, VisitedHold) else children(node)
+    return (node.body,) if isinstance(node, VisitedHold) else node.children
 
 
 def visits_in(node: Activity) -> Iterator[Visit]:
