@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from slipstick.sim.deadlock import lock_cycle
+from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.builder import BarrierImplementation, Builder, LockImplementation
 from slipstick.sim.plan.distributions import ServiceTime
 from slipstick.sim.plan.plan import Op, Where
@@ -87,8 +89,6 @@ def held(told: Story) -> list[tuple[int, float]]:
 
 def accesses(form: LockImplementation, members: int = 3) -> int:
     """Count the visits to the bus that taking and leaving the lock costs in all."""
-    from slipstick.sim.plain.kernel import Kernel
-
     builder = Builder()
     builder.station("bus")
     builder.lock("door", form)
@@ -102,6 +102,37 @@ def accesses(form: LockImplementation, members: int = 3) -> int:
 
 def test_a_fifo_lock_is_handed_over_at_no_cost() -> None:
     assert held(locked(LockImplementation())) == [(0, 0.0), (1, 10.0), (2, 20.0)]
+
+
+def test_permits_are_granted_in_the_order_of_the_requests() -> None:
+    builder = Builder()
+    builder.permits("pool", 2)
+    builder.hold("pool", lambda: builder.delay(constant(10.0), "inside"))
+    builder.once("all", [0] * 5)
+    told = story(builder)
+    assert held(told) == [(0, 0.0), (1, 0.0), (2, 10.0), (3, 10.0), (4, 20.0)]
+    assert {label for _, label, _, _ in told} == {"inside", "wait:pool"}
+
+
+def test_a_deadlock_names_all_that_hold_permits() -> None:
+    """All six hold one of the permits and wait for a second; a seventh, that goes on for ever, hides nothing."""
+    builder = Builder()
+    builder.permits("pool", 6)
+
+    def twice() -> None:
+        builder.delay(constant(1.0), "outer")
+        builder.hold("pool", lambda: builder.delay(constant(1.0), "inner"))
+
+    builder.hold("pool", twice)
+    builder.closed("all", 6, at=0)
+    at = builder.here
+    builder.delay(constant(1.0), "work")
+    builder.closed("other", 1, at=at)
+    kernel = Kernel(builder.plan())
+    kernel.run(100)
+    (first, *_) = found = lock_cycle(kernel.waits())
+    assert len(found) == 1
+    assert str(first) == "processor 0 waits for permits pool, held by processors 0, 1, 2, 3, 4, 5"
 
 
 def test_a_queue_lock_costs_two_accesses_a_visit_however_many_wait() -> None:

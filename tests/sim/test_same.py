@@ -137,6 +137,25 @@ def test_of_every_lock(form: LockImplementation) -> None:
     check_same(builder.plan(), 6000)
 
 
+@pytest.mark.parametrize("number", [1, 2, 3, 20])
+def test_of_permits(number: int) -> None:
+    builder = Builder()
+    builder.station("bus")
+    builder.permits("pool", number)
+    builder.permits("connections", 2)
+    builder.delay(EXPONENTIAL, "work")
+
+    def query() -> None:
+        builder.hold("connections", lambda: builder.serve("bus", CONSTANT, "query"))
+
+    def inside() -> None:
+        builder.fork([query, query, lambda: builder.delay(EXPONENTIAL, "other")])
+
+    builder.hold("pool", inside)
+    builder.closed("all", 7, at=0)
+    check_same(builder.plan(), 6000)
+
+
 @pytest.mark.parametrize("kind", ["central", "tree", "dissemination", "manager"])
 @pytest.mark.parametrize("members", [1, 2, 5, 9])
 def test_of_every_barrier(kind: str, members: int) -> None:

@@ -121,6 +121,26 @@ def test_closed_networks_by_mean_values(demands: list[float], jobs: int) -> None
     assert holds(run(plan).mean_time(), truth)
 
 
+def machine_repair(population: int, servers: int, think: float, service: float) -> float:
+    """Give the mean time of a cycle with exponential times: p(j) of M/M/c//N by birth and death."""
+    weights = [1.0]
+    for j in range(1, population + 1):
+        weights.append(weights[-1] * (population - j + 1) / think * service / min(j, servers))
+    thinking = sum((population - j) * weight for j, weight in enumerate(weights)) / sum(weights)
+    return population / (thinking / think)
+
+
+@pytest.mark.parametrize("number", [1, 3, 8])
+def test_permits_around_a_delay_are_machine_repair(number: int) -> None:
+    builder = Builder()
+    builder.permits("pool", number)
+    builder.delay(ServiceTime("exponential", 4.0), "think")
+    builder.hold("pool", lambda: builder.delay(ServiceTime("exponential", 3.0), "inside"))
+    builder.closed("jobs", 8, at=0)
+    found = run(builder.plan())
+    assert holds(found.mean_time(), machine_repair(8, number, 4.0, 3.0))
+
+
 def test_a_median_and_a_tail() -> None:
     found = run(open_station(ServiceTime("exponential", 0.5)))
     for p in (0.5, 0.95, 0.99):

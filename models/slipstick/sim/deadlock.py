@@ -19,22 +19,24 @@ class Wait:
     ----------
     customer : its number
     what : what it waits for, such as ``lock door``
-    holder : the customer that could end the wait; None where other customers must arrive
+    holders : the customers of which any could end the wait; none where other customers must arrive
     """
 
     customer: int
     what: str
-    holder: int | None = None
+    holders: tuple[int, ...] = ()
 
     def __str__(self) -> str:
-        held = "" if self.holder is None else f", held by processor {self.holder}"
-        return f"processor {self.customer} waits for {self.what}{held}"
+        shown = [str(each) for each in self.holders[:MOST_SHOWN]]
+        more = [f"and {len(self.holders) - MOST_SHOWN} more"] if len(self.holders) > MOST_SHOWN else []
+        by = f", held by processor{'s' if len(shown) > 1 else ''} {', '.join([*shown, *more])}" if shown else ""
+        return f"processor {self.customer} waits for {self.what}{by}"
 
 
 def deadlock(plan: Plan, time: float, waits: Sequence[Wait]) -> NoAnswerError:
     """Word a deadlock.
 
-    >>> print(deadlock(Plan((), ()), 2.0, [Wait(0, "lock a", 1), Wait(1, "lock b", 0)]))
+    >>> print(deadlock(Plan((), ()), 2.0, [Wait(0, "lock a", (1,)), Wait(1, "lock b", (0,))]))
     deadlock at 2 s: processor 0 waits for lock a, held by processor 1; processor 1 waits for lock b, held by processor 0
     """
     shown = [str(each) for each in sorted(waits, key=lambda each: (each.customer, each.what))]
@@ -46,23 +48,27 @@ def deadlock(plan: Plan, time: float, waits: Sequence[Wait]) -> NoAnswerError:
 def lock_cycle(waits: Sequence[Wait]) -> list[Wait]:
     """Find customers that wait for each other in a cycle, while others may go on.
 
-    >>> [each.customer for each in lock_cycle([Wait(5, "lock c", 0), Wait(0, "lock a", 1), Wait(1, "lock b", 0)])]
+    A customer is blocked if it waits for one resource, all of whose holders are blocked; the cycle is found by following the
+    first holder of each.
+
+    >>> waits = [Wait(5, "lock c", (0,)), Wait(0, "lock a", (1,)), Wait(1, "lock b", (0,))]
+    >>> [each.customer for each in lock_cycle(waits)]
     [0, 1]
+    >>> lock_cycle([Wait(0, "permits a", (1, 2)), Wait(1, "lock b", (0,))])
+    []
     """
     by_customer: dict[int, list[Wait]] = {}
     for each in waits:
-        if each.holder is not None:
+        if each.holders:
             by_customer.setdefault(each.customer, []).append(each)
-    for first in by_customer:
-        chain: dict[int, Wait] = {}
-        customer = first
-        # A customer with several branches may wait several times, and may go on when the first wait ends.
-        while customer in by_customer and len(by_customer[customer]) == 1 and customer not in chain:
-            chain[customer] = by_customer[customer][0]
-            holder = by_customer[customer][0].holder
-            assert holder is not None
-            customer = holder
-        if customer in chain:
-            circle = list(chain)
-            return [chain[each] for each in circle[circle.index(customer) :]]
-    return []
+    # A customer with several branches may wait several times, and may go on when the first wait ends.
+    blocked = {customer: found[0] for customer, found in by_customer.items() if len(found) == 1}
+    while free := [each.customer for each in blocked.values() if not blocked.keys() >= set(each.holders)]:
+        for customer in free:
+            del blocked[customer]
+    path: dict[int, Wait] = {}
+    following = next(iter(blocked), None)
+    while following is not None and following not in path:
+        path[following] = blocked[following]
+        following = blocked[following].holders[0]
+    return list(path.values())[list(path).index(following) :] if following is not None else []

@@ -345,14 +345,14 @@ def _resources(result: Result) -> dict[str, Estimate]:
     """Estimate use, queue and wait of each resource; copies, such as processors, count as one on average."""
     plan, layout = result.plan, Layout(result.plan)
     names = plan.resources
-    servers = {each.name: each.servers for each in plan.stations}
+    servers = {each.name: each.servers for each in plan.stations} | {each.name: each.permits for each in plan.locks}
     elapsed, found = result.column(layout.time), {}
     for name in dict.fromkeys(names):
         area, use, done = (np.zeros(layout.width) for _ in range(3))
         for index in (index for index, each in enumerate(names) if each == name):
             area[layout.area[index]] = use[layout.use[index]] = done[layout.done[index]] = 1.0
         copies = names.count(name)
-        found[f"utilization[{name}]"] = result.ratio(use, elapsed * servers.get(name, 1) * copies)
+        found[f"utilization[{name}]"] = result.ratio(use, elapsed * servers[name] * copies)
         found[f"queue_length[{name}]"] = result.ratio(area, elapsed * copies)
         if result.batches @ done @ np.ones(len(result.batches)) > 0:
             found[f"wait[{name}]"] = result.ratio(area - use, done)
@@ -368,8 +368,9 @@ def _fairness(result: Result) -> dict[str, Estimate]:
 
     Source: Jain, Chiu and Hawe, DEC Research Report TR-301, 1984.
     """
-    layout, locks = Layout(result.plan), result.plan.locks
-    asked = {"fairness": range(len(locks)), **{f"fairness[{name}]": (at,) for at, name in enumerate(locks)}}
+    layout = Layout(result.plan)
+    locks = {each.name: at for at, each in enumerate(result.plan.locks) if each.noun == "lock"}
+    asked = {"fairness": tuple(locks.values()), **{f"fairness[{name}]": (at,) for name, at in locks.items()}}
     sums, found = result.batches.sum(axis=0), {}
     for name, members in asked.items():
         taken, waited, squares = (

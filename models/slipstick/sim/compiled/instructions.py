@@ -22,7 +22,7 @@ from slipstick.sim.compiled.state import (
     wake,
     write_row,
 )
-from slipstick.sim.compiled.stations import accumulate, append, enter, grant, release, request
+from slipstick.sim.compiled.stations import accumulate, append, enter, grant, is_free, release, request
 from slipstick.sim.plain.instructions import PLACES
 from slipstick.sim.plan.plan import Op, Where
 
@@ -194,22 +194,22 @@ def lock(s: State, token: int, code, op: int, value: float, now: float) -> bool:
     if op == Op.ACQUIRE:
         s.token[token, TokenCol.LABEL] = code[2]
         request(s, r, token, now)
-        if s.resource[r, ResourceCol.SERVING] >= 0:
+        if not is_free(s, r):
             append(s, r, ResourceCol.HEAD, ResourceCol.TAIL, token)
             return False
         grant(s, r, token, now)
     elif op == Op.RELEASE:
-        release(s, r, now)
+        release(s, r, token, now)
     elif op == Op.REQUEST:
         request(s, r, token, now)
     elif op == Op.TRY:
-        if s.resource[r, ResourceCol.SERVING] >= 0:
+        if not is_free(s, r):
             s.token[token, TokenCol.PC] = code[2]
         else:
             accumulate(s, r, now)
             grant(s, r, token, now)
     elif op == Op.AWAIT_FREE:
-        if s.resource[r, ResourceCol.SERVING] >= 0:
+        if not is_free(s, r):
             s.token[token, TokenCol.LABEL] = code[2]
             append(s, r, ResourceCol.SPIN_HEAD, ResourceCol.SPIN_TAIL, token)
             return False

@@ -144,12 +144,14 @@ class CompiledKernel:
         """List the customers that wait for locks, barriers and signals."""
         s = self.state
         found = []
-        for index, name in enumerate(self.plan.locks):
+        for index, plan in enumerate(self.plan.locks):
             r = int(s.number[ScalarCol.LOCKS_FROM]) + index
-            owner = int(s.resource[r, ResourceCol.SERVING])
-            holder = None if owner < 0 else int(s.token[owner, TokenCol.CUSTOMER])
+            first, busy = int(s.resource[r, ResourceCol.HOLDERS_FROM]), int(s.resource[r, ResourceCol.BUSY])
+            holders = tuple(int(s.token[each, TokenCol.CUSTOMER]) for each in s.holder[first : first + busy])
             for queue in (ResourceCol.HEAD, ResourceCol.SPIN_HEAD):
-                found += [Wait(each, f"lock {name}", holder) for each in _queued(s, int(s.resource[r, queue]))]
+                found += [
+                    Wait(each, f"{plan.noun} {plan.name}", holders) for each in _queued(s, int(s.resource[r, queue]))
+                ]
         for name, (count, first, _) in zip(self.plan.barriers, s.barrier, strict=True):
             found += [Wait(each, f"barrier {name}") for each in _queued(s, int(first))[: int(count)]]
         waiters: NDArray[np.int64] = s.flag_waiter[s.flag_waiter >= 0]

@@ -81,7 +81,7 @@ class EventKind(IntEnum):
 
 
 class ResourceCol(IntEnum):
-    """Columns of `State.resource`, stations and locks; SERVING is the owner of a lock, SPIN_HEAD its first spinning token."""
+    """Columns of `State.resource`, stations and locks; SERVERS are the permits of a lock, SPIN_HEAD its first spinning token."""
 
     SERVERS = 0
     KIND = 1
@@ -101,6 +101,7 @@ class ResourceCol(IntEnum):
     RATES = 15
     IN_TURN = 16
     GRANTS = 17
+    HOLDERS_FROM = 18
 
 
 class StationKind(IntEnum):
@@ -186,6 +187,7 @@ class State(NamedTuple):
     latest_booked: Floats
     registers: Ints
     resource: Ints
+    holder: Ints  # tokens that hold each lock, one lock behind the other
     integral: Floats  # of resources
     rates: Floats  # of stations that have them, one behind the other
     gates: Ints  # arrivals, and arrivals turned away
@@ -231,6 +233,7 @@ def state(plan: Plan, traced: int = 0) -> State:
         latest_booked=np.zeros((0, labels)),
         registers=np.zeros((0, plan.registers), dtype=np.int64),
         resource=np.zeros((resources, len(ResourceCol)), dtype=np.int64),
+        holder=np.zeros(sum(each.permits for each in plan.locks), dtype=np.int64),
         integral=np.zeros((resources, len(IntegralCol))),
         rates=np.array([*(rate for each in plan.stations for rate in each.rates), 0.0]),
         gates=np.zeros((len(plan.gates), 2), dtype=np.int64),
@@ -299,6 +302,10 @@ def _begin(found: State, plan: Plan) -> None:
         found.resource[index, ResourceCol.IN_TURN] = bool(station.rates) and station.discipline == "fcfs"
         found.resource[index, ResourceCol.LAST_FIRST] = station.discipline == "lcfs-pr"
         found.resource[index, ResourceCol.PREEMPTS] = station.discipline != "priority"
+    for index, lock in enumerate(plan.locks):
+        row = found.resource[len(plan.stations) + index]
+        row[ResourceCol.SERVERS] = lock.permits
+        row[ResourceCol.HOLDERS_FROM] = sum(each.permits for each in plan.locks[:index])
     for index, customers in enumerate(plan.groups):
         kind = {"closed": GroupKind.CLOSED, "open": GroupKind.OPEN, "once": GroupKind.ONCE}[customers.kind]
         found.group[index, :3] = kind, customers.starts[0], customers.arrivals

@@ -260,10 +260,16 @@ def request(s: State, r: int, token: int, now: float) -> None:
 
 
 @inlined
+def is_free(s: State, r: int) -> bool:
+    """Say whether another token may hold a lock or permits."""
+    return bool(s.resource[r, ResourceCol.BUSY] < s.resource[r, ResourceCol.SERVERS])
+
+
+@inlined
 def grant(s: State, r: int, token: int, now: float) -> None:
     """Let a token hold a lock; the integrals are up to date."""
-    s.resource[r, ResourceCol.SERVING] = token
-    s.resource[r, ResourceCol.BUSY] = 1
+    s.holder[s.resource[r, ResourceCol.HOLDERS_FROM] + s.resource[r, ResourceCol.BUSY]] = token
+    s.resource[r, ResourceCol.BUSY] += 1
     wait = now - s.time[token, TimeCol.SINCE_REQUEST]
     s.resource[r, ResourceCol.GRANTS] += 1
     s.integral[r, IntegralCol.WAITED] += wait
@@ -271,17 +277,29 @@ def grant(s: State, r: int, token: int, now: float) -> None:
 
 
 @inlined
-def release(s: State, r: int, now: float) -> None:
+def remove_holder(s: State, r: int, token: int) -> None:
+    """Take a token out of the holders of a lock, which stay in the order of the grants."""
+    s.resource[r, ResourceCol.BUSY] -= 1
+    place = s.resource[r, ResourceCol.HOLDERS_FROM]
+    last = place + s.resource[r, ResourceCol.BUSY]
+    while s.holder[place] != token:
+        place += 1
+    while place < last:
+        s.holder[place] = s.holder[place + 1]
+        place += 1
+
+
+@inlined
+def release(s: State, r: int, token: int, now: float) -> None:
     """Hand a lock over to the one who has waited longest, else let all who watch know."""
     accumulate(s, r, now)
     s.resource[r, ResourceCol.PRESENT] -= 1
     s.resource[r, ResourceCol.DONE] += 1
+    remove_holder(s, r, token)
     if s.resource[r, ResourceCol.HEAD] >= 0:
-        owner = take_first(s, r, ResourceCol.HEAD, ResourceCol.TAIL)
-        grant(s, r, owner, now)
-        wake(s, owner, now)
+        following = take_first(s, r, ResourceCol.HEAD, ResourceCol.TAIL)
+        grant(s, r, following, now)
+        wake(s, following, now)
         return
-    s.resource[r, ResourceCol.SERVING] = -1
-    s.resource[r, ResourceCol.BUSY] = 0
     while s.resource[r, ResourceCol.SPIN_HEAD] >= 0:
         wake(s, take_first(s, r, ResourceCol.SPIN_HEAD, ResourceCol.SPIN_TAIL), now)

@@ -341,7 +341,7 @@ def acquire(runtime: Runtime, pc: int, operands: Sequence[int]) -> Action:
         token.pc = pc + 1
         token.label = label
         lock.request(token, now)
-        if lock.owner is None:
+        if lock.free:
             lock.grant(token, now)
             return True
         lock.queue.append(token)
@@ -356,7 +356,7 @@ def release(runtime: Runtime, pc: int, operands: Sequence[int]) -> Action:
 
     def run(token: Token, now: float) -> bool:
         token.pc = pc + 1
-        lock.release(now)
+        lock.release(token, now)
         return True
 
     return run
@@ -379,7 +379,7 @@ def try_(runtime: Runtime, pc: int, operands: Sequence[int]) -> Action:
     lock, elsewhere = runtime.locks[operands[0]], operands[1]
 
     def run(token: Token, now: float) -> bool:
-        if lock.owner is not None:
+        if not lock.free:
             token.pc = elsewhere
             return True
         token.pc = pc + 1
@@ -396,7 +396,7 @@ def await_free(runtime: Runtime, pc: int, operands: Sequence[int]) -> Action:
 
     def run(token: Token, now: float) -> bool:
         token.pc = pc + 1
-        if lock.owner is None:
+        if lock.free:
             return True
         token.label = label
         lock.spinning.append(token)

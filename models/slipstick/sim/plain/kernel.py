@@ -95,9 +95,11 @@ class Kernel(Runtime):
     def waits(self) -> list[Wait]:
         """List the customers that wait for locks, barriers and signals."""
         found = []
-        for lock in self.locks:
-            holder = None if lock.owner is None else lock.owner.customer
-            found += [Wait(each.customer, f"lock {lock.name}", holder) for each in (*lock.queue, *lock.spinning)]
+        for plan, lock in zip(self.plan.locks, self.locks, strict=True):
+            holders = tuple(each.customer for each in lock.holders)
+            found += [
+                Wait(each.customer, f"{plan.noun} {plan.name}", holders) for each in (*lock.queue, *lock.spinning)
+            ]
         for name, waiting in zip(self.plan.barriers, self.barriers, strict=True):
             found += [Wait(each.customer, f"barrier {name}") for each in waiting]
         found += [Wait(each.customer, "a signal") for each in self.flag_waiters if each is not None]

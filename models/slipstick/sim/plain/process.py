@@ -105,7 +105,7 @@ class Process:
 
         def run(token: Token, now: float) -> bool:
             found.request(token, now)
-            if found.owner is None:
+            if found.free:
                 found.grant(token, now)
                 return True
             token.label = self.system.label(f"lock:{lock}")
@@ -117,9 +117,9 @@ class Process:
     def release(self, lock: str) -> None:
         """Hold a lock no longer."""
         found = self.system.lock_called(lock)
-        if found.owner is not self.token:
+        if self.token not in found.holders:
             raise ModelError(f"process {self.number} releases lock {lock}, which it does not hold")
-        found.release(self.now)
+        found.release(self.token, self.now)
 
     def meet(self, name: str, parties: int) -> Action:
         """Wait until so many have come to a barrier."""
@@ -326,7 +326,7 @@ class System:
         found += [Wait(each.number, f"word in {box.name}") for box in self._boxes for each in box.waiting]
         for each in self._processes:
             found += [
-                Wait(joiner.number, "the end of another", each.number) for joiner in each._joiners if not each.done
+                Wait(joiner.number, "the end of another", (each.number,)) for joiner in each._joiners if not each.done
             ]
         return [each for each in found if each.customer in self.running]
 

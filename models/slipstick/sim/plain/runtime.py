@@ -62,7 +62,7 @@ class Runtime(EventLoop):
         self.pools: list[list[Token]] = [[] for _ in plan.groups]
         self.draws = [self._values(draw, seed, replication) for draw in range(len(plan.draws))]
         self.stations = [make_station(self, each) for each in plan.stations]
-        self.locks = [Lock(self, name) for name in plan.locks]
+        self.locks = [Lock(self, each) for each in plan.locks]
         self.barriers: list[list[Token]] = [[] for _ in plan.barriers]
         self.nodes = [0] * plan.nodes
         self.flags = [0] * plan.flags

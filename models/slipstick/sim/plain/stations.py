@@ -11,7 +11,7 @@ from collections import deque
 from heapq import heappush
 
 from slipstick.sim.plain.event_loop import EventLoop, Token
-from slipstick.sim.plan.plan import StationPlan
+from slipstick.sim.plan.plan import LockPlan, StationPlan
 
 NEVER_WAITED = 1e-9
 """A relative waiting time below this is rounding of the clock, and counts as none."""
@@ -250,23 +250,31 @@ def make_station(clock: EventLoop, plan: StationPlan) -> Station:
 
 
 class Lock(QueueStatistics):
-    """A lock: held by one token at a time, with the statistics of a station of one server.
+    """A lock, held by one token at a time, or permits, held by several; with the statistics of a station.
 
     Attributes
     ----------
+    permits : tokens that may hold it at the same time
+    holders : tokens that hold it, in the order of the grants
     grants : number of times that it was granted
     waited, squares : sums of the waiting times from request to grant, and of their squares [s, s^2]
     spinning : tokens that wait for a release and then look at the lock again
     """
 
-    __slots__ = ("grants", "owner", "queue", "spinning", "squares", "waited")
+    __slots__ = ("grants", "holders", "permits", "queue", "spinning", "squares", "waited")
 
-    def __init__(self, clock: EventLoop, name: str) -> None:
-        super().__init__(clock, name)
-        self.owner: Token | None = None
+    def __init__(self, clock: EventLoop, plan: LockPlan) -> None:
+        super().__init__(clock, plan.name)
+        self.permits = plan.permits
+        self.holders: list[Token] = []
         self.queue: deque[Token] = deque()
         self.spinning: deque[Token] = deque()
         self.grants, self.waited, self.squares = 0, 0.0, 0.0
+
+    @property
+    def free(self) -> bool:
+        """Say whether another token may hold it."""
+        return self.busy < self.permits
 
     def request(self, token: Token, now: float) -> None:
         """Count a token as present from now on."""
@@ -276,8 +284,8 @@ class Lock(QueueStatistics):
 
     def grant(self, token: Token, now: float) -> None:
         """Let a token hold the lock; the integrals are up to date."""
-        self.owner = token
-        self.busy = 1
+        self.holders.append(token)
+        self.busy += 1
         wait = now - token.since_request
         self.grants += 1
         self.waited += wait
@@ -290,17 +298,17 @@ class Lock(QueueStatistics):
             place -= 1
         self.spinning.insert(place, token)
 
-    def release(self, now: float) -> None:
+    def release(self, token: Token, now: float) -> None:
         """Hand the lock to the first in the queue; with an empty queue, free it and wake all spinning tokens."""
         self.accumulate(now)
         self.present -= 1
         self.done += 1
+        self.holders.remove(token)
+        self.busy -= 1
         if self.queue:
             following = self.queue.popleft()
             self.grant(following, now)
             self.clock.wake(following, now)
             return
-        self.owner = None
-        self.busy = 0
         while self.spinning:
             self.clock.wake(self.spinning.popleft(), now)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from slipstick.errors import ModelError, UnknownNameError, did_you_mean
 from slipstick.sim.plan.distributions import ServiceTime
-from slipstick.sim.plan.plan import OPERANDS, CustomerGroup, Draw, Op, Plan, StationPlan, Where
+from slipstick.sim.plan.plan import OPERANDS, CustomerGroup, Draw, LockPlan, Op, Plan, StationPlan, Where
 from slipstick.vocabulary import BACK_OFFS
 
 LOCKS = ("fifo", "tas", "ttas", "ticket", "queue")
@@ -267,12 +267,16 @@ class Builder(Assembler):
 
     def __init__(self) -> None:
         super().__init__()
-        self._locks: dict[str, LockImplementation] = {}
+        self._locks: dict[str, tuple[LockPlan, LockImplementation]] = {}
         self._groups: list[CustomerGroup] = []
 
     def lock(self, name: str, implementation: LockImplementation | None = None) -> None:
         """Add a lock."""
-        self._locks[name] = implementation or LockImplementation()
+        self._locks[name] = LockPlan(name), implementation or LockImplementation()
+
+    def permits(self, name: str, number: int) -> None:
+        """Add a resource with a number of permits, granted in the order of the requests at no cost."""
+        self._locks[name] = LockPlan(name, number, "permits"), LockImplementation()
 
     def aim_at_random(self, customers: int, stream: str) -> None:
         """Aim at one of the other customers at random."""
@@ -342,13 +346,13 @@ class Builder(Assembler):
         self._code[pipe][4] = self.here
 
     def hold(self, lock: str, body: Body) -> None:
-        """Do a body while holding a lock."""
+        """Do a body while holding a lock or a permit."""
         if lock not in self._locks:
             raise UnknownNameError("lock", lock, list(self._locks))
-        number, implementation = list(self._locks).index(lock), self._locks[lock]
-        write_acquire(self, number, lock, implementation)
+        number, (plan, implementation) = list(self._locks).index(lock), self._locks[lock]
+        write_acquire(self, number, plan, implementation)
         body()
-        write_release(self, number, lock, implementation)
+        write_release(self, number, plan, implementation)
 
     def barrier(
         self, name: str, parties: int, customers: int, implementation: BarrierImplementation | None = None
@@ -386,7 +390,7 @@ class Builder(Assembler):
             groups=tuple(self._groups),
             draws=tuple(self._draws.values()),
             stations=tuple(self._stations),
-            locks=tuple(self._locks),
+            locks=tuple(plan for plan, _ in self._locks.values()),
             barriers=tuple(self._barriers),
             labels=tuple(self._labels),
             targets=tuple(self._targets),
@@ -423,17 +427,17 @@ _ONCE = ServiceTime("deterministic", 1.0, 0.0)
 _ABOUT_ONE = ServiceTime("uniform", 1.0, 1 / 3)
 
 
-def write_acquire(assembler: Assembler, number: int, name: str, implementation: LockImplementation) -> None:
-    """Write the acquisition of a lock; all time until then is booked to ``lock:<name>``."""
-    label = assembler.label(f"lock:{name}")
+def write_acquire(assembler: Assembler, number: int, lock: LockPlan, implementation: LockImplementation) -> None:
+    """Write the acquisition of a lock; all time until then is booked to its label."""
+    label = assembler.label(lock.label)
     if implementation.kind in ("fifo", "queue"):
         if implementation.kind == "queue":
-            _access(assembler, name, implementation)
+            _access(assembler, lock, implementation)
         assembler.emit(Op.ACQUIRE, number, label)
         return
     register = assembler.take_register()
     if implementation.kind == "ticket":
-        _take_turns(assembler, number, name, implementation, register)
+        _take_turns(assembler, number, lock, implementation, register)
         assembler.give_register_back()
         return
     assembler.emit(Op.REQUEST, number)
@@ -441,47 +445,49 @@ def write_acquire(assembler: Assembler, number: int, name: str, implementation: 
     look = assembler.here
     if implementation.kind == "ttas":
         # A processor that reads a held lock spins on its cached copy, and reads the word anew after the release.
-        _access(assembler, name, implementation)
+        _access(assembler, lock, implementation)
         assembler.emit(Op.AWAIT_FREE, number, label)
-    _access(assembler, name, implementation)
+    _access(assembler, lock, implementation)
     attempt = assembler.emit(Op.TRY, number, -1)
     done = assembler.emit(Op.JUMP, -1)
     assembler.patch(attempt, 1, assembler.here)
     if implementation.back_off != "none":
-        _back_off(assembler, name, implementation, label, register)
+        _back_off(assembler, lock, implementation, label, register)
     assembler.emit(Op.JUMP, look)
     assembler.patch(done, 0, assembler.here)
     assembler.give_register_back()
 
 
 def _take_turns(
-    assembler: Assembler, number: int, name: str, implementation: LockImplementation, register: int
+    assembler: Assembler, number: int, lock: LockPlan, implementation: LockImplementation, register: int
 ) -> None:
     """Fetch and increment the ticket counter, then read the number called, once more after each release."""
-    _access(assembler, name, implementation)
+    _access(assembler, lock, implementation)
     assembler.emit(Op.TAKE_TICKET, number, register)
     look = assembler.here
-    _access(assembler, name, implementation)
-    draw = assembler.draw(f"lock:{name}:arbitration", CHANCE)
-    assembler.emit(Op.AWAIT_TURN, number, assembler.label(f"lock:{name}"), register, draw, look)
+    _access(assembler, lock, implementation)
+    draw = assembler.draw(f"{lock.label}:arbitration", CHANCE)
+    assembler.emit(Op.AWAIT_TURN, number, assembler.label(lock.label), register, draw, look)
 
 
-def write_release(assembler: Assembler, number: int, name: str, implementation: LockImplementation) -> None:
+def write_release(assembler: Assembler, number: int, lock: LockPlan, implementation: LockImplementation) -> None:
     """Write the release of a lock; a lock with a word writes the word first."""
     if implementation.kind != "fifo":
-        _access(assembler, name, implementation)
+        _access(assembler, lock, implementation)
     assembler.emit(Op.RELEASE, number)
 
 
-def _access(assembler: Assembler, name: str, implementation: LockImplementation) -> None:
+def _access(assembler: Assembler, lock: LockPlan, implementation: LockImplementation) -> None:
     if implementation.word is not None:
-        label = f"lock:{name}"
-        assembler.serve(implementation.word, implementation.access, label, stream=f"{label}:access", wait=label)
+        label, access = lock.label, implementation.access
+        assembler.serve(implementation.word, access, label, stream=f"{label}:access", wait=label)
 
 
-def _back_off(assembler: Assembler, name: str, implementation: LockImplementation, label: int, register: int) -> None:
+def _back_off(
+    assembler: Assembler, lock: LockPlan, implementation: LockImplementation, label: int, register: int
+) -> None:
     grows = implementation.back_off == "exponential"
-    draw = assembler.draw(f"lock:{name}:back-off", _ABOUT_ONE if grows else _ONCE)
+    draw = assembler.draw(f"{lock.label}:back-off", _ABOUT_ONE if grows else _ONCE)
     most = implementation.most if grows else implementation.base
     assembler.emit(
         Op.BACK_OFF, draw, label, register, assembler.constant(implementation.base), assembler.constant(most)

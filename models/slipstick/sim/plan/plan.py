@@ -17,6 +17,9 @@ from slipstick.vocabulary import SIMULATED_DISCIPLINES
 
 OPERANDS = 7
 
+MOST_PERMITS = 1_000_000
+"""Permits of one resource at most: the tokens that hold them are kept in a table."""
+
 
 class Op(IntEnum):
     """The operations of instructions; a comment lists the operands."""
@@ -109,6 +112,31 @@ class StationPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class LockPlan:
+    """A resource that is held over several instructions by a limited number of tokens at a time.
+
+    Parameters
+    ----------
+    name : in answers
+    permits : tokens that may hold it at the same time; of a lock 1 [1]
+    noun : what messages call it, lock or permits
+    """
+
+    name: str
+    permits: int = 1
+    noun: str = "lock"
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.permits <= MOST_PERMITS:
+            raise ModelError(f"permits {self.name}: a simulation takes from 1 to {MOST_PERMITS}, got {self.permits}")
+
+    @property
+    def label(self) -> str:
+        """The account label of the waiting time."""
+        return f"lock:{self.name}" if self.noun == "lock" else f"wait:{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
 class CustomerGroup:
     """A group of equal customers.
 
@@ -136,7 +164,7 @@ class Plan:
     targets, odds : jump targets, and their cumulative probabilities
     counts : numbers of rounds and items [1], and times of back-off [s]
     draws : random quantities
-    stations, locks : resources; their statistics are kept in this order
+    stations, locks : resources, locks and permits; their statistics are kept in this order
     barriers : their names
     nodes, flags : numbers of tree nodes, and of flags, of composite barriers
     gates : names of the places where arrivals are counted and may be turned away
@@ -150,7 +178,7 @@ class Plan:
     groups: tuple[CustomerGroup, ...]
     draws: tuple[Draw, ...] = ()
     stations: tuple[StationPlan, ...] = ()
-    locks: tuple[str, ...] = ()
+    locks: tuple[LockPlan, ...] = ()
     barriers: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     targets: tuple[int, ...] = ()
@@ -181,4 +209,4 @@ class Plan:
     @property
     def resources(self) -> tuple[str, ...]:
         """Names of the resources, in the order of their statistics: stations, then locks."""
-        return (*(each.name for each in self.stations), *self.locks)
+        return (*(each.name for each in self.stations), *(each.name for each in self.locks))
