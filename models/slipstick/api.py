@@ -360,7 +360,6 @@ def _parameters(model: Object) -> Mapping[str, Parameter]:
     """Give everything that can be set of a model that is built already, by path."""
     from slipstick.expression.nodes import Parameter, parameters
     from slipstick.law import Law
-    from slipstick.method.numbers import expressions
     from slipstick.model.network import QueueingNetwork
     from slipstick.model.system import Model, need_model
 
@@ -368,7 +367,7 @@ def _parameters(model: Object) -> Mapping[str, Parameter]:
         case Law():
             found = tuple(Parameter(each.name, each.dimension) for each in model.symbols)
         case Model():
-            found = parameters(*expressions(model, unused=True))
+            found = parameters(*model.expressions(unused=True))
         case QueueingNetwork():
             found = parameters(*dict(model.quantities()).values())
         case _:
