@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from slipstick.schema.library import Library
     from slipstick.schema.text.nodes import Mark, Node
     from slipstick.sim.settings import Simulation
-    from slipstick.study.cases import Asked
-    from slipstick.study.sweep import Plan
+    from slipstick.study.cases import SweepDefinition
+    from slipstick.study.sweep import SweepPlan
 
 Array: TypeAlias = np.ndarray[Any, Any]
 Reference: TypeAlias = "str | os.PathLike[str]"
@@ -311,20 +311,20 @@ def _plan(
     fixed: Mapping[str, float],
     varied: Mapping[str, Array],
     grid: bool,
-) -> Plan:
+) -> SweepPlan:
     """Lay out the points of a model that is built already."""
     from slipstick.results.study import Axis
     from slipstick.schema.build import BuiltModel
     from slipstick.study.cases import BASE
-    from slipstick.study.sweep import Group, Plan
+    from slipstick.study.sweep import PointGroup, SweepPlan
 
     index = np.indices(tuple(map(len, varied.values()))).reshape(len(varied), -1)
     points = {path: values[at] if grid else values for at, (path, values) in zip(index, varied.items(), strict=True)}
     count = len(next(iter(points.values())))
     values = {**{path: np.full(count, value) for path, value in fixed.items()}, **points}
     axes = tuple(Axis(path, str(known[path].dimension), tuple(values.tolist())) for path, values in varied.items())
-    group = Group(BASE, BuiltModel(model.name, model, {}, {}), form, values, np.arange(count))
-    return Plan(axes, points, (BASE,) * count, (group,), not grid)
+    group = PointGroup(BASE, BuiltModel(model.name, model, {}, {}), form, values, np.arange(count))
+    return SweepPlan(axes, points, (BASE,) * count, (group,), not grid)
 
 
 def _check_lengths(varied: Mapping[str, Sized], grid: bool) -> None:
@@ -340,20 +340,20 @@ def _check_lengths(varied: Mapping[str, Sized], grid: bool) -> None:
         raise ModelError(f"arrays need equally many values: {counts}; sweep(...) makes every combination")
 
 
-def _carried_out(plan: Plan) -> Sweep:
+def _carried_out(plan: SweepPlan) -> Sweep:
     from slipstick.study.sweep import carried_out
 
     return carried_out("solve", plan, (), whole=len(plan.cases) <= MOST_WHOLE)
 
 
-def _asked(varied: Mapping[str, Sequence[Any]], combine: str) -> Asked:
+def _asked(varied: Mapping[str, Sequence[Any]], combine: str) -> SweepDefinition:
     """State a sweep as a study would."""
     from slipstick.schema.kinds.study import SweepSpec
     from slipstick.schema.validate import validate
-    from slipstick.study.cases import Asked
+    from slipstick.study.cases import SweepDefinition
 
     node = _node({"axes": varied, "combine": combine}, "set")
-    return Asked("solve", validate(SweepSpec, node), node, ("vary",))
+    return SweepDefinition("solve", validate(SweepSpec, node), node, ("vary",))
 
 
 def _parameters(model: Object) -> Mapping[str, Parameter]:

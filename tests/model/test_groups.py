@@ -17,7 +17,7 @@ from slipstick.model.activity import Activity, barrier, delay, hold, service
 from slipstick.model.resources import Station
 from slipstick.model.system import GroupedPopulation, Model, closed_model, grouped_model
 from slipstick.model.technology import scaled
-from slipstick.report.formulas.explain import explain_text
+from slipstick.report.equations import explain_text
 from slipstick.schema.dump import dump
 
 ASK = service("bus", 1.0, name="ask", component="memory", scv=1.0)

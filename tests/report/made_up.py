@@ -9,7 +9,9 @@ from itertools import product
 import numpy as np
 
 from slipstick.answer import Answer, Limit, Takeover, Value
-from slipstick.results.study import Axis, Cell, Comparison, Ranked, Ranking, Results, Row, Sweep
+from slipstick.report.questions.compare import CompareResult, PublishedTable, TableCell, TableRow
+from slipstick.report.questions.rank import RankedQuantity, Ranking, RankResult
+from slipstick.results.study import Axis, Results, Sweep
 from slipstick.schema.kinds.study import BarsSpec, LinesSpec, MapSpec, StudySpec
 
 US = 1e-6
@@ -69,24 +71,29 @@ SMALL = sweep(
     limit=lambda _, adapter: {10 * US: "sends", 20 * US: "", 40 * US: "wire"}[adapter],
     failed={1: "the time comes out as nan s"},
 )
-COMPARISON = Comparison(
+COMPARISON = PublishedTable(
     title="Table 4",
     source="Table 4",
     text="",
     unit="us",
     columns=("base", "faster"),
     rows=(
-        Row("wire", (Cell("base", 11.84, 12.0, 0.5), Cell("faster", 5.2, 12.0, 0.5))),
-        Row("total", (Cell("base", 1705.0, 1759.0, 0.5, "the +105 was left out"), Cell("faster", 853.0, None, 0.5))),
-        Row("measured", (Cell("base", 1705.0, 1759.0, 0.5), Cell("faster", 853.0, 800.0, 0.5)), measured=True),
+        TableRow("wire", (TableCell("base", 11.84, 12.0, 0.5), TableCell("faster", 5.2, 12.0, 0.5))),
+        TableRow(
+            "total",
+            (TableCell("base", 1705.0, 1759.0, 0.5, "the +105 was left out"), TableCell("faster", 853.0, None, 0.5)),
+        ),
+        TableRow(
+            "measured", (TableCell("base", 1705.0, 1759.0, 0.5), TableCell("faster", 853.0, 800.0, 0.5)), measured=True
+        ),
     ),
 )
 RANKING = Ranking(
     case="base",
     change=0.5,
     rows=(
-        Ranked("send_call", "each send", "s", 42 * US, 0.7, 0.7, 0.35),
-        Ranked("parts", "processors asked", "1", 3.0, None, 0.2, None),
+        RankedQuantity("send_call", "each send", "s", 42 * US, 0.7, 0.7, 0.35),
+        RankedQuantity("parts", "processors asked", "1", 3.0, None, 0.2, None),
     ),
     idle=("machine.memory.page",),
 )
@@ -98,8 +105,7 @@ SMALL_RESULTS = Results(
     cases={"base": BASE, "faster": FASTER, "broken": BROKEN},
     settings={"base": {}, "faster": {"machine.processors.speed": "2"}, "broken": {"parts": "1e308"}},
     sweeps=(SMALL,),
-    rankings=(RANKING,),
-    comparisons=(COMPARISON,),
+    questions={"compare": CompareResult((COMPARISON,)), "rank": RankResult((RANKING,))},
     hashes={"specs/studies/demo.yaml": "0" * 64},
     resolved={"base": {"parts": 3, "sizes": (20.0, 4120.0), "same": [1], "again": [1]}},
     versions={"slipstick": "0.1.0", "numpy": "2.0"},

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from slipstick import barrier, closed_model, delay, hold, phased_model, service
 from slipstick.method.simulation.flatten import timeline
 from slipstick.model.system import Model
-from slipstick.results.study import Span, Timeline
+from slipstick.results.study import Timeline, TimelineInterval
 from slipstick.sim.plain.timeline import critical_path
 from tests.sim_strategies import RESOURCES, busy_models, few
 
@@ -59,5 +59,5 @@ def test_an_endless_model_is_followed_for_some_cycles() -> None:
 
 def test_of_nothing_there_is_no_path() -> None:
     assert critical_path(Timeline((), {}, 0.0)) == ()
-    lost = (Span(0, 0, "lock:a", 0.0, 1.0, 1),)
+    lost = (TimelineInterval(0, 0, "lock:a", 0.0, 1.0, 1),)
     assert critical_path(Timeline(lost, {}, 1.0)) == ()

@@ -11,6 +11,9 @@ import pytest
 from slipstick import QueueingNetwork, load, run, solve
 from slipstick.cli.main import main
 from slipstick.errors import SpecError
+from slipstick.report.questions.agree import AgreeResult
+from slipstick.report.questions.rank import RankResult
+from tests.questions import result_of
 from tests.specs import refused
 
 STUDY = """\
@@ -88,9 +91,9 @@ def test_simulation_is_a_method_like_any_other(study: Path) -> None:
     found = run(str(study))
     exact, simulated = found.sweeps[0].columns["response_time[jobs]"].reshape(2, 2)
     assert simulated == pytest.approx(exact, rel=0.1)
-    assert found.agreements[0].methods == ("exact-mva", "simulation", "bounds")
-    assert found.agreements[0].findings == ()
-    (row,) = found.rankings[0].rows
+    assert result_of(found, AgreeResult).agreements[0].methods == ("exact-mva", "simulation", "bounds")
+    assert result_of(found, AgreeResult).agreements[0].findings == ()
+    (row,) = result_of(found, RankResult).rankings[0].rows
     base = found.cases["base"]
     assert row.share == pytest.approx(base.share["response_time[jobs]"]["stations.one.service.jobs"], rel=0.1)
     assert found.cases["simulated"].seed == 1
@@ -107,7 +110,7 @@ def test_servers_and_customers_are_axes_of_numbers(study: Path) -> None:
 
 def test_what_would_help_most_is_ranked(study: Path) -> None:
     study.write_text(f"{STUDY}rank: {{}}\n")
-    (ranking,) = run(str(study)).rankings
+    (ranking,) = result_of(run(str(study)), RankResult).rankings
     by_path = {row.path: row for row in ranking.rows}
     assert ranking.rows[0].path in ("stations.cpu.service.jobs", "stations.cpu.visits.jobs")
     assert sum(row.share or 0.0 for row in ranking.rows) == pytest.approx(1.0)

@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 from slipstick.errors import SpecError
+from slipstick.report.questions.agree import AgreeResult
+from slipstick.report.questions.rank import RankResult
 from slipstick.results.study import Results
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
+from tests.questions import result_of
 
 MODEL = """\
 activity: 1
@@ -61,7 +64,7 @@ def test_the_method_is_a_setting_like_any_other(folder: Path) -> None:
     assert seen[2] > 1.8 * closed[2]
     assert seeds.columns["time"][0] != seeds.columns["time"][1]
     assert seeds.columns["low[time]"][0] < seeds.columns["time"][0] < seeds.columns["high[time]"][0]
-    assert results.agreements[0].verdicts[1] == "simulation lies within the bounds"
+    assert result_of(results, AgreeResult).agreements[0].verdicts[1] == "simulation lies within the bounds"
     assert results.timelines["line"].spans
 
 
@@ -74,7 +77,7 @@ def test_the_results_do_not_depend_on_the_number_of_workers(folder: Path) -> Non
 
 
 def test_a_ranking_by_simulation_has_shares_by_differences(folder: Path) -> None:
-    ranking = ran().rankings[0]
+    ranking = result_of(ran(), RankResult).rankings[0]
     assert {row.path for row in ranking.rows} == {"cycle.work.delay", "cycle.ask.time"}
     assert sum(row.share or 0.0 for row in ranking.rows) == pytest.approx(1.0, abs=0.1)
     assert all((row.effect or 0.0) > 0 for row in ranking.rows)

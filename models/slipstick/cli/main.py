@@ -132,11 +132,8 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
       slipstick run dvsm-what-if
       slipstick run my-study.yaml --out /tmp/report --json
     """
-    from slipstick.report.document import answer_document, findings_document
-    from slipstick.report.findings.compare import summary
-    from slipstick.report.findings.scale import scaling_text
+    from slipstick.report.document import answer_document
     from slipstick.report.pages.write import is_current, write
-    from slipstick.report.terminal.outlook import outlook_answers, outlook_texts
     from slipstick.study.run import MOST_ANSWERS, prepare, versions
     from slipstick.study.run import run as run_study
 
@@ -151,17 +148,16 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
     failed = any(answer.failed for answer in results.cases.values()) or any(sweep.failed for sweep in results.sweeps)
     if as_json:
         answers = [*results.cases.values(), *(answer for sweep in results.sweeps for answer in sweep.answers)]
-        answers += outlook_answers(results)
+        answers += [answer for each in results.questions.values() for answer in each.answers()]
         few = prepared.points <= MOST_ANSWERS
         solved = {"answers": list(map(answer_document, answers))} if few else {"results": str(folder / "results.csv")}
-        print_json({**solved, **findings_document(results)})
+        further = {key: value for each in results.questions.values() for key, value in each.document().items()}
+        print_json({**solved, **further})
     else:
         if results.cases:
             _print_cases(results.cases, prepared.spec.answer)
-        if results.comparisons:
-            click.echo(f"\n{summary(results.comparisons)}")
-        for words in [*map(scaling_text, results.scalings), *outlook_texts(results)]:
-            click.echo(f"\n{words}")
+        for text in filter(None, (each.text() for each in results.questions.values())):
+            click.echo(f"\n{text}")
         click.echo(f"\nThe report is in {folder / 'report.md'}, the numbers in {folder / 'results.csv'}.")
     return NO_ANSWER if failed else DONE
 
@@ -227,7 +223,7 @@ def solve(
     elif failed:
         raise NoAnswerError(failed[0])
     else:
-        from slipstick.report.terminal.answer import answers_text
+        from slipstick.report.answer import answers_text
 
         click.echo(answers_text(answers, built.entries, side_by_side(answers)))
     if any(answer.interrupted for answer in answers):
@@ -250,7 +246,7 @@ def explain(model: str, machine: str | None, workload: str | None, changes: Sequ
       slipstick explain law/wire-time --latex
     """
     from slipstick.program import PROGRAMS
-    from slipstick.report.formulas.explain import explain_latex, explain_text
+    from slipstick.report.equations import explain_latex, explain_text
     from slipstick.study.explain import explained
 
     if model in PROGRAMS and machine is None:
@@ -271,7 +267,7 @@ def explain(model: str, machine: str | None, workload: str | None, changes: Sequ
 def list_(kind: str | None) -> int:
     """List the catalogue, or one KIND of it: machine, network, workload, technology, trend,
     activity, queueing-network, study, profile, program, law."""
-    from slipstick.report.terminal.answer import catalogue_text
+    from slipstick.report.answer import catalogue_text
     from slipstick.study.catalogue import listed
 
     click.echo(catalogue_text(listed(kind)))
@@ -288,7 +284,7 @@ def show(name: str) -> int:
       slipstick show machine/rs6000-43p-atm
       slipstick show network/infiniband-hdr
     """
-    from slipstick.report.terminal.answer import spec_text
+    from slipstick.report.answer import spec_text
     from slipstick.study.catalogue import shown
 
     click.echo(spec_text(shown(name)))

@@ -84,7 +84,7 @@ def measured(
     """
     from slipstick.measure.account import measured as account
     from slipstick.report.document import answer_document
-    from slipstick.report.terminal.measured import measured_text, notes_text
+    from slipstick.report.questions.measured import measured_text, notes_text
 
     found = account(read_data(files, **told), statistic, region, _seconds("--timer", timer))
     if as_json:
@@ -243,9 +243,9 @@ def fit(
     """
     from slipstick.measure.fit.comparison import IntervalSettings, fits
     from slipstick.measure.fit.formula import oddities, timings_of
-    from slipstick.report.document import fitting_document
     from slipstick.report.pages.write import write_fits
-    from slipstick.report.terminal.measured import fits_text, notes_text
+    from slipstick.report.questions.fits import fits_text, fitting_document
+    from slipstick.report.questions.measured import notes_text
 
     unused = {told.pop("statistic"), told.pop("timer")} - {"median", None}
     if unused:

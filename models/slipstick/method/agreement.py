@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from slipstick.answer import Answer, Value
-from slipstick.results.study import Agreement, SideBySide
+from slipstick.results.study import Agreement, MethodValues
 from slipstick.vocabulary import BOUNDS
 
 ROUNDING = 1e-9
@@ -91,9 +91,9 @@ def _importance(kind: str) -> int:
     return _FIRST.index(kind) if kind in _FIRST else len(_FIRST)
 
 
-def _row(name: str, answers: Sequence[Answer]) -> SideBySide:
+def _row(name: str, answers: Sequence[Answer]) -> MethodValues:
     values = tuple(answer.values.get(name) for answer in answers)
-    return SideBySide(name, next(value.unit for value in values if value is not None), values)
+    return MethodValues(name, next(value.unit for value in values if value is not None), values)
 
 
 def _measure(answers: Sequence[Answer]) -> Answer | None:

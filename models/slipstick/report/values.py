@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from slipstick.answer import Answer
 from slipstick.errors import UnknownNameError
-from slipstick.results.study import Array, Axis, Results, Sweep, by_processors
+from slipstick.results.study import Array, Axis, Results, Sweep
 
 T = TypeVar("T")
 
@@ -49,7 +49,7 @@ def limits_in(results: Results) -> list[str]:
 
 def case_called(results: Results, name: str) -> Answer:
     """Find a case by its name, or measured runs as NAME-PROCESSORS; raises UnknownNameError."""
-    return _known("case", name, {**results.cases, **by_processors(results.measured)})
+    return _known("case", name, results.named_answers())
 
 
 def sweep_called(results: Results, name: str) -> Sweep:

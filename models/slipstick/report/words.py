@@ -7,7 +7,7 @@ import textwrap
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
-from math import isnan
+from math import isfinite, isnan
 
 from slipstick.errors import MissingExtraError
 from slipstick.expression.dimension import Dimension
@@ -40,6 +40,15 @@ def quantity(value: float | None, unit: str, digits: int = 4) -> str:
     ('1.705 ms', '3', '-')
     """
     return NOTHING if value is None else show(value, Dimension.of(unit), digits)
+
+
+def finite(value: float | None) -> float | None:
+    """Give a number, or nothing in place of what is not a number.
+
+    >>> finite(float("nan")), finite(2.0)
+    (None, 2.0)
+    """
+    return value if value is not None and isfinite(value) else None
 
 
 def percent(part: float | None, digits: int = 3, signed: bool = False) -> str:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import ModelError, UnknownNameError
-from slipstick.results.outlook import Choice, Projection, Sampling, Sought
-from slipstick.results.scaling import Scaling
 
 Array = NDArray[np.float64]
 
@@ -107,96 +106,7 @@ class Sweep:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
-    """One quantity in a ranking.
-
-    Parameters
-    ----------
-    path, meaning, unit : what it is
-    value : in base units
-    share : what one percent less of it buys, in percent of the time; None for counts, sizes and ratios
-    elasticity : relative change of the time for a relative change of the quantity
-    effect : 1 - time after / time before, for the stated change; None where the changed value is not allowed
-    more : the change is that much more of the quantity, for less of it would not help
-    """
-
-    path: str
-    meaning: str
-    unit: str
-    value: float
-    share: float | None
-    elasticity: float
-    effect: float | None
-    more: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Ranking:
-    """What would help most in one case.
-
-    Parameters
-    ----------
-    case : the case
-    change : how much less of each quantity, or more where less would not help [1]
-    rows : the quantities that matter, best first
-    idle : quantities that change nothing here
-    under : the technology that the case is ranked under; none is the case as it is
-    """
-
-    case: str
-    change: float
-    rows: tuple[Ranked, ...]
-    idle: tuple[str, ...]
-    under: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A computed value beside a published one, in the table's unit."""
-
-    case: str
-    computed: float | None
-    printed: float | None
-    within: float
-    slip: str = ""
-
-    @property
-    def difference(self) -> float | None:
-        """Computed minus printed."""
-        return None if self.computed is None or self.printed is None else self.computed - self.printed
-
-    @property
-    def agrees(self) -> bool:
-        """Say whether the difference is within what rounding allows; nothing printed agrees with anything."""
-        # A hair more than the allowance, for decimal fractions have no exact double.
-        return self.difference is None or abs(self.difference) <= self.within * (1 + 1e-9)
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A row of a comparison: predictions, measurements to hold them against, inputs of the model, or another case."""
-
-    label: str
-    cells: tuple[Cell, ...]
-    measured: bool = False
-    input: bool = False
-    against: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """A published table beside what the program computes."""
-
-    title: str
-    source: str
-    text: str
-    unit: str
-    columns: tuple[str, ...]
-    rows: tuple[Row, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
+class TimelineInterval:
     """A stretch of time of one member, or of one of its branches.
 
     Parameters
@@ -229,21 +139,21 @@ class Timeline:
     useful : components that count as useful work
     """
 
-    spans: tuple[Span, ...]
+    spans: tuple[TimelineInterval, ...]
     levels: Mapping[str, tuple[tuple[float, int, int], ...]]
     until: float
-    path: tuple[Span, ...] = ()
+    path: tuple[TimelineInterval, ...] = ()
     components: Mapping[str, str] = field(default_factory=dict)
     useful: tuple[str, ...] = ("busy",)
 
-    def component(self, span: Span) -> str:
+    def component(self, span: TimelineInterval) -> str:
         """Say what the account books a span to."""
         return self.components.get(span.label, span.label)
 
     def active(self) -> list[tuple[float, int]]:
         """Count who is at something useful: (from, how many).
 
-        >>> both = (Span(0, 0, "busy", 0.0, 2.0), Span(1, 0, "busy", 1.0, 3.0))
+        >>> both = (TimelineInterval(0, 0, "busy", 0.0, 2.0), TimelineInterval(1, 0, "busy", 1.0, 3.0))
         >>> Timeline(both, {}, 3.0).active()
         [(0.0, 1), (1.0, 2), (2.0, 1), (3.0, 0)]
         """
@@ -260,7 +170,7 @@ class Timeline:
 
 
 @dataclass(frozen=True, slots=True)
-class SideBySide:
+class MethodValues:
     """One value by several methods; None where a method does not have it."""
 
     name: str
@@ -284,7 +194,7 @@ class Agreement:
 
     case: str
     methods: tuple[str, ...]
-    rows: tuple[SideBySide, ...]
+    rows: tuple[MethodValues, ...]
     verdicts: tuple[str, ...]
     findings: tuple[str, ...] = ()
     failed: Mapping[str, str] = field(default_factory=dict)
@@ -341,6 +251,58 @@ class Fitting:
     efficiency: float = 0.75
 
 
+class QuestionResult:
+    """What one question of a study found: data, and how a page, a terminal, JSON and results.csv show them.
+
+    Every question has a class of its own, which overrides what it has to show. `section` and `columns` are what
+    report.md and results.csv hold of it; `text` is for the terminal, `document` and `answers` are for JSON.
+    """
+
+    __slots__ = ()
+    before_cases: ClassVar[bool] = False
+    """Its section stands before the cases, which rest on it."""
+
+    leading_columns: ClassVar[bool] = False
+    """Its own columns of results.csv stand before those of the sweeps."""
+
+    def section(self) -> str:
+        """Write the section of the page, in Markdown; empty where there is nothing to show."""
+        raise NotImplementedError
+
+    def text(self) -> str:
+        """Write what the terminal shows; empty for nothing."""
+        return ""
+
+    def document(self) -> dict[str, Any]:
+        """Give keys of the JSON document."""
+        return {}
+
+    def answers(self) -> Sequence[Answer]:
+        """Give what the JSON document lists among its answers."""
+        return ()
+
+    def columns(self, head: Callable[[str], str]) -> Sequence[Mapping[str, Any]]:
+        """Give blocks of results.csv: columns by name, all as long as ``case``.
+
+        Parameters
+        ----------
+        head : writes the name of a value with its unit
+        """
+        return ()
+
+    def files(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+        """Give further tables by the name of their file, row by row."""
+        return {}
+
+    def named_answers(self) -> Mapping[str, Answer]:
+        """Give answers that published tables and pictures may name beside the cases."""
+        return {}
+
+    def draw(self, spec: Any) -> Any:
+        """Draw a picture of it as its spec says; a Matplotlib figure."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, slots=True)
 class Results:
     """Everything that a study found.
@@ -350,19 +312,13 @@ class Results:
     name, title, text, source : of the study
     cases : answer of each case, in order
     settings : what each case differs in from the base, as written
-    sweeps, rankings, comparisons, agreements : by question
+    sweeps : in order
+    questions : what each question found, by its key in the study
+    timelines : by the name of the picture that shows it
     hashes : SHA-256 of every file that was read
     resolved : the specs with every reference followed and every default filled in, as plain data, by case
     versions : of slipstick and the libraries that computed
     notes : what the reader should know
-    timelines : by the name of the picture that shows it
-    scalings : by case
-    fits : by question
-    measured : answers for each number of processors that was measured, by question
-    projection : years ahead
-    sought : where conditions start or stop holding, question by question, case by case
-    samplings : by case
-    choices : what changes do, by case and technology
     """
 
     name: str
@@ -372,28 +328,14 @@ class Results:
     cases: Mapping[str, Answer]
     settings: Mapping[str, Mapping[str, str]]
     sweeps: tuple[Sweep, ...]
-    rankings: tuple[Ranking, ...]
-    comparisons: tuple[Comparison, ...]
     hashes: Mapping[str, str]
     resolved: Mapping[str, object]
     versions: Mapping[str, str]
     notes: tuple[str, ...] = ()
-    agreements: tuple[Agreement, ...] = ()
+    questions: Mapping[str, QuestionResult] = field(default_factory=dict)
     timelines: Mapping[str, Timeline] = field(default_factory=dict)
-    scalings: tuple[Scaling, ...] = ()
-    fits: Mapping[str, Fitting] = field(default_factory=dict)
-    measured: Mapping[str, tuple[Answer, ...]] = field(default_factory=dict)
-    projection: Projection | None = None
-    sought: tuple[Sought, ...] = ()
-    samplings: tuple[Sampling, ...] = ()
-    choices: tuple[Choice, ...] = ()
 
-
-def by_processors(found: Mapping[str, Sequence[Answer]]) -> dict[str, Answer]:
-    """Name the answer for each number of processors, as tables and bars of a study call it: NAME-PROCESSORS.
-
-    Parameters
-    ----------
-    found : answers of measured runs, by question
-    """
-    return {f"{name}-{each.point['p']:g}": each for name, answers in found.items() for each in answers}
+    def named_answers(self) -> dict[str, Answer]:
+        """Give every answer that a table or a picture may name: the cases, and what questions add."""
+        added = (each.named_answers() for each in self.questions.values())
+        return {**self.cases, **{name: answer for more in added for name, answer in more.items()}}

@@ -1,27 +1,215 @@
-"""Cases: the base and its named differences, as settings by path."""
+"""Axes: the values that a study writes down, expanded.
+
+Cases: the base and its named differences, as settings by path.
+
+Answers that follow from others: the overhead, and what of the base's a case takes away.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
-from slipstick.errors import Problem, SpecError, did_you_mean
+from slipstick.errors import Problem, SpecError, UnitError, did_you_mean
+from slipstick.expression.dimension import COUNT, Dimension
+from slipstick.expression.nodes import number_text
 from slipstick.schema.inputs import Settings
-from slipstick.schema.kinds.study import StudySpec, SweepSpec
-from slipstick.schema.text.nodes import Entry, Node, Scalar, Table, at, join, key_mark, plain, value_mark
-from slipstick.study.axes import axis_nodes
+from slipstick.schema.kinds.study import AxisSpec, StudySpec, SweepSpec
+from slipstick.schema.text.nodes import (
+    Entry,
+    Listing,
+    Mark,
+    Node,
+    Scalar,
+    Table,
+    at,
+    from_plain,
+    join,
+    key_mark,
+    plain,
+    value_mark,
+)
+from slipstick.units import parse
+
+MOST_VALUES = 1_000_000
+
+CHECK_ALL = 500
+
+"""Of a list of up to so many quantities each is checked; of more, and of a range, a few that speak for all."""
+
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Range(Sequence[Node]):
+    """Values in base units; the node of each is made when it is asked for."""
+
+    numbers: Sequence[float]
+    unit: Dimension
+    mark: Mark
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @overload
+    def __getitem__(self, index: int) -> Node: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Node]: ...
+    def __getitem__(self, index: int | slice) -> Node | Sequence[Node]:
+        if isinstance(index, slice):
+            return _Range(self.numbers[index], self.unit, self.mark)
+        return _quantity(self.numbers[index], self.unit, self.mark)
+
+
+def axis_nodes(spec: AxisSpec | Sequence[Any], node: Node, path: Path) -> Sequence[Node]:
+    """List the values of an axis as nodes that stand where the axis is written.
+
+    Parameters
+    ----------
+    spec : checked: a list, or a range
+    node, path : where it is written
+
+    Raises
+    ------
+    SpecError : the ends are of different dimensions, or there are too many values
+    """
+    if isinstance(spec, AxisSpec):
+        return _Reader(spec, node, path).values()
+    assert isinstance(node, Listing)
+    if not node.items:
+        raise _problem(node.mark, path, "an axis needs at least one value")
+    return node.items
+
+
+def numbers_of(nodes: Sequence[Node]) -> list[float] | None:
+    """Give the values in base units; None unless all are quantities of one dimension."""
+    if isinstance(nodes, _Range):
+        return list(nodes.numbers)
+    try:
+        found = [_read(node.value) for node in nodes if isinstance(node, Scalar)]
+    except UnitError:
+        return None
+    alike = len(found) == len(nodes) and len({dimension for _, dimension in found}) == 1
+    return [value for value, _ in found] if alike else None
+
+
+def to_check(nodes: Sequence[Node]) -> list[int]:
+    """Choose the values to check in their place.
+
+    What a quantity may be is an interval, or its whole numbers; so if the extremes hold, and the first value
+    that is not whole, all of them do. Of names, each is checked.
+    """
+    numbers = numbers_of(nodes) if isinstance(nodes, _Range) or len(nodes) > CHECK_ALL else None
+    if numbers is None:
+        return list(range(len(nodes)))
+    odd = next((index for index, number in enumerate(numbers) if number != math.floor(number)), 0)
+    return sorted({0, len(numbers) - 1, numbers.index(min(numbers)), numbers.index(max(numbers)), odd})
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads one range."""
+
+    spec: AxisSpec
+    node: Node
+    path: Path
+
+    def values(self) -> Sequence[Node]:
+        first, unit = self._end(self.spec.first, "from")
+        last, other = self._end(self.spec.to, "to")
+        if unit != other:
+            raise self._problem("to", f"from is a [{unit}], but to is a [{other}]")
+        self._check_width(last - first)
+        return _Range(self._numbers(first, last, unit), unit, self.node.mark)
+
+    def _numbers(self, first: float, last: float, unit: Dimension) -> list[float]:
+        if self.spec.count is not None:
+            return self._counted(first, last, self.spec.count)
+        if self.spec.factor is not None:
+            factor = float(self.spec.factor)
+            steps = self._steps(math.log(self._ratio(first, last)) / math.log(factor))
+            return [first * factor**k for k in range(steps + 1)]
+        step, its_unit = self._end(self.spec.step, "step")
+        if its_unit != unit:
+            raise self._problem("step", f"from is a [{unit}], but the step is a [{its_unit}]")
+        if step == 0:
+            raise self._problem("step", "a step of 0 never arrives; write another")
+        return [first + k * step for k in range(self._steps((last - first) / step) + 1)]
+
+    def _counted(self, first: float, last: float, count: int) -> list[float]:
+        if self.spec.spacing == "geometric":
+            ratio = self._ratio(first, last)
+            inner = [first * ratio ** (k / (count - 1)) for k in range(1, count - 1)]
+        else:
+            step = (last - first) / (count - 1)
+            inner = [first + k * step for k in range(1, count - 1)]
+        return [first, *inner, last]
+
+    def _ratio(self, first: float, last: float) -> float:
+        if not (first > 0 and last > 0):
+            raise self._problem("", "a geometric range needs positive ends")
+        self._check_width(last / first)
+        self._check_width(first / last)
+        return last / first
+
+    def _check_width(self, width: float) -> None:
+        if not math.isfinite(width):
+            raise self._problem("", "the range is too wide for a double")
+
+    def _steps(self, steps: float) -> int:
+        """Count whole steps, the last one included if rounding is all that misses it."""
+        if not steps >= 0:
+            raise self._problem("", "the range never gets from 'from' to 'to'; turn the step or factor round")
+        if not steps < MOST_VALUES:
+            raise self._problem("", f"the range has over {MOST_VALUES:,} values; take a larger step")
+        return math.floor(steps + 1e-9)
+
+    def _end(self, value: Any, key: str) -> tuple[float, Dimension]:
+        try:
+            return _read(value)
+        except UnitError as error:
+            raise self._problem(key, str(error)) from None
+
+    def _problem(self, key: str, message: str) -> SpecError:
+        mark = value_mark(self.node, [key]) if key else self.node.mark
+        return _problem(mark, (*self.path, key) if key else self.path, message)
+
+
+def _read(value: Any) -> tuple[float, Dimension]:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value), COUNT
+    if isinstance(value, str):
+        return parse(value)
+    raise UnitError("write a number, or a quantity such as '5 us'")
+
+
+def _quantity(value: float, unit: Dimension, mark: Mark) -> Node:
+    """Write a value in base units, so that it is checked like a written one."""
+    if unit == COUNT:
+        return from_plain(int(value) if value == int(value) and abs(value) < 1e15 else value, mark)
+    text = f"{number_text(value)} {unit}"
+    return Scalar(text, text, mark, quoted=False)
+
+
+def _problem(mark: Mark, path: Path, message: str) -> SpecError:
+    return SpecError([Problem(mark.file, mark.line, mark.column, join(path), message)])
+
 
 MOST_POINTS = 20_000_000
+
 BASE = "base"
+
 USE = "use"
+
 PLAIN_SWEEP = "vary"
+
 MOST_USED = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SweepDefinition:
     """A sweep that a study asks for.
 
     Parameters
@@ -105,7 +293,7 @@ def case_settings(study: Table, laid: Settings | None = None) -> dict[str, Setti
     if problems:
         raise SpecError(problems)
     if not cases and not (at(study, ["measured"]) or at(study, ["fits"])):
-        raise _problem(study, [BASE], "there is nothing to solve: name a model or a workload in base or what_if")
+        raise _cases_problem(study, [BASE], "there is nothing to solve: name a model or a workload in base or what_if")
     return cases
 
 
@@ -114,18 +302,18 @@ def shown(settings: Settings, base: Settings) -> dict[str, str]:
     return {path: _text(node) for path, node in settings.items() if path not in base or base[path] is not node}
 
 
-def sweeps_of(spec: StudySpec, tree: Table) -> list[Asked]:
+def sweeps_of(spec: StudySpec, tree: Table) -> list[SweepDefinition]:
     """List the sweeps: those with a name, and one of all the axes written plainly.
 
     Raises
     ------
     SpecError : a sweep has the name of the plain one
     """
-    sweeps: list[Asked] = []
+    sweeps: list[SweepDefinition] = []
     axes: dict[str, Any] = {}
     for name, each in spec.vary.items():
         if isinstance(each, SweepSpec):
-            sweeps.append(Asked(name, each, _node(tree, ["vary", name]), ("vary", name)))
+            sweeps.append(SweepDefinition(name, each, _node(tree, ["vary", name]), ("vary", name)))
         else:
             axes[name] = each
     if axes:
@@ -134,10 +322,10 @@ def sweeps_of(spec: StudySpec, tree: Table) -> list[Asked]:
         kept = Table({path: written.entries[path] for path in axes}, written.mark)
         node = Table({"axes": Entry(written.mark, kept)}, written.mark)
         if any(each.name == PLAIN_SWEEP for each in sweeps):
-            raise _problem(
+            raise _cases_problem(
                 tree, ["vary", PLAIN_SWEEP], "the axes that stand plainly are a sweep of this name; choose another"
             )
-        sweeps.append(Asked(PLAIN_SWEEP, SweepSpec(axes=axes), node, ("vary",)))
+        sweeps.append(SweepDefinition(PLAIN_SWEEP, SweepSpec(axes=axes), node, ("vary",)))
     return sweeps
 
 
@@ -172,14 +360,16 @@ def _difference(name: str, study: Table, using: tuple[str, ...], made: dict[str,
     for index, other in enumerate(_names(study, name, used)):
         place: list[str | int] = ["what_if", name, USE, index]
         if other == name or other in using:
-            raise _problem(study, place, f"{name} uses itself" + (f", by way of {other}" if other != name else ""))
+            raise _cases_problem(
+                study, place, f"{name} uses itself" + (f", by way of {other}" if other != name else "")
+            )
         if other not in changes.entries:
             hint = did_you_mean(other, list(changes.entries))
-            raise _problem(study, place, f"there is no difference {other!r}{hint}")
+            raise _cases_problem(study, place, f"there is no difference {other!r}{hint}")
         inner = _difference(other, study, (*using, name), made) if len(using) < MOST_USED else None
         length = max(length, 1 + (inner.length if inner else MOST_USED))
         if inner is None or length > MOST_USED:
-            raise _problem(study, place, f"over {MOST_USED} differences build on one another; name fewer")
+            raise _cases_problem(study, place, f"over {MOST_USED} differences build on one another; name fewer")
         settings.update(inner.settings)
     made[name] = _Difference({**settings, **own}, length)
     return made[name]
@@ -191,7 +381,7 @@ def _names(study: Table, name: str, used: Node | None) -> list[str]:
     names = plain(used)
     if isinstance(names, list) and all(isinstance(each, str) for each in names):
         return names
-    raise _problem(study, ["what_if", name, USE], "write a list of differences, such as [ssd, faster-disk]")
+    raise _cases_problem(study, ["what_if", name, USE], "write a list of differences, such as [ssd, faster-disk]")
 
 
 def _settings(node: Node | None) -> dict[str, Node]:
@@ -199,6 +389,6 @@ def _settings(node: Node | None) -> dict[str, Node]:
     return {path: entry.node for path, entry in node.entries.items()} if isinstance(node, Table) else {}
 
 
-def _problem(study: Table, path: list[str | int], message: str) -> SpecError:
+def _cases_problem(study: Table, path: list[str | int], message: str) -> SpecError:
     mark = key_mark(study, path)
     return SpecError([Problem(mark.file, mark.line, mark.column, join(path), message)])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +13,7 @@ from slipstick.schema.validate import validate
 if TYPE_CHECKING:
     from slipstick.schema.inputs import Settings
     from slipstick.schema.kinds.study import StudySpec
-    from slipstick.study.cases import Asked
+    from slipstick.study.cases import SweepDefinition
 
 
 def check_file(path: Path) -> str:
@@ -57,68 +55,50 @@ def check_file(path: Path) -> str:
 
 
 def _check_study(spec: StudySpec, tree: Table, library: Library) -> None:
-    """Check every case, every name, and the values of every sweep in their place."""
+    """Check every case, every name, the values of every sweep in their place, and every question."""
     from slipstick.schema.build import build
     from slipstick.schema.inputs import resolve
-    from slipstick.study.cases import case_settings, sweeps_of
-    from slipstick.study.names import check_axes, check_names
+    from slipstick.study.cases import sweeps_of
+    from slipstick.study.names import cases_of, check_answer_names, check_axes, check_names
+    from slipstick.study.questions import Question, StudyContext, kept, read_question
 
-    cases, asked = case_settings(tree), sweeps_of(spec, tree)
+    study, sweeps = StudyContext.of(spec, tree, library, {}), sweeps_of(spec, tree)
     problems: list[Problem] = []
-    with _kept(problems):
-        check_names(spec, tree, cases, asked, _check_measured(spec, tree, cases, library, problems))
-    sound = []
-    for name, settings in cases.items():
-        with _kept(problems):
+    with kept(problems):
+        check_names(study, sweeps)
+    whole = []
+    for name, settings in study.cases.items():
+        with kept(problems):
             build(resolve(settings, library))
-            sound.append(name)
+            whole.append(name)
     axes: dict[str, list[str]] = {}
-    for each in asked:
-        for case in each.spec.cases:
-            if case in sound:
-                with _kept(problems):
-                    axes[each.name] = _check_sweep(each, cases[case], library)
-    with _kept(problems):
-        check_axes(spec, tree, axes)
-    if spec.scale and not problems:
-        from slipstick.study.questions.scale import questions
-
-        with _kept(problems):
-            list(questions(spec, tree, cases, library))
-    if spec.asks_ahead and not problems:
-        from slipstick.study.questions.asked import asked_of
-
-        with _kept(problems):
-            asked_of(spec, tree, cases, library)
+    for sweep in sweeps:
+        for case in sweep.spec.cases:
+            if case in whole:
+                with kept(problems):
+                    axes[sweep.name] = _check_sweep(sweep, study.cases[case], library)
+    with kept(problems):
+        check_axes(study, axes)
+    questions: dict[str, Question] = {}
+    for key, asked in spec.questions.items():
+        if all(case in whole for case in cases_of(asked)):
+            with kept(problems):
+                questions[key] = read_question(key, asked, study)
+    if not problems:
+        check_answer_names(study, questions)
     if problems:
-        raise SpecError(problems)
+        raise SpecError(list(dict.fromkeys(problems)))
 
 
-def _check_measured(
-    spec: StudySpec, tree: Table, cases: Mapping[str, Settings], library: Library, problems: list[Problem]
-) -> list[str]:
-    """Check what is asked of measured runs, and name their answers; nothing is imported where nothing is asked."""
-    if not (spec.measured or spec.fits):
-        return []
-    from slipstick.results.study import by_processors
-    from slipstick.study.cases import base_settings
-    from slipstick.study.questions.fitted import accounts, read_fits
-
-    with _kept(problems):
-        read_fits(spec, tree, cases, base_settings(tree), library)
-    with _kept(problems):
-        return list(by_processors({name: each.answers for name, each in accounts(spec, tree, library).items()}))
-    return []
-
-
-def _check_sweep(asked: Asked, settings: Settings, library: Library) -> list[str]:
+def _check_sweep(asked: SweepDefinition, settings: Settings, library: Library) -> list[str]:
     """Check one sweep from one case, and give the paths of its axes as results call them."""
     from slipstick.errors import FormulaError
     from slipstick.schema.build import build
     from slipstick.schema.inputs import REFERENCES, resolve
     from slipstick.schema.solver_options import is_solver_option
     from slipstick.schema.text.formula import read_condition
-    from slipstick.study.axes import numbers_of, to_check
+    from slipstick.study.cases import numbers_of, to_check
+    from slipstick.study.questions import kept
 
     inputs, axes = resolve(settings, library), asked.axes()
     problems: list[Problem] = []
@@ -126,7 +106,7 @@ def _check_sweep(asked: Asked, settings: Settings, library: Library) -> list[str
     for path, nodes in axes.items():
         numbers = numbers_of(nodes)
         for each in map(nodes.__getitem__, to_check(nodes)):
-            with _kept(problems):
+            with kept(problems):
                 if path in REFERENCES or is_solver_option(path):
                     build(resolve({**settings, path: each}, library))
                 elif numbers is None:  # names and formulas are understood only when the model is built
@@ -142,12 +122,3 @@ def _check_sweep(asked: Asked, settings: Settings, library: Library) -> list[str
         except FormulaError as error:
             raise asked.problem(str(error), "where") from None
     return [canonical(inputs.tree, path) for path in axes]
-
-
-@contextmanager
-def _kept(problems: list[Problem]) -> Iterator[None]:
-    """Keep what is found wrong, so that the rest is checked as well."""
-    try:
-        yield
-    except SpecError as error:
-        problems += error.problems

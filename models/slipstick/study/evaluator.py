@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
 
 import numpy as np
 
-from slipstick.answer import Answer
+from slipstick.answer import Answer, Value
 from slipstick.expression.dimension import Dimension
 from slipstick.expression.nodes import parameters
+from slipstick.law.account import OVERHEAD_REDUCTION
 from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.forms import CompiledModel
-from slipstick.method.methods import form_of
+from slipstick.method.methods import answered, form_of
 from slipstick.model.system import Model
 from slipstick.results.study import Array
 from slipstick.schema.build import BuiltModel, build
 from slipstick.schema.inputs import Inputs, Settings, resolve
 from slipstick.schema.library import Library
 from slipstick.schema.text.nodes import Scalar
-from slipstick.study.derived import OVERHEAD, overhead
 from slipstick.vocabulary import CLOSED_FORM
+
+OVERHEAD, REDUCTION = "overhead", "overhead_reduction"
+"""Time of a processor that is not useful: all that the account holds besides the useful; and 1 - after / before of it."""
+
+ALL_SHARES = 10**6
+"""More shares than there are parameters: what a ranking needs of a simulation."""
 
 
 @dataclass(frozen=True)
@@ -117,9 +123,19 @@ class Evaluator:
         alone = {path: each[index : index + 1] for path, each in values.items() if path in self.form.parameters}
         return self.form.points(alone).answer(0).failed or "no answer"
 
-    def answer(self) -> Answer:
-        """Answer at the case's own values."""
-        return self.form.points({}).answer(0)
+    def answer(self, shares: int = 0) -> Answer:
+        """Answer at the case's own values, with the notes of the model; a simulation gives at least so many shares."""
+        built = self.built
+        trial = replace(built.options.simulation, shares=max(shares, built.options.simulation.shares))
+        (found,) = answered(built.model, built.parameters, built.options.method, trial)
+        return replace(found, notes=(*found.notes, *built.notes))
+
+
+def unless_interrupted(answer: Answer) -> Answer:
+    """End a study that is being interrupted, before anything is written."""
+    if answer.interrupted:
+        raise KeyboardInterrupt
+    return answer
 
 
 def evaluator(case: str, settings: Settings, library: Library) -> Evaluator:
@@ -136,3 +152,47 @@ def evaluator(case: str, settings: Settings, library: Library) -> Evaluator:
 
     key = (case, *((path, node if isinstance(node, Scalar) else id(node)) for path, node in settings.items()))
     return library.once(key, made, settings)
+
+
+def overhead(columns: Mapping[str, Array], useful: Sequence[str]) -> Array:
+    """Take the useful parts of the account off the time [s, points].
+
+    Parameters
+    ----------
+    columns : of the answers, ``time`` among them
+    useful : components of the account
+    """
+    parts = [columns[f"account[{name}]"] for name in useful if f"account[{name}]" in columns]
+    return columns["time"] - reduce(np.add, parts, np.zeros(len(columns["time"])))
+
+
+def with_derived(cases: Mapping[str, Answer], base: str, wanted: Sequence[str]) -> dict[str, Answer]:
+    """Give the answers of cases what of this kind is asked for.
+
+    Parameters
+    ----------
+    cases : answers by case
+    base : the case that the others are held against
+    wanted : values that a study asks for
+    """
+    if not {OVERHEAD, REDUCTION} & set(wanted):
+        return dict(cases)
+    before = _overhead(cases[base]) if base in cases else None
+    return {name: _with(answer, before if name != base else None) for name, answer in cases.items()}
+
+
+def _overhead(answer: Answer) -> float | None:
+    time = answer.find("time")
+    if time is None or not answer.account:
+        return None
+    return time - sum(answer.account.get(name, 0.0) for name in answer.useful)
+
+
+def _with(answer: Answer, before: float | None) -> Answer:
+    after = _overhead(answer)
+    if after is None:
+        return answer
+    values = {**answer.values, OVERHEAD: Value(after, "s")}
+    if before:
+        values[REDUCTION] = Value(float(OVERHEAD_REDUCTION.equation(before, after)), "1")
+    return replace(answer, values=values)

@@ -28,16 +28,14 @@ from slipstick.schema.library import Library
 from slipstick.schema.solver_options import is_solver_option
 from slipstick.schema.text.formula import read_condition
 from slipstick.schema.text.nodes import Node, Scalar, canonical, plain
-from slipstick.study.axes import CHECK_ALL, numbers_of, to_check
-from slipstick.study.cases import Asked
-from slipstick.study.derived import OVERHEAD, overhead
-from slipstick.study.evaluator import evaluator
+from slipstick.study.cases import CHECK_ALL, SweepDefinition, numbers_of, to_check
+from slipstick.study.evaluator import OVERHEAD, evaluator, overhead
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class PointGroup:
     """Points of one case that differ in numbers only: solved as arrays.
 
     Parameters
@@ -56,7 +54,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SweepPlan:
     """All points of a sweep.
 
     Parameters
@@ -71,7 +69,7 @@ class Plan:
     axes: tuple[Axis, ...]
     points: Mapping[str, Sequence[float | str] | Array]
     cases: tuple[str, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[PointGroup, ...]
     zipped: bool
 
 
@@ -87,7 +85,7 @@ class _Axis:
         return Axis(self.path, self.unit, tuple(values))
 
 
-def planned(asked: Asked, cases: Mapping[str, Settings], library: Library) -> Plan:
+def planned(asked: SweepDefinition, cases: Mapping[str, Settings], library: Library) -> SweepPlan:
     """Lay out a sweep: check every value, build every model that is needed.
 
     Parameters
@@ -103,7 +101,7 @@ def planned(asked: Asked, cases: Mapping[str, Settings], library: Library) -> Pl
     axes: list[_Axis] = []
     names: list[str] = []
     indices: list[NDArray[np.intp]] = []
-    groups: list[Group] = []
+    groups: list[PointGroup] = []
     for case in asked.spec.cases:
         axes = _axes(asked, cases[case], library)
         index = _combined(asked, axes)
@@ -113,10 +111,12 @@ def planned(asked: Asked, cases: Mapping[str, Settings], library: Library) -> Pl
         names += [case] * len(kept)
     index = np.concatenate(indices, axis=1)
     points = {axis.path: _column(axis, index[number]) for number, axis in enumerate(axes)}
-    return Plan(tuple(axis.result() for axis in axes), points, tuple(names), tuple(groups), asked.spec.combine == "zip")
+    return SweepPlan(
+        tuple(axis.result() for axis in axes), points, tuple(names), tuple(groups), asked.spec.combine == "zip"
+    )
 
 
-def _axes(asked: Asked, settings: Settings, library: Library) -> list[_Axis]:
+def _axes(asked: SweepDefinition, settings: Settings, library: Library) -> list[_Axis]:
     base = resolve(settings, library)
     return [
         _Axis(path, nodes, None, "")
@@ -153,7 +153,7 @@ def _given(path: str, node: Node, base: Inputs, library: Library) -> Given | Non
     return next((each.given for each in entries(inputs.checked()) if canonical(inputs.tree, each.path) == wanted), None)
 
 
-def _combined(asked: Asked, axes: Sequence[_Axis]) -> NDArray[np.intp]:
+def _combined(asked: SweepDefinition, axes: Sequence[_Axis]) -> NDArray[np.intp]:
     """Number the value of each axis at each point: all combinations, or value by value."""
     lengths = {axis.path: len(axis.nodes) for axis in axes}
     asked.check_lengths(lengths)
@@ -164,18 +164,18 @@ def _combined(asked: Asked, axes: Sequence[_Axis]) -> NDArray[np.intp]:
 
 def _groups(
     case: str,
-    asked: Asked,
+    asked: SweepDefinition,
     axes: Sequence[_Axis],
     index: NDArray[np.intp],
     settings: Settings,
     library: Library,
     offset: int,
-) -> tuple[list[Group], NDArray[np.intp]]:
+) -> tuple[list[PointGroup], NDArray[np.intp]]:
     """Build a model for each combination of what cannot be an array; drop points outside the condition."""
     # Every varied path is set to its first value, so that an optional one is there to be varied.
     first = {axis.path: axis.nodes[0] for axis in axes}
     fixed = _rebuilt(case, axes, settings, first, library)
-    made: list[Group] = []
+    made: list[PointGroup] = []
     kept: list[NDArray[np.intp]] = []
     for rows in _rows_by(index[fixed]) if fixed else [np.arange(index.shape[1])]:
         changes = {axes[number].path: axes[number].nodes[index[number, rows[0]]] for number in fixed}
@@ -186,11 +186,11 @@ def _groups(
         chosen = _where(asked, built, values, len(rows))
         rows = rows[chosen]
         read = {path: each[chosen] for path, each in values.items() if path in form.parameters and path not in changes}
-        made.append(Group(case, built, form, read, rows))
+        made.append(PointGroup(case, built, form, read, rows))
         kept.append(rows)
     order = np.sort(np.concatenate(kept))
     placed = [
-        Group(each.case, each.built, each.form, each.values, offset + np.searchsorted(order, each.rows))
+        PointGroup(each.case, each.built, each.form, each.values, offset + np.searchsorted(order, each.rows))
         for each in made
         if len(each.rows)
     ]
@@ -225,7 +225,7 @@ def _rows_by(index: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
         yield np.flatnonzero(inverse.reshape(-1) == number)
 
 
-def _where(asked: Asked, built: BuiltModel, values: Mapping[str, Array], count: int) -> NDArray[np.bool_]:
+def _where(asked: SweepDefinition, built: BuiltModel, values: Mapping[str, Array], count: int) -> NDArray[np.bool_]:
     held = np.ones(count, dtype=bool)
     if asked.spec.where:
         try:
@@ -266,7 +266,7 @@ class _Found:
 
 def carried_out(
     name: str,
-    plan: Plan,
+    plan: SweepPlan,
     answer: Sequence[str],
     *,
     jobs: int = 1,
@@ -306,13 +306,13 @@ def carried_out(
 class _Block:
     """Points of one group that are solved together; `alone` asks for the first quantity and nothing else."""
 
-    group: Group
+    group: PointGroup
     rows: NDArray[np.intp]
     values: Mapping[str, Array]
     alone: bool = False
 
 
-def _blocks(group: Group, answer: Sequence[str], whole: bool) -> Iterator[_Block]:
+def _blocks(group: PointGroup, answer: Sequence[str], whole: bool) -> Iterator[_Block]:
     form, rows = group.form, group.rows
     if list(answer) == [form.quantity] and not whole and len(rows) > form.block > 1:
         # The whole sweep through the time's own tape: many times faster than asking for everything.
@@ -323,7 +323,7 @@ def _blocks(group: Group, answer: Sequence[str], whole: bool) -> Iterator[_Block
         yield _Block(group, rows[cut], {path: each[cut] for path, each in group.values.items()})
 
 
-def _found(block: _Block, plan: Plan, answer: Sequence[str], whole: bool) -> _Found:
+def _found(block: _Block, plan: SweepPlan, answer: Sequence[str], whole: bool) -> _Found:
     form, rows = block.group.form, block.rows
     if block.alone:
         return _Found(rows, {form.quantity: _spread(form.times(block.values), len(rows))}, form)
@@ -340,13 +340,13 @@ def _found(block: _Block, plan: Plan, answer: Sequence[str], whole: bool) -> _Fo
     return _Found(rows, columns, form, limits, answers)
 
 
-def _labelled(points: Solved, number: int, row: int, plan: Plan, notes: tuple[str, ...]) -> Answer:
+def _labelled(points: Solved, number: int, row: int, plan: SweepPlan, notes: tuple[str, ...]) -> Answer:
     where = {axis.path: _plain(plan.points[axis.path][row]) for axis in plan.axes}
     found = points.answer(number if len(points) > 1 else 0, point=where, given=where)
     return replace(found, notes=(*found.notes, *notes)) if notes else found
 
 
-def _assembled(name: str, plan: Plan, answer: Sequence[str], pieces: Sequence[_Found]) -> Sweep:
+def _assembled(name: str, plan: SweepPlan, answer: Sequence[str], pieces: Sequence[_Found]) -> Sweep:
     total = len(plan.cases)
     # Each method knows the units of what it has.
     forms: dict[str, CompiledModel] = {}
@@ -380,7 +380,7 @@ def _assembled(name: str, plan: Plan, answer: Sequence[str], pieces: Sequence[_F
     )
 
 
-def _failures(plan: Plan, columns: Mapping[str, Array]) -> dict[int, str]:
+def _failures(plan: SweepPlan, columns: Mapping[str, Array]) -> dict[int, str]:
     """Say why a point has no answer, in the words of the point solved alone."""
     failed: dict[int, str] = {}
     for group in plan.groups:
@@ -393,17 +393,17 @@ def _failures(plan: Plan, columns: Mapping[str, Array]) -> dict[int, str]:
     return dict(sorted(failed.items()))
 
 
-def _why(group: Group, number: int) -> str:
+def _why(group: PointGroup, number: int) -> str:
     alone = {path: each[number : number + 1] for path, each in group.values.items()}
     return group.form.points(alone).answer(0).failed or "no answer"
 
 
-def _idle(plan: Plan, columns: Mapping[str, Array]) -> tuple[str, ...]:
+def _idle(plan: SweepPlan, columns: Mapping[str, Array]) -> tuple[str, ...]:
     """List the paths that changed nothing anywhere: not read by any model, or read without effect."""
     return tuple(axis.path for axis in plan.axes if len(axis.values) > 1 and not _matters(axis.path, plan, columns))
 
 
-def _matters(path: str, plan: Plan, columns: Mapping[str, Array]) -> bool:
+def _matters(path: str, plan: SweepPlan, columns: Mapping[str, Array]) -> bool:
     """Compare every point with the first one that differs from it in this axis only."""
     # Zipped axes move together, and so matter together.
     others = [] if plan.zipped else [axis.path for axis in plan.axes if axis.path != path]

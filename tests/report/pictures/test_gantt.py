@@ -11,9 +11,13 @@ from slipstick.errors import InputError
 from slipstick.report.pages.write import write_timeline
 from slipstick.report.pictures.gantt import chrome_trace, draw_timeline
 from slipstick.report.pictures.style import look
-from slipstick.results.study import Span, Timeline
+from slipstick.results.study import Timeline, TimelineInterval
 
-WORK, ASK, WAIT = Span(0, 0, "work", 0.0, 2e-3), Span(1, 0, "ask", 0.0, 1e-3), Span(1, 1, "wait:bus", 0.0, 1.5e-3, 0)
+WORK, ASK, WAIT = (
+    TimelineInterval(0, 0, "work", 0.0, 2e-3),
+    TimelineInterval(1, 0, "ask", 0.0, 1e-3),
+    TimelineInterval(1, 1, "wait:bus", 0.0, 1.5e-3, 0),
+)
 FOUND = Timeline((WORK, ASK, WAIT), {"bus": ((0.0, 2, 1), (1e-3, 0, 0))}, 2e-3, (WORK,), {"work": "busy"})
 
 

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from slipstick.errors import SpecError
-from slipstick.report.findings.compare import comparison_section
-from slipstick.results.study import Cell, Results
+from slipstick.report.questions.compare import CompareResult, TableCell
+from slipstick.results.study import Results
 from slipstick.study.run import prepare, run
+from tests.questions import result_of
 from tests.specs import activity, refused, study
 
 
@@ -29,8 +30,8 @@ def results(folder: Path, *lines: str, **base: str) -> Results:
 TABLE = "compare: [{title: t, columns: [base, fast], unit: ms, rows: [%s]}]"
 
 
-def cells(folder: Path, row: str) -> tuple[Cell, ...]:
-    return results(folder, TABLE % row).comparisons[0].rows[0].cells
+def cells(folder: Path, row: str) -> tuple[TableCell, ...]:
+    return result_of(results(folder, TABLE % row), CompareResult).tables[0].rows[0].cells
 
 
 def test_a_cell_is_computed_in_the_unit_of_its_table(tmp_path: Path) -> None:
@@ -53,11 +54,12 @@ def test_a_cell_may_be_a_slip_of_its_source(tmp_path: Path) -> None:
 
 
 def test_a_row_may_be_held_against_other_cases(tmp_path: Path) -> None:
-    found = results(tmp_path, TABLE % "{row: r, sum: [time], against: [fast, base], within: 0.05}").comparisons
-    first, second = found[0].rows[0].cells
+    made = results(tmp_path, TABLE % "{row: r, sum: [time], against: [fast, base], within: 0.05}")
+    found = result_of(made, CompareResult)
+    first, second = found.tables[0].rows[0].cells
     assert [first.printed, second.printed] == pytest.approx([6.0, 10.0])
     assert first.difference == pytest.approx(4.0)
-    page = comparison_section(found)
+    page = found.section()
     assert "0 printed" not in page
     row = [each.strip() for each in page.splitlines()[-1].split("|")]
     assert row[1:-1] == ["r", "10.00", "6.00 (fast)", "+66.7 %", "6.00", "10.00 (base)", "-40 %"]
@@ -68,8 +70,8 @@ def test_a_row_may_be_held_against_other_cases(tmp_path: Path) -> None:
 
 
 def test_the_allowance_is_not_lost_in_rounding(tmp_path: Path) -> None:
-    assert Cell("c", 1.0, 0.9, 0.1).agrees
-    assert not Cell("c", 1.0, 0.89, 0.1).agrees
+    assert TableCell("c", 1.0, 0.9, 0.1).agrees
+    assert not TableCell("c", 1.0, 0.89, 0.1).agrees
 
 
 def problems(folder: Path, *lines: str) -> list[str]:

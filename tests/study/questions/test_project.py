@@ -14,18 +14,18 @@ from scipy import stats
 from slipstick.cli.main import main
 from slipstick.errors import SpecError, UnknownNameError
 from slipstick.model.trend import PROCESSORS, gain
-from slipstick.report.findings.questions import projection_section
 from slipstick.report.pages.table import frame
-from slipstick.report.pictures.outlook import draw_histogram, draw_projection
-from slipstick.report.terminal.outlook import outlook_answers
-from slipstick.results.outlook import Projection
-from slipstick.schema.kinds.study import HistogramSpec, ProjectionPictureSpec
+from slipstick.report.questions.project import Projection, ProjectResult
+from slipstick.report.questions.sample import SampleResult
+from slipstick.schema.kinds.study import HistogramSpec, ProjectionPictureSpec, StudySpec
 from slipstick.schema.library import Library, shipped
 from slipstick.schema.text.nodes import Mark, Table
 from slipstick.study.check import check_file
-from slipstick.study.questions.common import trend_called
+from slipstick.study.questions import StudyContext
+from slipstick.study.questions.trends import trend_called
 from slipstick.study.run import prepare, run
-from tests.study.ahead import TREND, alone, found, in_folder
+from tests.questions import result_of
+from tests.study.small_program import TREND, alone, found, in_folder
 
 PROJECT = """\
 answer: [time, efficiency, overhead]
@@ -48,9 +48,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def projection(text: str = PROJECT, base: str = "{model: model.yaml}", jobs: int = 1) -> Projection:
-    made = found(text, base=base, jobs=jobs).projection
-    assert made is not None
-    return made
+    return result_of(found(text, base=base, jobs=jobs), ProjectResult).projection
 
 
 def test_a_year_is_the_case_with_its_technology_set_by_hand(folder: Path) -> None:
@@ -106,7 +104,7 @@ def test_conditions_are_timed_between_the_years(folder: Path) -> None:
 def test_which_class_reigns_and_which_rates_are_guesses_or_outside(folder: Path) -> None:
     made = projection()
     (track,) = made.tracks
-    assert [(each.name, each.first, each.last) for each in track.reigns] == [
+    assert [(each.name, each.first, each.last) for each in track.dominant] == [
         ("application", 2005, 2005),
         ("memory", 2010, 2025),
     ]
@@ -172,7 +170,6 @@ def test_the_page_the_table_and_json_have_it(folder: Path, capsys: pytest.Captur
     )
     page = Path("here/report.md").read_text()
     assert "used outside their periods: processors, adapter for 2020 to 2025" in page
-    assert "Redo it with `slipstick run study.yaml`." in page
     assert Path("here/ahead.png").is_file()
     with Path("here/results.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["sweep"] == "project"]
@@ -236,7 +233,7 @@ def test_what_has_no_classes_of_cost_is_refused(folder: Path) -> None:
         check_file(Path("study.yaml"))
     picture = "pictures: [{name: x, kind: projection, title: x, y: [time]}]\n"
     Path("study.yaml").write_text("study: 1\nbase: {model: model.yaml}\n" + picture)
-    with pytest.raises(SpecError, match="this draws a projection, and the study has no project"):
+    with pytest.raises(SpecError, match="this draws project, and the study does not ask for project"):
         check_file(Path("study.yaml"))
 
 
@@ -248,10 +245,10 @@ def test_a_picture_of_a_value_that_is_not_there_names_those_that_are(folder: Pat
     with pytest.raises(
         UnknownNameError, match="there is no projected value 'speed'; known: time, efficiency, overhead"
     ):
-        draw_projection(results, lines)
+        result_of(results, ProjectResult).draw(lines)
     histogram = HistogramSpec.model_validate({**head, "kind": "histogram", "value": "speed"})
     with pytest.raises(UnknownNameError, match="there is no sampled value 'speed'; known: time, efficiency, overhead"):
-        draw_histogram(results, histogram)
+        result_of(results, SampleResult).draw(histogram)
 
 
 def test_ten_thousand_points_are_solved_at_once(folder: Path) -> None:
@@ -274,16 +271,19 @@ def test_factors_of_the_processors_are_the_years_in_which_they_come(folder: Path
 def test_factors_stand_on_the_axis_and_in_every_table(folder: Path) -> None:
     results = found(PROJECT.replace(YEARS, "factors: [1, 2, 4]"))
     picture = ProjectionPictureSpec(kind="projection", name="a", title="b", y=["time"])
-    assert draw_projection(results, picture).axes[0].get_xlabel() == "times that processors are as fast"
-    assert "| processors |" in projection_section(results.projection, "it")
-    assert [each.point["processors"] for each in outlook_answers(results)] == [1.0, 2.0, 4.0]
+    made = result_of(results, ProjectResult)
+    assert made.draw(picture).axes[0].get_xlabel() == "times that processors are as fast"
+    assert "| processors |" in made.section()
+    assert [each.point["processors"] for each in made.answers()] == [1.0, 2.0, 4.0]
     assert frame(results, ["time"])["processors"].to_list()[-3:] == [1.0, 2.0, 4.0]
 
 
 def test_the_processors_that_dvsm_today_states_for_2024_are_what_its_trend_gives() -> None:
     study = yaml.safe_load((shipped() / "studies" / "dvsm-today.yaml").read_text())
     stated = {case["technology.processors"] for case in study["what_if"].values() if "technology.processors" in case}
-    found = trend_called("milestones", Table({}, Mark("", 1, 1)), ("trend",), Library()).trend
+    empty = Table({}, Mark("", 1, 1))
+    context = StudyContext(StudySpec(study=1), empty, {}, {}, Library())
+    found = trend_called("milestones", ("trend",), context).trend
     years = np.array([2024.0])
     (gained,) = gain(found.rates[PROCESSORS], 1996, years, found.stated()[PROCESSORS])[0]
     assert stated == {round(gained)}

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from slipstick.errors import SpecError
-from slipstick.results.study import Ranking
+from slipstick.report.questions.rank import Ranking, RankResult
 from slipstick.schema.library import Library
 from slipstick.study.run import prepare, run
 from slipstick.study.solve import solve_settings
+from tests.questions import result_of
 from tests.specs import activity, settings, study
 
 GIVEN = {
@@ -28,7 +29,7 @@ BASE = "{" + ", ".join(f"{path}: {text}" for path, text in GIVEN.items()) + "}"
 
 def ranking(folder: Path, *lines: str, base: str = BASE) -> Ranking:
     (folder / "x.yaml").write_text(study(*lines, base=base))
-    return run(prepare(str(folder / "x.yaml"))).rankings[0]
+    return result_of(run(prepare(str(folder / "x.yaml"))), RankResult).rankings[0]
 
 
 def time(**changes: str) -> float:

@@ -12,9 +12,10 @@ from scipy import stats
 
 from slipstick.cli.main import main
 from slipstick.errors import SpecError
-from slipstick.results.outlook import Sampling
+from slipstick.report.questions.sample import SampleResult, SampleStudy
 from slipstick.study.check import check_file
-from tests.study.ahead import alone, found, in_folder
+from tests.questions import result_of
+from tests.study.small_program import alone, found, in_folder
 
 SAMPLE = """\
 sample:
@@ -30,8 +31,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return in_folder(tmp_path, monkeypatch)
 
 
-def sampling(text: str = SAMPLE, base: str = "{model: model.yaml}", jobs: int = 1) -> Sampling:
-    (made,) = found(text, base=base, jobs=jobs).samplings
+def sampling(text: str = SAMPLE, base: str = "{model: model.yaml}", jobs: int = 1) -> SampleStudy:
+    (made,) = result_of(found(text, base=base, jobs=jobs), SampleResult).studies
     return made
 
 
@@ -172,5 +173,5 @@ def test_what_is_wrong_is_named_before_anything_is_solved(folder: Path, old: str
 def test_a_picture_of_no_sample_is_refused(folder: Path) -> None:
     picture = "pictures: [{name: x, kind: histogram, title: x, value: time}]\n"
     Path("study.yaml").write_text("study: 1\nbase: {model: model.yaml}\n" + picture)
-    with pytest.raises(SpecError, match="this draws a sample of base, and the study has none"):
+    with pytest.raises(SpecError, match="this draws sample, and the study does not ask for sample"):
         check_file(Path("study.yaml"))

@@ -11,11 +11,12 @@ import pytest
 
 from slipstick.cli.main import main
 from slipstick.errors import SpecError
-from slipstick.results.scaling import Scaling
+from slipstick.report.questions.scale import ScaleResult, Scaling
 from slipstick.schema.library import Library
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
 from slipstick.study.solve import solve_settings
+from tests.questions import result_of
 from tests.specs import activity, settings
 
 HEAD = """\
@@ -59,7 +60,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def scaling(text: str = SCALE) -> Scaling:
     Path("study.yaml").write_text(text)
-    (found,) = run(prepare("study.yaml")).scalings
+    (found,) = result_of(run(prepare("study.yaml")), ScaleResult).scalings
     return found
 
 
@@ -168,7 +169,7 @@ def test_json_and_the_table_have_the_same_numbers(folder: Path, capsys: pytest.C
 
 def test_the_classical_programs_grow_as_published() -> None:
     """Grama, Gupta and Kumar, 1993; Gupta and Kumar, 1993: from the shipped activities, at 50 %."""
-    found = {each.case: each for each in run(prepare("isoefficiency")).scalings}
+    found = {each.case: each for each in result_of(run(prepare("isoefficiency")), ScaleResult).scalings}
     orders = {case: each.growth.order for case, each in found.items() if each.growth is not None}
     assert orders == {
         "base": "processors*log(processors)",

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from slipstick.cli.main import main
 from slipstick.errors import SpecError
 from slipstick.method.crossings import changes
-from slipstick.report.findings.questions import sought_section, sought_text
-from slipstick.results.outlook import Sought
+from slipstick.report.questions.seek import ConditionSearch, SeekResult, search_text
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
-from tests.study.ahead import alone, found, in_folder
+from tests.questions import result_of
+from tests.study.small_program import alone, found, in_folder
 
 
 @pytest.fixture
@@ -27,8 +27,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return in_folder(tmp_path, monkeypatch)
 
 
-def seek(question: str, *lines: str, base: str = "{model: model.yaml}") -> Sought:
-    (each,) = found(f"seek: {{it: {{{question}}}}}", *lines, base=base).sought
+def seek(question: str, *lines: str, base: str = "{model: model.yaml}") -> ConditionSearch:
+    (each,) = result_of(found(f"seek: {{it: {{{question}}}}}", *lines, base=base), SeekResult).searches
     return each
 
 
@@ -41,7 +41,7 @@ def test_the_latency_up_to_which_the_efficiency_is_kept(folder: Path) -> None:
     assert not crossing.jump
     assert alone("efficiency", parameters__latency=f"{crossing.value * 1e6 * 0.999999} us") > 0.6
     assert alone("efficiency", parameters__latency=f"{crossing.value * 1e6 * 1.000001} us") < 0.6
-    assert sought_text(made) == (
+    assert search_text(made) == (
         "it, base: efficiency >= 0.6 holds up to parameters.latency = 25 us (looked at parameters.latency from 0 s to 100 us)"
     )
 
@@ -65,7 +65,7 @@ def test_the_year_in_which_hardware_passes_software(folder: Path) -> None:
     t = math.log(6 / 0.8 / 1.4**5 * 1.05**5) / math.log(1.1 / 1.05)
     assert crossing.value == pytest.approx(2010 + t, rel=1e-10)
     assert made.beyond == ("processors (2010 to 2020)", "adapter (2000 to 2020)")
-    assert "used outside their periods: processors (2010 to 2020), adapter (2000 to 2020)" in sought_text(made)
+    assert "used outside their periods: processors (2010 to 2020), adapter (2000 to 2020)" in search_text(made)
 
 
 def test_all_crossings_are_found_and_their_sides_said(folder: Path) -> None:
@@ -87,7 +87,7 @@ cycle:
     assert [(each.before, each.value, each.starts) for each in whole.crossings] == [(5, 6, True), (19, 20, False)]
     assert (
         "holds from parameters.n = 6 on, not yet at 5, holds up to 19, not any more at parameters.n = 20"
-        in sought_text(whole)
+        in search_text(whole)
     )
 
 
@@ -96,23 +96,23 @@ def test_none_is_said_with_the_reason(folder: Path) -> None:
     assert made.crossings == ()
     assert (made.holds_first, made.holds_last) == (False, False)
     assert made.nearest == pytest.approx(1e-6)
-    assert sought_text(made) == (
+    assert search_text(made) == (
         "it, base: efficiency >= 0.9 holds nowhere for parameters.latency from 1 us to 100 us: 0.6637 against 0.9 at one end "
         "and 0.4615 against 0.9 at the other; it comes nearest to changing at 1 us, with 0.6637 against 0.9, 15.1 % apart"
     )
     always = seek("of: parameters.latency, from: 1 us, to: 100 us, where: efficiency <= 0.9 and time > 1 us")
-    assert "holds throughout for" in sought_text(always)
+    assert "holds throughout for" in search_text(always)
 
 
 def test_where_there_is_no_answer_it_is_not_crossed(folder: Path) -> None:
     base = "{model: law/mm1-response-time, arrivals: 1 /s, service: 0.5 s}"
-    names = run(prepare(_law(base))).sought[0]
+    names = result_of(run(prepare(_law(base))), SeekResult).searches[0]
     # W = s / (1 - l s) = 2 s at l = 1.5 /s; from 2 /s on the station is saturated.
     assert names.holds_last is None
     assert [each.value for each in names.crossings] == [pytest.approx(1.5)]
-    assert ", without an answer at the last" in sought_text(names)
-    nowhere = run(prepare(_law(base, "3 /s", "4 /s"))).sought[0]
-    assert "has no answer anywhere for arrivals from 3 /s to 4 /s" in sought_text(nowhere)
+    assert ", without an answer at the last" in search_text(names)
+    nowhere = result_of(run(prepare(_law(base, "3 /s", "4 /s"))), SeekResult).searches[0]
+    assert "has no answer anywhere for arrivals from 3 /s to 4 /s" in search_text(nowhere)
 
 
 def _law(base: str, first: str = "1 /s", last: str = "3 /s") -> str:
@@ -223,7 +223,7 @@ def test_what_is_wrong_is_named_before_anything_is_solved(folder: Path, old: str
 
 def test_a_question_of_several_cases_is_written_once(folder: Path) -> None:
     lines = "what_if: {slow: {parameters.memory: 9 ms}}\nseek: {it: {" + GOOD + ", cases: [base, slow]}}"
-    section = sought_section(found(lines).sought)
+    section = result_of(found(lines), SeekResult).section()
     assert section.count("efficiency >= 0.6, looked at parameters.latency from 0 s to 100 us") == 1
     assert "  - base: holds up to parameters.latency = 25 us" in section
     assert "  - slow: holds nowhere for parameters.latency" in section

@@ -1,8 +1,6 @@
-"""The page of a study, in Markdown.
+"""The page of a study, in Markdown: cases, what each question found, sweeps, pictures, inputs.
 
-Sweeps as a section of a page: every point of a small one, the ends and extremes of a large one.
-
-Measured runs and fits on the page of a study.
+A sweep of few points is written point by point, of a large one the ends and the extremes.
 """
 
 from __future__ import annotations
@@ -16,27 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from slipstick.answer import Answer, Takeover, Value
-from slipstick.report.findings.compare import comparison_section
-from slipstick.report.findings.questions import choices_section, projection_section, sampling_section, sought_section
-from slipstick.report.findings.scale import scaling_section
-from slipstick.report.findings.side_by_side import agreement_section
-from slipstick.report.terminal.measured import amount, families, fitted_values, needed
+from slipstick.answer import Answer, Takeover
 from slipstick.report.values import unit_of
-from slipstick.report.words import (
-    NOTHING,
-    Notes,
-    code,
-    column,
-    counted,
-    escape,
-    fraction,
-    markdown_table,
-    percent,
-    prose,
-    quantity,
-)
-from slipstick.results.study import Axis, Fitting, Ranking, Results, Sweep
+from slipstick.report.words import NOTHING, Notes, code, column, counted, escape, markdown_table, prose, quantity
+from slipstick.results.study import Axis, Results, Sweep
 
 if TYPE_CHECKING:
     from slipstick.schema.kinds.study import StudySpec
@@ -217,133 +198,8 @@ def _failures(sweep: Sweep) -> str:
     )
 
 
-_LOST = "processors_lost["
-_APART = 4.0
-"""As in the reading below: models that are less behind are not told apart."""
-
-_READING = (
-    "Behind: how far Akaike's criterion, corrected for few observations, is behind the best; under 4 the data do not "
-    "tell models apart. Misses the largest: relative error at the largest runs when fitted without them."
-)
-
-
-def measured_section(found: Mapping[str, Sequence[Answer]]) -> str:
-    """Write where the processors of measured runs go; nothing where there are none.
-
-    Parameters
-    ----------
-    found : answers for each number of processors, by question
-    """
-    parts = [f"### {escape(name)}\n\n{_account(answers)}" for name, answers in found.items()]
-    return "\n\n".join(["## Measured runs", *parts]) if parts else ""
-
-
-def _account(answers: Sequence[Answer]) -> str:
-    wanted = {
-        "time": "time",
-        "speedup": "speed-up",
-        "measured_speedup": "T_1 / T_N",
-        "efficiency": "efficiency",
-        "latency": "latency",
-        "one_processor_estimate": "T_1 = N T_N - W_N",
-        "one_processor_drift": "beside the measured T_1",
-    }
-    causes = dict.fromkeys(name for each in answers for name in each.values if name.startswith(_LOST))
-    shown = [name for name in wanted if any(name in each.values for each in answers)]
-    head = ["p", *(wanted[name] for name in shown), *(_lost_to(name) for name in causes)]
-    rows = [
-        [
-            f"{each.point['p']:g}",
-            *(_cell(name, each.values.get(name)) for name in shown),
-            *(fraction(each.find(name)) for name in causes),
-        ]
-        for each in answers
-    ]
-    return markdown_table(head, rows, range(len(head)))
-
-
-def _lost_to(name: str) -> str:
-    cause = name[len(_LOST) : -1]
-    return "processors lost" if cause == "lost" else f"lost to {escape(cause)}"
-
-
-def _cell(name: str, value: Value | None) -> str:
-    if value is None or value.value is None:
-        return ""
-    if name in ("efficiency", "one_processor_drift"):
-        return percent(value.value, 2)
-    return fraction(value.value) if value.unit == "1" else amount(value)
-
-
-def fits_section(found: Mapping[str, Fitting]) -> str:
-    """Write fits; nothing where there are none.
-
-    Parameters
-    ----------
-    found : by question
-    """
-    parts = [f"### {escape(name)}\n\n{_fit(each)}" for name, each in found.items()]
-    overview = [_overview(found)] if len(found) > 1 else []
-    return "\n\n".join(["## Fits", _READING, *overview, *parts]) if parts else ""
-
-
-def _overview(found: Mapping[str, Fitting]) -> str:
-    """Say in a line for each fit what the data prefer, and how that does farthest out."""
-    rows = []
-    for name, each in found.items():
-        best, *others = [answer for answer in each.answers if not answer.failed]
-        rivals = [answer.model for answer in others if (answer["behind"] or 0.0) < _APART]
-        far = next((value for value in reversed(list(best.values)) if value.startswith("time[")), "")
-        told = f"{amount(best.values[far])} at p = {far[5:-1]}" if far else NOTHING
-        true = each.truth.get(float(far[5:-1])) if far else None
-        missed = percent((best[far] or 0.0) / true - 1, 2) if true else NOTHING
-        rows.append([escape(name), best.model, ", ".join(rivals) or NOTHING, told, missed])
-    known = any(each.truth for each in found.values())
-    head = ["fit", "preferred", "not told apart from it", "predicted", *(["misses the truth by"] if known else [])]
-    return markdown_table(head, [row[: len(head)] for row in rows], [3, 4][: len(head) - 3])
-
-
-def _fit(found: Fitting) -> str:
-    fitted = [answer for answer in found.answers if not answer.failed]
-    head, rows = families(fitted)
-    if found.truth:
-        times = [name for name in fitted[0].values if name.startswith("time[")]
-        head += [f"misses p = {name[5:-1]}" for name in times]
-        for row, answer in zip(rows, fitted, strict=True):
-            row += [percent((answer[name] or 0.0) / found.truth[float(name[5:-1])] - 1, 2) for name in times]
-    told = [f"- {escape(line)}" for line in [*needed(found), *found.warnings]]
-    parts = [f"Fitted to {escape(found.source)}.", "\n".join(told), markdown_table(head, rows, range(1, len(head)))]
-    failed = [f"- {escape(each.model)}: no fit: {escape(each.failed)}" for each in found.answers if each.failed]
-    detailed = [each for each in fitted if each is fitted[0] or _sure(each) or each.model == found.laid]
-    return "\n\n".join(filter(None, [*parts, "\n".join(failed), *map(_parameters, detailed)]))
-
-
-def _sure(answer: Answer) -> bool:
-    return any(value.low is not None for value in answer.values.values())
-
-
-def _between(value: Value) -> str:
-    if value.low is None:
-        return NOTHING
-    return f"{amount(Value(value.low, value.unit))} to {amount(Value(value.high, value.unit))}"
-
-
-def _parameters(best: Answer) -> str:
-    rows = [[escape(name), amount(value), _between(value)] for name, value in fitted_values(best).items()]
-    if not rows:
-        return escape(best.notes[0])
-    return f"{escape(best.notes[0])}\n\n{markdown_table([escape(best.model), 'value', 'between'], rows, [1, 2])}"
-
-
 _MOST_SETTINGS = 4
 _ELSEWHERE = "Every point is in [results.csv](results.csv), every input in [inputs.yaml](inputs.yaml)."
-_FITS_ELSEWHERE = "All values of all fits are in [fits.csv](fits.csv)."
-
-_PageREADING = (
-    "Share: one percent less of the quantity saves this much of one percent of the time; the shares of all quantities "
-    "add up to 100 %. Elasticity: relative change of the time for a relative change of the quantity. Time saved: solved "
-    "anew with the quantity changed, where the change is allowed."
-)
 
 _NEAREST = 4
 _MOST_PIPELINES = 60
@@ -364,21 +220,14 @@ def page(results: Results, study: StudySpec, pictures: Mapping[str, Sequence[str
     pictures : names of the files of each picture, by the picture's name
     command : what was typed
     """
+    questions = results.questions.values()
     sections = [
         _head(results, command),
-        measured_section(results.measured),
-        fits_section(results.fits),
+        *(each.section() for each in questions if each.before_cases),
         _cases(results, study.answer) if results.cases else "",
-        comparison_section(results.comparisons),
-        agreement_section(results.agreements),
         _limits(results),
-        _rankings(results),
-        choices_section(results.choices),
-        projection_section(results.projection, command),
-        sought_section(results.sought),
-        sampling_section(results.samplings),
+        *(each.section() for each in questions if not each.before_cases),
         sweep_section(results, study.answer),
-        scaling_section(results.scalings),
         _pictures(study, pictures),
         _notes(results),
         _inputs(results),
@@ -391,9 +240,14 @@ def _head(results: Results, command: str) -> str:
         f"# {escape(results.title or results.name)}",
         prose(results.text),
         f"Source: {escape(results.source)}" if results.source else "",
-        f"Repeat with {code(command)}. {_ELSEWHERE}{f' {_FITS_ELSEWHERE}' if results.fits else ''}",
+        f"Repeat with {code(command)}. {_ELSEWHERE}{_further(results)}",
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _further(results: Results) -> str:
+    files = [f"[{file}]({file})" for each in results.questions.values() for file in each.files()]
+    return f" More values are in {', '.join(files)}." if files else ""
 
 
 def _cases(results: Results, answer: Sequence[str]) -> str:
@@ -466,34 +320,6 @@ def _takeover_rows(case: str, answer: Answer) -> list[list[str]]:
 
 def _takeover(to: Takeover) -> str:
     return f"{code(to.path)} from {quantity(to.now, to.unit)} to {quantity(to.value, to.unit)}: {escape(to.stage)}"
-
-
-def _rankings(results: Results) -> str:
-    if not results.rankings:
-        return ""
-    return "\n\n".join(["## What would help most", _PageREADING, *map(_ranking, results.rankings)])
-
-
-def _ranking(ranking: Ranking) -> str:
-    head = ["parameter", "meaning", "value", "share", "elasticity", "change", "time saved"]
-    rows = [
-        [
-            code(each.path),
-            escape(each.meaning),
-            quantity(each.value, each.unit),
-            percent(each.share),
-            fraction(each.elasticity),
-            f"{percent(ranking.change)} {'more' if each.more else 'less'}",
-            percent(each.effect),
-        ]
-        for each in ranking.rows
-    ]
-    parts = [
-        f"### Case {escape(ranking.case)}" + (f" under {escape(ranking.under)}" if ranking.under else ""),
-        markdown_table(head, rows, [2, 3, 4, 6]) if rows else "",
-        f"Without effect here: {', '.join(map(code, ranking.idle))}." if ranking.idle else "",
-    ]
-    return "\n\n".join(part for part in parts if part)
 
 
 def _pictures(study: StudySpec, pictures: Mapping[str, Sequence[str]]) -> str:

@@ -1,118 +1,25 @@
-"""Results as one tidy table: a row for each case and for each point of a sweep.
-
-Projections, changes, samples and what was sought, as columns of the table of results.
-"""
+"""Results as one tidy table: a row for each case, for each point of a sweep, and what each question adds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slipstick.answer import Answer
 from slipstick.report.values import limit_of, limits_in, split_name, unit_of
 from slipstick.report.words import need
-from slipstick.results.outlook import Choice, Projection, Sampling, Sought
-from slipstick.results.scaling import Grown, Scaling
-from slipstick.results.study import Axis, Fitting, Results, Sweep
+from slipstick.results.study import Axis, Results, Sweep
 
 if TYPE_CHECKING:
     import polars as pl
 
 
-def outlook_columns(results: Results, head: Callable[[str], str]) -> list[dict[str, Any]]:
-    """Lay out each question as columns by name, all as long as its ``case``.
-
-    ``sweep`` says the question: ``project`` (with ``trend``, ``year``, the values, and the ends of their bands as
-    ``low`` and ``high`` of each), ``seek`` (a row for each place found), ``sample`` (a row for each quantile) and
-    ``changes`` (a row for each change, under each technology).
-
-    Parameters
-    ----------
-    results : of a study
-    head : writes the name of a value with its unit
-    """
-    found = [_track_columns(results.projection, index, head) for index in range(_tracks(results.projection))]
-    found += [_sought_columns(results.sought)] if any(each.crossings for each in results.sought) else []
-    found += [_sampling_columns(each, head) for each in results.samplings]
-    return found + [_choice_columns(each) for each in results.choices]
-
-
-def column_type(values: Sequence[object]) -> Any:
-    """Tell columns of text from columns of numbers."""
-    import polars as pl
-
-    return pl.String if any(isinstance(each, str) for each in values) else pl.Float64
-
-
-def _tracks(projection: Projection | None) -> int:
-    return len(projection.tracks) if projection else 0
-
-
-def _track_columns(found: Projection | None, index: int, head: Callable[[str], str]) -> dict[str, Any]:
-    assert found is not None
-    track, count = found.tracks[index], len(found.years)
-    columns: dict[str, Any] = {
-        "sweep": ["project"] * count,
-        "case": [track.case] * count,
-        "trend": [track.trend] * count,
-    }
-    if found.factors is not None:
-        columns["processors"] = found.factors
-    columns["year"] = found.years
-    for name, column in track.columns.items():
-        columns[head(name)] = column
-        for end, band in (("low", track.low), ("high", track.high)):
-            if name in band:
-                columns[f"{end} {head(name)}"] = band[name]
-    return {**columns, "failed": [track.failed.get(place) for place in range(count)]}
-
-
-def _sought_columns(sought: Sequence[Sought]) -> dict[str, Any]:
-    rows = [(each, crossing) for each in sought for crossing in each.crossings]
-    return {
-        "sweep": ["seek"] * len(rows),
-        "case": [each.case for each, _ in rows],
-        "trend": [each.trend or None for each, _ in rows],
-        "sought": [each.name for each, _ in rows],
-        "at": [crossing.value for _, crossing in rows],
-        "unit": [each.unit for each, _ in rows],
-        "holds": ["from there" if crossing.starts else "until there" for _, crossing in rows],
-    }
-
-
-def _sampling_columns(found: Sampling, head: Callable[[str], str]) -> dict[str, Any]:
-    parts = list(found.outcomes[0].quantiles) if found.outcomes else []
-    columns: dict[str, Any] = {"sweep": ["sample"] * len(parts), "case": [found.case] * len(parts), "quantile": parts}
-    for each in found.outcomes:
-        for number, name in enumerate(("", "low ", "high ")):
-            columns[f"{name}{head(each.name)}"] = [each.quantiles[part][number] for part in parts]
-    return columns
-
-
-def _choice_columns(found: Choice) -> dict[str, Any]:
-    effects = [*found.effects, *(pair.effect for pair in found.pairs)]
-    return {
-        "sweep": ["changes"] * len(effects),
-        "case": [found.case] * len(effects),
-        "technology": [found.under or None for _ in effects],
-        "change": [each.name for each in effects],
-        "cost": [each.cost for each in effects],
-        "time [s]": [each.time for each in effects],
-        "overhead [s]": [each.overhead for each in effects],
-        "time_saved [1]": [each.saved for each in effects],
-        "overhead_reduction [1]": [each.reduction for each in effects],
-        "failed": [each.failed or None for each in effects],
-    }
-
-
 def frame(results: Results, answer: Sequence[str]) -> pl.DataFrame:
-    """Lay out results as one tidy table: the cases first, then each sweep, way to scale, measured run and further question.
+    """Lay out results as one tidy table: the cases first, then each sweep, then what each question adds.
 
-    Columns are ``sweep`` (empty for cases), ``case``, one for each varied path with its base unit (names
-    have none), one for each value with its base unit, ``limit[pipeline]``, what further questions give (see
-    `slipstick.report.pages.table`), ``failed``. Rows of a way to scale have
-    the size at each number of processors, and as ``scalability[N]`` the latency metric from N to that number.
+    Columns are ``sweep`` (empty for cases, else the sweep or the question), ``case``, one for each varied path with its
+    base unit (names have none), one for each value with its base unit, ``limit[pipeline]``, ``failed``, and those of the
+    questions, see `slipstick.report.questions`.
 
     Parameters
     ----------
@@ -128,19 +35,29 @@ def frame(results: Results, answer: Sequence[str]) -> pl.DataFrame:
 
     solved = bool(results.cases or results.sweeps)
     names = [name for name in dict.fromkeys(answer) if solved and split_name(name)[0] != "limit"]
-    grown = [_way_columns(found, way, each) for found in results.scalings for way, each in found.ways.items()]
-    grown += [_run_columns(name, answers) for name, answers in results.measured.items()]
-    parts = [_case_columns(results, names), *(_sweep_columns(results, sweep, names) for sweep in results.sweeps)]
-    further = outlook_columns(results, lambda name: _head(results, name))
-    parts += further
-    added = {name: column_type(each[name]) for each in further for name in each}
+    parts: list[Mapping[str, Any]] = [_case_columns(results, names)]
+    parts += [_sweep_columns(results, sweep, names) for sweep in results.sweeps]
+    leading: dict[str, Any] = {}
+    added: dict[str, Any] = {}
+    for found in results.questions.values():
+        for block in found.columns(lambda name: _head(results, name)):
+            parts.append(block)
+            for name, column in block.items():
+                first = found.leading_columns and name.endswith("]")
+                (leading if first else added).setdefault(name, _column_type(column))
     axes = {_axis_head(axis): _axis_type(axis) for sweep in results.sweeps for axis in sweep.axes}
     values = {_head(results, name): pl.Float64 for name in names}
     limits = {f"limit[{name}]": pl.String for name in limits_in(results)}
-    others = {head: pl.Float64 for columns in grown for head in columns if head.endswith("]")}
-    schema = {"sweep": pl.String, "case": pl.String, **others, **axes, **values, **limits, "failed": pl.String}
+    schema = {"sweep": pl.String, "case": pl.String, **leading, **axes, **values, **limits, "failed": pl.String}
     schema = {**schema, **{name: dtype for name, dtype in added.items() if name not in schema}}
-    return pl.concat([_part(columns, schema) for columns in [*parts, *grown]])
+    return pl.concat([_part(columns, schema) for columns in parts])
+
+
+def _column_type(values: Iterable[object]) -> Any:
+    """Tell columns of text from columns of numbers."""
+    import polars as pl
+
+    return pl.String if any(isinstance(each, str) for each in values) else pl.Float64
 
 
 def write_csv(results: Results, answer: Sequence[str], path: Path) -> None:
@@ -154,22 +71,31 @@ def write_csv(results: Results, answer: Sequence[str], path: Path) -> None:
     _write(frame(results, answer), path)
 
 
-def write_fits_csv(fits: Mapping[str, Fitting], path: Path) -> None:
-    """Write the table of fits as CSV.
+def write_rows(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """Write a further table of a question as CSV.
 
     Parameters
     ----------
-    fits : as for `fits_frame`
+    rows : all with the same columns
     path : the file
+
+    Raises
+    ------
+    MissingExtraError : polars is not installed
     """
-    _write(fits_frame(fits), path)
+    need("polars", "a table of results")
+    import polars as pl
+
+    columns = {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
+    schema = {name: _column_type(column) for name, column in columns.items()}
+    _write(pl.DataFrame(columns, schema=schema), path)
 
 
 def _write(table: pl.DataFrame, path: Path) -> None:
     table.write_csv(path, line_terminator="\n", null_value="")
 
 
-def _part(columns: dict[str, Any], schema: dict[str, Any]) -> pl.DataFrame:
+def _part(columns: Mapping[str, Any], schema: dict[str, Any]) -> pl.DataFrame:
     """Give one part all columns of the whole, empty where it has none."""
     import polars as pl
 
@@ -198,68 +124,6 @@ def _sweep_columns(results: Results, sweep: Sweep, names: Iterable[str]) -> dict
     limits = {f"limit[{name}]": [stage or None for stage in stages] for name, stages in sweep.limits.items()}
     failed = {"failed": [sweep.failed.get(index) for index in range(height)]} if sweep.failed else {}
     return {"sweep": [sweep.name] * height, "case": list(sweep.cases), **axes, **values, **limits, **failed}
-
-
-def _way_columns(found: Scaling, way: str, each: Grown) -> dict[str, Any]:
-    height = len(found.processors)
-    sizes = {f"{path} [{found.units[path]}]": values for path, values in each.sizes.items()}
-    account = {f"account[{name}] [s]": values for name, values in each.account.items()}
-    # A row of the matrix is from one number of processors; here it is a column.
-    table = found.matrix.get(way)
-    matrix = (
-        {}
-        if table is None
-        else {f"scalability[{count:g}] [1]": table[place] for place, count in enumerate(found.processors[:-1])}
-    )
-    return {
-        "sweep": [f"scale/{way}"] * height,
-        "case": [found.case] * height,
-        f"{found.path} [1]": found.processors,
-        **sizes,
-        "time [s]": each.time,
-        "efficiency [1]": each.efficiency,
-        "latency [s]": each.latency,
-        **account,
-        **matrix,
-        "failed": [each.failed.get(index) for index in range(height)],
-    }
-
-
-def _run_columns(name: str, answers: Sequence[Answer]) -> dict[str, Any]:
-    units = {value: each.unit for answer in answers for value, each in answer.values.items()}
-    return {
-        "sweep": [f"measured/{name}"] * len(answers),
-        "case": [None] * len(answers),
-        "p [1]": [answer.point["p"] for answer in answers],
-        "n [1]": [answer.point.get("n") for answer in answers],
-        **{f"{value} [{unit}]": [answer.find(value) for answer in answers] for value, unit in units.items()},
-        "failed": [answer.failed for answer in answers],
-    }
-
-
-def fits_frame(fits: Mapping[str, Fitting]) -> pl.DataFrame:
-    """Lay out fits as one tidy table: a row for each value of each model, with its interval where there is one.
-
-    Parameters
-    ----------
-    fits : by question
-
-    Raises
-    ------
-    MissingExtraError : polars is not installed
-    """
-    need("polars", "a table of results")
-    import polars as pl
-
-    head = dict.fromkeys(("fit", "model", "value", "unit"), pl.String)
-    rows = [
-        (name, answer.model, value, each.unit, each.value, each.low, each.high)
-        for name, found in fits.items()
-        for answer in found.answers
-        for value, each in answer.values.items()
-    ]
-    schema = {**head, **dict.fromkeys(("is", "low", "high"), pl.Float64)}
-    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def _head(results: Results, name: str) -> str:

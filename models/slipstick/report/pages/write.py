@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,22 +13,19 @@ import numpy as np
 
 from slipstick.errors import InputError
 from slipstick.report.pages.page import page
-from slipstick.report.pages.table import write_csv, write_fits_csv
-from slipstick.report.pictures.bars import draw_fits
-from slipstick.report.pictures.gantt import chrome_trace, draw_timeline
-from slipstick.report.pictures.style import look
+from slipstick.report.pages.table import write_csv, write_rows
 from slipstick.results.study import Fitting, Results, Timeline
 
 if TYPE_CHECKING:
     from slipstick.schema.kinds.study import StudySpec
 
 
-PAGE, TABLE, FITS, INPUTS = "report.md", "results.csv", "fits.csv", "inputs.yaml"
+PAGE, TABLE, INPUTS = "report.md", "results.csv", "inputs.yaml"
 _PICTURES = (".png", ".svg")
 
 
 def write(results: Results, study: StudySpec, folder: Path, command: str) -> list[Path]:
-    """Write report.md, results.csv, fits.csv where there are fits, inputs.yaml and the pictures; whole, or nothing at all.
+    """Write report.md, results.csv, further tables of questions, inputs.yaml and the pictures; whole, or nothing at all.
 
     Pictures that an earlier run listed in its inputs.yaml and this one does not draw are removed.
 
@@ -73,18 +70,14 @@ def write_timeline(timeline: Timeline, path: Path, title: str) -> None:
     InputError : the ending is another
     MissingExtraError : matplotlib is not installed
     """
+    from slipstick.report.pictures.gantt import chrome_trace, draw_timeline
+
     if path.suffix not in (".json", *_PICTURES):
         raise InputError(f"a timeline is written to a file that ends in .json, .png or .svg, not to {path.name}")
-    work = path.with_name(f".{path.name}.part{path.suffix}")
-    try:
-        if path.suffix == ".json":
-            _write_text(work, chrome_trace(timeline))
-        else:
-            with look():
-                draw_timeline(timeline, title).savefig(work)
-        os.replace(work, path)
-    finally:
-        work.unlink(missing_ok=True)
+    if path.suffix == ".json":
+        _replace(path, lambda work: _write_text(work, chrome_trace(timeline)))
+    else:
+        _replace(path, lambda work: draw_timeline(timeline, title).savefig(work))
 
 
 def write_fits(fits: Fitting, path: Path, title: str) -> None:
@@ -101,13 +94,25 @@ def write_fits(fits: Fitting, path: Path, title: str) -> None:
     InputError : the ending is another
     MissingExtraError : matplotlib is not installed
     """
+    from slipstick.report.questions.fits import draw_fits
+
     if path.suffix not in _PICTURES:
         raise InputError(f"fits are drawn into a file that ends in .png or .svg, not into {path.name}")
+    stamp = {"Software": None} if path.suffix == ".png" else {"Date": None, "Creator": None}
+    _replace(path, lambda work: draw_fits(fits, title).savefig(work, metadata=stamp))
+
+
+def _replace(path: Path, make: Callable[[Path], object]) -> None:
+    """Make a file beside its place, then move it there."""
     work = path.with_name(f".{path.name}.part{path.suffix}")
     try:
-        with look():
-            stamp = {"Software": None} if path.suffix == ".png" else {"Date": None, "Creator": None}
-            draw_fits(fits, title).savefig(work, metadata=stamp)
+        if path.suffix == ".json":
+            make(work)
+        else:
+            from slipstick.report.pictures.style import look
+
+            with look():
+                make(work)
         os.replace(work, path)
     finally:
         work.unlink(missing_ok=True)
@@ -117,13 +122,12 @@ def _fill(work: Path, results: Results, study: StudySpec, command: str) -> list[
     """Write everything into a folder of its own; the inputs come last, for they list the others."""
     pictures = _draw(results, study, work)
     drawn = [name for files in pictures.values() for name in files]
-    tables = [TABLE]
     write_csv(results, study.answer, work / TABLE)
-    if results.fits:
-        write_fits_csv(results.fits, work / FITS)
-        tables.append(FITS)
+    further = {name: rows for each in results.questions.values() for name, rows in each.files().items()}
+    for name, rows in further.items():
+        write_rows(rows, work / name)
     _write_text(work / PAGE, page(results, study, pictures, command))
-    names = [PAGE, *tables, *drawn, INPUTS]
+    names = [PAGE, TABLE, *further, *drawn, INPUTS]
     _write_text(work / INPUTS, _inputs_text(results, names, command))
     return names
 

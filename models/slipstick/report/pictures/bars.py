@@ -13,21 +13,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slipstick.answer import Answer
-from slipstick.errors import UnknownNameError
 from slipstick.expression.dimension import Dimension
 from slipstick.model.activity import TECHNOLOGIES
-from slipstick.report.pictures.style import FILLS, STROKES, axis_title, logarithmic, plain_ticks, sheet, tilt, title_of
+from slipstick.report.pictures.style import FILLS, axis_title, sheet, tilt, title_of
 from slipstick.report.values import case_called, unit_of
-from slipstick.report.words import plain, quantity, short_path
-from slipstick.results.scaling import Scaling
-from slipstick.results.study import Array, Fitting, Results
+from slipstick.report.words import quantity
+from slipstick.results.study import Array, Results
 from slipstick.units import choose
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from slipstick.schema.kinds.study import BandsSpec, BarsSpec
+    from slipstick.schema.kinds.study import BarsSpec
 
 
 _UPRIGHT_LABEL = 0.085  # width of a letter of a tick's label [inch]
@@ -141,92 +139,3 @@ def _totals(axes: Axes, tops: Array, words: list[str]) -> None:
     axes.set_ylim(0, 1.1 * highest)
     for index, (top, text) in enumerate(zip(tops, words, strict=True)):
         axes.annotate(text, (index, top), (0, 3), textcoords="offset points", ha="center", va="bottom", fontsize=8.5)
-
-
-def draw_bands(results: Results, spec: BandsSpec) -> Figure:
-    """Stack the processors by what they do up to the line on which all of them are.
-
-    Parameters
-    ----------
-    results : of a study
-    spec : what to draw
-    """
-    found = next((each for each in results.scalings if each.case == spec.case), None)
-    if found is None:
-        raise UnknownNameError("scaled case", spec.case, [each.case for each in results.scalings])
-    bands = bands_of(found, spec.way)
-    figure = sheet(6.8, 4.4)
-    axes = figure.subplots()
-    below = np.zeros(len(found.processors))
-    for number, (label, heights) in enumerate(bands.items()):
-        colour, hatch = FILLS[number % len(FILLS)]
-        above = below + heights
-        axes.fill_between(
-            found.processors, below, above, facecolor=colour, hatch=hatch, edgecolor="black", linewidth=0.6, label=label
-        )
-        below = above
-    axes.plot(found.processors, found.processors, color="black", linewidth=1.2, label="all processors")
-    axes.set_xlim(found.processors[0], found.processors[-1])
-    axes.set_ylim(0, found.processors[-1])
-    plain_ticks(axes.xaxis, found.processors)
-    axes.set_xlabel(axis_title(short_path(found.path), "1"))
-    axes.set_ylabel(axis_title("processors", "1"))
-    handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles[::-1], labels[::-1], loc="outside right upper", alignment="left", title="component")
-    title_of(figure, spec.title)
-    return figure
-
-
-def bands_of(found: Scaling, way: str) -> dict[str, Array]:
-    """Give how many processors do what at each N: the useful first, then each cause of loss; they add up to N.
-
-    A model without an account has two bands: the efficiency's, and the rest.
-
-    Parameters
-    ----------
-    found : how a case scales
-    way : how the size goes with N
-    """
-    each, count = found.ways[way], found.processors
-    if not each.account:
-        return {"useful": count * each.efficiency, "lost": count * (1.0 - each.efficiency)}
-    names = sorted(each.account, key=lambda name: name not in found.useful)
-    with np.errstate(all="ignore"):
-        bands = {name: count * each.account[name] / each.time for name in names}
-    return {name: heights for name, heights in bands.items() if np.nanmax(heights, initial=0.0) > 0}
-
-
-MOST_CURVES = 6
-
-
-def draw_fits(found: Fitting, title: str) -> Figure:
-    """Draw measured times and the fits over the number of processors; both axes are logarithmic.
-
-    Where nothing was measured the ground is grey: there the curves are extrapolations.
-
-    Parameters
-    ----------
-    found : the fits, with curves
-    title : heading
-    """
-    figure = sheet(7.5, 4.4)
-    axes = figure.subplots()
-    for curve, (colour, _, dashes) in zip(found.curves[:MOST_CURVES], STROKES[1:], strict=False):
-        axes.plot(curve.p, curve.time, color=colour, linestyle=dashes, label=curve.name)
-        if curve.low:
-            axes.fill_between(curve.at, curve.low, curve.high, color=colour, alpha=0.2, linewidth=0)
-    axes.plot(
-        found.p, found.time, linestyle="", marker="o", color=STROKES[0][0], markersize=4, label="measured", zorder=5
-    )
-    axes.set_xscale("log", base=2)
-    logarithmic(axes.yaxis, np.array([*found.time, *(time for curve in found.curves for time in curve.time)]))
-    last = max([max(found.p), *(max(curve.p) for curve in found.curves)])
-    axes.axvspan(max(found.p), last, color="#000000", alpha=0.07, linewidth=0, label="beyond the data")
-    ticks = [2.0**power for power in range(int(last).bit_length()) if 2.0**power <= last]
-    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    axes.set_xlim(1 / 1.1, last)
-    axes.set_xlabel("processors" if found.size is None else f"processors, n = {plain(found.size)}")
-    axes.set_ylabel(axis_title("time", "s"))
-    figure.legend(loc="outside right upper", alignment="left")
-    title_of(figure, title)
-    return figure

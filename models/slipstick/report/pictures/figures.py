@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from slipstick.report.pictures.style import look
 from slipstick.results.study import Results
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def draw(results: Results, spec: PictureSpec) -> Figure:
-    """Draw one picture.
+    """Draw one picture; those of a question are drawn by what the question found.
 
     Parameters
     ----------
@@ -26,32 +26,27 @@ def draw(results: Results, spec: PictureSpec) -> Figure:
     ------
     MissingExtraError : matplotlib is not installed
     """
-    from slipstick.report.pictures.bars import draw_bands, draw_bars, draw_fits
-    from slipstick.report.pictures.gantt import draw_timeline
-    from slipstick.report.pictures.lines import draw_lines
-    from slipstick.report.pictures.maps import draw_map
-    from slipstick.report.pictures.outlook import draw_changes, draw_histogram, draw_projection
-
     with look():
+        if spec.question:
+            return cast("Figure", results.questions[spec.question].draw(spec))
         match spec.kind:
-            case "bands":
-                return draw_bands(results, spec)
             case "bars":
+                from slipstick.report.pictures.bars import draw_bars
+
                 return draw_bars(results, spec)
-            case "changes":
-                return draw_changes(results, spec)
-            case "histogram":
-                return draw_histogram(results, spec)
-            case "projection":
-                return draw_projection(results, spec)
             case "lines":
+                from slipstick.report.pictures.lines import draw_lines
+
                 return draw_lines(results, spec)
             case "map":
+                from slipstick.report.pictures.maps import draw_map
+
                 return draw_map(results, spec)
-            case "fits":
-                return draw_fits(results.fits[spec.fit], spec.title)
             case "timeline":
+                from slipstick.report.pictures.gantt import draw_timeline
+
                 return draw_timeline(results.timelines[spec.name], spec.title)
+    raise AssertionError(spec.kind)
 
 
 def save(results: Results, spec: PictureSpec, folder: Path) -> list[Path]:

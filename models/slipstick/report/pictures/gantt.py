@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from slipstick.expression.dimension import TIME
 from slipstick.report.pictures.style import FILLS, STROKES, axis_title, sheet, title_of
 from slipstick.report.words import percent
-from slipstick.results.study import Span, Timeline
+from slipstick.results.study import Timeline, TimelineInterval
 from slipstick.units import choose
 
 if TYPE_CHECKING:
@@ -80,9 +80,9 @@ def _draw_rows(axes: Axes, timeline: Timeline, members: list[int], factor: float
     axes.grid(visible=False)
 
 
-def _lanes(spans: list[Span]) -> Iterator[tuple[Span, float, float]]:
+def _lanes(spans: list[TimelineInterval]) -> Iterator[tuple[TimelineInterval, float, float]]:
     """Give each span of a member its bottom and height: the whole row, or a lane of it beside other branches."""
-    together: list[Span] = []
+    together: list[TimelineInterval] = []
     reached = 0.0
     for span in [*sorted(spans, key=lambda each: (each.start, each.end)), None]:
         if span is None or span.start >= reached:

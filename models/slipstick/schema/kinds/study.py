@@ -1,17 +1,15 @@
-"""Study specs: a base, named differences, axes, questions, published values, pictures.
+"""Study specs: a base, named differences, sweeps, questions and pictures.
 
-What several parts of a study spec are made of: ranges, names of values, fractions.
-
-The questions about what is to come, and about what would help: project, seek, sample, rank.
-
-What a study asks of measured runs: accounts of time, and fits.
+Each question is a key of a study: a spec class here, registered in `QUESTIONS`, a module of `slipstick.study.questions`
+that solves it, and one of `slipstick.report.questions` with its result; all three by the name of the key.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import Discriminator, Field, StringConstraints, Tag, model_validator
+from pydantic import AfterValidator, Discriminator, Field, StringConstraints, Tag, create_model, model_validator
 
 from slipstick.expression.dimension import BYTES, COUNT, TIME
 from slipstick.schema.kinds.distribution import DistributionSpec
@@ -37,10 +35,22 @@ SPELT[_COLUMN] = "write a value as answers name it, such as time or account[lock
 Column = Annotated[str, StringConstraints(pattern=_COLUMN, max_length=128)]
 """A value as answers name it: ``time``, ``account[lock]``, ``step[send.protocol]``."""
 
-Cell = float | None
+NumberOrNone = float | None
+Place = tuple[str | int, ...]
 Fraction = Annotated[Given, Quantity(COUNT, least=None, above=0.0, most=1.0)]
 Path = Annotated[str, StringConstraints(max_length=256)]
 """A dotted path."""
+
+
+class QuestionSpec(Spec):
+    """What a study asks."""
+
+    names_answers: ClassVar[bool] = False
+    """Beside cases it may name answers that other questions add, such as those of measured runs."""
+
+    def named_cases(self) -> Iterator[tuple[Place, str]]:
+        """List the cases that it names, each with its place inside the question."""
+        yield from ((("cases", index), case) for index, case in enumerate(getattr(self, "cases", ())))
 
 
 class AxisSpec(Spec):
@@ -113,7 +123,7 @@ class ChangeSpec(Spec):
         return self
 
 
-class RankSpec(Spec):
+class RankSpec(QuestionSpec):
     """What would help most."""
 
     cases: list[Name] = Field(["base"], description="the cases to rank for", min_length=1)
@@ -144,7 +154,7 @@ class RankSpec(Spec):
         return self
 
 
-class ProjectSpec(Spec):
+class ProjectSpec(QuestionSpec):
     """Years ahead, along one or several trends."""
 
     trends: list[Note] = Field(description="trends: names in the catalogue, or files", min_length=1)
@@ -179,7 +189,7 @@ class ProjectSpec(Spec):
         return self
 
 
-class SeekSpec(Spec):
+class SeekSpec(QuestionSpec):
     """Where a condition on answers starts or stops holding along one parameter, or along a trend."""
 
     of: Path = Field(description="path of the parameter, or year")
@@ -205,7 +215,7 @@ class SeekSpec(Spec):
         return self
 
 
-class SampleSpec(Spec):
+class SampleSpec(QuestionSpec):
     """What uncertain quantities make of the answers."""
 
     of: dict[Path, DistributionSpec] = Field(
@@ -231,7 +241,7 @@ Noise = Annotated[Given, Quantity(COUNT, least=0.0, most=1.0)]
 Processors = Annotated[int, Field(ge=1, le=100_000_000)]
 
 
-class MeasuredSpec(Spec):
+class MeasuredSpec(QuestionSpec):
     """Measured runs to account for."""
 
     data: Note = Field(
@@ -254,7 +264,7 @@ class MadeSpec(Spec):
     cycles: bool = Field(True, description="times are those of a cycle of each processor's own, else of a shared work")
 
 
-class FitSpec(Spec):
+class FitSpec(QuestionSpec):
     """Models fitted to measured times."""
 
     data: Note = Field("", description="a table of specs/runs by name, or a file of measurements beside the study")
@@ -276,6 +286,11 @@ class FitSpec(Spec):
         Given(0.75, COUNT, "75%"), description="what the most processors keep, and the size needed gives"
     )
     intervals: Literal["profile", "bootstrap"] = Field("profile", description="how sure the fits are said to be")
+
+    def named_cases(self) -> Iterator[tuple[Place, str]]:
+        """List the case that timings are made up from."""
+        if self.made:
+            yield ("made", "case"), self.made.case
 
     @model_validator(mode="after")
     def _one_origin(self) -> FitSpec:
@@ -315,7 +330,7 @@ Varied = Annotated[
 ]
 
 
-class AgreeSpec(Spec):
+class AgreeSpec(QuestionSpec):
     """Which methods to hold against each other."""
 
     methods: list[Name] = Field(description="the methods, in order", min_length=2)
@@ -340,7 +355,7 @@ class PrintedCell(Spec):
     source: Note = Field("", description="where it is printed")
 
 
-class ScaleSpec(Spec):
+class ScaleSpec(QuestionSpec):
     """How the base and its differences scale: the size that each number of processors needs."""
 
     cases: list[Name] = Field(["base"], description="the cases to scale", min_length=1)
@@ -390,8 +405,8 @@ class RowSpec(Spec):
 
     row: Note = Field(description="its label")
     sum: list[Column] = Field(default_factory=list, description="computed values to add up")
-    plus: list[Cell] = Field(default_factory=list, description="measured values to add, one for each column")
-    printed: list[Cell] = Field(
+    plus: list[NumberOrNone] = Field(default_factory=list, description="measured values to add, one for each column")
+    printed: list[NumberOrNone] = Field(
         default_factory=list, description="as printed, one for each column; null where nothing is"
     )
     against: list[Name] = Field(
@@ -399,7 +414,7 @@ class RowSpec(Spec):
         description="cases, one for each column, whose computed values stand in place of printed ones",
     )
     within: Annotated[
-        Annotated[list[Cell], Tag("list")] | Annotated[float, Tag("number")],
+        Annotated[list[NumberOrNone], Tag("list")] | Annotated[float, Tag("number")],
         Discriminator(lambda value: "list" if isinstance(value, list) else "number"),
     ] = Field(0.5, description="how far rounding can carry a cell, in the table's unit; one for all or one for each")
     measured: bool = Field(False, description="the values are measurements, not predictions")
@@ -407,15 +422,23 @@ class RowSpec(Spec):
     slips: dict[Name, Note] = Field(default_factory=dict, description="by column, where the source contradicts itself")
 
 
-class TableSpec(Spec):
+class TableSpec(QuestionSpec):
     """A published table."""
 
+    names_answers: ClassVar[bool] = True
     title: Note = Field(description="its heading")
     source: Note = Field("", description="where it was published")
     text: Note = Field("", description="what the reader should know")
     columns: list[Name] = Field(description="the cases, in order", min_length=1)
     unit: Note = Field("us", description="unit of all its cells")
     rows: list[RowSpec] = Field(description="in order", min_length=1)
+
+    def named_cases(self) -> Iterator[tuple[Place, str]]:
+        """List the cases of the columns, and those that a row names."""
+        yield from ((("columns", index), case) for index, case in enumerate(self.columns))
+        for row, each in enumerate(self.rows):
+            yield from ((("rows", row, "against", index), case) for index, case in enumerate(each.against))
+            yield from ((("rows", row, "slips", case), case) for case in each.slips)
 
     @model_validator(mode="after")
     def _aligned(self) -> TableSpec:
@@ -433,16 +456,25 @@ class TableSpec(Spec):
 
 
 class Drawn(Spec):
-    """What every picture says of itself."""
+    """What every picture says of itself; `question` is the key of the question that it draws, if it draws one."""
 
+    question: ClassVar[str] = ""
+    names_answers: ClassVar[bool] = False
     name: Name = Field(description="name of the file")
     title: Note = Field(description="heading")
     text: Note = Field("", description="caption: what to see in it")
+
+    def named_cases(self) -> Iterator[tuple[Place, str]]:
+        """List the cases that it names, each with its place inside the picture."""
+        if hasattr(self, "case"):
+            yield ("case",), self.case
+        yield from ((("cases", index), case) for index, case in enumerate(getattr(self, "cases", ())))
 
 
 class BarsSpec(Drawn):
     """Stacked bars, one for each case."""
 
+    names_answers: ClassVar[bool] = True
     kind: Literal["bars"] = Field(description="stacked bars")
     cases: list[Name] = Field(description="one bar each; measured runs are called NAME-PROCESSORS", min_length=1)
     stack: Annotated[
@@ -496,6 +528,7 @@ class TimelineSpec(Drawn):
 class BandsSpec(Drawn):
     """Processors lost by cause, against the number of processors."""
 
+    question: ClassVar[str] = "scale"
     kind: Literal["bands"] = Field(description="processors by cause against their number, a band each")
     case: Name = Field("base", description="the case to draw, one that scale names")
     way: Literal["fixed-size", "time-bound", "efficiency-conserved", "memory-bound"] = Field(
@@ -506,6 +539,7 @@ class BandsSpec(Drawn):
 class ProjectionPictureSpec(Drawn):
     """Values over the years of a projection."""
 
+    question: ClassVar[str] = "project"
     kind: Literal["projection"] = Field(description="values over the years, with their bands")
     y: list[Column] = Field(description="values to draw", min_length=1)
     log: Literal["none", "y"] = Field("none", description="logarithmic vertical axis")
@@ -514,6 +548,7 @@ class ProjectionPictureSpec(Drawn):
 class HistogramSpec(Drawn):
     """How a sampled value is distributed."""
 
+    question: ClassVar[str] = "sample"
     kind: Literal["histogram"] = Field(description="how a sampled value is distributed")
     value: Column = Field(description="the value, one that sample answers")
     case: Name = Field("base", description="the case to draw, one that sample names")
@@ -522,6 +557,7 @@ class HistogramSpec(Drawn):
 class ChangesSpec(Drawn):
     """What each change of a ranking does."""
 
+    question: ClassVar[str] = "rank"
     kind: Literal["changes"] = Field(description="what each change of rank does to the overhead, a bar for each case")
     under: Note = Field("", description="the technology to draw it under; none by default")
 
@@ -529,6 +565,7 @@ class ChangesSpec(Drawn):
 class FitsPictureSpec(Drawn):
     """Measured times and the fits to them."""
 
+    question: ClassVar[str] = "fits"
     kind: Literal["fits"] = Field(
         description="measured times, fits with their intervals, and what lies beyond the data"
     )
@@ -549,7 +586,41 @@ PictureSpec = Annotated[
 ]
 
 
-class StudySpec(Described):
+def _one_fitted_base(fits: dict[str, FitSpec]) -> dict[str, FitSpec]:
+    free = [name for name, each in fits.items() if each.free]
+    if len(free) > 1:
+        why = f"the base is fitted to {free[0]} already; a study has one base, so one fit with free paths"
+        raise broken_rule(why, free[1], "free")
+    return fits
+
+
+QUESTIONS: dict[str, Any] = {
+    "measured": (
+        dict[Name, MeasuredSpec],
+        Field(
+            default_factory=dict,
+            description="measured runs to account for; compare and bars call their answers NAME-PROCESSORS",
+        ),
+    ),
+    "fits": (
+        Annotated[dict[Name, FitSpec], AfterValidator(_one_fitted_base)],
+        Field(default_factory=dict, description="models to fit to measured times"),
+    ),
+    "compare": (
+        list[TableSpec],
+        Field(default_factory=list, description="published or measured tables to hold against"),
+    ),
+    "agree": (AgreeSpec | None, Field(None, description="methods to put side by side")),
+    "rank": (RankSpec | None, Field(None, description="what would help most")),
+    "project": (ProjectSpec | None, Field(None, description="years ahead, along trends")),
+    "seek": (dict[Name, SeekSpec], Field(default_factory=dict, description="where conditions start or stop holding")),
+    "sample": (SampleSpec | None, Field(None, description="what uncertain quantities make of the answers")),
+    "scale": (ScaleSpec | None, Field(None, description="the size that more processors need")),
+}
+"""The keys of all questions, in the order in which they are read and shown: type and field of each."""
+
+
+class _StudySpec(Described):
     """One base, many questions."""
 
     study: Literal[1] = Field(description="version of this format")
@@ -566,32 +637,26 @@ class StudySpec(Described):
         description="the values that results.csv holds; by default the time, or the first value of another model",
         min_length=1,
     )
-    rank: RankSpec | None = Field(None, description="what would help most")
-    agree: AgreeSpec | None = Field(None, description="methods to put side by side")
-    scale: ScaleSpec | None = Field(None, description="the size that more processors need")
-    project: ProjectSpec | None = Field(None, description="years ahead, along trends")
-    seek: dict[Name, SeekSpec] = Field(default_factory=dict, description="where conditions start or stop holding")
-    sample: SampleSpec | None = Field(None, description="what uncertain quantities make of the answers")
-    measured: dict[Name, MeasuredSpec] = Field(
-        default_factory=dict,
-        description="measured runs to account for; compare and bars call their answers NAME-PROCESSORS",
-    )
-    fits: dict[Name, FitSpec] = Field(default_factory=dict, description="models to fit to measured times")
-    compare: list[TableSpec] = Field(default_factory=list, description="published or measured tables to hold against")
     pictures: list[PictureSpec] = Field(default_factory=list, description="what to draw")
 
-    @property
-    def asks_ahead(self) -> bool:
-        """Say whether it asks about what is to come, or of changes."""
-        return bool(self.project or self.seek or self.sample or (self.rank and self.rank.changes))
-
     @model_validator(mode="after")
-    def _base_is_taken(self) -> StudySpec:
+    def _base_is_taken(self) -> _StudySpec:
         if "base" in self.what_if:
             why = "a difference cannot be called base; that is what it differs from"
             raise broken_rule(why, "what_if", "base")
-        free = [name for name, each in self.fits.items() if each.free]
-        if len(free) > 1:
-            why = f"the base is fitted to {free[0]} already; a study has one base, so one fit with free paths"
-            raise broken_rule(why, "fits", free[1], "free")
         return self
+
+    @property
+    def questions(self) -> dict[str, Any]:
+        """What the study asks, by key; those that it does not ask are left out."""
+        found = {name: getattr(self, name) for name in QUESTIONS}
+        return {name: asked for name, asked in found.items() if asked}
+
+
+if TYPE_CHECKING:
+
+    class StudySpec(_StudySpec):
+        """A study, with a key for each question of `QUESTIONS`."""
+
+else:
+    StudySpec = create_model("StudySpec", __base__=_StudySpec, __doc__=_StudySpec.__doc__, **QUESTIONS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from slipstick.results.study import Span, Timeline
+from slipstick.results.study import Timeline, TimelineInterval
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.plan import Plan
 
@@ -19,12 +19,12 @@ def record(plan: Plan, seed: int = 0, cycles: int = 3, events: int = 20_000) -> 
     cycles : to follow each member for, on average; a program is followed to its end
     events : at most
     """
-    spans: list[Span] = []
+    spans: list[TimelineInterval] = []
     changes: dict[str, dict[float, list[int]]] = {name: {} for name in plan.resources}
 
     def log(customer: int, branch: int, label: int, start: float, end: float, cause: int | None) -> None:
         if end > start:
-            spans.append(Span(customer, branch, plan.labels[label], start, end, cause))
+            spans.append(TimelineInterval(customer, branch, plan.labels[label], start, end, cause))
 
     def observe(name: str, start: float, end: float, present: int, busy: int) -> None:
         # Several stations may go by one name, as processors do: their numbers add up.
@@ -55,21 +55,21 @@ def _levels(changes: Mapping[float, Sequence[int]]) -> tuple[tuple[float, int, i
     return tuple(levels)
 
 
-def critical_path(timeline: Timeline) -> tuple[Span, ...]:
+def critical_path(timeline: Timeline) -> tuple[TimelineInterval, ...]:
     """Follow waits back from the end: what held up whom, in order of time.
 
     Where a member waited and it is known who ended the wait, the path goes on with that member; so the spans of the
     path follow each other, from one member to another, and add up to the time followed. It belongs to this one run:
     what is on it was late here, which is not what a percent less of it would buy on average (see the shares).
 
-    >>> spans = (Span(0, 0, "work", 0.0, 2.0), Span(1, 0, "lock", 0.0, 2.0, 0), Span(1, 0, "work", 2.0, 3.0))
+    >>> spans = (TimelineInterval(0, 0, "work", 0.0, 2.0), TimelineInterval(1, 0, "lock", 0.0, 2.0, 0), TimelineInterval(1, 0, "work", 2.0, 3.0))
     >>> [(span.member, span.label) for span in critical_path(Timeline(spans, {}, 3.0))]
     [(0, 'work'), (1, 'work')]
     """
-    by_member: dict[int, list[Span]] = {}
+    by_member: dict[int, list[TimelineInterval]] = {}
     for span in timeline.spans:
         by_member.setdefault(span.member, []).append(span)
-    path: list[Span] = []
+    path: list[TimelineInterval] = []
     last = max(timeline.spans, key=lambda span: (span.end, -span.member), default=None)
     time, member = (0.0, 0) if last is None else (last.end, last.member)
     jumped: set[tuple[int, float]] = set()

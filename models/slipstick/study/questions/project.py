@@ -9,31 +9,41 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from slipstick.errors import SpecError
 from slipstick.method.crossings import Change, changes
 from slipstick.method.sampling import drawn, stream
 from slipstick.model.trend import PROCESSORS, Trend, gain, outside
-from slipstick.results.outlook import Crossing, Projection, Reign, Track, UsedRate, Watched
+from slipstick.report.questions.project import (
+    ConditionHistory,
+    DominantClass,
+    ProjectedCase,
+    Projection,
+    ProjectResult,
+    UsedRate,
+)
+from slipstick.report.questions.seek import Crossing
 from slipstick.results.study import Array
-from slipstick.schema.inputs import Settings
-from slipstick.schema.kinds.study import ProjectSpec, StudySpec
-from slipstick.schema.library import Library
-from slipstick.schema.text.nodes import Table, at
-from slipstick.schema.validate import problem
-from slipstick.study.axes import axis_nodes, numbers_of
-from slipstick.study.cases import BASE
-from slipstick.study.evaluator import Evaluator, evaluator
-from slipstick.study.questions.common import Along, Condition, along, condition_of, factors_of, trend_called
+from slipstick.schema.kinds.study import ProjectSpec
+from slipstick.schema.text.nodes import at
+from slipstick.study.cases import axis_nodes, numbers_of
+from slipstick.study.questions import BaseAnswers, Question, StudyContext
+from slipstick.study.questions.trends import (
+    Condition,
+    TrendedCase,
+    condition_of,
+    factors_of,
+    trend_called,
+    trended_case,
+)
 
 _CLASS = "technology["
 _SPAN, _PLACES = (1900.0, 2200.0), 300_001
 _MOST_POINTS = 200_000
-"""Draws are answered so many points at a time, to bound the memory."""
+"""Draws are answered so many points at a time, to built the memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ahead:
-    """What a study asks about the years ahead, everything read and built.
+@dataclass(frozen=True)
+class ProjectQuestion(Question):
+    """Cases along trends, everything read and built.
 
     Parameters
     ----------
@@ -45,96 +55,78 @@ class Ahead:
 
     spec: ProjectSpec
     years: Array
-    tracks: tuple[tuple[Along, tuple[Condition, ...]], ...]
+    tracks: tuple[tuple[TrendedCase, tuple[Condition, ...]], ...]
     factors: Array | None = None
 
+    def solve(self, answers: BaseAnswers) -> ProjectResult:
+        """Answer for every year."""
+        return ProjectResult(_projected(self, answers.wanted, answers.jobs))
 
-def ahead(spec: StudySpec, tree: Table, cases: Mapping[str, Settings], library: Library) -> Ahead | None:
+
+def read(asked: ProjectSpec, study: StudyContext) -> ProjectQuestion:
     """Read what a study asks about the years ahead; nothing is solved but the cases themselves.
 
     Raises
     ------
     SpecError : a trend, a condition, a case or a year is wrong
     """
-    asked = spec.project
-    if asked is None:
-        return None
-    trends = [
-        trend_called(name, tree, ("project", "trends", index), library) for index, name in enumerate(asked.trends)
-    ]
-    years, factors = _years(asked, tree), None
+    trends = [trend_called(name, ("project", "trends", index), study) for index, name in enumerate(asked.trends)]
+    years, factors = _years(asked, study), None
     if years is None:
-        factors = _factors(asked, tree)
-        years = _reached(trends[0].trend, asked.base_year, factors, tree)
-    base = evaluator(BASE, cases[BASE], library) if BASE in cases else None
+        factors = _factors(asked, study)
+        years = _reached(trends[0].trend, asked.base_year, factors, study)
     tracks = []
     for case in asked.cases:
         for trended in trends:
-            track = along(case, cases[case], trended, asked.base_year, library, tree, ("project", "base_year"))
-            tracks.append((track, tuple(_conditions(asked, tree, track.case, base))))
-    return Ahead(asked, years, tuple(tracks), factors)
+            track = trended_case(case, trended, asked.base_year, ("project", "base_year"), study)
+            conditions = (
+                condition_of(text, ("project", "watch", index), track.case, track.case, study)
+                for index, text in enumerate(asked.watch)
+            )
+            tracks.append((track, tuple(conditions)))
+    return ProjectQuestion(asked, years, tuple(tracks), factors)
 
 
-def _conditions(asked: ProjectSpec, tree: Table, case: Evaluator, base: Evaluator | None) -> Iterator[Condition]:
-    others = {"own": case, **({BASE: base} if base else {})}
-    for index, text in enumerate(asked.watch):
-        yield condition_of(text, tree, ("project", "watch", index), case, others)
-
-
-def _factors(asked: ProjectSpec, tree: Table) -> Array:
-    node, place = at(tree, ["project", "factors"]), ("project", "factors")
+def _factors(asked: ProjectSpec, study: StudyContext) -> Array:
+    node, place = at(study.tree, ["project", "factors"]), ("project", "factors")
     assert node is not None
     assert asked.factors is not None
     numbers = numbers_of(axis_nodes(asked.factors, node, place))
     if numbers is None or len(numbers) < 2 or numbers[0] <= 0 or not np.all(np.diff(numbers) > 0):
-        raise SpecError(
-            [problem(tree, place, "factors are at least two plain numbers above 0 that rise, such as 1 and 16")]
-        )
+        raise study.refusal(place, "factors are at least two plain numbers above 0 that rise, such as 1 and 16")
     return np.array(numbers)
 
 
-def _reached(trend: Trend, base: float, factors: Array, tree: Table) -> Array:
+def _reached(trend: Trend, base: float, factors: Array, study: StudyContext) -> Array:
     """Give the years in which the processors come to each factor, at the rates as stated."""
     place = ("project", "factors")
     if PROCESSORS not in trend.rates:
-        raise SpecError([problem(tree, place, f"trend {trend.name} has no rate of {PROCESSORS}; project along years")])
+        raise study.refusal(place, f"trend {trend.name} has no rate of {PROCESSORS}; project along years")
     years = np.linspace(*_SPAN, _PLACES)
     reached = np.log(gain(trend.rates[PROCESSORS], base, years, trend.stated()[PROCESSORS])[0])
     if not np.all(np.diff(reached) > 0):
-        raise SpecError(
-            [problem(tree, place, f"processors do not always gain along {trend.name}; project along years")]
-        )
+        raise study.refusal(place, f"processors do not always gain along {trend.name}; project along years")
     if not (reached[0] <= np.log(factors[0]) and np.log(factors[-1]) <= reached[-1]):
         low, high = np.exp(reached[[0, -1]])
         why = f"along {trend.name} processors come to factors from {low:.3g} to {high:.3g} between 1900 and 2200"
-        raise SpecError([problem(tree, place, f"{why}, got {factors[0]:g} to {factors[-1]:g}")])
+        raise study.refusal(place, f"{why}, got {factors[0]:g} to {factors[-1]:g}")
     return np.interp(np.log(factors), reached, years)
 
 
-def _years(asked: ProjectSpec, tree: Table) -> Array | None:
-    node = at(tree, ["project", "years"])
+def _years(asked: ProjectSpec, study: StudyContext) -> Array | None:
+    node = at(study.tree, ["project", "years"])
     if node is None or asked.years is None:
         return None
     place: tuple[str | int, ...] = ("project", "years")
     numbers = numbers_of(axis_nodes(asked.years, node, place))
     if numbers is None or len(numbers) < 2 or not np.all(np.diff(numbers) > 0):
-        raise SpecError([problem(tree, place, "years are at least two plain numbers that rise, such as 2024 and 2034")])
+        raise study.refusal(place, "years are at least two plain numbers that rise, such as 2024 and 2034")
     if not (numbers[0] >= 1900 and numbers[-1] <= 2200):
-        raise SpecError(
-            [problem(tree, place, f"years lie between 1900 and 2200, got {numbers[0]:g} to {numbers[-1]:g}")]
-        )
+        raise study.refusal(place, f"years lie between 1900 and 2200, got {numbers[0]:g} to {numbers[-1]:g}")
     return np.array(numbers)
 
 
-def projected(asked: Ahead, answer: Sequence[str], *, jobs: int = 1) -> Projection:
-    """Answer for every year.
-
-    Parameters
-    ----------
-    asked : as `ahead` gives it
-    answer : the values wanted
-    jobs : blocks of points solved side by side; the results do not depend on it
-    """
+def _projected(asked: ProjectQuestion, answer: Sequence[str], jobs: int) -> Projection:
     spec = asked.spec
     tracks = tuple(_track(track, conditions, asked, answer, jobs) for track, conditions in asked.tracks)
     trends = {track.trend.name: track.trend for track, _ in asked.tracks}
@@ -153,22 +145,24 @@ def projected(asked: Ahead, answer: Sequence[str], *, jobs: int = 1) -> Projecti
     )
 
 
-def _track(track: Along, conditions: Sequence[Condition], asked: Ahead, answer: Sequence[str], jobs: int) -> Track:
+def _track(
+    track: TrendedCase, conditions: Sequence[Condition], asked: ProjectQuestion, answer: Sequence[str], jobs: int
+) -> ProjectedCase:
     years, case = asked.years, track.case
     values = track.values(years)
     found = case.columns(values, jobs=jobs)
     first = found[case.form.quantity]
     low, high, margins = _band(track, conditions, asked, answer, jobs)
-    return Track(
+    return ProjectedCase(
         case=case.case,
         trend=track.trend.name,
         method=case.method,
         columns={name: found[name] for name in answer if name in found},
         low=low,
         high=high,
-        reigns=tuple(_reigns(found, years)),
+        dominant=tuple(_dominant(found, years)),
         watched=tuple(
-            _watched(track, condition, found, years, margins[index] if margins else None, asked.spec.band.value)
+            _history(track, condition, found, years, margins[index] if margins else None, asked.spec.band.value)
             for index, condition in enumerate(conditions)
         ),
         unmoved=track.unmoved,
@@ -177,7 +171,7 @@ def _track(track: Along, conditions: Sequence[Condition], asked: Ahead, answer: 
 
 
 def _band(
-    track: Along, conditions: Sequence[Condition], asked: Ahead, answer: Sequence[str], jobs: int
+    track: TrendedCase, conditions: Sequence[Condition], asked: ProjectQuestion, answer: Sequence[str], jobs: int
 ) -> tuple[dict[str, Array], dict[str, Array], list[Array]]:
     """Give the ends of the band of each answer, and the margins of each condition [samples, years] of all draws."""
     spec, years = asked.spec, asked.years
@@ -207,7 +201,7 @@ def _band(
     )
 
 
-def _reigns(found: Mapping[str, Array], years: Array) -> Iterator[Reign]:
+def _dominant(found: Mapping[str, Array], years: Array) -> Iterator[DominantClass]:
     """Say which class of cost takes the most time, from when to when."""
     names = [name for name in found if name.startswith(_CLASS)]
     if not names:
@@ -217,12 +211,17 @@ def _reigns(found: Mapping[str, Array], years: Array) -> Iterator[Reign]:
     largest = [int(each) for each in np.argmax(table[:, known], axis=0)]
     for name, group in groupby(zip(largest, years[known], strict=True), key=lambda pair: pair[0]):
         span = [year for _, year in group]
-        yield Reign(names[name].removeprefix(_CLASS).removesuffix("]"), float(span[0]), float(span[-1]))
+        yield DominantClass(names[name].removeprefix(_CLASS).removesuffix("]"), float(span[0]), float(span[-1]))
 
 
-def _watched(
-    track: Along, condition: Condition, found: Mapping[str, Array], years: Array, margins: Array | None, band: float
-) -> Watched:
+def _history(
+    track: TrendedCase,
+    condition: Condition,
+    found: Mapping[str, Array],
+    years: Array,
+    margins: Array | None,
+    band: float,
+) -> ConditionHistory:
     def at_year(year: float) -> float:
         return float(condition.look(track.case.columns(track.values(np.array([year]))))[0][0])
 
@@ -230,7 +229,7 @@ def _watched(
     crossings = changes(looked, holds, years, at_year)
     first = bool(holds[0]) if np.isfinite(looked[0]) else None
     ends = ((1 - band) / 2, (1 + band) / 2)
-    return Watched(condition.text, first, tuple(_with_band(each, margins, years, ends) for each in crossings))
+    return ConditionHistory(condition.text, first, tuple(_with_band(each, margins, years, ends) for each in crossings))
 
 
 def _with_band(change: Change, margins: Array | None, years: Array, ends: tuple[float, float]) -> Crossing:
@@ -258,7 +257,7 @@ def _first_crossings(margins: Array, years: Array) -> Array:
     return np.where(rises.any(axis=1), place, np.nan)
 
 
-def _rates(trend: Trend, asked: Ahead) -> Iterator[UsedRate]:
+def _rates(trend: Trend, asked: ProjectQuestion) -> Iterator[UsedRate]:
     """List the rates that are used between the base year and the years asked for."""
     base, years = asked.spec.base_year, asked.years
     first, last = min(base, float(years[0])), max(base, float(years[-1]))

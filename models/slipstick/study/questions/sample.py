@@ -11,16 +11,15 @@ from numpy.typing import NDArray
 from slipstick.errors import Problem, SpecError, did_you_mean
 from slipstick.method.sampling import drawn, stream
 from slipstick.model.uncertainty import Uncertainty
-from slipstick.results.outlook import Influence, Outcome, Sampling
+from slipstick.report.questions.sample import SampledValue, SampleResult, SampleStudy, SensitivityIndex
 from slipstick.results.study import Array
 from slipstick.schema.build_trend import distribution_of
 from slipstick.schema.inputs import Settings
 from slipstick.schema.kinds.distribution import Uncertain, quantities
-from slipstick.schema.kinds.study import SampleSpec, StudySpec
-from slipstick.schema.library import Library
+from slipstick.schema.kinds.study import HistogramSpec, SampleSpec
 from slipstick.schema.text.nodes import Mark, Node, Scalar, canonical, value_mark
-from slipstick.schema.validate import problem
 from slipstick.study.evaluator import Evaluator, evaluator
+from slipstick.study.questions import BaseAnswers, Question, StudyContext
 
 _REPLICATIONS = 8
 """So many independent sets of points say how sure a quantile is."""
@@ -29,8 +28,8 @@ _T_95 = 2.364624251592785
 """Student's t for 95 % and one less degrees of freedom than replications."""
 
 
-@dataclass(frozen=True, slots=True)
-class Survey:
+@dataclass(frozen=True)
+class _SampledCase:
     """What is asked of one case, everything read and built.
 
     Parameters
@@ -46,26 +45,42 @@ class Survey:
     words: Mapping[str, str]
 
 
-def surveys(spec: StudySpec, tree: Node, cases: Mapping[str, Settings], library: Library) -> Iterator[Survey]:
+@dataclass(frozen=True)
+class SampleQuestion(Question):
+    """Cases with uncertain quantities to sample."""
+
+    cases: tuple[_SampledCase, ...]
+
+    def solve(self, answers: BaseAnswers) -> SampleResult:
+        """Draw points of each case, answer at each, and read off quantiles and indices."""
+        return SampleResult(tuple(_sampled(each, answers.wanted, answers.jobs) for each in self.cases))
+
+
+def read(asked: SampleSpec, study: StudyContext) -> SampleQuestion:
     """Read what a study samples, and build the models; nothing is solved.
 
     Raises
     ------
     SpecError : a path leads nowhere, or a distribution reaches values that are not allowed there
     """
-    for case in spec.sample.cases if spec.sample else ():
-        assert spec.sample is not None
-        built = evaluator(case, _with_all(spec.sample, tree, cases[case]), library)
-        problems: list[Problem] = []
+    problems = [
+        study.problem(place, f"this draws a sample of {each.case}, and the study has none")
+        for place, each in study.pictures(HistogramSpec)
+        if each.case not in asked.cases
+    ]
+    cases = []
+    for case in asked.cases:
+        built = evaluator(case, _with_all(asked, study.tree, study.cases[case]), study.library)
         found: dict[str, Uncertainty] = {}
         words: dict[str, str] = {}
-        for written, each in spec.sample.of.items():
+        for written, each in asked.of.items():
             path = canonical(built.inputs.tree, written)
             found[path], words[path] = distribution_of(each), _in_words(each)
-            problems += _problems(case, written, path, each, found[path], built, tree, library)
-        if problems:
-            raise SpecError(problems)
-        yield Survey(spec.sample, built, found, words)
+            problems += _problems(written, path, each, found[path], built, study)
+        cases.append(_SampledCase(asked, built, found, words))
+    if problems:
+        raise SpecError(problems)
+    return SampleQuestion(tuple(cases))
 
 
 def _with_all(spec: SampleSpec, tree: Node, settings: Settings) -> Settings:
@@ -81,33 +96,26 @@ def _with_all(spec: SampleSpec, tree: Node, settings: Settings) -> Settings:
 
 
 def _problems(
-    case: str,
-    written: str,
-    path: str,
-    spec: Uncertain,
-    distribution: Uncertainty,
-    built: Evaluator,
-    tree: Node,
-    library: Library,
+    written: str, path: str, spec: Uncertain, distribution: Uncertainty, built: Evaluator, study: StudyContext
 ) -> Iterator[Problem]:
     """Refuse a path that is no quantity, or shapes the model, and check the least and the largest value in their place."""
     place = ("sample", "of", written)
     if path not in built.form.parameters:
         near = did_you_mean(written, list(built.form.parameters))
-        why = f"no answer of {case} is computed from {written} as a number that can be anything{near}"
-        yield problem(tree, place, why, key=True)
+        why = f"no answer of {built.case} is computed from {written} as a number that can be anything{near}"
+        yield study.problem(place, why, key=True)
         return
     dimension = built.built.parameters[path].dimension
     if spec.dimension != dimension:
-        yield problem(tree, place, f"{written} is a [{dimension}], and this is distributed as a [{spec.dimension}]")
+        yield study.problem(place, f"{written} is a [{dimension}], and this is distributed as a [{spec.dimension}]")
         return
-    mark = value_mark(tree, place)
+    mark = value_mark(study.tree, place)
     for value in distribution.quantile(np.array([1e-9, 0.5, 1 - 1e-9])):
         try:
-            built.inputs.with_value(written, _node(float(value), spec, mark), library).checked()
+            built.inputs.with_value(written, _node(float(value), spec, mark), study.library).checked()
         except SpecError as error:
             what = error.problems[0].message
-            yield problem(tree, place, f"{what}; one of its values is not allowed, so choose another distribution")
+            yield study.problem(place, f"{what}; one of its values is not allowed, so choose another distribution")
             return
 
 
@@ -129,17 +137,11 @@ def _in_words(spec: Uncertain) -> str:
     return f"{getattr(spec, 'distribution', '')}: {said}{', a guess' if spec.assumed else ''}"
 
 
-def sampled(asked: Survey, answer: Sequence[str], *, jobs: int = 1) -> Sampling:
+def _sampled(asked: _SampledCase, answer: Sequence[str], jobs: int) -> SampleStudy:
     """Draw points, answer at each, and read off quantiles and indices.
 
     Points come in eight independent sets, each scrambled anew; how far the sets' quantiles differ says how sure they are
     (Student's t). Sensitivity indices are SciPy's, after Saltelli.
-
-    Parameters
-    ----------
-    asked : as `surveys` gives it
-    answer : the values that the study asks for, where the question names none
-    jobs : blocks of points solved side by side; the results do not depend on it
     """
     spec, case = asked.spec, asked.case
     names = [name for name in dict.fromkeys(spec.answer or answer) if name in case.units()]
@@ -151,7 +153,7 @@ def sampled(asked: Survey, answer: Sequence[str], *, jobs: int = 1) -> Sampling:
         _influences(asked, names, jobs) if spec.indices and not without else ({}, _why_none(spec, without))
     )
     outcomes = [
-        Outcome(
+        SampledValue(
             name=name,
             unit=case.unit(name),
             stated=float(own[name][0]) if np.isfinite(own[name][0]) else None,
@@ -163,10 +165,12 @@ def sampled(asked: Survey, answer: Sequence[str], *, jobs: int = 1) -> Sampling:
         )
         for name in names
     ]
-    return Sampling(case.case, case.method, asked.words, tuple(outcomes), spec.samples, spec.draw, spec.seed, without)
+    return SampleStudy(
+        case.case, case.method, asked.words, tuple(outcomes), spec.samples, spec.draw, spec.seed, without
+    )
 
 
-def _points(asked: Survey) -> dict[str, Array]:
+def _points(asked: _SampledCase) -> dict[str, Array]:
     spec = asked.spec
     sets = [
         drawn(asked.distributions, spec.samples // _REPLICATIONS, stream(spec.seed, "sample", number), spec.draw)
@@ -199,7 +203,9 @@ class _Quantile:
         self.ppf = distribution.quantile
 
 
-def _influences(asked: Survey, names: Sequence[str], jobs: int) -> tuple[dict[str, tuple[Influence, ...]], str]:
+def _influences(
+    asked: _SampledCase, names: Sequence[str], jobs: int
+) -> tuple[dict[str, tuple[SensitivityIndex, ...]], str]:
     """Ask SciPy for first-order and total indices of every answer that varies."""
     from scipy.stats import sobol_indices
 
@@ -218,7 +224,7 @@ def _influences(asked: Survey, names: Sequence[str], jobs: int) -> tuple[dict[st
     if not kept:
         return {}, "no answer changes"
     if len(paths) == 1:
-        return {name: (Influence(paths[0], 1.0, 1.0),) for name in kept}, ""
+        return {name: (SensitivityIndex(paths[0], 1.0, 1.0),) for name in kept}, ""
     rng = stream(asked.spec.seed, "sample:indices")
     dists = [_Quantile(asked.distributions[path]) for path in paths]
     result = sobol_indices(func=function, n=asked.spec.samples, dists=dists, rng=rng)
@@ -227,7 +233,7 @@ def _influences(asked: Survey, names: Sequence[str], jobs: int) -> tuple[dict[st
         name: tuple(
             sorted(
                 (
-                    Influence(path, float(first[row, place]), float(total[row, place]))
+                    SensitivityIndex(path, float(first[row, place]), float(total[row, place]))
                     for place, path in enumerate(paths)
                 ),
                 key=lambda each: -each.total,

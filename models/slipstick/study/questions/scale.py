@@ -20,25 +20,33 @@ from slipstick.method.scaling.isoefficiency import isoefficiency
 from slipstick.method.scaling.overhead import Run, run_of
 from slipstick.method.scaling.ways import FIXED_SIZE, TIME_BOUND, Runs, factors, scalability
 from slipstick.model.system import Model
-from slipstick.results.scaling import Extreme, Grown, Growth, OverheadTerm, Printed, Scaling
+from slipstick.report.questions.scale import (
+    BestProcessors,
+    IsoefficiencyFormula,
+    OverheadTerm,
+    PublishedScalability,
+    ScaledRuns,
+    ScaleResult,
+    Scaling,
+)
 from slipstick.results.study import Array
-from slipstick.schema.build import BuiltModel, build
+from slipstick.schema.build import BuiltModel
 from slipstick.schema.build_activity import read_formula
-from slipstick.schema.inputs import Inputs, Settings, resolve
+from slipstick.schema.inputs import Inputs
 from slipstick.schema.kinds.quantity import Formula
-from slipstick.schema.kinds.study import ScaleSpec, StudySpec, SweepSpec
-from slipstick.schema.library import Library
-from slipstick.schema.text.nodes import Entry, Node, Table, at, canonical
-from slipstick.schema.validate import problem
-from slipstick.study.cases import Asked
+from slipstick.schema.kinds.study import BandsSpec, ScaleSpec, SweepSpec
+from slipstick.schema.text.nodes import Entry, Table, at, canonical
+from slipstick.study.cases import SweepDefinition
+from slipstick.study.evaluator import evaluator
+from slipstick.study.questions import BaseAnswers, Question, StudyContext
 from slipstick.study.sweep import planned
 
 _MOST_SCANNED = 10_000
 _UNITS = {"time-bound": "s", "efficiency-conserved": "1", "memory-bound": "B"}
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+@dataclass(frozen=True)
+class _ScaledCase:
     """What is asked of one case, everything read and built.
 
     Parameters
@@ -89,54 +97,65 @@ class Question:
         return used
 
 
-def questions(spec: StudySpec, tree: Table, cases: Mapping[str, Settings], library: Library) -> Iterator[Question]:
-    """Read what a study asks of each case, and build the models; nothing is solved.
+@dataclass(frozen=True)
+class ScaleQuestion(Question):
+    """Cases to scale."""
 
-    Parameters
-    ----------
-    spec, tree : the study, checked and as written
-    cases : settings of every case
-    library : what was read so far
+    cases: tuple[_ScaledCase, ...]
+
+    def solve(self, answers: BaseAnswers) -> ScaleResult:
+        """Scale each case in every way that is asked for."""
+        return ScaleResult(tuple(map(_scaled, self.cases)))
+
+
+def read(asked: ScaleSpec, study: StudyContext) -> ScaleQuestion:
+    """Read how a study scales each case, and build the models; nothing is solved.
 
     Raises
     ------
     SpecError : a path leads nowhere, or a value is not allowed
     """
-    if spec.scale is not None:
-        for case in spec.scale.cases:
-            yield _question(case, spec.scale, tree, cases, library)
+    problems = [
+        study.problem((*place, key), f"scale has no {key} {getattr(each, key)!r}, so there are no bands to draw")
+        for place, each in study.pictures(BandsSpec)
+        for key, there in (("case", asked.cases), ("way", asked.ways))
+        if getattr(each, key) not in there
+    ]
+    if problems:
+        raise SpecError(problems)
+    return ScaleQuestion(tuple(_read_case(case, asked, study) for case in asked.cases))
 
 
-def _question(case: str, spec: ScaleSpec, tree: Table, cases: Mapping[str, Settings], library: Library) -> Question:
-    inputs = resolve(cases[case], library)
-    built = build(inputs)
+def _read_case(case: str, spec: ScaleSpec, study: StudyContext) -> _ScaledCase:
+    tree, own = study.tree, evaluator(case, study.cases[case], study.library)
+    inputs, built = own.inputs, own.built
     written = at(tree, ["scale", "processors"])
     assert written is not None
     node = Table({"axes": Entry(written.mark, written)}, written.mark)
-    asked = Asked("scale", SweepSpec(axes=spec.processors, cases=[case]), node, ("scale",))
-    plan = planned(asked, cases, library)
+    sweep = SweepDefinition("scale", SweepSpec(axes=spec.processors, cases=[case]), node, ("scale",))
+    plan = planned(sweep, study.cases, study.library)
     path = plan.axes[0].path
-    count = np.array([_number(value, tree) for value in plan.axes[0].values])
+    count = np.array([_number(value, study) for value in plan.axes[0].values])
     if len(count) > 1 and not np.all(np.diff(count) > 0):
-        raise SpecError([problem(tree, ("scale", "processors"), "the numbers of processors must rise")])
+        raise study.refusal(("scale", "processors"), "the numbers of processors must rise")
     forms = [(group.form, count[group.rows]) for group in plan.groups]
-    size = _sizes(case, spec, tree, inputs, built, forms[0][0].parameters)
+    size = _sizes(case, spec, study, inputs, built, forms[0][0].parameters)
     runs = Runs(forms, path, size, spec.against)
-    _check(case, spec, tree, runs, count)
-    _check_printed(spec, tree, count)
+    _check(case, spec, study, runs, count)
+    _check_printed(spec, study, count)
     units = {name: str(built.parameters[name].dimension) for name in size}
-    return Question(case, spec, built, runs, count, units, _memory(spec, tree, built, runs))
+    return _ScaledCase(case, spec, built, runs, count, units, _memory(spec, study, built, runs))
 
 
-def _number(value: float | str, tree: Node) -> float:
+def _number(value: float | str, study: StudyContext) -> float:
     if isinstance(value, str):
         why = f"numbers of processors are wanted, got {value}"
-        raise SpecError([problem(tree, ("scale", "processors"), why)])
+        raise study.refusal(("scale", "processors"), why)
     return value
 
 
 def _sizes(
-    case: str, spec: ScaleSpec, tree: Node, inputs: Inputs, built: BuiltModel, known: tuple[str, ...]
+    case: str, spec: ScaleSpec, study: StudyContext, inputs: Inputs, built: BuiltModel, known: tuple[str, ...]
 ) -> dict[str, tuple[float, float]]:
     """Give value and power of each size parameter, all of which must be quantities that the time is computed from."""
     found: dict[str, tuple[float, float]] = {}
@@ -146,10 +165,10 @@ def _sizes(
         value = built.parameters[path].value if path in built.parameters else None
         if path not in known or value is None:
             why = f"{case} has no quantity {written!r} that can grow{did_you_mean(written, known)}"
-            problems.append(problem(tree, ("scale", "size", written), why, key=True))
+            problems.append(study.problem(("scale", "size", written), why, key=True))
         elif value <= 0:
             why = f"{written} is {value:g}, and no factor makes it grow; give it a value above 0"
-            problems.append(problem(tree, ("scale", "size", written), why, key=True))
+            problems.append(study.problem(("scale", "size", written), why, key=True))
         else:
             found[path] = (value, power)
     if problems:
@@ -157,52 +176,48 @@ def _sizes(
     return found
 
 
-def _check(case: str, spec: ScaleSpec, tree: Node, runs: Runs, count: Array) -> None:
+def _check(case: str, spec: ScaleSpec, study: StudyContext, runs: Runs, count: Array) -> None:
     if spec.against != "useful":
         if not runs.any_number and 1.0 not in count:
             why = f"{case} is built anew for each number of processors, so list 1 to hold the others against"
-            raise SpecError([problem(tree, ("scale", "against"), why)])
+            raise study.refusal(("scale", "against"), why)
     elif isinstance(runs.forms[0][0], LawForm):
         why = f"{case} is a law, which does not say what is useful; write against: one-processor"
-        raise SpecError([problem(tree, ("scale",), why)])
+        raise study.refusal(("scale",), why)
 
 
-def _check_printed(spec: ScaleSpec, tree: Node, count: Array) -> None:
+def _check_printed(spec: ScaleSpec, study: StudyContext, count: Array) -> None:
     for index, cell in enumerate(spec.printed):
         for key, number in (("from", cell.fewer), ("to", cell.more)):
             if number not in count:
                 why = (
                     f"the cell from {cell.fewer} to {cell.more} processors is not in the matrix; list {number} as well"
                 )
-                raise SpecError([problem(tree, ("scale", "printed", index, key), why)])
+                raise study.refusal(("scale", "printed", index, key), why)
 
 
-def _memory(spec: ScaleSpec, tree: Node, built: BuiltModel, runs: Runs) -> Expr | None:
+def _memory(spec: ScaleSpec, study: StudyContext, built: BuiltModel, runs: Runs) -> Expr | None:
     if spec.memory is None:
         return None
     place = ("scale", "memory", "used")
     # The number of processors may shape the model, and then is no parameter of it.
     names = {runs.processors: Parameter(runs.processors, COUNT, 1.0), **built.parameters}
-    made = read_formula(tree, place, Formula(spec.memory.used), names, BYTES)
+    made = read_formula(study.tree, place, Formula(spec.memory.used), names, BYTES)
     known = Tape([made]).parameters
     if "memory-bound" in spec.ways and not any(path in known for path in runs.size):
         why = f"{spec.memory.used} does not depend on {', '.join(runs.size)}, so no size fills the memory"
-        raise SpecError([problem(tree, place, why)])
+        raise study.refusal(place, why)
     return made
 
 
-def scaled(asked: Question) -> Scaling:
+def _scaled(asked: _ScaledCase) -> Scaling:
     """Scale one case in every way it is asked for.
 
     The efficiency is the useful share of the account, or held against one processor where the study says so; the latency
     is T (1 - E). Sizes are taken as real numbers, also where only whole ones make sense.
-
-    Parameters
-    ----------
-    asked : as `questions` gives it
     """
     spec, runs, count = asked.spec, asked.runs, asked.count
-    ways: dict[str, Grown] = {way: _grown(asked, way) for way in spec.ways}
+    ways: dict[str, ScaledRuns] = {way: _scaled_runs(asked, way) for way in spec.ways}
     numbers, time, efficiency = _scanned(runs, count)
     growth, why = _growth(asked)
     matrix = {way: scalability(each.time, each.efficiency) for way, each in ways.items() if way != FIXED_SIZE}
@@ -225,20 +240,20 @@ def scaled(asked: Question) -> Scaling:
     )
 
 
-def _printed(asked: Question, matrix: Mapping[str, Array]) -> Iterator[Printed]:
+def _printed(asked: _ScaledCase, matrix: Mapping[str, Array]) -> Iterator[PublishedScalability]:
     """Put published cells beside ours."""
     places = {float(number): place for place, number in enumerate(asked.count)}
     for cell in asked.spec.printed:
         for way, value in cell.scalability.items():
             computed = matrix[way][places[cell.fewer], places[cell.more]]
-            yield Printed(cell.fewer, cell.more, way, value, float(computed), cell.source)
+            yield PublishedScalability(cell.fewer, cell.more, way, value, float(computed), cell.source)
 
 
 def _first(runs: Runs, count: Array) -> dict[str, Array]:
     return {runs.processors: count[:1]} if runs.any_number else {}
 
 
-def _grown(asked: Question, way: str) -> Grown:
+def _scaled_runs(asked: _ScaledCase, way: str) -> ScaledRuns:
     """Solve for the sizes, then run at them."""
     runs, count, goal = asked.runs, asked.count, asked.goal(way)
     factor = factors(runs, way, count, goal or 0.0, asked.used())
@@ -246,7 +261,7 @@ def _grown(asked: Question, way: str) -> Grown:
     columns = runs.columns(np.where(known, factor, 1.0), count)
     kept = {name: np.where(known, column, np.nan) for name, column in columns.items()}
     accounted = {name[8:-1]: each for name, each in kept.items() if name.startswith("account[")}
-    return Grown(
+    return ScaledRuns(
         goal=goal,
         unit=_UNITS.get(way, "1"),
         sizes=runs.sizes(factor),
@@ -257,7 +272,7 @@ def _grown(asked: Question, way: str) -> Grown:
     )
 
 
-def _why(asked: Question, way: str, count: float) -> str:
+def _why(asked: _ScaledCase, way: str, count: float) -> str:
     """Say why no size was found, and what there is at the size that the case gives."""
     one, here = np.ones(1), np.array([count])
     used = asked.used()
@@ -282,15 +297,15 @@ def _scanned(runs: Runs, count: Array) -> tuple[Array, Array, Array]:
     return numbers, columns["time"], columns["efficiency"]
 
 
-def _extreme(numbers: Array, values: Array, chosen: NDArray[np.bool_], *, first: bool) -> Extreme:
+def _extreme(numbers: Array, values: Array, chosen: NDArray[np.bool_], *, first: bool) -> BestProcessors:
     places = np.flatnonzero(chosen)
     if not len(places):
-        return Extreme(None, float("nan"), at_the_end=False)
+        return BestProcessors(None, float("nan"), at_the_end=False)
     place = int(places[0] if first else places[-1])
-    return Extreme(float(numbers[place]), float(values[place]), at_the_end=place == len(numbers) - 1)
+    return BestProcessors(float(numbers[place]), float(values[place]), at_the_end=place == len(numbers) - 1)
 
 
-def _growth(asked: Question) -> tuple[Growth | None, str]:
+def _growth(asked: _ScaledCase) -> tuple[IsoefficiencyFormula | None, str]:
     """Take the isoefficiency in symbols, or say why there is none."""
     model, spec, form = asked.built.model, asked.spec, asked.runs.forms[0][0]
     if spec.efficiency is None or not spec.size:
@@ -322,7 +337,7 @@ def _growth(asked: Question) -> tuple[Growth | None, str]:
         for each in found.needs
     ]
     terms += [OverheadTerm(text(each.expression), "", None) for each in found.gains]
-    return Growth(
+    return IsoefficiencyFormula(
         efficiency=found.efficiency,
         overhead=text(run.overhead),
         work=text(run.work),

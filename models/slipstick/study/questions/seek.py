@@ -9,26 +9,22 @@ import numpy as np
 
 from slipstick.errors import Problem, SpecError, did_you_mean
 from slipstick.method.crossings import changes, margin
-from slipstick.results.outlook import Crossing, Sought
+from slipstick.report.questions.seek import ConditionSearch, Crossing, SeekResult
 from slipstick.results.study import Array
 from slipstick.schema.describe import entries
-from slipstick.schema.inputs import REFERENCES, Inputs, Settings, resolve
-from slipstick.schema.kinds.study import YEAR, AxisSpec, SeekSpec, StudySpec, SweepSpec
-from slipstick.schema.library import Library
+from slipstick.schema.inputs import REFERENCES, Inputs, resolve
+from slipstick.schema.kinds.study import YEAR, AxisSpec, SeekSpec, SweepSpec
 from slipstick.schema.solver_options import is_solver_option
 from slipstick.schema.text.nodes import Entry, Node, Table, at, canonical
-from slipstick.schema.validate import problem
-from slipstick.study.axes import axis_nodes, numbers_of
-from slipstick.study.cases import BASE, Asked
+from slipstick.study.cases import SweepDefinition, axis_nodes, numbers_of
 from slipstick.study.evaluator import Evaluator, evaluator
-from slipstick.study.questions.common import Condition, along, beyond, condition_of, trend_called
+from slipstick.study.questions import BaseAnswers, Place, Question, StudyContext
+from slipstick.study.questions.trends import Condition, beyond, condition_of, trend_called, trended_case
 from slipstick.study.sweep import planned
 
-Place = tuple[str | int, ...]
 
-
-@dataclass(frozen=True, slots=True)
-class Search:
+@dataclass(frozen=True)
+class _CaseSearch:
     """What is sought for one case, everything read and built.
 
     Parameters
@@ -53,78 +49,84 @@ class Search:
     beyond: tuple[str, ...] = ()
 
 
-def searches(spec: StudySpec, tree: Table, cases: Mapping[str, Settings], library: Library) -> Iterator[Search]:
+@dataclass(frozen=True)
+class SeekQuestion(Question):
+    """Conditions to look for, case by case."""
+
+    searches: tuple[_CaseSearch, ...]
+
+    def solve(self, answers: BaseAnswers) -> SeekResult:
+        """Look along each range, and close in on every change."""
+        return SeekResult(tuple(_searched(each, answers.jobs) for each in self.searches))
+
+
+def read(asked: Mapping[str, SeekSpec], study: StudyContext) -> SeekQuestion:
     """Read what a study seeks, and build the models; nothing is solved but the cases themselves.
 
     Raises
     ------
     SpecError : a path leads nowhere, a value is not allowed, or the condition is none
     """
-    if not spec.seek:
-        return
-    base = evaluator(BASE, cases[BASE], library) if BASE in cases else None
-    for name, asked in spec.seek.items():
-        for case in asked.cases:
-            make = _along_a_trend if asked.of == YEAR else _of_a_parameter
-            yield make(name, asked, case, tree, cases[case], library, base)
+    return SeekQuestion(
+        tuple(
+            (_along_a_trend if spec.of == YEAR else _of_a_parameter)(name, spec, case, study)
+            for name, spec in asked.items()
+            for case in spec.cases
+        )
+    )
 
 
-def _along_a_trend(
-    name: str, spec: SeekSpec, case: str, tree: Table, settings: Settings, library: Library, base: Evaluator | None
-) -> Search:
+def _along_a_trend(name: str, spec: SeekSpec, case: str, study: StudyContext) -> _CaseSearch:
     place: Place = ("seek", name)
-    trended = trend_called(spec.trend, tree, (*place, "trend"), library)
+    trended = trend_called(spec.trend, (*place, "trend"), study)
     assert spec.base_year is not None
-    track = along(case, settings, trended, spec.base_year, library, tree, (*place, "base_year"))
-    numbers = numbers_of(axis_nodes(_axis(spec), _written(tree, name), place))
+    track = trended_case(case, trended, spec.base_year, (*place, "base_year"), study)
+    numbers = numbers_of(axis_nodes(_axis(spec), _written(study, name), place))
     if numbers is None or not 1900 <= min(numbers) <= max(numbers) <= 2200:
-        raise SpecError([problem(tree, (*place, "from"), "years are plain numbers between 1900 and 2200")])
-    places = _rising(np.array(numbers), tree, place)
-    condition = _condition(spec, tree, place, track.case, evaluator(case, settings, library), base)
-    words = beyond(trended.trend, spec.base_year, places)
-    return Search(name, spec, track.case, condition, places, track.values, YEAR, "1", words)
+        raise study.refusal((*place, "from"), "years are plain numbers between 1900 and 2200")
+    places = _rising(np.array(numbers), study, place)
+    condition = _condition(spec, place, case, track.case, study)
+    outside = beyond(trended.trend, spec.base_year, places)
+    return _CaseSearch(name, spec, track.case, condition, places, track.values, YEAR, "1", outside)
 
 
-def _of_a_parameter(
-    name: str, spec: SeekSpec, case: str, tree: Table, settings: Settings, library: Library, base: Evaluator | None
-) -> Search:
+def _of_a_parameter(name: str, spec: SeekSpec, case: str, study: StudyContext) -> _CaseSearch:
     place: Place = ("seek", name)
-    written = _written(tree, name)
+    written, settings = _written(study, name), study.cases[case]
     if spec.of not in REFERENCES and not is_solver_option(spec.of):
-        _check_ends(spec.of, tree, place, resolve(settings, library), library)
+        _check_ends(spec.of, place, resolve(settings, study.library), study)
     axes = Table({spec.of: Entry(written.mark, written)}, written.mark)
     node = Table({"axes": Entry(written.mark, axes)}, written.mark)
-    asked = _Asked(name, SweepSpec(axes={spec.of: _axis(spec)}, cases=[case]), node, place)
-    plan = planned(asked, {case: settings}, library)
-    axis = plan.axes[0]
+    sweep = _RangeOfSearch(name, SweepSpec(axes={spec.of: _axis(spec)}, cases=[case]), node, place)
+    axis = planned(sweep, {case: settings}, study.library).axes[0]
     if axis.named:
-        raise SpecError([problem(tree, (*place, "of"), f"{spec.of} is no number, so nothing can be sought along it")])
-    places = _rising(np.array(axis.values, dtype=float), tree, place)
+        raise study.refusal((*place, "of"), f"{spec.of} is no number, so nothing can be sought along it")
+    places = _rising(np.array(axis.values, dtype=float), study, place)
     first = axis_nodes(_axis(spec), written, place)[0]
-    built = evaluator(case, {**settings, spec.of: first}, library)
+    built = evaluator(case, {**settings, spec.of: first}, study.library)
     path = canonical(built.inputs.tree, spec.of)
     if path not in built.form.parameters:
         near = did_you_mean(spec.of, list(built.form.parameters))
         why = f"no answer of {case} is computed from {spec.of} as a number that can be anything{near}"
-        raise SpecError([problem(tree, (*place, "of"), why)])
-    condition = _condition(spec, tree, place, built, evaluator(case, settings, library), base)
-    return Search(name, spec, built, condition, places, lambda x: {path: x}, path, axis.unit)
+        raise study.refusal((*place, "of"), why)
+    condition = _condition(spec, place, case, built, study)
+    return _CaseSearch(name, spec, built, condition, places, lambda x: {path: x}, path, axis.unit)
 
 
-def _check_ends(path: str, tree: Table, place: Place, inputs: Inputs, library: Library) -> None:
+def _check_ends(path: str, place: Place, inputs: Inputs, study: StudyContext) -> None:
     """Check each end in its place, like a written value, so that what is wrong is told where it stands."""
     problems: list[Problem] = []
     now = _dimension(inputs, path)
     for key in ("from", "to"):
-        node = at(tree, [*place, key])
+        node = at(study.tree, [*place, key])
         assert node is not None
         try:
-            there = _dimension(inputs.with_value(path, node, library), path)
+            there = _dimension(inputs.with_value(path, node, study.library), path)
         except SpecError as error:
             problems += error.problems
             continue
         if now and there and there != now:
-            problems.append(problem(tree, (*place, key), f"{path} is a [{now}], and this is a [{there}]"))
+            problems.append(study.problem((*place, key), f"{path} is a [{now}], and this is a [{there}]"))
     if problems:
         raise SpecError(problems)
 
@@ -136,7 +138,7 @@ def _dimension(inputs: Inputs, path: str) -> str:
     return str(next(found, ""))
 
 
-class _Asked(Asked):
+class _RangeOfSearch(SweepDefinition):
     """A range that stands plainly in a question, where a sweep has axes."""
 
     __slots__ = ()
@@ -151,33 +153,25 @@ def _axis(spec: SeekSpec) -> AxisSpec:
     return AxisSpec.model_validate({"from": spec.first, "to": spec.to, **dense})
 
 
-def _written(tree: Table, name: str) -> Node:
-    node = at(tree, ["seek", name])
+def _written(study: StudyContext, name: str) -> Node:
+    node = at(study.tree, ["seek", name])
     assert node is not None
     return node
 
 
-def _rising(places: Array, tree: Table, place: Place) -> Array:
+def _rising(places: Array, study: StudyContext, place: Place) -> Array:
     if not (len(places) > 1 and np.all(np.diff(places) > 0)):
-        raise SpecError([problem(tree, (*place, "to"), "a search goes upwards: to must be more than from")])
+        raise study.refusal((*place, "to"), "a search goes upwards: to must be more than from")
     return places
 
 
-def _condition(
-    spec: SeekSpec, tree: Table, place: Place, case: Evaluator, own: Evaluator, base: Evaluator | None
-) -> Condition:
-    others = {"own": own, **({BASE: base} if base else {})}
-    return condition_of(spec.where, tree, (*place, "where"), case, others)
+def _condition(spec: SeekSpec, place: Place, case: str, varied: Evaluator, study: StudyContext) -> Condition:
+    own = evaluator(case, study.cases[case], study.library)
+    return condition_of(spec.where, (*place, "where"), varied, own, study)
 
 
-def sought(asked: Search, *, jobs: int = 1) -> Sought:
-    """Look along the places, and close in on every change that is seen between neighbours.
-
-    Parameters
-    ----------
-    asked : as `searches` gives it
-    jobs : blocks of points solved side by side; the results do not depend on it
-    """
+def _searched(asked: _CaseSearch, jobs: int) -> ConditionSearch:
+    """Look along the places, and close in on every change that is seen between neighbours."""
     condition, case, places = asked.condition, asked.case, asked.places
 
     def at_place(x: float) -> float:
@@ -192,7 +186,7 @@ def sought(asked: Search, *, jobs: int = 1) -> Sought:
     )
     known = np.isfinite(margins)
     nearest = int(np.nanargmin(np.abs(np.where(known, margins, np.nan)))) if known.any() else None
-    return Sought(
+    return ConditionSearch(
         name=asked.name,
         case=case.case,
         of=asked.of,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from slipstick.answer import Answer, Limit, Takeover, Value
 from slipstick.expression.dimension import TIME
-from slipstick.report.terminal.answer import answer_text, answers_text
+from slipstick.report.answer import answer_text, answers_text
 from slipstick.report.words import WIDTH
 from slipstick.schema.describe import Entry
 from slipstick.schema.kinds.quantity import Given

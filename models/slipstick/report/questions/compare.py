@@ -4,31 +4,79 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from statistics import fmean
 
 from slipstick.report.words import NOTHING, Notes, counted, escape, markdown_table, percent, prose
-from slipstick.results.study import Cell, Comparison, Row
+from slipstick.results.study import QuestionResult
+
+
+@dataclass(frozen=True, slots=True)
+class TableCell:
+    """A computed value beside a published one, in the table's unit."""
+
+    case: str
+    computed: float | None
+    printed: float | None
+    within: float
+    slip: str = ""
+
+    @property
+    def difference(self) -> float | None:
+        """Computed minus printed."""
+        return None if self.computed is None or self.printed is None else self.computed - self.printed
+
+    @property
+    def agrees(self) -> bool:
+        """Say whether the difference is within what rounding allows; nothing printed agrees with anything."""
+        # A hair more than the allowance, for decimal fractions have no exact double.
+        return self.difference is None or abs(self.difference) <= self.within * (1 + 1e-9)
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """A row of a comparison: predictions, measurements to hold them against, inputs of the model, or another case."""
+
+    label: str
+    cells: tuple[TableCell, ...]
+    measured: bool = False
+    input: bool = False
+    against: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedTable:
+    """A published table beside what the program computes."""
+
+    title: str
+    source: str
+    text: str
+    unit: str
+    columns: tuple[str, ...]
+    rows: tuple[TableRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CompareResult(QuestionResult):
+    """Published tables beside what was computed."""
+
+    tables: tuple[PublishedTable, ...]
+
+    def section(self) -> str:
+        parts = ["## Comparisons", summary(self.tables), *map(comparison, self.tables)]
+        return "\n\n".join(part for part in parts if part)
+
+    def text(self) -> str:
+        return summary(self.tables)
+
 
 _MOST_SIDE_BY_SIDE = 3  # with more columns, computed, printed and difference stand below each other
 
 
-def comparison_section(comparisons: Sequence[Comparison]) -> str:
-    """Write all comparisons, with a summary at the top.
-
-    Parameters
-    ----------
-    comparisons : of a study; none give no section
-    """
-    if not comparisons:
-        return ""
-    parts = ["## Comparisons", summary(comparisons), *map(comparison, comparisons)]
-    return "\n\n".join(part for part in parts if part)
-
-
-def verdict(cell: Cell) -> str:
+def verdict(cell: TableCell) -> str:
     """Say how a computed cell stands to its printed one.
 
-    >>> verdict(Cell("base", 730.5, 469.0, 0.5, slip="one side only")), verdict(Cell("base", 104.2, 104.0, 0.5))
+    >>> verdict(TableCell("base", 730.5, 469.0, 0.5, slip="one side only")), verdict(TableCell("base", 104.2, 104.0, 0.5))
     ('slip', 'agrees')
     """
     if cell.difference is None:
@@ -38,7 +86,7 @@ def verdict(cell: Cell) -> str:
     return "slip" if cell.slip else "miss"
 
 
-def comparison(table: Comparison) -> str:
+def comparison(table: PublishedTable) -> str:
     """Write one comparison: the table, then its slips, misses and errors.
 
     Parameters
@@ -61,7 +109,7 @@ def comparison(table: Comparison) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def summary(comparisons: Sequence[Comparison]) -> str:
+def summary(comparisons: Sequence[PublishedTable]) -> str:
     """Count how the computed cells of tables stand to the printed and the measured ones; inputs do not count."""
     rows = [row for each in comparisons for row in each.rows if not (row.measured or row.input or row.against)]
     found = [verdict(cell) for row in rows for cell in row.cells]
@@ -82,7 +130,7 @@ def summary(comparisons: Sequence[Comparison]) -> str:
     return text.strip()
 
 
-def _side_by_side(table: Comparison, marked: list[list[str]]) -> str:
+def _side_by_side(table: PublishedTable, marked: list[list[str]]) -> str:
     other = "against" if all(row.against for row in table.rows) else "printed"
     parts = (f"computed [{table.unit}]", f"{other} [{table.unit}]", "difference")
     head = ["row", *(f"{escape(each)}: {part}" for each in table.columns for part in parts)]
@@ -96,7 +144,7 @@ def _side_by_side(table: Comparison, marked: list[list[str]]) -> str:
     return markdown_table(head, rows, range(1, len(head)))
 
 
-def _below_each_other(table: Comparison, marked: list[list[str]]) -> str:
+def _below_each_other(table: PublishedTable, marked: list[list[str]]) -> str:
     head = ["row", f"[{table.unit}]", *map(escape, table.columns)]
     rows = []
     for row, marks in zip(table.rows, marked, strict=True):
@@ -113,31 +161,31 @@ def _below_each_other(table: Comparison, marked: list[list[str]]) -> str:
     return markdown_table(head, rows, range(2, len(head)))
 
 
-def _other(row: Row, cell: Cell) -> str:
+def _other(row: TableRow, cell: TableCell) -> str:
     """Write the value of another case like the computed one, and name the case."""
     value = NOTHING if cell.printed is None else f"{cell.printed:.{_decimals(cell)}f}"
     return f"{value} ({escape(row.against[row.cells.index(cell)])})"
 
 
-def _pair(cell: Cell, measured: bool = False) -> tuple[str, str]:
+def _pair(cell: TableCell, measured: bool = False) -> tuple[str, str]:
     computed = NOTHING if cell.computed is None else f"{cell.computed:.{_decimals(cell, measured)}f}"
     return computed, NOTHING if cell.printed is None else f"{cell.printed:.10g}"
 
 
-def _triple(row: Row, cell: Cell, mark: str) -> tuple[str, str, str]:
+def _triple(row: TableRow, cell: TableCell, mark: str) -> tuple[str, str, str]:
     computed, printed = _pair(cell, row.measured)
     printed = _other(row, cell) if row.against else printed
     return (NOTHING, printed, "input") if row.input and not cell.slip else (computed, printed, mark)
 
 
-def _decimals(cell: Cell, measured: bool = False) -> int:
+def _decimals(cell: TableCell, measured: bool = False) -> int:
     """Give one digit more than the printed ones, by the rounding that is allowed for; a measurement has one."""
     if measured:
         return 1
     return max(0, 1 - math.floor(math.log10(2 * cell.within) + 1e-9)) if cell.within > 0 else 4
 
 
-def _marked(row: Row, cell: Cell, slips: Notes, misses: Notes) -> str:
+def _marked(row: TableRow, cell: TableCell, slips: Notes, misses: Notes) -> str:
     """Write a difference, or the error of a measured row, with what is to be said of it."""
     text = _error_text(cell) if row.measured or row.against else _difference_text(cell)
     if verdict(cell) == "miss" and not (row.measured or row.against):
@@ -146,7 +194,7 @@ def _marked(row: Row, cell: Cell, slips: Notes, misses: Notes) -> str:
     return f"{text} (slip {slips.number(f'{row.label}: {cell.slip}')})" if cell.slip else text
 
 
-def _difference_text(cell: Cell) -> str:
+def _difference_text(cell: TableCell) -> str:
     if cell.difference is None:
         return NOTHING
     text = f"{cell.difference:+.{_decimals(cell)}f}"
@@ -158,7 +206,7 @@ def _listed(title: str, notes: Notes, kind: str) -> str:
     return "\n".join([title, "", *lines]) if lines else ""
 
 
-def _row_error(row: Row) -> str:
+def _row_error(row: TableRow) -> str:
     errors = _errors(row.cells) if row.measured else []
     if not errors:
         return ""
@@ -166,11 +214,11 @@ def _row_error(row: Row) -> str:
     return f"{escape(row.label)}: mean absolute error {mean} over {counted(len(errors), 'measured value')}"
 
 
-def _errors(cells: Sequence[Cell]) -> list[float]:
+def _errors(cells: Sequence[TableCell]) -> list[float]:
     return [cell.difference / cell.printed for cell in cells if cell.difference is not None and cell.printed]
 
 
-def _error_text(cell: Cell) -> str:
+def _error_text(cell: TableCell) -> str:
     return (
         percent(cell.difference / cell.printed, signed=True)
         if cell.difference is not None and cell.printed

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from slipstick.answer import Value
-from slipstick.report.findings.side_by_side import agreement_section, agreement_text
-from slipstick.results.study import Agreement, SideBySide
+from slipstick.report.questions.agree import AgreeResult, agreement_text
+from slipstick.results.study import Agreement, MethodValues
 
 FOUND = Agreement(
     "many",
     ("closed-form", "simulation", "bounds"),
     (
-        SideBySide("time", "s", (Value(1.0, "s"), Value(2.0, "s", 1.9, 2.1), Value(None, "s", 0.5, None))),
-        SideBySide("speedup", "1", (Value(4.0, "1"), Value(3.0, "1"), None)),
+        MethodValues("time", "s", (Value(1.0, "s"), Value(2.0, "s", 1.9, 2.1), Value(None, "s", 0.5, None))),
+        MethodValues("speedup", "1", (Value(4.0, "1"), Value(3.0, "1"), None)),
     ),
     ("simulation lies within the bounds",),
     ("closed-form claims to be exact",),
@@ -39,17 +39,16 @@ def test_in_the_terminal() -> None:
 
 
 def test_on_a_page_findings_come_first() -> None:
-    page = agreement_section([FOUND])
+    page = AgreeResult((FOUND,)).section()
     assert page.index("- many: closed-form claims to be exact") < page.index("### many")
     assert "- simulation lies within the bounds" in page
-    assert agreement_section([]) == ""
 
 
 def wide(methods: int, rows: int = 1) -> Agreement:
     names = tuple(f"method-number-{index}" for index in range(methods))
     values = tuple(Value(index + 0.123456, "s", index, index + 0.25) for index in range(methods))
     return Agreement(
-        "many", names, tuple(SideBySide(f"queue_length[jobs,{row}]", "s", values) for row in range(rows)), ()
+        "many", names, tuple(MethodValues(f"queue_length[jobs,{row}]", "s", values) for row in range(rows)), ()
     )
 
 
@@ -66,5 +65,5 @@ def test_what_is_wider_than_a_terminal_is_folded_and_no_name_is_broken() -> None
 
 def test_values_that_are_not_shown_are_counted() -> None:
     assert "and 6 more values" in agreement_text(wide(2, rows=30))
-    assert agreement_section([wide(2, rows=25)]).endswith("and 1 more value")
+    assert AgreeResult((wide(2, rows=25),)).section().endswith("and 1 more value")
     assert "more value" not in agreement_text(wide(2, rows=24))

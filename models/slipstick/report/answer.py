@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Protocol
 
 from slipstick.answer import Answer, Limit, Value
-from slipstick.report.findings.side_by_side import agreement_text
+from slipstick.report.questions.agree import agreement_text
 from slipstick.report.words import NOTHING, Notes, ascii_only, percent, plain_table, quantity, wrapped
 from slipstick.results.study import Agreement
 

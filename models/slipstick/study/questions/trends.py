@@ -1,9 +1,4 @@
-"""Questions about what is to come, and about changes: all that a study asks, read and built before anything is solved.
-
-A case along a trend: its answers in any year, with the rates as stated or drawn.
-
-Conditions on answers: read like those on parameters, evaluated on columns.
-"""
+"""Cases along trends, and conditions on answers: what projections and searches share."""
 
 from __future__ import annotations
 
@@ -14,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from slipstick.errors import FormulaError, SpecError
+from slipstick.errors import FormulaError
 from slipstick.expression.condition import Comparison
 from slipstick.expression.dimension import Dimension
 from slipstick.expression.nodes import Parameter
@@ -23,15 +18,15 @@ from slipstick.method.crossings import margin
 from slipstick.model.trend import Trend, outside
 from slipstick.results.study import Array
 from slipstick.schema.build_trend import trend_of
-from slipstick.schema.inputs import TECHNOLOGY, Settings, resolve
+from slipstick.schema.inputs import TECHNOLOGY, resolve
 from slipstick.schema.kinds.technology import TrendSpec
-from slipstick.schema.library import Library
 from slipstick.schema.text.formula import read_condition
 from slipstick.schema.text.nodes import Mark, Node, Scalar, at, value_mark
-from slipstick.schema.validate import problem, validate
+from slipstick.schema.validate import validate
+from slipstick.study.cases import BASE
 from slipstick.study.evaluator import Evaluator, evaluator
+from slipstick.study.questions import Place, StudyContext
 
-Place = tuple[str | int, ...]
 _SHARED = ("benefit", "fully", "partly")
 """What a trend may say of how the processors' gain is passed on."""
 
@@ -47,7 +42,7 @@ class Trended:
 
 
 @dataclass(frozen=True, slots=True)
-class Along:
+class TrendedCase:
     """A case along a trend.
 
     Parameters
@@ -79,55 +74,54 @@ class Along:
         return tuple(name for name in self.trend.rates if f"{TECHNOLOGY}.{name}" not in self.case.form.parameters)
 
 
-def trend_called(name: str, tree: Node, place: Place, library: Library) -> Trended:
+def trend_called(name: str, place: Place, study: StudyContext) -> Trended:
     """Read a trend that a study names.
 
     Raises
     ------
     SpecError : there is no such trend, or it is wrong
     """
-    file = library.load("trend", name, value_mark(tree, place), ".".join(map(str, place)))
+    file = study.library.load("trend", name, value_mark(study.tree, place), ".".join(map(str, place)))
     spec = validate(TrendSpec, file)
     laid = {f"{TECHNOLOGY}.{key}": node for key in _SHARED if (node := at(file, [key])) is not None}
     short = name.rpartition("/")[2].removesuffix(".yaml").removesuffix(".yml")
     return Trended(trend_of(spec, short), laid)
 
 
-def along(
-    case: str, settings: Settings, trended: Trended, base_year: float, library: Library, tree: Node, place: Place
-) -> Along:
+def trended_case(case: str, trended: Trended, base_year: float, place: Place, study: StudyContext) -> TrendedCase:
     """Build a case along a trend; what the case says of its own technology is where the trend starts from.
 
     Parameters
     ----------
-    case, settings : the case
+    case : its name
     trended, base_year : what it goes along, and the year that its values are of
-    library : what was read so far
-    tree, place : the study, and where the base year stands
+    place : where the base year stands
+    study : the study
 
     Raises
     ------
     SpecError : the case has no classes of cost, or the base year is outside the trend's periods
     """
+    settings, library = study.cases[case], study.library
     inputs = resolve(settings, library)
     if inputs.kind not in ("program", "activity"):
         why = f"{case} has no classes of cost, so no trend changes it; project a program or an activity"
-        raise SpecError([problem(tree, place, why)])
-    _check_base_year(trended.trend, base_year, tree, place)
+        raise study.refusal(place, why)
+    _check_base_year(trended.trend, base_year, place, study)
     added = {path: node for path, node in trended.laid.items() if at(inputs.tree, path) is None}
     added |= {path: _ONE for name in trended.trend.rates if at(inputs.tree, path := f"{TECHNOLOGY}.{name}") is None}
     built = evaluator(case, {**settings, **added}, library)
     own = {f"{TECHNOLOGY}.{name}": 1.0 for name in trended.trend.rates}
     own = {path: built.built.parameters[path].value or 1.0 for path in own}
-    return Along(built, trended.trend, base_year, own)
+    return TrendedCase(built, trended.trend, base_year, own)
 
 
-def _check_base_year(trend: Trend, year: float, tree: Node, place: Place) -> None:
+def _check_base_year(trend: Trend, year: float, place: Place, study: StudyContext) -> None:
     for name, periods in trend.rates.items():
         if outside(periods, year, year):
             span = f"{periods[0].start:g} to {periods[-1].end:g}"
             why = f"trend {trend.name} knows rates of {name} for {span} only, so nothing can start in {year:g}"
-            raise SpecError([problem(tree, place, why)])
+            raise study.refusal(place, why)
 
 
 def beyond(trend: Trend, base_year: float, years: Array) -> tuple[str, ...]:
@@ -148,7 +142,7 @@ def factors_of(trend: Trend, drawn: Mapping[str, Array]) -> dict[str, Array]:
     }
 
 
-_SOUGHT = ("<", "<=", ">", ">=")
+_RELATIONS = ("<", "<=", ">", ">=")
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,27 +179,31 @@ class Condition:
         return margins, holds
 
 
-def condition_of(text: str, tree: Node, place: Place, case: Evaluator, others: Mapping[str, Evaluator]) -> Condition:
+def condition_of(text: str, place: Place, case: Evaluator, own: Evaluator, study: StudyContext) -> Condition:
     """Read a condition on the answers of a case; a bare name is that of a column.
 
     Parameters
     ----------
     text : such as ``efficiency <= 0.5 * base.efficiency``
-    tree, place : the study, and where it stands
+    place : where it stands
     case : whose answers the bare names are
-    others : cases by the word that their names begin with, at their own values
+    own : the case at its own values: names that begin with ``own``
+    study : the study; names that begin with ``base`` are those of its base
 
     Raises
     ------
     SpecError : it is no condition, or one that cannot be sought
     """
+    others = {"own": own}
+    if BASE in study.cases:
+        others[BASE] = evaluator(BASE, study.cases[BASE], study.library)
     known: dict[str, Parameter] = {}
     columns: dict[str, str] = {}
     for name, dimension in case.units().items():
         symbol = _symbol(name, known)
         known[name] = Parameter(symbol, dimension)
         columns[symbol] = name
-    # Only what is spoken of is solved.
+    # Only what the condition names is solved.
     for word, other in ((word, other) for word, other in others.items() if f"{word}." in text):
         for name, column in other.own.items():
             value = float(column[0])
@@ -215,11 +213,11 @@ def condition_of(text: str, tree: Node, place: Place, case: Evaluator, others: M
     try:
         parts = read_condition(text, known, answers=True)
     except FormulaError as error:
-        raise SpecError([problem(tree, place, str(error))]) from None
+        raise study.refusal(place, str(error)) from None
     for part in parts:
-        if part.relation not in _SOUGHT:
-            why = f"at {part.relation} nothing starts or stops holding; write one of {' '.join(_SOUGHT)}"
-            raise SpecError([problem(tree, place, why)])
+        if part.relation not in _RELATIONS:
+            why = f"at {part.relation} nothing starts or stops holding; write one of {' '.join(_RELATIONS)}"
+            raise study.refusal(place, why)
     return Condition(text, parts, columns)
 
 

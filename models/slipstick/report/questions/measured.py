@@ -1,25 +1,100 @@
-"""Measured runs for the terminal: where the processors went, for each number of them.
-
-Fits for the terminal: what to believe first, then what to expect.
-"""
+"""Measured runs: where the processors went, for each number of them; for pages and for the terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import Problem
-from slipstick.report.words import ascii_only, fraction, percent, plain, plain_table, quantity, wrapped
-from slipstick.results.study import Fitting
+from slipstick.report.document import answer_document
+from slipstick.report.words import (
+    ascii_only,
+    escape,
+    fraction,
+    markdown_table,
+    percent,
+    plain,
+    plain_table,
+    quantity,
+    wrapped,
+)
+from slipstick.results.study import QuestionResult
 
-_INDENT = "  "
-_LOST = "processors_lost["
+LOST = "processors_lost["
+INDENT = "  "
 _LITTLE = 0.05
 """Processors; a cause that loses no more than this anywhere is named, not shown."""
 
 _NOTHING = 1e-9
 _MOST_CAUSES, _MOST_COLUMNS, _LONGEST_CAUSE = 12, 7, 32
 _STATISTICS = {"median": "median", "mean": "mean", "min": "least"}
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredResult(QuestionResult):
+    """Where the processors of measured runs go.
+
+    Parameters
+    ----------
+    runs : answers for each number of processors, by question
+    """
+
+    before_cases: ClassVar[bool] = True
+    leading_columns: ClassVar[bool] = True
+    runs: Mapping[str, Sequence[Answer]]
+
+    def section(self) -> str:
+        parts = [f"### {escape(name)}\n\n{_account(answers)}" for name, answers in self.runs.items()]
+        return "\n\n".join(["## Measured runs", *parts])
+
+    def document(self) -> dict[str, Any]:
+        return {"measured": {name: list(map(answer_document, answers)) for name, answers in self.runs.items()}}
+
+    def columns(self, head: Callable[[str], str]) -> list[dict[str, Any]]:
+        return [_columns(name, answers) for name, answers in self.runs.items()]
+
+    def named_answers(self) -> dict[str, Answer]:
+        """Name the answer for each number of processors NAME-PROCESSORS."""
+        return {f"{name}-{each.point['p']:g}": each for name, answers in self.runs.items() for each in answers}
+
+
+def _account(answers: Sequence[Answer]) -> str:
+    wanted = {
+        "time": "time",
+        "speedup": "speed-up",
+        "measured_speedup": "T_1 / T_N",
+        "efficiency": "efficiency",
+        "latency": "latency",
+        "one_processor_estimate": "T_1 = N T_N - W_N",
+        "one_processor_drift": "beside the measured T_1",
+    }
+    causes = dict.fromkeys(name for each in answers for name in each.values if name.startswith(LOST))
+    shown = [name for name in wanted if any(name in each.values for each in answers)]
+    head = ["p", *(wanted[name] for name in shown), *(_lost_to(name) for name in causes)]
+    rows = [
+        [
+            f"{each.point['p']:g}",
+            *(_cell(name, each.values.get(name)) for name in shown),
+            *(fraction(each.find(name)) for name in causes),
+        ]
+        for each in answers
+    ]
+    return markdown_table(head, rows, range(len(head)))
+
+
+def _lost_to(name: str) -> str:
+    cause = name[len(LOST) : -1]
+    return "processors lost" if cause == "lost" else f"lost to {escape(cause)}"
+
+
+def _cell(name: str, value: Value | None) -> str:
+    if value is None or value.value is None:
+        return ""
+    if name in ("efficiency", "one_processor_drift"):
+        return percent(value.value, 2)
+    return fraction(value.value) if value.unit == "1" else amount(value)
 
 
 def measured_text(answers: Sequence[Answer], title: str = "", source: str = "", statistic: str = "median") -> str:
@@ -32,7 +107,7 @@ def measured_text(answers: Sequence[Answer], title: str = "", source: str = "", 
     statistic : how repetitions became one value
     """
     head = [wrapped(title)] if title else []
-    head += [wrapped(f"source: {source}", _INDENT)] if source else []
+    head += [wrapped(f"source: {source}", INDENT)] if source else []
     parts = ["\n".join(head), _times(answers, statistic), _lost(answers), _largest(answers), _checked(answers)]
     parts += [_failed(answers), _remarks(answers)]
     return ascii_only("\n\n".join(part for part in parts if part) + "\n")
@@ -151,14 +226,14 @@ def _failed(answers: Sequence[Answer]) -> str:
 
 
 def _remarks(answers: Sequence[Answer]) -> str:
-    return "\n".join(wrapped(f"note: {note}", _INDENT) for note in dict.fromkeys(n for a in answers for n in a.notes))
+    return "\n".join(wrapped(f"note: {note}", INDENT) for note in dict.fromkeys(n for a in answers for n in a.notes))
 
 
 def _causes(answer: Answer) -> dict[str, float]:
     return {
-        name.removeprefix(_LOST).removesuffix("]"): each.value
+        name.removeprefix(LOST).removesuffix("]"): each.value
         for name, each in answer.values.items()
-        if name.startswith(_LOST) and each.value is not None
+        if name.startswith(LOST) and each.value is not None
     }
 
 
@@ -193,141 +268,13 @@ def _spread(value: Value | None) -> str:
     return f"{amount(Value(value.low, value.unit))} to {amount(Value(value.high, value.unit))}"
 
 
-_FitsLOST, _SIZE, _TIME = "processors_lost[", "size_needed[", "time["
-
-_MEASURES = (
-    "behind",
-    "scatter",
-    "missed",
-    "fastest_processors",
-    "fastest_time",
-    "largest_speedup",
-    "largest_speedup_processors",
-    "efficient_processors",
-    "most_processors",
-)
-
-
-def fits_text(found: Fitting) -> str:
-    """Write fits: what a person needs first, all families beside one another, and those that the data leave.
-
-    Parameters
-    ----------
-    found : the fits
-    """
-    answers, warnings = found.answers, found.warnings
-    fitted = [answer for answer in answers if not answer.failed]
-    left = [answer for answer in fitted if _has_interval(answer)] or fitted[:1]
-    parts = ["\n".join(map(wrapped, needed(found))), plain_table(*families(fitted), range(1, 99))]
-    parts += [_details(answer, found.efficiency) for answer in left]
-    parts.append("\n".join(wrapped(f"warning: {each}", _INDENT) for each in warnings))
-    parts.append("\n".join(wrapped(f"{each.model}: no fit: {each.failed}", _INDENT) for each in answers if each.failed))
-    return ascii_only("\n\n".join(part for part in parts if part) + "\n")
-
-
-def needed(found: Fitting) -> list[str]:
-    """Say what a person needs first, of the model that the data prefer: how far, what limits, what is lost, the rest.
-
-    Parameters
-    ----------
-    found : as for `fits_text`
-    """
-    best = found.answers[0]
-    lost = {name: value for name, value in best.values.items() if name.startswith(_FitsLOST)}
-    lines = [f"By {best.model}: {_limits(best, found.efficiency)}"]
-    if lost:
-        (cause, most) = next(iter(lost.items()))
-        at = best.point["p"]
-        lines.append(f"Most is lost to {cause[len(_LOST) : -1]}: {most.value:.3g} of {at:g} processors at p = {at:g}.")
-    for name, value in best.values.items():
-        if name.startswith("time["):
-            between = f", between {_between(value, 'and')}" if value.low is not None else ""
-            lines.append(f"At p = {name[5:-1]}: {amount(value)}{between}.")
-        if name.startswith(_SIZE):
-            lines.append(_size(value, f"efficiency of {percent(found.efficiency)} at p = {name[len(_SIZE) : -1]}"))
-    return [*lines, f"{found.verdict[:1].upper()}{found.verdict[1:]}."]
-
-
-def _size(needed: Value, goal: str) -> str:
-    if not needed.value:
-        return f"No size has an {goal}."
-    words = f"An {goal} needs n = {plain(needed.value)}"
-    if needed.low is None:
-        return f"{words}."
-    if needed.high is None:
-        return f"{words}, at least {plain(needed.low)}; no largest can be told."
-    return f"{words}, between {plain(needed.low)} and {plain(needed.high)}."
-
-
-def families(answers: Sequence[Answer]) -> tuple[list[str], list[list[str]]]:
-    """Put all families beside one another: a head and rows.
-
-    Parameters
-    ----------
-    answers : those with a fit
-    """
-    times = [name for name in answers[0].values if name.startswith("time[")]
-    head = ["model", "behind", "scatter", "misses the largest", *(f"p = {name[5:-1]}" for name in times)]
-    rows = [
-        [
-            answer.model,
-            f"{answer['behind']:.1f}",
-            percent(answer["scatter"], 2),
-            percent(answer["missed"] if "missed" in answer.values else None, 2),
-            *(amount(answer.values[name]) for name in times),
-        ]
-        for answer in answers
-    ]
-    return head, rows
-
-
-def fitted_values(answer: Answer) -> dict[str, Value]:
-    """Give the parameters of a fit, without what follows from them.
-
-    Parameters
-    ----------
-    answer : a fit
-    """
-    following = (_FitsLOST, _SIZE, _TIME)
+def _columns(name: str, answers: Sequence[Answer]) -> dict[str, Any]:
+    units = {value: each.unit for answer in answers for value, each in answer.values.items()}
     return {
-        name: each for name, each in answer.values.items() if name not in _MEASURES and not name.startswith(following)
+        "sweep": [f"measured/{name}"] * len(answers),
+        "case": [None] * len(answers),
+        "p [1]": [answer.point["p"] for answer in answers],
+        "n [1]": [answer.point.get("n") for answer in answers],
+        **{f"{value} [{unit}]": [answer.find(value) for answer in answers] for value, unit in units.items()},
+        "failed": [answer.failed for answer in answers],
     }
-
-
-def _details(answer: Answer, efficient: float) -> str:
-    told = {**fitted_values(answer), **{name: each for name, each in answer.values.items() if name.startswith(_TIME)}}
-    rows = [[name, amount(value), _between(value) if value.low is not None else ""] for name, value in told.items()]
-    lines = [
-        wrapped(f"{answer.model}: {answer.notes[0]}", _INDENT),
-        "",
-        plain_table(["", "value", "between"], rows, [1, 2]),
-    ]
-    lines += ["", wrapped(_limits(answer, efficient))]
-    return "\n".join([*lines, *(wrapped(f"note: {note}", _INDENT) for note in answer.notes[1:])])
-
-
-def _between(value: Value, word: str = "to") -> str:
-    return f"{amount(Value(value.low, value.unit))} {word} {amount(Value(value.high, value.unit))}"
-
-
-def _limits(answer: Answer, efficient: float) -> str:
-    def number(name: str) -> float:
-        return answer[name] or 0.0
-
-    def place(processors: float) -> str:
-        return (
-            f"p = {processors:g}{', the most that were looked at' if processors == number('most_processors') else ''}"
-        )
-
-    at = number("largest_speedup_processors")
-    rises = "still rises, to" if at == number("most_processors") else "is at most"
-    words = f"Efficiency is at least {percent(efficient)} up to {place(number('efficient_processors'))}."
-    words += f" Speed-up {rises} {plain(number('largest_speedup'), 3)}, at {place(at)}."
-    if "fastest_processors" in answer.values:
-        time = amount(answer.values["fastest_time"])
-        words = f"Fastest at p = {answer['fastest_processors']:g}, in {time}. {words}"
-    return words
-
-
-def _has_interval(answer: Answer) -> bool:
-    return any(value.low is not None for value in answer.values.values())

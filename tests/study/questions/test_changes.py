@@ -10,9 +10,10 @@ import pytest
 
 from slipstick.cli.main import main
 from slipstick.errors import SpecError
-from slipstick.results.outlook import Choice
+from slipstick.report.questions.rank import ChangeRanking, RankResult
 from slipstick.study.check import check_file
-from tests.study.ahead import alone, found, in_folder
+from tests.questions import result_of
+from tests.study.small_program import alone, found, in_folder
 
 RANK = """\
 answer: [time, overhead]
@@ -36,8 +37,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def choices(text: str = RANK) -> tuple[Choice, Choice]:
-    one, other = found(text).choices
+def choices(text: str = RANK) -> tuple[ChangeRanking, ChangeRanking]:
+    one, other = result_of(found(text), RankResult).changes
     return one, other
 
 
@@ -80,7 +81,7 @@ def test_two_factors_on_one_quantity_multiply(folder: Path) -> None:
 
 
 def test_the_order_under_each_technology(folder: Path) -> None:
-    made = found(RANK)
+    made = result_of(found(RANK), RankResult)
     assert [(each.case, each.under) for each in made.rankings] == [("base", ""), ("base", "fast.yaml")]
     saved = [{row.path: row.effect for row in each.rows} for each in made.rankings]
     assert saved[0]["parameters.memory"] == pytest.approx(1.5 / 9.8)
@@ -156,7 +157,7 @@ def test_a_budget_without_changes_and_a_picture_of_none_are_refused(folder: Path
     with pytest.raises(SpecError, match="a budget is for a pair of changes; name at least two under changes"):
         check_file(Path("study.yaml"))
     Path("study.yaml").write_text(head + "pictures: [{name: x, kind: changes, title: x}]\n")
-    with pytest.raises(SpecError, match="this draws changes of rank, and there are none under that technology"):
+    with pytest.raises(SpecError, match="this draws rank, and the study does not ask for rank"):
         check_file(Path("study.yaml"))
 
 

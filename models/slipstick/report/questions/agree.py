@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from slipstick.answer import Value
 from slipstick.report.words import (
@@ -16,7 +17,7 @@ from slipstick.report.words import (
     quantity,
     wrapped,
 )
-from slipstick.results.study import Agreement, SideBySide
+from slipstick.results.study import Agreement, MethodValues, QuestionResult
 
 _MOST_ROWS = 24
 
@@ -26,18 +27,18 @@ _READING = (
 )
 
 
-def agreement_section(agreements: Sequence[Agreement]) -> str:
-    """Write all agreements, findings at the top.
+@dataclass(frozen=True, slots=True)
+class AgreeResult(QuestionResult):
+    """Several methods side by side, case by case."""
 
-    Parameters
-    ----------
-    agreements : of a study; none give no section
-    """
-    if not agreements:
-        return ""
-    findings = [f"- {escape(each.case)}: {escape(words)}" for each in agreements for words in each.findings]
-    told = "\n".join(["Findings:", "", *findings]) if findings else "Findings: none."
-    return "\n\n".join(["## Methods side by side", prose(_READING), told, *map(_part, agreements)])
+    agreements: tuple[Agreement, ...]
+
+    def section(self) -> str:
+        contradictions = [
+            f"- {escape(each.case)}: {escape(text)}" for each in self.agreements for text in each.findings
+        ]
+        told = "\n".join(["Findings:", "", *contradictions]) if contradictions else "Findings: none."
+        return "\n\n".join(["## Methods side by side", prose(_READING), told, *map(_part, self.agreements)])
 
 
 def agreement_text(found: Agreement) -> str:
@@ -86,7 +87,7 @@ def _table(found: Agreement) -> tuple[list[str], list[list[str]]]:
     return ["value", *found.methods], [_row(row) for row in found.rows[:_MOST_ROWS]]
 
 
-def _row(row: SideBySide) -> list[str]:
+def _row(row: MethodValues) -> list[str]:
     return [row.name, *(_cell(value, row.unit) for value in row.values)]
 
 

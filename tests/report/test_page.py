@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from slipstick.report.findings.compare import comparison, comparison_section, verdict
 from slipstick.report.pages.page import page, sweep_text
+from slipstick.report.questions.compare import CompareResult, PublishedTable, TableCell, TableRow, comparison, verdict
 from slipstick.report.words import code, escape
-from slipstick.results.study import Axis, Cell, Comparison, Row
+from slipstick.results.study import Axis
 from slipstick.schema.kinds.study import StudySpec
 from tests.report.made_up import ADAPTER, BASE, NETWORK, SMALL, SMALL_RESULTS, STUDY, US, sweep
 
@@ -36,6 +36,18 @@ Repeat with `slipstick run demo`. Every point is in [results.csv](results.csv), 
 1. leaves out waiting for own
 2. no answer: the time comes out as inf s
 
+## What limits
+
+| case   | pipeline   | limiting stage   | one item at each serial stage   |
+|--------|------------|------------------|---------------------------------|
+| base   | diffs      | sends            | sends 146 us, wire 12 us        |
+
+Where another stage takes over, each parameter changed alone: the 4 smallest changes. `slipstick solve --json` gives all.
+
+| case   | pipeline   | nearest takeovers                                   |
+|--------|------------|-----------------------------------------------------|
+| base   | diffs      | `machine.network.adapter` from 25 us to 40 us: wire |
+
 ## Comparisons
 
 3 printed cells are compared: 1 agrees within rounding, 1 is a slip of the source, 1 is a miss. Against 2 measured values the mean absolute error is 4.85 %.
@@ -59,18 +71,6 @@ Misses:
 - miss 1: wire, faster: computed 5.2, printed 12; rounding allows 0.5
 
 - measured: mean absolute error 4.85 % over 2 measured values
-
-## What limits
-
-| case   | pipeline   | limiting stage   | one item at each serial stage   |
-|--------|------------|------------------|---------------------------------|
-| base   | diffs      | sends            | sends 146 us, wire 12 us        |
-
-Where another stage takes over, each parameter changed alone: the 4 smallest changes. `slipstick solve --json` gives all.
-
-| case   | pipeline   | nearest takeovers                                   |
-|--------|------------|-----------------------------------------------------|
-| base   | diffs      | `machine.network.adapter` from 25 us to 40 us: wire |
 
 ## What would help most
 
@@ -148,8 +148,15 @@ def test_hostile_names_stay_text() -> None:
         cases={HOSTILE: answer},
         settings={HOSTILE: {HOSTILE: HOSTILE}},
         sweeps=(sweep(HOSTILE, [Axis(HOSTILE, "1", (HOSTILE,))], lambda *_: 1.0, [HOSTILE]),),
-        rankings=(),
-        comparisons=(Comparison(HOSTILE, HOSTILE, HOSTILE, "us", ("a|b",), (Row(HOSTILE, (_cell(slip=HOSTILE),)),)),),
+        questions={
+            "compare": CompareResult(
+                (
+                    PublishedTable(
+                        HOSTILE, HOSTILE, HOSTILE, "us", ("a|b",), (TableRow(HOSTILE, (_cell(slip=HOSTILE),)),)
+                    ),
+                )
+            )
+        },
         hashes={HOSTILE: HOSTILE},
         versions={HOSTILE: HOSTILE},
         notes=(HOSTILE + "\nsecond line",),
@@ -187,8 +194,8 @@ def test_code(text: str, shown: str) -> None:
 
 def _cell(
     computed: float | None = 1.0, printed: float | None = 2.0, within: float = 0.5, slip: str = "", case: str = "base"
-) -> Cell:
-    return Cell(case, computed, printed, within, slip)
+) -> TableCell:
+    return TableCell(case, computed, printed, within, slip)
 
 
 def test_verdicts() -> None:
@@ -200,8 +207,8 @@ def test_verdicts() -> None:
 
 
 def test_a_summary_counts_every_printed_cell_once() -> None:
-    row = Row("r", (_cell(computed=2.0), _cell(), _cell(slip="x"), _cell(printed=None), _cell(computed=None)))
-    text = comparison_section([Comparison("t", "", "", "us", ("a", "b", "c", "d", "e"), (row, row))])
+    row = TableRow("r", (_cell(computed=2.0), _cell(), _cell(slip="x"), _cell(printed=None), _cell(computed=None)))
+    text = CompareResult((PublishedTable("t", "", "", "us", ("a", "b", "c", "d", "e"), (row, row)),)).section()
     assert text.splitlines()[2] == (
         "6 printed cells are compared: 2 agree within rounding, 2 are slips of the source, 2 are misses. "
         "2 printed cells without a computed value."
@@ -209,9 +216,9 @@ def test_a_summary_counts_every_printed_cell_once() -> None:
 
 
 def test_a_wide_table_stands_computed_printed_and_difference_below_each_other() -> None:
-    row = Row("wire", tuple(_cell(computed=11.84, printed=12, case=case) for case in "abcd"))
-    measured = Row("total", tuple(_cell(computed=90, printed=100, within=5, case=case) for case in "abcd"), True)
-    text = comparison(Comparison("t", "", "", "us", tuple("abcd"), (row, measured)))
+    row = TableRow("wire", tuple(_cell(computed=11.84, printed=12, case=case) for case in "abcd"))
+    measured = TableRow("total", tuple(_cell(computed=90, printed=100, within=5, case=case) for case in "abcd"), True)
+    text = comparison(PublishedTable("t", "", "", "us", tuple("abcd"), (row, measured)))
     assert (
         text
         == """\
@@ -231,8 +238,8 @@ def test_a_wide_table_stands_computed_printed_and_difference_below_each_other() 
 
 
 def test_one_slip_in_several_columns_has_one_number() -> None:
-    row = Row("r", (_cell(slip="same"), _cell(slip="same"), _cell(slip="other")))
-    text = comparison(Comparison("t", "", "", "us", ("a", "b", "c"), (row,)))
+    row = TableRow("r", (_cell(slip="same"), _cell(slip="same"), _cell(slip="other")))
+    text = comparison(PublishedTable("t", "", "", "us", ("a", "b", "c"), (row,)))
     assert text.count("(slip 1)") == 2
     assert "- slip 1: r: same\n- slip 2: r: other" in text
 
@@ -286,7 +293,7 @@ def test_paths_without_effect_are_named() -> None:
 
 
 def test_a_study_with_nothing_but_cases_has_no_empty_sections() -> None:
-    bare = replace(SMALL_RESULTS, sweeps=(), rankings=(), comparisons=(), notes=(), hashes={}, versions={})
+    bare = replace(SMALL_RESULTS, sweeps=(), questions={}, notes=(), hashes={}, versions={})
     text = page(bare, StudySpec(study=1), {}, "slipstick run demo")
     headings = [line for line in text.splitlines() if line.startswith("#")]
     assert headings == ["# A demonstration", "## Cases", "## What limits", "## Inputs"]

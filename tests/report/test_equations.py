@@ -13,7 +13,7 @@ from slipstick.law.network import PROTOCOL_TIME, WIRE_TIME
 from slipstick.law.pipeline import FLOW_LINE
 from slipstick.model.activity import delay, pipeline, serial
 from slipstick.model.system import Model, closed_model
-from slipstick.report.formulas.explain import Equations, explain_latex, explain_text, laws_in, spelt
+from slipstick.report.equations import Equations, explain_latex, explain_text, laws_in, spelt
 from slipstick.report.words import WIDTH
 from slipstick.schema.describe import Entry
 from slipstick.schema.kinds.quantity import Given

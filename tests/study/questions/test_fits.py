@@ -12,13 +12,16 @@ from slipstick.cli.main import main
 from slipstick.errors import NoAnswerError, SpecError
 from slipstick.report.pages.page import page
 from slipstick.report.pictures.bars import stacks
-from slipstick.report.terminal.measured import needed
+from slipstick.report.questions.compare import CompareResult
+from slipstick.report.questions.fits import FitsResult, needed
+from slipstick.report.questions.measured import MeasuredResult
 from slipstick.results.study import Results
 from slipstick.schema.build import build
 from slipstick.schema.inputs import resolve
 from slipstick.schema.kinds.study import BarsSpec
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
+from tests.questions import result_of
 
 MODEL = """activity: 1
 parameters: {work: 1 s, serial: 1 s, p: 1}
@@ -60,9 +63,9 @@ def test_the_base_is_fitted_and_then_asked_what_if(tmp_path: Path) -> None:
     found = run(prepared)
     assert found.cases["base"]["time"] == pytest.approx(5.05 + 94.5 / 64, rel=0.01)
     assert found.cases["no-serial"]["time"] == pytest.approx(94.5 / 64, rel=0.01)
-    fitting = found.fits["runs"]
+    fitting = result_of(found, FitsResult).fits["runs"]
     assert {answer.model for answer in fitting.answers} == {"model", "amdahl"}
-    built = build(resolve(prepared.cases["base"], prepared.library))
+    built = build(resolve(prepared.cases["base"], prepared.context.library))
     assert built.entries["parameters.serial"].source == "fitted to runs.csv"
     assert sorted(found.hashes) == ["model.yaml", "runs.csv", "study.yaml"]
     text = page(found, prepared.spec, {}, "slipstick run study")
@@ -95,7 +98,7 @@ def test_json_and_tables_have_the_fits_and_the_runs(tmp_path: Path, capsys: pyte
 def test_made_up_timings_are_a_case_with_noise_from_a_seed(tmp_path: Path) -> None:
     made = "made: {case: base, processors: [1, 2, 4, 8, 16], population: parameters.p, cycles: false, noise: 2%}"
     text = STUDY.replace("data: runs.csv", made).replace("parameters.serial: 0 s", "parameters.serial: 2 s")
-    one, other = (answered(written(tmp_path, text)).fits["runs"] for _ in range(2))
+    one, other = (result_of(answered(written(tmp_path, text)), FitsResult).fits["runs"] for _ in range(2))
     assert one.time == other.time
     assert one.truth == {64.0: pytest.approx((1 / 64 + 1) / 64)}
     assert one.source == "timings made up from base"
@@ -111,9 +114,9 @@ compare:
      rows: [{row: estimate, sum: [one_processor_estimate], printed: [6012, 6176]}]}
 """)
     found = answered(path)
-    assert [cell.agrees for cell in found.comparisons[0].rows[0].cells] == [True, True]
+    assert [cell.agrees for cell in result_of(found, CompareResult).tables[0].rows[0].cells] == [True, True]
     assert found.cases == {}
-    assert len(found.measured["lucier"]) == 2
+    assert len(result_of(found, MeasuredResult).runs["lucier"]) == 2
 
 
 @pytest.mark.parametrize(
@@ -151,12 +154,13 @@ def test_a_base_that_the_data_do_not_support_is_said_to_be_so(tmp_path: Path) ->
     ]
     (tmp_path / "runs.csv").write_text("\n".join(["p,time [s]", *rows]) + "\n")
     prepared = prepare(str(path))
-    found = prepared.fits["runs"]
+    results = run(prepared)
+    found = result_of(results, FitsResult).fits["runs"]
     assert (found.answers[0].model, found.laid) == ("usl", "model")
     behind = found.answers[1]["behind"]
     words = f"the base, model, is {behind:.1f} behind usl: the data do not support what its cases say"
     assert found.warnings[-1] == words
-    text = page(run(prepared), prepared.spec, {}, "slipstick run study")
+    text = page(results, prepared.spec, {}, "slipstick run study")
     assert f"- {words}" in text
     assert "| parameters.serial |" in text
 
@@ -184,7 +188,7 @@ def test_data_that_tell_too_little_leave_the_base_as_it_is(tmp_path: Path) -> No
 
 def test_a_fit_of_a_study_keeps_the_efficiency_that_it_names(tmp_path: Path) -> None:
     path = written(tmp_path, STUDY.replace("    at: [64]\n", "    at: [64]\n    efficiency: 60%\n"))
-    assert "Efficiency is at least 60 % up to p = " in needed(answered(path).fits["runs"])[0]
+    assert "Efficiency is at least 60 % up to p = " in needed(result_of(answered(path), FitsResult).fits["runs"])[0]
 
 
 def test_bars_show_measured_runs_by_cause(tmp_path: Path) -> None:

@@ -9,18 +9,23 @@ import numpy as np
 import polars as pl
 import pytest
 
-from slipstick.errors import UnknownNameError
-from slipstick.report.document import findings_document
-from slipstick.report.findings.scale import scaling_section, scaling_text
 from slipstick.report.pages.table import frame
-from slipstick.report.pictures.bars import bands_of, draw_bands
 from slipstick.report.pictures.style import look
-from slipstick.results.scaling import Extreme, Grown, Growth, OverheadTerm, Printed, Scaling
+from slipstick.report.questions.scale import (
+    BestProcessors,
+    IsoefficiencyFormula,
+    OverheadTerm,
+    PublishedScalability,
+    ScaledRuns,
+    ScaleResult,
+    Scaling,
+    bands_of,
+)
 from slipstick.schema.kinds.study import BandsSpec
 from tests.report.made_up import SMALL_RESULTS
 
 COUNT = np.array([2.0, 4.0, 8.0])
-FIXED = Grown(
+FIXED = ScaledRuns(
     goal=None,
     unit="1",
     sizes={"items": np.array([100.0, 100.0, 100.0])},
@@ -29,7 +34,7 @@ FIXED = Grown(
     account={"lock": np.array([0.1, 0.15, 0.275]), "busy": np.array([0.9, 0.45, 0.225]), "idle": np.zeros(3)},
     failed={},
 )
-KEPT = Grown(
+KEPT = ScaledRuns(
     goal=0.5,
     unit="1",
     sizes={"items": np.array([10.0, 40.0, np.nan])},
@@ -40,7 +45,7 @@ KEPT = Grown(
 )
 TABLE = np.full((3, 3), np.nan)
 TABLE[0, 1] = 0.5
-GROWTH = Growth(
+GROWTH = IsoefficiencyFormula(
     efficiency=0.5,
     overhead="a*N + b*N**2",
     work="n",
@@ -59,9 +64,9 @@ MADE = Scaling(
     useful=("busy",),
     ways={"fixed-size": FIXED, "efficiency-conserved": KEPT},
     matrix={"efficiency-conserved": TABLE},
-    fastest=Extreme(7.0, 0.4, at_the_end=False),
+    fastest=BestProcessors(7.0, 0.4, at_the_end=False),
     threshold=0.5,
-    largest=Extreme(8.0, 0.52, at_the_end=True),
+    largest=BestProcessors(8.0, 0.52, at_the_end=True),
     growth=GROWTH,
 )
 AT_THE_END = (
@@ -86,21 +91,15 @@ def test_without_an_account_there_are_two_bands() -> None:
 
 def test_the_picture_has_a_band_for_each_cause_under_the_line_of_all() -> None:
     with look():
-        figure = draw_bands(replace(SMALL_RESULTS, scalings=(MADE,)), BANDS)
+        figure = ScaleResult((MADE,)).draw(BANDS)
     (axes,) = figure.axes
     assert [each.get_label() for each in axes.collections] == ["busy", "lock"]
     (line,) = axes.lines
     assert np.array_equal(np.asarray(line.get_xdata()), np.asarray(line.get_ydata()))
 
 
-def test_bands_of_a_case_that_is_not_scaled_are_refused() -> None:
-    with pytest.raises(UnknownNameError) as caught:
-        draw_bands(SMALL_RESULTS, BANDS)
-    assert str(caught.value) == "there is no scaled case 'base'"
-
-
 def test_the_section_says_sizes_matrix_and_symbols() -> None:
-    text = scaling_section([MADE])
+    text = ScaleResult((MADE,)).section()
     assert "- At a fixed size it is fastest on 7 processors: 400 ms\n" in text
     assert "on up to 8 processors, the most that were looked at: 52 %" in text
     assert "#### efficiency-conserved, keeping 50 %" in text
@@ -116,7 +115,7 @@ def test_the_section_says_sizes_matrix_and_symbols() -> None:
 
 
 def test_the_tidy_table_has_a_row_for_each_way_and_number() -> None:
-    table = frame(replace(SMALL_RESULTS, sweeps=(), cases={}, scalings=(MADE,)), ["time"])
+    table = frame(replace(SMALL_RESULTS, sweeps=(), cases={}, questions={"scale": ScaleResult((MADE,))}), ["time"])
     kept = table.filter(pl.col("sweep") == "scale/efficiency-conserved").to_dicts()
     assert [row["population.processors [1]"] for row in kept] == [2, 4, 8]
     assert [row["items [1]"] for row in kept] == [10, 40, None]
@@ -130,17 +129,17 @@ def test_the_tidy_table_has_a_row_for_each_way_and_number() -> None:
 
 
 def test_published_cells_stand_beside_ours() -> None:
-    cells = (Printed(2, 4, "efficiency-conserved", 0.54, 0.5, "Figure 14"),)
+    cells = (PublishedScalability(2, 4, "efficiency-conserved", 0.54, 0.5, "Figure 14"),)
     beside = replace(MADE, printed=cells)
-    assert "| 2 to 4 | efficiency-conserved |      0.54 |   0.50 | Figure 14 |" in scaling_section([beside])
-    document = findings_document(replace(SMALL_RESULTS, scalings=(beside,)))
+    assert "| 2 to 4 | efficiency-conserved |      0.54 |   0.50 | Figure 14 |" in ScaleResult((beside,)).section()
+    document = ScaleResult((beside,)).document()
     assert document["scalings"][0]["printed"] == [
         {"from": 2, "to": 4, "way": "efficiency-conserved", "printed": 0.54, "computed": 0.5, "source": "Figure 14"}
     ]
 
 
 def test_json_has_what_the_page_has() -> None:
-    document = findings_document(replace(SMALL_RESULTS, scalings=(MADE,)))
+    document = ScaleResult((MADE,)).document()
     assert list(document) == ["scalings"]
     (found,) = document["scalings"]
     assert found["processors"] == {"path": "population.processors", "values": [2, 4, 8]}
@@ -155,12 +154,8 @@ def test_json_has_what_the_page_has() -> None:
     assert json.loads(json.dumps(document, allow_nan=False)) == document
 
 
-def test_no_scaling_is_no_section() -> None:
-    assert scaling_section([]) == ""
-
-
 def test_the_terminal_gets_a_line_for_each_finding() -> None:
-    assert scaling_text(MADE).splitlines() == [
+    assert ScaleResult((MADE,)).text().splitlines() == [
         "base: At a fixed size it is fastest on 7 processors: 400 ms",
         f"base: {AT_THE_END}",
         "base: To keep 50 % the work must grow as N**2; the term that asks for the most from N = 33.3 on is b*N**2",
@@ -170,15 +165,15 @@ def test_the_terminal_gets_a_line_for_each_finding() -> None:
 def test_what_does_not_scale_says_why() -> None:
     never = replace(MADE, growth=replace(GROWTH, order="", exact="", limit="b*n grows as fast as the work"))
     idle = replace(MADE, growth=replace(GROWTH, terms=GROWTH.terms[2:]))
-    assert scaling_text(idle).endswith("must grow as N**2")
-    assert scaling_text(never).splitlines()[-1] == "base: Not scalable at 50 %: b*n grows as fast as the work"
-    assert "Not scalable at 50 %: b\\*n grows as fast as the work." in scaling_section([never])
+    assert ScaleResult((idle,)).text().endswith("must grow as N**2")
+    assert ScaleResult((never,)).text().splitlines()[-1] == "base: Not scalable at 50 %: b*n grows as fast as the work"
+    assert "Not scalable at 50 %: b\\*n grows as fast as the work." in ScaleResult((never,)).section()
     none = replace(MADE, growth=None, no_growth="only a closed form has one")
-    assert "No isoefficiency in symbols: only a closed form has one." in scaling_section([none])
+    assert "No isoefficiency in symbols: only a closed form has one." in ScaleResult((none,)).section()
 
 
 def test_where_nothing_stands_out_that_is_said() -> None:
-    nothing = Extreme(None, float("nan"), at_the_end=False)
-    text = scaling_text(replace(MADE, fastest=nothing, largest=nothing, growth=None))
+    nothing = BestProcessors(None, float("nan"), at_the_end=False)
+    text = ScaleResult((replace(MADE, fastest=nothing, largest=nothing, growth=None),)).text()
     assert "At a fixed size no number of processors has an answer" in text
     assert "At a fixed size no number of processors has an efficiency of at least 50 %" in text

@@ -1,0 +1,199 @@
+"""Fits in a study: models fitted to measured times, and fitted values laid over the base."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from slipstick.errors import ModelError, NoAnswerError, Problem, SpecError, UnknownNameError, did_you_mean
+from slipstick.measure.fit.comparison import APART, IntervalSettings, fits
+from slipstick.measure.fit.families import FAMILIES, family_called
+from slipstick.measure.fit.formula import Family, Timings, oddities, timings_of
+from slipstick.measure.fit.model import FitSettings, PreparedModel, model_family, prepare_model
+from slipstick.measure.measurements import Measurements
+from slipstick.report.questions.fits import FitsResult
+from slipstick.results.study import Fitting
+from slipstick.schema.inputs import Settings
+from slipstick.schema.kinds.study import FitSpec, FitsPictureSpec, MadeSpec
+from slipstick.schema.text.nodes import Node, Scalar, at, from_plain
+from slipstick.study.questions import BaseAnswers, Place, Question, StudyContext
+from slipstick.study.questions.measured import runs_of
+
+DIGITS = 6
+"""Of a fitted value that is laid over the base: more would differ from machine to machine."""
+
+
+@dataclass(frozen=True)
+class _ReadFit:
+    """One fit, read and checked.
+
+    Parameters
+    ----------
+    spec, name : of the fit
+    timings, source : what is fitted, and where it comes from
+    families : what is fitted to it; the base with free parameters first
+    truth : times that are known, by processors [s]
+    base : the base, where some of it is free
+    drawn : a picture shows it, so that it needs curves
+    """
+
+    spec: FitSpec
+    name: str
+    timings: Timings
+    source: str
+    families: list[str | Family]
+    truth: Mapping[float, float]
+    base: PreparedModel | None
+    drawn: bool
+
+    def fitted(self) -> Fitting:
+        """Fit all families, best first."""
+        processors = [float(each) for each in self.spec.at]
+        intervals = IntervalSettings(self.spec.intervals)
+        found = fits(self.timings, self.families, processors, intervals, self.drawn, self.spec.efficiency.value)
+        found = replace(found, source=self.source, truth=self.truth)
+        return found if self.base is None else _with_base(found, self.base.built.name)
+
+
+@dataclass(frozen=True)
+class FitsQuestion(Question):
+    """Models to fit to measured times, and what is odd about the files."""
+
+    fits: tuple[_ReadFit, ...]
+    odd: Sequence[Problem] = ()
+
+    @property
+    def notes(self) -> Sequence[Problem]:
+        """What is odd about the files."""
+        return self.odd
+
+    @cached_property
+    def _found(self) -> dict[str, Fitting]:
+        return {each.name: each.fitted() for each in self.fits}
+
+    def fitted_settings(self) -> Settings:
+        """Fit, and give the fitted values of the base."""
+        free = next((each for each in self.fits if each.base is not None), None)
+        if free is None or free.base is None:
+            return {}
+        return _laid(free.base, self._found[free.name], free.source)
+
+    def solve(self, answers: BaseAnswers) -> FitsResult:
+        """Give all fits."""
+        return FitsResult(self._found)
+
+
+def read(asked: Mapping[str, FitSpec], study: StudyContext) -> FitsQuestion:
+    """Read and check everything that a study fits, without fitting it.
+
+    Raises
+    ------
+    SpecError : a file, a family, a case or a free path is wrong
+    """
+    drawn = _drawn(asked, study)
+    found: list[_ReadFit] = []
+    odd: list[Problem] = []
+    for name, spec in asked.items():
+        place = ("fits", name)
+        try:
+            families: list[str | Family] = [family_called(each) for each in spec.families or FAMILIES]
+        except UnknownNameError as error:
+            raise study.refusal((*place, "families"), str(error)) from None
+        truth: Mapping[float, float] = {}
+        if spec.made is None:
+            runs = runs_of(spec.data, (*place, "data"), study)
+            timings, source = _timings(runs, spec, place, study), spec.data.rpartition("/")[2]
+            odd += oddities(runs, spec.region)
+        else:
+            timings, truth = _made(spec.made, spec.at, place, study)
+            source = f"timings made up from {spec.made.case}"
+        base = _freed(spec, place, study) if spec.free else None
+        if base is not None:
+            families.insert(0, model_family(base))
+        found.append(_ReadFit(spec, name, timings, source, families, truth, base, name in drawn))
+    return FitsQuestion(tuple(found), odd)
+
+
+def _drawn(asked: Mapping[str, FitSpec], study: StudyContext) -> list[str]:
+    """Name the fits that pictures show; refuse a picture of another."""
+    pictures = list(study.pictures(FitsPictureSpec))
+    problems = [
+        study.problem((*place, "fit"), f"there is no fit {each.fit!r}{did_you_mean(each.fit, list(asked))}")
+        for place, each in pictures
+        if each.fit not in asked
+    ]
+    if problems:
+        raise SpecError(problems)
+    return [each.fit for _, each in pictures]
+
+
+def _with_base(found: Fitting, base: str) -> Fitting:
+    """Say that the base is fitted, and warn where the data prefer something else by far."""
+    answer = next(each for each in found.answers if each.model == base)
+    if answer.failed:
+        raise NoAnswerError(f"the base cannot be fitted to {found.source}: {answer.failed}")
+    behind = answer["behind"] or 0.0
+    if behind < APART:
+        return replace(found, laid=base)
+    why = (
+        f"the base, {base}, is {behind:.1f} behind {found.answers[0].model}: the data do not support what its cases say"
+    )
+    return replace(found, laid=base, warnings=(*found.warnings, why))
+
+
+def _laid(base: PreparedModel, done: Fitting, source: str) -> dict[str, Node]:
+    answer = next(each for each in done.answers if each.model == base.built.name)
+    mark = base.asked.free[0].mark
+    laid = {}
+    for letter in base.letters:
+        text = f"{answer[letter.name]:.{DIGITS}g}"
+        value = text if letter.unit == "1" else f"{text} {letter.unit}"
+        laid[letter.name] = from_plain({"value": value, "source": f"fitted to {source}"}, mark)
+    return laid
+
+
+def _timings(runs: Measurements, spec: FitSpec, place: Place, study: StudyContext) -> Timings:
+    try:
+        return timings_of(runs, spec.region, spec.of_size)
+    except UnknownNameError as error:
+        raise study.refusal((*place, "region"), str(error)) from None
+    except ModelError as error:
+        raise study.refusal((*place, "data"), str(error)) from None
+
+
+def _freed(spec: FitSpec, place: Place, study: StudyContext) -> PreparedModel:
+    if not study.base.keys() & {"model", "workload"}:
+        raise study.refusal((*place, "free"), "free paths are those of the base; name its model")
+    free = [_scalar(study, (*place, "free", index)) for index in range(len(spec.free))]
+    population = _scalar(study, (*place, "population")) if spec.population else None
+    size = _scalar(study, (*place, "size")) if spec.size else None
+    return prepare_model(FitSettings(study.base, free, population, size, spec.cycles), study.library)
+
+
+def _made(spec: MadeSpec, wanted: list[int], place: Place, study: StudyContext) -> tuple[Timings, dict[float, float]]:
+    """Make up timings: those of a case, with relative noise from a named stream."""
+    population = _scalar(study, (*place, "made", "population")) if spec.population else None
+    model = prepare_model(
+        FitSettings(study.cases[spec.case], [], population, None, None if spec.cycles else 1), study.library
+    )
+    p = np.repeat(np.array(spec.processors, dtype=float), spec.repetitions)
+    points = Timings(p, np.ones(len(p)), p, spec.cycles)
+    try:
+        (form,) = model_family(model).forms(points)
+    except NoAnswerError as error:
+        raise study.refusal((*place, "made"), str(error)) from None
+    random = np.random.default_rng([spec.seed, *str(place[-1]).encode()])
+    noise = np.exp(spec.noise.value * random.standard_normal(len(p)))
+    far = np.array(wanted, dtype=float)
+    truth = form.times(model.start[None], Timings(far, np.ones(len(far)), far, spec.cycles))[0] if wanted else far
+    times = form.times(model.start[None], points)[0] * noise
+    return points.with_time(times), dict(zip(far.tolist(), truth.tolist(), strict=True))
+
+
+def _scalar(study: StudyContext, place: Place) -> Scalar:
+    found = at(study.tree, place)
+    assert isinstance(found, Scalar)
+    return found
