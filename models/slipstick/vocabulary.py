@@ -52,6 +52,16 @@ class Discipline:
         return self.order == NO_QUEUE
 
     @property
+    def shared(self) -> bool:
+        """Whether all customers are served at the same time at a part of the speed."""
+        return self.order == SHARED
+
+    @property
+    def queued(self) -> bool:
+        """Whether the waiting time of a customer does not depend on its own service time."""
+        return self.blind or self.ranked
+
+    @property
     def blind(self) -> bool:
         """Whether it takes its next customer without regard to class and service time, and serves it to the end.
 

@@ -18,7 +18,7 @@ from slipstick.method.closed_form.times import demand, release_time, time
 from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Repeat, Step, steps
 from slipstick.model.resources import Station
 from slipstick.model.system import Model, PhasedPopulation, is_processor
-from slipstick.vocabulary import BOUNDS
+from slipstick.vocabulary import BOUNDS, DISCIPLINES, SAME_EXPONENTIAL
 
 Values = Mapping[str, "Array | float"]
 
@@ -264,6 +264,6 @@ def _plain(model: Model) -> bool:
             station = model.resources.get(node.resource)
             if not isinstance(station, Station) or node.scv != 1.0:
                 return False
-            if station.discipline == "fcfs" and used.count(node.resource) > 1:
+            if DISCIPLINES[station.discipline].product_form == SAME_EXPONENTIAL and used.count(node.resource) > 1:
                 return False
     return True

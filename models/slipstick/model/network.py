@@ -404,7 +404,7 @@ class _Inspection:
         here = ("stations", name)
         kind = station.discipline
         idle = {"servers": station.servers != 1, "capacity": station.capacity is not None, "rates": bool(station.rates)}
-        if kind == "is":
+        if DISCIPLINES[kind].delay:
             for key, given in idle.items():
                 if given:
                     yield Fault((*here, key), f"an is station serves everyone at once; leave {key} out", key=True)
@@ -413,7 +413,7 @@ class _Inspection:
         if station.blocking != "loss" and station.capacity is None:
             why = f"{name} is never full; give it a capacity, or leave blocking out"
             yield Fault((*here, "blocking"), why, key=True)
-        if kind.startswith("priority"):
+        if DISCIPLINES[kind].ranked:
             for label in station.visitors():
                 if label not in station.priority and label in self._names:
                     yield Fault(here, f"{label} needs a rank in priority at {name}: 0 goes first, then 1")

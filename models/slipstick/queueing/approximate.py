@@ -22,6 +22,7 @@ from slipstick.errors import NoAnswerError
 from slipstick.queueing.arrival_theorem import SeenOnArrival, Shift, approximations_of, residence
 from slipstick.queueing.mixed_classes import ClosedPart, check_some_time, closed_part, open_load, speeds, whole_solution
 from slipstick.queueing.network import Array, NetworkArrays, NetworkSolution
+from slipstick.vocabulary import DISCIPLINES
 
 NEWTON_RULE = "Newton's method until no throughput moves by more than 1e-11 of itself, derivatives included"
 SUBSTITUTION_RULE = "substitution until no queue moves by more than 1e-11 of the customers, no derivative by 1e-7"
@@ -194,15 +195,15 @@ def usual_error(network: NetworkArrays, corrected: bool) -> str:
 
 
 def _construct(network: NetworkArrays, station: int) -> str:
-    discipline = network.discipline[station]
-    if discipline.startswith("priority"):
-        return "preemptive priorities" if discipline == "priority-preemptive" else "priorities"
+    discipline = DISCIPLINES[network.discipline[station]]
+    if discipline.ranked:
+        return "preemptive priorities" if discipline.preemptive else "priorities"
     if network.without_product_form[station]:
         scv = np.max(network.scv[:, :, station].real)
         if (network.scv[:, :, station].real == 1).all():
             return "service times that differ at first come first served"
         return "first come first served with scv " + ("below 1" if scv <= 1 else "of 4")
-    if discipline == "is" or network.single[station]:
+    if discipline.delay or network.single[station]:
         return "single servers"
     return "several servers" if network.rates[station] is None else "speeds by the number present"
 

@@ -1,16 +1,17 @@
-r"""How long an arriving customer stays, from the mean queues that it meets: what approximate methods iterate.
+r"""Residence times from the mean queues that an arriving customer meets, which approximate methods iterate.
 
 A customer of class r with service time S_r meets A_j others of class j at a station of c servers, of whom B_j are
 being served (all mean numbers; A and B are their sums):
 
     sharing      W_r = S_r (1 + (A - B + P) / c)
-    fcfs         W_r = S_r + w / c,  w = sum of S_j (A_j - B_j) + P/B sum of B_j S_j (1 + scv_j) / 2
+    in turn      W_r = S_r + w / c,  w = sum of S_j (A_j - B_j) + P/B sum of B_j S_j (1 + scv_j) / 2
     priority     W_r = S_r + w / (c (1 - U)), waiting work only of ranks not above r's number, U of those below it
     preemptive   W_r = (S_r + w / c) / (1 - U), the residual work too only of ranks not above r's number
     rates        W_r = S_r (1 + A) / s(1 + A), s interpolated
 
 P = P(all c servers busy) = (B/c)^(sqrt(2 (c + 1)) - 1), and 0 where fewer than c others exist. At a single server
-P = B and sharing is the arrival theorem.
+P = B and sharing is the arrival theorem. "In turn" is first come first served, and every discipline with the same mean
+waits (`Discipline.blind`).
 
 Sources: Reiser, Performance Evaluation 1(1), 1979 (residual work); Sakasegawa, Ann. Inst. Stat. Math. 29, 1977
 (P); Bryant, Krzesinski, Lakshmi and Chandy, ACM TOCS 2(4), 1984 (priorities).
@@ -23,6 +24,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from slipstick.queueing.network import Array, NetworkArrays
+from slipstick.vocabulary import DISCIPLINES
 
 Shift = tuple[Array, Array]
 """Of queues and of busy servers of class j when one of class r has left, both (P, R, R, K) by [r, j]."""
@@ -82,7 +84,7 @@ def residence(network: NetworkArrays, met: SeenOnArrival, others: Array) -> Arra
     time = np.empty(met.queue.shape, dtype=np.result_type(met.queue, network.service, network.visits))
     for station, discipline in enumerate(network.discipline):
         service = network.service[:, :, station]
-        if discipline == "is":
+        if DISCIPLINES[discipline].delay:
             time[:, :, station] = service
         elif network.rates[station] is not None:
             time[:, :, station] = _by_rates(network, met, station)
@@ -99,7 +101,7 @@ def _product_form_residence(network: NetworkArrays, met: SeenOnArrival, others: 
     crowd = met.waiting(ones, station)
     if servers > 1:
         busy = met.served(ones, station)
-        crowd = (_not_negative(crowd - busy) + _all_busy(busy, servers, others)) / servers
+        crowd = (_not_negative(crowd - busy) + all_busy(busy, servers, others)) / servers
     shared: Array = network.service[:, :, station] * (1 + crowd)
     return shared
 
@@ -119,28 +121,48 @@ def _by_rates(network: NetworkArrays, met: SeenOnArrival, station: int) -> Array
 
 def _waiting_in_line(network: NetworkArrays, met: SeenOnArrival, others: Array, station: int) -> Array:
     service, servers = network.service[:, :, station], network.servers[station]
-    rank, ahead, kind = network.priority[:, station], None, network.discipline[station]
+    rank, ahead, kind = network.priority[:, station], None, DISCIPLINES[network.discipline[station]]
     # Measured: corrections for who has left help queues here, not the work in service; nor anything with priorities.
     met = replace(met, busy_shift=None)
-    if kind != "fcfs":
+    if kind.ranked:
         met = replace(met, queue_shift=None)
         ahead = (rank[None, :] <= rank[:, None]).astype(float)
     ones = np.ones_like(service)
-    residual = service * (1 + network.scv[:, :, station]) / 2
+    residual = residual_time(service, network.scv[:, :, station])
     waiting = _not_negative(met.waiting(service, station, ahead) - met.served(service, station, ahead))
-    left = met.served(residual, station, ahead if kind == "priority-preemptive" else None)
+    left = met.served(residual, station, ahead if kind.preemptive else None)
     if servers > 1:
         all_served = met.served(ones, station)
         some = np.where(all_served.real > 0, all_served, 1)
-        left = left * np.where(all_served.real > 0, _all_busy(all_served, servers, others) / some, 0)
+        left = left * np.where(all_served.real > 0, all_busy(all_served, servers, others) / some, 0)
     wait = (waiting + left) / servers
-    if kind == "fcfs":
+    if not kind.ranked:
         return np.asarray(service + wait)
     before = (rank[None, :] < rank[:, None]).astype(float)
     taken = met.served(ones, station, before) / servers
     free = 1 - np.where(taken.real < MOST_BUSY, taken, MOST_BUSY)
-    first: Array = service / free if kind == "priority-preemptive" else service
+    first: Array = service / free if kind.preemptive else service
     return np.asarray(first + wait / free)
+
+
+def erlang_c(busy: Array, servers: int) -> Array:
+    """Give the probability that an arrival finds all servers of M/M/c busy [1], by Erlang's recurrence for losses.
+
+    Source: Kleinrock, Queueing Systems vol. 1, 1975, section 3.5; the recurrence does not overflow.
+
+    Parameters
+    ----------
+    busy : mean number of busy servers, below `servers` [1]
+    servers : c [1]
+
+    >>> erlang_c(np.array([1.0]), 2)
+    array([0.333])
+    """
+    lost = np.ones_like(busy)
+    for count in range(1, servers + 1):
+        lost = busy * lost / (count + busy * lost)
+    waiting: Array = lost / (1 - busy / servers * (1 - lost))
+    return waiting
 
 
 def _not_negative(number: Array) -> Array:
@@ -149,7 +171,28 @@ def _not_negative(number: Array) -> Array:
     return held
 
 
-def _all_busy(busy: Array, servers: int, others: Array) -> Array:
+def residual_time(service: Array, scv: Array) -> Array:
+    """Give the mean time left of a service in progress [s], S (1 + scv) / 2.
+
+    Holds for an arrival that meets the service at a random instant. Source: Kleinrock, Queueing Systems vol. 1, 1975,
+    section 5.2; in mean-value analysis Reiser, Performance Evaluation 1(1), 1979.
+    """
+    residual: Array = service * (1 + scv) / 2
+    return residual
+
+
+def all_busy(busy: Array, servers: int, others: Array) -> Array:
+    """Give the probability that an arrival finds all servers busy [1], (B/c)^(sqrt(2 (c + 1)) - 1).
+
+    Exact for one server, within 2 % for M/M/c; 0 where fewer than c other customers exist. `erlang_c` is exact for
+    Poisson arrivals. Source: Sakasegawa, Ann. Inst. Stat. Math. 29, 1977, 67-75.
+
+    Parameters
+    ----------
+    busy : mean number of busy servers [1]
+    servers : c [1]
+    others : customers besides the one that arrives, infinite with open classes [1]
+    """
     load = busy / servers
     inside = np.where(load.real <= 0, 0, np.where(load.real < 1, load, 1))
     chance: Array = np.where(others >= servers, inside ** (np.sqrt(2 * (servers + 1)) - 1), 0)
@@ -163,8 +206,8 @@ def approximations_of(network: NetworkArrays) -> tuple[str, ...]:
     >>> approximations_of(network_arrays([1.0], population=3, servers=2))
     ('several servers: probability that all are busy by Sakasegawa (1977)',)
     """
-    line = np.array([each == "fcfs" or each.startswith("priority") for each in network.discipline], dtype=bool)
-    ranked = np.array([each.startswith("priority") for each in network.discipline], dtype=bool)
+    line = np.array([DISCIPLINES[each].queued for each in network.discipline], dtype=bool)
+    ranked = np.array([DISCIPLINES[each].ranked for each in network.discipline], dtype=bool)
     speeds = np.array([each is not None for each in network.rates], dtype=bool) & ~network.delays
     uneven = np.array([bool(each) for each in network.without_product_form], dtype=bool)
     several = ~network.delays & ~speeds & (network.servers > 1)

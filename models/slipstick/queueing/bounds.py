@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from slipstick.errors import ModelError
 from slipstick.queueing.mixed_classes import open_load
 from slipstick.queueing.network import Array, NetworkArrays
+from slipstick.vocabulary import DISCIPLINES
 
 Bounds = tuple[Array, Array]
 """Lower and upper throughput of each class, (P, R) [1/s]."""
@@ -112,12 +113,15 @@ def _crowding(network: NetworkArrays) -> tuple[Array, Array, Array]:
 
 
 def _fair(network: NetworkArrays) -> NDArray[np.bool_]:
-    """Tell where nobody waits longer than the product form says at worst, (K,)."""
+    """Tell where no customer waits longer on average than for all others, (K,).
+
+    With one class, every blind discipline has the queue of first come first served.
+    """
     if not network.all_closed:
         return np.zeros(len(network.stations), dtype=bool)
     known = np.array([not each for each in network.without_product_form], dtype=bool)
-    line = np.array([each == "fcfs" for each in network.discipline], dtype=bool)
-    return np.asarray(known | (line & network.single & (len(network.classes) == 1)))
+    blind = np.array([DISCIPLINES[each].blind for each in network.discipline], dtype=bool)
+    return np.asarray(known | (blind & network.single & (len(network.classes) == 1)))
 
 
 def _one_class(network: NetworkArrays, name: str) -> tuple[Array, Array, Array, Array]:

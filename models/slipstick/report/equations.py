@@ -33,6 +33,7 @@ from slipstick.model.activity import Pipeline, steps
 from slipstick.model.network import ClosedClass, NetworkStation, QueueingNetwork
 from slipstick.model.system import ClosedPopulation, GroupedPopulation, Model, OpenPopulation, SuperstepPopulation
 from slipstick.report.words import NOTHING, Notes, ascii_only, plain_table, quantity, wrapped
+from slipstick.vocabulary import DISCIPLINES
 
 if TYPE_CHECKING:
     from slipstick.schema.describe import Entry
@@ -304,8 +305,8 @@ def _laws(model: QueueingNetwork) -> Iterator[tuple[str, str]]:
     asked = {
         "closed": any(isinstance(each, ClosedClass) for each in members),
         "queue": any(_plain(each) for each in stations),
-        "several": any(each.discipline != "is" and not _plain(each) for each in stations),
-        "delay": any(each.discipline == "is" for each in stations),
+        "several": any(not DISCIPLINES[each.discipline].delay and not _plain(each) for each in stations),
+        "delay": any(DISCIPLINES[each.discipline].delay for each in stations),
         "little": True,
         "open": not all(isinstance(each, ClosedClass) for each in members),
     }
@@ -313,7 +314,7 @@ def _laws(model: QueueingNetwork) -> Iterator[tuple[str, str]]:
 
 
 def _plain(station: NetworkStation) -> bool:
-    return station.discipline != "is" and station.servers == 1 and not station.rates
+    return not DISCIPLINES[station.discipline].delay and station.servers == 1 and not station.rates
 
 
 def _defined(model: QueueingNetwork) -> Iterator[_Definition]:
@@ -343,7 +344,12 @@ def _definition(letter: str, inside: str, right: Expr) -> _Definition:
 
 def _row(name: str, station: NetworkStation) -> list[str]:
     speed = f"rates of {len(station.rates)}" if station.rates else str(station.servers)
-    return [name, station.discipline, NOTHING if station.discipline == "is" else speed, ", ".join(station.visitors())]
+    return [
+        name,
+        station.discipline,
+        NOTHING if DISCIPLINES[station.discipline].delay else speed,
+        ", ".join(station.visitors()),
+    ]
 
 
 def _value(parameter: Parameter) -> str:

@@ -14,6 +14,7 @@ from slipstick.expression.tape import Tape
 from slipstick.model.network import Chain, ClosedClass, OpenClass, Place, QueueingNetwork
 from slipstick.queueing.network import NetworkArrays
 from slipstick.queueing.routes import OUTSIDE, Routes, joined_chains, traffic_equations
+from slipstick.vocabulary import DISCIPLINES, SAME_EXPONENTIAL
 
 Array = NDArray[Any]
 Values = Mapping[str, "NDArray[np.float64] | float"]
@@ -248,7 +249,7 @@ class Compiled:
         service, visits = service.copy(), visits.copy()
         for k, station in enumerate(self.model.stations.values()):
             members = [r for r, label in enumerate(self.classes) if label in station.demand]
-            if station.discipline == "fcfs" and len(members) > 1:
+            if DISCIPLINES[station.discipline].product_form == SAME_EXPONENTIAL and len(members) > 1:
                 others = [r for r, label in enumerate(self.classes) if label in station.service]
                 one = service[:, others or members, k].real.max(axis=1)
                 for r in members:

@@ -23,8 +23,10 @@ from slipstick.method.networks.arrays import Arrays, Compiled, Values
 from slipstick.method.networks.measures import Measures, unit_of
 from slipstick.method.networks.solvers import BEST, Outcome, outcome, preferred
 from slipstick.model.network import ClosedClass, QueueingNetwork
+from slipstick.queueing.arrival_theorem import erlang_c
 from slipstick.queueing.bounds import saturation_population
 from slipstick.queueing.network import NetworkArrays, NetworkSolution
+from slipstick.vocabulary import DISCIPLINES, SAME_EXPONENTIAL
 
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
 """The quantiles of response time that answers give where they have a closed form."""
@@ -52,7 +54,9 @@ def account(compiled: Compiled, arrays: Arrays, columns: Mapping[str, float]) ->
         for label in station.visitors():
             r, here = compiled.classes.index(label), columns[f"residence_time[{label},{name}]"]
             service = float((arrays.visits[0, r, k] * arrays.service[0, r, k]).real)
-            wait = here - service if arrays.network.rates[k] is None and station.discipline != "is" else 0.0
+            wait = (
+                here - service if arrays.network.rates[k] is None and not DISCIPLINES[station.discipline].delay else 0.0
+            )
             found[name] = found.get(name, 0.0) + here - wait
             found[f"wait:{name}"] = found.get(f"wait:{name}", 0.0) + wait
     return {name: each for name, each in found.items() if each or not name.startswith("wait:")}
@@ -138,20 +142,12 @@ def _quantile(q: float, mean: float, servers: int, load: float) -> float:
 def _beyond(time: float, mean: float, servers: int, load: float) -> float:
     """Give P(T > t) of M/M/c."""
     slack = (servers - load) / mean
-    waits = _waiting(servers, load)
+    waits = float(erlang_c(np.array(load), servers))
     served = math.exp(-time / mean)
     difference = 1 / mean - slack
     if abs(difference) * mean < 1e-9:
         return served * (1 + waits * time / mean)
     return served + waits / mean * (math.exp(-slack * time) - served) / difference
-
-
-def _waiting(servers: int, load: float) -> float:
-    """Give Erlang's waiting probability by the recurrence of his loss formula, which does not overflow."""
-    lost = 1.0
-    for count in range(1, servers + 1):
-        lost = load * lost / (count + load * lost)
-    return lost / (1 - load / servers * (1 - lost))
 
 
 def notes_of(compiled: Compiled, solution: NetworkSolution) -> tuple[str, ...]:
@@ -169,10 +165,10 @@ def assumed(compiled: Compiled) -> tuple[str, ...]:
     compiled : the network
     """
     return tuple(
-        f"{name} is first come first served: the demands of several classes there are taken as visits of one service "
+        f"{name} is {DISCIPLINES[station.discipline].title}: the demands of several classes there are taken as visits of one service "
         "time; give service and visits to say otherwise"
         for name, station in compiled.model.stations.items()
-        if station.discipline == "fcfs" and len(station.demand) > 1
+        if DISCIPLINES[station.discipline].product_form == SAME_EXPONENTIAL and len(station.demand) > 1
     )
 
 

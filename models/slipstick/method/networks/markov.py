@@ -20,6 +20,7 @@ from slipstick.queueing.markov.solve import MarkovSolution, markov_chain, solve_
 from slipstick.queueing.markov.state_space import StateSpace
 from slipstick.queueing.network import Array, NetworkArrays, SolutionWithLosses
 from slipstick.queueing.routes import OUTSIDE
+from slipstick.vocabulary import DISCIPLINES
 
 AFTER = "after-service"
 
@@ -78,7 +79,7 @@ def _check(arrays: Arrays) -> None:
     network = arrays.network
     if len(arrays.classes) > 1 or (network.think != 0).any():
         raise ModelError("blocking after service is for one class that does not think; ask for another blocking")
-    lines = np.array([each in ("fcfs", "ps", "lcfs-pr") for each in network.discipline])
+    lines = np.array([not (DISCIPLINES[each].ranked or DISCIPLINES[each].delay) for each in network.discipline])
     plain = network.single & lines & (network.scv.real == 1).all(axis=(0, 1))
     for k, (name, blocking) in enumerate(zip(network.stations, arrays.blocking, strict=True)):
         if not plain[k]:

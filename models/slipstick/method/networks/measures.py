@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 from slipstick.method.networks.arrays import Arrays, Compiled
 from slipstick.model.network import Chain, OpenClass
 from slipstick.queueing.network import NetworkSolution, SolutionWithLosses
+from slipstick.vocabulary import DISCIPLINES
 
 Array = NDArray[Any]
 
 _SECONDS = ("response_time", "residence_time", "time_per_visit", "waiting_time", "response_time_quantile", "account")
 _UNITS = {"throughput": "1/s", **dict.fromkeys(_SECONDS, "s")}
-_IN_ORDER = ("fcfs", "priority", "priority-preemptive")
-"""Disciplines at which every class of a chain waits equally long, whatever its own service."""
 
 
 def unit_of(name: str) -> str:
@@ -120,7 +119,7 @@ def _shared(arrays: Arrays, residence: Array) -> Array:
     in_order = arrays.visits * (arrays.service + wait)
     shared = np.asarray(time) * _ratio(arrays.visits * arrays.service, visits * service)
     for k, kind in enumerate(network.discipline):
-        if kind in _IN_ORDER and network.rates[k] is None:
+        if DISCIPLINES[kind].queued and network.rates[k] is None:
             shared[:, :, k] = in_order[:, :, k]
     shared[:, alone] = time[:, alone]
     return shared
@@ -178,7 +177,7 @@ class Measures:
                 if arrays.network.rates[k] is None:
                     wait = visit[:, r, k] - arrays.service[:, r, k]
                     columns[f"waiting_time{key}"] = np.where(found.residence[:, r, k] != 0, wait, 0.0)
-                if station.discipline != "is":
+                if not DISCIPLINES[station.discipline].delay:
                     columns[f"utilization{key}"] = found.utilization[:, r, k]
                 if found.loss is not None and station.capacity:
                     columns[f"loss_probability{key}"] = found.loss[:, r, k]
@@ -188,7 +187,7 @@ class Measures:
         columns = {}
         for k, (name, station) in enumerate(self._compiled.model.stations.items()):
             columns[f"queue_length[{name}]"] = self._found.queue[:, :, k].sum(axis=1)
-            if station.discipline != "is":
+            if not DISCIPLINES[station.discipline].delay:
                 columns[f"utilization[{name}]"] = self._found.utilization[:, :, k].sum(axis=1)
         return columns
 

@@ -27,7 +27,7 @@ from slipstick.sim.plan.distributions import Array, ServiceTime, service_time
 from slipstick.sim.plan.plan import Plan
 from slipstick.sim.run import simulate
 from slipstick.sim.settings import Simulation
-from slipstick.vocabulary import LINEARIZER, SIMULATION
+from slipstick.vocabulary import DISCIPLINES, LINEARIZER, SIMULATION
 
 MOST = 1_000_000
 """Customers that are kept in mind one by one."""
@@ -113,7 +113,7 @@ class _Flattener:
 
     def flat(self) -> FlatNetwork:
         for name, station in self.model.stations.items():
-            if station.discipline != "is":
+            if not DISCIPLINES[station.discipline].delay:
                 rates = [self._number(f"stations.{name}.rates.{index}") for index in range(len(station.rates))]
                 self.builder.station(name, station.servers, station.discipline, rates=rates)
         for c, (name, chain) in enumerate(self.compiled.chains.items()):
@@ -245,7 +245,7 @@ class _Flattener:
         builder, (label, station) = self.builder, place
         queue, scv = self.model.stations[station], self.columns.get(f"stations.{station}.scv.{label}")
         time = service_time(self.service[place], 1.0 if scv is None else float(scv[0].real))
-        resource = None if queue.discipline == "is" else station
+        resource = None if DISCIPLINES[queue.discipline].delay else station
         if chain in self.first:
             builder.admit(served(place), resource, queue.capacity or 0, _lost(chain))
         if resource is None:
@@ -400,7 +400,7 @@ class _Seen:
         yield f"time_per_visit{key}", self._ratio(chain, time, per_visit)
         if not station.rates:
             yield f"waiting_time{key}", self._ratio(chain, waits, per_visit)
-        if station.discipline != "is":
+        if not DISCIPLINES[station.discipline].delay:
             yield f"utilization{key}", self._ratio(chain, self._busy(place), elapsed * station.servers, NONE)
         if station.capacity:
             tried, refused = self._gate(place)
@@ -408,7 +408,7 @@ class _Seen:
 
     def _of_station(self, name: str) -> Iterator[tuple[str, Estimate | None]]:
         elapsed = self._column(self.layout.time)
-        if self.stations[name].discipline == "is":
+        if DISCIPLINES[self.stations[name].discipline].delay:
             times = sum((self.time(each) for each in self.flat.visits if each[1] == name), np.zeros(self.layout.width))
             yield f"queue_length[{name}]", self._ratio(None, times, elapsed)
             return

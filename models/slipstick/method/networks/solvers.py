@@ -14,6 +14,7 @@ from slipstick.method.networks.arrays import Arrays
 from slipstick.method.networks.measures import CUBES, Found, found_of
 from slipstick.queueing.checks import EXACT, checked
 from slipstick.queueing.network import NetworkArrays, NetworkSolution
+from slipstick.vocabulary import DISCIPLINES
 
 BEST = "best"
 
@@ -161,7 +162,7 @@ def _saturated(arrays: Arrays) -> dict[int, str]:
     for k, (name, kind) in enumerate(zip(network.stations, network.discipline, strict=True)):
         rates = network.rates[k]
         most = np.array([float(network.servers[k])]) if rates is None else rates.real[:, -1]
-        if kind == "is" or arrays.capacity[k]:
+        if DISCIPLINES[kind].delay or arrays.capacity[k]:
             continue
         for point in np.flatnonzero((load[:, k] >= most) & (load[:, k] > 0)):
             limit = float(np.broadcast_to(most, (network.points,))[point])

@@ -10,6 +10,7 @@ from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import zero
 from slipstick.expression.tape import Tape
 from slipstick.model.network import ClosedClass, NetworkStation, QueueingNetwork
+from slipstick.vocabulary import DISCIPLINES, NEVER, SAME_EXPONENTIAL
 
 LONGEST = 300
 """Signs of an equation that is still worth reading."""
@@ -63,9 +64,9 @@ def solved_in_symbols(model: QueueingNetwork) -> tuple[Solved, ...]:
 
 def _plain(station: NetworkStation) -> bool:
     """Say whether a station is a single server or a delay that has product form for whatever visits it."""
-    in_order = station.discipline == "fcfs" and (len(station.visitors()) > 1 or bool(station.scv))
-    special = station.servers != 1 or station.rates or station.capacity or station.discipline.startswith("priority")
-    return not (special or in_order)
+    form = DISCIPLINES[station.discipline].product_form
+    uneven = form == SAME_EXPONENTIAL and (len(station.visitors()) > 1 or bool(station.scv))
+    return not (station.servers != 1 or station.rates or station.capacity or form == NEVER or uneven)
 
 
 def _letters(
@@ -81,7 +82,7 @@ def _letters(
         names[symbol] = rf"{sign}_{{\text{{{inside.replace('_', chr(92) + '_')}}}}}"
         return symbol
 
-    queues = [name for name, each in model.stations.items() if each.discipline != "is"]
+    queues = [name for name, each in model.stations.items() if not DISCIPLINES[each.discipline].delay]
     demands, thinks, delays = [], [], []
     for label, each in zip(model.classes, members, strict=True):
         at = {name: label in station.visitors() for name, station in model.stations.items()}

@@ -19,6 +19,7 @@ from slipstick.queueing.markov.station_states import (
     SampledClassQueue,
     SharedServers,
     StationState,
+    station_state,
 )
 from slipstick.queueing.network import NetworkArrays
 from slipstick.service_times import PhaseType, exponential, phase_type
@@ -231,30 +232,24 @@ def _begin(point: NetworkPoint, home: Sequence[Destination], kind: int) -> list[
 
 
 def _station_state(point: NetworkPoint, station: int, truncation: int | None) -> StationState:
-    """Choose the smallest representation that distinguishes what the discipline does."""
+    """Represent a station by the columns that its discipline needs; see `station_state`."""
     network = point.network
     visitors = np.flatnonzero(point.visited()[:, station]).tolist()
-    times = {r: _service_time(point, r, station) for r in visitors}
-    discipline = network.discipline[station]
-    kinds, places = len(network.classes), _places_at(point, station, truncation)
-    if discipline == "is":
-        return SharedServers(times, kinds, None)
-    rates = network.rates[station]
-    servers = min(int(network.servers[station]), max(places, 1))
-    speed = np.arange(servers + 1.0) if rates is None else np.concatenate([[0.0], rates[0]])
-    alone = sum(time.phases for time in times.values()) <= 1
-    if discipline == "ps" or alone:
-        return SharedServers(times, kinds, speed)
-    ranks = {r: int(network.priority[r, station]) if discipline.startswith("priority") else 0 for r in visitors}
-    apart = len(set(ranks.values())) == len(ranks) and rates is None
-    if apart and discipline == "priority-preemptive" and all(time.phases == 1 for time in times.values()):
-        return SharedServers(times, kinds, speed, ranks)
-    if apart and discipline in ("fcfs", "priority"):
-        return RankedQueue(times, kinds, servers, ranks)
-    if discipline == "fcfs" and rates is None and _from_outside(point, visitors, station):
+    shares = None
+    if _from_outside(point, visitors, station):
         flows = {r: network.arrivals[0, r] * point.routing.entry[r, station] for r in visitors}
-        return SampledClassQueue(times, kinds, servers, {r: flow / sum(flows.values()) for r, flow in flows.items()})
-    return OrderedQueue(times, kinds, speed, discipline, max(places, 1), ranks)
+        shares = {r: flow / sum(flows.values()) for r, flow in flows.items()}
+    rates = network.rates[station]
+    return station_state(
+        network.discipline[station],
+        {r: _service_time(point, r, station) for r in visitors},
+        len(network.classes),
+        servers=int(network.servers[station]),
+        rates=None if rates is None else rates[0],
+        places=max(_places_at(point, station, truncation), 1),
+        ranks={r: int(network.priority[r, station]) for r in visitors},
+        shares=shares,
+    )
 
 
 def _from_outside(point: NetworkPoint, visitors: Sequence[int], station: int) -> bool:

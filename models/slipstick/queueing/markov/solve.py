@@ -19,6 +19,7 @@ from slipstick.queueing.markov.routing import Routing
 from slipstick.queueing.markov.state_space import StateSpace
 from slipstick.queueing.network import NetworkArrays, SolutionWithLosses
 from slipstick.service_times import PhaseType
+from slipstick.vocabulary import DISCIPLINES
 
 ERROR = 1e-10
 """Part of the mean number of open customers that may lie beyond the truncation, unless told otherwise."""
@@ -210,7 +211,7 @@ def _load(point: NetworkPoint) -> NDArray[np.float64]:
     flow = _flows(point)
     load = np.zeros(len(network.stations))
     for k, discipline in enumerate(network.discipline):
-        if discipline != "is":
+        if not DISCIPLINES[discipline].delay:
             rates = network.rates[k]
             most = float(network.servers[k]) if rates is None else float(rates[0].real[-1])
             load[k] = (flow[:, k] * network.service[0, :, k].real).sum() / most
@@ -308,7 +309,7 @@ def _utilizations(network: NetworkArrays, space: StateSpace, states: Array, pi: 
 def _utilization(network: NetworkArrays, space: StateSpace, k: int, states: Array, pi: Array) -> Array:
     rows = states[:, space.columns(k)]
     state = space.stations[k]
-    if network.discipline[k] == "is":
+    if network.delays[k]:
         return np.asarray(pi @ state.present(rows))
     work = pi @ state.work(rows)
     if network.rates[k] is None:

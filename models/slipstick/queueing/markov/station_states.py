@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from slipstick.queueing.markov.chain import Array, Rows
 from slipstick.service_times import PhaseType
+from slipstick.vocabulary import ARRIVAL, DISCIPLINES, REVERSE, Discipline
 
 Completions = tuple[NDArray[np.int64], Rows, Array, int]
 """Which rows change, the rows after, the rate [1/s], and the class whose service ended, or -1 for the end of a phase."""
@@ -274,12 +275,12 @@ class OrderedQueue(StationState):
     """One column for each place; the first places are served. 0 is an empty place.
 
     A code gives class and phase; a class of several phases has one code more, for customers not yet served.
-    Disciplines differ only in the place where a customer enters: last (fcfs), first (lcfs-pr), behind those of its rank
-    (priority, after those in service, and priority-preemptive). A customer whose service is interrupted keeps its phase.
+    Disciplines differ only in the place where a customer enters: last, first, or behind those of its rank; without
+    preemption behind those in service. A customer whose service is interrupted keeps its phase.
 
     Parameters
     ----------
-    discipline : fcfs, lcfs-pr, priority or priority-preemptive
+    discipline : of the order of arrival, its reverse, or by rank
     places : most customers present
     ranks : rank of each class, the lowest first
     """
@@ -289,7 +290,7 @@ class OrderedQueue(StationState):
         times: Mapping[int, PhaseType],
         classes: int,
         speed: Array,
-        discipline: str,
+        discipline: Discipline,
         places: int,
         ranks: Mapping[int, int],
     ) -> None:
@@ -338,12 +339,13 @@ class OrderedQueue(StationState):
         yield from self._begun(after)
 
     def _entry_place(self, rows: Rows, kind: int) -> NDArray[np.int64]:
-        if self.discipline == "lcfs-pr":
-            return np.zeros(len(rows), dtype=np.int64)
+        """Give the place where a customer enters: behind those in service, unless it preempts, by its order."""
         count = self.length(rows)
-        if self.discipline == "fcfs":
+        first = 0 if self.discipline.preemptive else self.heads
+        if self.discipline.order == ARRIVAL:
             return count
-        first = self.heads if self.discipline == "priority" else 0
+        if self.discipline.order == REVERSE:
+            return np.minimum(count, first)
         rank = self.rank[self.code[kind, 0]]
         behind = (rows[:, first:] > 0) & (self.rank[rows[:, first:]] <= rank)
         place: NDArray[np.int64] = np.minimum(count, first) + behind.sum(axis=1)
@@ -398,7 +400,7 @@ class OrderedQueue(StationState):
 
     def _in_one_order(self, rows: Rows) -> Rows:
         """Sort the customers in service, where none is interrupted: which server has which customer changes nothing."""
-        if self.heads > 1 and self.discipline in ("fcfs", "priority"):
+        if self.heads > 1 and not self.discipline.preemptive:
             rows[:, : self.heads] = -np.sort(-rows[:, : self.heads], axis=1)
         return rows
 
@@ -406,3 +408,43 @@ class OrderedQueue(StationState):
 def _whole_servers(speed: Array) -> bool:
     """Tell whether the speed is that of servers of speed 1."""
     return bool((speed == np.arange(len(speed))).all())
+
+
+def station_state(
+    name: str,
+    times: Mapping[int, PhaseType],
+    classes: int,
+    *,
+    servers: int,
+    rates: Array | None,
+    places: int,
+    ranks: Mapping[int, int],
+    shares: Mapping[int, complex] | None,
+) -> StationState:
+    """Choose the smallest representation that distinguishes what a discipline does.
+
+    Parameters
+    ----------
+    name : of the discipline
+    times, classes : see `StationState`
+    servers, rates : number of servers, or the speed with 1, 2, 3 ... present, the last for more
+    places : most customers present
+    ranks : priority of each class; says nothing unless the discipline looks at it
+    shares : probability that an arrival is of each class, where all arrive from outside at constant rates
+    """
+    discipline = DISCIPLINES[name]
+    if discipline.delay:
+        return SharedServers(times, classes, None)
+    servers = min(servers, places)
+    speed = np.arange(servers + 1.0) if rates is None else np.concatenate([[0.0], rates])
+    if discipline.shared or sum(time.phases for time in times.values()) <= 1:
+        return SharedServers(times, classes, speed)
+    ranks = ranks if discipline.ranked else dict.fromkeys(times, 0)
+    if rates is None and len(set(ranks.values())) == len(ranks):
+        if not discipline.preemptive:
+            return RankedQueue(times, classes, servers, ranks)
+        if discipline.ranked and all(time.phases == 1 for time in times.values()):
+            return SharedServers(times, classes, speed, ranks)
+    if rates is None and discipline.blind and shares is not None:
+        return SampledClassQueue(times, classes, servers, shares)
+    return OrderedQueue(times, classes, speed, discipline, places, ranks)

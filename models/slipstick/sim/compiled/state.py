@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from slipstick.sim.estimate import Layout, chunk
 from slipstick.sim.plan.plan import Plan
+from slipstick.vocabulary import ARRIVAL, DISCIPLINES, REVERSE, SHARED
 
 ROWS_KEPT, TIMES_KEPT = 256, 8192
 Ints = NDArray[np.int64]
@@ -280,7 +281,7 @@ def _draw(plan: Plan, pc: int) -> int:
 
 
 def _begin(found: State, plan: Plan) -> None:
-    kinds = {"fcfs": StationKind.FCFS, "ps": StationKind.SHARED}
+    kinds = {ARRIVAL: StationKind.FCFS, SHARED: StationKind.SHARED}
     found.resource[
         :,
         [
@@ -293,15 +294,16 @@ def _begin(found: State, plan: Plan) -> None:
         ],
     ] = -1
     for index, station in enumerate(plan.stations):
+        discipline = DISCIPLINES[station.discipline]
         found.resource[index, ResourceCol.SERVERS] = station.servers
         found.resource[index, ResourceCol.KIND] = (
-            StationKind.SHARED if station.rates else kinds.get(station.discipline, StationKind.ORDERED)
+            StationKind.SHARED if station.rates else kinds.get(discipline.order, StationKind.ORDERED)
         )
         found.resource[index, ResourceCol.RATES] = len(station.rates)
         found.resource[index, ResourceCol.RATES_FROM] = sum(len(each.rates) for each in plan.stations[:index])
-        found.resource[index, ResourceCol.IN_TURN] = bool(station.rates) and station.discipline == "fcfs"
-        found.resource[index, ResourceCol.LAST_FIRST] = station.discipline == "lcfs-pr"
-        found.resource[index, ResourceCol.PREEMPTS] = station.discipline != "priority"
+        found.resource[index, ResourceCol.IN_TURN] = bool(station.rates) and discipline.order == ARRIVAL
+        found.resource[index, ResourceCol.LAST_FIRST] = discipline.order == REVERSE
+        found.resource[index, ResourceCol.PREEMPTS] = discipline.preemptive
     for index, lock in enumerate(plan.locks):
         row = found.resource[len(plan.stations) + index]
         row[ResourceCol.SERVERS] = lock.permits

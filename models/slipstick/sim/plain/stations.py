@@ -12,6 +12,7 @@ from heapq import heappush
 
 from slipstick.sim.plain.event_loop import EventLoop, Token
 from slipstick.sim.plan.plan import LockPlan, StationPlan
+from slipstick.vocabulary import ARRIVAL, DISCIPLINES, REVERSE, SHARED
 
 NEVER_WAITED = 1e-9
 """A relative waiting time below this is rounding of the clock, and counts as none."""
@@ -109,8 +110,8 @@ class Ordered(Station):
 
     def __init__(self, clock: EventLoop, plan: StationPlan) -> None:
         super().__init__(clock, plan)
-        self.last_first = plan.discipline == "lcfs-pr"
-        self.preempts = plan.discipline != "priority"
+        discipline = DISCIPLINES[plan.discipline]
+        self.last_first, self.preempts = discipline.order == REVERSE, discipline.preemptive
         self.queue: list[tuple[int, int, Token]] = []
         self.serving: list[Token] = []
         self.arrived = 0
@@ -183,7 +184,7 @@ class Sharing(Station):
         super().__init__(clock, plan)
         self.present_tokens: list[Token] = []
         self.progress = 0.0
-        self.rates, self.in_turn = plan.rates, plan.discipline == "fcfs"
+        self.rates, self.in_turn = plan.rates, DISCIPLINES[plan.discipline].order == ARRIVAL
         self.ticket: list[Token | None] = [None]
 
     def accumulate(self, now: float) -> None:
@@ -245,8 +246,8 @@ def make_station(clock: EventLoop, plan: StationPlan) -> Station:
     """Make the station of a discipline."""
     if plan.rates:
         return Sharing(clock, plan)
-    kinds: dict[str, type[Station]] = {"fcfs": Fcfs, "ps": Sharing}
-    return kinds.get(plan.discipline, Ordered)(clock, plan)
+    kinds: dict[str, type[Station]] = {ARRIVAL: Fcfs, SHARED: Sharing}
+    return kinds.get(DISCIPLINES[plan.discipline].order, Ordered)(clock, plan)
 
 
 class Lock(QueueStatistics):
