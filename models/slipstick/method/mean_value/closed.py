@@ -22,69 +22,36 @@ from slipstick.model.system import ClosedPopulation, GroupedPopulation, Model
 
 
 def solve_closed(model: Model, numbers: Numbers, account: bool) -> MeanValueTable:
-    """Answer for N processors that repeat one cycle, at all points.
+    """Answer for a closed population at all points; of several groups, time and account are those of the first.
 
     Parameters
     ----------
-    model : with a `ClosedPopulation`
+    model : with a `ClosedPopulation` or a `GroupedPopulation`
     numbers : every number of the model [points]
     account : also find the account and the use of each queue
     """
-    assert isinstance(model.population, ClosedPopulation)
-    count = model.population.processors
-    recursion = Recursion(model, [model.population.cycle])
-    wrong = {**uncountable(numbers[count], f"the population of {model.name}"), **out_of_range(model, numbers)}
-    table = _blank(recursion, np.array(numbers[count]), account, wrong)
-    sizes = np.rint(table.size.real)
-    if has_product_form(model, recursion):
-        found = _exact_populations(recursion, numbers, sizes, table.answerable)
-    else:
-        found = recursion.solve(numbers, sizes[:, None], table.answerable, [count])
-    for solved in found:
-        _put(table, recursion, solved, account)
-    return table
-
-
-def solve_groups(model: Model, numbers: Numbers, account: bool) -> MeanValueTable:
-    """Answer for groups at all points; time and account are those of the first group.
-
-    Parameters
-    ----------
-    model : with a `GroupedPopulation`
-    numbers : every number of the model [points]
-    account : also find the account and the use of each queue
-    """
-    assert isinstance(model.population, GroupedPopulation)
-    groups = model.population.groups
-    _refuse_barriers(model)
-    wrong = out_of_range(model, numbers)
+    groups, wrong = model.population.groups, out_of_range(model, numbers)
+    if isinstance(model.population, GroupedPopulation):
+        _refuse_barriers(model)
     for index, group in enumerate(groups):
-        what = f"the processors of group {group.name}"
+        what = f"the processors of group {group.name}" if group.name else f"the population of {model.name}"
         wrong = {**uncountable(numbers[group.processors], what, least=int(index == 0)), **wrong}
     recursion = Recursion(model, [group.cycle for group in groups])
-    counts = [group.processors for group in groups]
-    table = _blank(recursion, np.array(numbers[counts[0]]), account, wrong, [group.name for group in groups])
-    sizes = np.stack([np.rint(numbers[each].real) for each in counts], axis=-1)
-    for solved in recursion.solve(numbers, sizes, table.answerable, counts):
-        _put(table, recursion, solved, account)
+    labels, queues = (recursion.labels, [queue.name for queue in recursion.queues]) if account else ([], [])
+    size = np.array(numbers[groups[0].processors])
+    table = MeanValueTable.blank(size, labels, queues, wrong, [group.name for group in groups if group.name])
+    sizes = np.stack([np.rint(numbers[group.processors].real) for group in groups], axis=-1)
+    if isinstance(model.population, ClosedPopulation) and has_product_form(model, recursion):
+        found = _exact_populations(recursion, numbers, sizes[:, 0], table.answerable)
+    else:
+        found = recursion.solve(numbers, sizes, table.answerable, model.population.counts)
+    for solved in found:
+        parts, uses = (recursion.account(solved, labels), recursion.uses(solved)) if account else ({}, {})
+        table.put(solved.points, solved.rows, solved.state.first.time.mean, parts, uses)
         for group, cycle in zip(groups, solved.state.cycles, strict=True):
-            if cycle is not None:
+            if group.name and cycle is not None:
                 table.groups[group.name][solved.points] = at_rows(cycle.time.mean, solved.rows)
     return table
-
-
-def _blank(
-    recursion: Recursion, size: Array, account: bool, wrong: dict[int, str], groups: Sequence[str] = ()
-) -> MeanValueTable:
-    labels = recursion.labels if account else []
-    queues = [queue.name for queue in recursion.queues] if account else []
-    return MeanValueTable.blank(size, labels, queues, wrong, groups)
-
-
-def _put(table: MeanValueTable, recursion: Recursion, solved: SolvedPopulation, account: bool) -> None:
-    parts = recursion.account(solved, list(table.booked)) if account else {}
-    uses = recursion.uses(solved) if account else {}
-    table.put(solved.points, solved.rows, solved.state.first.time.mean, parts, uses)
 
 
 def _refuse_barriers(model: Model) -> None:

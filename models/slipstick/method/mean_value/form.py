@@ -13,7 +13,7 @@ from slipstick.law.account import CYCLE_RATE, EFFICIENCY, PROCESSORS_LOST, SPEED
 from slipstick.method.alone import Against
 from slipstick.method.closed_form.exactness import neglected, sizes
 from slipstick.method.closed_form.form import AGAINST_ONE, BLOCK, unit_of
-from slipstick.method.mean_value.closed import solve_closed, solve_groups
+from slipstick.method.mean_value.closed import solve_closed
 from slipstick.method.mean_value.maxima import Array
 from slipstick.method.mean_value.notes import exact_everywhere, notes_of, promised
 from slipstick.method.mean_value.open import solve_open
@@ -251,10 +251,8 @@ class MeanValuePoints:
 
 def _solver(model: Model) -> Callable[[Model, Numbers, bool], MeanValueTable]:
     match model.population:
-        case ClosedPopulation():
+        case ClosedPopulation() | GroupedPopulation():
             return solve_closed
-        case GroupedPopulation():
-            return solve_groups
         case OpenPopulation():
             return solve_open
         case PhasedPopulation():

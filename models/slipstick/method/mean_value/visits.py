@@ -18,19 +18,7 @@ from slipstick.expression.nodes import Expr
 from slipstick.method.closed_form.form import IDLE, IDLE_PROCESSORS
 from slipstick.method.closed_form.times import BARRIER
 from slipstick.method.mean_value.maxima import Array
-from slipstick.model.activity import (
-    Activity,
-    BarrierWait,
-    Choice,
-    Fork,
-    Hold,
-    Pipeline,
-    Repeat,
-    Stage,
-    Step,
-    Then,
-    steps,
-)
+from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Repeat, Step, Then, steps
 from slipstick.model.resources import Lock, Station
 from slipstick.model.system import Model, is_processor
 from slipstick.vocabulary import DISCIPLINES, LOCKS, SHARED
@@ -116,6 +104,13 @@ class VisitedHold(Activity):
     visit: Visit
     body: Activity
 
+    @property
+    def children(self) -> tuple[Activity, ...]:
+        return (self.body,)
+
+    def rebuilt(self, children: Sequence[Activity]) -> VisitedHold:
+        return VisitedHold(self.visit, *children)
+
 
 @dataclass(frozen=True, slots=True)
 class VisitTree:
@@ -144,6 +139,10 @@ def visit_trees(activities: Sequence[Activity], model: Model) -> list[VisitTree]
     return trees
 
 
+_NO_BARRIER_INSIDE: dict[type[Activity], str] = {Fork: "fork", Choice: "choose", Pipeline: "pipeline"}
+"""Nodes inside which not every processor comes to a barrier in turn."""
+
+
 class _TreeBuilder:
     """Rebuilds activities in the order of execution and knows which locks were released or acquired just before."""
 
@@ -163,37 +162,19 @@ class _TreeBuilder:
             case Then(parts):
                 return Then(tuple(self._rebuilt(part, held) for part in parts))
             case Hold(lock, body):
-                return self._hold(activity, lock, body, held)
+                return self._hold(lock, body, held)
             case Step(resource=resource):
-                made: Activity = VisitedStep(
-                    activity, None if resource is None else self._visit(resource, held, activity)
-                )
-            case BarrierWait():
-                made = activity
+                visit = None if resource is None else self._visit(resource, held, activity)
+                made: Activity = VisitedStep(activity, visit)
             case _:
-                made = self._composite(activity, held)
+                if type(activity) in _NO_BARRIER_INSIDE:
+                    _refuse_barriers(activity, _NO_BARRIER_INSIDE[type(activity)])
+                made = activity.rebuilt([self.separate(part, held) for part in activity.children])
         self._forget()
         return made
 
-    def _composite(self, activity: Activity, held: frozenset[str]) -> Activity:
-        match activity:
-            case Repeat(count, body):
-                return Repeat(count, self.separate(body, held))
-            case Fork(branches):
-                _refuse_barriers(activity, "fork")
-                return Fork(tuple(self.separate(branch, held) for branch in branches))
-            case Choice(options):
-                _refuse_barriers(activity, "choose")
-                return Choice(tuple((p, self.separate(body, held)) for p, body in options))
-            case Pipeline(stages, items, name):
-                _refuse_barriers(activity, "pipeline")
-                bodies = [tuple(self.separate(body, held) for body in stage.bodies) for stage in stages]
-                made = (Stage(stage.kind, each, stage.name) for stage, each in zip(stages, bodies, strict=True))
-                return Pipeline(tuple(made), items, name)
-        raise TypeError(type(activity))
-
-    def _hold(self, activity: Activity, lock: str, body: Activity, held: frozenset[str]) -> Activity:
-        _refuse_barriers(activity, "hold")
+    def _hold(self, lock: str, body: Activity, held: frozenset[str]) -> Activity:
+        _refuse_barriers(body, "hold")
         acquire, release = _accesses(lock, self.model)
         before = [self._access(each, lock, held) for each in acquire]
         visit = self._visit(lock, held)
@@ -245,15 +226,11 @@ def mean_service(step: Step | LockAccess, numbers: Mapping[Expr, Array]) -> Arra
     return numbers[step.time] * step.count if isinstance(step, LockAccess) else numbers[step.time]
 
 
-def _parts(node: Activity) -> tuple[Activity, ...]:
-    return (node.body,) if isinstance(node, VisitedHold) else node.children
-
-
 def visits_in(node: Activity) -> Iterator[Visit]:
     """Yield the visits of a part of a tree, in the order written."""
     if isinstance(node, VisitedStep | VisitedHold) and node.visit is not None:
         yield node.visit
-    for part in _parts(node):
+    for part in node.children:
         yield from visits_in(part)
 
 
@@ -279,7 +256,7 @@ def _add_ratios(node: Activity, ratio: Array, numbers: Mapping[Expr, Array], fou
                 for body in stage.bodies
             ]
         case _:
-            parts = [(ratio, body) for body in _parts(node)]
+            parts = [(ratio, body) for body in node.children]
     for each, body in parts:
         _add_ratios(body, each, numbers, found)
 
@@ -292,7 +269,7 @@ def _most_requests(node: Activity, queue: str) -> int:
         case Pipeline(stages):
             return sum(max(_most_requests(body, queue) for body in stage.bodies) for stage in stages)
     own = isinstance(node, VisitedStep | VisitedHold) and node.visit is not None and node.visit.queue == queue
-    return max(int(own), *(_most_requests(part, queue) for part in _parts(node)), 0)
+    return max(int(own), *(_most_requests(part, queue) for part in node.children), 0)
 
 
 @dataclass(frozen=True, slots=True)
