@@ -304,7 +304,8 @@ class _RecursionStep:
         visits = [visit for tree in recursion.trees for visit in tree.visits]
         self._means = {v.index: mean_service(v.step, numbers) for v in visits if v.step is not None}
         self._group = {visit.index: r for r, tree in enumerate(recursion.trees) for visit in tree.visits}
-        self._uncontended = self._without_waits() if recursion.spin_locks else {}
+        self._alone = [self._without_waits(tree) for tree in recursion.trees]
+        self._uncontended = {index: each for alone in self._alone for index, each in alone.found.services.items()}
         self._in_step = len(recursion.trees) == 1 and _keeps_in_step(recursion)
 
     def state(self, n: Population, known: Mapping[Population, PopulationState]) -> PopulationState:
@@ -332,8 +333,12 @@ class _RecursionStep:
         return PopulationState(sum(n), cycles, self._arrivals(n, cycles, by_pair))
 
     def _arrival_waits(self, n: Population, r: int, before: PopulationState) -> ArrivalWaits:
-        """Give the waits that a member of group r finds, with the visits of all in the time of one of its cycles."""
-        rates = [1.0 if cycle is None else cycle.rate / cycle.members for cycle in before.cycles]
+        """Give the waits that a member of group r finds, with the visits of all in the time of one of its cycles.
+
+        The rate of a group that is not there yet is that of a cycle without waits.
+        """
+        cycles = [cycle or alone for cycle, alone in zip(before.cycles, self._alone, strict=True)]
+        rates = [cycle.rate / cycle.members for cycle in cycles]
         ratios = dict(self._ratios[r])
         for other, each in enumerate(self._ratios):
             if other != r:
@@ -341,14 +346,10 @@ class _RecursionStep:
                 ratios.update({index: ratio * often for index, ratio in each.items()})
         return before.arrivals.waits(self._queues, ratios, self._means)
 
-    def _without_waits(self) -> dict[int, RandomTime]:
-        """Give the service at each visit without waits."""
-        found: dict[int, RandomTime] = {}
-        for tree in self._trees:
-            alone = Traversal(self.recursion.model, self.numbers, 1, {})
-            cycle_time(alone, tree.root)
-            found.update(alone.found.services)
-        return found
+    def _without_waits(self, tree: VisitTree) -> CycleState:
+        """Give the cycle of one processor without waits."""
+        made = Traversal(self.recursion.model, self.numbers, 1, {})
+        return CycleState(1, cycle_time(made, tree.root), made.found)
 
     def _with_spinning(self, waits: Mapping[int, RandomTime], arrivals: ArrivalState) -> dict[int, RandomTime]:
         """Add to the waits what spinning adds, as an exponential time."""

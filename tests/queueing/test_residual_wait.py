@@ -1,0 +1,79 @@
+"""Probabilities that all servers are busy, against exact chains, and the error of the rule by load."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from slipstick.queueing.residual_wait import all_busy_by_load, erlang_c, finite_source_all_busy, residual_time
+
+
+def chances(customers: int, servers: int, think: float) -> list[float]:
+    """Give the distribution of the number present at an M/M/c//n station with services of mean 1."""
+    weights = [1.0]
+    for j in range(1, customers + 1):
+        weights.append(weights[-1] * (customers - j + 1) / (think * min(j, servers)))
+    return [weight / sum(weights) for weight in weights]
+
+
+def cycle_by_recursion(
+    customers: int, servers: int, think: float, rule: Callable[[float, float, int, int], float]
+) -> float:
+    """Give the cycle time by the arrival theorem with a rule for P(all busy), from present, busy, others and servers."""
+    present = busy = 0.0
+    time = 0.0
+    for n in range(1, customers + 1):
+        chance = rule(present, busy, n - 1, servers) if n > 1 else 0.0
+        residence = 1 + (max(present - busy, 0.0) + chance) / servers
+        time = think + residence
+        present, busy = n * residence / time, n / time
+    return time
+
+
+def by_finite_source(present: float, busy: float, others: int, servers: int) -> float:
+    ratio = busy / others / (1 - present / others)
+    return float(finite_source_all_busy(np.array([ratio]), others, servers)[0])
+
+
+def by_load(_: float, busy: float, others: int, servers: int) -> float:
+    return float(all_busy_by_load(np.array([busy]), servers, np.array([others]))[0])
+
+
+STATIONS = [
+    (servers, customers, customers / (load * servers) - 1)
+    for servers in (2, 4, 8)
+    for customers in (servers + 1, servers + 2, 2 * servers, 16, 32)
+    for load in (0.2, 0.4, 0.6, 0.8, 0.9, 1.0, 1.2, 1.5)
+    if customers / (load * servers) > 1.05
+]
+
+
+def test_all_servers_busy_of_a_finite_source() -> None:
+    for servers, customers, think in STATIONS:
+        found = finite_source_all_busy(np.array([1 / think]), customers, servers)[0]
+        assert found == pytest.approx(sum(chances(customers, servers, think)[servers:]), rel=1e-10)
+
+
+def test_the_recursion_is_exact_with_the_finite_source_and_within_the_stated_error_with_the_load() -> None:
+    errors = []
+    for servers, customers, think in STATIONS:
+        served = sum(p * min(j, servers) for j, p in enumerate(chances(customers, servers, think)))
+        exact = customers / served
+        assert cycle_by_recursion(customers, servers, think, by_finite_source) == pytest.approx(exact, rel=1e-10)
+        errors.append(abs(cycle_by_recursion(customers, servers, think, by_load) / exact - 1))
+    assert max(errors) == pytest.approx(0.041, abs=0.0005)
+    assert float(np.median(errors)) == pytest.approx(0.008, abs=0.0005)
+
+
+@pytest.mark.parametrize(("offered", "servers"), [(0.5, 1), (2.4, 3), (18.0, 20)])
+def test_erlang_c_against_its_sum(offered: float, servers: int) -> None:
+    terms = [offered**k / math.factorial(k) for k in range(servers + 1)]
+    last = terms[-1] * servers / (servers - offered)
+    assert erlang_c(np.array([offered]), servers)[0] == pytest.approx(last / (sum(terms[:-1]) + last), rel=1e-12)
+
+
+def test_residual_times_of_constant_and_exponential_services() -> None:
+    assert residual_time(np.array([2.0, 2.0]), np.array([0.0, 1.0])).tolist() == [1.0, 2.0]
