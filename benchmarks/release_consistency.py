@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import resource
 import shlex
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -19,13 +20,15 @@ from typing import NamedTuple
 
 import yaml
 
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the eight runs are shared with the tests
+
 from slipstick.program import counted_program
 from slipstick.program.counts import Counts
+from slipstick_workloads import START
 from slipstick_workloads.release_consistency.accesses import Access, Acquire, Read, Release, SharedProgram, Write
 from slipstick_workloads.release_consistency.protocol import Protocol
 from slipstick_workloads.release_consistency.run import run
 from slipstick_workloads.sharing.barnes import barnes
-from slipstick_workloads.sharing.layout import START
 from slipstick_workloads.sharing.sor import sor
 from slipstick_workloads.sharing.water import water
 from tests.workloads.sharing.table_1 import TABLE_1

@@ -1,5 +1,8 @@
-"""The programs of the papers as workloads: what they do to shared memory, counted, and the models built from the counts.
+"""The programs of the papers as workloads: operations on shared memory, counted, and models built from the counts.
 
-`slipstick` is the calculator; this package holds programs that it can be asked about. They are found by name through
-the entry points of the group ``slipstick.programs``, so that the calculator imports none of them.
+`slipstick` is the calculator; this package holds programs that it can solve. They are found by name through the entry
+points of the group ``slipstick.programs``, so that the calculator imports none of them.
 """
+
+START = "start-up"
+"""The phase in which data is laid out; the papers' times leave it out."""

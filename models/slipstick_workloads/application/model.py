@@ -1,12 +1,18 @@
-"""An application as a model: each processor's counts between two barriers, times what each operation takes.
+"""An application as a model: the counts of each processor between two barriers, times the cost of each operation.
 
-T = sum over phases of (max over processors of busy + fault + empty + collection + lock + sigio, and the barrier). Idle is
-what is left until the slowest has come. Serving others is on the server's own line (sigio), and its time inside the
-asker's fault is not taken off either. The barrier is the best case, its manager there first.
+T = sum over phases of (max over processors of busy + fault + empty + collection + lock + sigio, and the barrier). Idle
+time is the rest until the slowest processor arrives. Service for others is booked at the server (sigio), and its time
+inside the requester's fault is not subtracted. The barrier is the best case: its manager arrives first.
 
-What is approximate: operations of one class cost the same, at their mean size; a processor that reacquires a lock it held
-last pays nothing; who waits for a lock that is taken waits for one fault of each processor ahead; the remote delay is
-given, so waiting for a handler is left to the other methods.
+Approximations:
+
+- Operations of one class cost the same, at their mean size.
+- A processor that reacquires a lock that it held last pays nothing.
+- A request for a lock that is held waits for one fault of each processor ahead in the queue.
+- The remote delay is given, so waiting for a handler is left to the other methods.
+
+Source: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, section on the application model;
+benchmarks/dvsm_calibration.py and tests/workloads/application/test_paper.py compare it with the paper's times.
 """
 
 from __future__ import annotations
@@ -25,17 +31,15 @@ from slipstick.program.counts import CountedPhase, Counts, ProcessorTally
 from slipstick.program.dvsm import SOURCE
 from slipstick.program.message import software
 from slipstick.program.program import Given, Input, Inputs, Program, one
+from slipstick_workloads import START
 from slipstick_workloads.application.operations import OperationClasses, Operations, by_key, key_of
 
 FEW = 64
-"""Operations of a line that are laid out one by one; more are drawn at random, as many in the mean."""
-
-START = "start-up"
-"""The phase that no time was measured of."""
+"""Operations of a processor in a phase that are laid out one by one; more are drawn at random, with the same mean."""
 
 
 def application(machine: Machine, counts: Counts, inputs: Inputs, name: str = "dvsm/application") -> Model:
-    """Put counts and costs together.
+    """Build the model of a program from counts and costs.
 
     Parameters
     ----------
@@ -46,13 +50,13 @@ def application(machine: Machine, counts: Counts, inputs: Inputs, name: str = "d
 
     Raises
     ------
-    ModelError : the machine says nothing of such software, or nothing is counted
+    ModelError : the machine has no costs of such software, or nothing is counted
     """
     return _application(machine, _Counted(counts), *(inputs.get(each.name) for each in COMMON), name)
 
 
 class _Counted:
-    """Counts, told apart by which they are and not by what they hold."""
+    """Counts, equal if they are the same object."""
 
     def __init__(self, counts: Counts) -> None:
         self.counts = counts
@@ -64,7 +68,7 @@ class _Counted:
         return id(self.counts)
 
 
-# A study asks for one program on one machine again and again, with nothing changed but a technology.
+# A study builds one program on one machine many times, changing only a technology.
 @lru_cache(maxsize=32)
 def _application(
     machine: Machine, counted: _Counted, sequential: Given | None, faults: Given, locks: Given, name: str
@@ -74,13 +78,13 @@ def _application(
         raise ModelError(f"{name} needs sequential: the time of the program on one processor")
     measured = counts.without(START)
     if not measured.phases or not measured.total("work"):
-        raise ModelError(f"the counts of {counts.program} hold no work after {START}; a time cannot come from them")
+        raise ModelError(f"the counts of {counts.program} hold no work after {START}; no time follows from them")
     inputs = dict(zip((each.name for each in COMMON), (sequential, faults, locks), strict=True))
-    return superstep_model(*_Lines(machine, measured, inputs).supersteps(), name=name)
+    return superstep_model(*_Supersteps(machine, measured, inputs).supersteps(), name=name)
 
 
-class _Lines:
-    """The lines of all processors."""
+class _Supersteps:
+    """The operations of all processors in each phase."""
 
     def __init__(self, machine: Machine, counts: Counts, inputs: Inputs) -> None:
         self.machine, self.counts = machine, counts
@@ -91,19 +95,19 @@ class _Lines:
         self.lock = cache(lambda hops: choose((1 - locked, made.acquire(hops)), (locked, made.prefetched_lock)))
         self.queued = choose((1 - locked, made.queued), (locked, then()))
         self.barrier = made.barrier(counts.processors) if counts.processors > 1 else then()
-        self.told = {name: (made.told(name), made.invalidated(name)) for name in ("lock", "barrier")}
+        self.notices = {name: (made.notice(name), made.invalidated(name)) for name in ("lock", "barrier")}
 
     def supersteps(self) -> Iterator[tuple[int, list[Activity], Activity]]:
-        """Give each phase: how often, what each processor does, the barrier."""
+        """Give for each phase the repetitions, the operations of each processor, and the barrier."""
         for number, phase in enumerate(self.counts.phases, 1):
             lines = [
                 self._line(tally, phase.repeat, f"work.{number}.{index}", index == 0)
                 for index, tally in enumerate(phase.tallies)
             ]
-            yield phase.repeat, lines, self._meeting(phase)
+            yield phase.repeat, lines, self._barrier(phase)
 
     def _line(self, tally: ProcessorTally, rounds: int, name: str, manager: bool) -> Activity:
-        """Mix what a processor does in a phase; one round of it, if several are added up."""
+        """Mix the operations of a processor in a phase; of one round, if several rounds are added up."""
         made = [*self._own(tally), *self._for_others(tally)]
         if manager:
             made.append((rounds * max(0, self.counts.processors - 2), self.operations.arrival))
@@ -122,7 +126,7 @@ class _Lines:
         return Then((repeat(slices, work >> repeat(total / slices, any_of)), *after))
 
     def _own(self, tally: ProcessorTally) -> Iterator[tuple[float, Activity]]:
-        """Give what the processor needs itself."""
+        """Give the operations that the processor needs itself."""
         made = self.operations
         yield from ((number, self.fault(key)) for key, number in by_key(tally.faults).items())
         yield from ((number, made.collect(key)) for key, number in by_key(tally.collected).items())
@@ -133,15 +137,15 @@ class _Lines:
         yield tally.twins, made.twin
 
     def _upkeep(self, tally: ProcessorTally) -> Iterator[tuple[float, Activity]]:
-        """Give what notices make the processor do, a little each."""
+        """Give the small operations that write notices cause."""
         made = self.operations
         yield max(0.0, tally.diffs_made - made.classes.made_when_served * tally.served_diffs), made.diffed
         part = _at_locks(tally)
-        for number, body in zip((tally.notices, tally.invalidated), self.told["lock"], strict=True):
+        for number, body in zip((tally.notices, tally.invalidated), self.notices["lock"], strict=True):
             yield part * number, body
 
     def _for_others(self, tally: ProcessorTally) -> Iterator[tuple[float, Activity]]:
-        """Give what others ask of the processor."""
+        """Give the requests of other processors that the processor serves."""
         made = self.operations
         number, size = tally.sent.get("diffs", (0, 0))
         if number:
@@ -150,38 +154,40 @@ class _Lines:
         yield tally.forwarded, made.forward
         yield tally.granted, made.grant
 
-    def _meeting(self, phase: CountedPhase) -> Activity:
-        """Give the barrier of a phase, one more for a garbage collection, with the mean of what its notices take."""
+    def _barrier(self, phase: CountedPhase) -> Activity:
+        """Give the barrier of a phase, one more for a garbage collection, with the mean time of its notices."""
         if self.counts.processors == 1:
             return self.barrier
         rounds = phase.repeat * self.counts.processors
         collections = sum(each.collections for each in phase.tallies) / rounds
         notices = sum((1 - _at_locks(each)) * each.notices for each in phase.tallies) / rounds
         pages = sum((1 - _at_locks(each)) * each.invalidated for each in phase.tallies) / rounds
-        told, invalidated = self.told["barrier"]
-        meeting = then(repeat(1 + collections, self.barrier), repeat(notices, told), repeat(pages, invalidated))
-        return relabelled(meeting, "", queues=False)
+        told, invalidated = self.notices["barrier"]
+        barrier = then(repeat(1 + collections, self.barrier), repeat(notices, told), repeat(pages, invalidated))
+        return relabelled(barrier, "", queues=False)
 
 
 def _shuffled(work: Activity, mix: list[tuple[float, Activity]], name: str) -> Iterator[Activity]:
-    """Do some work before each of a few operations, in an order drawn from the line's name."""
+    """Work before each of a few operations, in an order drawn from the name of the work."""
     sequence = [body for number, body in mix for _ in range(int(number))]
     Random(name).shuffle(sequence)
     return (part for body in sequence for part in (work, body))
 
 
 def _at_locks(tally: ProcessorTally) -> float:
-    """Give the part of a processor's notices that came with locks: as of all that told of notices, by bytes."""
+    """Give the part of a processor's notices that came with locks, estimated by the bytes of the messages with notices."""
     locks, barriers = (tally.received.get(kind, (0, 0))[1] for kind in ("lock reply", "leave"))
     return locks / (locks + barriers) if locks else 0.0
 
 
 COMMON = (
-    Input("sequential", TIME, "time of the program on one processor, without any of this", None, least=1e-9),
-    Input("prefetched_faults", COUNT, "part of the faults whose diffs are asked for ahead of time", 0.0, most=1.0),
-    Input("prefetched_locks", COUNT, "part of the locks that are asked for ahead of time", 0.0, most=1.0),
+    Input(
+        "sequential", TIME, "time of the program on one processor, without distributed shared memory", None, least=1e-9
+    ),
+    Input("prefetched_faults", COUNT, "part of the faults whose diffs are prefetched", 0.0, most=1.0),
+    Input("prefetched_locks", COUNT, "part of the locks that are prefetched", 0.0, most=1.0),
 )
-"""What every application needs beside its counts."""
+"""Inputs of every application beside its counts."""
 
 
 def _from_counts(machine: Machine, inputs: Inputs) -> Model:

@@ -1,9 +1,7 @@
-"""Classes of operations: counts of equal parts and like sizes, at the mean size of the whole program.
+"""Operations of an application: counts sorted into classes of equal size, and the cost of each class as an activity.
 
-What each operation of an application costs, as activities with names of their own.
-
-Faults, empty misses, acquisitions and barriers are those of `program/dvsm`. Here is what they leave to others, and what
-needs no message: serving requests, twins, diffs, notices, and prefetching.
+Faults, empty misses, acquisitions and barriers are those of `slipstick.program.dvsm`. Here are the operations that they
+leave to other processors, and those without messages: serving requests, twins, diffs, notices, and prefetching.
 """
 
 from __future__ import annotations
@@ -23,17 +21,16 @@ from slipstick.program.dvsm import MessageEnd, barrier_slave, diff_request, lock
 from slipstick.program.program import Inputs
 
 Key = tuple[int, int]
-
-"""Parts, and the number of binary digits of the bytes of one part."""
+"""Number of parts, and number of binary digits of the bytes of one part."""
 
 
 @dataclass(frozen=True, slots=True)
 class OperationClass:
-    """Exchanges that are taken as one operation.
+    """Exchanges that are counted as one operation.
 
     Parameters
     ----------
-    parts : processors asked
+    parts : processors that get a request
     size : mean size of the reply of each [B]
     """
 
@@ -84,7 +81,7 @@ class OperationClasses:
 
     @cached_property
     def made_when_served(self) -> float:
-        """Diffs made for each reply; the others were made before."""
+        """Diffs made per reply; the others were made before."""
         made, served = self.counts.total("diffs_made"), self.counts.total("served_diffs")
         return min(1.0, made / served) if served else 0.0
 
@@ -94,7 +91,7 @@ class OperationClasses:
 
 
 def key_of(parts: int, size: int) -> Key:
-    """Class an exchange by its parts and the power of two that a part's reply is under."""
+    """Give the class of an exchange: its parts, and the power of two above the size of a part's reply."""
     return parts, (size // parts).bit_length()
 
 
@@ -107,7 +104,6 @@ def by_key(exchanges: Mapping[tuple[int, int], int]) -> Counter[Key]:
 
 
 REQUEST, LOCK_REQUEST = Number(12.0, BYTES), Number(24.0, BYTES)
-
 """Sizes of requests; Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, Tables 3 to 6."""
 
 
@@ -121,7 +117,7 @@ class Operations:
 
     Raises
     ------
-    ModelError : the machine says nothing of such software
+    ModelError : the machine has no costs of such software
     """
 
     def __init__(self, machine: Machine, classes: OperationClasses) -> None:
@@ -131,7 +127,7 @@ class Operations:
             )
         self.machine, self.dvsm, self.classes = machine, machine.dvsm, classes
         self.diff = machine.page * self.dvsm.byte
-        # Made when first asked for: few programs need an operation of each class.
+        # Built at first use: few programs need an operation of each class.
         self.fault = cache(lambda key: self._fault(classes.faults[key], "fault", key))
         self.prefetch = cache(lambda key: self._prefetch(classes.faults[key], key))
         self.collect = cache(lambda key: self._fault(classes.faults[key], "collection", key))
@@ -140,19 +136,19 @@ class Operations:
 
     @cached_property
     def empty(self) -> Activity:
-        """A whole page fetched for the first time."""
+        """Fetch a whole page for the first time."""
         costs = {"call": self.dvsm.page_call, "remote_compute": self.dvsm.page_serve, "remote_delay": self.dvsm.delay}
         made = page_fault(self.machine, {"request": REQUEST, "reply": self.machine.page, **costs})
         return relabelled(made.bodies[0], "empty.")
 
     @cached_property
     def prefetched_lock(self) -> Activity:
-        """A lock asked for ahead of time: the request is sent, nobody waits."""
+        """Prefetch a lock: send the request without waiting for the lock."""
         return relabelled(MessageEnd(self.machine, "lock").handle("send", LOCK_REQUEST), "prefetched-lock.")
 
     @cached_property
     def queued(self) -> Activity:
-        """One processor ahead in a lock's queue: it takes over the lock, faults once, and writes."""
+        """Wait for one processor ahead in a lock's queue: it receives the lock, faults once, and writes."""
         sizes = [each for each in self.classes.faults.values() if each.parts == 1]
         section = [self._request(sizes[-1])] if sizes else []
         made = then(self._grant_received, *section, self._own("write", self.dvsm.protect + self.diff, "lock"))
@@ -160,31 +156,31 @@ class Operations:
 
     @cached_property
     def trap(self) -> Activity:
-        """The first write to a page that is protected."""
+        """Handle the first write to a protected page."""
         here = MessageEnd(self.machine, "fault")
         return relabelled(here.interrupted() >> here.spend("protect", self.dvsm.protect, "software"), "trap.")
 
     @cached_property
     def twin(self) -> Activity:
-        """The copy of a page before it is written."""
+        """Copy a page before it is written."""
         return self._own("twin", self.diff, "fault")
 
     @cached_property
     def diffed(self) -> Activity:
-        """A diff made before anybody asks, since the page is about to be invalid."""
+        """Make a diff before any request, since the page is about to become invalid."""
         return self._own("diff", self.diff, "fault")
 
-    def told(self, component: str) -> Activity:
-        """Give what a write notice takes."""
+    def notice(self, component: str) -> Activity:
+        """Process a write notice."""
         return self._own(f"notice.{component}", self.dvsm.notice, component)
 
     def invalidated(self, component: str) -> Activity:
-        """Give what invalidating a page takes."""
+        """Invalidate a page."""
         return self._own(f"invalidate.{component}", self.dvsm.protect, component)
 
     @cached_property
     def serve_page(self) -> Activity:
-        """Send a whole page to whoever asks."""
+        """Send a whole page on request."""
         return self._served("serve-page.", REQUEST, self.machine.page, self.dvsm.page_serve)
 
     @cached_property
@@ -194,18 +190,18 @@ class Operations:
 
     @cached_property
     def grant(self) -> Activity:
-        """Hand a lock over."""
+        """Pass a lock on."""
         return self._served("grant.", LOCK_REQUEST, self._lock_reply, self.dvsm.lock_serve)
 
     @cached_property
     def arrival(self) -> Activity:
-        """Take in the message of a processor that came to a barrier before the last, as its manager."""
+        """Receive the message of a processor that arrives at a barrier before the last one, as its manager."""
         here = MessageEnd(self.machine, "sigio")
         made = here.interrupted() >> here.handle("receive", self._message("arrive"))
         return relabelled(made, "arrival.", queues=False)
 
     def barrier(self, processors: int) -> Activity:
-        """Give what a barrier takes from the last arrival on, without notices and invalidations."""
+        """Build a barrier from the last arrival on, without notices and invalidations."""
         nothing = Number(0.0) * self.dvsm.notice
         sizes = {"arrive": self._message("arrive"), "release": self._message("leave")}
         times = ("notices", "merge", "invalidate", "send_call", "release_call", "receive_call")
@@ -236,11 +232,11 @@ class Operations:
 
     @property
     def _making(self) -> Expr:
-        """Give the handler's computing for a request for diffs, those made on the way included."""
+        """Give the computing time of the handler for a request for diffs, including those that it makes."""
         return self.dvsm.serve + self.classes.made_when_served * self.diff
 
     def _prefetch(self, each: OperationClass, key: Key) -> Activity:
-        """Ask ahead of time: all sends and receives at the source, none beside another, and the handler."""
+        """Prefetch: all sends and receives at the source, one after the other, and the handler."""
         costs, here = self._costs(each), MessageEnd(self.machine, "fault")
         parts, request, reply = (_one(costs, name) for name in ("parts", "request", "reply"))
         made = then(
@@ -271,7 +267,7 @@ class Operations:
         return self._served(name, REQUEST, Number(each.size, BYTES), self._making, self.dvsm.serve_call)
 
     def _served(self, prefix: str, request: Expr, reply: Expr, compute: Expr, call: Expr | None = None) -> Activity:
-        """Serve a request, as delays of the server's own line; the asker's line has it at the server's processor."""
+        """Serve a request, as delays of the server; the requester's model has the same service at the server's processor."""
         here = MessageEnd(self.machine, "sigio")
         made = then(
             here.interrupted(),
@@ -298,7 +294,7 @@ class Operations:
 
 
 def _named(key: Key) -> str:
-    """Name a class by its parts and the power of two that their replies are under."""
+    """Name a class by its parts and the power of two above the size of their replies."""
     return f"{key[0]}x{1 << key[1]}"
 
 

@@ -16,7 +16,9 @@ from slipstick_workloads.application.model import COMMON, application
 
 LARGEST = 20000.0
 """Largest size of a program; counting more would take hours and more memory than there is."""
-PROCESSORS = Input("processors", COUNT, "that run it", "machine.processors.count", least=1, most=4096, whole=True)
+PROCESSORS = Input(
+    "processors", COUNT, "processors that run the program", "machine.processors.count", least=1, most=4096, whole=True
+)
 
 
 def _counted_program(name: str, title: str, generator: str, *parameters: Input) -> CountedProgram:
@@ -69,47 +71,47 @@ SOR = _counted_program(
     "sor:sor",
     _whole("rows", "rows of the grid", 2000.0, 3.0),
     _whole("columns", "doubles in a row; half of them red", 1000.0, 2.0),
-    _whole("iterations", "each of a red and a black half sweep", 10.0),
+    _whole("iterations", "iterations, each of a red and a black half sweep", 10.0),
 )
 IS = _counted_program(
     "is",
     "IS: bucket sort; buckets migrate under a lock, then all read them",
     "integer_sort:integer_sort",
-    _whole("keys", "to rank", 2.0**20, most=2.0**26),
-    _whole("buckets", "that keys are counted into", 512.0),
-    _whole("iterations", "each of a counting and a ranking phase", 10.0),
-    _whole("seed", "of the keys", 1.0, 0.0, 2.0**31),
+    _whole("keys", "keys to rank", 2.0**20, most=2.0**26),
+    _whole("buckets", "buckets that keys are counted into", 512.0),
+    _whole("iterations", "iterations, each of a counting and a ranking phase", 10.0),
+    _whole("seed", "seed of the keys", 1.0, 0.0, 2.0**31),
 )
 BARNES = _counted_program(
     "barnes",
     "Barnes: bodies under gravity; one processor builds the tree, all read it",
     "barnes:barnes",
-    _whole("bodies", "in Plummer's sphere", 16384.0, 2.0, 2.0**20),
+    _whole("bodies", "bodies in Plummer's sphere", 16384.0, 2.0, 2.0**20),
     Input("tolerance", COUNT, "a cell is opened unless its side is less than this part of its distance", 0.57),
-    _whole("steps", "of time", 4.0),
-    _whole("seed", "of the bodies", 1.0, 0.0, 2.0**31),
+    _whole("steps", "time steps", 4.0),
+    _whole("seed", "seed of the bodies", 1.0, 0.0, 2.0**31),
 )
 SPHERE = _counted_program(
     "sphere",
     "Sphere: shallow water on a sphere; one solution vector under locks",
     "sphere:sphere",
     _whole("pitch", "cells in a right angle", 32.0, most=1024.0),
-    _whole("steps", "of time", 24.0),
-    _whole("sweeps", "of the solver in each step", 10.0),
+    _whole("steps", "time steps", 24.0),
+    _whole("sweeps", "sweeps of the solver in each step", 10.0),
     _whole("locks", "row k of the solution is updated under lock k modulo this", 16.0),
 )
 WATER = _counted_program(
     "water",
     "Water: molecules in a liquid; records migrate under locks",
     "water:water",
-    _whole("molecules", "in a periodic cube", 1000.0, 2.0),
-    _whole("steps", "of time", 3.0),
-    _whole("seed", "of the molecules' places", 1.0, 0.0, 2.0**31),
+    _whole("molecules", "molecules in a periodic cube", 1000.0, 2.0),
+    _whole("steps", "time steps", 3.0),
+    _whole("seed", "seed of the molecules' places", 1.0, 0.0, 2.0**31),
 )
 RAYTRACE = _counted_program(
     "raytrace",
     "Raytrace: a read-only scene, an image in parts, jobs stolen from queues",
     "raytrace:raytrace",
     _whole("image", "pixels on each side", 256.0, 8.0, 4096.0),
-    _whole("generations", "of balls on balls", 4.0, 0.0, 8.0),
+    _whole("generations", "generations of balls on balls", 4.0, 0.0, 8.0),
 )

@@ -1,16 +1,16 @@
-"""The dependency rule of the parallel step: which collisions N processors may execute at once.
+"""Counts of the simulated balls: parallelism of a step, length of the queue, additions and removals.
 
-The step takes the N earliest collisions of the queue. One depends on an earlier one if they share a ball (overlap), or
-if the earlier one leads to a new collision that comes first (early recollision). With the k-th the first that
-depends, k - 1 are executed, and the state is that of the sequential program after as many.
+The dependency rule says which collisions N processors may execute at once. A step takes the N earliest collisions of
+the queue. One depends on an earlier one if they share a ball (overlap), or if the earlier one leads to a new collision
+that comes first (early recollision). If the k-th is the first that depends on another, k - 1 are executed, and the state
+is that of the sequential program after k - 1 collisions.
 
-So a step goes on until the sequential program would execute what was queued within the step. Overlap needs no rule of
-its own: if a ball is about to be hit from both sides, the first hit makes it, or what hit it, meet the other side sooner
-than was planned, and that new collision ends the step before the overlap does. (Masses are equal; a wall does the same.)
+So a step continues until the sequential program would execute a collision that was queued within the step. Overlap needs
+no rule of its own: if a ball is about to be hit from both sides, the first hit makes it, or the ball that hit it, collide
+with the other side sooner than planned, and that new collision ends the step before the overlap does. (Masses are equal;
+a wall has the same effect.)
 
 Source: Scale-Graph, IEEE TSE 1997, section 5.2. It calls k the largest processor of a dependency; read as the first here.
-
-What the simulation of the balls counts: parallelism of a step, length of the queue, additions and removals.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from slipstick_workloads.billiards.simulation import Simulation, uniform
+from slipstick_workloads.billiards.simulation import BilliardSimulation, uniform
 
 
 def first_dependent(causes: Sequence[int]) -> list[int]:
     """Give, for a step that begins with each collision, the first collision that it cannot execute.
 
-    One run of the sequential program tells it for every number of processors.
+    One run of the sequential program gives it for every number of processors.
 
     Parameters
     ----------
-    causes : of each collision, in order, the number of that after which it was queued; -1 at the start
+    causes : for each collision, in order, the number of the collision after which it was queued; -1 at the start
 
     >>> first_dependent([-1, -1, 0, 1])
     [2, 3, 4, 4]
@@ -63,8 +63,7 @@ def executed(dependent: Sequence[int], processors: int) -> list[int]:
 
 
 LAPS = 10
-
-"""Collisions of each ball in a run; then the balls are placed anew, so that few balls are not always the same ones."""
+"""Collisions of each ball in a run; then balls are placed again, so that results for few balls do not depend on one start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +90,7 @@ class CollisionCounts:
 
 @lru_cache(maxsize=256)
 def observe(balls: int, collisions: int, seed: int) -> CollisionCounts:
-    """Run the sequential program and count; the same arguments are not run again.
+    """Run the sequential program and count; results are cached by arguments.
 
     Parameters
     ----------
@@ -114,8 +113,8 @@ def observe(balls: int, collisions: int, seed: int) -> CollisionCounts:
 
 
 def _observed(balls: int, collisions: int, seed: int, number: int) -> CollisionCounts:
-    """Count in one run, in all."""
-    run = Simulation(uniform(balls, seed, number))
+    """Count in one run, without taking means."""
+    run = BilliardSimulation(uniform(balls, seed, number))
     queued = run.queue.added
     causes = [run.step().cause for _ in range(collisions)]
     dependent = (tuple(first_dependent(causes)),)

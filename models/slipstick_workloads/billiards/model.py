@@ -1,21 +1,21 @@
 """The parallel program of the billiard balls on a machine with shared memory.
 
-Setup: each processor computes the times-to-collision of its share of the balls and queues them. Then steps, each of them:
+Setup: each processor computes the times-to-collision of its share of the balls and queues them. Then follow steps:
 
 - Each processor takes one of the N earliest collisions and compares it with those of all the others: accesses to
-  what others wrote (`check`).
-- The first k - 1 execute theirs, on average P of N as the simulation counts it, the others are idle. Executing takes the
-  sequential program's time (`busy`), fetching what another processor wrote last (`memory`), and the locks of the
-  bins (`lock`).
-- All meet at a barrier.
+  data that others wrote (`check`).
+- The first k - 1 processors execute theirs, on average P of N as the simulation counts it; the others are idle. Execution
+  takes the sequential program's time (`busy`), fetches of data that another processor wrote last (`memory`), and the
+  locks of the bins (`lock`).
+- All wait at a barrier.
 
-One processor alone runs the sequential program: no comparing, no locks, no barrier, nothing fetched. So `busy` is W t_c / N
+One processor alone runs the sequential program: no comparison, no locks, no barrier, no fetches. So `busy` is W t_c / N
 on any number of processors, the rest is the average latency L of equation 3, and of its sources (equation 5) ML is
 `memory`, IT `idle`, and PT `check`, `lock` and `barrier`.
 
-What is approximate: adding a collision takes as long however many balls there are (bins grow with them); two who want
-the same bin at once do not wait for each other; which processors execute is drawn anew at each step, though those
-of low number execute more often.
+Approximations: adding a collision takes the same time for any number of balls (bins grow with them); two processors that
+need one bin at the same time do not wait for each other; the processors that execute are drawn anew at each step, though
+those of low number execute more often.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from slipstick.expression.dimension import COUNT
 from slipstick.expression.nodes import Expr, Like, Number, maximum, minimum, total
 from slipstick.expression.special import exp
+from slipstick.law.symbols import SCALE_GRAPH
 from slipstick.method.closed_form.times import time
 from slipstick.model.activity import Activity, choose, delay, repeat, then
 from slipstick.model.shared_memory import SharedMemory
@@ -37,19 +38,19 @@ SHARING = 2.1
 """n / j^2 pairs of the first j crossings of n lines that share a line: 2 E[m(v)^2] / E[m(v)]^2, m(v) = (1 + v^2) / 2."""
 
 NAME = "billiards/parallel"
-SOURCE = "Scale-Graph, IEEE TSE 1997, section 5"
+SOURCE = f"{SCALE_GRAPH}, section 5"
 
 
 def parallel(machine: SharedMemory, inputs: Inputs) -> Model:
-    """Build the program: a setup, then as many steps as the collisions take.
+    """Build the program: a setup, then as many steps as the collisions need.
 
     With ``parallelism: expected`` nothing is simulated, and balls and steps can be varied in the built model: of the first
     j crossings of n lines with uniform slopes, 2.1 j^2 / n pairs are expected to share a line. Taken as rare and
-    independent, exp(-2.1 j^2 / n) is the chance that a step goes on so far, and P the sum over j up to N. It is within
-    a few percent of what is counted, the more so the more balls. The number of steps is then no whole number, which the
-    method simulation does not take.
+    independent, exp(-2.1 j^2 / n) is the probability that a step reaches so far, and P the sum over j up to N. It is within a
+    few percent of the counts, closer for more balls. The number of steps is then not a whole number, which the method
+    simulation refuses.
     """
-    work = _Work(machine, inputs)
+    work = _Steps(machine, inputs)
     count = work.processors
     meeting, resources = meet(machine, NONE, Number(1.0))
     if count > 1:
@@ -59,8 +60,8 @@ def parallel(machine: SharedMemory, inputs: Inputs) -> Model:
     return phased_model(*parts, name=NAME, resources=resources)
 
 
-class _Work:
-    """What one processor does in the setup and in a step."""
+class _Steps:
+    """The work of one processor in the setup and in a step."""
 
     def __init__(self, machine: SharedMemory, inputs: Inputs) -> None:
         self.machine, self.inputs = machine, inputs
@@ -76,7 +77,7 @@ class _Work:
         return self._with_overheads("setup", units, queued=added, fetched=added)
 
     def step(self) -> Activity:
-        """Take a collision, compare it with the others', execute it or be idle."""
+        """Take a collision, compare it with the others', and execute it or be idle."""
         adding, removing = self.run.added * self._units("adding"), self.run.removed * self._units("removing")
         units = self._units("collide") + 3 * self._units("meeting") + adding + removing
         queued = self.run.added + self.run.removed
@@ -89,7 +90,7 @@ class _Work:
         return compare >> choose((chance, execute), (1 - chance, waiting))
 
     def _with_overheads(self, name: str, units: Expr, queued: Like, fetched: Like) -> Activity:
-        """Compute; and among others, fetch what they wrote and take locks."""
+        """Compute; with other processors, also fetch what they wrote and take locks."""
         computing = delay(units * self.machine.step, name=name)
         if self.processors == 1:
             return computing
@@ -114,7 +115,7 @@ class _Work:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """What the size of the problem makes of a run.
+    """Sizes of a run.
 
     Parameters
     ----------
@@ -133,7 +134,7 @@ class _Run:
 
 
 def _counted(inputs: Inputs, processors: int) -> _Run:
-    """Take what the simulation counts, and a whole number of steps."""
+    """Take the counts of the simulation, and a whole number of steps."""
     balls, steps, collisions, seed = (int(number(inputs, each)) for each in ("balls", "steps", "collisions", "seed"))
     counts = observe(balls, collisions, seed)
     rounds = max(1, round(steps / counts.parallelism(processors)))
@@ -142,7 +143,7 @@ def _counted(inputs: Inputs, processors: int) -> _Run:
 
 
 def _expected(inputs: Inputs, processors: int) -> _Run:
-    """Take what is expected of very many balls; see `parallel`."""
+    """Take the values expected for very many balls; see `parallel`."""
     balls, steps = one(inputs, "balls"), one(inputs, "steps")
     parallelism = total((exp(-SHARING * (j + 0.5) ** 2 / balls) for j in range(processors)), COUNT)
     return _Run(balls, steps, steps / maximum(parallelism, 1.0), (balls + 1) / 2, 1.5, 1.5)
@@ -159,30 +160,32 @@ PARALLEL = Program(
             "processors", COUNT, "N: processors, each with one collision of a step", 1.0, least=1, most=1e6, whole=True
         ),
         Input("adding", COUNT, "units of computing to add a collision to the queue", 1.0),
-        Input("removing", COUNT, "units of computing to remove one", 1.0),
+        Input("removing", COUNT, "units of computing to remove a collision from the queue", 1.0),
         Input("meeting", COUNT, "units of computing of one time-to-collision", 1.0),
         Input("collide", COUNT, "units of computing to move two balls and exchange their velocities", 1.0),
-        Input("misses", COUNT, "fetches of one execution or addition, all from others if there are many", 7.0),
+        Input(
+            "misses", COUNT, "fetches of one execution or addition, all from other processors if there are many", 7.0
+        ),
         Input("check", COUNT, "fetches to compare a collision with that of one other processor", 1.0),
         Input("lock", COUNT, "the machine's lock of a bin, taken to add or remove", NONE, named="locks"),
         Input("barrier", COUNT, "the machine's barrier that ends a step", NONE, named="barriers"),
         Input(
             "parallelism",
             COUNT,
-            "counted in a simulation of the balls, or expected of very many",
+            "counted in a simulation of the balls, or expected for very many balls",
             "counted",
             options=("counted", "expected"),
         ),
         Input(
             "collisions",
             COUNT,
-            "collisions that the means are counted over; how many steps there are changes none",
+            "collisions over which the means are counted; they do not depend on the number of steps",
             20000.0,
             least=1,
             most=1e7,
             whole=True,
         ),
-        Input("seed", COUNT, "of the places and speeds of the balls", 1.0, whole=True),
+        Input("seed", COUNT, "seed of the places and speeds of the balls", 1.0, whole=True),
     ),
     parallel,
     SharedMemory,

@@ -1,8 +1,7 @@
-"""Balls of one mass on a line between two walls: where they start, when two meet, what a collision does.
+"""Balls of one mass on a line between two walls, and the sequential simulation of their collisions.
 
-The queue of collisions to come: first the earliest; a collision deletes those that it makes obsolete.
-
-The sequential simulation of the balls, one collision after the other.
+The queue holds at most one collision of each pair of neighbours, the earliest first; a collision deletes those that it
+makes obsolete.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from slipstick.errors import ModelError, NoAnswerError
 
 @dataclass(frozen=True, slots=True)
 class InitialState:
-    """Balls as they are placed, from left to right, in any unit of length and of time.
+    """Places and velocities of the balls at the start, from left to right, in any unit of length and of time.
 
     Parameters
     ----------
@@ -29,7 +28,7 @@ class InitialState:
 
     Raises
     ------
-    ModelError : balls overlap, stand in a wall, or there is none
+    ModelError : balls overlap, overlap a wall, or there is none
     """
 
     positions: tuple[float, ...]
@@ -48,7 +47,7 @@ class InitialState:
 
 
 class BilliardTable:
-    """Balls in motion, each known by where and when it last hit something.
+    """Balls in motion, each known by the place and time of its last collision.
 
     Pair p is of the balls p - 1 and p, counted from 0; pair 0 is the left wall and the first ball, the last pair the
     last ball and the right wall. Walls stand still.
@@ -72,11 +71,11 @@ class BilliardTable:
         return self._velocities[1:-1]
 
     def positions(self, time: float) -> list[float]:
-        """Give where the balls are at a time at which none has hit anything unknown."""
+        """Give the places of the balls at a time before their next collisions."""
         return [self._place(ball, time) for ball in range(1, len(self._positions) - 1)]
 
     def meeting(self, pair: int, now: float) -> float:
-        """Give when the two of a pair collide, if nothing else happens to them; infinite if they never do."""
+        """Give the time at which a pair collides if no other collision comes first; infinite if it never does."""
         closing = self._velocities[pair] - self._velocities[pair + 1]
         if closing <= 0:
             return math.inf
@@ -84,7 +83,7 @@ class BilliardTable:
         return now + max(gap, 0.0) / closing
 
     def collide(self, pair: int, time: float) -> None:
-        """Move the two of a pair to a time and let them exchange velocities; a wall throws a ball back."""
+        """Move a pair to the time of its collision and exchange velocities; a wall reflects a ball."""
         left, right = pair, pair + 1
         for ball in (left, right):
             self._positions[ball] = self._place(ball, time)
@@ -104,7 +103,7 @@ class BilliardTable:
 def uniform(balls: int, seed: int, number: int = 0) -> InitialState:
     """Place balls at random, speeds uniform from -1 to 1, one ball to a unit of length.
 
-    A line of such points stays as random as it was: velocities are only exchanged.
+    A line of such points stays as random as at the start, for velocities are only exchanged.
 
     Parameters
     ----------
@@ -114,7 +113,7 @@ def uniform(balls: int, seed: int, number: int = 0) -> InitialState:
     >>> uniform(3, seed=1).length
     3.0
     """
-    import numpy as np  # only now: to list programs takes no numerical library
+    import numpy as np  # here, since listing programs needs no numerical library
 
     random = np.random.default_rng([seed, balls, number])
     positions, velocities = np.sort(random.uniform(0, balls, balls)), random.uniform(-1, 1, balls)
@@ -126,8 +125,8 @@ class Collision(NamedTuple):
 
     Parameters
     ----------
-    time : when
-    pair : who
+    time : of the collision
+    pair : of balls
     cause : number of the collision after which it was queued; -1 at the start
     """
 
@@ -160,18 +159,18 @@ class CollisionQueue:
             self.removed += 1
 
     def first(self) -> Collision | None:
-        """Give the earliest, and leave it there."""
+        """Give the earliest collision without removing it."""
         while self._heap and self._valid.get(self._heap[0].pair) is not self._heap[0]:
             heapq.heappop(self._heap)
         return self._heap[0] if self._heap else None
 
 
-class Simulation:
+class BilliardSimulation:
     """Balls and the queue of their collisions, as Scale-Graph's section 5.2 lays it out.
 
-    Its bins are a heap here, which gives the same order; what bins cost is the model's part.
+    Its bins are a heap here, which gives the same order; the cost of bins is part of the model.
 
-    >>> run = Simulation(InitialState((1.0, 2.0), (1.0, -1.0), length=3.0))
+    >>> run = BilliardSimulation(InitialState((1.0, 2.0), (1.0, -1.0), length=3.0))
     >>> [run.step().time for _ in range(3)]
     [0.5, 2.0, 2.0]
     """

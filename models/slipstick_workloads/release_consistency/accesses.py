@@ -1,4 +1,4 @@
-"""What a processor does to shared memory, step by step: the input of the protocol.
+"""Accesses of a processor to shared memory: the input of the protocol.
 
 A program is written as a generator for each processor, which yields accesses. Pages are numbered from 0; a set of
 words within a page is an integer whose bit k stands for the k-th word of four bytes.
@@ -33,16 +33,16 @@ Pages = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Read something in each of these pages, whose numbers go up."""
+    """Read something in each of these pages, in ascending order."""
 
     pages: Pages
 
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Write pages, whose numbers go up; `words` says for each page which words get a new value.
+    """Write pages, in ascending order; `words` holds for each page the set of words that get a new value.
 
-    A page whose set is empty is written with the values that it has: it costs a fault, but no diff.
+    A page with an empty set is written with the values that it has: it costs a fault, but no diff.
     """
 
     pages: Pages
@@ -51,7 +51,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Acquire:
-    """Acquire a lock; the generator goes on once the lock is granted."""
+    """Acquire a lock; the generator continues once the lock is granted."""
 
     lock: int
 
@@ -65,14 +65,14 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Arrive:
-    """Meet all processors; ends the phase of this name."""
+    """Arrive at the barrier that ends the phase of this name."""
 
     phase: str
 
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """Compute: an amount in the program's own unit. Who has done least so far goes next."""
+    """Compute: an amount in the program's own unit. The processor with the least work so far has the next turn."""
 
     amount: int
 

@@ -1,38 +1,23 @@
-"""Counts made small: like exchanges at their mean size, like phases added up."""
+"""Compact counts: similar exchanges at their mean size, phases of one name added up."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 
 from slipstick.program.counts import CountedPhase, Counts, Exchange, ProcessorTally
 
-_SUMS = [
-    "work",
-    "write_faults",
-    "empty",
-    "twins",
-    "collections",
-    "waits",
-    "ahead",
-    "intervals",
-    "notices",
-    "invalidated",
-    "diffs_made",
-    "diff_bytes_made",
-    "served_diffs",
-    "served_pages",
-    "forwarded",
-    "granted",
-]
+_SUMS = [each.name for each in fields(ProcessorTally) if each.default == 0]
+"""Counts that are plain numbers."""
 
 
 def compact(counts: Counts, most: int = 24) -> Counts:
-    """Keep what costs are made of: totals stay, sizes are rounded to whole bytes.
+    """Reduce counts to what costs depend on: totals stay, sizes are rounded to whole bytes.
 
     Exchanges of as many parts whose replies are within a power of two become one size, their mean. If there are more
-    phases than `most`, those of one name become one after the first of them, whose first misses nobody has again; those
-    that end with a garbage collection stay apart.
+    phases than `most`, those of one name become one, except the first, which alone has first misses; phases that end with
+    a garbage collection stay separate.
 
     Parameters
     ----------
@@ -41,8 +26,8 @@ def compact(counts: Counts, most: int = 24) -> Counts:
 
     Notes
     -----
-    What is lost is how sizes spread within a power of two, and how the work of a processor differs from one phase to the
-    next of that name: the sum of the largest is then the largest of the sums.
+    Lost are the distribution of sizes within a power of two, and the differences of a processor's work between phases of
+    one name: the sum of the maxima becomes the maximum of the sums.
     """
     merged = counts.phases if len(counts.phases) <= most else tuple(_merged(counts.phases))
     phases = tuple(CountedPhase(each.name, tuple(map(_rounded, each.tallies)), each.repeat) for each in merged)

@@ -1,4 +1,4 @@
-"""Intervals: what each processor has written since when, and who has heard of it.
+"""Intervals: the writes of each processor between synchronizations, and which processors know of them.
 
 A processor's interval ends at a release, at an acquire or at a barrier, if it has written to a new page since the last.
 Its vector timestamp says how many intervals of each processor were known when it ended; interval a comes before b
@@ -48,7 +48,7 @@ class IntervalRecords:
         ]
 
     def learn(self, processor: int, known: Sequence[int]) -> None:
-        """Let a processor know what is known elsewhere."""
+        """Add knowledge from elsewhere to a processor's."""
         self.seen[processor] = [max(pair) for pair in zip(self.seen[processor], known, strict=True)]
 
     def pages(self, interval: Interval) -> tuple[int, ...]:
@@ -65,7 +65,7 @@ class IntervalRecords:
         return self._records[later].vector[writer] >= number
 
     def in_order(self, intervals: Iterable[Interval]) -> list[Interval]:
-        """Sort intervals so that what comes before stands before.
+        """Sort intervals by precedence.
 
         If a comes before b, no component of a's timestamp exceeds b's and one is less: so is its sum.
         """

@@ -1,23 +1,16 @@
-"""The book: where each part of the protocol writes what it did, phase by phase.
+"""Pages: the state of each page at each processor, and the effect of an access or a write notice.
 
-Pages: who holds which, in what state, and what an access or a write notice changes.
+`SharedPages` holds what is the same for several writers and for one. A page is absent until its first owner touches it.
+As long as only the first owner holds it, it is written without twins and notices, for no other processor can need a
+diff; when another processor fetches it, the owner's copy is write-protected.
 
-What is the same for several writers and for one is here; `diffs` and `owners` are the two ways to bring a page up to
-date and to begin writing it.
+`ManyWriters`: the first write to a protected page makes a copy, the twin. A diff compares the two when it is requested,
+or when a notice of another processor's writes arrives; until then the page stays writable, and later writes go into the
+same diff. Then the twin is dropped and the page is protected again.
 
-A page is absent until its first owner touches it. As long as only the first owner holds it, it is written without
-twins and notices, for nobody can need a diff; when another fetches it, the owner's copy is write-protected.
-
-Several writers a page: twins, and diffs made when somebody asks.
-
-The first write to a protected page copies it: the twin. A diff compares the two when it is asked for, or when a
-notice of another's writes arrives; until then the page stays writable, and later writes go into the same diff. Then the
-twin goes and the page is protected again.
-
-One writer a page: a page has an owner, and whoever wants to write it becomes the owner with a whole copy.
-
-All writes happen at the owner, so its copy is up to date with every write so far. Whoever finds its own copy invalid
-fetches the whole page from the owner. There are no twins and no diffs; false sharing moves pages to and fro.
+`SingleWriter`: a page has an owner, and a processor that is to write it becomes the owner with a whole copy. All writes
+take place at the owner, so its copy is up to date. A processor whose copy is invalid fetches the whole page from the
+owner. There are no twins and no diffs; false sharing moves pages back and forth.
 """
 
 from __future__ import annotations
@@ -34,14 +27,14 @@ from slipstick_workloads.release_consistency.protocol import Protocol
 
 
 class Recorder:
-    """The tallies of the phase that runs, and those of the phases that ended."""
+    """The tallies of the current phase, and those of the phases that ended."""
 
     def __init__(self, processors: int) -> None:
         self.tallies = [ProcessorTally() for _ in range(processors)]
         self.phases: list[CountedPhase] = []
 
     def end_phase(self, name: str) -> None:
-        """Put the phase that runs away under its name and begin a new one."""
+        """Store the current phase under its name and begin a new one."""
         self.phases.append(CountedPhase(name, tuple(self.tallies)))
         self.tallies = [ProcessorTally() for _ in self.tallies]
 
@@ -59,18 +52,17 @@ class Recorder:
 
 
 ABSENT, INVALID, READABLE, WRITABLE, EXCLUSIVE = range(5)
-
-NOBODY = -1
+NO_OWNER = -1
 
 
 class Payload:
-    """What moves with the protocol's messages; this one carries nothing. Tests carry values."""
+    """Content of the protocol's messages: here none; tests carry values to check the protocol."""
 
     def copy(self, source: int, target: int, page: int) -> None:
         """Copy a whole page from one processor to another."""
 
     def cut(self, writer: int, interval: Interval, page: int, words: int) -> None:
-        """Make the diff of a page for an interval: these words, as the writer has them now."""
+        """Make the diff of a page for an interval: these words, with the writer's current values."""
 
     def apply(self, target: int, page: int, intervals: Sequence[Interval]) -> None:
         """Put the diffs of these intervals into a processor's copy, in this order."""
@@ -84,15 +76,15 @@ class SharedPages(ABC):
         protocol: Protocol,
         shape: tuple[int, int, int],
         intervals: IntervalRecords,
-        book: Recorder,
-        carrier: Payload,
+        recorder: Recorder,
+        payload: Payload,
     ) -> None:
         processors, pages, word_count = shape
-        self.protocol, self.intervals, self.book, self.carrier = protocol, intervals, book, carrier
+        self.protocol, self.intervals, self.recorder, self.payload = protocol, intervals, recorder, payload
         self.processors, self.page_bytes = processors, word_count * WORD
         valid = protocol.start == "valid"
         self.state = np.full((processors, pages), READABLE if valid else ABSENT, np.uint8)
-        self.owner = np.full(pages, 0 if valid else NOBODY, np.int64)
+        self.owner = np.full(pages, 0 if valid else NO_OWNER, np.int64)
         self.fresh: list[dict[int, None]] = [{} for _ in range(processors)]
         self.pending: list[dict[int, list[Interval]]] = [{} for _ in range(processors)]
         self.stored = [0] * processors
@@ -103,15 +95,15 @@ class SharedPages(ABC):
             self._make_valid(reader, page)
 
     def write(self, writer: int, pages: Pages, words: Sequence[int]) -> None:
-        """Make pages writable, and remember which words of them change."""
+        """Make pages writable, and record which of their words change."""
         for page in pages[self.state[writer, pages] < WRITABLE].tolist():
             self._make_writable(writer, page)
         self._remember(writer, pages, words)
 
     def notice(self, reader: int, interval: Interval) -> None:
-        """Let a processor know which pages an interval wrote; copies without its writes become invalid."""
+        """Deliver the write notices of an interval to a processor; copies without its writes become invalid."""
         pages, state, pending = self.intervals.pages(interval), self.state[reader], self.pending[reader]
-        tally = self.book.tallies[reader]
+        tally = self.recorder.tallies[reader]
         for page in pages:
             if self._has_applied(reader, page, interval):
                 continue
@@ -124,14 +116,14 @@ class SharedPages(ABC):
         self.stored[reader] += len(pages) * self.protocol.sizes.notice
 
     def close(self, writer: int) -> Interval | None:
-        """End a processor's interval, if it began to write to some page in it."""
+        """End a processor's interval, if it has begun to write to some page in it."""
         if not self.fresh[writer]:
             return None
         pages = tuple(self.fresh[writer])
         interval = writer, self.intervals.close(writer, pages)
         self._noticed(interval, pages)
         self.fresh[writer] = {}
-        self.book.tallies[writer].intervals += 1
+        self.recorder.tallies[writer].intervals += 1
         self.stored[writer] += len(pages) * self.protocol.sizes.notice
         return interval
 
@@ -147,7 +139,7 @@ class SharedPages(ABC):
             for page in stale:
                 self._update(processor, page, collecting=True)
                 self.state[processor, page] = READABLE
-            self.book.tallies[processor].collections += 1
+            self.recorder.tallies[processor].collections += 1
         self._drop()
         for pending in self.pending:
             pending.clear()
@@ -155,12 +147,12 @@ class SharedPages(ABC):
         self.stored = [0] * self.processors
 
     def memory(self, processor: int) -> int:
-        """Give what a processor's diffs and notices take [B]."""
+        """Give the memory of a processor's diffs and notices [B]."""
         return self.stored[processor]
 
     def _make_valid(self, reader: int, page: int) -> None:
         if self.state[reader, page] == ABSENT:
-            if self.owner[page] == NOBODY:
+            if self.owner[page] == NO_OWNER:
                 self.owner[page] = reader
                 self.state[reader, page] = EXCLUSIVE
                 return
@@ -175,15 +167,15 @@ class SharedPages(ABC):
         if self.state[owner, page] == EXCLUSIVE:
             self.state[owner, page] = READABLE
         self.send_page(reader, owner, page)
-        self.book.tallies[reader].empty += 1
+        self.recorder.tallies[reader].empty += 1
         self._fetched(reader, owner, page)
 
     def send_page(self, reader: int, owner: int, page: int) -> None:
         """Count a request for a whole page and its reply."""
-        self.book.send("request", reader, owner, self.protocol.sizes.request)
-        self.book.send("page", owner, reader, self.page_bytes)
-        self.book.tallies[owner].served_pages += 1
-        self.carrier.copy(owner, reader, page)
+        self.recorder.send("request", reader, owner, self.protocol.sizes.request)
+        self.recorder.send("page", owner, reader, self.page_bytes)
+        self.recorder.tallies[owner].served_pages += 1
+        self.payload.copy(owner, reader, page)
 
     @abstractmethod
     def _make_writable(self, writer: int, page: int) -> None:
@@ -191,7 +183,7 @@ class SharedPages(ABC):
 
     @abstractmethod
     def _remember(self, writer: int, pages: Pages, words: Sequence[int]) -> None:
-        """Remember which words change."""
+        """Record which words change."""
 
     @abstractmethod
     def _has_applied(self, reader: int, page: int, interval: Interval) -> bool:
@@ -199,7 +191,7 @@ class SharedPages(ABC):
 
     @abstractmethod
     def _before_invalid(self, reader: int, page: int) -> None:
-        """Save what a processor wrote to a page that is about to be invalid."""
+        """Save the writes of a processor to a page that is about to become invalid."""
 
     @abstractmethod
     def _noticed(self, interval: Interval, pages: Sequence[int]) -> None:
@@ -207,7 +199,7 @@ class SharedPages(ABC):
 
     @abstractmethod
     def _fetched(self, reader: int, owner: int, page: int) -> None:
-        """Note what the copy that came from the owner holds."""
+        """Record which intervals the copy that came from the owner holds."""
 
     @abstractmethod
     def _update(self, reader: int, page: int, *, collecting: bool = False) -> None:
@@ -218,44 +210,44 @@ class SharedPages(ABC):
         """Forget diffs and twins; all copies are up to date."""
 
 
-_Asked = dict[int, list[Interval]]
+_Requests = dict[int, list[Interval]]
 
 
 class ManyWriters(SharedPages):
-    """Pages that several processors may write at once, different words of them."""
+    """Pages of which several processors may write different words at once."""
 
     def __init__(
         self,
         protocol: Protocol,
         shape: tuple[int, int, int],
         intervals: IntervalRecords,
-        book: Recorder,
-        carrier: Payload,
+        recorder: Recorder,
+        payload: Payload,
     ) -> None:
-        super().__init__(protocol, shape, intervals, book, carrier)
+        super().__init__(protocol, shape, intervals, recorder, payload)
         self.twins: list[dict[int, int]] = [{} for _ in range(self.processors)]
         """For each page with a twin, the words written since."""
         self.named: list[dict[int, int]] = [{} for _ in range(self.processors)]
         """For each page with a twin that a closed interval names, that interval's number."""
         self.diffs: list[dict[tuple[Interval, int], int]] = [{} for _ in range(self.processors)]
-        """The size of each diff that a processor has made or got, by interval and page [B]."""
+        """The size of each diff that a processor has made or received, by interval and page [B]."""
         self.applied: list[dict[int, list[int]]] = [{} for _ in range(self.processors)]
         self.floor = [0] * self.processors
 
     def memory(self, processor: int) -> int:
-        """Give what a processor's diffs, twins and notices take [B]."""
+        """Give the memory of a processor's diffs, twins and notices [B]."""
         return self.stored[processor] + len(self.twins[processor]) * self.page_bytes
 
     def _make_writable(self, writer: int, page: int) -> None:
         if self.state[writer, page] < READABLE:
             self._make_valid(writer, page)
         else:
-            self.book.tallies[writer].write_faults += 1
+            self.recorder.tallies[writer].write_faults += 1
         if self.state[writer, page] != EXCLUSIVE:
             self.twins[writer][page] = 0
             self.fresh[writer][page] = None
             self.state[writer, page] = WRITABLE
-            self.book.tallies[writer].twins += 1
+            self.recorder.tallies[writer].twins += 1
 
     def _remember(self, writer: int, pages: Pages, words: Sequence[int]) -> None:
         twins = self.twins[writer]
@@ -279,7 +271,7 @@ class ManyWriters(SharedPages):
         self.named[writer].update(dict.fromkeys(pages, number))
 
     def _fetched(self, reader: int, owner: int, page: int) -> None:
-        """Take over what the owner's copy holds; of a twin that may still grow, it holds a part only."""
+        """Take over the intervals that the owner's copy holds; of a twin that may still grow, it holds a part only."""
         held = list(self._copy_of(owner, page))
         growing = self.named[owner].get(page)
         held[owner] = self.intervals.closed[owner] if growing is None else growing - 1
@@ -290,19 +282,19 @@ class ManyWriters(SharedPages):
 
     def _update(self, reader: int, page: int, *, collecting: bool = False) -> None:
         wanted = self.pending[reader].pop(page)
-        asked = self._whom_to_ask(page, wanted)
+        asked = self._requests(page, wanted)
         total = sum(self._serve(server, reader, page, intervals) for server, intervals in asked.items())
-        self.carrier.apply(reader, page, self.intervals.in_order(wanted))
+        self.payload.apply(reader, page, self.intervals.in_order(wanted))
         applied = list(self._copy_of(reader, page))
         for writer, number in wanted:
             applied[writer] = max(applied[writer], number)
         self.applied[reader][page] = applied
-        tally = self.book.tallies[reader]
+        tally = self.recorder.tallies[reader]
         (tally.collected if collecting else tally.faults)[len(asked), total] += 1
 
-    def _whom_to_ask(self, page: int, wanted: Sequence[Interval]) -> _Asked:
-        """Give whom to ask for which diffs: their writers, or who passes them on."""
-        asked: _Asked = {}
+    def _requests(self, page: int, wanted: Sequence[Interval]) -> _Requests:
+        """Give the diffs to request from each processor: from their writers, or from one that passes them on."""
+        asked: _Requests = {}
         latest = self._latest(wanted) if self.protocol.ask == "latest" else []
         for each in wanted:
             passes_on = (last[0] for last in latest if last[0] != each[0] and self._can_pass_on(last, each, page))
@@ -310,7 +302,7 @@ class ManyWriters(SharedPages):
         return asked
 
     def _latest(self, wanted: Sequence[Interval]) -> list[Interval]:
-        """Give the last interval of each writer after which no other's last comes."""
+        """Give the last intervals of the writers, without those that precede another one."""
         last = list(dict(sorted(wanted)).items())
         return [each for each in last if not any(self.intervals.knows(other, each) for other in last if other != each)]
 
@@ -318,7 +310,7 @@ class ManyWriters(SharedPages):
         return self.intervals.knows(last, wanted) and (wanted, page) in self.diffs[last[0]]
 
     def _serve(self, server: int, reader: int, page: int, intervals: Sequence[Interval]) -> int:
-        """Send the diffs of these intervals, made now if need be; give the bytes of the reply."""
+        """Send the diffs of these intervals, made now if necessary; give the size of the reply [B]."""
         growing = self.named[server].get(page)
         if growing is not None and (server, growing) in intervals:
             self._cut(server, page)
@@ -328,22 +320,22 @@ class ManyWriters(SharedPages):
             size += diff
             if self.protocol.ask == "latest":
                 self._keep(reader, each, page, diff)
-        self.book.send("request", reader, server, self.protocol.sizes.request)
-        self.book.send("diffs", server, reader, size)
-        self.book.tallies[server].served_diffs += 1
+        self.recorder.send("request", reader, server, self.protocol.sizes.request)
+        self.recorder.send("diffs", server, reader, size)
+        self.recorder.tallies[server].served_diffs += 1
         return size
 
     def _cut(self, writer: int, page: int) -> None:
-        """Make the diff of a page; its twin goes."""
+        """Make the diff of a page and drop its twin."""
         interval, words = (writer, self.named[writer].pop(page)), self.twins[writer].pop(page)
         if self.state[writer, page] == WRITABLE:
             self.state[writer, page] = READABLE
         size = self.protocol.sizes.diff_of(words)
         self._keep(writer, interval, page, size)
-        tally = self.book.tallies[writer]
+        tally = self.recorder.tallies[writer]
         tally.diffs_made += 1
         tally.diff_bytes_made += size
-        self.carrier.cut(writer, interval, page, words)
+        self.payload.cut(writer, interval, page, words)
 
     def _keep(self, processor: int, interval: Interval, page: int, size: int) -> None:
         self.diffs[processor][interval, page] = size
@@ -359,13 +351,13 @@ class ManyWriters(SharedPages):
 
 
 class SingleWriter(SharedPages):
-    """Pages that their owner alone may write; ownership moves at a write fault."""
+    """Pages that only their owner may write; ownership moves at a write fault."""
 
     def _make_writable(self, writer: int, page: int) -> None:
         owner = int(self.owner[page])
         if owner == writer:
-            self.book.tallies[writer].write_faults += 1
-        elif owner == NOBODY:
+            self.recorder.tallies[writer].write_faults += 1
+        elif owner == NO_OWNER:
             self._make_valid(writer, page)
         else:
             self._take(writer, owner, page)
@@ -374,7 +366,7 @@ class SingleWriter(SharedPages):
             self.fresh[writer][page] = None
 
     def _take(self, writer: int, owner: int, page: int) -> None:
-        """Become the owner: the whole page comes along, for others may have written to it since."""
+        """Become the owner; the whole page is sent along, for others may have written to it since."""
         if self.state[writer, page] == ABSENT:
             self._fetch(writer, page)
         else:
@@ -383,16 +375,16 @@ class SingleWriter(SharedPages):
         self.state[owner, page] = READABLE
 
     def _remember(self, writer: int, pages: Pages, words: Sequence[int]) -> None:
-        """Nothing: whole pages move."""
+        """Record nothing: whole pages move."""
 
     def _has_applied(self, reader: int, page: int, interval: Interval) -> bool:
         return bool(self.owner[page] == reader)
 
     def _before_invalid(self, reader: int, page: int) -> None:
-        """Nothing: what was written here has moved on with the ownership."""
+        """Save nothing: the writes have moved on with the ownership."""
 
     def _noticed(self, interval: Interval, pages: Sequence[int]) -> None:
-        """Protect what is still owned, so that the next interval's first write shows."""
+        """Protect pages still owned, so that the first write of the next interval is seen."""
         writer = interval[0]
         for page in pages:
             if self.state[writer, page] == WRITABLE:
@@ -404,8 +396,8 @@ class SingleWriter(SharedPages):
     def _update(self, reader: int, page: int, *, collecting: bool = False) -> None:
         self.send_page(reader, int(self.owner[page]), page)
         self.pending[reader].pop(page, None)
-        tally = self.book.tallies[reader]
+        tally = self.recorder.tallies[reader]
         (tally.collected if collecting else tally.faults)[1, self.page_bytes] += 1
 
     def _drop(self) -> None:
-        """Nothing is kept."""
+        """Drop nothing: no diffs are kept."""

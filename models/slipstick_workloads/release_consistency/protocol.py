@@ -1,4 +1,4 @@
-"""The parameters of the protocol: who may write, when notices travel, who is asked, what a message holds."""
+"""The parameters of the protocol: writers of a page, time of write notices, targets of requests, sizes of messages."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from slipstick.errors import ModelError
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """What the parts of messages take [B].
+    """Sizes of the parts of messages [B].
 
     The requests for diffs, pages and locks and the lock's reply are the paper's (Tables 3 to 6); so is the diff of
-    one word, 20 B. How a diff and a write notice are laid out is not printed; these are ours. A full page
+    one word, 20 B. The layouts of a diff and a write notice are not printed; these are ours. A full page
     makes a diff of 4112 B here, of 4120 B there.
 
     Parameters
@@ -21,7 +21,7 @@ class Sizes:
     request : for diffs of a page or for a whole page
     diff : head of a diff
     run : head of each run of neighbouring words in a diff
-    lock_request : asked of the manager, and forwarded
+    lock_request : sent to the manager, and forwarded
     lock_reply : without the intervals that come with it
     barrier : a barrier's message without the intervals that come with it
     interval : head of an interval: its processor and number
@@ -51,7 +51,7 @@ class Sizes:
         return self.diff + self.run * runs + 4 * words.bit_count()
 
     def intervals_of(self, intervals: int, notices: int, processors: int) -> int:
-        """Give what intervals with their write notices add to a message [B]."""
+        """Give the size that intervals with their write notices add to a message [B]."""
         return intervals * (self.interval + self.vector * processors) + notices * self.notice
 
 
@@ -61,20 +61,21 @@ class Protocol:
 
     Parameters
     ----------
-    writers : ``multiple`` processors may write one page at once, with twins and diffs, or a ``single`` one,
-        who owns it and from whom others fetch the whole page
-    release : ``lazy``: write notices travel with the next acquire; ``eager``: a release sends them to all
-        who hold the page, and waits for their acknowledgements
-    ask : a fault requests diffs of the ``latest`` writers only: those whose last unseen interval no other's comes
-        after, who pass on the earlier diffs that they hold; or of ``every`` writer with an unseen interval. For
-        data that migrates under a lock the first asks one, the second all
-    start : at first all pages are ``absent`` but at who touches them first, or ``valid`` everywhere
-    collect_above : garbage is collected at a barrier when twins, write notices and diffs of a processor take
-        more than this [B]; the diffs are its own and, if the latest are asked and pass them on, those it got
+    writers : ``multiple`` processors may write one page at once, with twins and diffs, or only a ``single`` one, its
+        owner, from which others fetch the whole page
+    release : ``lazy``: write notices are sent with the next acquire; ``eager``: a release sends them to all holders of
+        the page and waits for their acknowledgements
+    ask : a fault requests diffs of the ``latest`` writers only, those whose last unseen interval precedes no other
+        writer's, which pass on the earlier diffs that they hold; or of ``every`` writer with an unseen interval. For
+        data that migrates under a lock, the first sends one request, the second one to each writer
+    start : at the start all pages are ``absent`` except at the processor that touches them first, or ``valid``
+        everywhere
+    collect_above : garbage is collected at a barrier when twins, write notices and diffs of a processor take more
+        than this [B]; the diffs are its own and, if the latest writers pass diffs on, those that it received
     sizes : of the parts of messages
 
     Source: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, appendix; "diff requests in practice have
-    few parts" there, which only asking the latest gives, and which TreadMarks does: Keleher, Dwarkadas, Cox,
+    few parts" there, which holds only for requests to the latest writers, as TreadMarks has them: Keleher, Dwarkadas, Cox,
     Zwaenepoel, USENIX Winter 1994. Eager release and single writers: Keleher, Cox, Zwaenepoel, ISCA 1992;
     Keleher, ICDCS 1996.
     """

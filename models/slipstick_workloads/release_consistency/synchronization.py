@@ -1,14 +1,14 @@
-"""Write notices on their way: with the next acquire if release is lazy, at once if it is eager.
+"""Write notices, and the locks and barriers that carry them between processors.
 
-Locks: each has a fixed manager, who knows its last holder; the holder sends it on with what it has written.
+Notices are sent with the next acquire if release is lazy, at once if it is eager.
 
-A request goes to the manager, which forwards it to whoever asked last; if the manager asked last, or the asker is
-the manager, that is one hop less. Who asks while the lock is taken waits in a queue.
+Locks: each has a fixed manager, which knows its last holder. A request goes to the manager, which forwards it to the
+processor that requested last; if that is the manager, or the requester is the manager, there is one hop less. A
+request for a lock that is held waits in a queue. The holder passes the lock on with its write notices.
 
-Barriers: everybody sends its new intervals to the manager, who merges them and sends each what it lacks.
-
-The manager is processor 0. When diffs, twins and notices of any processor take too much memory, everybody brings
-all its pages up to date at the end of the barrier, and they are dropped.
+Barriers: every processor sends its new intervals to the manager, processor 0, which merges them and sends each one what
+it lacks. When diffs, twins and notices of any processor take too much memory, all processors bring all their pages up
+to date at the end of the barrier, and the diffs, twins and notices are dropped.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ from slipstick_workloads.release_consistency.protocol import Protocol
 
 
 class Notices:
-    """Carries intervals with their write notices between processors."""
+    """Carry intervals with their write notices between processors."""
 
     def __init__(
-        self, protocol: Protocol, processors: int, intervals: IntervalRecords, pages: SharedPages, book: Recorder
+        self, protocol: Protocol, processors: int, intervals: IntervalRecords, pages: SharedPages, recorder: Recorder
     ) -> None:
-        self._protocol, self._processors, self._book = protocol, processors, book
+        self._protocol, self._processors, self._recorder = protocol, processors, recorder
         self._intervals, self._pages = intervals, pages
         self._unsent: list[list[Interval]] = [[] for _ in range(processors)]
 
     def release(self, processor: int) -> None:
-        """End the interval; if release is eager, tell everybody now."""
+        """End the interval; if release is eager, send its notices now."""
         self._close(processor)
         if self._protocol.release == "eager" and self._unsent[processor]:
-            self._tell(processor)
+            self._send(processor)
 
     def acquire(self, processor: int, giver: int) -> int:
-        """Learn what the giver knows; give what that adds to its message [B]."""
+        """Pass the giver's knowledge to a processor; give the size that it adds to the giver's message [B]."""
         if self._protocol.release == "eager":
             return 0
         return self.learn(processor, self._intervals.seen[giver])
 
     def learn(self, processor: int, known: Sequence[int]) -> int:
-        """Let a processor know intervals that are known elsewhere; give their bytes in a message [B]."""
+        """Pass intervals that are known elsewhere to a processor; give their size in a message [B]."""
         fresh = self._intervals.unseen(processor, known)
         if not fresh:
             return 0
@@ -57,7 +57,7 @@ class Notices:
         return self.size(fresh)
 
     def size(self, intervals: Iterable[Interval]) -> int:
-        """Give what intervals add to a message [B]."""
+        """Give the size that intervals add to a message [B]."""
         listed = list(intervals)
         notices = self._intervals.notices(listed)
         return self._protocol.sizes.intervals_of(len(listed), notices, self._processors)
@@ -67,10 +67,10 @@ class Notices:
         if closed is not None and self._protocol.release == "eager":
             self._unsent[processor].append(closed)
 
-    def _tell(self, processor: int) -> None:
-        """Send the notices to all who hold one of the pages, and wait for each to acknowledge.
+    def _send(self, processor: int) -> None:
+        """Send the notices to all holders of one of the pages, and wait for their acknowledgements.
 
-        Who holds none learns of them with the page when it fetches it: no message of its own.
+        Other processors get them with the page when they fetch it, without a message of their own.
         """
         unsent, self._unsent[processor] = self._unsent[processor], []
         pages = sorted({page for each in unsent for page in self._intervals.pages(each)})
@@ -81,8 +81,8 @@ class Notices:
             if other != processor:
                 self.learn(other, [known[each] if each == processor else 0 for each in range(self._processors)])
             if other in holders:
-                self._book.send("notices", processor, other, size)
-                self._book.send("acknowledgement", other, processor, sizes.acknowledgement)
+                self._recorder.send("notices", processor, other, size)
+                self._recorder.send("acknowledgement", other, processor, sizes.acknowledgement)
 
 
 @dataclass(slots=True)
@@ -94,29 +94,29 @@ class _Lock:
 
 
 class LockManagers:
-    """All locks of a program, made when they are first asked for."""
+    """All locks of a program, made when they are first requested."""
 
-    def __init__(self, protocol: Protocol, processors: int, notices: Notices, book: Recorder) -> None:
-        self._protocol, self._processors, self._notices, self._book = protocol, processors, notices, book
+    def __init__(self, protocol: Protocol, processors: int, notices: Notices, recorder: Recorder) -> None:
+        self._protocol, self._processors, self._notices, self._recorder = protocol, processors, notices, recorder
         self._locks: dict[int, _Lock] = {}
 
     def acquire(self, processor: int, number: int) -> bool:
-        """Ask for a lock; say whether it is granted at once."""
+        """Request a lock; say whether it is granted at once."""
         manager = number % self._processors
         lock = self._locks.setdefault(number, _Lock(manager, manager))
         if lock.holder == processor or processor in lock.queue:
-            raise ModelError(f"processor {processor} asks for lock {number}, which it holds already")
-        self._ask(processor, lock)
+            raise ModelError(f"processor {processor} requests lock {number}, which it holds already")
+        self._request(processor, lock)
         if lock.holder is not None:
-            self._book.tallies[processor].waits += 1
-            self._book.tallies[processor].ahead += 1 + len(lock.queue)
+            self._recorder.tallies[processor].waits += 1
+            self._recorder.tallies[processor].ahead += 1 + len(lock.queue)
             lock.queue.append(processor)
             return False
         self._grant(processor, lock)
         return True
 
     def release(self, processor: int, number: int) -> int | None:
-        """Release a lock; give who is granted it now, if somebody waits."""
+        """Release a lock; give the processor that gets it now, if any waits."""
         lock = self._locks.get(number)
         if lock is None or lock.holder != processor:
             raise ModelError(f"processor {processor} releases lock {number}, which it does not hold")
@@ -129,53 +129,53 @@ class LockManagers:
         return following
 
     def held(self) -> dict[int, int]:
-        """Give the locks that are taken, and their holders."""
+        """Give the locks that are held, and their holders."""
         return {number: lock.holder for number, lock in self._locks.items() if lock.holder is not None}
 
-    def _ask(self, processor: int, lock: _Lock) -> None:
-        """Send the request to who asked last, by way of the manager."""
-        asked_last = lock.queue[-1] if lock.queue else lock.last
-        way = [each for each in (lock.manager, asked_last) if each != processor]
-        hops = 0 if asked_last == processor else len(set(way))
-        self._book.tallies[processor].acquisitions[hops] += 1
+    def _request(self, processor: int, lock: _Lock) -> None:
+        """Send the request by way of the manager to the processor that requested last."""
+        last = lock.queue[-1] if lock.queue else lock.last
+        way = [each for each in (lock.manager, last) if each != processor]
+        hops = 0 if last == processor else len(set(way))
+        self._recorder.tallies[processor].acquisitions[hops] += 1
         if hops == 0:
             return
-        self._book.send("lock request", processor, way[0], self._protocol.sizes.lock_request)
+        self._recorder.send("lock request", processor, way[0], self._protocol.sizes.lock_request)
         if hops == 2:
-            self._book.send("lock request", way[0], way[1], self._protocol.sizes.lock_request)
-            self._book.tallies[way[0]].forwarded += 1
+            self._recorder.send("lock request", way[0], way[1], self._protocol.sizes.lock_request)
+            self._recorder.tallies[way[0]].forwarded += 1
 
     def _grant(self, processor: int, lock: _Lock) -> None:
         giver, lock.last, lock.holder = lock.last, processor, processor
         if giver != processor:
             size = self._protocol.sizes.lock_reply + self._notices.acquire(processor, giver)
-            self._book.send("lock reply", giver, processor, size)
-            self._book.tallies[giver].granted += 1
+            self._recorder.send("lock reply", giver, processor, size)
+            self._recorder.tallies[giver].granted += 1
 
 
 MANAGER = 0
 
 
 class BarrierManager:
-    """Where all processors meet."""
+    """The barrier of all processors."""
 
     def __init__(
-        self, protocol: Protocol, intervals: IntervalRecords, pages: SharedPages, notices: Notices, book: Recorder
+        self, protocol: Protocol, intervals: IntervalRecords, pages: SharedPages, notices: Notices, recorder: Recorder
     ):
         self._protocol, self._intervals, self._pages = protocol, intervals, pages
-        self._notices, self._book = notices, book
-        self._met = [0] * len(intervals.closed)
+        self._notices, self._recorder = notices, recorder
+        self._known = [0] * len(intervals.closed)
 
-    def meet(self) -> None:
-        """Let everybody arrive, exchange what all have written, and leave."""
-        everyone = range(len(self._met))
+    def complete(self) -> None:
+        """Let all processors arrive, exchange their write notices, and leave."""
+        everyone = range(len(self._known))
         for each in everyone:
             self._notices.release(each)
         for each in everyone[1:]:
             self._arrive(each)
         for each in everyone[1:]:
             self._leave(each)
-        self._met = list(self._intervals.closed)
+        self._known = list(self._intervals.closed)
         if any(self._pages.memory(each) > self._protocol.collect_above for each in everyone):
             self._pages.collect()
 
@@ -183,14 +183,14 @@ class BarrierManager:
         """Send the manager the slave's intervals since the last barrier; it may know some from locks."""
         size = self._protocol.sizes.barrier
         if self._protocol.release == "lazy":
-            own = [(slave, number) for number in range(self._met[slave] + 1, self._intervals.closed[slave] + 1)]
+            own = [(slave, number) for number in range(self._known[slave] + 1, self._intervals.closed[slave] + 1)]
             size += self._notices.size(own)
-            known = [self._intervals.closed[slave] if each == slave else 0 for each in range(len(self._met))]
+            known = [self._intervals.closed[slave] if each == slave else 0 for each in range(len(self._known))]
             self._notices.learn(MANAGER, known)
-        self._book.send("arrive", slave, MANAGER, size)
+        self._recorder.send("arrive", slave, MANAGER, size)
 
     def _leave(self, slave: int) -> None:
         size = self._protocol.sizes.barrier
         if self._protocol.release == "lazy":
             size += self._notices.learn(slave, self._intervals.seen[MANAGER])
-        self._book.send("leave", MANAGER, slave, size)
+        self._recorder.send("leave", MANAGER, slave, size)

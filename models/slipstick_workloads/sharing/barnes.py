@@ -1,18 +1,16 @@
-"""Plummer's sphere: bodies as in a globular cluster, dense in the middle.
+"""Barnes: bodies under gravity; one processor builds the tree, all read it, each writes its own bodies.
 
-Barnes: bodies under gravity; one processor builds the tree, all read it, each writes its own bodies.
+A time step has three phases. In `tree`, processor 0 reads the places of all bodies and writes the cells of a new octree.
+In `forces`, each processor takes the next zone of bodies in the tree's order that cost an equal part of the last step's
+interactions, walks the tree for each and writes its acceleration, potential and cost. In `move`, it writes its own
+bodies' places and velocities. Faults alternate between processor 0 and all others. If bodies lie in the order in which
+they were drawn, those of every processor are spread over all pages: false sharing, and a fault sends requests to all
+processors. If they lie in the order of the first tree, most pages have one writer.
 
-A time step has three phases. In `tree`, processor 0 reads the places of all bodies and writes the cells of a new
-octree. In `forces`, each processor takes the next zone of bodies in the tree's order that cost an equal part of the
-last step's interactions, walks the tree for each and writes its acceleration, potential and cost. In `move`, it writes its
-own bodies' places and velocities. Faults alternate between processor 0 and all others. If bodies lie in the order they
-were drawn in, those of every processor are all over the pages: false sharing, and a fault asks everybody. If they lie in
-the order of the first tree, most pages have one writer.
-
-The bodies are Plummer's sphere and really move. A body has 104 B, a cell 80 B, as 32-bit addresses give them.
-Chosen here: 4 time steps; bodies in the tree's order, since the paper has diffs of over 3 KB in the mean and few
-parts, where scattered bodies give 300 B and seven parts; one unit of work is a cell or body that a force counts, or one level that a body
-goes down while the tree is built.
+The bodies start in Plummer's sphere and move. A body has 104 B, a cell 80 B, as 32-bit addresses give them.
+Chosen here: 4 time steps; bodies in the tree's order, since the paper has diffs of over 3 KB in the mean and few parts,
+where scattered bodies give 300 B and seven parts. One unit of work is a cell or body that a force counts, or one level
+that a body descends while the tree is built.
 """
 
 from __future__ import annotations
@@ -22,13 +20,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from slipstick_workloads import START
 from slipstick_workloads.release_consistency.accesses import Access, Arrive, Compute, SharedProgram
-from slipstick_workloads.sharing.layout import START, Items, MemoryLayout, SharedArray
+from slipstick_workloads.sharing.layout import Items, MemoryLayout, SharedArray
 from slipstick_workloads.sharing.octree import Octree, Vectors
 
 MOST_MASS = 0.999
-
-"""Bodies further out than this part of the mass are drawn again, as is usual."""
+"""Part of the mass inside which bodies are drawn; the tail beyond is cut off, as is usual."""
 
 
 def plummer(bodies: int, seed: int) -> tuple[Vectors, Vectors]:
@@ -75,11 +73,8 @@ def _directions(draw: np.random.Generator, bodies: int) -> Vectors:
 
 
 BODY, CELL = 104, 80
-
 PLACE, VELOCITY, RESULT = (16, 24), (40, 24), (64, 40)
-
 TIME_STEP = 0.025
-
 CELLS_A_BODY = 2
 
 
@@ -154,14 +149,14 @@ def _forces(records: SharedArray, cells: SharedArray, zone: _Zone) -> Iterator[A
 
 @dataclass(frozen=True, slots=True)
 class _Zone:
-    """What one processor does in the force phase.
+    """Work of one processor in the force phase.
 
     Parameters
     ----------
     bodies : its own
-    seen : bodies it looks at
-    cells : it looks at
-    interactions : it computes
+    seen : bodies that it reads
+    cells : that it reads
+    interactions : that it computes
     """
 
     bodies: Items
@@ -172,7 +167,7 @@ class _Zone:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One time step: cells made, levels gone down while they were, and each processor's zone."""
+    """One time step: cells made, levels descended while building them, and each processor's zone."""
 
     cells: int
     levels: int
@@ -180,7 +175,7 @@ class _Step:
 
 
 class _Movement:
-    """The bodies' way through time, computed as far as a processor asks for, and only once."""
+    """The movement of the bodies, computed step by step when a processor needs it, and only once."""
 
     def __init__(self, bodies: tuple[Vectors, Vectors], tolerance: float, processors: int) -> None:
         self.places, self.velocities = bodies

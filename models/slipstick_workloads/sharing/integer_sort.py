@@ -1,11 +1,11 @@
 """IS: keys are counted into buckets, which migrate from processor to processor under a lock; then all read them.
 
-Each processor counts its own keys privately, then adds its counts to the shared buckets under the lock; after a
-barrier it reads them all and ranks its keys. Keys are the mean of four uniform numbers, as in the NAS
-benchmark, so buckets at the ends are hit seldom and a processor changes only those that it hit. Who is first
-to come in an iteration sets the buckets anew.
+Each processor counts its own keys privately, then adds its counts to the shared buckets under the lock; after a barrier
+it reads them all and ranks its keys. Keys are the mean of four uniform numbers, as in the NAS benchmark, so buckets at
+the ends get few keys, and a processor changes only buckets that have keys of its own. The first processor of an
+iteration resets the buckets.
 
-The paper's scan has 2^28 keys, which no 64 MB nodes hold; 2^20 is taken here, over 10 iterations (both chosen). Keys
+The paper's scan has 2^28 keys, more than 64 MB nodes hold; 2^20 is taken here, over 10 iterations (both chosen). Keys
 are private.
 """
 
@@ -15,8 +15,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from slipstick_workloads import START
 from slipstick_workloads.release_consistency.accesses import Access, Acquire, Arrive, Compute, Release, SharedProgram
-from slipstick_workloads.sharing.layout import START, Items, MemoryLayout, share
+from slipstick_workloads.sharing.layout import Items, MemoryLayout, share
 
 INTEGER = 4
 
@@ -45,7 +46,7 @@ def integer_sort(
     layout = MemoryLayout(page)
     shared = layout.array(buckets, INTEGER)
     hit = [_buckets_hit(_share_of(keys, processors, me), buckets, seed, me) for me in range(processors)]
-    anyone = np.unique(np.concatenate(hit))
+    any_hit = np.unique(np.concatenate(hit))
     added: list[int] = []
 
     def body(me: int) -> Iterator[Access]:
@@ -57,7 +58,7 @@ def integer_sort(
         for iteration in range(iterations):
             yield Compute(mine)
             yield Acquire(0)
-            changed = hit[me] if added[iteration] else anyone
+            changed = hit[me] if added[iteration] else any_hit
             added[iteration] += 1
             yield shared.read(changed)
             yield Compute(len(changed))

@@ -1,7 +1,4 @@
-"""Where arrays lie in shared memory, and which pages and words an access to their items touches.
-
-Dividing items among processors.
-"""
+"""Layout of arrays in shared memory: pages and words of an access, and division of items among processors."""
 
 from __future__ import annotations
 
@@ -15,9 +12,7 @@ from slipstick.errors import ModelError
 from slipstick_workloads.release_consistency.accesses import WORD, Read, Write
 
 Items = NDArray[np.int64]
-
 Field = tuple[int, int]
-
 """Offset of a field in an item, and its size [B]."""
 
 
@@ -41,7 +36,7 @@ class MemoryLayout:
         self.pages = 0
 
     def array(self, count: int, size: int) -> SharedArray:
-        """Lay out an array of items of so many bytes."""
+        """Lay out an array of items of a size [B]."""
         if count < 1 or size < WORD or size % WORD:
             raise ModelError(f"an array has items of whole words of {WORD} B, got {count} of {size} B")
         made = SharedArray(self.pages * self.word_count, count, size // WORD, self.word_count)
@@ -106,11 +101,6 @@ class SharedArray:
         if first >= after:
             return np.arange(0)
         return np.arange(first // self.word_count, (after - 1) // self.word_count + 1)
-
-
-START = "start-up"
-
-"""The phase in which data is laid out; the paper's times leave it out."""
 
 
 def share(count: int, processors: int, me: int) -> tuple[int, int]:

@@ -1,8 +1,8 @@
-"""The octree of Barnes and Hut: cells of bodies, and which of them a body's force needs.
+"""The octree of Barnes and Hut: cells of bodies, and the cells that the force on a body needs.
 
 A cell with more than one body is divided in eight; a body by itself is a leaf. Cells are numbered as a program
-that inserts one body after the other makes them: a cell comes to be when its second body arrives, so it stands
-where that body's number puts it.
+that inserts one body after the other makes them: a cell is made when its second body is inserted, so cells are in the
+order of these bodies.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Numbers = NDArray[np.int64]
 Vectors = NDArray[np.float64]
 LEVELS = 21
 CHUNK = 512
-"""Bodies whose walks through the tree go on side by side."""
+"""Bodies whose walks through the tree are computed together."""
 SOFTENING = 0.05
 
 
@@ -92,7 +92,7 @@ class Octree:
         return Forces(bodies, acceleration, interactions, visited)
 
     def _below(self, walker: Numbers, node: Numbers) -> tuple[Numbers, Numbers]:
-        """Go on to all children of opened cells."""
+        """Continue with all children of opened cells."""
         begin, number = self.first[node], self.first[node + 1] - self.first[node]
         ends = np.cumsum(number)
         within = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - number, number)
@@ -101,14 +101,14 @@ class Octree:
 
 @dataclass(frozen=True, slots=True)
 class Forces:
-    """What walks through the tree gave.
+    """Results of walks through the tree.
 
     Parameters
     ----------
-    bodies : that walked
+    bodies : whose forces were computed
     acceleration : of each
     interactions : with cells and bodies, of each
-    visited : whether any of them looked at a node
+    visited : whether any of them read a node
     """
 
     bodies: Numbers

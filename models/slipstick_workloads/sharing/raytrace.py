@@ -1,20 +1,19 @@
-"""The scene of balls: a ball with nine smaller ones on it, each of which has nine, and so on, over a floor.
-
-Rays are traced for what they cost: each walks the hierarchy of balls from the largest down, into those whose
-surrounding sphere it meets. What it hits is lit by three lamps and mirrors once.
-
-Source: Haines, A proposal for standard graphics environments, IEEE Computer Graphics and Applications 7(11), 1987, for the
-scene; the scene of the paper's Raytrace has four generations below the first ball: 7,381 balls.
-
-Raytrace: a read-only scene, an image in parts, and queues of jobs from which idle processors steal.
+"""Raytrace: a read-only scene, an image in parts, and queues of jobs from which idle processors steal.
 
 Each processor has a rectangle of the image, cut into jobs of some pixels, in a queue of its own with a lock. When its
-queue is empty it looks into the others', one after the other, and takes a job where there is one. A job reads the
-balls that its rays are tested against, draws numbers for its primary rays from a shared counter under a lock, and
-writes its pixels; rows of an image lie one after the other, so rectangles side by side share pages.
+queue is empty, it searches the others' queues in turn and takes a job where there is one. A job reads the balls that its
+rays are tested against, takes numbers for its primary rays from a shared counter under a lock, and writes its pixels.
+The rows of an image are contiguous, so rectangles side by side share pages.
 
-What a ray costs is found by tracing it (`balls`). Chosen here, for the paper prints the scene alone: 256 x 256 pixels, jobs of
-16 x 2, 8 rays numbered at a time; 192 B a ball, 256 B a queue.
+The scene is a ball with nine smaller ones on it, each of which has nine, and so on, over a floor. The cost of a ray is
+found by tracing it: it walks the hierarchy of balls from the largest down, into those whose surrounding sphere it
+crosses; the point that it hits is lit by three lamps and reflects once.
+
+Chosen here, for the paper prints the scene alone: 256 x 256 pixels, jobs of 16 x 2 pixels, 8 rays numbered at a time;
+192 B for a ball, 256 B for a queue.
+
+Source of the scene: Haines, A proposal for standard graphics environments, IEEE Computer Graphics and Applications
+7(11), 1987; the paper's Raytrace has four generations below the first ball, 7,381 balls.
 """
 
 from __future__ import annotations
@@ -28,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.errors import ModelError
+from slipstick_workloads import START
 from slipstick_workloads.release_consistency.accesses import (
     Access,
     Acquire,
@@ -37,34 +37,27 @@ from slipstick_workloads.release_consistency.accesses import (
     Release,
     SharedProgram,
 )
-from slipstick_workloads.sharing.layout import START, Items, MemoryLayout, SharedArray, share
+from slipstick_workloads.sharing.layout import Items, MemoryLayout, SharedArray, share
 
 Vectors = NDArray[np.float64]
-
 Numbers = NDArray[np.int64]
-
 CHILDREN = 9
-
 AROUND = 2.0
-
-"""The radius of the sphere around a ball and all that is on it, in its own radii: a = 4/3 + a/3."""
+"""Radius of the sphere around a ball and all balls on it, in radii of the ball: a = 4/3 + a/3."""
 
 FLOOR = -0.5
-
 LAMPS = np.array([[4.0, 3.0, 2.0], [1.0, -4.0, 4.0], [-3.0, 1.0, 5.0]])
-
 EYE, VIEW = np.array([2.1, 1.3, 1.7]), 45.0
-
 NEAR = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """What a bundle of rays looked at.
+    """Tests of a bundle of rays.
 
     Parameters
     ----------
-    tests : balls tested, for each primary ray with all that follow from it
+    tests : balls tested, for each primary ray with its shadow and reflected rays
     ray, ball : pairs of a primary ray and a ball tested for it, some more than once
     """
 
@@ -89,17 +82,17 @@ class Balls:
     def trace(self, directions: Vectors) -> Traced:
         """Trace rays from the eye."""
         rays = len(directions)
-        everyone = np.arange(rays)
+        active = np.arange(rays)
         looked: list[tuple[Numbers, Numbers]] = []
         origins = np.broadcast_to(EYE, directions.shape)
         for _ in range(2):
-            distance, ball = self._walk(everyone, origins, directions, looked)
+            distance, ball = self._walk(active, origins, directions, looked)
             points, normals, hit = self._surface(origins, directions, distance, ball)
-            everyone, points, normals = everyone[hit], points[hit], normals[hit]
-            if not len(everyone):
+            active, points, normals = active[hit], points[hit], normals[hit]
+            if not len(active):
                 break
             for lamp in LAMPS:
-                self._walk(everyone, points, _unit(lamp - points), looked)
+                self._walk(active, points, _unit(lamp - points), looked)
             along = directions[hit]
             origins, directions = points, along - 2 * np.einsum("ij,ij->i", along, normals)[:, None] * normals
         ray, tested = (np.concatenate(each) for each in zip(*looked, strict=True))
@@ -130,7 +123,7 @@ class Balls:
     def _surface(
         self, origins: Vectors, directions: Vectors, distance: Vectors, ball: Numbers
     ) -> tuple[Vectors, Vectors, NDArray[np.bool_]]:
-        """Give where rays end, the direction upright there, and whether they end at all: at a ball or the floor."""
+        """Give the end points of rays, the surface normals there, and whether they end at all: at a ball or the floor."""
         falling = directions[:, 2] < -NEAR
         floor = np.where(falling, (FLOOR - origins[:, 2]) / np.where(falling, directions[:, 2], -1.0), np.inf)
         floor = np.where(floor > NEAR, floor, np.inf)
@@ -172,13 +165,10 @@ def _unit(vectors: Vectors) -> Vectors:
 
 
 BALL, QUEUE, PIXEL = 192, 256, 4
-
 HEAD = (0, 4)
-
-"""What changes in a record: the number of what comes next."""
+"""Field that changes in a record: the number of the next item."""
 
 COUNTER = 0
-
 """The item that holds the number of the next ray; queue k is item k + 1. Their locks have the same numbers."""
 
 
@@ -238,7 +228,7 @@ class _Job:
 
 
 def _empty(queues: list[deque[_Job]], number: int, records: SharedArray, frame: SharedArray) -> Iterator[Access]:
-    """Take jobs from a queue and do them until there are none."""
+    """Take jobs from a queue and execute them until there are none."""
     record = np.array([number + 1])
     while True:
         yield Acquire(number + 1)
@@ -287,7 +277,7 @@ def _bounds(count: int, parts: int) -> list[tuple[int, int]]:
 
 
 def _traced(scene: Balls, jobs: list[Items], image: int, balls: SharedArray, at_once: int) -> list[_Job]:
-    """Find what a processor's jobs cost and look at, tracing all their rays side by side."""
+    """Find the costs of a processor's jobs and the balls that they test, tracing all their rays at once."""
     ends = np.cumsum([len(each) for each in jobs])
     job_of_ray = np.repeat(np.arange(len(jobs)), np.diff(ends, prepend=0))
     traced = scene.trace(pixels(image, image)[np.concatenate(jobs)])

@@ -1,4 +1,4 @@
-"""SOR: red-black over-relaxation on a grid, whose processors share the rows at their borders.
+"""SOR: red-black over-relaxation on a grid; neighbouring processors share the rows at their borders.
 
 The points of each colour are an array of their own, row after row, so that half a sweep reads one array and writes the
 other. Rows do not end at pages: at a border two processors write one page. A barrier ends each half sweep.
@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from slipstick_workloads import START
 from slipstick_workloads.release_consistency.accesses import Access, Arrive, Compute, SharedProgram
-from slipstick_workloads.sharing.layout import START, MemoryLayout, share
+from slipstick_workloads.sharing.layout import MemoryLayout, share
 
 DOUBLE = 8
 

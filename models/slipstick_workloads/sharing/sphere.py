@@ -1,14 +1,15 @@
-"""Sphere: the shallow water equations on a sphere; one solution vector is updated by all under locks.
+"""Sphere: the shallow water equations on a sphere; all processors update one solution vector under locks.
 
 The pitch is the number of cells in a right angle: a grid of 2 pitch + 1 rows of latitude, 4 pitch points each, with three
-unknowns a point. A processor computes the cells of a band of latitudes and adds what they give to the rows of the solution
-vector at their corners, its last row being also the next processor's first. Any row may be anybody's, so each
-update is made under a lock; locks are few and stand for many rows each, so they go from processor to processor though the
-rows hardly do. Geometry and coefficients (nine neighbours, three unknowns by three) are written once and only
-read afterwards. Rows nearer to a pole than 60 degrees are filtered as a whole to keep the time step, by who has the band.
+unknowns a point. A processor computes the cells of a band of latitudes and adds the results to the rows of the solution
+vector at their corners, its last row being also the next processor's first. Each update is made under a lock, for any
+row may be shared; locks are few and stand for many rows each, so they move from processor to processor though the rows
+hardly do. Geometry and coefficients (nine neighbours, three unknowns by three) are written once and then only read. Rows
+nearer to a pole than 60 degrees are filtered as a whole to keep the time step, by the processor of the band.
 
-Chosen here, for the paper prints the pitch alone: what the pitch is, 16 locks, 24 time steps of 10 sweeps. It says that most
-of the overhead is in locks, and that faults hardly matter beside first misses; hence the bands and the locks.
+Chosen here, for the paper prints the pitch alone: the meaning of the pitch, 16 locks, 24 time steps of 10 sweeps. The
+paper says that most of the overhead is in locks, and that faults hardly matter beside first misses; hence the bands and
+the locks.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import ceil, log2
 
+from slipstick_workloads import START
 from slipstick_workloads.release_consistency.accesses import Access, Acquire, Arrive, Compute, Release, SharedProgram
-from slipstick_workloads.sharing.layout import START, MemoryLayout, SharedArray, share
+from slipstick_workloads.sharing.layout import MemoryLayout, SharedArray, share
 
 DOUBLE, UNKNOWNS, NEIGHBOURS = 8, 3, 9
 POINT = UNKNOWNS * DOUBLE
@@ -74,7 +76,7 @@ def sphere(
 
 
 def _update(solution: SharedArray, row: int, points: int, lock: int) -> Iterator[Access]:
-    """Change a row of the solution under its lock, then let others go on."""
+    """Change a row of the solution under its lock, then let other processors take turns."""
     yield Acquire(lock)
     yield solution.read_span(row * points, (row + 1) * points)
     yield solution.write_span(row * points, (row + 1) * points)

@@ -6,7 +6,7 @@ concerned, own or not, under that molecule's lock: records of 600 B migrate, and
 molecules (virial, kinetic and potential energy) have locks of their own.
 
 A record holds 8 derivatives of the positions of 3 atoms in 3 directions, and the molecule's centre. Each time step: predict
-(own molecules), forces, correct (own molecules), potential (read all within cut-off). The molecules start on a
+(own molecules), forces, correct (own molecules), potential (read all within the cut-off). The molecules start on a
 jittered lattice and diffuse at random.
 
 Not printed in the paper and chosen here: 3 steps; forces summed privately first, as TreadMarks's version has it; the
@@ -21,8 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from slipstick_workloads import START
 from slipstick_workloads.release_consistency.accesses import Access, Acquire, Arrive, Compute, Release, SharedProgram
-from slipstick_workloads.sharing.layout import START, Items, MemoryLayout, SharedArray, share
+from slipstick_workloads.sharing.layout import Items, MemoryLayout, SharedArray, share
 
 DOUBLE, ORDERS, ATOMS, DIRECTIONS = 8, 8, 3, 3
 ORDER = ATOMS * DIRECTIONS * DOUBLE
@@ -84,7 +85,7 @@ def water(
 
 
 def _own_molecules(records: SharedArray, own: Items) -> Iterator[Access]:
-    """Move one's own molecules by their derivatives, and clear or use their forces."""
+    """Move own molecules by their derivatives, and clear or use their forces."""
     yield records.read(own)
     yield records.write(own, MOTION, FORCES, CENTRE)
     yield Compute(len(own))
@@ -115,7 +116,7 @@ def _add(name: str, sums: SharedArray, molecules: int) -> Iterator[Access]:
 
 @dataclass(frozen=True, slots=True)
 class _Pairs:
-    """Which molecules interact: each with the half that follows it, if near enough."""
+    """Pairs of molecules that interact: each molecule with the half that follows it, if near enough."""
 
     places: NDArray[np.float64]
     cut_off: float
@@ -142,7 +143,7 @@ class _Pairs:
         apart = np.abs(self.places[own][:, None, :] - self.places[partners])
         apart = np.minimum(apart, 1 - apart)
         near: NDArray[np.bool_] = (apart**2).sum(axis=2) < self.cut_off**2
-        if self.molecules % 2 == 0:  # the one just opposite is met from one side only
+        if self.molecules % 2 == 0:  # the molecule exactly opposite is counted from one side only
             near[own >= self.molecules // 2, -1] = False
         return near
 

@@ -190,7 +190,7 @@ def test_what_cannot_be_modelled_is_refused() -> None:
         program.on(machine(), sequential=1.0)
     with pytest.raises(ModelError, match=r"counts takes counts, got 3\.0"):
         program.on(machine(), counts=3.0, sequential=1.0)
-    with pytest.raises(ModelError, match="hold no work after start-up; a time cannot come from them"):
+    with pytest.raises(ModelError, match="hold no work after start-up; no time follows from them"):
         program.on(machine(), counts=counts((ProcessorTally(), ProcessorTally())), sequential=1.0)
     with pytest.raises(ModelError, match="prefetched_faults must be at least 0 and at most 1"):
         program.on(machine(), counts=given, sequential=1.0, prefetched_faults=1.5)

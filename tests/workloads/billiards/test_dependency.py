@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slipstick_workloads.billiards.counts import executed, first_dependent, observe
-from slipstick_workloads.billiards.simulation import BilliardTable, Simulation, uniform
+from slipstick_workloads.billiards.simulation import BilliardSimulation, BilliardTable, uniform
 
 
 def schedule(table: BilliardTable, now: float) -> list[tuple[float, int]]:
@@ -30,9 +30,9 @@ def overlap(pairs: list[int]) -> int:
 @given(st.integers(2, 40), st.integers(0, 10**6), st.integers(1, 24))
 def test_a_step_executes_as_much_as_leaves_the_sequential_state(balls: int, seed: int, processors: int) -> None:
     count = 60
-    sequential, parallel = Simulation(uniform(balls, seed)), BilliardTable(uniform(balls, seed))
+    sequential, parallel = BilliardSimulation(uniform(balls, seed)), BilliardTable(uniform(balls, seed))
     sizes = executed(first_dependent([sequential.step().cause for _ in range(count)]), processors)
-    reference, now, shuffled = Simulation(uniform(balls, seed)), 0.0, random.Random(seed)
+    reference, now, shuffled = BilliardSimulation(uniform(balls, seed)), 0.0, random.Random(seed)
     for size in sizes:
         chosen = [each for each in schedule(parallel, now)[:processors] if each[0] < math.inf]
         first = overlap([pair for _, pair in chosen])
@@ -52,7 +52,7 @@ def test_a_step_executes_as_much_as_leaves_the_sequential_state(balls: int, seed
 
 @given(st.integers(2, 40), st.integers(0, 10**6))
 def test_more_processors_execute_no_less_in_a_first_step(balls: int, seed: int) -> None:
-    run = Simulation(uniform(balls, seed))
+    run = BilliardSimulation(uniform(balls, seed))
     dependent = first_dependent([run.step().cause for _ in range(100)])
     first = [executed(dependent, processors)[0] for processors in range(1, 30)]
     assert first == sorted(first)
@@ -80,7 +80,7 @@ def test_parallelism_grows_with_balls_and_with_processors() -> None:
 
 def test_more_steps_give_no_more_parallelism() -> None:
     # Places and speeds stay as random as they were at the start, so parts of a run are alike.
-    run = Simulation(uniform(1000, 1))
+    run = BilliardSimulation(uniform(1000, 1))
     dependent = np.array(first_dependent([run.step().cause for _ in range(40_000)]))
     ahead = np.minimum(dependent - np.arange(len(dependent)), 32)
     early, late = ahead[:15_000].mean(), ahead[20_000:35_000].mean()
@@ -97,7 +97,7 @@ def test_from_any_collision_on_as_many_are_independent_as_lines_say(balls: int, 
     j < N is sqrt(pi n / 6) erf(N sqrt(3 / (2 n))).
     """
     count = 40_000
-    run = Simulation(uniform(balls, 1))
+    run = BilliardSimulation(uniform(balls, 1))
     dependent = np.array(first_dependent([run.step().cause for _ in range(count)]))[: count - 1000]
     ahead = np.minimum(dependent - np.arange(len(dependent)), processors).mean()
     expected = math.sqrt(math.pi * balls / 6) * math.erf(processors * math.sqrt(1.5 / balls))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slipstick.errors import ModelError, NoAnswerError
-from slipstick_workloads.billiards.simulation import InitialState, Simulation, uniform
+from slipstick_workloads.billiards.simulation import BilliardSimulation, InitialState, uniform
 
 
 @st.composite
@@ -35,7 +35,7 @@ def crossing_lines(start: InitialState, time: float) -> list[float]:
 
 @given(starts(), st.integers(1, 60))
 def test_balls_are_where_crossing_lines_are(start: InitialState, collisions: int) -> None:
-    run = Simulation(start)
+    run = BilliardSimulation(start)
     for _ in range(collisions):
         run.step()
     assert run.table.positions(run.time) == pytest.approx(crossing_lines(start, run.time), abs=1e-6)
@@ -43,7 +43,7 @@ def test_balls_are_where_crossing_lines_are(start: InitialState, collisions: int
 
 @given(starts(), st.integers(1, 60))
 def test_energy_is_kept_and_so_is_the_order(start: InitialState, collisions: int) -> None:
-    run = Simulation(start)
+    run = BilliardSimulation(start)
     times = [run.step().time for _ in range(collisions)]
     assert times == sorted(times)
     # Speeds are only exchanged, so their multiset is kept to the last bit.
@@ -55,7 +55,7 @@ def test_energy_is_kept_and_so_is_the_order(start: InitialState, collisions: int
 
 @given(starts(), st.integers(1, 40))
 def test_momentum_changes_at_walls_only(start: InitialState, collisions: int) -> None:
-    run = Simulation(start)
+    run = BilliardSimulation(start)
     for _ in range(collisions):
         before = list(run.table.velocities)
         pair = run.step().pair
@@ -68,8 +68,8 @@ def test_the_size_of_balls_changes_no_event(start: InitialState, collisions: int
     balls = len(start.positions)
     points = tuple(x - start.diameter * (number + 0.5) for number, x in enumerate(start.positions))
     runs = [
-        Simulation(start),
-        Simulation(InitialState(points, start.velocities, start.length - start.diameter * balls)),
+        BilliardSimulation(start),
+        BilliardSimulation(InitialState(points, start.velocities, start.length - start.diameter * balls)),
     ]
     big, small = ([run.step() for _ in range(collisions)] for run in runs)
     assert [each.pair for each in big] == [each.pair for each in small]
@@ -77,7 +77,7 @@ def test_the_size_of_balls_changes_no_event(start: InitialState, collisions: int
 
 
 def test_two_balls_exchange_their_velocities_when_they_touch() -> None:
-    run = Simulation(InitialState((2.0, 6.0), (1.0, -0.5), length=10.0, diameter=1.0))
+    run = BilliardSimulation(InitialState((2.0, 6.0), (1.0, -0.5), length=10.0, diameter=1.0))
     first = run.step()
     assert (first.time, first.pair) == (2.0, 1)
     assert run.table.velocities == [-0.5, 1.0]
@@ -85,7 +85,7 @@ def test_two_balls_exchange_their_velocities_when_they_touch() -> None:
 
 
 def test_what_never_meets_is_not_queued() -> None:
-    run = Simulation(InitialState((2.0, 6.0), (-1.0, 1.0), length=10.0))
+    run = BilliardSimulation(InitialState((2.0, 6.0), (-1.0, 1.0), length=10.0))
     assert len(run.queue) == run.queue.added == 2
     assert [run.step().pair for _ in range(2)] == [0, 2]
     assert len(run.queue) == 1
@@ -110,5 +110,5 @@ def test_what_cannot_be_placed_is_refused(
 
 def test_balls_at_rest_never_collide() -> None:
     with pytest.raises(NoAnswerError) as caught:
-        Simulation(InitialState((1.0,), (0.0,), length=2.0)).step()
+        BilliardSimulation(InitialState((1.0,), (0.0,), length=2.0)).step()
     assert str(caught.value) == "after 0 collisions no ball moves; give one a velocity"

@@ -62,19 +62,19 @@ def takes_no_copy(self: SingleWriter, writer: int, owner: int, page: int) -> Non
     self.owner[page] = writer
 
 
-ORDER, CUT, WHOM = IntervalRecords.in_order, ManyWriters._cut, ManyWriters._whom_to_ask
+ORDER, CUT, WHOM = IntervalRecords.in_order, ManyWriters._cut, ManyWriters._requests
 FETCHED, FETCH = ManyWriters._fetched, SharedPages._fetch
 VALID, SINGLE = Protocol(start="valid", collect_above=10**9), Protocol(writers="single")
 MISTAKES: dict[str, tuple[type, str, Callable[..., Any], Protocol]] = {
     "notices are lost": (SharedPages, "notice", never, VALID),
     "notices are lost, one writer": (SharedPages, "notice", never, SINGLE),
-    "notices of an eager release are lost": (Notices, "_tell", never, Protocol(release="eager")),
+    "notices of an eager release are lost": (Notices, "_send", never, Protocol(release="eager")),
     "locks carry no notices": (Notices, "acquire", lambda *_: 0, VALID),
     "diffs are applied backwards": (IntervalRecords, "in_order", backwards, VALID),
     "a page stays writable after its diff": (ManyWriters, "_cut", leaves_writable, VALID),
     "words are not remembered": (ManyWriters, "_remember", never, VALID),
     "every copy is thought to be new": (ManyWriters, "_has_applied", lambda *_: True, VALID),
-    "a part of a fault is left out": (ManyWriters, "_whom_to_ask", asks_one_only, VALID),
+    "a part of a fault is left out": (ManyWriters, "_requests", asks_one_only, VALID),
     "a growing twin is taken as whole": (ManyWriters, "_fetched", takes_a_growing_twin_as_whole, Protocol()),
     "a shared page stays exclusive": (SharedPages, "_fetch", leaves_exclusive, Protocol()),
     "ownership moves without the page": (SingleWriter, "_take", takes_no_copy, SINGLE),

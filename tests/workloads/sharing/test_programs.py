@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from slipstick.program.counts import Counts
+from slipstick_workloads import START
 from slipstick_workloads.release_consistency.accesses import Access, Acquire, Arrive, Release, SharedProgram, Write
 from slipstick_workloads.release_consistency.protocol import Protocol
 from slipstick_workloads.release_consistency.run import run
-from slipstick_workloads.sharing.layout import START
 from tests.workloads.release_consistency.oracle import Clock, Oracle
 from tests.workloads.sharing.small import SMALL
 from tests.workloads.sharing.table_1 import TABLE_1
