@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from slipstick.queueing.network import Array, NetworkArrays
+from slipstick.queueing.residual_wait import all_busy_by_load, residual_time
 from slipstick.vocabulary import DISCIPLINES
 
 Shift = tuple[Array, Array]
@@ -101,7 +102,7 @@ def _product_form_residence(network: NetworkArrays, met: SeenOnArrival, others: 
     crowd = met.waiting(ones, station)
     if servers > 1:
         busy = met.served(ones, station)
-        crowd = (_not_negative(crowd - busy) + all_busy(busy, servers, others)) / servers
+        crowd = (_not_negative(crowd - busy) + all_busy_by_load(busy, servers, others)) / servers
     shared: Array = network.service[:, :, station] * (1 + crowd)
     return shared
 
@@ -134,7 +135,7 @@ def _waiting_in_line(network: NetworkArrays, met: SeenOnArrival, others: Array, 
     if servers > 1:
         all_served = met.served(ones, station)
         some = np.where(all_served.real > 0, all_served, 1)
-        left = left * np.where(all_served.real > 0, all_busy(all_served, servers, others) / some, 0)
+        left = left * np.where(all_served.real > 0, all_busy_by_load(all_served, servers, others) / some, 0)
     wait = (waiting + left) / servers
     if not kind.ranked:
         return np.asarray(service + wait)
@@ -169,34 +170,6 @@ def _not_negative(number: Array) -> Array:
     """Hold a mean number at 0 while an iteration is still far off."""
     held: Array = np.where(number.real > 0, number, 0)
     return held
-
-
-def residual_time(service: Array, scv: Array) -> Array:
-    """Give the mean time left of a service in progress [s], S (1 + scv) / 2.
-
-    Holds for an arrival that meets the service at a random instant. Source: Kleinrock, Queueing Systems vol. 1, 1975,
-    section 5.2; in mean-value analysis Reiser, Performance Evaluation 1(1), 1979.
-    """
-    residual: Array = service * (1 + scv) / 2
-    return residual
-
-
-def all_busy(busy: Array, servers: int, others: Array) -> Array:
-    """Give the probability that an arrival finds all servers busy [1], (B/c)^(sqrt(2 (c + 1)) - 1).
-
-    Exact for one server, within 2 % for M/M/c; 0 where fewer than c other customers exist. `erlang_c` is exact for
-    Poisson arrivals. Source: Sakasegawa, Ann. Inst. Stat. Math. 29, 1977, 67-75.
-
-    Parameters
-    ----------
-    busy : mean number of busy servers [1]
-    servers : c [1]
-    others : customers besides the one that arrives, infinite with open classes [1]
-    """
-    load = busy / servers
-    inside = np.where(load.real <= 0, 0, np.where(load.real < 1, load, 1))
-    chance: Array = np.where(others >= servers, inside ** (np.sqrt(2 * (servers + 1)) - 1), 0)
-    return chance
 
 
 def approximations_of(network: NetworkArrays) -> tuple[str, ...]:

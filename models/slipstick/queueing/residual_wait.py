@@ -85,13 +85,14 @@ def finite_source_all_busy(ratio: Array, customers: int, servers: int) -> Array:
 def all_busy_by_load(busy: Array, servers: int, others: Array) -> Array:
     """Estimate the probability that all servers are busy as (busy / c)^(sqrt(2 (c + 1)) - 1).
 
-    Source: Sakasegawa, Ann. Inst. Statistical Mathematics 29, 1977, 67-75.
+    Exact for one server, and within 2 % at M/M/c. Source: Sakasegawa, Ann. Inst. Statistical Mathematics 29, 1977, 67-75.
 
     Parameters
     ----------
     busy : mean number in service [1]
     servers : c
-    others : customers besides the one that arrives; fewer than c cannot make all servers busy [1]
+    others : customers besides the one that arrives, infinite with open classes; fewer than c never make all servers
+        busy [1]
 
     >>> round(float(all_busy_by_load(np.array([1.6]), 2, np.array([9.0]))[0]), 4)
     0.7237
