@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,16 @@ import numpy as np
 import pytest
 
 from slipstick import LAWS, Model, QueueingNetwork, Simulation, load, run, solve, sweep
-from slipstick.errors import InputError, ModelError, NoAnswerError, SlipstickError, SpecError, UnknownNameError
+from slipstick.cli.main import main
+from slipstick.errors import (
+    InputError,
+    MissingExtraError,
+    ModelError,
+    NoAnswerError,
+    SlipstickError,
+    SpecError,
+    UnknownNameError,
+)
 from slipstick.law import Law
 from slipstick.model.machine import Machine, Network
 
@@ -236,3 +246,51 @@ def load_model(name: str) -> Model:
     model = load(name)
     assert isinstance(model, Model)
     return model
+
+
+class TestPrinting:
+    """An answer and a sweep print as tables; names that are not there are refused with the nearest."""
+
+    def test_an_answer_prints_what_the_terminal_prints(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["solve", "law/flow-line", "--set", "items=3", "--set", "once=2 us", "--set", "longest=1 us"]) == 0
+        answer = solve("law/flow-line", {"items": "3", "once": "2 us", "longest": "1 us"})
+        printed = capsys.readouterr().out
+        assert str(answer).splitlines()[0] == printed.splitlines()[0]
+        assert [line for line in str(answer).splitlines() if line.startswith("time")] == ["time       4 us"]
+
+    def test_the_repr_is_one_line(self) -> None:
+        assert repr(solve("law/flow-line", {"items": 3, "once": 2e-6, "longest": 1e-6})) == (
+            "<Answer for law/flow-line by closed-form: time = 4e-06 s>"
+        )
+
+    def test_a_number_of_an_account_goes_by_the_name_of_its_column(self) -> None:
+        answer = solve("lock-and-bus")
+        assert answer["account[busy]"] == answer.account["busy"]
+
+    def test_a_misspelt_name_is_refused_with_the_nearest(self) -> None:
+        with pytest.raises(UnknownNameError, match="did you mean 'efficiency'"):
+            solve("lock-and-bus")["efficency"]
+
+    def test_a_sweep_prints_the_columns_that_fit(self) -> None:
+        found = solve("lock-and-bus", {"population.processors": [1, 2]})
+        lines = str(found).splitlines()
+        assert lines[0].split() == [
+            "population.processors",
+            "time",
+            "[ms]",
+            "throughput",
+            "[1/s]",
+            "speedup",
+            "efficiency",
+        ]
+        assert max(map(len, lines)) <= 100
+        assert repr(found).startswith("<Sweep of 2 points (population.processors: 2) with ")
+
+    def test_a_sweep_is_a_table_of_polars(self) -> None:
+        table = solve("lock-and-bus", {"population.processors": [1, 2]}).to_polars()
+        assert table["population.processors"].to_list() == [1.0, 2.0]
+
+    def test_a_library_that_is_not_installed_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "xarray", None)
+        with pytest.raises(MissingExtraError, match="pip install xarray"):
+            solve("lock-and-bus", {"population.processors": [1, 2]}).to_xarray()

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from slipstick.errors import UnknownNameError
+
 
 @dataclass(frozen=True, slots=True)
 class Value:
@@ -15,6 +17,10 @@ class Value:
     unit: str
     low: float | None = None
     high: float | None = None
+
+    def __str__(self) -> str:
+        between = f"{self.low:.4g} to {self.high:.4g}" if self.low is not None and self.high is not None else "unknown"
+        return f"{between if self.value is None else format(self.value, '.4g')} {self.unit}".removesuffix(" 1")
 
 
 class Later(Mapping[str, Mapping[str, float]]):
@@ -73,7 +79,7 @@ class Limit:
     takeovers: tuple[Takeover, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Answer:
     """What one method says of one model at one point.
 
@@ -122,8 +128,33 @@ class Answer:
     interrupted: bool = False
 
     def __getitem__(self, name: str) -> float | None:
-        """Give a value by name, in its base unit."""
-        return self.values[name].value
+        """Give a number by its name, in its base unit; None for a value of which only bounds are known.
+
+        Raises
+        ------
+        UnknownNameError : the answer has no number of that name; the message says which are near
+
+        >>> answer = Answer("m", "closed-form", values={"time": Value(3.0, "s")}, account={"lock": 2.0})
+        >>> answer["time"], answer["account[lock]"]
+        (3.0, 2.0)
+        """
+        if name not in self.values and self.find(name) is None:
+            raise UnknownNameError(f"value in the answer for {self.model}", name, self.names)
+        return self.find(name)
+
+    def __str__(self) -> str:
+        """Write the answer as `slipstick solve` prints it."""
+        # The one import against the order of the packages: text is made above, and printing is asked for here.
+        from slipstick.report.terminal.answer import answer_text
+
+        return answer_text(self).rstrip()
+
+    def __repr__(self) -> str:
+        if self.failed is not None:
+            return f"<Answer for {self.model} by {self.method}: no answer: {self.failed}>"
+        first = ", ".join(f"{name} = {each}" for name, each in list(self.values.items())[:2])
+        more = len(self.names) - 2
+        return f"<Answer for {self.model} by {self.method}: {first}{f', and {more} more' if more > 0 else ''}>"
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -128,7 +128,7 @@ def load(
 
     name, library = os.fspath(reference), Library()
     kind, _, rest = name.partition("/")
-    if name.endswith((".yaml", ".yml")):
+    if name.endswith((".yaml", ".yml")) and (kind not in (*HARDWARE, *FILES) or os.path.isfile(name)):
         kind, rest = library.kind(name, _mark("load")), name
     if kind in HARDWARE:
         _refuse_others(kind, machine=machine, workload=workload, technology=technology)

@@ -122,7 +122,8 @@ class MissingExtraError(InputError):
 
     def __init__(self, library: str, purpose: str, extra: str) -> None:
         self.library, self.extra = library, extra
-        super().__init__(f"{purpose} needs {library}: pip install 'slipstick[{extra}]'")
+        package = f"'slipstick[{extra}]'" if extra else library
+        super().__init__(f"{purpose} needs {library}: pip install {package}")
 
 
 class NoAnswerError(SlipstickError):

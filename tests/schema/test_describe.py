@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from slipstick.api import load
-from slipstick.errors import UnknownNameError
 from slipstick.model.machine import Machine
 from slipstick.schema.build import build, machine_of
 from slipstick.schema.describe import entries
@@ -66,9 +63,3 @@ def test_a_machine_loaded_in_python_is_the_one_of_a_scene() -> None:
     assert isinstance(machine, Machine)
     assert machine == machine_of(spec("rs6000-43p-atm"), "rs6000-43p-atm")
     assert str(machine.network.adapter) == "machine.network.adapter"
-
-
-def test_only_machines_and_activities_are_loaded() -> None:
-    with pytest.raises(UnknownNameError) as caught:
-        load("machin/x")
-    assert str(caught.value) == "there is no kind to load 'machin'; did you mean 'machine'?"

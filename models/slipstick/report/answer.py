@@ -12,8 +12,19 @@ from typing import TYPE_CHECKING, Protocol
 
 from slipstick.answer import Answer, Limit, Value
 from slipstick.report.questions.agree import agreement_text
-from slipstick.report.words import NOTHING, Notes, ascii_only, percent, plain_table, quantity, wrapped
-from slipstick.results.study import Agreement
+from slipstick.report.words import (
+    NOTHING,
+    WIDTH,
+    Notes,
+    ascii_only,
+    column,
+    counted,
+    percent,
+    plain_table,
+    quantity,
+    wrapped,
+)
+from slipstick.results.study import Agreement, Sweep
 
 if TYPE_CHECKING:
     from slipstick.schema.describe import Entry
@@ -25,6 +36,7 @@ _FIRST = (
 )
 
 _MOST_SHARES = 10
+_MOST_POINTS = 30
 _INDENT = "  "
 _PLACED = re.compile(r"(?P<kind>[a-z_]+)\[(?P<label>[A-Za-z][^,]*),(?P<station>[A-Za-z].*)\]")  # a class at a station
 
@@ -81,6 +93,63 @@ def answer_text(answer: Answer, entries: Entries | None = None) -> str:
         ]
     parts.append(_notes(answer))
     return ascii_only("\n\n".join(part for part in parts if part) + "\n")
+
+
+def sweep_text(sweep: Sweep) -> str:
+    """Write the points of a sweep in ASCII: the axes and the first values, as many as fit.
+
+    Parameters
+    ----------
+    sweep : of a study, or of `slipstick.solve` with arrays
+
+    >>> from slipstick import solve
+    >>> print(sweep_text(solve("law/flow-line", {"items": [1, 2], "once": "2 us", "longest": "1 us"})))
+      items    time [us]
+    -------  -----------
+          1            2
+          2            3
+    """
+    table = _Columns()
+    if len(set(sweep.cases)) > 1:
+        table.add("case", "", sweep.cases)
+    for axis in sweep.axes:
+        table.add(axis.path, axis.unit, sweep.points[axis.path])
+    names = sorted(sweep.columns, key=_importance)
+    shown = [name for name in names if table.add(name, sweep.units[name], sweep.columns[name], optional=True)]
+    left_out = [name for name in names if name not in shown]
+    rows = list(zip(*table.cells, strict=True))
+    parts = [plain_table(table.head, rows[:_MOST_POINTS], table.right)]
+    if len(rows) > _MOST_POINTS:
+        parts.append(f"and {counted(len(rows) - _MOST_POINTS, 'more point')}")
+    if left_out:
+        parts.append(wrapped(f"and {counted(len(left_out), 'more column')}: {', '.join(left_out)}", _INDENT))
+    return ascii_only("\n".join(parts))
+
+
+class _Columns:
+    """The columns of a table for the terminal; those that are optional are left out once one does not fit."""
+
+    def __init__(self) -> None:
+        self.head: list[str] = []
+        self.cells: list[list[str]] = []
+        self.right: list[int] = []
+        self._width, self._full = 0, False
+
+    def add(self, name: str, unit: str, values: Sequence[float | str], optional: bool = False) -> bool:
+        """Add a column, in a unit that fits its numbers; say whether there was space for it."""
+        words = all(isinstance(each, str) for each in values)
+        chosen, texts = ("", list(map(str, values))) if words else column([float(each) for each in values], unit)
+        title = name if chosen in ("", "1") else f"{name} [{chosen}]"
+        width = max(len(title) + 2, *map(len, texts)) + 2
+        self._full = self._full or (optional and self._width + width > WIDTH)
+        if optional and self._full:
+            return False
+        if not words:
+            self.right.append(len(self.head))
+        self.head.append(title)
+        self.cells.append(texts)
+        self._width += width
+        return True
 
 
 def _heading(answer: Answer, entries: Entries) -> str:

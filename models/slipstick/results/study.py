@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.answer import Answer, Value
-from slipstick.errors import ModelError, UnknownNameError
+from slipstick.errors import MissingExtraError, ModelError, UnknownNameError
 
 Array = NDArray[np.float64]
 
@@ -30,7 +31,15 @@ class Axis:
         return any(isinstance(value, str) for value in self.values)
 
 
-@dataclass(frozen=True, slots=True)
+def _library(name: str) -> Any:
+    """Import an optional library by its name, when somebody asks for its tables."""
+    try:
+        return import_module(name)
+    except ImportError:
+        raise MissingExtraError(name, f"a table of {name}", "report" if name == "polars" else "") from None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Sweep:
     """Points of one sweep as aligned columns.
 
@@ -92,6 +101,36 @@ class Sweep:
         if name not in self.columns and name not in self.points:
             raise UnknownNameError("column", name, [*self.columns, *self.points])
         return np.asarray(self.columns[name] if name in self.columns else self.points[name]).reshape(self.shape)
+
+    def __str__(self) -> str:
+        """Write the points as a table."""
+        # Against the order of the packages, as in `Answer.__str__`.
+        from slipstick.report.terminal.answer import sweep_text
+
+        return sweep_text(self)
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{path}: {len(values)}" for path, values in self.coords.items())
+        return f"<Sweep of {len(self)} points ({sizes}) with {len(self.columns)} columns>"
+
+    def to_dict(self) -> dict[str, Array | list[str]]:
+        """Give every point as a row of flat columns: the cases, the axes, the values."""
+        found: dict[str, Array | list[str]] = {"case": list(self.cases)} if len(set(self.cases)) > 1 else {}
+        found |= {path: np.asarray(values) for path, values in self.points.items()}
+        return found | dict(self.columns)
+
+    def to_polars(self) -> Any:
+        """Give the table of `to_dict` as a polars DataFrame; MissingExtraError if polars is not installed."""
+        return _library("polars").DataFrame(self.to_dict())
+
+    def to_pandas(self) -> Any:
+        """Give the table of `to_dict` as a pandas DataFrame; MissingExtraError if pandas is not installed."""
+        return _library("pandas").DataFrame(self.to_dict())
+
+    def to_xarray(self) -> Any:
+        """Give the columns as an xarray Dataset with `dims` and `coords`; MissingExtraError if xarray is not installed."""
+        columns = {name: (self.dims, self[name], {"unit": self.units[name]}) for name in self.columns}
+        return _library("xarray").Dataset(columns, coords={path: list(each) for path, each in self.coords.items()})
 
     def answer(self, index: int) -> Answer:
         """Give the whole answer of one point, counted from 0 in the order of the columns.
