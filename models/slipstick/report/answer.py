@@ -24,7 +24,7 @@ from slipstick.report.words import (
     quantity,
     wrapped,
 )
-from slipstick.results.study import Agreement, Sweep
+from slipstick.results.study import Agreement, Array, Sweep
 
 if TYPE_CHECKING:
     from slipstick.schema.describe import Entry
@@ -135,7 +135,7 @@ class _Columns:
         self.right: list[int] = []
         self._width, self._full = 0, False
 
-    def add(self, name: str, unit: str, values: Sequence[float | str], optional: bool = False) -> bool:
+    def add(self, name: str, unit: str, values: Sequence[float | str] | Array, optional: bool = False) -> bool:
         """Add a column, in a unit that fits its numbers; say whether there was space for it."""
         words = all(isinstance(each, str) for each in values)
         chosen, texts = ("", list(map(str, values))) if words else column([float(each) for each in values], unit)
