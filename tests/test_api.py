@@ -256,7 +256,7 @@ class TestPrinting:
         answer = solve("law/flow-line", {"items": "3", "once": "2 us", "longest": "1 us"})
         printed = capsys.readouterr().out
         assert str(answer).splitlines()[0] == printed.splitlines()[0]
-        assert [line for line in str(answer).splitlines() if line.startswith("time")] == ["time       4 us"]
+        assert {" ".join(line.split()) for line in str(answer).splitlines()} >= {"time 4 us", "value amount"}
 
     def test_the_repr_is_one_line(self) -> None:
         assert repr(solve("law/flow-line", {"items": 3, "once": 2e-6, "longest": 1e-6})) == (
