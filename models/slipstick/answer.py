@@ -145,7 +145,7 @@ class Answer:
     def __str__(self) -> str:
         """Write the answer as `slipstick solve` prints it."""
         # The one import against the order of the packages: text is made above, and printing is asked for here.
-        from slipstick.report.terminal.answer import answer_text
+        from slipstick.report.answer import answer_text
 
         return answer_text(self).rstrip()
 

@@ -105,7 +105,7 @@ class Sweep:
     def __str__(self) -> str:
         """Write the points as a table."""
         # Against the order of the packages, as in `Answer.__str__`.
-        from slipstick.report.terminal.answer import sweep_text
+        from slipstick.report.answer import sweep_text
 
         return sweep_text(self)
 
