@@ -21,8 +21,8 @@ from slipstick import load
 from slipstick.method.closed_form.form import ClosedForm
 from slipstick.model.machine import Machine
 from slipstick.program import PROGRAMS
-from slipstick.schema.inputs import load_counts
 from slipstick.schema.library import Library
+from slipstick.schema.programs import load_counts
 from slipstick.schema.text.nodes import Mark
 
 PUBLISHED = Path(__file__).parent.parent / "tests" / "published" / "dvsm_applications.yaml"

@@ -12,7 +12,7 @@ import pytest
 import slipstick
 from slipstick.errors import ModelError
 from slipstick.model.activity import Activity
-from slipstick.schema.dump import activity_data
+from slipstick.schema.kinds.activity import activity_data
 
 
 class Strange(Activity):

@@ -458,9 +458,8 @@ def _mark(place: str) -> Mark:
 
 def _hardware(kind: str, name: str, values: Mapping[str, Any], library: Library) -> Machine | SharedMemory | Network:
     """Load a machine or a network of the catalogue, or of a file."""
-    from slipstick.schema.build import machine_of, network_of
-    from slipstick.schema.kinds.machine import NetworkSpec
-    from slipstick.schema.library import machine_spec
+    from slipstick.schema.describe import hardware_of
+    from slipstick.schema.library import spec_model
     from slipstick.schema.text.nodes import Table
     from slipstick.schema.text.nodes import replace as replaced
     from slipstick.schema.validate import validate
@@ -470,9 +469,8 @@ def _hardware(kind: str, name: str, values: Mapping[str, Any], library: Library)
         tree = replaced(tree, path, _written(value) if isinstance(value, str) else _node(value, "set"))
     assert isinstance(tree, Table)
     tree = library.resolve(kind, tree)
-    if kind == "network":
-        return network_of(validate(NetworkSpec, tree))
-    return machine_of(validate(machine_spec(tree), tree), name)
+    prefix = "machine" if kind == "machine" else "machine.network"
+    return hardware_of(validate(spec_model(kind, tree), tree), name, prefix)
 
 
 def _refuse_others(what: str, **given: object) -> None:

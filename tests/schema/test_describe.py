@@ -6,8 +6,8 @@ from pathlib import Path
 
 from slipstick.api import load
 from slipstick.model.machine import Machine
-from slipstick.schema.build import build, machine_of
-from slipstick.schema.describe import entries
+from slipstick.schema.build import build
+from slipstick.schema.describe import entries, hardware_of
 from slipstick.schema.inputs import resolve
 from slipstick.schema.kinds.machine import MachineSpec
 from slipstick.schema.library import Library
@@ -61,5 +61,5 @@ def test_an_inherited_value_keeps_the_source_of_its_own_file(tmp_path: Path) -> 
 def test_a_machine_loaded_in_python_is_the_one_of_a_scene() -> None:
     machine = load("machine/rs6000-43p-atm")
     assert isinstance(machine, Machine)
-    assert machine == machine_of(spec("rs6000-43p-atm"), "rs6000-43p-atm")
+    assert machine == hardware_of(spec("rs6000-43p-atm"), "rs6000-43p-atm")
     assert str(machine.network.adapter) == "machine.network.adapter"

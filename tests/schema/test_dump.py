@@ -13,7 +13,8 @@ from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import Parameter
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model
-from slipstick.schema.dump import activity_data, dump
+from slipstick.schema.dump import dump
+from slipstick.schema.kinds.activity import activity_data
 from tests.strategies import models
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from slipstick.schema.kinds.quantity import ITEMS, WRITTEN
+from slipstick.schema.kinds.activity import ITEMS
 from tests.specs import MACHINE, NETWORK, activity, line, refused, study, valid
 
 NAME = "write a name: letters, digits and _, with a single - between them, starting with a letter"
@@ -18,8 +18,8 @@ FIVE_US = "write a number with a unit, such as '5 us'"
 
 @pytest.mark.parametrize("kind", ITEMS)
 def test_the_advice_on_items_can_be_written_as_it_stands(kind: str, tmp_path: Path) -> None:
-    about, example = WRITTEN[kind]
-    assert about.startswith("for ")
+    example = ITEMS[kind].example
+    assert ITEMS[kind].use.startswith("for ")
     resources = "resources: {bus: {servers: 1}, table: {lock: fifo}, meet: {barrier: central}}\n"
     text = f"activity: 1\npopulation: {{processors: 8}}\n{resources}cycle:\n  - {{delay: 1 s}}\n  - {example}\n"
     assert valid(tmp_path, text) == "activity"
@@ -156,7 +156,9 @@ ACTIVITIES = [
     (activity("{name: a, time: 1 s}"), [f"4:5: cycle.0: {ITEM}; found only 'name', 'time'; {ALONE}"]),
     (
         activity("{resource: bus, time: 1 s}"),
-        [f"4:5: cycle.0: {ITEM}; found only 'resource', 'time'; for time at a resource write {WRITTEN['service'][1]}"],
+        [
+            f"4:5: cycle.0: {ITEM}; found only 'resource', 'time'; for time at a resource write {ITEMS['service'].example}"
+        ],
     ),
     (activity("{}"), [f"4:5: cycle.0: {ITEM}; got keys and values; {ALONE}"]),
     (

@@ -250,7 +250,7 @@ def explain(model: str, machine: str | None, workload: str | None, changes: Sequ
     from slipstick.study.explain import explained
 
     if model in PROGRAMS and machine is None:
-        from slipstick.schema.inputs import machines_for
+        from slipstick.schema.programs import machines_for
 
         machine = machines_for(PROGRAMS[model])[0]
         click.echo(f"with the numbers of {machine}; choose another with --machine", err=True)

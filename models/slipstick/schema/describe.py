@@ -14,10 +14,10 @@ from pydantic.json_schema import models_json_schema
 
 from slipstick.errors import UnknownNameError
 from slipstick.expression.nodes import Parameter
-from slipstick.schema.kinds.machine import MachineSpec
+from slipstick.model.machine import Machine, Network
+from slipstick.model.shared_memory import SharedMemory
 from slipstick.schema.kinds.quantity import Described, Given
-from slipstick.schema.kinds.shared_memory import ONLY_SHARED, SharedMemorySpec
-from slipstick.schema.library import FOLDERS, spec_model
+from slipstick.schema.library import FOLDERS, ONLY_SHARED, spec_model
 from slipstick.schema.text.nodes import Node, at, join, value_mark
 
 
@@ -76,6 +76,13 @@ def parameters_of(found: Mapping[str, Entry]) -> dict[str, Parameter]:
     return {path: Parameter(path, each.given.dimension, each.given.value) for path, each in found.items()}
 
 
+def hardware_of(spec: BaseModel, name: str = "", prefix: str = "machine") -> Machine | SharedMemory | Network:
+    """Build the machine, or the network, of a checked file, as expressions over its paths."""
+    at = parameters_of({each.path: each for each in entries(spec, prefix)})
+    built: Machine | SharedMemory | Network = getattr(spec, "build")(name, at, prefix)  # noqa: B009  # of any kind
+    return built
+
+
 def _entries(value: object, path: str, meaning: str, context: _Context) -> Iterator[Entry]:
     if isinstance(value, Given):
         yield Entry(path, value, meaning, context.spelt_out.get(value.source, value.source) or context.source)
@@ -129,7 +136,7 @@ def _schema(kind: str, model: type[BaseModel]) -> dict[str, Any]:
 
 def _two_machines() -> dict[str, Any]:
     """Describe the two kinds of machines, told apart by the keys that only one of them has."""
-    models = (MachineSpec, SharedMemorySpec)
+    models = (spec_model("machine"), spec_model("shared-memory"))
     _, schema = models_json_schema([(model, "validation") for model in models])
     parts = schema["$defs"]
     wholes = [model.__name__ for model in models]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
@@ -20,11 +20,6 @@ from slipstick.errors import Problem, SpecError, UnknownNameError, did_you_mean
 from slipstick.schema.text.nodes import Mark, Node, Scalar, Table, at, merge, replace
 from slipstick.schema.text.reader import read_file, short
 from slipstick.schema.validate import problems_of
-
-if TYPE_CHECKING:
-    from slipstick.schema.kinds.machine import MachineSpec
-    from slipstick.schema.kinds.shared_memory import SharedMemorySpec
-
 
 FOLDERS = {
     "machine": "machines",
@@ -99,6 +94,9 @@ def _folders(kind: str) -> list[Path]:
 MOST_EXTENDED = 32
 T = TypeVar("T")
 
+ONLY_SHARED = ("interconnect", "cache", "locks", "barriers")
+"""The keys that only a machine with shared memory has."""
+
 _MODELS = {
     "activity": ("slipstick.schema.kinds.activity", "ActivitySpec"),
     "counts": ("slipstick.schema.kinds.counts", "CountsSpec"),
@@ -107,8 +105,9 @@ _MODELS = {
     "profile": ("slipstick.schema.kinds.profile", "ProfileSpec"),
     "queueing-network": ("slipstick.schema.kinds.queueing", "QueueingNetworkSpec"),
     "study": ("slipstick.schema.kinds.study", "StudySpec"),
+    "shared-memory": ("slipstick.schema.kinds.shared_memory", "SharedMemorySpec"),
     "technology": ("slipstick.schema.kinds.technology", "TechnologySpec"),
-    "trend": ("slipstick.schema.kinds.technology", "TrendSpec"),
+    "trend": ("slipstick.schema.kinds.trend", "TrendSpec"),
     "workload": ("slipstick.schema.kinds.workload", "WorkloadSpec"),
 }
 
@@ -119,22 +118,16 @@ def spec_model(kind: str, tree: Node | None = None) -> type[BaseModel]:
     There are two kinds of machines, told apart by their keys: processors on a network, and processors that share
     memory by an interconnect.
     """
-    if kind == "machine" and tree is not None:
-        return machine_spec(tree)
-    module, name = _MODELS[kind]
+    module, name = _MODELS[
+        "shared-memory" if kind == "machine" and tree is not None and is_shared_memory(tree) else kind
+    ]
     model: type[BaseModel] = getattr(import_module(module), name)
     return model
 
 
-def machine_spec(tree: Node) -> type[MachineSpec | SharedMemorySpec]:
+def is_shared_memory(tree: Node) -> bool:
     """Tell a machine with shared memory from one on a network by the keys that only it has."""
-    from slipstick.schema.kinds.machine import MachineSpec
-    from slipstick.schema.kinds.shared_memory import ONLY_SHARED, SharedMemorySpec
-
-    shared = (
-        isinstance(tree, Table) and "network" not in tree.entries and not tree.entries.keys().isdisjoint(ONLY_SHARED)
-    )
-    return SharedMemorySpec if shared else MachineSpec
+    return isinstance(tree, Table) and "network" not in tree.entries and not tree.entries.keys().isdisjoint(ONLY_SHARED)
 
 
 @dataclass

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, Tag, ValidationError
 
 from slipstick.errors import Problem, SpecError, did_you_mean
-from slipstick.schema.kinds.quantity import ITEMS, RULE, SPELT, WRITTEN, Described
+from slipstick.schema.kinds.quantity import RULE, SPELT, Described
 from slipstick.schema.text.nodes import Node, Table, at, join, key_mark, leaves, plain, value_mark
+
+if TYPE_CHECKING:
+    from slipstick.schema.kinds.activity import ItemSpec
 
 Model = TypeVar("Model", bound=BaseModel)
 Loc = tuple[str | int, ...]
@@ -74,7 +77,7 @@ def _place(model: type[BaseModel], node: Node, each: Any) -> tuple[Loc, bool]:
     if kind == "union_tag_invalid":
         return (*written, _telling(context)), False
     if kind in ("item", "union_tag_not_found"):
-        near = _nearest_key(at(node, written), ITEMS if kind == "item" else (_telling(context),))
+        near = _nearest_key(at(node, written), tuple(_items()) if kind == "item" else (_telling(context),))
         return (*written, *near), bool(near)
     return written, kind == "extra_forbidden" or each["loc"][-1:] == (KEY,) or context.get("key", False)
 
@@ -125,26 +128,24 @@ def _words(model: type[BaseModel], node: Node, each: Any, written: Loc) -> str:
     return str(each["msg"])
 
 
-_MEANT = {
-    "resource": "service",
-    "lock": "hold",
-    "body": "repeat",
-    "stages": "pipeline",
-    "items": "pipeline",
-    "parties": "barrier",
-}
-"""Keys that go with one kind of item, or are what others call it."""
+def _items() -> Mapping[str, type[ItemSpec]]:
+    """Give the kinds of items of an activity; imported by now, for an activity is being checked."""
+    from slipstick.schema.kinds.activity import ITEMS
+
+    return ITEMS
 
 
 def _item_found(found: Any, nearest: str) -> str:
     """Say what stands in the place of an item, and how what was probably meant is written."""
-    if isinstance(found, dict) and "did you mean" in (near := did_you_mean(nearest, ITEMS)):
-        about, example = WRITTEN[next(kind for kind in ITEMS if repr(kind) in near)]
-        return f"{nearest!r} is none of them{near} {about.capitalize()} write {example}"
+    items = _items()
+    if isinstance(found, dict) and "did you mean" in (near := did_you_mean(nearest, list(items))):
+        meant = next(each for key, each in items.items() if repr(key) in near)
+        return f"{nearest!r} is none of them{near} {meant.use.capitalize()} write {meant.example}"
     keys = list(found) if isinstance(found, dict) else []
     words = f"found only {', '.join(map(_shown, keys[:4]))}" if keys else f"got {_shown(found)}"
-    about, example = WRITTEN[next((_MEANT[key] for key in keys if key in _MEANT), "delay")]
-    return f"{words}; {about} write {example}"
+    alike = {other: each for each in items.values() for other in each.alike}
+    meant = next((alike[key] for key in keys if key in alike), items["delay"])
+    return f"{words}; {meant.use} write {meant.example}"
 
 
 KEY = "[key]"

@@ -35,7 +35,7 @@ def check_file(path: Path) -> str:
     kind, tree = library.open(path)
     spec = validate(spec_model(kind, tree), tree)
     if kind == "technology":
-        from slipstick.schema.inputs import check_values
+        from slipstick.schema.technology import check_values
 
         check_values(tree, library)
     if kind in ("activity", "queueing-network", "workload", "study"):
@@ -44,7 +44,7 @@ def check_file(path: Path) -> str:
         from slipstick.schema.inputs import resolve
         from slipstick.schema.kinds.study import StudySpec
 
-        here = Scalar(str(path), str(path), Mark(str(path), 1, 1), quoted=True)
+        here = Scalar(path.name, path.name, Mark(str(path), 1, 1), quoted=True)
         if isinstance(spec, StudySpec):
             _check_study(spec, tree, library)
         elif kind != "workload":

@@ -10,9 +10,9 @@ import pytest
 from slipstick.cli.main import main
 from slipstick.errors import ModelError, SpecError
 from slipstick.program.counts import Counts, ProcessorTally
-from slipstick.schema.inputs import load_counts
 from slipstick.schema.kinds.counts import TallySpec
 from slipstick.schema.library import Library
+from slipstick.schema.programs import load_counts
 from slipstick.schema.text.nodes import Mark
 
 MEASURED = """counts: 1

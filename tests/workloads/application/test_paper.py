@@ -13,8 +13,8 @@ from slipstick.expression.nodes import Parameter
 from slipstick.method.closed_form.form import ClosedForm
 from slipstick.model.machine import Machine
 from slipstick.model.technology import scaled
-from slipstick.schema.inputs import load_counts
 from slipstick.schema.library import Library
+from slipstick.schema.programs import load_counts
 from slipstick.schema.text.nodes import Mark
 from tests.house.code import ROOT
 

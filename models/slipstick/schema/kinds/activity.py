@@ -1,14 +1,59 @@
-"""Activity files: the model algebra as YAML."""
+"""Activity files: the format, the model that a file says, and the file that says a model.
+
+Each kind of item is one class, listed in `ITEMS`, and each kind of resource one class, listed in `RESOURCES`. The class
+holds the keys of its table, reads it (`build`) and writes it (`write`); messages and editors take the rest from the two
+lists. To add a kind, write its class and list it.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field, StringConstraints, Tag, model_validator
 
-from slipstick.expression.dimension import COUNT, RATE
+from slipstick.errors import ModelError, SpecError
+from slipstick.expression.dimension import COUNT, RATE, TIME
+from slipstick.expression.nodes import Expr, Number, Parameter, zero
+from slipstick.model.activity import (
+    Activity,
+    BarrierWait,
+    Choice,
+    Fork,
+    Hold,
+    Pipeline,
+    Repeat,
+    Stage,
+    Step,
+    Then,
+    barrier,
+    choose,
+    fork,
+    hold,
+    parallel,
+    pipeline,
+    repeat,
+    serial,
+    then,
+)
+from slipstick.model.resources import Barrier, Lock, Resource, Station
+from slipstick.model.system import (
+    ClosedPopulation,
+    Group,
+    GroupedPopulation,
+    Model,
+    OpenPopulation,
+    Phase,
+    PhasedPopulation,
+    Population,
+    SuperstepPopulation,
+    need_model,
+)
+from slipstick.model.technology import scaled
 from slipstick.schema.kinds.quantity import (
-    ITEMS,
     ONE,
     SPELT,
     AnyQuantity,
@@ -24,7 +69,9 @@ from slipstick.schema.kinds.quantity import (
     broken_rule,
     one_of,
 )
-from slipstick.schema.kinds.technology import Factors, Technology
+from slipstick.schema.kinds.technology import Factors, Technology, factors
+from slipstick.schema.text.nodes import Node
+from slipstick.schema.values import Loc, QuantityReader, QuantityWriter, plain_name
 from slipstick.vocabulary import ACTIVITY_DISCIPLINES, BACK_OFFS, BARRIERS, LOCKS, in_words
 
 _LABEL = r"^[A-Za-z][A-Za-z0-9_]*([.-][A-Za-z0-9_]+)*(\[[0-9]+\])?$"
@@ -43,59 +90,178 @@ Members = Annotated[Given | Formula, Quantity(COUNT, whole=True, formula=True)]
 ArrivalRate = Annotated[Given | Formula, Quantity(RATE, least=None, above=0.0, formula=True)]
 
 
-class StepSpec(Spec):
-    """What every leaf says of itself."""
+class ItemSpec(Spec):
+    """One item of an activity, told from the others by the key that only its kind has.
+
+    Attributes
+    ----------
+    key : the key
+    node : the activity that it stands for
+    use, example : what it is for, and how it is written, for messages
+    alike : keys that go with it, or that others call it
+    names_resource : the value of the key is the name of a resource
+    """
+
+    key: ClassVar[str]
+    node: ClassVar[type[Activity]]
+    use: ClassVar[str]
+    example: ClassVar[str]
+    alike: ClassVar[tuple[str, ...]] = ()
+    names_resource: ClassVar[bool] = False
+
+    def build(self, reader: ActivityReader, loc: Loc) -> Activity:
+        """Build the activity.
+
+        Raises
+        ------
+        ModelError : there is no such activity
+        """
+        raise NotImplementedError
+
+    @classmethod
+    def write(cls, activity: Any, writer: ActivityWriter) -> dict[str, Any]:
+        """Write an activity as the plain data of an item."""
+        raise NotImplementedError
+
+
+if TYPE_CHECKING:
+    Item = ItemSpec
+
+
+class StepSpec(ItemSpec):
+    """What every step says of itself."""
 
     name: Name | None = Field(None, description="what tables call the step; the resource's name by default")
     scv: Count | None = Field(None, description="squared coefficient of variation of the time; 0, constant, by default")
     component: Label = Field("busy", description="what the account books the time to")
     technology: Technology = Field("application", description="technology class: what a what-if scales the time with")
 
+    node = Step
+
+    def step(self, reader: ActivityReader, time: Expr, resource: str | None, loc: Loc) -> Step:
+        """Build the step, with a name of its own."""
+        name = self.name or reader.numbered(resource or "delay")
+        scv = 0.0 if self.scv is None else self.scv.value
+        made = Step(name, time, resource, self.component, self.technology, scv)
+        reader.add_step(made, loc)
+        return made
+
+    @classmethod
+    def write(cls, activity: Step, writer: ActivityWriter) -> dict[str, Any]:
+        data: dict[str, Any] = {"name": plain_name(activity.name)}
+        time = writer.quantity(activity.time)
+        data |= {"delay": time} if activity.resource is None else {"service": activity.resource, "time": time}
+        labels = {"component": (activity.component, "busy"), "technology": (activity.technology, "application")}
+        data |= {key: value for key, (value, default) in labels.items() if value != default}
+        return data | ({"scv": activity.scv} if activity.scv else {})
+
 
 class DelaySpec(StepSpec):
-    """Time spent where nobody is in the way."""
+    """Time without waiting."""
 
     delay: TimeFormula = Field(description="mean time")
 
+    key, use, example = "delay", "for time on its own", "{name: work, delay: 9 ms}"
+
+    def build(self, reader: ActivityReader, loc: Loc) -> Step:
+        return self.step(reader, reader.values.expr(self.delay, (*loc, "delay"), TIME), None, loc)
+
 
 class ServiceSpec(StepSpec):
-    """Time spent at a resource."""
+    """Time at a resource."""
 
     service: Label = Field(description="the resource, or a processor: own, other, each-other, processor[i]")
     time: TimeFormula = Field(description="mean service time")
 
+    key, use, example = "service", "for time at a resource", "{name: update, service: bus, time: 1 ms}"
+    alike = ("resource",)
+    names_resource = True
 
-class HoldSpec(Spec):
+    def build(self, reader: ActivityReader, loc: Loc) -> Step:
+        return self.step(reader, reader.values.expr(self.time, (*loc, "time"), TIME), self.service, loc)
+
+
+class HoldSpec(ItemSpec):
     """A body done while holding a lock."""
 
     hold: Name = Field(description="the lock")
     body: list[Item] = Field(description="what is done while holding it", min_length=1)
 
+    key, node = "hold", Hold
+    use, example = "for steps under a lock", "{hold: table, body: [{delay: 1 ms}]}"
+    alike = ("lock",)
+    names_resource = True
 
-class ForkSpec(Spec):
+    def build(self, reader: ActivityReader, loc: Loc) -> Hold:
+        return hold(self.hold, reader.body(self.body, (*loc, "body")))
+
+    @classmethod
+    def write(cls, activity: Hold, writer: ActivityWriter) -> dict[str, Any]:
+        return {"hold": activity.lock, "body": writer.body(activity.body)}
+
+
+class ForkSpec(ItemSpec):
     """Requests issued together, all of which are waited for."""
 
     fork: list[list[Item]] = Field(description="the branches", min_length=1)
 
+    key, node = "fork", Fork
+    use, example = "for branches side by side", "{fork: [[{delay: 1 ms}], [{delay: 2 ms}]]}"
+
+    def build(self, reader: ActivityReader, loc: Loc) -> Activity:
+        return fork(*(reader.body(each, (*loc, "fork", index)) for index, each in enumerate(self.fork)))
+
+    @classmethod
+    def write(cls, activity: Fork, writer: ActivityWriter) -> dict[str, Any]:
+        return {"fork": [writer.body(branch) for branch in activity.branches]}
+
 
 class OptionSpec(Spec):
-    """One of several ways on."""
+    """One option of a choice."""
 
     p: Probability = Field(description="its probability")
     do: list[Item] = Field(description="what is done; may be nothing")
 
 
-class ChooseSpec(Spec):
+class ChooseSpec(ItemSpec):
     """One of several, at random."""
 
     choose: list[OptionSpec] = Field(description="the options; their probabilities add up to 1", min_length=1)
 
+    key, node = "choose", Choice
+    use, example = "for one of several", "{choose: [{p: 0.3, do: [{delay: 1 ms}]}, {p: 0.7, do: []}]}"
 
-class RepeatSpec(Spec):
+    def build(self, reader: ActivityReader, loc: Loc) -> Choice:
+        places = [(each, (*loc, "choose", index)) for index, each in enumerate(self.choose)]
+        return choose(
+            *(
+                (reader.values.expr(each.p, (*here, "p"), COUNT), reader.body(each.do, (*here, "do")))
+                for each, here in places
+            )
+        )
+
+    @classmethod
+    def write(cls, activity: Choice, writer: ActivityWriter) -> dict[str, Any]:
+        return {"choose": [{"p": writer.quantity(p), "do": writer.body(body)} for p, body in activity.options]}
+
+
+class RepeatSpec(ItemSpec):
     """The same, several times in a row."""
 
     repeat: CountFormula = Field(description="how many times")
     body: list[Item] = Field(description="what is repeated", min_length=1)
+
+    key, node = "repeat", Repeat
+    use, example = "for steps again and again", "{repeat: 3, body: [{delay: 1 ms}]}"
+    alike = ("body",)
+
+    def build(self, reader: ActivityReader, loc: Loc) -> Repeat:
+        count = reader.values.expr(self.repeat, (*loc, "repeat"), COUNT)
+        return repeat(count, reader.body(self.body, (*loc, "body")))
+
+    @classmethod
+    def write(cls, activity: Repeat, writer: ActivityWriter) -> dict[str, Any]:
+        return {"repeat": writer.quantity(activity.count), "body": writer.body(activity.body)}
 
 
 class StageSpec(Spec):
@@ -109,62 +275,123 @@ class StageSpec(Spec):
 
     @model_validator(mode="after")
     def _one_kind(self) -> StageSpec:
-        kinds = [kind for kind in STAGE_KINDS if getattr(self, kind) is not None]
-        if len(kinds) != 1:
-            raise broken_rule(f"a stage is exactly one of {', '.join(STAGE_KINDS)}")
+        kinds = ("serial", "parallel", "serial_each", "parallel_each")
+        if sum(getattr(self, kind) is not None for kind in kinds) != 1:
+            raise broken_rule(f"a stage is exactly one of {', '.join(kinds)}")
         return self
 
+    def build(self, reader: ActivityReader, loc: Loc) -> Stage:
+        """Build the stage."""
+        kind, make = (
+            ("serial", serial) if self.parallel is None and self.parallel_each is None else ("parallel", parallel)
+        )
+        if (body := getattr(self, kind)) is not None:
+            return make(reader.body(body, (*loc, kind)), name=self.name)
+        each: list[list[Item]] = getattr(self, f"{kind}_each")
+        return make(*(reader.body(one, (*loc, f"{kind}_each", k)) for k, one in enumerate(each)), name=self.name)
 
-class PipelineSpec(Spec):
+    @staticmethod
+    def write(stage: Stage, writer: ActivityWriter) -> dict[str, Any]:
+        """Write the stage."""
+        if len(stage.bodies) == 1:
+            return {stage.kind: writer.body(stage.bodies[0]), "name": stage.name}
+        return {f"{stage.kind}_each": [writer.body(body) for body in stage.bodies], "name": stage.name}
+
+
+class PipelineSpec(ItemSpec):
     """Items that pass through stages."""
 
     pipeline: Items = Field(description="how many items, all ready at the start")
     stages: list[StageSpec] = Field(description="in order", min_length=1)
     name: Name | None = Field(None, description="what answers call the pipeline")
 
+    key, node = "pipeline", Pipeline
+    use, example = "for items through stages", "{pipeline: 7, stages: [{serial: [{delay: 1 ms}]}]}"
+    alike = ("stages", "items")
 
-class BarrierSpec(Spec):
-    """A meeting of the whole population."""
+    def build(self, reader: ActivityReader, loc: Loc) -> Pipeline:
+        stages = [each.build(reader, (*loc, "stages", index)) for index, each in enumerate(self.stages)]
+        items = reader.values.expr(self.pipeline, (*loc, "pipeline"), COUNT)
+        uneven = any(len(stage.bodies) > 1 for stage in stages)
+        if uneven and isinstance(items, Parameter) and items.value is not None:
+            # Bodies are counted when the model is built, so their number is not a quantity to vary.
+            items = Number(items.value)
+        # A space keeps the names of pipelines apart from those of steps.
+        name = self.name or reader.numbered("pipeline", " ")
+        reader.add_pipeline(name, loc)
+        return pipeline(stages, items, name)
+
+    @classmethod
+    def write(cls, activity: Pipeline, writer: ActivityWriter) -> dict[str, Any]:
+        stages = [StageSpec.write(each, writer) for each in activity.stages]
+        return {"pipeline": writer.quantity(activity.items), "stages": stages, "name": activity.name}
+
+
+class BarrierWaitSpec(ItemSpec):
+    """A wait for all processors."""
 
     barrier: Name = Field(description="the barrier")
-    parties: int | None = Field(None, description="how many meet, if not all", ge=1, le=10**9)
+    parties: int | None = Field(None, description="how many processors wait for each other, if not all", ge=1, le=10**9)
+
+    key, node = "barrier", BarrierWait
+    use, example = "for a meeting of all", "{barrier: meet}"
+    alike = ("parties",)
+    names_resource = True
+
+    def build(self, reader: ActivityReader, loc: Loc) -> BarrierWait:
+        return barrier(self.barrier, self.parties)
+
+    @classmethod
+    def write(cls, activity: BarrierWait, writer: ActivityWriter) -> dict[str, Any]:
+        return {"barrier": activity.name} | ({} if activity.parties is None else {"parties": activity.parties})
 
 
-STAGE_KINDS = ("serial", "parallel", "serial_each", "parallel_each")
+ITEMS: dict[str, type[ItemSpec]] = {
+    each.key: each
+    for each in (DelaySpec, ServiceSpec, HoldSpec, ForkSpec, ChooseSpec, RepeatSpec, PipelineSpec, BarrierWaitSpec)
+}
+"""The kinds of items by the key that tells each."""
 
 
-def _item_kind(value: Any) -> str | None:
-    """Tell an item by the one key that only its kind has."""
-    if isinstance(value, dict):
-        return next((kind for kind in ITEMS if kind in value), None)
-    return next((kind for kind in ITEMS if kind in getattr(value, "model_fields_set", ())), None)
+class ResourceSpec(Spec):
+    """One resource, told from the others by the key that only its kind has; a station by having none of them.
+
+    Attributes
+    ----------
+    key : the key
+    node : the resource that it stands for
+    """
+
+    key: ClassVar[str]
+    node: ClassVar[type]
+
+    def build(self, values: QuantityReader, loc: Loc) -> Resource:
+        """Build the resource."""
+        raise NotImplementedError
+
+    @classmethod
+    def write(cls, resource: Any, values: QuantityWriter) -> dict[str, Any]:
+        """Write a resource as plain data."""
+        raise NotImplementedError
 
 
-Item = Annotated[
-    Annotated[DelaySpec, Tag("delay")]
-    | Annotated[ServiceSpec, Tag("service")]
-    | Annotated[HoldSpec, Tag("hold")]
-    | Annotated[ForkSpec, Tag("fork")]
-    | Annotated[ChooseSpec, Tag("choose")]
-    | Annotated[RepeatSpec, Tag("repeat")]
-    | Annotated[PipelineSpec, Tag("pipeline")]
-    | Annotated[BarrierSpec, Tag("barrier")],
-    Discriminator(
-        _item_kind,
-        custom_error_type="item",
-        custom_error_message="an item of an activity has one of the keys " + ", ".join(ITEMS),
-    ),
-]
-
-
-class StationSpec(Spec):
+class StationSpec(ResourceSpec):
     """Servers with a queue."""
 
     servers: int = Field(1, description="how many serve at the same time", ge=1, le=10**9)
     discipline: Annotated[str, one_of(ACTIVITY_DISCIPLINES)] = Field("fcfs", description=in_words(ACTIVITY_DISCIPLINES))
 
+    key, node = "station", Station
 
-class LockSpec(Spec):
+    def build(self, values: QuantityReader, loc: Loc) -> Station:
+        return Station(self.servers, self.discipline)
+
+    @classmethod
+    def write(cls, resource: Station, values: QuantityWriter) -> dict[str, Any]:
+        return {"servers": resource.servers, "discipline": resource.discipline}
+
+
+class LockSpec(ResourceSpec):
     """A lock."""
 
     lock: Annotated[str, one_of(LOCKS)] = Field(description="how it is done")
@@ -173,6 +400,8 @@ class LockSpec(Spec):
     back_off: Annotated[str, one_of(BACK_OFFS)] = Field("none", description="pause after a failure")
     base: TimeFormula | None = Field(None, description="pause after the first failure")
     most: TimeFormula | None = Field(None, description="longest pause")
+
+    key, node = "lock", Lock
 
     @model_validator(mode="after")
     def _complete(self) -> LockSpec:
@@ -184,23 +413,69 @@ class LockSpec(Spec):
             raise broken_rule("an exponential back-off needs its longest pause, most", "back_off")
         return self
 
+    def build(self, values: QuantityReader, loc: Loc) -> Lock:
+        access, base, most = (
+            _time(value, values, (*loc, key))
+            for key, value in (("access", self.access), ("base", self.base), ("most", self.most))
+        )
+        return Lock(self.lock, self.word, access, self.back_off, base, most)
 
-class MeetingSpec(Spec):
-    """A barrier's implementation."""
+    @classmethod
+    def write(cls, resource: Lock, values: QuantityWriter) -> dict[str, Any]:
+        data: dict[str, Any] = {"lock": resource.kind}
+        if resource.word is not None:
+            data |= {"word": resource.word, "access": values.written(resource.access)}
+        if resource.back_off != "none":
+            pauses = {"base": values.written(resource.base), "most": values.written(resource.most)}
+            data |= {"back_off": resource.back_off, **pauses}
+        return data
+
+
+class BarrierSpec(ResourceSpec):
+    """A barrier."""
 
     barrier: Annotated[str, one_of(BARRIERS)] = Field(description="how it is done")
     cost: TimeFormula | None = Field(None, description="what it costs beyond waiting for the last arrival")
 
+    key, node = "barrier", Barrier
 
-def _resource_kind(value: Any) -> str:
-    keys = value if isinstance(value, dict) else getattr(value, "model_fields_set", ())
-    return next((kind for kind in ("lock", "barrier") if kind in keys), "station")
+    def build(self, values: QuantityReader, loc: Loc) -> Barrier:
+        return Barrier(self.barrier, _time(self.cost, values, (*loc, "cost")))
+
+    @classmethod
+    def write(cls, resource: Barrier, values: QuantityWriter) -> dict[str, Any]:
+        return {"barrier": resource.kind, "cost": values.written(resource.cost)}
 
 
-ResourceSpec = Annotated[
-    Annotated[StationSpec, Tag("station")] | Annotated[LockSpec, Tag("lock")] | Annotated[MeetingSpec, Tag("barrier")],
-    Discriminator(_resource_kind),
-]
+def _time(value: Given | Formula | None, values: QuantityReader, loc: Loc) -> Expr:
+    return zero(TIME) if value is None else values.expr(value, loc, TIME)
+
+
+RESOURCES: dict[str, type[ResourceSpec]] = {each.key: each for each in (LockSpec, BarrierSpec, StationSpec)}
+"""The kinds of resources by the key that tells each; the last is what has none of the keys."""
+
+
+def _key_of(value: Any, keys: Mapping[str, object]) -> str | None:
+    """Tell the kind of a table, plain or checked, by the one key that only its kind has."""
+    there = value if isinstance(value, dict) else getattr(value, "model_fields_set", ())
+    return next((key for key in keys if key in there), None)
+
+
+if TYPE_CHECKING:
+    AnyResource = ResourceSpec
+else:
+    Item = Annotated[
+        reduce(or_, (Annotated[each, Tag(key)] for key, each in ITEMS.items())),
+        Discriminator(
+            lambda value: _key_of(value, ITEMS),
+            custom_error_type="item",
+            custom_error_message="an item of an activity has one of the keys " + ", ".join(ITEMS),
+        ),
+    ]
+    AnyResource = Annotated[
+        reduce(or_, (Annotated[each, Tag(key)] for key, each in RESOURCES.items())),
+        Discriminator(lambda value: _key_of(value, RESOURCES) or "station"),
+    ]
 
 
 class PhaseSpec(Spec):
@@ -210,6 +485,12 @@ class PhaseSpec(Spec):
     processors: Items = Field(description="on how many processors")
     cycle: list[Item] = Field(description="one iteration", min_length=1)
 
+    def build(self, reader: ActivityReader, loc: Loc) -> Phase:
+        """Build the phase."""
+        times = reader.values.expr(self.repeat, (*loc, "repeat"), COUNT)
+        processors = reader.values.expr(self.processors, (*loc, "processors"), COUNT)
+        return Phase(times, processors, reader.body(self.cycle, (*loc, "cycle")))
+
 
 class GroupSpec(Spec):
     """Processors of one kind among others."""
@@ -217,12 +498,19 @@ class GroupSpec(Spec):
     processors: Members = Field(description="how many there are; a group but the first may have none")
     cycle: list[Item] = Field(description="what each of them repeats", min_length=1)
 
+    def build(self, name: str, reader: ActivityReader, loc: Loc) -> Group:
+        """Build the group."""
+        count = reader.values.expr(self.processors, (*loc, "processors"), COUNT)
+        return Group(name, count, reader.body(self.cycle, (*loc, "cycle")))
+
 
 class PopulationSpec(Spec):
-    """Who goes through the activity: exactly one of the three."""
+    """The population of an activity: exactly one of the three."""
 
-    processors: Items | None = Field(None, description="processors that repeat the cycle for ever")
-    arrivals: ArrivalRate | None = Field(None, description="rate of askers that go through the cycle once")
+    processors: Items | None = Field(None, description="processors that repeat the cycle")
+    arrivals: ArrivalRate | None = Field(
+        None, description="rate of requests, each of which goes through the cycle once"
+    )
     phases: list[PhaseSpec] | None = Field(None, description="a finite program; in place of the cycle", min_length=1)
 
 
@@ -233,12 +521,10 @@ class ActivitySpec(Described):
     parameters: dict[Word, AnyQuantity] = Field(
         default_factory=dict, description="named quantities, or arithmetic on earlier ones, for use in times and counts"
     )
-    population: PopulationSpec | None = Field(None, description="who goes through the cycle")
+    population: PopulationSpec | None = Field(None, description="what goes through the cycle: processors or arrivals")
     useful: list[Label] = Field(["busy"], description="the components that count as useful work")
-    resources: dict[Name, ResourceSpec] = Field(
-        default_factory=dict, description="stations, locks and barriers by name"
-    )
-    cycle: list[Item] | None = Field(None, description="what each processor or asker does", min_length=1)
+    resources: dict[Name, AnyResource] = Field(default_factory=dict, description="stations, locks and barriers by name")
+    cycle: list[Item] | None = Field(None, description="what each processor or request does", min_length=1)
     phases: list[PhaseSpec] | None = Field(
         None, description="a finite program, in place of population and cycle", min_length=1
     )
@@ -262,16 +548,190 @@ class ActivitySpec(Described):
             raise broken_rule("a cycle goes with processors or arrivals; phases and groups bring their own")
         return self
 
+    def build(self, name: str, tree: Node, parameters: Mapping[str, Parameter]) -> Model:
+        """Build the model of a checked file.
 
-for _model in (
-    HoldSpec,
-    ForkSpec,
-    OptionSpec,
-    RepeatSpec,
-    StageSpec,
-    PhaseSpec,
-    GroupSpec,
-    PopulationSpec,
-    ActivitySpec,
-):
-    _model.model_rebuild()
+        Parameters
+        ----------
+        name : of the model
+        tree : where everything is written
+        parameters : every quantity of the file, by path (``cycle.work.delay``)
+
+        Raises
+        ------
+        SpecError : every formula and name that does not fit
+        """
+        model = ActivityReader(name, self, QuantityReader(tree, self.parameters, parameters)).model()
+        return scaled(model, factors(self.technology, parameters))
+
+
+class ActivityReader:
+    """Builds the model of one checked activity file.
+
+    Parameters
+    ----------
+    name : of the model
+    spec : the checked file
+    values : its quantities as expressions, and the problems found so far
+    """
+
+    def __init__(self, name: str, spec: ActivitySpec, values: QuantityReader) -> None:
+        self._name, self._spec, self.values = name, spec, values
+        self._resources = {name: each.build(values, ("resources", name)) for name, each in spec.resources.items()}
+        self._taken: Counter[str] = Counter()
+        self._numbers: Counter[str] = Counter()
+        self._steps: dict[str, Step] = {}
+
+    def model(self) -> Model:
+        """Build the model; raises SpecError with every formula and name that does not fit."""
+        population = self._population()
+        if self.values.problems:
+            raise SpecError(self.values.problems)
+        made = Model(self._name, population, self._resources, tuple(self._spec.useful))
+        self._check_useful(made)
+        if self.values.problems:
+            raise SpecError(self.values.problems)
+        return made
+
+    def body(self, items: Sequence[Item], loc: Loc) -> Activity:
+        """Build items as one activity."""
+        return then(*(self._item(each, (*loc, index)) for index, each in enumerate(items)))
+
+    def numbered(self, name: str, mark: str = "") -> str:
+        """Give a step without a name that of its resource, and a number from the second on."""
+        candidate = name
+        while self._taken[f"{mark}{candidate}"]:
+            self._numbers[name] += 1
+            candidate = f"{name}.{1 + self._numbers[name]}"
+        return candidate
+
+    def add_step(self, step: Step, loc: Loc) -> None:
+        """Remember a step; refuse another of the same name."""
+        if self._steps.setdefault(step.name, step) != step:
+            self.values.refuse((*loc, "name"), f"another step is called {step.name}; give each a name of its own")
+        self._taken[step.name] += 1
+
+    def add_pipeline(self, name: str, loc: Loc) -> None:
+        """Remember a pipeline; refuse another of the same name."""
+        if self._taken[f" {name}"]:
+            self.values.refuse((*loc, "name"), f"another pipeline is called {name}; give each a name of its own")
+        self._taken[f" {name}"] += 1
+
+    def _item(self, spec: Item, loc: Loc) -> Activity:
+        """Build an item; a wrong one is left out, so that the rest is read as well."""
+        try:
+            made = spec.build(self, loc)
+        except ModelError as error:
+            self.values.refuse(loc, str(error))
+            return then()
+        if spec.names_resource:
+            self._check_resource(made, (*loc, spec.key))
+        return made
+
+    def _check_resource(self, made: Activity, loc: Loc) -> None:
+        """Refuse, where it is named, a resource that is not there or is of another kind."""
+        alone = hold(made.lock, then()) if isinstance(made, Hold) else made
+        try:
+            Model(self._name, ClosedPopulation(Number(1.0), alone), self._resources)
+        except ModelError as error:
+            self.values.refuse(loc, str(error))
+
+    def _check_useful(self, model: Model) -> None:
+        if "useful" not in self._spec.model_fields_set:
+            return
+        components = {step.component for step in model.steps}
+        for index, name in enumerate(self._spec.useful):
+            if name not in components:
+                there = f"there are {', '.join(sorted(components))}" if components else "there are no steps"
+                self.values.refuse(("useful", index), f"no step has the component {name!r}; {there}")
+
+    def _population(self) -> Population:
+        spec = self._spec
+        if spec.phases is not None:
+            return self._phased(spec.phases, ("phases",))
+        if spec.groups is not None:
+            groups = (each.build(name, self, ("groups", name)) for name, each in spec.groups.items())
+            return GroupedPopulation(tuple(groups))
+        assert spec.population is not None
+        if spec.population.phases is not None:
+            return self._phased(spec.population.phases, ("population", "phases"))
+        assert spec.cycle is not None
+        cycle, given = self.body(spec.cycle, ("cycle",)), spec.population
+        if given.processors is not None:
+            return ClosedPopulation(self.values.expr(given.processors, ("population", "processors"), COUNT), cycle)
+        return OpenPopulation(self.values.expr(given.arrivals, ("population", "arrivals"), RATE), cycle)
+
+    def _phased(self, phases: Sequence[PhaseSpec], loc: Loc) -> PhasedPopulation:
+        return PhasedPopulation(tuple(each.build(self, (*loc, index)) for index, each in enumerate(phases)))
+
+
+def activity_data(model: Model) -> dict[str, Any]:
+    """Lay a model out as the plain data of an activity file.
+
+    A parameter with a value becomes an entry of ``parameters``, or stands where it is used if it is named after
+    that place, so a model read from a file and written again reads as an equal model.
+
+    Parameters
+    ----------
+    model : the system
+
+    Raises
+    ------
+    ModelError : a parameter has no value
+
+    >>> from slipstick.model.activity import delay
+    >>> from slipstick.model.system import closed_model
+    >>> activity_data(closed_model(delay(2.0, name="work")))["cycle"]
+    [{'name': 'work', 'delay': 'work'}]
+    """
+    need_model(model, "dump")
+    return ActivityWriter().data(model)
+
+
+class ActivityWriter:
+    """Writes one model as the plain data of an activity file."""
+
+    def __init__(self) -> None:
+        self._values = QuantityWriter()
+        self._items = {each.node: each for each in ITEMS.values()}
+        self._kinds = {each.node: each for each in RESOURCES.values()}
+
+    def data(self, model: Model) -> dict[str, Any]:
+        """Write the whole file."""
+        body = self._population(model)
+        resources = {name: self._kinds[type(each)].write(each, self._values) for name, each in model.resources.items()}
+        parameters = {"parameters": self._values.parameters} if self._values.parameters else {}
+        components = {step.component for step in model.steps}
+        useful = [name for name in model.useful if name in components]
+        head = {"activity": 1, **parameters, **({"useful": useful} if useful else {})}
+        return {**head, "resources": resources, **body}
+
+    def quantity(self, value: Expr) -> str | float:
+        """Write a number, a quantity, or a formula over named parameters."""
+        return self._values.written(value)
+
+    def body(self, activity: Activity) -> list[dict[str, Any]]:
+        """Write an activity as a list of items."""
+        parts = activity.parts if isinstance(activity, Then) else (activity,)
+        return [self._item(part) for part in parts]
+
+    def _item(self, activity: Activity) -> dict[str, Any]:
+        if type(activity) not in self._items:
+            raise ModelError(f"a {type(activity).__name__} cannot be written to a file")
+        return self._items[type(activity)].write(activity, self)
+
+    def _population(self, model: Model) -> dict[str, Any]:
+        match model.population:
+            case ClosedPopulation(processors, cycle):
+                return {"population": {"processors": self.quantity(processors)}, "cycle": self.body(cycle)}
+            case GroupedPopulation(groups):
+                return {"groups": {group.name: self._group(group) for group in groups}}
+            case OpenPopulation(rate, cycle):
+                return {"population": {"arrivals": self.quantity(rate)}, "cycle": self.body(cycle)}
+            case PhasedPopulation(phases):
+                return {"phases": [{"repeat": self.quantity(each.repeat), **self._group(each)} for each in phases]}
+            case SuperstepPopulation():
+                raise ModelError(f"{model.name} has supersteps, which no file says; keep its counts instead")
+
+    def _group(self, part: Group | Phase) -> dict[str, Any]:
+        return {"processors": self.quantity(part.processors), "cycle": self.body(part.cycle)}

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from slipstick.expression.dimension import COUNT, Dimension
+from slipstick.model.uncertainty import Discrete, Lognormal, Normal, Triangular, Uncertainty, Uniform
 from slipstick.schema.kinds.quantity import Given, Note, Quantity, Spec, broken_rule
 
 AnyValue = Annotated[Given, Quantity(None, least=None)]
@@ -127,3 +128,20 @@ class DiscreteSpec(Uncertain):
 DistributionSpec = Annotated[
     NormalSpec | LognormalSpec | UniformSpec | TriangularSpec | DiscreteSpec, Field(discriminator="distribution")
 ]
+
+
+def distribution_of(spec: Uncertain) -> Uncertainty:
+    """Build a checked distribution, its values in base units."""
+    match spec:
+        case NormalSpec():
+            return Normal(spec.mean.value, spec.deviation.value)
+        case LognormalSpec():
+            return Lognormal(spec.median.value, spec.spread.value)
+        case UniformSpec():
+            return Uniform(spec.low.value, spec.to.value)
+        case TriangularSpec():
+            return Triangular(spec.low.value, spec.mode.value, spec.to.value)
+        case DiscreteSpec():
+            weights = [each.value for each in spec.weights] if spec.weights else [1.0] * len(spec.values)
+            return Discrete([each.value for each in spec.values], weights)
+    raise TypeError(spec)

@@ -1,11 +1,15 @@
-"""Machine and network specs."""
+"""Machines on a network, and networks: the formats, and the machine that a file says."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from slipstick.expression.nodes import Parameter
+from slipstick.model.machine import Dvsm, LinearCost, Machine, Network, SizeRange
 from slipstick.schema.kinds.quantity import (
     ONE,
     Bytes,
@@ -78,6 +82,31 @@ class NetworkSpec(Described):
         description="where messages contend: one medium for all, each processor's own link, nowhere"
     )
 
+    def build(self, name: str, at: Mapping[str, Parameter], prefix: str) -> Network:
+        """Build the network of a checked file, called by its title.
+
+        Parameters
+        ----------
+        name : of the file
+        at : every quantity of the file, by its path under `prefix`
+        """
+        ranges = []
+        for label, each in self.protocol.ranges.items():
+            path = f"{prefix}.protocol.ranges.{label}"
+            total = LinearCost(at[f"{path}.total.fixed"], at[f"{path}.total.per_byte"])
+            ranges.append(SizeRange(label, at[f"{path}.up_to"] if each.up_to else None, total))
+        return Network(
+            name=self.title,
+            protocol_added=at[f"{prefix}.protocol.added"],
+            ranges=tuple(ranges),
+            wire_per_byte=at[f"{prefix}.wire.per_byte"],
+            wire_added=at[f"{prefix}.wire.added"],
+            adapter=at[f"{prefix}.adapter"],
+            switch=at[f"{prefix}.switch"],
+            switches=at[f"{prefix}.switches"],
+            medium=self.medium,
+        )
+
 
 class ProcessorsSpec(Spec):
     """The processors."""
@@ -139,3 +168,23 @@ class MachineSpec(Described):
     dvsm: DvsmSpec | None = Field(
         None, description="software of a distributed virtual shared memory, for programs on one"
     )
+
+    def build(self, name: str, at: Mapping[str, Parameter], prefix: str) -> Machine:
+        """Build the machine of a checked file.
+
+        Parameters
+        ----------
+        name : of the machine
+        at : every quantity of the file, by its path under `prefix`
+        """
+        return Machine(
+            name=name or self.title,
+            processors=at[f"{prefix}.processors.count"],
+            speed=at[f"{prefix}.processors.speed"],
+            page=at[f"{prefix}.memory.page"],
+            signal=at[f"{prefix}.system.signal"],
+            network=self.network.build("", at, f"{prefix}.network"),
+            dvsm=None
+            if self.dvsm is None
+            else Dvsm(**{each.name: at[f"{prefix}.dvsm.{each.name}"] for each in fields(Dvsm)}),
+        )

@@ -183,6 +183,8 @@ AnyQuantity = Annotated[Given | Formula, Quantity(None, least=None, formula=True
 TimeFormula = Annotated[Given | Formula, Quantity(TIME, formula=True)]
 CountFormula = Annotated[Given | Formula, Quantity(COUNT, formula=True)]
 
+Year = Annotated[float, Field(ge=1900, le=2200)]
+
 
 def _refused(why: str, *at: str, key: bool = False) -> PydanticCustomError:
     """Refuse a quantity, or the value or key at a place inside it."""
@@ -203,21 +205,6 @@ _NAME = r"^[A-Za-z][A-Za-z0-9_]*(-[A-Za-z0-9_]+)*$"
 SPELT = {_NAME: "write a name: letters, digits and _, with a single - between them, starting with a letter"}
 """What may be written, in words, by the pattern that it must match."""
 
-ITEMS = ("delay", "service", "hold", "fork", "choose", "repeat", "pipeline", "barrier")
-"""The keys that tell what an item of an activity is."""
-
-WRITTEN = {
-    "delay": ("for time on its own", "{name: work, delay: 9 ms}"),
-    "service": ("for time at a resource", "{name: update, service: bus, time: 1 ms}"),
-    "hold": ("for steps under a lock", "{hold: table, body: [{delay: 1 ms}]}"),
-    "fork": ("for branches side by side", "{fork: [[{delay: 1 ms}], [{delay: 2 ms}]]}"),
-    "choose": ("for one of several", "{choose: [{p: 0.3, do: [{delay: 1 ms}]}, {p: 0.7, do: []}]}"),
-    "repeat": ("for steps again and again", "{repeat: 3, body: [{delay: 1 ms}]}"),
-    "pipeline": ("for items through stages", "{pipeline: 7, stages: [{serial: [{delay: 1 ms}]}]}"),
-    "barrier": ("for a meeting of all", "{barrier: meet}"),
-}
-"""What each is for, and how it is written."""
-
 Name = Annotated[str, StringConstraints(pattern=_NAME, max_length=64)]
 """A name without spaces, so that it can stand in a path."""
 
@@ -234,7 +221,9 @@ def one_of(words: Iterable[str]) -> GetPydanticSchema:
 class Spec(BaseModel):
     """A part of a spec file: unknown keys, wrong types, NaN and infinity are refused."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True, validate_default=True)
+    model_config = ConfigDict(
+        extra="forbid", strict=True, allow_inf_nan=False, frozen=True, validate_default=True, defer_build=True
+    )
 
 
 class Described(Spec):

@@ -1,13 +1,29 @@
-"""Queueing-network files: classes of customers, stations, and the ways between them, as YAML."""
+"""Queueing-network files: the format, the network that a file says, and the file that says a network."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from slipstick.errors import Fault
-from slipstick.expression.dimension import COUNT, RATE
+from slipstick.errors import Fault, ModelFaultsError, SpecError
+from slipstick.expression.dimension import COUNT, RATE, TIME, Dimension
+from slipstick.expression.nodes import Expr, Parameter, zero
+from slipstick.model.network import (
+    BY_CLASS,
+    OUT,
+    Chain,
+    ClosedClass,
+    CustomerClass,
+    NetworkStation,
+    OpenClass,
+    Place,
+    QueueingNetwork,
+    Route,
+    no_class,
+    no_station,
+)
 from slipstick.schema.kinds.activity import Probability, Word
 from slipstick.schema.kinds.quantity import (
     ONE,
@@ -24,7 +40,8 @@ from slipstick.schema.kinds.quantity import (
     broken_rule,
     one_of,
 )
-from slipstick.schema.kinds.unknown_names import unknown_names
+from slipstick.schema.text.nodes import Node
+from slipstick.schema.values import Loc, QuantityReader, QuantityWriter
 from slipstick.vocabulary import BLOCKING, DISCIPLINES, NETWORK_DISCIPLINES, in_words
 
 Population = Annotated[Given | Formula, Quantity(COUNT, whole=True, formula=True)]
@@ -135,3 +152,193 @@ class QueueingNetworkSpec(Described):
             if each.population is None and each.arrivals is None and name not in chained:
                 raise broken_rule("say who is in the class: population or arrivals", "classes", name)
         return self
+
+    def build(self, name: str, tree: Node, parameters: Mapping[str, Parameter]) -> QueueingNetwork:
+        """Build the model of a checked file.
+
+        Parameters
+        ----------
+        name : of the model
+        tree : where everything is written
+        parameters : every quantity of the file, by path (``stations.cpu.demand.jobs``)
+
+        Raises
+        ------
+        SpecError : everything that is wrong with the network
+        """
+        return NetworkReader(name, tree, self, parameters).model()
+
+
+def unknown_names(data: object) -> list[Fault]:
+    """Find the classes and stations that are not there, in a network that need not be right otherwise.
+
+    Parameters
+    ----------
+    data : the file, as plain values
+    """
+    network = _table(data)
+    classes, chains, stations = (_table(network.get(key)) for key in ("classes", "chains", "stations"))
+    known = [*classes, *(str(label) for each in chains.values() for label in _listing(_table(each).get("classes")))]
+    found = [
+        Fault(("stations", name, key, label), no_class(label, known), key=True)
+        for name, station in stations.items()
+        for key in BY_CLASS
+        for label in _table(_table(station).get(key))
+        if known and label not in known
+    ]
+    for index, way in enumerate(_listing(network.get("routing"))):
+        for key in ("from", "to"):
+            pair = _listing(_table(way).get(key))
+            if stations and len(pair) == 2 and isinstance(pair[1], str) and pair[1] not in stations:
+                found.append(Fault(("routing", index, key, 1), no_station(pair[1], list(stations))))
+    return found
+
+
+def _table(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _listing(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+class NetworkReader:
+    """Builds the model of one checked queueing-network file.
+
+    Parameters
+    ----------
+    name : of the model
+    tree : where everything is written
+    spec : the checked file
+    parameters : every quantity of the file, by path (``stations.cpu.demand.jobs``)
+    """
+
+    def __init__(self, name: str, tree: Node, spec: QueueingNetworkSpec, parameters: Mapping[str, Parameter]) -> None:
+        self._name, self._spec = name, spec
+        self._values = QuantityReader(tree, spec.parameters, parameters)
+
+    def model(self) -> QueueingNetwork:
+        """Build the network; raises SpecError with everything that is wrong."""
+        spec = self._spec
+        chained = {label for each in spec.chains.values() for label in each.classes}
+        silent = {label for label, each in spec.classes.items() if each.population is None and each.arrivals is None}
+        classes = {
+            label: self._members(each, ("classes", label))
+            for label, each in spec.classes.items()
+            if label not in chained & silent
+        }
+        stations = {label: self._station(each, ("stations", label)) for label, each in spec.stations.items()}
+        chains = {label: self._chain(each, ("chains", label)) for label, each in spec.chains.items()}
+        routing = tuple(self._route(each, ("routing", index)) for index, each in enumerate(spec.routing))
+        made = None
+        try:
+            made = QueueingNetwork(self._name, classes, stations, chains, routing)
+        except ModelFaultsError as error:
+            for each in error.faults:
+                self._values.refuse(each.path, each.message, each.key)
+        if self._values.problems or made is None:
+            raise SpecError(self._values.problems)
+        return made
+
+    def _members(self, spec: ClassSpec | ChainSpec, loc: Loc) -> CustomerClass:
+        if spec.arrivals is not None:
+            return OpenClass(self._values.expr(spec.arrivals, (*loc, "arrivals"), RATE))
+        think = spec.think_time
+        return ClosedClass(
+            self._values.expr(spec.population, (*loc, "population"), COUNT),
+            zero(TIME) if think is None else self._values.expr(think, (*loc, "think_time"), TIME),
+        )
+
+    def _station(self, spec: QueueSpec, loc: Loc) -> NetworkStation:
+        rates = enumerate(spec.rates or ())
+        return NetworkStation(
+            discipline=spec.discipline,
+            servers=int(spec.servers.value),
+            demand=self._by_class(spec.demand, (*loc, "demand"), TIME),
+            service=self._by_class(spec.service, (*loc, "service"), TIME),
+            visits=self._by_class(spec.visits, (*loc, "visits"), COUNT),
+            rates=tuple(self._values.expr(each, (*loc, "rates", index), COUNT) for index, each in rates),
+            scv=self._by_class(spec.scv, (*loc, "scv"), COUNT),
+            capacity=None if spec.capacity is None else int(spec.capacity.value),
+            priority=spec.priority,
+            blocking=spec.blocking,
+        )
+
+    def _by_class(self, given: Mapping[str, Given | Formula], loc: Loc, dimension: Dimension) -> dict[str, Expr]:
+        return {label: self._values.expr(each, (*loc, label), dimension) for label, each in given.items()}
+
+    def _chain(self, spec: ChainSpec, loc: Loc) -> Chain:
+        return Chain(tuple(spec.classes), self._members(spec, loc), _place(spec.reference))
+
+    def _route(self, spec: RouteSpec, loc: Loc) -> Route:
+        target = None if isinstance(spec.to, str) else _place(spec.to)
+        return Route(_place(spec.source), target, self._values.expr(spec.probability, (*loc, "probability"), COUNT))
+
+
+def _place(pair: list[str]) -> Place:
+    return cast(Place, tuple(pair))
+
+
+def network_data(network: QueueingNetwork) -> dict[str, Any]:
+    """Lay a network out as the plain data of a queueing-network file, which reads as an equal network.
+
+    Parameters
+    ----------
+    network : the model
+
+    Raises
+    ------
+    ModelError : a parameter has no value
+
+    >>> from slipstick.model.network import closed_class, network, station
+    >>> network_data(network({"jobs": closed_class(2)}, {"cpu": station(demand={"jobs": 0.005})}))["stations"]
+    {'cpu': {'discipline': 'fcfs', 'demand': {'jobs': '0.005 s'}}}
+    """
+    return NetworkWriter().data(network)
+
+
+class NetworkWriter:
+    """Writes one network as the plain data of a queueing-network file."""
+
+    def __init__(self) -> None:
+        self._values = QuantityWriter()
+
+    def data(self, network: QueueingNetwork) -> dict[str, Any]:
+        """Write the whole file."""
+        body = {
+            "classes": {name: self._members(each) for name, each in network.classes.items()},
+            "chains": {name: self._chain(each) for name, each in network.chains.items()},
+            "stations": {name: self._station(each) for name, each in network.stations.items()},
+            "routing": [self._route(each) for each in network.routing],
+        }
+        head = {"queueing-network": 1, "parameters": self._values.parameters}
+        return {key: each for key, each in {**head, **body}.items() if each or key == "stations"}
+
+    def _members(self, members: CustomerClass) -> dict[str, Any]:
+        if isinstance(members, OpenClass):
+            return {"arrivals": self._values.written(members.arrivals)}
+        think = {} if members.think_time == zero(TIME) else {"think_time": self._values.written(members.think_time)}
+        return {"population": self._values.written(members.population), **think}
+
+    def _chain(self, chain: Chain) -> dict[str, Any]:
+        return {"classes": list(chain.classes), **self._members(chain.members), "reference": list(chain.reference)}
+
+    def _station(self, station: NetworkStation) -> dict[str, Any]:
+        data: dict[str, Any] = {"discipline": station.discipline}
+        if station.servers != 1:
+            data["servers"] = station.servers
+        if station.rates:
+            data["rates"] = [self._values.written(each) for each in station.rates]
+        for key in ("demand", "service", "visits", "scv"):
+            by_class: Mapping[str, Expr] = getattr(station, key)
+            if by_class:
+                data[key] = {name: self._values.written(each) for name, each in by_class.items()}
+        if station.capacity is not None:
+            data["capacity"] = station.capacity
+        if station.blocking != "loss":
+            data["blocking"] = station.blocking
+        return data | ({"priority": dict(station.priority)} if station.priority else {})
+
+    def _route(self, route: Route) -> dict[str, Any]:
+        target = OUT if route.target is None else list(route.target)
+        return {"from": list(route.source), "to": target, "probability": self._values.written(route.probability)}

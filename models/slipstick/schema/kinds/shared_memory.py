@@ -1,17 +1,30 @@
-"""Specs of machines whose processors share memory."""
+"""Machines whose processors share memory: the format, and the machine that a file says."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from slipstick.expression.dimension import Dimension
+from slipstick.expression.nodes import Parameter
+from slipstick.model.shared_memory import (
+    BarrierKind,
+    Bus,
+    Cache,
+    Crossbar,
+    Interconnect,
+    LockKind,
+    Memory,
+    Multistage,
+    Ring,
+    SharedMemory,
+)
 from slipstick.schema.kinds.quantity import Described, Given, Name, Quantity, Spec, Time, Whole, broken_rule, one_of
 from slipstick.vocabulary import BACK_OFFS, BARRIERS, LOCKS
 
-ONLY_SHARED = ("interconnect", "cache", "locks", "barriers")
-"""The keys that only a machine with shared memory has."""
+At = Mapping[str, Parameter]
 
 Clock = Annotated[Given, Quantity(Dimension.of("cycle/s"), least=None, above=0.0)]
 Cycles = Annotated[Given, Quantity(Dimension.of("cycle"))]
@@ -23,7 +36,7 @@ _NOTHING = Given(0.0, Dimension.of("s"), "0 s")
 _TWO = Given(2.0, Dimension(), "2")
 
 
-class ProcessorsSpec(Spec):
+class ClockedProcessorsSpec(Spec):
     """The processors."""
 
     count: Whole = Field(description="how many there can be")
@@ -132,7 +145,7 @@ class SharedMemorySpec(Described):
     """Processors that share memory."""
 
     machine: Literal[1] = Field(1, description="version of this format")
-    processors: ProcessorsSpec = Field(description="the processors")
+    processors: ClockedProcessorsSpec = Field(description="the processors")
     cache: CacheSpec | None = Field(None, description="each processor's cache; none if shared data are not cached")
     interconnect: BusSpec | MultistageSpec | RingSpec | CrossbarSpec = Field(
         description="between processors and memory modules", discriminator="kind"
@@ -140,3 +153,59 @@ class SharedMemorySpec(Described):
     memory: ModulesSpec = Field(description="the memory modules")
     locks: dict[Name, LockKindSpec] = Field(default_factory=dict, description="the locks by name")
     barriers: dict[Name, BarrierKindSpec] = Field(default_factory=dict, description="the barriers by name")
+
+    def build(self, name: str, at: Mapping[str, Parameter], prefix: str) -> SharedMemory:
+        """Build the machine of a checked file.
+
+        Parameters
+        ----------
+        name : of the machine
+        at : every quantity of the file, by its path under `prefix`
+        """
+        locks = {key: _lock(each.kind, each.back_off, at, f"{prefix}.locks.{key}") for key, each in self.locks.items()}
+        barriers = {
+            key: BarrierKind(each.kind, at[f"{prefix}.barriers.{key}.access"], at[f"{prefix}.barriers.{key}.radix"])
+            for key, each in self.barriers.items()
+        }
+        return SharedMemory(
+            name=name or self.title,
+            processors=at[f"{prefix}.processors.count"],
+            step=at[f"{prefix}.processors.step"] / at[f"{prefix}.processors.clock"],
+            cache=_cache(self, at, f"{prefix}.cache"),
+            interconnect=_interconnect(self, at, f"{prefix}.interconnect"),
+            memory=Memory(*(at[f"{prefix}.memory.{key}"] for key in ("modules", "access", "block", "element"))),
+            locks=locks,
+            barriers=barriers,
+        )
+
+
+def _cache(spec: SharedMemorySpec, at: At, prefix: str) -> Cache | None:
+    if spec.cache is None:
+        return None
+    size, line, ways, hit = (at[f"{prefix}.{key}"] for key in ("size", "line", "ways", "hit"))
+    return Cache(size, line, ways, hit, spec.cache.protocol)
+
+
+def _lock(kind: str, back_off: str, at: At, prefix: str) -> LockKind:
+    latency, access, base, most = (at[f"{prefix}.{key}"] for key in ("latency", "access", "base", "most"))
+    return LockKind(kind, latency, access, back_off, base, most)
+
+
+def _interconnect(spec: SharedMemorySpec, at: At, prefix: str) -> Interconnect:
+    between = spec.interconnect
+
+    def part(key: str) -> Parameter:
+        return at[f"{prefix}.{key}"]
+
+    match between.kind:
+        case "bus":
+            return Bus(part("request"), part("transfer"), part("invalidate"), between.transactions == "split")
+        case "multistage":
+            times = part("radix"), part("ports"), part("hop"), part("transfer")
+            return Multistage(*times, between.switching == "circuit", part("retry"))
+        case "ring":
+            two = between.upper is not None
+            upper = (part("upper"), part("upper_slots")) if two else (None, None)
+            return Ring(part("members"), part("slots"), part("rotation"), *upper)
+        case "crossbar":
+            return Crossbar(part("hop"), part("transfer"))

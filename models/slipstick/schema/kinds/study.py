@@ -23,9 +23,9 @@ from slipstick.schema.kinds.quantity import (
     Quantity,
     Spec,
     Time,
+    Year,
     broken_rule,
 )
-from slipstick.schema.kinds.technology import Year
 
 Settings = dict[Annotated[str, StringConstraints(max_length=256)], Any]
 """Values by path; each is checked where it is used, like a written one."""

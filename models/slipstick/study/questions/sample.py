@@ -13,7 +13,6 @@ from slipstick.method.sampling import drawn, stream
 from slipstick.model.uncertainty import Uncertainty
 from slipstick.report.questions.sample import SampledValue, SampleResult, SampleStudy, SensitivityIndex
 from slipstick.results.study import Array
-from slipstick.schema.build_trend import distribution_of
 from slipstick.schema.inputs import Settings
 from slipstick.schema.kinds.distribution import Uncertain, quantities
 from slipstick.schema.kinds.study import HistogramSpec, SampleSpec

@@ -31,11 +31,11 @@ from slipstick.report.questions.scale import (
 )
 from slipstick.results.study import Array
 from slipstick.schema.build import BuiltModel
-from slipstick.schema.build_activity import read_formula
 from slipstick.schema.inputs import Inputs
 from slipstick.schema.kinds.quantity import Formula
 from slipstick.schema.kinds.study import BandsSpec, ScaleSpec, SweepSpec
 from slipstick.schema.text.nodes import Entry, Table, at, canonical
+from slipstick.schema.values import read_formula
 from slipstick.study.cases import SweepDefinition
 from slipstick.study.evaluator import evaluator
 from slipstick.study.questions import BaseAnswers, Question, StudyContext

@@ -17,9 +17,8 @@ from slipstick.expression.tape import Tape
 from slipstick.method.crossings import margin
 from slipstick.model.trend import Trend, outside
 from slipstick.results.study import Array
-from slipstick.schema.build_trend import trend_of
 from slipstick.schema.inputs import TECHNOLOGY, resolve
-from slipstick.schema.kinds.technology import TrendSpec
+from slipstick.schema.kinds.trend import TrendSpec, trend_of
 from slipstick.schema.text.formula import read_condition
 from slipstick.schema.text.nodes import Mark, Node, Scalar, at, value_mark
 from slipstick.schema.validate import validate

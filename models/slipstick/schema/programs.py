@@ -1,0 +1,234 @@
+"""Programs: what they are solved with (machine, workload, counts), and their models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field, create_model
+
+from slipstick.errors import Problem, SpecError, did_you_mean
+from slipstick.expression.dimension import Dimension
+from slipstick.expression.nodes import Expr, Parameter
+from slipstick.model.machine import Network
+from slipstick.model.shared_memory import SharedMemory
+from slipstick.model.system import Model
+from slipstick.model.technology import scaled
+from slipstick.program import PROGRAMS
+from slipstick.program.counts import Counts
+from slipstick.program.program import Given as ProgramGiven
+from slipstick.program.program import Input, Program
+from slipstick.schema.describe import Entry as Described
+from slipstick.schema.describe import hardware_of
+from slipstick.schema.inputs import (
+    Inputs,
+    Settings,
+    input_problem,
+    model_names,
+    reference_name,
+    refuse_mistyped,
+    with_technology,
+)
+from slipstick.schema.kinds.counts import CountsSpec
+from slipstick.schema.kinds.quantity import Formula, Given, Name, Note, Quantity, Spec
+from slipstick.schema.kinds.technology import Factors, factors
+from slipstick.schema.kinds.workload import WorkloadSpec
+from slipstick.schema.library import Library, is_shared_memory, names, spec_model
+from slipstick.schema.text.nodes import Entry, Mark, Node, Scalar, Table, at
+from slipstick.schema.text.reader import short
+from slipstick.schema.validate import problem, validate
+from slipstick.schema.values import read_formula
+
+
+def machines_for(program: Program) -> list[str]:
+    """List the machines of the catalogue that a program runs on."""
+    library = Library()
+    return [name for name in names("machine") if _fits(program, library.load("machine", name))]
+
+
+def machines_for_workload(reference: Node, library: Library) -> list[str]:
+    """List the machines of the catalogue that a workload's program runs on; all if there is no such program."""
+    spec, _ = _workload(reference, library)
+    return machines_for(PROGRAMS[spec.model]) if spec.model in PROGRAMS else names("machine")
+
+
+def _fits(program: Program, machine: Node) -> bool:
+    return is_shared_memory(machine) == (program.machine is SharedMemory)
+
+
+def _check_fits(program: Program, reference: Node, machine: Node) -> None:
+    """Refuse a machine of the other kind as such, not key by key."""
+    if not _fits(program, machine):
+        wanted, got = "shared memory (an interconnect)", "a network"
+        if program.machine is not SharedMemory:
+            wanted, got = got, wanted
+        fitting = ", ".join(machines_for(program))
+        why = f"{program.name} runs on a machine with {wanted}, and this one has {got}; name one of {fitting}"
+        raise input_problem(reference, "machine", why)
+
+
+def program_inputs(name: str, settings: Settings, values: Settings, library: Library) -> Inputs:
+    asked = settings.get("model", settings.get("workload"))
+    mark = asked.mark if asked is not None else Mark("", 1, 1)
+    if "machine" not in settings:
+        refuse_mistyped("machine", settings)
+        fitting = ", ".join(machines_for(PROGRAMS[name]))
+        raise input_problem(settings.get("model"), "machine", f"{name} runs on a machine; name one of {fitting}")
+    machine = _machine(settings["machine"], library)
+    _check_fits(PROGRAMS[name], settings["machine"], machine)
+    entries = {"machine": Entry(settings["machine"].mark, machine)}
+    if "workload" in settings:
+        entries.update(_workload_inputs(name, settings["workload"], library))
+    input_names = [each.name for each in PROGRAMS[name].inputs]
+    tree, notes = with_technology(Table(entries, mark), name, input_names, settings, values, library)
+    form, counts = program_spec(PROGRAMS[name]), counts_named(name, tree, library)
+    return Inputs("program", name, tree, form, library.sources, notes=notes, counts=counts)
+
+
+def counts_named(name: str, tree: Table, library: Library) -> dict[str, Counts]:
+    """Read the counts that a program's inputs name."""
+    found: dict[str, Counts] = {}
+    for each in PROGRAMS[name].inputs:
+        node = tree.entries[each.name].node if each.counts and each.name in tree.entries else None
+        if isinstance(node, Scalar) and isinstance(node.value, str) and node.value:
+            found[node.value] = load_counts(node.value, node.mark, library)
+    return found
+
+
+def load_counts(reference: str, mark: Mark, library: Library) -> Counts:
+    """Read counts by their name in the catalogue, or from a file.
+
+    Raises
+    ------
+    SpecError : there are none of that name; everything that is wrong with the file
+    """
+    tree = library.load("counts", reference, mark, "counts")
+    return library.once(id(tree), lambda: validate(CountsSpec, tree).counted(), tree)
+
+
+def _machine(node: Node, library: Library) -> Node:
+    if isinstance(node, Table):
+        return library.resolve("machine", node)
+    return library.load("machine", reference_name(node, "machine"), node.mark, "machine")
+
+
+def _workload_inputs(program: str, reference: Node, library: Library) -> dict[str, Entry]:
+    """Take the inputs from a workload of the same program."""
+    spec, tree = _workload(reference, library)
+    if spec.model != program:
+        raise input_problem(reference, "workload", f"this workload is for {spec.model}, not for {program}")
+    given = at(tree, ["inputs"])
+    return dict(given.entries) if isinstance(given, Table) else {}
+
+
+def model_of_workload(settings: Settings, library: Library) -> Node:
+    if "workload" not in settings:
+        refuse_mistyped("model", settings)
+        place = next(iter(settings.values()), None)
+        raise input_problem(
+            place,
+            "model",
+            f"name a model, one of {', '.join(model_names())}, or the file of an activity or a queueing network",
+        )
+    _, tree = _workload(settings["workload"], library)
+    model = at(tree, ["model"])
+    assert model is not None
+    return model
+
+
+def _workload(reference: Node, library: Library) -> tuple[WorkloadSpec, Table]:
+    tree = library.load("workload", reference_name(reference, "workload"), reference.mark, "workload")
+    return validate(WorkloadSpec, tree), tree
+
+
+@cache
+def program_spec(program: Program) -> type[BaseModel]:
+    """Make the model that checks everything a program is solved with: machine, inputs, technology."""
+    fields: dict[str, Any] = {each.name: _field(each) for each in program.inputs}
+    machine = Field(description="the machine: a name in the catalogue, a file, or in place")
+    kind = spec_model("shared-memory" if program.machine is SharedMemory else "machine")
+    return create_model(program.name, __base__=Spec, machine=(kind, machine), technology=(Factors, Factors()), **fields)
+
+
+def _field(each: Input) -> tuple[Any, Any]:
+    """Turn an input into a field; one that is not given takes the program's default."""
+    if each.options:
+        return Literal[each.options] | None, Field(None, description=each.meaning)
+    if each.named:
+        return Name | None, Field(None, description=each.meaning)
+    if each.counts:
+        return Note, Field(description=each.meaning)
+    limits = Quantity(each.dimension, least=each.least, most=each.most, whole=each.whole, formula=not each.many)
+    if each.many:
+        return list[Annotated[Given, limits]] | None, Field(None, description=each.meaning, min_length=1)
+    return Annotated[Given | Formula, limits] | None, Field(None, description=each.meaning)
+
+
+def build_program(inputs: Inputs, spec: BaseModel, parameters: Mapping[str, Parameter]) -> Model:
+    """Build the model of a program on its machine.
+
+    Parameters
+    ----------
+    inputs, spec : what it is solved with, as written and checked
+    parameters : every quantity of the inputs, by path
+
+    Raises
+    ------
+    SpecError : a formula or a name is wrong
+    """
+    program = PROGRAMS[inputs.name]
+    machine = hardware_of(getattr(spec, "machine"))  # noqa: B009  # the fields are made at run time
+    assert not isinstance(machine, Network)
+    model = program.on(machine, **_given(program, inputs, spec, parameters))
+    return scaled(model, factors(getattr(spec, "technology"), parameters))  # noqa: B009
+
+
+def _given(
+    program: Program, inputs: Inputs, spec: BaseModel, parameters: Mapping[str, Parameter]
+) -> dict[str, ProgramGiven]:
+    """Give each input that is set: a parameter, a list of them, or a formula over the others."""
+    made: dict[str, ProgramGiven] = {}
+    formulas: dict[str, tuple[Formula, Dimension]] = {}
+    problems: list[Problem] = []
+    for each in program.inputs:
+        value = getattr(spec, each.name)
+        if isinstance(value, Formula):
+            formulas[each.name] = (value, each.dimension)
+        elif isinstance(value, Given):
+            made[each.name] = parameters[each.name]
+        elif isinstance(value, str) and each.counts:
+            made[each.name] = inputs.counts[value]
+        elif isinstance(value, str):
+            made[each.name] = value
+            problems += _unknown_part(each, value, inputs, spec)
+        elif isinstance(value, list):
+            made[each.name] = tuple(parameters[f"{each.name}.{index}"] for index in range(len(value)))
+    known: dict[str, Expr] = dict(parameters)
+    for name, (formula, dimension) in formulas.items():
+        # In the order of the program's inputs; each may use parameters and the formulas before it.
+        try:
+            made[name] = known[name] = read_formula(inputs.tree, (name,), formula, known, dimension)
+        except SpecError as error:
+            problems += error.problems
+    if problems:
+        raise SpecError(problems)
+    return made
+
+
+def _unknown_part(each: Input, value: str, inputs: Inputs, spec: BaseModel) -> list[Problem]:
+    """Refuse the name of a lock or barrier that the machine does not have, where it is written."""
+    there = getattr(getattr(spec, "machine"), each.named, {}) if each.named else {}  # noqa: B009
+    if not each.named or value == "none" or value in there:
+        return []
+    why = f"this is none of the machine's {each.named}: {short(value)}{did_you_mean(value, list(there))}"
+    return [problem(inputs.tree, (each.name,), why)]
+
+
+def default_entries(inputs: Inputs, found: Mapping[str, Described]) -> dict[str, Described]:
+    """Describe the inputs of a program that nobody set and that have a number of their own."""
+    return {
+        each.name: Described(each.name, Given(each.default, each.dimension, ""), each.meaning, "default of the program")
+        for each in PROGRAMS[inputs.name].inputs
+        if isinstance(each.default, float) and each.name not in found and each.name not in inputs.tree.entries
+    }

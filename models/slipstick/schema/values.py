@@ -1,0 +1,165 @@
+"""The numbers of one file as expressions: named parameters, formulas over them, and the way back to text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from slipstick.errors import FormulaError, ModelError, Problem, SpecError
+from slipstick.expression.dimension import COUNT, Dimension
+from slipstick.expression.nodes import Expr, Number, Parameter, number_text, parameters, substitute
+from slipstick.schema.kinds.quantity import Formula, Given
+from slipstick.schema.text.formula import read_expression
+from slipstick.schema.text.nodes import Node, canonical, join, value_mark
+from slipstick.schema.validate import problem
+
+Loc = tuple[str | int, ...]
+"""Where something stands in a file: keys and indices."""
+
+
+def read_formula(
+    tree: Node, loc: Sequence[str | int], formula: Formula, known: Mapping[str, Expr], wanted: Dimension | None
+) -> Expr:
+    """Read one formula of a spec.
+
+    Parameters
+    ----------
+    tree, loc : where it is written
+    formula : its text
+    known : what its names stand for
+    wanted : the dimension it must have; None takes any
+
+    Raises
+    ------
+    SpecError : it is no arithmetic on known names, or of another dimension
+    """
+    mark = value_mark(tree, loc)
+    try:
+        made = read_expression(formula.text, known)
+    except FormulaError as error:
+        raise SpecError([Problem(mark.file, mark.line, mark.column, join(loc), str(error))]) from None
+    if wanted is not None and made.dimension != wanted:
+        why = f"{formula.text} gives a [{made.dimension}], but a [{wanted}] is wanted"
+        raise SpecError([Problem(mark.file, mark.line, mark.column, join(loc), why)])
+    return made
+
+
+class QuantityReader:
+    """Reads the quantities of one checked file as expressions.
+
+    Parameters
+    ----------
+    tree : where everything is written
+    named : the file's own ``parameters``; a formula may use those before it
+    parameters : every quantity of the file, by path (``cycle.work.delay``)
+
+    Attributes
+    ----------
+    problems : found so far; those found while the model is built are added
+    """
+
+    def __init__(self, tree: Node, named: Mapping[str, Given | Formula], parameters: Mapping[str, Parameter]) -> None:
+        self._tree, self._parameters = tree, parameters
+        self.problems: list[Problem] = []
+        self._unread: list[str] = []
+        self._known = self._read(named)
+
+    def expr(self, value: Given | Formula | None, loc: Loc, dimension: Dimension) -> Expr:
+        """Give the expression that a quantity stands for; a parameter without a value for a formula that is wrong."""
+        if isinstance(value, Formula):
+            made = self._formula(value, loc, self._known, dimension)
+            return Parameter("unread", dimension) if made is None else made
+        path = canonical(self._tree, loc)
+        if path in self._parameters:
+            return self._parameters[path]
+        # A default that the file does not mention is a plain number.
+        assert value is not None
+        return Number(value.value, dimension)
+
+    def refuse(self, loc: Loc, message: str, key: bool = False) -> None:
+        """Note a problem at a place of the file."""
+        self.problems.append(problem(self._tree, loc, message, key))
+
+    def _read(self, named: Mapping[str, Given | Formula]) -> dict[str, Expr]:
+        known: dict[str, Expr] = {}
+        for name, value in named.items():
+            loc = ("parameters", name)
+            if not isinstance(value, Formula):
+                known[name] = self._parameters[canonical(self._tree, loc)]
+                continue
+            made = self._formula(value, loc, known, None)
+            if made is None:
+                self._unread.append(name)
+            else:
+                known[name] = made
+        return known
+
+    def _formula(
+        self, formula: Formula, loc: Loc, known: Mapping[str, Expr], dimension: Dimension | None
+    ) -> Expr | None:
+        try:
+            return read_formula(self._tree, loc, formula, known, dimension)
+        except SpecError as error:
+            # A formula over a parameter that could not be read is not a second problem.
+            if not set(re.findall(r"\w+", formula.text)).intersection(self._unread):
+                self.problems += error.problems
+            return None
+
+
+_SECTION = "parameters."
+_PLACES = ("cycle", "groups", "population", "phases", "resources", "classes", "chains", "stations", "routing")
+
+
+class QuantityWriter:
+    """Writes the expressions of one model as the quantities of a file.
+
+    Attributes
+    ----------
+    parameters : the named quantities written so far, as a file has them
+    """
+
+    def __init__(self) -> None:
+        self.parameters: dict[str, str | float] = {}
+        self._sources: dict[str, str] = {}
+
+    def written(self, value: Expr) -> str | float:
+        """Write a number, a quantity in its place, or a formula over named parameters."""
+        if isinstance(value, Number):
+            return _quantity(value, value.value)
+        if isinstance(value, Parameter) and _stands_here(value.name):
+            return _quantity(value, _known(value))
+        renamed = {each.name: replace(each, name=self._named(each)) for each in parameters(value)}
+        return repr(substitute(value, renamed))
+
+    def _named(self, parameter: Parameter) -> str:
+        """Enter a parameter under a name that can stand in arithmetic."""
+        name = plain_name(parameter.name.removeprefix(_SECTION)).replace("-", "_")
+        self.parameters[name] = _quantity(parameter, _known(parameter))
+        if self._sources.setdefault(name, parameter.name) != parameter.name:
+            raise ModelError(
+                f"parameters {self._sources[name]} and {parameter.name} would have one name in a file: {name}"
+            )
+        return name
+
+
+def plain_name(name: str) -> str:
+    """Write a name without the dots that a path would take for steps down."""
+    return name.replace(".", "_")
+
+
+def _stands_here(name: str) -> bool:
+    """Say whether a parameter is named after a place of the file rather than by its author."""
+    return name.split(".")[0] in _PLACES
+
+
+def _known(parameter: Parameter) -> float:
+    if parameter.value is None:
+        raise ModelError(f"parameter {parameter.name} has no value; a file needs one")
+    return parameter.value
+
+
+def _quantity(value: Expr, number: float) -> str | float:
+    if value.dimension == COUNT:
+        return int(number) if number == int(number) and abs(number) < 1e15 else number
+    return f"{number_text(number)} {value.dimension}"
