@@ -21,7 +21,7 @@ from tests.strategies import models
 def read_back(text: str, folder: Path) -> Model:
     path = folder / "written.yaml"
     path.write_text(text)
-    model = load(f"activity/{path}")
+    model = load(str(path))
     assert isinstance(model, Model)
     return model
 
