@@ -14,7 +14,7 @@ from slipstick.model.uncertainty import Uncertainty
 from slipstick.report.questions.sample import SampledValue, SampleResult, SampleStudy, SensitivityIndex
 from slipstick.results.study import Array
 from slipstick.schema.inputs import Settings
-from slipstick.schema.kinds.distribution import Uncertain, quantities
+from slipstick.schema.kinds.distribution import Uncertain, distribution_of, quantities
 from slipstick.schema.kinds.study import HistogramSpec, SampleSpec
 from slipstick.schema.text.nodes import Mark, Node, Scalar, canonical, value_mark
 from slipstick.study.evaluator import Evaluator, evaluator
