@@ -12,7 +12,7 @@ from hypothesis import given
 
 from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.mean_value import MeanValue
-from slipstick.method.mean_value.recursion import Recursion
+from slipstick.method.mean_value.closed import Recursion
 from slipstick.model.activity import Activity, choose, delay, hold, repeat, service
 from slipstick.model.resources import Resource, Station
 from slipstick.model.system import closed_model

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from slipstick.method.mean_value.closed import has_product_form
-from slipstick.method.mean_value.recursion import Recursion
+from slipstick.method.mean_value.closed import Recursion, has_product_form
 from slipstick.method.mean_value.visits import SPIN_LOCKS
 from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Step, Then, steps
 from slipstick.model.resources import Lock, Station

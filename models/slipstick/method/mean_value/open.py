@@ -9,9 +9,9 @@ import numpy as np
 
 from slipstick.errors import NoAnswerError
 from slipstick.method.mean_value.arrivals import ArrivalState
+from slipstick.method.mean_value.closed import CycleState, MeanNumbers, PopulationState, Recursion, SolvedPopulation
 from slipstick.method.mean_value.maxima import Array, RandomTime, nonzero
 from slipstick.method.mean_value.points import MeanValueTable, Numbers, at_points, out_of_range
-from slipstick.method.mean_value.recursion import CycleState, MeanNumbers, PopulationState, Recursion, SolvedPopulation
 from slipstick.method.mean_value.traversal import Traversal
 from slipstick.method.mean_value.visits import PROCESSORS, Queue, competing_fraction
 from slipstick.model.activity import BarrierWait, steps

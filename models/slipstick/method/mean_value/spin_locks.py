@@ -26,7 +26,7 @@ from slipstick.law.lock import TEST_AND_SET_HANDOFF_BACKOFF, TICKET_HANDOFF
 from slipstick.method.mean_value.arrivals import ArrivalState
 from slipstick.method.mean_value.maxima import Array, RandomTime, nonzero
 from slipstick.method.mean_value.points import Numbers
-from slipstick.method.mean_value.visits import SPIN_LOCKS, LockAccess, Queue, Visit
+from slipstick.method.mean_value.visits import LockAccess, Queue, Visit
 from slipstick.model.resources import Lock
 from slipstick.model.system import Model
 
@@ -62,11 +62,6 @@ class SpinLoad:
     present: Array
     calls: Array
 
-    @classmethod
-    def none(cls) -> SpinLoad:
-        """Give the load of no processors."""
-        return cls(np.zeros(1), np.zeros(1), np.zeros(1))
-
     def plus(self, other: SpinLoad) -> SpinLoad:
         """Add the load from another lock."""
         return SpinLoad(self.busy + other.busy, self.present + other.present, self.calls + other.calls)
@@ -95,24 +90,16 @@ class SpinLock:
 
     Parameters
     ----------
-    lock : that processors spin on
-    queue : of those that use it
-    word : the queue of the station that holds its word; None if accesses take no time
+    model : that has the lock
+    queue : of the lock
+    queues : of the model, one of which may be the station that holds the lock's word
     """
 
-    def __init__(self, lock: Lock, queue: Queue, word: Queue | None) -> None:
-        self.lock, self.queue, self.word = lock, queue, word
-
-    @staticmethod
-    def all_of(model: Model, queues: Sequence[Queue]) -> tuple[SpinLock, ...]:
-        """Find the spin locks among the queues of a model."""
-        by_name = {queue.name: queue for queue in queues}
-        found = []
-        for queue in queues:
-            lock = model.resources.get(queue.name)
-            if isinstance(lock, Lock) and lock.kind in SPIN_LOCKS:
-                found.append(SpinLock(lock, queue, None if lock.word is None else by_name[lock.word]))
-        return tuple(found)
+    def __init__(self, model: Model, queue: Queue, queues: Sequence[Queue]) -> None:
+        lock = model.resources[queue.name]
+        assert isinstance(lock, Lock)
+        self.lock, self.queue = lock, queue
+        self.word = next((each for each in queues if each.name == lock.word), None)
 
     def load(self, state: ArrivalState, numbers: Numbers) -> SpinLoad:
         """Give what spinning adds to the word's station, as a processor sees it that does not hold the lock."""

@@ -206,6 +206,8 @@ def _accesses(lock: str, model: Model) -> tuple[list[LockAccess], list[LockAcces
     """List the accesses of an uncontended acquire and release; a queue lock makes those of its acquire in a row."""
     found = model.resources[lock]
     assert isinstance(found, Lock)
+    if found.word is None:
+        return [], []
     before, after = found.accesses
     name, together = f"lock:{lock}", 1 if found.kind in SPIN_LOCKS else before
     acquire = [LockAccess(name, found.access, together)] * (before // together if together else 0)
@@ -283,6 +285,7 @@ class Queue:
     servers : of the station, or of each processor
     sharing : whether servers are shared by all present (processor sharing)
     lock : whether it is a lock, whose service is what is done while it is held
+    spin : whether it is a lock whose waiting processors access its word
     requests : the most requests that one processor can have there at once
     """
 
@@ -291,6 +294,7 @@ class Queue:
     servers: int = 1
     sharing: bool = False
     lock: bool = False
+    spin: bool = False
     requests: int = 1
 
     def all_servers(self, processors: int) -> int:
@@ -318,8 +322,8 @@ def _queue(model: Model, name: str, visits: tuple[Visit, ...]) -> Queue:
     match model.resources.get(name):
         case Station(servers, discipline):
             return Queue(name, visits, servers, DISCIPLINES[discipline].order == SHARED)
-        case Lock():
-            return Queue(name, visits, lock=True)
+        case Lock(kind):
+            return Queue(name, visits, lock=True, spin=kind in SPIN_LOCKS)
         case _:
             return Queue(name, visits)
 
