@@ -337,6 +337,15 @@ class AgreeSpec(QuestionSpec):
     cases: list[Name] = Field(default_factory=list, description="the cases to solve by all of them; all by default")
 
 
+class BottleneckSpec(QuestionSpec):
+    """Which resource limits the throughput, and where along an axis another one does."""
+
+    cases: list[Name] = Field(["base"], description="the cases to look at", min_length=1)
+    along: dict[Path, Axis] = Field(
+        description="values of one path, such as the number of processors", min_length=1, max_length=1
+    )
+
+
 class MemorySpec(Spec):
     """The memory of a processor, and how much it may be."""
 
@@ -615,6 +624,7 @@ QUESTIONS: dict[str, Any] = {
     "project": (ProjectSpec | None, Field(None, description="years ahead, along trends")),
     "seek": (dict[Name, SeekSpec], Field(default_factory=dict, description="where conditions start or stop holding")),
     "sample": (SampleSpec | None, Field(None, description="what uncertain quantities make of the answers")),
+    "bottleneck": (BottleneckSpec | None, Field(None, description="the resource that limits the throughput")),
     "scale": (ScaleSpec | None, Field(None, description="the size that more processors need")),
 }
 """The keys of all questions, in the order in which they are read and shown: type and field of each."""

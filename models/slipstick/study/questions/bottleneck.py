@@ -1,0 +1,126 @@
+"""Bottlenecks: which resource limits the throughput along an axis, by asymptotic bound analysis.
+
+Source: Denning and Buzen, ACM Computing Surveys 10(3), 1978; Lazowska, Zahorjan, Graham and Sevcik, Quantitative System
+Performance, 1984, chapter 5; saturation population: Kleinrock, Queueing Systems vol. 2, 1976, section 4.12.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from slipstick.method.bounds import BoundsForm
+from slipstick.method.networks.arrays import Compiled
+from slipstick.model.network import ClosedClass, QueueingNetwork
+from slipstick.model.system import ClosedPopulation, Model
+from slipstick.queueing.bounds import saturation_population
+from slipstick.report.questions.bottleneck import BottleneckResult, CaseBottlenecks
+from slipstick.results.study import Array, Sweep
+from slipstick.schema.kinds.study import BottleneckSpec, SweepSpec
+from slipstick.schema.text.nodes import Entry, Table, at
+from slipstick.study.cases import SweepDefinition
+from slipstick.study.evaluator import evaluator
+from slipstick.study.questions import BaseAnswers, Place, Question, StudyContext
+from slipstick.study.sweep import PointGroup, SweepPlan, carried_out, planned
+
+_SPAN = "span"
+_PLACE: Place = ("bottleneck", "along")
+
+
+@dataclass(frozen=True)
+class BottleneckQuestion(Question):
+    """Cases to find the bottleneck of, each with its points along the axis."""
+
+    plans: dict[str, SweepPlan]
+
+    @property
+    def points(self) -> int:
+        """How many points there are."""
+        return sum(len(plan.cases) for plan in self.plans.values())
+
+    def solve(self, answers: BaseAnswers) -> BottleneckResult:
+        """Solve every point by the method of its case, and compare it with the asymptotic bounds."""
+        return BottleneckResult(tuple(_solved(case, plan, answers.jobs) for case, plan in self.plans.items()))
+
+
+def read(asked: BottleneckSpec, study: StudyContext) -> BottleneckQuestion:
+    """Read the axis, and build the models; nothing is solved.
+
+    Raises
+    ------
+    SpecError : a path leads nowhere, a value is not allowed, or a case has several populations, or no resource
+    """
+    written = at(study.tree, _PLACE)
+    assert written is not None
+    node = Table({"axes": Entry(written.mark, written)}, written.mark)
+    plans = {}
+    for index, case in enumerate(asked.cases):
+        if why := _unfit(evaluator(case, study.cases[case], study.library).built.model):
+            raise study.refusal(("bottleneck", "cases", index), f"{case} {why}")
+        sweep = SweepDefinition("bottleneck", SweepSpec(axes=asked.along, cases=[case]), node, ("bottleneck",))
+        plans[case] = planned(sweep, study.cases, study.library)
+        if plans[case].axes[0].named:
+            raise study.refusal(_PLACE, "an axis of numbers is wanted, such as the number of processors")
+    return BottleneckQuestion(plans)
+
+
+def _unfit(model: object) -> str:
+    """Say why a model has no bottleneck in this sense; nothing if it has."""
+    if isinstance(model, QueueingNetwork):
+        classes = [*model.classes.values(), *model.chains.values()]
+        one = len(classes) == 1 and not model.chains and isinstance(classes[0], ClosedClass)
+        return "" if one else "has several classes or arrivals; a bottleneck is that of one closed class"
+    if not (isinstance(model, Model) and isinstance(model.population, ClosedPopulation)):
+        return "is no closed population of processors; a bottleneck is that of one cycle"
+    shared = [name for name in BoundsForm(model).points({}).lows if name != _SPAN]
+    return "" if shared else "asks no resource for service, so nothing limits its throughput"
+
+
+def _solved(case: str, plan: SweepPlan, jobs: int) -> CaseBottlenecks:
+    model = plan.groups[0].built.model
+    name = f"throughput[{next(iter(model.classes))}]" if isinstance(model, QueueingNetwork) else "throughput"
+    found = carried_out("bottleneck", plan, [name], jobs=jobs)
+    count = len(plan.cases)
+    throughput = found.columns.get(name, np.full(count, np.nan))
+    population, cycle = np.empty(count), np.empty(count)
+    demands: dict[str, Array] = {}
+    for group in plan.groups:
+        here = _of_model(group) if isinstance(group.built.model, Model) else _of_network(group, found, throughput)
+        population[group.rows], cycle[group.rows] = here[0], here[1]
+        for resource, demand in here[2].items():
+            demands.setdefault(resource, np.zeros(count))[group.rows] = demand
+    axis, method = plan.axes[0], plan.groups[0].form.points(_first(plan.groups[0])).answer(0).method
+    values = np.array(axis.values, dtype=float)
+    return CaseBottlenecks(
+        case, method, axis.path, axis.unit, values, population, throughput, cycle, demands, found.failed
+    )
+
+
+def _first(group: PointGroup) -> dict[str, Array]:
+    return {path: each[:1] for path, each in group.values.items()}
+
+
+def _of_model(group: PointGroup) -> tuple[Array, Array, dict[str, Array]]:
+    """Give N, the cycle without waiting and the demand per server of each resource: lower bounds on the time, over N."""
+    assert isinstance(group.built.model, Model)
+    form = BoundsForm(group.built.model)
+    points = form.points({path: each for path, each in group.values.items() if path in form.parameters})
+    return points.size, points.lows[_SPAN], {n: low / points.size for n, low in points.lows.items() if n != _SPAN}
+
+
+def _of_network(group: PointGroup, found: Sweep, throughput: Array) -> tuple[Array, Array, dict[str, Array]]:
+    """Give the same of a network; its demand per server is U / X, by the utilization law."""
+    assert isinstance(group.built.model, QueueingNetwork)
+    compiled = Compiled(group.built.model)
+    known = {path: each for path, each in group.values.items() if path in compiled.tape.parameters}
+    network = compiled.arrays(compiled.columns(known)).network
+    rates = throughput[group.rows]
+    used = ((name, found.columns.get(f"utilization[{name}]")) for name in compiled.stations)
+    demands = {name: each[group.rows] / rates for name, each in used if each is not None}
+    largest = np.max(list(demands.values()), axis=0)
+    return (
+        np.asarray(network.population[:, 0].real, dtype=float),
+        saturation_population(network)[:, 0].real * largest,
+        demands,
+    )

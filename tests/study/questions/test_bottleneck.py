@@ -1,0 +1,123 @@
+"""Bottlenecks beside asymptotic bounds worked out by hand, and beside the network's own answers."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from slipstick.cli.main import main
+from slipstick.errors import SpecError
+from slipstick.report.questions.bottleneck import BottleneckResult, CaseBottlenecks
+from slipstick.study.check import check_file
+from slipstick.study.run import prepare, run
+from tests.questions import result_of
+from tests.specs import activity
+
+HEAD = """\
+parameters: {think: 9 ms, seek: 1 ms, work: 2 ms}
+population: {processors: 4}
+resources: {disk: {servers: 1, discipline: fcfs}, cpu: {servers: 2, discipline: fcfs}, door: {lock: fifo}}
+"""
+CYCLE = (
+    "{name: think, delay: think}",
+    "{name: compute, service: cpu, time: work, scv: 1}",
+    "{hold: door, body: [{name: read, service: disk, time: seek, scv: 1}]}",
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("model.yaml").write_text(activity(*CYCLE, head=HEAD))
+    return tmp_path
+
+
+def written(along: str, base: str = "{model: model.yaml, method: mean-value}", more: str = "") -> Path:
+    path = Path("study.yaml")
+    path.write_text(f"study: 1\nbase: {base}\nbottleneck: {{along: {{{along}}}{more}}}\n")
+    return path
+
+
+def found(along: str, base: str = "{model: model.yaml, method: mean-value}") -> CaseBottlenecks:
+    (case,) = result_of(run(prepare(str(written(along, base)))), BottleneckResult).cases
+    return case
+
+
+def test_the_saturation_population_is_that_of_the_demands_and_the_think_time(folder: Path) -> None:
+    made = found("population.processors: [1, 8, 12, 13, 64]")
+    # 9 + 2 + 1 ms in all; the disk 1 ms, the two processors together 1 ms, the lock as long as the disk.
+    assert made.cycle == pytest.approx([12e-3] * 5)
+    assert {name: each[0] for name, each in made.demands.items()} == pytest.approx(
+        {"cpu": 1e-3, "disk": 1e-3, "door": 1e-3}
+    )
+    assert made.saturation == pytest.approx([12.0] * 5)
+    assert made.bound == pytest.approx([1 / 12e-3, 8 / 12e-3, 1000, 1000, 1000])
+
+
+def test_no_method_is_above_the_bound_and_utilization_follows_from_the_throughput(folder: Path) -> None:
+    for method in ("mean-value", "simulation"):
+        made = found("population.processors: [1, 4, 16, 32]", f"{{model: model.yaml, method: {method}}}")
+        assert np.all(made.throughput <= made.bound * 1.05)
+        assert made.throughput[0] == pytest.approx(1 / 12e-3, rel=0.05)
+        assert made.utilization("disk") == pytest.approx(made.throughput * 1e-3)
+        assert made.throughput[-1] > 0.85 * made.bound[-1]
+
+
+def test_another_resource_takes_over_where_its_demand_is_the_larger(folder: Path) -> None:
+    made = found("parameters.work: [1 ms, 1.9 ms, 2.1 ms, 4 ms]")
+    assert made.bottlenecks == ("disk", "disk", "cpu", "cpu")
+    lines = BottleneckResult((made,)).text().splitlines()
+    assert lines[:2] == [
+        "base: disk is the bottleneck for parameters.work from 1 ms on",
+        "base: cpu is the bottleneck from 2.1 ms on, disk up to 1.9 ms",
+    ]
+    assert lines[2].startswith("base: not saturated anywhere; nearest at parameters.work = 4 ms with N = 4, and N* = 7")
+
+
+def test_a_network_gives_its_own_saturation_population_and_utilization(folder: Path) -> None:
+    made = found("classes.jobs.population: [1, 20, 27, 28, 200]", "{model: central-server}")
+    demands = {"cpu": 10 * 20e-3, "fast": 6 * 15e-3, "slow": 3 * 40e-3}
+    assert {name: float(each[1]) for name, each in made.demands.items()} == pytest.approx(demands)
+    assert made.saturation == pytest.approx([(5 + sum(demands.values())) / 0.2] * 5)
+    assert made.bottlenecks == ("cpu",) * 5
+    assert made.utilization("cpu")[-1] == pytest.approx(1.0, abs=1e-6)
+    text = BottleneckResult((made,)).text()
+    assert "saturated from classes.jobs.population = 28 on, where N = 28 is above N* = 27.05" in text
+
+
+def test_the_page_the_table_and_json_have_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = written("population.processors: [8, 16]")
+    assert main(["run", str(path), "--out", "out"]) == 0
+    assert "base: saturated from population.processors = 16 on" in capsys.readouterr().out
+    page = Path("out/report.md").read_text()
+    assert "## Bottlenecks\n" in page
+    assert "| cpu        | 1 ms," in page
+    with Path("out/results.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["sweep"] == "bottleneck"]
+    assert [float(row["throughput_bound [1/s]"]) for row in rows] == pytest.approx([8 / 12e-3, 1000])
+    assert [row["bottleneck"] for row in rows] == ["cpu", "cpu"]
+    assert main(["run", str(path), "--out", "out", "--json"]) == 0
+    (document,) = json.loads(capsys.readouterr().out)["bottleneck"]
+    assert document["saturation_population"] == pytest.approx([12.0, 12.0])
+    assert document["axis"] == {"path": "population.processors", "unit": "1", "values": [8, 16]}
+
+
+@pytest.mark.parametrize(
+    ("along", "base", "more", "message"),
+    [
+        ("population.processors: [1, 2]", "{model: model.yaml}", ", cases: [bass]", "there is no case 'bass'"),
+        ("population.procesors: [1, 2]", "{model: model.yaml}", "", "did you mean"),
+        ("method: [mean-value, closed-form]", "{model: model.yaml}", "", "an axis of numbers is wanted"),
+        ("population.arrivals: [1 /s]", "{model: open.yaml}", "", "base is no closed population of processors"),
+        ("population.processors: [1]", "{model: alone.yaml}", "", "base asks no resource for service"),
+    ],
+)
+def test_what_has_no_bottleneck_is_refused(folder: Path, along: str, base: str, more: str, message: str) -> None:
+    Path("alone.yaml").write_text(activity(CYCLE[0], head="parameters: {think: 1 s}\npopulation: {processors: 2}\n"))
+    Path("open.yaml").write_text(activity(*CYCLE, head=HEAD.replace("processors: 4", "arrivals: 3 /s")))
+    with pytest.raises(SpecError, match=message):
+        check_file(written(along, base, more).resolve())
