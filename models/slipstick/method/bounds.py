@@ -218,8 +218,8 @@ def _lows_of(model: Model, cycle: Activity, processors: Expr) -> dict[str, Expr]
         resource = model.resources.get(name)
         if isinstance(resource, Station):
             found[name] = processors * demand(cycle, name, model) / resource.servers
-    for lock in dict.fromkeys(node.lock for node in steps(cycle) if isinstance(node, Hold)):
-        found[lock] = processors * _held(cycle, lock, model)
+    for lock in dict.fromkeys(node.resource for node in steps(cycle) if isinstance(node, Hold)):
+        found[lock] = processors * _held(cycle, lock, model) / model.resources[lock].capacity
     asked = [name for name in used if is_processor(name) and not name.startswith("processor[")]
     if not asked:
         return found

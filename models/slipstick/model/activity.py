@@ -177,9 +177,9 @@ class Repeat(Activity):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Hold(Activity):
-    """A body done while holding a lock."""
+    """A body executed while a resource, such as a lock, is held."""
 
-    lock: str
+    resource: str
     body: Activity
 
     @property
@@ -188,13 +188,13 @@ class Hold(Activity):
 
     @property
     def uses(self) -> tuple[str, ...]:
-        return (self.lock,)
+        return (self.resource,)
 
     def rebuilt(self, children: Sequence[Activity]) -> Hold:
-        return Hold(self.lock, *children)
+        return Hold(self.resource, *children)
 
     def __repr__(self) -> str:
-        return f"hold({self.lock!r}, {self.body!r})"
+        return f"hold({self.resource!r}, {self.body!r})"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -338,10 +338,10 @@ def repeat(count: Like, body: Activity) -> Repeat:
     return Repeat(times, body)
 
 
-def hold(lock: str, body: Activity) -> Hold:
-    """Do something while holding a lock."""
-    check_name(lock)
-    return Hold(lock, body)
+def hold(resource: str, body: Activity) -> Hold:
+    """Execute a body while holding a resource, such as a lock."""
+    check_name(resource)
+    return Hold(resource, body)
 
 
 def serial(*bodies: Activity, name: str | None = None) -> Stage:

@@ -15,11 +15,16 @@ from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import Expr, zero
 from slipstick.vocabulary import ACTIVITY_DISCIPLINES, BACK_OFFS, BARRIERS, LOCKS
 
+USED_BY = {"service": "a station", "hold": "a lock", "barrier": "a barrier"}
+"""The kinds of resources that each kind of step takes."""
+
 
 class ResourceKind:
-    """A station, a lock or a barrier."""
+    """A station, a lock or a barrier; attributes by class: what messages call it, and the step that uses it."""
 
     __slots__ = ()
+
+    noun = use = ""
 
     @property
     def capacity(self) -> int:
@@ -43,6 +48,8 @@ class Station(ResourceKind):
     servers: int = 1
     discipline: str = "fcfs"
 
+    noun, use = "a station", "service"
+
     def __post_init__(self) -> None:
         if self.servers < 1:
             raise ModelError(f"a station needs at least 1 server, got {self.servers}")
@@ -56,8 +63,38 @@ class Station(ResourceKind):
         return self
 
 
+class HeldResource(ResourceKind):
+    """A resource that a processor holds while it executes a body; requests that find `capacity` holders wait.
+
+    The properties are those of a resource that is acquired and released at no cost.
+    """
+
+    __slots__ = ()
+
+    use = "hold"
+
+    @abstractmethod
+    def label(self, name: str) -> str:
+        """Return the account label of the time from the request until it is held."""
+
+    @property
+    def word(self) -> str | None:
+        """The station that holds its word; None without one."""
+        return None
+
+    @property
+    def access(self) -> Expr:
+        """Time that one access to the word takes [s]."""
+        return zero(TIME)
+
+    @property
+    def accesses(self) -> tuple[int, int]:
+        """The accesses to the word of an acquire and of a release without contention."""
+        return 0, 0
+
+
 @dataclass(frozen=True, slots=True)
-class Lock(ResourceKind):
+class Lock(HeldResource):
     """A lock: its kind, and the station that holds its word.
 
     Without contention, acquire and release access the word `accesses` times. While another processor holds the lock,
@@ -81,6 +118,8 @@ class Lock(ResourceKind):
     base: Expr = field(default_factory=lambda: zero(TIME))
     most: Expr = field(default_factory=lambda: zero(TIME))
 
+    noun = "a lock"
+
     @property
     def expressions(self) -> tuple[Expr, ...]:
         return self.access, self.base, self.most
@@ -94,9 +133,11 @@ class Lock(ResourceKind):
         _one_of("lock", self.kind, LOCKS)
         _one_of("back-off", self.back_off, BACK_OFFS)
 
+    def label(self, name: str) -> str:
+        return f"lock:{name}"
+
     @property
     def accesses(self) -> tuple[int, int]:
-        """The accesses to the word of an acquire and of a release without contention."""
         kind = LOCKS[self.kind]
         return (0, 0) if self.word is None else (kind.acquire, kind.release)
 
@@ -107,6 +148,8 @@ class Barrier(ResourceKind):
 
     kind: str = "central"
     cost: Expr = field(default_factory=lambda: zero(TIME))
+
+    noun, use = "a barrier", "barrier"
 
     @property
     def expressions(self) -> tuple[Expr, ...]:

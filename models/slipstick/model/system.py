@@ -11,7 +11,7 @@ from slipstick.expression.dimension import COUNT, RATE, TIME
 from slipstick.expression.nodes import Expr, Like, Number, Parameter, maximum, total
 from slipstick.model.activity import Activity, BarrierWait, Hold, Pipeline, Step, each_once, steps
 from slipstick.model.quantities import at_least, check_name, counted
-from slipstick.model.resources import Barrier, Lock, Resource, Station
+from slipstick.model.resources import USED_BY, Barrier, HeldResource, Lock, Resource, Station
 
 PROCESSORS = ("own", "other", "each-other")
 """Processors as resources: the requesting one itself, one other at random, one other for each item or branch."""
@@ -299,8 +299,8 @@ class Model:
     def __post_init__(self) -> None:
         check_name(self.name.replace("/", "."))
         for lock, each in self.resources.items():
-            if isinstance(each, Lock) and each.word is not None:
-                self._check_use(f"the word of lock {lock}", each.word, Station, "a station")
+            if isinstance(each, HeldResource) and each.word is not None:
+                self._check_use(f"the word of lock {lock}", each.word, "service")
         by_name: dict[tuple[str, str], Activity] = {}
         for node in each_once(self.bodies):
             self._check_uses(node)
@@ -343,8 +343,8 @@ class Model:
         return tuple(dict.fromkeys(node for node in each_once(self.bodies) if isinstance(node, Step)))
 
     def _check_lock(self, node: Hold) -> None:
-        if any(isinstance(inner, Hold) and inner.lock == node.lock for inner in steps(node.body)):
-            raise ModelError(f"{node.lock} is asked for by who holds it already, and would be waited for for ever")
+        if any(isinstance(inner, Hold) and inner.resource == node.resource for inner in steps(node.body)):
+            raise ModelError(f"{node.resource} is asked for by who holds it already, and would be waited for for ever")
 
     def _check_parties(self, node: BarrierWait) -> None:
         size = self.population.processors if isinstance(self.population, ClosedPopulation) else None
@@ -355,20 +355,22 @@ class Model:
 
     def _check_uses(self, node: Activity) -> None:
         if isinstance(node, Step) and node.resource is not None and not is_processor(node.resource):
-            self._check_use(node.name, node.resource, Station, "a station")
+            self._check_use(node.name, node.resource, "service")
         elif isinstance(node, Hold):
-            self._check_use("hold", node.lock, Lock, "a lock")
+            self._check_use("hold", node.resource, "hold")
             self._check_lock(node)
         elif isinstance(node, BarrierWait):
-            self._check_use("barrier", node.name, Barrier, "a barrier")
+            self._check_use("barrier", node.name, "barrier")
             self._check_parties(node)
 
-    def _check_use(self, user: str, name: str, kind: type[Resource], what: str) -> None:
+    def _check_use(self, user: str, name: str, use: str) -> None:
         if name not in self.resources:
             known = (*self.resources, *PROCESSORS)
-            raise ModelError(f"{user} needs {what} called {name!r}, which is not there{did_you_mean(name, known)}")
-        if not isinstance(self.resources[name], kind):
-            raise ModelError(f"{user} needs {what}, but {name!r} is a {type(self.resources[name]).__name__.lower()}")
+            raise ModelError(
+                f"{user} needs {USED_BY[use]} called {name!r}, which is not there{did_you_mean(name, known)}"
+            )
+        if self.resources[name].use != use:
+            raise ModelError(f"{user} needs {USED_BY[use]}, but {name!r} is {self.resources[name].noun}")
 
 
 def is_processor(resource: str) -> bool:
@@ -505,7 +507,7 @@ def _completed(bodies: list[Activity], given: Mapping[str, Resource] | None) -> 
         if isinstance(node, Step) and node.resource is not None and not is_processor(node.resource):
             resources.setdefault(node.resource, Station())
         elif isinstance(node, Hold):
-            resources.setdefault(node.lock, Lock())
+            resources.setdefault(node.resource, Lock())
         elif isinstance(node, BarrierWait):
             resources.setdefault(node.name, Barrier())
     return resources

@@ -124,7 +124,7 @@ def _used(bodies: Iterable[Activity]) -> set[str]:
 def _queues(model: Model) -> list[str]:
     """List what can be waited for: the resources that steps use, then the locks."""
     used = [step.resource for step in model.steps if step.resource is not None]
-    held = [node.lock for node in each_once(model.bodies) if isinstance(node, Hold)]
+    held = [node.resource for node in each_once(model.bodies) if isinstance(node, Hold)]
     return list(dict.fromkeys([*used, *held]))
 
 

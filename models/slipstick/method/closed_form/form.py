@@ -24,7 +24,7 @@ from slipstick.expression.tape import Derivatives, Tape
 from slipstick.law.account import CYCLE_RATE, EFFICIENCY, PROCESSORS_LOST, SPEEDUP
 from slipstick.method.alone import Against
 from slipstick.method.closed_form.exactness import LeftOut, neglected, sizes
-from slipstick.method.closed_form.times import BARRIER, LOCK, demand, pipelines, stage_times, time
+from slipstick.method.closed_form.times import BARRIER, demand, held_resource, pipelines, stage_times, time
 from slipstick.model.activity import Activity, BarrierWait, Hold, each_once
 from slipstick.model.system import Model, PhasedPopulation, SuperstepPopulation
 from slipstick.vocabulary import CLOSED_FORM
@@ -411,7 +411,8 @@ def _labels(model: Model) -> dict[str, tuple[str, str]]:
         if isinstance(node, BarrierWait):
             labels[f"{BARRIER}:{node.name}"] = (BARRIER, "software")
         elif isinstance(node, Hold):
-            labels[f"{LOCK}:{node.lock}"] = (f"{LOCK}:{node.lock}", "memory")
+            label = held_resource(node.resource, model).label(node.resource)
+            labels[label] = (label, "memory")
     return {**labels, IDLE_PROCESSORS: (IDLE, "application")}
 
 

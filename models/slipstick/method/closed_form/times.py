@@ -21,11 +21,10 @@ from slipstick.model.activity import (
     Then,
     each_once,
 )
-from slipstick.model.resources import Lock
+from slipstick.model.resources import HeldResource
 from slipstick.model.system import Model
 
 BARRIER = "barrier"
-LOCK = "lock"
 
 
 def time(activity: Activity, model: Model, booked: bool = True, known: dict[int, Expr] | None = None) -> Expr:
@@ -59,8 +58,8 @@ def _time(activity: Activity, model: Model, booked: bool, known: dict[int, Expr]
             return total((p * time(body, model, booked, known) for p, body in options), TIME)
         case Repeat(count, body):
             return count * time(body, model, booked, known)
-        case Hold(lock, body):
-            return total([*_lock_time(lock, model, booked), time(body, model, booked)], TIME)
+        case Hold(name, body):
+            return total([*_access_time(name, model, booked), time(body, model, booked)], TIME)
         case BarrierWait(name):
             (cost,) = model.resources[name].expressions
             return Booked(f"{BARRIER}:{name}", cost) if booked else cost
@@ -97,33 +96,33 @@ def demand(activity: Activity, resource: str, model: Model | None = None) -> Exp
             return _times(count, demand(body, resource, model))
         case Pipeline(stages, items):
             return total((_stage_demand(stage, items, resource, model) for stage in stages), TIME)
-        case Hold(lock, body) if model is not None and _word(lock, model) == resource:
-            return total([*_lock_time(lock, model, booked=False), demand(body, resource, model)], TIME)
+        case Hold(name, body) if model is not None and held_resource(name, model).word == resource:
+            return total([*_access_time(name, model, booked=False), demand(body, resource, model)], TIME)
         case _:
             return total((demand(child, resource, model) for child in activity.children), TIME)
 
 
-def release_time(lock: str, model: Model) -> Expr:
+def held_resource(name: str, model: Model) -> HeldResource:
+    """Give the lock, or other resource, that a hold names."""
+    found = model.resources[name]
+    assert isinstance(found, HeldResource)
+    return found
+
+
+def release_time(name: str, model: Model) -> Expr:
     """Give the time of the accesses to a lock's word with which it is released, the lock still held [s]."""
-    found = model.resources[lock]
-    assert isinstance(found, Lock)
-    return found.accesses[1] * found.access
+    held = held_resource(name, model)
+    return held.accesses[1] * held.access
 
 
-def _lock_time(lock: str, model: Model, booked: bool) -> list[Expr]:
-    """Give the time of all accesses to a lock's word with nobody in the way, if there are any [s]."""
-    found = model.resources[lock]
-    assert isinstance(found, Lock)
-    count = sum(found.accesses)
+def _access_time(name: str, model: Model, booked: bool) -> list[Expr]:
+    """Give the time of all accesses to a lock's word without contention, if there are any [s]."""
+    held = held_resource(name, model)
+    count = sum(held.accesses)
     if not count:
         return []
-    seconds = count * found.access
-    return [Booked(f"{LOCK}:{lock}", seconds) if booked else seconds]
-
-
-def _word(lock: str, model: Model) -> str | None:
-    found = model.resources[lock]
-    return found.word if isinstance(found, Lock) else None
+    seconds = count * held.access
+    return [Booked(held.label(name), seconds) if booked else seconds]
 
 
 def _stage_demand(stage: Stage, items: Expr, resource: str, model: Model | None) -> Expr:

@@ -9,7 +9,7 @@ and where servers are shared, W = S (q - u + P(all busy)) / c is the time by whi
 beyond that, each an approximation of its own:
 
 - *whole service*: R_j goes over to a whole typical service as the queue never runs empty (`whole_service_weight`);
-- *simultaneous possession*: a lock is a queue whose service is all that is done while it is held, waits included, as in
+- *simultaneous possession*: a lock, or a number of permits, is a queue whose service is all that is done while it is held, waits included, as in
   the method of surrogate delays (Source: Jacobson and Lazowska, CACM 25(2), 1982, 142-151). Three corrections of the
   numbers found keep it from counting processors that the lock keeps elsewhere: `_present_at`, `_add_predecessors` and
   `_limit_to_work`, derived there;
@@ -22,7 +22,7 @@ times within 2 and 10 %.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -79,6 +79,7 @@ class ArrivalState:
     services : service time at each visit
     all_busy : by queue of several servers, the probability that all are busy [1]
     whole_service : by queue, the weight of a whole service in the residual one [1]
+    other_holders : by permits, the fraction of their holders that a holder meets [1]
     waiting_for : mean number waiting at one visit, the first, for processors at another, the second [1]
     members : by queue, processors that ever join it, where that is not all of them [1]
     """
@@ -89,6 +90,7 @@ class ArrivalState:
     services: Mapping[int, RandomTime] = field(default_factory=dict)
     all_busy: Mapping[str, Array] = field(default_factory=dict)
     whole_service: Mapping[str, Array] = field(default_factory=dict)
+    other_holders: Mapping[str, Array] = field(default_factory=dict)
     waiting_for: PairTimes = field(default_factory=dict)
     members: Mapping[str, float] = field(default_factory=dict)
 
@@ -120,11 +122,11 @@ class ArrivalState:
         found = {}
         busy: Array = np.zeros(1)
         for other in queue.visits:
-            part = competing_fraction(visit, other, self.others)
-            if not queue.sharing and visit.released & other.held:
-                # The next holder of the lock released arrives at the queue later than this processor.
-                part = 0.0
-            if part:
+            part = competing_fraction(visit, other, self.others) * self._other_holders_of(visit.held & other.held)
+            if not queue.sharing:
+                # The next holder of a lock that was just released arrives at the queue later than this processor.
+                part = part * self._other_holders_of(visit.released & other.held)
+            if np.any(part):
                 served = part * self.served[other.index]
                 found[other] = (part * self._present_at(visit, other, queue) - served, served)
                 busy = busy + served
@@ -148,26 +150,39 @@ class ArrivalState:
         left = (1 - weight) * residual_time(service.mean, service.scv) + weight * typical
         return _Delay(waiting + served, served, (waiting * service.mean + served * left) / queue.servers, service)
 
+    def _other_holders_of(self, shared: Collection[str]) -> Array | float:
+        """Give the fraction of the holders of resources that one of them can meet [1].
+
+        Derived here: of at most c holders at a time, one of them meets min(j, c - 1) others while j others want it, in the
+        mean u - P(all busy) of the u that hold it. For a lock, c = 1, that is none.
+        """
+        fraction: Array | float = 1.0
+        for name in sorted(shared):
+            fraction = fraction * self.other_holders.get(name, 0.0)
+        return fraction
+
     def _present_at(self, visit: Visit, other: Visit, queue: Queue) -> Array:
         """Count the processors at another visit, without those that wait there for a lock held here.
 
         Derived here: a processor that holds a lock never meets the time that others wait at this queue behind an
-        earlier holder of the same lock, because then it would be that holder.
+        earlier holder of the same lock, because then it would be that holder. Of permits it is one of several holders.
         """
         found = self.present[other.index]
         if visit.held:
             for third in queue.visits:
-                if not visit.can_meet(third) and (other.index, third.index) in self.waiting_for:
-                    found = found - self.waiting_for[other.index, third.index]
+                shared = visit.held & third.held
+                if shared and (other.index, third.index) in self.waiting_for:
+                    found = found - (1 - self._other_holders_of(shared)) * self.waiting_for[other.index, third.index]
         return found
 
     def _add_predecessors(self, queues: Sequence[Queue], delays: _Delays) -> None:
         """Let a processor that waited for a lock meet, at its first queue, the one that released the lock.
 
-        Derived here: with the probability that the lock is held on arrival, a processor acquires it at the moment of a
-        release, and the releasing processor that goes on to the same queue is still there for a whole service.
+        Derived here: with the probability that the lock, or all permits, are held on arrival, a processor acquires it at the
+        moment of a release, and the releasing processor that goes on to the same queue is still there for a whole service.
         """
         held = {queue.name: sum((self.served[v.index] for v in queue.visits), np.zeros(1)) for queue in queues}
+        held |= self.all_busy
         for queue in queues:
             pairs = [(a, b) for a in queue.visits for b in queue.visits if a.acquired and a.acquired in b.released]
             for visit, other in pairs:
@@ -183,16 +198,16 @@ class ArrivalState:
         """Limit waits under a lock for processors outside it to the work of these processors.
 
         Operational: of all processors that hold a lock in the course of one cycle of each, only one holds it at a time,
-        so each service outside the lock delays at most one holder, once.
+        so each service outside the lock delays at most one holder, once; of c permits, at most c holders.
         """
-        for lock in (queue.name for queue in queues if queue.lock):
+        for lock, permits in ((queue.name, queue.servers) for queue in queues if queue.lock):
             for queue in queues:
                 inside = [visit for visit in queue.visits if lock in visit.held]
                 for other in queue.visits:
                     keys = [(visit.index, other.index) for visit in inside if (visit.index, other.index) in delays]
                     if keys and lock not in other.held:
                         waited = sum((ratios[a] * delays[a, b].time for a, b in keys), np.zeros(1))
-                        work = ratios[other.index] * self.services[other.index].mean
+                        work = permits * ratios[other.index] * self.services[other.index].mean
                         factor = np.where(waited.real > work.real, work / nonzero(waited), 1.0)
                         delays.update({key: delays[key].scaled(factor) for key in keys})
 

@@ -499,12 +499,18 @@ class _RecursionStep:
             else:
                 services.update(cycle.found.services)
                 means.add(ratios, cycle.rate, cycle.found, items=False)
+        all_busy = {q.name: _all_busy(q, sum(n), means) for q in self._queues if q.servers > 1}
         return ArrivalState(
             others=sum(n),
             present=means.present,
             served=means.served,
             services=services,
-            all_busy={q.name: _all_busy(q, sum(n), means) for q in self._queues if q.servers > 1},
+            all_busy=all_busy,
+            other_holders={
+                q.name: 1 - all_busy[q.name] / nonzero(sum((means.served[v.index] for v in q.visits), np.zeros(1)))
+                for q in self._queues
+                if q.lock and q.servers > 1
+            },
             whole_service={q.name: self._whole_service(q, sum(n), cycles, means.served) for q in self._queues},
             members={q.name: sum(n[r] for r in {self._group[v.index] for v in q.visits}) for q in self._queues},
             waiting_for={(a, b): means.flows[a] * each for (a, b), each in by_pair.items()},

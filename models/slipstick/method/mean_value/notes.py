@@ -69,7 +69,7 @@ class _Used:
         self.nodes = [node for body in self.model.bodies for node in steps(body)]
         found = {step.resource: self.model.resources.get(step.resource) for step in self.model.steps if step.resource}
         self.stations = {name: each for name, each in found.items() if isinstance(each, Station)}
-        self.locks = list(dict.fromkeys(node.lock for node in self.nodes if isinstance(node, Hold)))
+        self.locks = list(dict.fromkeys(node.resource for node in self.nodes if isinstance(node, Hold)))
 
     def has(self, *kinds: type[Activity]) -> bool:
         """Say whether any activity is of one of the kinds."""

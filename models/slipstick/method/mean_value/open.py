@@ -109,7 +109,7 @@ def _saturated(
     """Say at which points a queue is asked for more than it can do."""
     work = sum((ratios[index] * service.mean for index, service in services.items()), np.zeros(1))
     load = np.broadcast_to((rate * work / queue.servers).real, rate.shape)
-    kind = "lock" if queue.lock else "station"
+    kind = ("permits" if queue.servers > 1 else "lock") if queue.lock else "station"
     return {
         int(index): f"{kind} {queue.name} is saturated: {rate[index].real:g}/s arrive and keep it busy "
         f"{load[index]:.3g} of the time; lower the arrivals, or shorten what is asked of it"

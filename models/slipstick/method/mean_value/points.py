@@ -126,10 +126,10 @@ def _ranges(model: Model) -> Iterator[tuple[str, Expr, float]]:
                     assert isinstance(barrier, Barrier)
                     yield f"the cost of barrier {name}", barrier.cost, 1e150
                 case Hold(name):
-                    lock = model.resources[name]
-                    assert isinstance(lock, Lock)
-                    yield f"an access to the word of lock {name}", lock.access, 1e150
-                    yield f"the back-off of lock {name}", lock.base, 1e150
+                    held = model.resources[name]
+                    if isinstance(held, Lock):
+                        yield f"an access to the word of lock {name}", held.access, 1e150
+                        yield f"the back-off of lock {name}", held.base, 1e150
                 case Pipeline(_, items, name):
                     yield f"the number of items of {name}", items, 2.0**53
 

@@ -139,8 +139,7 @@ class Traversal:
 
     def servers(self, queue: str) -> int:
         """Count the servers of a resource."""
-        resource = self.model.resources.get(queue)
-        return resource.servers if isinstance(resource, Station) else 1
+        return self.model.resources[queue].capacity if queue in self.model.resources else 1
 
     def shares_servers(self, visit: Visit) -> bool:
         """Say whether a visit is to a station whose servers are shared by all present."""

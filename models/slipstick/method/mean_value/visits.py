@@ -16,10 +16,10 @@ import numpy as np
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import Expr
 from slipstick.method.closed_form.form import IDLE, IDLE_PROCESSORS
-from slipstick.method.closed_form.times import BARRIER
+from slipstick.method.closed_form.times import BARRIER, held_resource
 from slipstick.method.mean_value.maxima import Array
 from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Repeat, Step, Then, steps
-from slipstick.model.resources import Lock, Station
+from slipstick.model.resources import HeldResource, Lock, Station
 from slipstick.model.system import Model, is_processor
 from slipstick.vocabulary import DISCIPLINES, LOCKS, SHARED
 
@@ -64,29 +64,26 @@ class Visit:
     ----------
     index : number of the visit, unique among the trees built together
     queue : name of the resource
-    held : locks held at that moment
+    held : locks and permits held at that moment
+    exclusive : those of them that one processor holds at a time
     step : the step that is served; None for a lock, whose service is what is done while it is held
     released : locks released immediately before
     acquired : lock acquired immediately before
+    label : that waiting at this visit is booked to
     """
 
     index: int
     queue: str
     held: frozenset[str]
+    exclusive: frozenset[str]
     step: Step | LockAccess | None = None
     released: frozenset[str] = frozenset()
     acquired: str = ""
+    label: str = ""
 
     def can_meet(self, other: Visit) -> bool:
         """Say whether two processors can be at these visits at once: not if both must hold the same lock."""
-        return not self.held & other.held
-
-    @property
-    def label(self) -> str:
-        """The label that waiting at this visit is booked to."""
-        if isinstance(self.step, LockAccess):
-            return self.step.name
-        return f"wait:{self.queue}" if self.step is not None else f"lock:{self.queue}"
+        return not self.exclusive & other.exclusive
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,15 +183,19 @@ class _TreeBuilder:
         return Then((*before, made)) if before else made
 
     def _access(self, access: LockAccess, lock: str, held: frozenset[str]) -> Activity:
-        found = self.model.resources[lock]
-        assert isinstance(found, Lock)
-        assert found.word is not None
-        made = VisitedStep(access, self._visit(found.word, held, access))
+        word = held_resource(lock, self.model).word
+        assert word is not None
+        made = VisitedStep(access, self._visit(word, held, access))
         self._forget()
         return made
 
     def _visit(self, queue: str, held: frozenset[str], step: Step | LockAccess | None = None) -> Visit:
-        made = Visit(len(self.visits), queue, held, step, self._released, self._acquired)
+        if isinstance(step, LockAccess):
+            label = step.name
+        else:
+            label = f"wait:{queue}" if step is not None else held_resource(queue, self.model).label(queue)
+        exclusive = frozenset(name for name in held if self.model.resources[name].capacity == 1)
+        made = Visit(len(self.visits), queue, held, exclusive, step, self._released, self._acquired, label)
         self.visits.append(made)
         return made
 
@@ -204,12 +205,12 @@ class _TreeBuilder:
 
 def _accesses(lock: str, model: Model) -> tuple[list[LockAccess], list[LockAccess]]:
     """List the accesses of an uncontended acquire and release; a queue lock makes those of its acquire in a row."""
-    found = model.resources[lock]
-    assert isinstance(found, Lock)
+    found = held_resource(lock, model)
     if found.word is None:
         return [], []
     before, after = found.accesses
-    name, together = f"lock:{lock}", 1 if found.kind in SPIN_LOCKS else before
+    spins = isinstance(found, Lock) and found.kind in SPIN_LOCKS
+    name, together = found.label(lock), 1 if spins else before
     acquire = [LockAccess(name, found.access, together)] * (before // together if together else 0)
     return acquire, [LockAccess(name, found.access, after, releases=True)] if after else []
 
@@ -304,7 +305,7 @@ class Queue:
     @property
     def label(self) -> str:
         """The label that waiting for work in progress is booked to."""
-        return ("lock:" if self.lock else "wait:") + self.visits[0].queue
+        return self.visits[0].label if self.lock else f"wait:{self.visits[0].queue}"
 
 
 def queues_of(model: Model, trees: Sequence[VisitTree]) -> tuple[Queue, ...]:
@@ -322,8 +323,9 @@ def _queue(model: Model, name: str, visits: tuple[Visit, ...]) -> Queue:
     match model.resources.get(name):
         case Station(servers, discipline):
             return Queue(name, visits, servers, DISCIPLINES[discipline].order == SHARED)
-        case Lock(kind):
-            return Queue(name, visits, lock=True, spin=kind in SPIN_LOCKS)
+        case HeldResource() as held:
+            spin = isinstance(held, Lock) and held.kind in SPIN_LOCKS
+            return Queue(name, visits, held.capacity, lock=True, spin=spin)
         case _:
             return Queue(name, visits)
 

@@ -15,7 +15,7 @@ from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Tape
 from slipstick.method.closed_form.times import BARRIER, demand
 from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Repeat, Step, Then, steps
-from slipstick.model.resources import Barrier, Lock, Station
+from slipstick.model.resources import Barrier, HeldResource, Lock, Station
 from slipstick.model.system import (
     ClosedPopulation,
     Group,
@@ -184,6 +184,8 @@ class _Writer:
                 self.builder.station(name, resource.servers, resource.discipline)
             elif isinstance(resource, Lock):
                 self.builder.lock(name, self._lock(resource))
+            elif isinstance(resource, HeldResource):
+                self.builder.permits(name, resource.capacity)
         if any(step.resource is not None and step.resource not in self.model.resources for step in self.model.steps):
             if not members:
                 raise ModelError("askers that arrive have no processors of their own; name a resource instead")

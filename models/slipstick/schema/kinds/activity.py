@@ -630,7 +630,7 @@ class ActivityReader:
 
     def _check_resource(self, made: Activity, loc: Loc) -> None:
         """Refuse, where it is named, a resource that is not there or is of another kind."""
-        alone = hold(made.lock, then()) if isinstance(made, Hold) else made
+        alone = hold(made.resource, then()) if isinstance(made, Hold) else made
         try:
             Model(self._name, ClosedPopulation(Number(1.0), alone), self._resources)
         except ModelError as error:
