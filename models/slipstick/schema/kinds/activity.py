@@ -197,7 +197,7 @@ class HoldSpec(ItemSpec):
 
     @classmethod
     def write(cls, activity: Hold, writer: ActivityWriter) -> dict[str, Any]:
-        return {"hold": activity.lock, "body": writer.body(activity.body)}
+        return {"hold": activity.resource, "body": writer.body(activity.body)}
 
 
 class ForkSpec(ItemSpec):
