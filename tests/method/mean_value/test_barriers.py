@@ -1,17 +1,107 @@
-"""All set out at once after a barrier, through pipelines and forks: against work that must be done, and simulation."""
+"""Sections between barriers, where all processors start at once: against exact recursions, order statistics and simulation."""
 
 from __future__ import annotations
 
-import pytest
+from functools import cache
 
+import numpy as np
+import pytest
+from scipy import stats
+
+from slipstick.expression.dimension import TIME
+from slipstick.expression.nodes import Parameter
 from slipstick.method.mean_value import MeanValue
+from slipstick.method.mean_value.barriers import PassingTimes
+from slipstick.method.mean_value.maxima import RandomTime
 from slipstick.method.simulation.form import solve
-from slipstick.model.activity import Activity, barrier, delay, fork, parallel, pipeline, serial, service, then
-from slipstick.model.resources import Station
+from slipstick.model.activity import Activity, barrier, delay, fork, parallel, pipeline, repeat, serial, service, then
+from slipstick.model.resources import Barrier, Resource, Station
 from slipstick.model.system import Model, closed_model
 from slipstick.sim.settings import Simulation
 
+ONE = np.ones(1)
 SETTINGS = Simulation(seed=1, precision=0.01, events=200_000)
+
+
+def time_of(cycle: Activity, processors: int, **resources: Resource) -> float:
+    answer = MeanValue(closed_model(cycle, processors, resources=resources)).points({}).answer(0)
+    time = answer["time"]
+    assert time is not None
+    return time
+
+
+@cache
+def exact_section(thinking: int, present: int, think: float, work: float) -> float:
+    """Give the mean time until all have been served once, all exponential: first steps."""
+    if thinking == present == 0:
+        return 0.0
+    leave, done = thinking / think, (1 / work if present else 0.0)
+    later = 0.0
+    if thinking:
+        later += leave * exact_section(thinking - 1, present + 1, think, work)
+    if present:
+        later += done * exact_section(thinking, present - 1, think, work)
+    return (1 + later) / (leave + done)
+
+
+@pytest.mark.parametrize("processors", [2, 8, 32])
+@pytest.mark.parametrize("think", [0.5, 3.0, 10.0, 40.0])
+def test_after_a_barrier_all_start_at_once(processors: int, think: float) -> None:
+    cycle = delay(think, name="think", scv=1.0) >> service("bus", 1.0, scv=1.0) >> barrier("meet")
+    assert time_of(cycle, processors) == pytest.approx(exact_section(processors, 0, think, 1.0), rel=0.012)
+
+
+def test_constant_times_after_a_barrier_add_the_demand_of_all_to_the_path() -> None:
+    cycle = delay(9.0, name="before") >> service("bus", 1.0) >> delay(2.0, name="after") >> barrier("meet")
+    assert time_of(cycle, 10) == pytest.approx(9 + 10 * 1 + 2)
+    rounds = delay(9.0, name="before") >> repeat(3, service("bus", 1.0)) >> barrier("meet")
+    assert time_of(rounds, 10) == pytest.approx(9 + 10 * 3)
+    pool = delay(9.0, name="before") >> service("pool", 1.0) >> barrier("meet")
+    assert time_of(pool, 10, pool=Station(4)) == pytest.approx(9 + 3)
+
+
+def test_order_statistics_of_passing_times() -> None:
+    """Five gamma variates, against the integral of i C(n, i) x F^(i-1) (1-F)^(n-i) f."""
+    wave = PassingTimes.together(5).delayed(RandomTime(2.0 * ONE, 1.0 * ONE))
+    gamma = stats.gamma(4, scale=0.5)
+    u = (np.arange(200_000) + 0.5) / 200_000
+    expected = [float(np.mean(gamma.ppf(u) * stats.beta.pdf(u, k, 6 - k))) for k in range(1, 6)]
+    assert wave.times[0].tolist() == pytest.approx(expected, rel=6e-3)
+
+
+def test_a_processor_far_behind_the_others_does_not_wait() -> None:
+    spread = PassingTimes(np.array([[0.0, 10.0, 20.0]]), np.zeros((1, 3)))
+    through, wait = spread.served(RandomTime(ONE, 0 * ONE, "constant"), 1, ONE)
+    assert through.times.tolist() == [[1.0, 11.0, 21.0]]
+    assert wait.tolist() == [0.0]
+
+
+def test_a_barrier_adds_its_cost_and_the_last_section_continues_in_the_next_cycle() -> None:
+    meet = Barrier("central", Parameter("meet.cost", TIME, 0.25))
+    cycle = delay(1.0, name="a") >> barrier("meet") >> delay(2.0, name="b")
+    answer = MeanValue(closed_model(cycle, 4, resources={"meet": meet})).points({}).answer(0)
+    assert answer["time"] == pytest.approx(3.25)
+    assert answer.account == pytest.approx({"busy": 3.0, "barrier": 0.25})
+    twice = repeat(3, delay(1.0, name="a", scv=1.0) >> barrier("meet"))
+    assert time_of(twice, 4, meet=Barrier()) == pytest.approx(3 * 25 / 12)
+
+
+def test_a_barrier_of_some_processors_meets_a_steady_stream() -> None:
+    cycle = delay(1.0, name="a", scv=1.0) >> barrier("pair", parties=2)
+    answer = MeanValue(closed_model(cycle, 6)).points({}).answer(0)
+    # One of two waits for the other, for the mean time between arrivals T / 6: T = 1 + T / 12.
+    assert answer["time"] == pytest.approx(12 / 11)
+    assert "barriers pair: arrivals of the parties are a steady stream" in answer.notes
+
+
+@pytest.mark.parametrize("processors", [1, 2, 7, 64])
+def test_a_barrier_after_an_exponential_delay_takes_the_harmonic_number(processors: int) -> None:
+    answer = (
+        MeanValue(closed_model(delay(5.0, name="work", scv=1.0) >> barrier("meet"), processors)).points({}).answer(0)
+    )
+    assert answer["time"] == pytest.approx(5 * sum(1 / k for k in range(1, processors + 1)), rel=1e-12)
+    assert answer.exact
+    assert answer.share["time"] == pytest.approx({"work": 1.0})
 
 
 def visit(station: str, time: float) -> Activity:
@@ -32,7 +122,7 @@ def times(model: Model) -> tuple[float, float]:
     return one, other
 
 
-def test_stages_of_a_pipeline_hold_up_side_by_side() -> None:
+def test_the_stages_of_a_pipeline_delay_at_the_same_time() -> None:
     """The busiest stage alone takes 12 x 9 x 0.6 s; queues passed one after the other would take 0.35 + 0.6 for each."""
     line = pipeline([serial(visit("a", 0.35)), serial(visit("b", 0.6)), serial(visit("c", 0.45))], items=9)
     mean, simulated = times(met(12, line))
@@ -40,7 +130,7 @@ def test_stages_of_a_pipeline_hold_up_side_by_side() -> None:
     assert mean == pytest.approx(simulated, rel=0.03)
 
 
-def test_items_side_by_side_stand_in_line_together() -> None:
+def test_items_of_a_parallel_stage_join_the_queue_together() -> None:
     """Who comes first is through with all items first, and passes the next station while the others wait."""
     line = pipeline([parallel(delay(1.0, name="ahead", scv=0.25)), parallel(visit("a", 0.24))], items=12)
     mean, simulated = times(met(24, line, visit("b", 0.9), a=Station(1, "fcfs"), b=Station(1, "fcfs")))
@@ -56,7 +146,7 @@ def test_items_that_wait_for_each_other_take_turns(discipline: str, within: floa
 
 
 @pytest.mark.parametrize("servers", [1, 2, 4])
-def test_a_fork_asks_for_several_servers_at_once(servers: int) -> None:
+def test_a_fork_uses_several_servers_at_once(servers: int) -> None:
     """Within what such an answer promises."""
     branches = [service("a", time, name=f"branch{time}", scv=0.25) for time in (0.25, 1.1, 0.3, 1.9)]
     mean, simulated = times(met(3, fork(*branches), visit("b", 0.6), a=Station(servers, "fcfs"), b=Station(1, "fcfs")))

@@ -12,7 +12,7 @@ from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.mean_value import MeanValue
 from slipstick.model.activity import barrier, delay, service
 from slipstick.model.system import phased_model
-from tests.method.mean_value.test_contention import exact_wave
+from tests.method.mean_value.test_barriers import exact_section
 
 
 def test_constant_phases_add_up_as_in_closed_form() -> None:
@@ -34,7 +34,7 @@ def test_a_random_phase_ends_with_the_slowest() -> None:
 def test_one_pass_is_a_wave() -> None:
     cycle = delay(3.0, name="think", scv=1.0) >> service("bus", 1.0, scv=1.0)
     answer = MeanValue(phased_model((1, 8, cycle))).points({}).answer(0)
-    assert answer["time"] == pytest.approx(exact_wave(8, 0, 3.0, 1.0), rel=0.012)
+    assert answer["time"] == pytest.approx(exact_section(8, 0, 3.0, 1.0), rel=0.012)
 
 
 def test_many_iterations_tend_to_the_steady_state() -> None:

@@ -6,8 +6,8 @@ which they pass each point: mean times of the first, second, ..., last of them a
 
 Assumptions: delays are independent; processors keep their order at a queue; a gap is a constant plus an exponential
 time. Against an exact recursion (exponential delay, one queue) the error is below 1.2 %, against simulation below 3 %
-in plain sections and 10 % where pipelines share servers (tests/method/mean_value/test_contention.py and
-test_barriers.py; construct "barriers" of benchmarks/mean_value.py). The sum over k of T(k)/k, T(k) from the steady state
+in plain sections and 10 % where pipelines share servers (tests/method/mean_value/test_barriers.py;
+construct "barriers" of benchmarks/mean_value.py). The sum over k of T(k)/k, T(k) from the steady state
 with k processors, was tried instead: it is 2 to 34 % too long at scv 1 and more than 50 % at scv 0.25.
 """
 
@@ -460,7 +460,7 @@ def _in_order(passing: PassingTimes, time: RandomTime) -> Array:
 
     Derived here: the number that have passed by t is a sum of independent indicators, whose distribution is built up
     one by one; the k-th passes at the integral of P(fewer than k have passed). Against order statistics of gamma
-    variates the error is below 0.6 % (tests/method/mean_value/test_contention.py).
+    variates the error is below 0.6 % (tests/method/mean_value/test_barriers.py).
     """
     count = passing.times.shape[-1]
     varied = time.variance[..., None]

@@ -24,7 +24,7 @@ STATIONS, SEVERAL, BACKING_OFF, IN_STEP, SUPERSTEPS = 0.02, 0.1, 0.5, 0.4, 0.05
 """Usual error of the time [1], of 95 in 100 models: of plain stations; of all else; of locks with back-off; of constant
 times near saturation, the worst seen; of supersteps.
 
-Measured by benchmarks/mean_value.py (stations, all constructs), tests/method/mean_value/test_spins.py (back-off) and
+Measured by benchmarks/mean_value.py (stations, all constructs), tests/method/mean_value/test_spin_locks.py (back-off) and
 tests/workloads/application/test_model.py (supersteps)."""
 
 IN_STEP_UTILIZATION = 0.5

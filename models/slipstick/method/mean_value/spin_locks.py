@@ -11,7 +11,7 @@ form, exactly). What they do to the word's station depends on the kind of lock:
 Mean hand-over times are the laws of `law.lock`. Sources: Anderson, IEEE Trans. Parallel and Distributed Systems 1(1),
 1990, 6-16 (counts of accesses, bursts); Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, 21-65 (ticket and queue locks).
 How these laws enter the recursion is derived here. Checked against simulation from 2 to 64 processors in
-tests/method/mean_value/test_spins.py: usual error under 10 %, with back-off under 50 %; larger near the size at which
+tests/method/mean_value/test_spin_locks.py: usual error under 10 %, with back-off under 50 %; larger near the size at which
 spinning fills the word's station, where two states can both last.
 """
 

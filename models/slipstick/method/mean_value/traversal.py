@@ -294,7 +294,7 @@ def _pipeline_time(made: Traversal, pipeline: Pipeline) -> RandomTime:
 
     An item begins a stage when it has left the stage before and a place is free: a serial stage has one place, a
     parallel one as many as its station has servers, or any number. The ends of items are taken as jointly normal.
-    Against drawn pipelines the error is below 3.5 % (tests/method/mean_value/test_maxima.py); the construct "pipelines"
+    Against samples the error is below 3.5 % (tests/method/mean_value/test_traversal.py); the construct "pipelines"
     of benchmarks/mean_value.py adds contention.
     """
     items = made.numbers[pipeline.items]

@@ -1,0 +1,97 @@
+"""Waits at locks, stations and processors, against chains solved here and against work that must be done."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from slipstick.method.mean_value import MeanValue
+from slipstick.model.activity import Activity, delay, hold, parallel, pipeline, serial, service
+from slipstick.model.resources import Lock, Resource, Station
+from slipstick.model.system import closed_model
+
+
+def time_of(cycle: Activity, processors: int, **resources: Resource) -> float:
+    answer = MeanValue(closed_model(cycle, processors, resources=resources)).points({}).answer(0)
+    time = answer["time"]
+    assert time is not None
+    return time
+
+
+def lock_chain(n: int, think: float, inside: float, outside: float) -> float:
+    """Solve: think, hold a lock while at a shared server, then go to that server again. All exponential.
+
+    A state is (waiting for the lock, lock held, outside the lock at the server).
+    """
+    states = [(w, h, o) for h in (0, 1) for w in range(n) for o in range(n + 1) if w + h + o <= n and (h or not w)]
+    place = {state: index for index, state in enumerate(states)}
+    rates = np.zeros((len(states), len(states)))
+    for (w, h, o), index in place.items():
+        moves = []
+        thinking = n - w - h - o
+        if thinking:
+            moves.append(((w + 1, 1, o) if h else (0, 1, o), thinking / think))
+        if h:
+            done = (w - 1, 1, o + 1) if w else (0, 0, o + 1)
+            moves.append((done, 1 / inside / (h + o)))
+        if o:
+            moves.append(((w, h, o - 1), o / outside / (h + o)))
+        for state, rate in moves:
+            rates[index, place[state]] += rate
+    balance = rates.T - np.diag(rates.sum(axis=1))
+    balance[-1] = 1
+    chances = np.linalg.solve(balance, np.eye(len(states))[-1])
+    thinking = sum(chance * (n - sum(state)) for state, chance in zip(states, chances, strict=True))
+    return float(n * think / thinking)
+
+
+@pytest.mark.parametrize("processors", [2, 4, 8])
+@pytest.mark.parametrize("think", [1.0, 6.0, 20.0])
+def test_a_lock_whose_holder_shares_a_server_with_processors_outside(processors: int, think: float) -> None:
+    inside, outside = 0.7, 0.9
+    cycle = (
+        delay(think, name="think", scv=1.0)
+        >> hold("door", service("bus", inside, name="in", scv=1.0))
+        >> service("bus", outside, name="out", scv=1.0)
+    )
+    found = time_of(cycle, processors, bus=Station(1, "ps"), door=Lock())
+    assert found == pytest.approx(lock_chain(processors, think, inside, outside), rel=0.05)
+
+
+def test_processors_that_wait_for_a_lock_do_not_delay_its_holder() -> None:
+    cycle = hold("door", service("bus", 2.0))
+    answer = MeanValue(closed_model(cycle, 5)).points({}).answer(0)
+    assert answer["time"] == pytest.approx(10.0)
+    assert answer["wait[bus]"] == 0.0
+    assert answer["wait[door]"] == pytest.approx(8.0)
+    assert answer.account == pytest.approx({"busy": 2.0, "lock:door": 8.0})
+
+
+@pytest.mark.parametrize("processors", [2, 4, 8, 16])
+@pytest.mark.parametrize("scv", [0.25, 0.0])
+def test_a_saturated_server_works_all_the_time(processors: int, scv: float) -> None:
+    cycle = delay(0.1 * processors, name="think", scv=1.0) >> service("bus", 1.0, scv=scv)
+    assert time_of(cycle, processors) == pytest.approx(processors, rel=0.02)
+
+
+def test_two_critical_sections_of_one_lock_take_turns() -> None:
+    cycle = hold("door", delay(3.0, name="long")) >> hold("door", delay(1.0, name="short"))
+    assert [time_of(cycle, n) for n in (1, 2, 5)] == pytest.approx([4.0, 8.0, 20.0])
+
+
+def test_processors_as_resources() -> None:
+    """Each asks another at random; handlers are in the way of own work and of each other, and nobody of himself."""
+    cycle = service("own", 4.0, name="work", scv=1.0) >> service("other", 1.0, name="ask", scv=1.0)
+    form = MeanValue(closed_model(cycle, 8))
+    answer = form.points({}).answer(0)
+    assert answer["utilization[own]"] == pytest.approx(5 / (answer["time"] or 1.0))
+    assert set(answer.account) == {"busy", "wait:own", "wait:other"}
+    assert answer.account["wait:other"] > answer.account["wait:own"] > 0
+    assert form.times({"population.processors": 1.0})[0] == pytest.approx(5.0)
+
+
+def test_a_single_processor_uses_processors_outside_the_population() -> None:
+    # Its own processor is not busy with what others do for it.
+    assert time_of(service("own", 1.0, name="a") >> service("other", 5.0, name="b"), 1) == pytest.approx(6.0)
+    stages = [serial(service("own", 1.0, name="send")), parallel(service("each-other", 3.0, name="serve"))]
+    assert time_of(pipeline(stages, 5), 1) == pytest.approx(8.0)
