@@ -9,10 +9,10 @@ and where servers are shared, W = S (q - u + P(all busy)) / c is the time by whi
 beyond that, each an approximation of its own:
 
 - *whole service*: R_j goes over to a whole typical service as the queue never runs empty (`whole_service_weight`);
-- *simultaneous possession*: a lock, or a number of permits, is a queue whose service is all that is done while it is held, waits included, as in
-  the method of surrogate delays (Source: Jacobson and Lazowska, CACM 25(2), 1982, 142-151). Three corrections of the
-  numbers found keep it from counting processors that the lock keeps elsewhere: `_present_at`, `_add_predecessors` and
-  `_limit_to_work`, derived there;
+- *simultaneous possession*: a lock, or a number of permits, is a queue whose service is all that is done while it is
+  held, waits included, as in the method of surrogate delays (Source: Jacobson and Lazowska, CACM 25(2), 1982, 142-151).
+  Three corrections of the numbers found keep it from counting processors that the lock keeps elsewhere: `_present_at`,
+  `_add_predecessors` and `_limit_to_work`, derived there;
 - *variance of the wait*: the number ahead is taken as geometric (`_variance_ahead`).
 
 Source: Reiser and Lavenberg, J. ACM 27(2), 1980, 313-322 (arrival theorem, exact in product form); Reiser, IBM J. Res.

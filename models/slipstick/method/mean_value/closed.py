@@ -551,8 +551,9 @@ def whole_service_weight(utilization: Array, processors: int, scv: Array) -> Arr
     An arrival that ends a long line comes at a random moment of a service. At a queue that never runs empty, processors
     leave and come back in step with the services, so that an arrival meets a service that has just begun. The weight is
     a power of the utilization U; its exponent was fitted to simulated machine repair (one server, N processors) with
-    service scv 0.25 and 0 and z, the scv of the rest of the cycle, from 0.25 to 1. Error left: benchmarks/mean_value.py,
-    construct "stations": 95 of 100 times within 2 %.
+    service scv 0.25 and 0 and z, the scv of the rest of the cycle, from 0.25 to 1. Error of the time left there (N 2 to
+    16, offered load 0.5 to 1.2; simulated to 0.2 %): 0.2 % in the median, 1.3 % in 95 of 100 cases, at most 2.3 %; 1.1,
+    5.7 and 6.9 % without the rule. See also benchmarks/mean_value.py, construct "stations".
 
     Parameters
     ----------
