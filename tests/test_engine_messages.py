@@ -299,10 +299,7 @@ PROGRAM = [
     bad(lambda: UNIT.on(SHARED, access="wirte"), "access cannot be 'wirte'; did you mean 'write'?"),
     bad(lambda: UNIT.on(SHARED, access=1), "access is a word, one of read, write; got 1"),
     bad(lambda: UNIT.on(SHARED, compute="many"), "compute is a quantity, not a word; got 'many'"),
-    bad(
-        lambda: UNIT.on(SHARED, accesses=1, elements=NAMELESS),
-        "elements shapes the model, so it must be a number, not x",
-    ),
+    bad(lambda: UNIT.on(SHARED, accesses=1, elements=NAMELESS), "elements shapes the model: write a number, not x"),
     bad(
         lambda: delay("9 ms", name="work"),  # type: ignore[arg-type]
         "the time of work is a number of seconds here, such as 9e-3; in a file, write it with its unit; got '9 ms'",

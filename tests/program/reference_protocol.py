@@ -330,7 +330,7 @@ def _lock_times(machine: Machine, inputs: Inputs) -> _LockTimes:
 
 
 def _diff_times(machine: Machine, inputs: Inputs) -> _DiffTimes:
-    costs = contention.Costs(machine, inputs)
+    costs = contention.OperationCosts(machine, inputs)
     frames = wire_time(machine.network, costs.request), wire_time(machine.network, costs.reply)
     dispatch = one(inputs, "dispatch") / machine.speed
     return _DiffTimes(*_values((costs.send, costs.serve, costs.receive, costs.compute, *frames, dispatch)))

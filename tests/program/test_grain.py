@@ -184,7 +184,7 @@ def test_longer_critical_sections_lower_zeta() -> None:
         ({"access": 1}, "access is a word, one of read, write; got 1"),
         ({"lock": 1.0}, "lock is a word, one of the machine's locks, or none; got 1.0"),
         ({"compute": "many"}, "compute is a quantity, not a word; got 'many'"),
-        ({"accesses": 1, "elements": Parameter("n")}, "elements shapes the model, so it must be a number, not n"),
+        ({"accesses": 1, "elements": Parameter("n")}, "elements shapes the model: write a number, not n"),
     ],
 )
 def test_a_grain_that_cannot_be_is_refused(inputs: dict[str, Any], message: str) -> None:

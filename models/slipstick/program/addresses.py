@@ -1,4 +1,4 @@
-"""Where periodic and random addresses fall: memory modules by interleaving, lines of a cache."""
+"""Places of periodic and random addresses: shares of interleaved memory modules, miss ratios of a cache."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """The elements that one processor goes through: start, start + stride, ... modulo the number of elements.
+    """The elements that one processor accesses: start, start + stride, ... modulo the number of elements.
 
     Parameters
     ----------
-    elements : M, shared elements in a row [1]
+    elements : M, consecutive shared elements [1]
     stride : s, from one access to the next [1]
     offset : p, processor i begins at element i p mod M [1]
-    random : every element is as likely as any other at every access; stride and offset say nothing
+    random : every element is equally likely at every access; stride and offset have no effect
 
-    A walk of stride s comes to every d-th element, d = gcd(s, M), once in M/d accesses, so ratios are exact.
+    Accesses of stride s visit every d-th element, d = gcd(s, M), once in M/d accesses, so ratios are exact.
     """
 
     elements: int
@@ -32,7 +32,7 @@ class Addresses:
 
     @property
     def spacing(self) -> int:
-        """Distance of the elements visited."""
+        """Distance between the elements visited."""
         return 1 if self.random else math.gcd(self.stride, self.elements)
 
     def module_ratios(self, per_block: int, modules: int, *, all_processors: bool) -> tuple[float, ...]:
@@ -57,11 +57,11 @@ class Addresses:
         return tuple((counts / visited).tolist())
 
     def miss_ratio(self, per_line: float, lines: float) -> float:
-        """Give the share of the accesses that do not find their line in a cache of one's own, the others idle.
+        """Give the share of the accesses that miss in the processor's own cache, the other processors idle.
 
-        Least recently used lines leave; conflicts of sets are left out. A walk that comes back to a line only after
-        more lines than there are misses at each new line, one that fits misses never; at random it misses as often
-        as a line is not among those that fit.
+        The least recently used line is replaced; conflicts within sets are neglected. Periodic accesses to more lines
+        than the cache holds miss at each new line, to fewer lines never; random accesses miss with the probability
+        that a line is not among those held.
 
         Parameters
         ----------
@@ -80,12 +80,12 @@ class Addresses:
 
 
 def _cycle(spacing: int, around: int) -> int:
-    """Count the elements visited until the modules come in the same order again, `around` elements being one turn."""
+    """Count the elements visited until the order of the modules repeats; one turn has `around` elements."""
     return around // math.gcd(spacing, around)
 
 
 def _counts(visited: int, spacing: int, per_block: int, modules: int) -> NDArray[np.int_]:
     """Count how many of the first elements visited lie in each module."""
-    import numpy as np  # only now: to check a machine takes no numerical library
+    import numpy as np  # here, since checking a machine needs no numerical library
 
     return np.bincount(np.arange(visited) * spacing // per_block % modules, minlength=modules)

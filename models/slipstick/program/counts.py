@@ -1,4 +1,4 @@
-"""Counts: what each processor did in each phase, as plain whole numbers and bytes."""
+"""Counts of the operations of each processor in each phase, as whole numbers and bytes."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ Exchange = tuple[int, int]
 
 @dataclass(slots=True)
 class ProcessorTally:
-    """What one processor did in one phase.
+    """Counts of one processor in one phase.
 
     Parameters
     ----------
     work : done, in the program's unit
-    faults : handled by asking others, by (number of parts, bytes of all replies)
+    faults : handled by requests to others, by (number of parts, bytes of all replies)
     write_faults : on a page that is valid but write-protected: no message
     empty : first misses of a page, which fetch the whole page; diffs still missing are a fault besides
     twins : pages copied before a write
     collected : as `faults`, but at a garbage collection
     collections : garbage collections
-    acquisitions : of locks, by hops: 0 if the lock was last held here, 1 if its manager or the
-        only one asked held it, 2 if the manager forwarded the request
-    waits : acquisitions that found the lock taken
-    ahead : of these, how many held or were promised the lock before it, added up
+    acquisitions : of locks, by hops: 0 if the lock was last held here, 1 if the processor that got the request held it,
+        2 if the manager forwarded the request
+    waits : acquisitions that found the lock held
+    ahead : processors that held the lock or were in its queue at these acquisitions, added up
     intervals : closed with at least one page written
     notices : write notices received and merged, at acquires and barriers
     invalidated : pages
-    diffs_made : for whoever asked, or before an invalidation
+    diffs_made : on request, or before an invalidation
     diff_bytes_made : of these [B]
-    served_diffs : requests for diffs answered, at faults and collections
-    served_pages : requests for whole pages answered
-    forwarded : requests for locks passed on as manager
-    granted : locks handed over to others
+    served_diffs : requests for diffs served, at faults and collections
+    served_pages : requests for whole pages served
+    forwarded : requests for locks forwarded as manager
+    granted : locks passed on to others
     sent : messages and bytes sent, by kind
     received : messages and bytes received, by kind
     """
@@ -71,7 +71,7 @@ class ProcessorTally:
         4
         """
         if name not in _NAMES:
-            raise ModelError(f"nothing named {name!r} is counted{did_you_mean(name, _NAMES)}")
+            raise ModelError(f"there is no count {name!r}{did_you_mean(name, _NAMES)}")
         value = getattr(self, name)
         if name in _MESSAGES:
             return sum(number for number, _ in value.values())
@@ -88,7 +88,7 @@ class ProcessorTally:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ProcessorTally:
-        """Read what `to_dict` gives; what is left out is zero."""
+        """Read the result of `to_dict`; missing counts are zero."""
         _known("a tally", data, _NAMES)
         return cls(**{name: _read(name, value) for name, value in data.items()})
 
@@ -100,13 +100,13 @@ _MESSAGES = ("sent", "received")
 
 @dataclass(frozen=True, slots=True)
 class CountedPhase:
-    """What all processors did between two barriers.
+    """Counts of all processors between two barriers.
 
     Parameters
     ----------
     name : of the barrier that ends it
     tallies : one for each processor
-    repeat : how many phases this stands for, whose counts the tallies add up
+    repeat : number of phases whose counts the tallies add up
     """
 
     name: str
@@ -116,14 +116,14 @@ class CountedPhase:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What a program made the protocol do; measured counts may be written in the same form.
+    """Counts of the operations of the protocol in a program; measured counts may have the same form.
 
     Parameters
     ----------
     program : its name
-    processors : that ran it; the first one manages barriers
+    processors : that ran it; the first one is the manager of barriers
     page : its size [B]
-    unit : what one unit of work is
+    unit : of work
     phases : in order
     """
 
@@ -142,7 +142,7 @@ class Counts:
         return sum(each.bytes_sent() for phase in self.phases for each in phase.tallies)
 
     def faults_by_parts(self, name: str = "faults") -> dict[int, Exchange]:
-        """Give for each number of parts how many faults had it, and the bytes of their replies [B]."""
+        """Give for each number of parts the number of faults, and the size of their replies [B]."""
         found: dict[int, Exchange] = {}
         for phase in self.phases:
             for tally in phase.tallies:
@@ -164,7 +164,7 @@ class Counts:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Counts:
-        """Read what `to_dict` gives, or counts measured elsewhere in that form.
+        """Read the result of `to_dict`, or measured counts of that form.
 
         Raises
         ------

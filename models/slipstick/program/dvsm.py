@@ -1,20 +1,13 @@
-"""Distributed virtual shared memory (TreadMarks) on a network of workstations.
+"""Distributed virtual shared memory (TreadMarks) on a network of workstations: each operation alone, as activities.
 
-`operations` has each operation alone, as its authors estimated it, with the measured remote delay as an input.
-`contention` has processors that fault at the same time, so that the delay is a result.
-
-Operations of distributed virtual shared memory (TreadMarks), as activities.
-
-Each operation is written from its mechanism: who sends what to whom, what each side computes, what
-happens side by side. A message costs its sender and its receiver protocol time by the network's cost
-table and an extra system-call time (an input, as measured in programs); it spends time on the wire and
-in adapters and switches. Times that the paper measured are inputs: handler computation, extra
-system-call time, remote delay.
+Each operation is written from its mechanism: the messages, the computations at each processor, and what takes place in
+parallel. A message costs its sender and its receiver protocol time by the network's cost table and an extra system-call
+time (an input, as measured in programs); it takes time on the wire and in adapters and switches. Times that the paper
+measured are inputs: handler computation, extra system-call time, remote delay. `dvsm_contention` has processors that
+fault at the same time, so that the remote delay is a result.
 
 Source: Parsons, Brorsson, Sevcik, Predicting the performance of distributed virtual shared-memory
 applications, IBM Systems Journal 36(4), 1997.
-
-The software side of operations: what a processor pays for messages and signals.
 """
 
 from __future__ import annotations
@@ -23,6 +16,7 @@ from dataclasses import dataclass
 
 from slipstick.expression.dimension import BYTES, COUNT, TIME
 from slipstick.expression.nodes import Expr, Number
+from slipstick.law.symbols import PARSONS
 from slipstick.model.activity import Activity, parallel, pipeline, repeat, serial, then
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model, closed_model
@@ -31,15 +25,15 @@ from slipstick.program.program import Input, Inputs, Program, one
 
 
 @dataclass(frozen=True, slots=True)
-class MessageEnd:
-    """Who pays for messages: a processor, and what its steps are booked to."""
+class Endpoint:
+    """A processor that sends and receives messages, and the component to which its steps are booked."""
 
     machine: Machine
     component: str
     resource: str = "own"
 
     def spend(self, name: str, seconds: Expr, technology: str) -> Activity:
-        """Spend software time here."""
+        """Spend software time at this processor."""
         return software(
             self.machine, seconds, name=name, component=self.component, technology=technology, resource=self.resource
         )
@@ -50,11 +44,9 @@ class MessageEnd:
         return protocol if call is None else protocol >> self.spend(f"{name}.call", call, "system")
 
     def interrupted(self) -> Activity:
-        """Take a signal."""
+        """Handle a signal."""
         return self.spend("signal", self.machine.signal, "signal")
 
-
-SOURCE = "Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997"
 
 _REQUEST = Input("request", BYTES, "size of a request", 12.0)
 
@@ -68,7 +60,7 @@ def message(machine: Machine, inputs: Inputs) -> Model:
     """Build one message from one processor to another: send, wire, hardware, receive."""
     component = "message"
     size = one(inputs, "size")
-    sender, receiver = MessageEnd(machine, component), MessageEnd(machine, component, "other")
+    sender, receiver = Endpoint(machine, component), Endpoint(machine, component, "other")
     cycle = then(
         sender.handle("send", size, one(inputs, "send_call")),
         wire(machine, size, name="wire", component=component),
@@ -81,11 +73,11 @@ def message(machine: Machine, inputs: Inputs) -> Model:
 def page_fault(machine: Machine, inputs: Inputs) -> Model:
     """Build an empty page fault: a request, the handler on the other side, a page in reply.
 
-    The protocol time is counted on both sides of both messages.
+    The protocol time is counted at both ends of both messages.
     """
     component = "empty"
     request, reply = one(inputs, "request"), one(inputs, "reply")
-    here, there = MessageEnd(machine, component), MessageEnd(machine, component, "other")
+    here, there = Endpoint(machine, component), Endpoint(machine, component, "other")
     cycle = then(
         here.handle("send", request),
         wire(machine, request, name="request.wire", component=component),
@@ -103,18 +95,17 @@ def page_fault(machine: Machine, inputs: Inputs) -> Model:
 
 
 def diff_request(machine: Machine, inputs: Inputs) -> Model:
-    """Build a diff request: d processors are asked for diffs at once, a pipeline.
+    """Build a diff request: requests for diffs to d processors at once, a pipeline.
 
-    Serial at the source are its sends, the wire of its own link (request and reply together) and its
-    receives; hardware latency and all that the other side does happen at d places in parallel. The
-    fault handler's computation comes once.
+    Serial at the source are its sends, the wire of its own link (request and reply together) and its receives; hardware
+    latency and all work of the remote processors take place at d places in parallel. The fault handler computes once.
     """
     replies = inputs.get("replies")
     sizes = replies if isinstance(replies, tuple) else (one(inputs, "reply"),)
     items = Number(float(len(sizes))) if isinstance(replies, tuple) else one(inputs, "parts")
     parts = [_part(machine, inputs, size, f".{index}" if len(sizes) > 1 else "") for index, size in enumerate(sizes)]
     sends, wires, remotes, receives = zip(*parts, strict=True)
-    here = MessageEnd(machine, "fault")
+    here = Endpoint(machine, "fault")
     stages = [
         serial(*sends, name="sends"),
         serial(*wires, name="wire"),
@@ -126,9 +117,9 @@ def diff_request(machine: Machine, inputs: Inputs) -> Model:
 
 
 def _part(machine: Machine, inputs: Inputs, reply: Expr, mark: str) -> tuple[Activity, Activity, Activity, Activity]:
-    """Build what one part does at each of the four stages."""
+    """Build the steps of one part at each of the four stages."""
     component, request = "fault", one(inputs, "request")
-    here, there = MessageEnd(machine, component), MessageEnd(machine, component, "each-other")
+    here, there = Endpoint(machine, component), Endpoint(machine, component, "each-other")
     on_wire = then(
         wire(machine, request, name="request.wire", component=component),
         wire(machine, reply, name=f"reply.wire{mark}", component=component),
@@ -146,14 +137,14 @@ def _part(machine: Machine, inputs: Inputs, reply: Expr, mark: str) -> tuple[Act
 
 
 def lock(machine: Machine, inputs: Inputs) -> Model:
-    """Build a lock acquisition: the request goes to the manager, who may forward it to the last holder.
+    """Build a lock acquisition: the request goes to the manager, which may forward it to the last holder.
 
     With p parties there are p - 1 requests, each received and served at the next processor, and one
     reply with the write notices.
     """
     component = "lock"
     request, reply, parties = one(inputs, "request"), one(inputs, "reply"), one(inputs, "parties")
-    here, there = MessageEnd(machine, component), MessageEnd(machine, component, "other")
+    here, there = Endpoint(machine, component), Endpoint(machine, component, "other")
     hop = then(
         here.handle("request.send", request),
         wire(machine, request, name="request.wire", component=component),
@@ -176,10 +167,10 @@ def lock(machine: Machine, inputs: Inputs) -> Model:
 
 
 def barrier_slave(machine: Machine, inputs: Inputs) -> Model:
-    """Build a barrier as the last slave sees it: the master's four parts and the way of its own release."""
+    """Build a barrier from the view of the last slave: the master's four parts and the slave's own release."""
     component = "barrier"
     release = one(inputs, "release")
-    here = MessageEnd(machine, component)
+    here = Endpoint(machine, component)
     cycle = then(
         here.spend("notices", one(inputs, "notices"), "software"),
         _until_released(machine, inputs),
@@ -192,21 +183,21 @@ def barrier_slave(machine: Machine, inputs: Inputs) -> Model:
 
 
 def barrier_master(machine: Machine, inputs: Inputs) -> Model:
-    """Build a barrier as its master sees it, in four parts.
+    """Build a barrier from the view of its master, in four parts.
 
-    The last arrival's message to the master, merging its write notices, the master's sends to all
-    slaves, the computation after the barrier. The best case: the master is there first.
+    The last arrival's message to the master, merging its write notices, the master's sends to all slaves, the
+    computation after the barrier. The best case: the master arrives first.
     """
-    here = MessageEnd(machine, "barrier")
+    here = Endpoint(machine, "barrier")
     cycle = _until_released(machine, inputs) >> here.spend("invalidate", one(inputs, "invalidate"), "software")
     return closed_model(cycle, name="dvsm/barrier-master", useful=())
 
 
 def _until_released(machine: Machine, inputs: Inputs) -> Activity:
-    """Build the parts that slave and master share: arrival, merging, the releases leaving one by one."""
+    """Build the parts that slave and master share: arrival, merging, sends of the releases one by one."""
     component = "barrier"
     arrive, release, count = one(inputs, "arrive"), one(inputs, "release"), one(inputs, "processors")
-    slave, master = MessageEnd(machine, component), MessageEnd(machine, component, "processor[0]")
+    slave, master = Endpoint(machine, component), Endpoint(machine, component, "processor[0]")
     return then(
         slave.handle("arrive.send", arrive, one(inputs, "send_call")),
         wire(machine, arrive, name="arrive.wire", component=component),
@@ -218,7 +209,7 @@ def _until_released(machine: Machine, inputs: Inputs) -> Activity:
 
 
 _BARRIER_INPUTS = (
-    Input("processors", COUNT, "processors that meet", "machine.processors.count", least=2, whole=True),
+    Input("processors", COUNT, "processors that take part", "machine.processors.count", least=2, whole=True),
     Input("arrive", BYTES, "size of a slave's message with its write notices", 64.0),
     Input("release", BYTES, "size of the master's release with the merged write notices", 64.0),
     Input("merge", TIME, "merging the last slave's write notices, at the master"),
@@ -230,7 +221,7 @@ _BARRIER_INPUTS = (
 MESSAGE = Program(
     "dvsm/message",
     "One message between two processors",
-    f"{SOURCE}, Table 2",
+    f"{PARSONS}, Table 2",
     (
         Input("size", BYTES, "size of the message", 12.0),
         Input("send_call", TIME, "extra system-call time of the send"),
@@ -242,7 +233,7 @@ MESSAGE = Program(
 PAGE_FAULT = Program(
     "dvsm/page-fault",
     "Empty page fault: a whole page is fetched from its owner",
-    f"{SOURCE}, Table 3",
+    f"{PARSONS}, Table 3",
     (
         _REQUEST,
         Input("reply", BYTES, "size of the reply", "machine.memory.page"),
@@ -254,13 +245,13 @@ PAGE_FAULT = Program(
 
 DIFF_REQUEST = Program(
     "dvsm/diff-request",
-    "Multipart diff request: diffs of one page are asked of several processors at once",
-    f"{SOURCE}, Tables 4 and 5",
+    "Multipart diff request: diffs of one page are requested from several processors at once",
+    f"{PARSONS}, Tables 4 and 5",
     (
-        Input("parts", COUNT, "processors asked for a diff", 1.0, least=1, whole=True),
+        Input("parts", COUNT, "processors that get a request for a diff", 1.0, least=1, whole=True),
         _REQUEST,
         Input("reply", BYTES, "size of each reply", 20.0),
-        Input("replies", BYTES, "sizes of the replies where they differ; in place of parts and reply", None, many=True),
+        Input("replies", BYTES, "sizes of the replies if they differ; in place of parts and reply", None, many=True),
         Input("send_call", TIME, "extra system-call time of each send at the source"),
         Input("receive_call", TIME, "extra system-call time of each receive at the source"),
         Input("remote_call", TIME, "extra system-call time at each destination"),
@@ -273,7 +264,7 @@ DIFF_REQUEST = Program(
 LOCK = Program(
     "dvsm/lock",
     "Lock acquisition by way of the lock's manager",
-    f"{SOURCE}, Table 6",
+    f"{PARSONS}, Table 6",
     (
         Input("parties", COUNT, "2: the manager holds the lock; 3: it forwards the request", 2.0, least=2, whole=True),
         Input("request", BYTES, "size of a request", 24.0),
@@ -287,8 +278,8 @@ LOCK = Program(
 
 BARRIER_SLAVE = Program(
     "dvsm/barrier-slave",
-    "Barrier as a slave sees it",
-    f"{SOURCE}, section on barriers",
+    "Barrier from the view of a slave",
+    f"{PARSONS}, section on barriers",
     (
         *_BARRIER_INPUTS,
         Input("notices", TIME, "making the write notices, at the slave"),
@@ -299,8 +290,8 @@ BARRIER_SLAVE = Program(
 
 BARRIER_MASTER = Program(
     "dvsm/barrier-master",
-    "Barrier as its master sees it",
-    f"{SOURCE}, section on barriers",
+    "Barrier from the view of its master",
+    f"{PARSONS}, section on barriers",
     _BARRIER_INPUTS,
     barrier_master,
 )

@@ -1,22 +1,23 @@
-"""Diff requests of several processors at once: the remote delay is an answer, not an input.
+"""Diff requests of several processors at once: the remote delay is a result, not an input.
 
-Every processor is a station that does one operation at a time, in the order of asking: a send, a receive,
-serving a request, computing. What it is told:
+Every processor is a station that executes one operation at a time, in order of arrival: a send, a receive, service of a
+request, computing. Assumptions:
 
-- A fault asks all other processors for a diff. Its requests leave one after another; what arrives meanwhile
-  is served between two of them.
-- A request is served by the destination's processor, after the operation in progress and all that was asked
-  before: signal, dispatch, receive, computing the diff, sending it, without a break. The dispatch is the delay
-  of a handler that nobody is in the way of, as Table 3 has it.
-- A shared medium carries one frame at a time, requests and replies of all. On a switched network each
-  processor has a link of its own each way; the replies queue for the link of the processor that answers are
-  about, the links of its peers are taken as free.
-- Replies are received as they arrive, one at a time; the fault handler then computes, in one go.
-- A fault begins when its processor has served what was asked of it before. That service is a component of
-  the account, `served`, and no part of the fault time.
+- A fault sends requests for a diff to all other processors. The requests leave one after another; requests that arrive
+  meanwhile are served between two of them.
+- A request is served by the destination's processor, after the operation in progress and all earlier arrivals: signal,
+  dispatch, receive, computing the diff, sending it, without a break. The dispatch is the delay of a handler without
+  contention, as in Table 3.
+- A shared medium carries one frame at a time, requests and replies of all. On a switched network each processor has a
+  link in each direction; replies queue for the link of the processor under study, the links of the others are assumed
+  to be free.
+- Replies are received in order of arrival, one at a time; the fault handler then computes, without a break.
+- A fault begins when its processor has served the earlier requests. That service is a component of the account,
+  `served`, and not part of the fault time.
 
-Source: the mechanism is that of Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, sections on fault
-time and model validation; that the processors are stations is our reading of it.
+Source: the mechanism is that of Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, sections on fault time and
+model validation; processors as stations are our interpretation. tests/program/reference_protocol.py simulates the same
+protocol message by message.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from __future__ import annotations
 from slipstick.errors import ModelError
 from slipstick.expression.dimension import BYTES, COUNT, TIME
 from slipstick.expression.nodes import Expr, Number
+from slipstick.law.symbols import PARSONS
 from slipstick.model.activity import Activity, delay, parallel, pipeline, serial, service, then
 from slipstick.model.machine import Machine
 from slipstick.model.resources import Station
 from slipstick.model.system import Group, GroupedPopulation, Model
-from slipstick.program.dvsm import SOURCE
 from slipstick.program.message import hardware, protocol_time, wire_time
 from slipstick.program.program import Input, Inputs, Program, number, one
 
@@ -36,15 +37,15 @@ COMPONENT = "fault"
 
 
 def diff_phase(machine: Machine, inputs: Inputs) -> Model:
-    """Build a phase of faults: some processors ask all the others for diffs, again and again.
+    """Build a phase of faults: some processors repeatedly request diffs from all the others.
 
-    Answers are about one of the askers. An operation is one step, for nothing comes between its parts; so a
-    what-if by technology class takes a whole send or receive as protocol, and all of serving as software.
+    Answers are about one of the requesting processors. An operation is one step, for nothing comes between its parts; so
+    a what-if by technology class counts a whole send or receive as protocol, and a whole service as software.
     """
     processors, askers = number(inputs, "processors"), number(inputs, "askers")
     if askers > processors:
         raise ModelError(f"dvsm/diff-phase has {askers:g} askers among {processors:g} processors; let there be fewer")
-    # Its own number for its own processor: so the account tells this wait from those within the fault.
+    # Named by number, so that the account separates this wait from those within the fault.
     tested = _free("served", "processor[0]") >> _fault(machine, inputs, "")
     peers = _free("served.peer", "own") >> _fault(machine, inputs, ".peer")
     waiting = delay(one(inputs, "pause"), name="waiting", component="idle", technology="application")
@@ -59,14 +60,14 @@ def diff_phase(machine: Machine, inputs: Inputs) -> Model:
 
 
 def _free(name: str, processor: str) -> Activity:
-    """Wait until a processor has nothing else to do."""
+    """Wait until a processor is free."""
     return service(processor, Number(0.0, TIME), name=name, component="served", technology="software")
 
 
 def _fault(machine: Machine, inputs: Inputs, mark: str) -> Activity:
-    """Build one fault; the mark tells the steps of peers that differ from those of the processor in question."""
+    """Build one fault; the mark names the steps of the other processors that differ from those of the one under study."""
     scv = number(inputs, "variation") ** 2
-    costs = Costs(machine, inputs)
+    costs = OperationCosts(machine, inputs)
 
     def work(resource: str, seconds: Expr, name: str, technology: str) -> Activity:
         return service(resource, seconds, name=name, component=COMPONENT, technology=technology, scv=scv)
@@ -84,7 +85,7 @@ def _fault(machine: Machine, inputs: Inputs, mark: str) -> Activity:
     return diffs >> work("own", costs.compute, "compute", "software")
 
 
-class Costs:
+class OperationCosts:
     """Times of the operations of a diff request, each without a break [s], and its messages [B]."""
 
     def __init__(self, machine: Machine, inputs: Inputs) -> None:
@@ -106,14 +107,14 @@ def _carried(machine: Machine, size: Expr, name: str, queues: bool) -> Activity:
 
 
 def _wire(machine: Machine) -> str:
-    """Name what frames queue for: the medium of all, or the link into one processor."""
+    """Name the resource for which frames queue: the medium of all, or the link into one processor."""
     return "wire" if machine.network.medium == "shared" else "link"
 
 
 DIFF_PHASE = Program(
     "dvsm/diff-phase",
-    "Phase of diff requests: several processors fault side by side, and serve one another",
-    f"{SOURCE}, Tables 4 and 5",
+    "Phase of diff requests: several processors fault at the same time, and serve each other",
+    f"{PARSONS}, Tables 4 and 5",
     (
         Input("processors", COUNT, "processors that take part", "machine.processors.count", least=2, whole=True),
         Input("askers", COUNT, "processors that fault; the others wait at the barrier", 1.0, least=1, whole=True),
@@ -124,9 +125,9 @@ DIFF_PHASE = Program(
         Input("remote_call", TIME, "extra system-call time at each destination"),
         Input("compute", TIME, "computation of the fault handler, for the whole fault"),
         Input("remote_compute", TIME, "computation of the remote handler, for each request"),
-        Input("dispatch", TIME, "from a request's arrival to its processing, with nobody in the way"),
+        Input("dispatch", TIME, "from a request's arrival to its processing, without contention"),
         Input("variation", COUNT, "coefficient of variation of the operations' times"),
-        Input("pause", TIME, "between two looks of a waiting processor at the barrier", 1e-3, least=1e-6),
+        Input("pause", TIME, "between two checks of the barrier by a waiting processor", 1e-3, least=1e-6),
     ),
     diff_phase,
 )

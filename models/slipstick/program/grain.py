@@ -1,20 +1,15 @@
-"""Unit grains: how one processor's accesses, computing and critical sections fare among competitors.
+"""Unit grains: accesses, computing and critical sections of one processor among competitors, and phases of such grains.
 
 A grain is g_m, m accesses to shared elements, then g_c, c units of computing, then g_s, a critical section of c_s
-units of computing and m_s accesses; any may be missing. One test processor repeats its grain among N competitors,
+units of computing and m_s accesses; each may be absent. One test processor repeats its grain among N competitors,
 which repeat the same (homogeneous) or another one (heterogeneous). T_0 and T_N are the times of the test grain alone
 and among the competitors; see law/grain-efficiency and law/grain-interference. Answers give T_0 as ``time_alone``, zeta and
 Phi as ``grain_efficiency`` and ``grain_interference``, and WARPS, the words that all access at random in a second, as
 ``warps`` (law/words-accessed-randomly) where all repeat one grain with accesses at random.
 
-Source: Nanda and Ni, Benchmark workload generation and performance characterization of multiprocessors,
-Supercomputing 1992.
-
-Programs of phases: unit grains of different kinds on different numbers of processors, one phase after the other.
-
-Phase k is r_k identical grains on each of N_k processors, ended by a barrier that costs T_B(N_k) beyond waiting for the
-last of them; what is sequential takes T_S. With t_k(N_k) the time of a grain among its N_k - 1 competitors, that of the
-slowest processor, the whole takes T = T_S + sum of r_k t_k(N_k) + T_B(N_k); see law/phase-time.
+Programs of phases: phase k is r_k identical grains on each of N_k processors, ended by a barrier that costs T_B(N_k)
+beyond waiting for the last processor; a sequential part takes T_S. With t_k(N_k) the time of a grain of the slowest
+processor among its N_k - 1 competitors, the whole takes T = T_S + sum of r_k t_k(N_k) + T_B(N_k); see law/phase-time.
 
 Source: Nanda and Ni, Benchmark workload generation and performance characterization of multiprocessors,
 Supercomputing 1992.
@@ -28,29 +23,24 @@ from dataclasses import dataclass, replace
 from slipstick.errors import ModelError
 from slipstick.expression.dimension import COUNT, TIME
 from slipstick.expression.nodes import Expr, Like, Number, Parameter, maximum, zero
+from slipstick.law.symbols import NANDA_NI
 from slipstick.model.activity import Activity, barrier, choose, delay, fork, hold, repeat, then
 from slipstick.model.resources import Lock, Resource
 from slipstick.model.shared_memory import SharedMemory
 from slipstick.model.system import Model, SingleProcessor, closed_model, grouped_model, phased_model
 from slipstick.program.addresses import Addresses
-from slipstick.program.program import Input, Inputs, Program, one, word
-from slipstick.program.shared_memory import Port, known, lock_kind, meet
+from slipstick.program.program import Input, Inputs, Program, known, one, word
+from slipstick.program.shared_memory import NONE, MemoryPort, barrier_of, lock_kind
 from slipstick.vocabulary import LOCKS
 
-NONE = "none"
-
 OTHER = "other_"
-
 MOST = 2.0**24
-
-"""Elements, strides and offsets beyond this say nothing new, and their addresses would take long to count."""
+"""Largest number of elements, stride and offset; the addresses of more would take long to count."""
 
 LONGEST_BLOCK = 2.0**40
-
 """Blocks beyond this many elements hold all of them."""
 
 PATTERNS = ("uniform", "random")
-
 USEFUL = ("busy", "memory", "critical", "lock")
 
 
@@ -60,9 +50,9 @@ class Grain:
 
     Parameters
     ----------
-    prefix : of the names of its steps, so that two grains can stand in one model
-    write : what its accesses are; else they read
-    addresses : where they go
+    prefix : of the names of its steps, so that one model can have two grains
+    write : its accesses write; else they read
+    addresses : of its accesses
     accesses : m [1]
     compute : c, units of computing [1]
     lock : the machine's lock of the critical section, or none
@@ -84,7 +74,7 @@ class Grain:
 
     @staticmethod
     def of(inputs: Inputs, prefix: str = "") -> Grain:
-        """Read a grain from the inputs; a competitor's attribute that is not given is that of the test grain."""
+        """Read a grain from the inputs; an attribute of competitors that is not given is that of the test grain."""
 
         def given(name: str) -> Expr:
             value = inputs.get(f"{prefix}{name}", inputs[name])
@@ -117,7 +107,7 @@ class Grain:
 
 
 def unit(machine: SharedMemory, inputs: Inputs) -> Model:
-    """Build a test grain among competitors, and alone; words are counted where all access them at random."""
+    """Build a test grain among competitors, and alone; words are counted if all access them at random."""
     same = not any(f"{OTHER}{name}" in inputs for name in _ATTRIBUTES)
     counted = same and word(inputs, "pattern") == "random" and not _is_zero(one(inputs, "accesses"))
     alone = _among(machine, {**inputs, "competitors": Number(0.0)})
@@ -125,33 +115,33 @@ def unit(machine: SharedMemory, inputs: Inputs) -> Model:
 
 
 def _among(machine: SharedMemory, inputs: Inputs) -> Model:
-    """Build a test grain among competitors; a single population if all repeat the same grain."""
+    """Build a test grain among competitors; one population if all repeat the same grain."""
     test, competitors = Grain.of(inputs), one(inputs, "competitors")
     work = GrainSteps(machine, competitors)
-    together, meeting = meet(machine, word(inputs, "barrier"), competitors + 1)
+    arrival, barriers = barrier_of(machine, word(inputs, "barrier"), competitors + 1)
     if not any(f"{OTHER}{name}" in inputs for name in _ATTRIBUTES):
-        cycle = work.cycle(test, test, single=False) >> together
-        _insist(cycle)
-        resources = {**work.resources(test.lock), **meeting}
+        cycle = work.cycle(test, test, single=False) >> arrival
+        _check_not_empty(cycle)
+        resources = {**work.resources(test.lock), **barriers}
         return closed_model(cycle, competitors + 1, name="grain/unit", resources=resources, useful=USEFUL)
     rival = Grain.of(inputs, OTHER)
-    own = work.cycle(test, rival, single=True) >> together
-    _insist(own)
+    own = work.cycle(test, rival, single=True) >> arrival
+    _check_not_empty(own)
     groups: dict[str, tuple[Like, Activity]] = {
         "test": (1, own),
-        "competitors": (competitors, work.cycle(rival, test, single=False) >> together),
+        "competitors": (competitors, work.cycle(rival, test, single=False) >> arrival),
     }
-    resources = {**work.resources(test.lock, rival.lock), **meeting}
+    resources = {**work.resources(test.lock, rival.lock), **barriers}
     return grouped_model(groups, name="grain/unit", resources=resources, useful=USEFUL)
 
 
 @dataclass(frozen=True, slots=True)
 class GrainSteps:
-    """What grains do on a machine, step by step.
+    """The steps of grains on a machine.
 
     Parameters
     ----------
-    machine : that they run on
+    machine : on which they run
     others : how many other processors take part [1]
     """
 
@@ -159,8 +149,9 @@ class GrainSteps:
     others: Expr
 
     @property
-    def port(self) -> Port:
-        return Port(self.machine, self.others)
+    def port(self) -> MemoryPort:
+        """The access of a processor to shared memory."""
+        return MemoryPort(self.machine, self.others)
 
     def resources(self, *locks: str) -> dict[str, Resource]:
         """Describe the stations, and the locks that are used."""
@@ -174,7 +165,7 @@ class GrainSteps:
         return found
 
     def cycle(self, grain: Grain, rival: Grain, *, single: bool) -> Activity:
-        """Lay out a grain whose rivals repeat another; `single` is the grain of processor 0 alone."""
+        """Lay out a grain whose competitors repeat another; `single` is the grain of processor 0 alone."""
         parts: list[Activity] = []
         if not _is_zero(grain.accesses):
             parts.append(repeat(grain.accesses, self._access(grain, rival, single)))
@@ -193,37 +184,37 @@ class GrainSteps:
         return grain.addresses.module_ratios(_elements(memory.block, self.machine), modules, all_processors=not single)
 
     def _access(self, grain: Grain, rival: Grain, single: bool) -> Activity:
-        """Access one shared element: past the cache, or in it, or over the interconnect after a miss."""
+        """Access one shared element: without a cache, by a hit, or over the interconnect after a miss."""
         name, ratios = f"{grain.prefix}{'write' if grain.write else 'read'}", self._ratios(grain, single)
         straight, cache = self.port.access(name, ratios), self.machine.cache
         if cache is None or (grain.write and cache.protocol == "write-through"):
             return straight
         lines = known(cache.size, "the size of the cache") / known(cache.line, "the size of a line")
         miss = grain.addresses.miss_ratio(_elements(cache.line, self.machine), lines)
-        # A written line that has to leave does so while the new one is fetched.
+        # A modified line that is replaced is written back while the new one is fetched.
         missed = fork(straight, self.port.access(f"{name}.victim", ratios)) if grain.write else straight
-        return _either(miss, missed, self._found(name, grain, rival, ratios))
+        return _either(miss, missed, self._hit(name, grain, rival, ratios))
 
-    def _found(self, name: str, grain: Grain, rival: Grain, ratios: tuple[float, ...]) -> Activity:
-        """Find the line in the cache, unless somebody else was the last to write it; a write takes it from readers.
+    def _hit(self, name: str, grain: Grain, rival: Grain, ratios: tuple[float, ...]) -> Activity:
+        """Hit the line in the cache, unless another processor wrote it last; a write invalidates other copies.
 
-        Rivals are taken to go over the same elements, whatever their addresses.
+        Assumes that competitors access the same elements, whatever their addresses.
         """
         assert self.machine.cache is not None
         hit = delay(self.machine.cache.hit, name=f"{name}.hit", component="memory", technology="memory")
-        # Whoever of N + 1 came last is equally likely to be any of them.
-        somebody = self.others / (self.others + 1)
+        # The processor of N + 1 that accessed the line last is equally likely to be any of them.
+        other = self.others / (self.others + 1)
         if rival.write:
-            return choose((somebody, self.port.access(f"{name}.again", ratios, "coherence")), (1 - somebody, hit))
+            return choose((other, self.port.access(f"{name}.again", ratios, "coherence")), (1 - other, hit))
         if grain.write:
-            return hit >> choose((somebody, self.port.invalidate(name)), (1 - somebody, then()))
+            return hit >> choose((other, self.port.invalidate(name)), (1 - other, then()))
         return hit
 
     def _section(self, grain: Grain, single: bool) -> Activity:
-        """Take the lock, do what is done inside, give it back.
+        """Acquire the lock, execute the critical section, release the lock.
 
-        Of the instructions that a free lock's latency leaves beside its accesses, half are taken to be the release's,
-        which are done while the lock is held.
+        Of the instructions that a free lock's latency leaves beside its accesses, half are assumed to belong to the
+        release, which takes place while the lock is held.
         """
         kind, inside = lock_kind(self.machine, grain.lock), []
         spent = (LOCKS[kind.kind].acquire + LOCKS[kind.kind].release) * kind.access
@@ -259,26 +250,24 @@ def _is_zero(value: Expr) -> bool:
     return isinstance(value, Number | Parameter) and value.value == 0
 
 
-def _insist(cycle: Activity) -> None:
+def _check_not_empty(cycle: Activity) -> None:
     if cycle == then():
         raise ModelError("the test grain does nothing; give it accesses, compute, a lock or a barrier")
 
 
-ELEMENTS = Input("elements", COUNT, "M: elements that all share; 1 is a hot spot", 1.0, least=1, most=MOST, whole=True)
+ELEMENTS = Input("elements", COUNT, "M: elements shared by all; 1 is a hot spot", 1.0, least=1, most=MOST, whole=True)
 
 _WALK = (
-    Input("access", COUNT, "t: what the accesses do", "read", options=("read", "write")),
-    Input("pattern", COUNT, "uniform stride, or every element as likely as any other", "uniform", options=PATTERNS),
+    Input("access", COUNT, "t: whether the accesses read or write", "read", options=("read", "write")),
+    Input("pattern", COUNT, "uniform stride, or random: every element equally likely", "uniform", options=PATTERNS),
     Input("start", COUNT, "p: processor i begins at element i p mod M", 0.0, most=MOST, whole=True),
     Input("stride", COUNT, "s: from the element of one access to that of the next", 1.0, most=MOST, whole=True),
 )
 
 ACCESSES = (ELEMENTS, *_WALK)
-
-"""Inputs that say what accesses do, and where they go."""
+"""Inputs of the kind and the addresses of accesses."""
 
 CRITICAL_WRITES = Input("critical_writes", COUNT, "f_s: fraction of these that write", 0.0, most=1.0)
-
 SCV = Input("scv", COUNT, "squared coefficient of variation of computing; 0 is a deterministic grain", 0.0)
 
 _GRAIN = (
@@ -297,9 +286,9 @@ _ATTRIBUTES = tuple(each.name for each in _GRAIN)
 UNIT = Program(
     "grain/unit",
     "A unit grain among competitors: accesses, computing, a critical section",
-    "Nanda and Ni, Supercomputing 1992",
+    NANDA_NI,
     (
-        Input("competitors", COUNT, "N: processors beside the one that is tested", 0.0, whole=True),
+        Input("competitors", COUNT, "N: processors beside the tested one", 0.0, whole=True),
         ELEMENTS,
         *_GRAIN,
         *(
@@ -318,12 +307,11 @@ UNIT = Program(
     SharedMemory,
 )
 
-_OF_EACH = ("accesses", "compute", "critical", "critical_accesses")
-
+_BY_PHASE = ("accesses", "compute", "critical", "critical_accesses")
 Part = tuple[Like, Like, Activity]
 
 
-def program(machine: SharedMemory, inputs: Inputs) -> Model:
+def phases(machine: SharedMemory, inputs: Inputs) -> Model:
     """Build the sequential part, then every phase with its barrier."""
     resources: dict[str, Resource] = {}
     parts: list[Part] = [(1, 1, delay(one(inputs, "sequential"), name="sequential"))]
@@ -333,11 +321,11 @@ def program(machine: SharedMemory, inputs: Inputs) -> Model:
 
 
 def _phases(machine: SharedMemory, inputs: Inputs, resources: dict[str, Resource]) -> Iterator[list[Part]]:
-    """Lay out each phase and its barrier; what they need is added to the resources."""
+    """Lay out each phase and its barrier; their resources are added to `resources`."""
     repeat, processors = _list(inputs, "repeat"), _list(inputs, "processors")
     if not repeat:
         raise ModelError("there are no phases; give repeat, a list with the grains of each processor in every phase")
-    lists = {name: _list(inputs, name) or (Number(0.0),) * len(repeat) for name in _OF_EACH}
+    lists = {name: _list(inputs, name) or (Number(0.0),) * len(repeat) for name in _BY_PHASE}
     for name, values in {"processors": processors, **lists}.items():
         if len(values) != len(repeat):
             raise ModelError(f"{name} has {len(values)} values for {len(repeat)} phases, as repeat counts them")
@@ -355,34 +343,19 @@ def _barrier(
     machine: SharedMemory, inputs: Inputs, number: int, count: Expr, resources: dict[str, Resource]
 ) -> list[Part]:
     name = word(inputs, "barrier")
-    _, meeting = meet(machine, name, count)
-    if not meeting:
+    _, barriers = barrier_of(machine, name, count)
+    if not barriers:
         return []
-    called = f"{name}-{number + 1}"
-    resources[called] = meeting[name]
-    return [(1, count, barrier(called))]
+    own = f"{name}-{number + 1}"
+    resources[own] = barriers[name]
+    return [(1, count, barrier(own))]
 
 
 def _grain(inputs: Inputs, number: int, own: dict[str, Expr]) -> Grain:
     """Give the grain of a phase; one without critical section takes no lock."""
     inside = any(known(own[name], f"{name} of phase {number + 1}") for name in ("critical", "critical_accesses"))
-    return Grain(
-        prefix=f"phase-{number + 1}.",
-        write=word(inputs, "access") == "write",
-        addresses=Addresses(
-            elements=int(known(one(inputs, "elements"), "elements")),
-            stride=int(known(one(inputs, "stride"), "stride")),
-            offset=int(known(one(inputs, "start"), "start")),
-            random=word(inputs, "pattern") == "random",
-        ),
-        accesses=own["accesses"],
-        compute=own["compute"],
-        lock=word(inputs, "lock") if inside else NONE,
-        critical=own["critical"],
-        critical_accesses=own["critical_accesses"],
-        critical_writes=one(inputs, "critical_writes"),
-        scv=known(one(inputs, "scv"), "scv"),
-    )
+    grain = Grain.of({**inputs, **own, "lock": word(inputs, "lock") if inside else NONE})
+    return replace(grain, prefix=f"phase-{number + 1}.")
 
 
 def _list(inputs: Inputs, name: str) -> tuple[Expr, ...]:
@@ -394,9 +367,9 @@ def _list(inputs: Inputs, name: str) -> tuple[Expr, ...]:
 PHASES = Program(
     "grain/phases",
     "Phases of unit grains, each on its own number of processors and ended by a barrier",
-    "Nanda and Ni, Supercomputing 1992",
+    NANDA_NI,
     (
-        Input("sequential", TIME, "T_S: what one processor does before all phases", 0.0),
+        Input("sequential", TIME, "T_S: sequential time before all phases", 0.0),
         Input("repeat", COUNT, "r_k: grains of each processor, phase by phase", None, many=True),
         Input("processors", COUNT, "N_k: processors of each phase", None, least=1, whole=True, many=True),
         Input("accesses", COUNT, "m: accesses of a grain to shared elements, phase by phase", None, many=True),
@@ -408,9 +381,13 @@ PHASES = Program(
         CRITICAL_WRITES,
         SCV,
         Input(
-            "barrier", COUNT, "the machine's barrier that ends each phase; none if it is free", NONE, named="barriers"
+            "barrier",
+            COUNT,
+            "the machine's barrier that ends each phase; none for a barrier without cost",
+            NONE,
+            named="barriers",
         ),
     ),
-    program,
+    phases,
     SharedMemory,
 )

@@ -1,4 +1,4 @@
-"""Messages: what one costs at each place it passes, read from a network's cost table."""
+"""Messages: their costs at each place that they pass, read from a network's cost table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from slipstick.model.machine import Machine, Network
 
 
 def protocol_time(network: Network, size: Expr) -> Expr:
-    """Give the protocol software time of a message at one side, by the range its size falls in [s]."""
+    """Give the protocol software time of a message at one side, by the range of its size [s]."""
     last, *others = reversed(network.ranges)
     result = _line_time(network, size, last.total.fixed, last.total.per_byte)
     for each in others:
@@ -34,7 +34,7 @@ def software(
 
 
 def wire(machine: Machine, size: Expr, *, name: str, component: str) -> Activity:
-    """Put a message on the wire, where others contend if the network's medium says so."""
+    """Send a message over the wire; if the network has a shared medium, messages contend for it."""
     seconds = wire_time(machine.network, size)
     if machine.network.medium == "none":
         return delay(seconds, name=name, component=component, technology="wire")

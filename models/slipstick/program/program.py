@@ -1,4 +1,4 @@
-"""What a program declares: its inputs and how a model is built from them."""
+"""Programs: declared inputs, and the function that builds a model from them on a machine."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ class Input:
     Parameters
     ----------
     name : in workloads and on the command line
-    dimension : what it counts
+    dimension : of its values
     meaning : in words
-    default : in base units, or the spec path it is read from (``machine.memory.page``); None for a list
-        that may be left out
+    default : in base units, or the path of a spec from which it is read (``machine.memory.page``); None for a list that
+        may be omitted
     least : smallest value allowed, in base units
     most : largest value allowed, in base units, if any
     whole : a count, so a whole number
     many : a list with one value for each part
-    options : the words it is one of; then it is no quantity
-    named : it names one of these of the machine, locks or barriers, or none; then it is no quantity
-    counts : it is counts of a program, always to be given; then it is no quantity
+    options : the words of which it is one; then it is not a quantity
+    named : it names one of these of the machine, locks or barriers, or none; then it is not a quantity
+    counts : it is counts of a program, always to be given; then it is not a quantity
     """
 
     name: str
@@ -58,16 +58,16 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A named recipe for models.
+    """A system that is built as a model on a machine.
 
     Parameters
     ----------
     name : in the catalogue
     title : one line
     source : where the mechanism is described
-    inputs : what it needs beside a machine
-    build : from a machine and inputs, the model
-    machine : the kind of machine that it runs on
+    inputs : beside the machine
+    build : the model, from a machine and inputs
+    machine : the kind of machine on which it runs
     """
 
     name: str
@@ -87,12 +87,12 @@ class Program:
 
         Raises
         ------
-        ModelError : there is no such input, or its value is not allowed
+        ModelError : an input is unknown, or its value is not allowed
         """
         return self.build(machine, self.inputs_on(machine, **given))
 
     def inputs_on(self, machine: Machine | SharedMemory, **given: Given | float) -> Inputs:
-        """Give all inputs, checked: those given, and the defaults of the others; see `on`."""
+        """Check the inputs given, and add the defaults of the others; see `on`."""
         if not isinstance(machine, self.machine):
             kind = "a machine" if self.machine is Machine else "a machine with shared memory"
             got = machine.name if isinstance(machine, Machine | SharedMemory) else repr(machine)
@@ -133,11 +133,20 @@ def one(inputs: Inputs, name: str) -> Expr:
 
 
 def number(inputs: Inputs, name: str) -> float:
-    """Give an input that shapes the model, and so must be a plain number."""
-    value = one(inputs, name)
-    if not isinstance(value, Number | Parameter) or value.value is None:
-        raise ModelError(f"{name} shapes the model: write a number, not {value}")
-    return value.value
+    """Give an input that determines the structure of the model, and so must be a number."""
+    return known(one(inputs, name), name)
+
+
+def known(value: Expr, name: str) -> float:
+    """Give the number of a quantity that determines the structure of the model.
+
+    Raises
+    ------
+    ModelError : it is a formula, or has no value
+    """
+    if isinstance(value, Number | Parameter) and value.value is not None:
+        return value.value
+    raise ModelError(f"{name} shapes the model: write a number, not {value}")
 
 
 def word(inputs: Inputs, name: str) -> str:
@@ -160,7 +169,7 @@ _READ_FROM = {
     "machine.processors.count": "processors",
     "machine.processors.step": "step",
 }
-"""What holds the value of a spec's path in a machine as programs read it."""
+"""Attribute of a machine that holds the value of a path."""
 
 
 def _as_given(each: Input, value: Given | float) -> Given:

@@ -1,11 +1,12 @@
-"""Accesses to shared memory as activities on buses, switches, rings and modules.
+"""Accesses to shared memory as activities on buses, switches, rings and modules; locks and barriers of a machine.
 
-What is approximate: a multistage network or a crossbar is a delay to and fro, and each module is one server together
-with the last link before it, so links further up are never in the way (`slipstick.law.multistage` says what they do
-to uniform traffic); a refused circuit queues instead of trying again; a ring is as many servers as it has slots, each
-held for one way round, and of many rings one carries what is near for all.
+Approximations:
 
-A machine's locks and barriers, by name, as resources and activities.
+- A multistage network or a crossbar is a delay in each direction, and each module is one server together with the last
+  link before it, so earlier links never delay a request (`slipstick.law.multistage` has their effect on uniform traffic).
+- A refused circuit waits in a queue instead of trying again.
+- A ring is a station with as many servers as slots, each held for one rotation; of many rings, one stands for the near
+  traffic of all.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.dimension import TIME
-from slipstick.expression.nodes import Expr, Number, Parameter, ceil_log, maximum, zero
+from slipstick.expression.nodes import Expr, ceil_log, maximum, zero
 from slipstick.law.barrier import (
     CENTRAL_BARRIER,
     COMBINING_TREE_BARRIER,
@@ -26,29 +27,20 @@ from slipstick.law.barrier import (
 from slipstick.model.activity import Activity, barrier, choose, delay, service, then
 from slipstick.model.resources import Barrier, Resource, Station
 from slipstick.model.shared_memory import BarrierKind, Bus, LockKind, Multistage, Ring, SharedMemory
+from slipstick.program.program import known
 
 BUS, RING, UPPER = "bus", "ring", "upper-ring"
-
-
-def known(value: Expr, what: str) -> float:
-    """Give the number of a quantity that shapes the model, and so must be known while it is built.
-
-    Raises
-    ------
-    ModelError : it is a formula, or has no value
-    """
-    if isinstance(value, Number | Parameter) and value.value is not None:
-        return value.value
-    raise ModelError(f"{what} shapes the model, so it must be a number, not {value}")
+NONE = "none"
+"""Name of a lock or barrier that there is not."""
 
 
 @dataclass(frozen=True, slots=True)
-class Port:
-    """A processor's way to shared memory.
+class MemoryPort:
+    """The access of a processor to shared memory.
 
     Parameters
     ----------
-    machine : that the processor is one of
+    machine : of the processor
     others : how many other processors take part [1]
     """
 
@@ -67,7 +59,7 @@ class Port:
                 return module(0)
 
     def resources(self) -> dict[str, Resource]:
-        """Describe the stations of the interconnect; those that no step uses may stay."""
+        """Describe the stations of the interconnect; unused ones do no harm."""
         between = self.machine.interconnect
         if not isinstance(between, Ring):
             return {self.lock_word: Station()}
@@ -81,9 +73,9 @@ class Port:
 
         Parameters
         ----------
-        name : what steps are called after
-        ratios : share of the accesses that goes to each module [1]
-        component : what it is booked to
+        name : first part of the names of the steps
+        ratios : share of the accesses to each module [1]
+        component : of the account
         """
         label = _Label(name, component)
         memory, between = self.machine.memory, self.machine.interconnect
@@ -108,18 +100,18 @@ class Port:
         return then(there, _one_of(label, ratios, transfer + memory.access), back)
 
     def invalidate(self, name: str) -> Activity:
-        """Make the others drop their copies, on a bus; elsewhere it is part of the access."""
+        """Invalidate other copies: a transaction on a bus, part of the access elsewhere."""
         between = self.machine.interconnect
         if isinstance(between, Bus):
             return _Label(name, "coherence").at(BUS, between.invalidate, "invalidate")
         return then()
 
     def _round(self, label: _Label, ring: Ring) -> Activity:
-        """Go round the ring, or the ring of rings when it is another that answers."""
+        """Go around the ring, or around the ring of rings if a processor of another ring replies."""
         near = label.at(RING, ring.rotation, "ring")
         if ring.upper is None:
             return near
-        # Any of the others answers; as many as fill one's own ring are near.
+        # Any of the others replies, each as likely; those of the own ring are near.
         far = maximum(1 - (ring.members - 1) / maximum(self.others, 1), 0)
         return choose((1 - far, near), (far, label.at(UPPER, ring.upper, "upper")))
 
@@ -131,7 +123,7 @@ def module(number: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Label:
-    """How the steps of one kind of access are named and booked."""
+    """Names and component of the steps of one kind of access."""
 
     name: str
     component: str
@@ -145,18 +137,15 @@ class _Label:
 
 
 def _one_of(label: _Label, ratios: Sequence[float], seconds: Expr) -> Activity:
-    """Ask one of the modules, each with its share of the accesses."""
+    """Access one of the modules, each with its share of the accesses."""
     if seconds == zero(TIME):
         return then()
-    asked = [(ratio, label.at(module(number), seconds, f"m{number}")) for number, ratio in enumerate(ratios) if ratio]
-    return asked[0][1] if len(asked) == 1 else choose(*asked)
+    choices = [(ratio, label.at(module(number), seconds, f"m{number}")) for number, ratio in enumerate(ratios) if ratio]
+    return choices[0][1] if len(choices) == 1 else choose(*choices)
 
 
 def _servers(slots: Expr) -> int:
     return int(known(slots, "the number of slots of a ring"))
-
-
-NONE = "none"
 
 
 def lock_kind(machine: SharedMemory, name: str) -> LockKind:
@@ -172,7 +161,7 @@ def lock_kind(machine: SharedMemory, name: str) -> LockKind:
 
 
 def barrier_cost(kind: BarrierKind, processors: Expr) -> Expr:
-    """Give the time from the last arrival until all go on, all having arrived together [s]."""
+    """Give the time from the last arrival until all continue, if all arrive together [s]."""
     access = kind.access
     made: Expr
     match kind.kind:
@@ -189,8 +178,8 @@ def barrier_cost(kind: BarrierKind, processors: Expr) -> Expr:
     return made
 
 
-def meet(machine: SharedMemory, name: str, processors: Expr) -> tuple[Activity, dict[str, Resource]]:
-    """Let all processors meet at one of the machine's barriers; nothing if the name is none.
+def barrier_of(machine: SharedMemory, name: str, processors: Expr) -> tuple[Activity, dict[str, Resource]]:
+    """Build the arrival at one of the machine's barriers, and the barrier as a resource; nothing if the name is none.
 
     Raises
     ------

@@ -24,11 +24,11 @@ from random import Random
 
 from slipstick.errors import ModelError
 from slipstick.expression.dimension import COUNT, TIME
+from slipstick.law.symbols import PARSONS
 from slipstick.model.activity import Activity, Then, choose, relabelled, repeat, then
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model, superstep_model
 from slipstick.program.counts import CountedPhase, Counts, ProcessorTally
-from slipstick.program.dvsm import SOURCE
 from slipstick.program.message import software
 from slipstick.program.program import Given, Input, Inputs, Program, one
 from slipstick_workloads import START
@@ -199,7 +199,7 @@ def _from_counts(machine: Machine, inputs: Inputs) -> Model:
 APPLICATION = Program(
     "dvsm/application",
     "A program on distributed virtual shared memory, from counts of what it did",
-    f"{SOURCE}, section on the application model",
+    f"{PARSONS}, section on the application model",
     (
         Input(
             "counts", COUNT, "of its faults, locks and messages: a name in the catalogue, or a file", None, counts=True

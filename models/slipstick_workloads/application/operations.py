@@ -17,7 +17,7 @@ from slipstick.expression.nodes import Expr, Number
 from slipstick.model.activity import Activity, relabelled, repeat, then
 from slipstick.model.machine import Machine
 from slipstick.program.counts import Counts, ProcessorTally
-from slipstick.program.dvsm import MessageEnd, barrier_slave, diff_request, lock, page_fault
+from slipstick.program.dvsm import Endpoint, barrier_slave, diff_request, lock, page_fault
 from slipstick.program.program import Inputs
 
 Key = tuple[int, int]
@@ -144,7 +144,7 @@ class Operations:
     @cached_property
     def prefetched_lock(self) -> Activity:
         """Prefetch a lock: send the request without waiting for the lock."""
-        return relabelled(MessageEnd(self.machine, "lock").handle("send", LOCK_REQUEST), "prefetched-lock.")
+        return relabelled(Endpoint(self.machine, "lock").handle("send", LOCK_REQUEST), "prefetched-lock.")
 
     @cached_property
     def queued(self) -> Activity:
@@ -157,7 +157,7 @@ class Operations:
     @cached_property
     def trap(self) -> Activity:
         """Handle the first write to a protected page."""
-        here = MessageEnd(self.machine, "fault")
+        here = Endpoint(self.machine, "fault")
         return relabelled(here.interrupted() >> here.spend("protect", self.dvsm.protect, "software"), "trap.")
 
     @cached_property
@@ -196,7 +196,7 @@ class Operations:
     @cached_property
     def arrival(self) -> Activity:
         """Receive the message of a processor that arrives at a barrier before the last one, as its manager."""
-        here = MessageEnd(self.machine, "sigio")
+        here = Endpoint(self.machine, "sigio")
         made = here.interrupted() >> here.handle("receive", self._message("arrive"))
         return relabelled(made, "arrival.", queues=False)
 
@@ -237,7 +237,7 @@ class Operations:
 
     def _prefetch(self, each: OperationClass, key: Key) -> Activity:
         """Prefetch: all sends and receives at the source, one after the other, and the handler."""
-        costs, here = self._costs(each), MessageEnd(self.machine, "fault")
+        costs, here = self._costs(each), Endpoint(self.machine, "fault")
         parts, request, reply = (_one(costs, name) for name in ("parts", "request", "reply"))
         made = then(
             repeat(parts, here.handle("send", request, _one(costs, "send_call"))),
@@ -268,7 +268,7 @@ class Operations:
 
     def _served(self, prefix: str, request: Expr, reply: Expr, compute: Expr, call: Expr | None = None) -> Activity:
         """Serve a request, as delays of the server; the requester's model has the same service at the server's processor."""
-        here = MessageEnd(self.machine, "sigio")
+        here = Endpoint(self.machine, "sigio")
         made = then(
             here.interrupted(),
             here.handle("receive", request, call),
@@ -278,11 +278,11 @@ class Operations:
         return relabelled(made, prefix, queues=False)
 
     def _own(self, name: str, seconds: Expr, component: str) -> Activity:
-        return MessageEnd(self.machine, component).spend(name, seconds, "software")
+        return Endpoint(self.machine, component).spend(name, seconds, "software")
 
     @property
     def _grant_received(self) -> Activity:
-        here = MessageEnd(self.machine, "lock")
+        here = Endpoint(self.machine, "lock")
         return here.handle("grant.send", self._lock_reply) >> here.handle("grant.receive", self._lock_reply)
 
     @property

@@ -7,10 +7,10 @@ from importlib import import_module
 
 from slipstick.errors import UnknownNameError
 from slipstick.expression.dimension import COUNT
+from slipstick.law.symbols import PARSONS
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model
 from slipstick.program.counts import Counts
-from slipstick.program.dvsm import SOURCE
 from slipstick.program.program import CountedProgram, Input, Inputs, number
 from slipstick_workloads.application.model import COMMON, application
 
@@ -45,7 +45,7 @@ def _counted_program(name: str, title: str, generator: str, *parameters: Input) 
         return application(machine, count(**sizes, **shape), inputs, f"dvsm/{name}")
 
     inputs = (*parameters, PROCESSORS, *COMMON)
-    return CountedProgram(f"dvsm/{name}", title, f"{SOURCE}, Table 1", inputs, build, count=count)
+    return CountedProgram(f"dvsm/{name}", title, f"{PARSONS}, Table 1", inputs, build, count=count)
 
 
 @lru_cache(maxsize=32)

@@ -31,7 +31,7 @@ from slipstick.model.activity import Activity, choose, delay, repeat, then
 from slipstick.model.shared_memory import SharedMemory
 from slipstick.model.system import Model, closed_model, phased_model
 from slipstick.program.program import Input, Inputs, Program, number, one, word
-from slipstick.program.shared_memory import NONE, Port, lock_kind, meet
+from slipstick.program.shared_memory import NONE, MemoryPort, barrier_of, lock_kind
 from slipstick_workloads.billiards.counts import observe
 
 SHARING = 2.1
@@ -52,11 +52,11 @@ def parallel(machine: SharedMemory, inputs: Inputs) -> Model:
     """
     work = _Steps(machine, inputs)
     count = work.processors
-    meeting, resources = meet(machine, NONE, Number(1.0))
+    barrier, resources = barrier_of(machine, NONE, Number(1.0))
     if count > 1:
-        meeting, resources = meet(machine, word(inputs, "barrier"), Number(float(count)))
+        barrier, resources = barrier_of(machine, word(inputs, "barrier"), Number(float(count)))
         resources = {**work.port.resources(), **resources}
-    parts = ((1, count, work.setup() >> meeting), (work.run.rounds, count, work.step() >> meeting))
+    parts = ((1, count, work.setup() >> barrier), (work.run.rounds, count, work.step() >> barrier))
     return phased_model(*parts, name=NAME, resources=resources)
 
 
@@ -68,7 +68,7 @@ class _Steps:
         self.processors = int(number(inputs, "processors"))
         found = _expected if word(inputs, "parallelism") == "expected" else _counted
         self.run = found(inputs, self.processors)
-        self.port = Port(machine, Number(float(self.processors - 1)))
+        self.port = MemoryPort(machine, Number(float(self.processors - 1)))
 
     def setup(self) -> Activity:
         """Compute a share of the times-to-collision and queue them."""

@@ -56,7 +56,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
         running([Acquire(1), Arrive("a"), Release(1)], [Acquire(1), Release(1), Arrive("a")]),
         "program mine stops: 0 processors have ended, [0] wait at a barrier, held: lock 1 by 0",
     ),
-    (lambda: ProcessorTally().total("fault"), "nothing named 'fault' is counted; did you mean 'faults'?"),
+    (lambda: ProcessorTally().total("fault"), "there is no count 'fault'; did you mean 'faults'?"),
     (lambda: ProcessorTally.from_dict({"twin": 1}), "a tally cannot hold 'twin'; did you mean 'twins'?"),
     (lambda: ProcessorTally.from_dict({"twins": 1.5}), "twins is counted in whole numbers from 0, got 1.5"),
     (lambda: ProcessorTally.from_dict({"faults": [[1, 20, -1]]}), "faults is counted in whole numbers from 0, got -1"),
