@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import slipstick
-from slipstick.errors import ModelError, ModelFaultsError, NoAnswerError, SlipstickError, UnitError
+from slipstick.errors import ModelError, ModelFaultsError, NoAnswerError, SlipstickError, UnitError, UnknownNameError
 from slipstick.expression.condition import compare
 from slipstick.expression.dimension import BYTES, COUNT, TIME, Dimension
 from slipstick.expression.nodes import Number, Parameter, ceil_log, log2, maximum, parameters, select, sqrt, substitute
@@ -42,7 +42,8 @@ from slipstick.model.activity import (
 from slipstick.model.network import closed_class, network, open_class, station
 from slipstick.model.resources import Barrier, Lock, Station
 from slipstick.model.system import Model, closed_model, grouped_model, open_model, phased_model, superstep_model
-from slipstick.program import PROGRAMS
+from slipstick.program import PROGRAMS, counted_program
+from slipstick.program.counts import Counts, ProcessorTally
 from tests.paper import machine
 from tests.program.reference_protocol import diff_phase, lock_phase
 from tests.specs import shared_machine
@@ -60,6 +61,7 @@ A, C = delay(1.0, name="a"), delay(2.0, name="c")
 FLOW = LAWS["flow-line"]
 DIFFS = PROGRAMS["dvsm/diff-request"]
 FE = machine("fast-ethernet")
+COUNTS: dict[str, Any] = {"program": "mine", "processors": 1, "page": 4096, "unit": "1", "phases": []}
 NAMING = "write letters, digits, _ - and dots"
 
 
@@ -333,6 +335,24 @@ PROGRAM = [
         "dvsm/application needs counts: counts of a program, derived or measured",
     ),
     bad(lambda: PROGRAMS["dvsm/application"].on(FE, counts=3.0), "counts takes counts, got 3.0"),
+    bad(
+        lambda: counted_program("lock"),
+        "there is no program with counts 'lock'; known: sor, is, barnes, sphere, water, raytrace",
+        UnknownNameError,
+    ),
+    bad(lambda: ProcessorTally().total("fault"), "there is no count 'fault'; did you mean 'faults'?"),
+    bad(lambda: ProcessorTally.from_dict({"twin": 1}), "a tally cannot hold 'twin'; did you mean 'twins'?"),
+    bad(lambda: ProcessorTally.from_dict({"twins": 1.5}), "twins is counted in whole numbers from 0, got 1.5"),
+    bad(
+        lambda: ProcessorTally.from_dict({"faults": [[1, 20, -1]]}), "faults is counted in whole numbers from 0, got -1"
+    ),
+    bad(lambda: ProcessorTally.from_dict({"waits": True}), "waits is counted in whole numbers from 0, got True"),
+    bad(lambda: Counts.from_dict({**COUNTS, "pages": 1}), "counts cannot hold 'pages'; did you mean 'page'?"),
+    bad(lambda: Counts.from_dict({"program": "mine"}), "counts lack processors, page, unit, phases"),
+    bad(
+        lambda: Counts.from_dict({**COUNTS, "phases": [{"name": "a", "tallies": []}]}),
+        "phase 'a' has 0 tallies, but there are 1 processors",
+    ),
     bad(lambda: DIFFS.on(FE, parts=2.5), "parts must be a whole number, got 2.5"),
     bad(lambda: DIFFS.on(FE, parts=math.inf), "parts must be a whole number, got inf"),
     bad(lambda: DIFFS.on(FE, replies=20.0), "replies must be a list of values, one for each part"),

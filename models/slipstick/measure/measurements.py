@@ -31,7 +31,6 @@ EFFICIENCIES: Mapping[str, Metric] = {
     "computation_scalability": Metric(COUNT, "useful time of the smallest run / useful time, each of all processors"),
     "global_efficiency": Metric(COUNT, "parallel efficiency x computation scalability"),
 }
-
 """The POP efficiencies."""
 
 METRICS: Mapping[str, Metric] = {
@@ -47,7 +46,6 @@ METRICS: Mapping[str, Metric] = {
     "throughput": Metric(RATE, "cycles of all processors in a second"),
     **EFFICIENCIES,
 }
-
 """The metrics that are understood; whatever else a file holds is kept, and said to be left out of the account."""
 
 
@@ -130,7 +128,6 @@ STATISTICS: Mapping[str, Callable[[Sequence[float]], float]] = {
     "mean": statistics.fmean,
     "min": min,
 }
-
 """How repetitions become one value."""
 
 Key = tuple[str, str, int | None]

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 import pytest
 
 from slipstick.errors import ModelError
-from slipstick.program.counts import Counts, ProcessorTally
 from slipstick_workloads.release_consistency.accesses import (
     Access,
     Acquire,
@@ -26,7 +23,6 @@ from slipstick_workloads.release_consistency.run import run
 
 ONCE = "; they must be ascending, each once, within 0 to 0"
 WORDS = " pages; each needs its set of words 0 to 1023"
-HEAD: dict[str, Any] = {"program": "mine", "processors": 1, "page": 4096, "unit": "1", "phases": []}
 
 
 def running(*bodies: list[Access], pages: int = 1) -> Callable[[], object]:
@@ -56,17 +52,6 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
         running([Acquire(1), Arrive("a"), Release(1)], [Acquire(1), Release(1), Arrive("a")]),
         "program mine stops: 0 processors have ended, [0] wait at a barrier, held: lock 1 by 0",
     ),
-    (lambda: ProcessorTally().total("fault"), "there is no count 'fault'; did you mean 'faults'?"),
-    (lambda: ProcessorTally.from_dict({"twin": 1}), "a tally cannot hold 'twin'; did you mean 'twins'?"),
-    (lambda: ProcessorTally.from_dict({"twins": 1.5}), "twins is counted in whole numbers from 0, got 1.5"),
-    (lambda: ProcessorTally.from_dict({"faults": [[1, 20, -1]]}), "faults is counted in whole numbers from 0, got -1"),
-    (lambda: ProcessorTally.from_dict({"waits": True}), "waits is counted in whole numbers from 0, got True"),
-    (lambda: Counts.from_dict({**HEAD, "pages": 1}), "counts cannot hold 'pages'; did you mean 'page'?"),
-    (lambda: Counts.from_dict({"program": "mine"}), "counts lack processors, page, unit, phases"),
-    (
-        lambda: Counts.from_dict({**HEAD, "phases": [{"name": "a", "tallies": []}]}),
-        "phase 'a' has 0 tallies, but there are 1 processors",
-    ),
 ]
 
 
@@ -75,12 +60,3 @@ def test_the_whole_text(does: Callable[[], object], text: str) -> None:
     with pytest.raises(ModelError) as caught:
         does()
     assert str(caught.value) == text
-
-
-def test_counts_measured_elsewhere_leave_out_what_is_zero() -> None:
-    tally = {"work": 7, "faults": [[2, 40, 3]], "acquisitions": [[2, 4]], "sent": {"diffs": [6, 120]}}
-    counts = Counts.from_dict({**HEAD, "phases": [{"name": "step", "tallies": [tally]}]})
-    assert counts.to_dict()["phases"][0]["tallies"] == [tally]
-    assert (counts.total("faults"), counts.total("acquisitions"), counts.bytes_sent()) == (3, 4, 120)
-    assert counts.without("step").phases == ()
-    assert Counts.from_dict(json.loads(json.dumps(counts.to_dict()))) == counts

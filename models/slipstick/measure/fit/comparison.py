@@ -29,12 +29,10 @@ from slipstick.measure.fit.least_squares import FittedFormula, fit
 from slipstick.results.study import Curve, Fitting
 
 APART = 4.0
-
 """Models whose criteria differ by less are not told apart (Burnham and Anderson, 2002, section 2.6: 4 to 7 is less
 support, over 10 none)."""
 
 LEFT_OUT = 0.25
-
 """Part of the numbers of processors, the largest ones, that is left out to see what is predicted there."""
 
 
@@ -211,15 +209,12 @@ def _missed(family: Family, fitted: FittedFormula, kept: float) -> float | None:
 
 
 EFFICIENT = 0.75
-
 """The efficiency that an allocation is commonly asked to have."""
 
 ROUNDING = 1e-6
-
 """Of a size that was sought as far as sizes are looked at."""
 
 POINTS, SURE_POINTS = 48, 12
-
 """Numbers of processors along a drawn curve, and along its intervals, which take long."""
 
 

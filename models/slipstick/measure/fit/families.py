@@ -308,7 +308,6 @@ FAMILIES: Mapping[str, Family] = {
         ),
     )
 }
-
 """Every family by name."""
 
 

@@ -137,7 +137,6 @@ class FitParameter:
 
 
 Lost = Mapping[str, Array]
-
 """Seconds of a processor that are not useful, by cause, at each point."""
 
 
