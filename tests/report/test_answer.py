@@ -7,7 +7,7 @@ from dataclasses import replace
 from slipstick.answer import Answer, Limit, Takeover, Value
 from slipstick.expression.dimension import TIME
 from slipstick.report.answer import answer_text, answers_text
-from slipstick.report.words import WIDTH
+from slipstick.report.formatting import WIDTH
 from slipstick.schema.describe import Entry
 from slipstick.schema.kinds.quantity import Given
 from tests.report.made_up import BASE, BROKEN, FASTER

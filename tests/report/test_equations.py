@@ -14,7 +14,7 @@ from slipstick.law.pipeline import FLOW_LINE
 from slipstick.model.activity import delay, pipeline, serial
 from slipstick.model.system import Model, closed_model
 from slipstick.report.equations import Equations, explain_latex, explain_text, laws_in, spelt
-from slipstick.report.words import WIDTH
+from slipstick.report.formatting import WIDTH
 from slipstick.schema.describe import Entry
 from slipstick.schema.kinds.quantity import Given
 

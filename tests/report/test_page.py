@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from slipstick.report.formatting import code, escape
 from slipstick.report.pages.page import page, sweep_text
 from slipstick.report.questions.compare import CompareResult, PublishedTable, TableCell, TableRow, comparison, verdict
-from slipstick.report.words import code, escape
 from slipstick.results.study import Axis
 from slipstick.schema.kinds.study import StudySpec
 from tests.report.made_up import ADAPTER, BASE, NETWORK, SMALL, SMALL_RESULTS, STUDY, US, sweep

@@ -412,7 +412,7 @@ def _refused(problems: Sequence[Problem], arguments: Sequence[str], error: Excep
 
 
 def _print_cases(cases: Mapping[str, Answer], wanted: Sequence[str]) -> None:
-    from slipstick.report.words import plain_table, quantity
+    from slipstick.report.formatting import plain_table, quantity
 
     rows = []
     for name, answer in cases.items():

@@ -11,8 +11,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Protocol
 
 from slipstick.answer import Answer, Limit, Value
-from slipstick.report.questions.agree import agreement_text
-from slipstick.report.words import (
+from slipstick.report.formatting import (
     NOTHING,
     WIDTH,
     Notes,
@@ -24,6 +23,7 @@ from slipstick.report.words import (
     quantity,
     wrapped,
 )
+from slipstick.report.questions.agree import agreement_text
 from slipstick.results.study import Agreement, Array, Sweep
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ from slipstick.law.pipeline import FLOW_LINE
 from slipstick.model.activity import Pipeline, steps
 from slipstick.model.network import ClosedClass, NetworkStation, QueueingNetwork
 from slipstick.model.system import ClosedPopulation, GroupedPopulation, Model, OpenPopulation, SuperstepPopulation
-from slipstick.report.words import NOTHING, Notes, ascii_only, plain_table, quantity, wrapped
+from slipstick.report.formatting import NOTHING, Notes, ascii_only, plain_table, quantity, wrapped
 from slipstick.vocabulary import DISCIPLINES
 
 if TYPE_CHECKING:

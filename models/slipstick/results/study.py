@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,10 @@ from slipstick.answer import Answer, Value
 from slipstick.errors import MissingExtraError, ModelError, UnknownNameError
 
 Array = NDArray[np.float64]
+T = TypeVar("T")
+
+_SECONDS = ("account", "technology", "step", "once", "overhead")
+"""Kinds of values that are times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,18 @@ class Sweep:
 
     def __len__(self) -> int:
         return len(self.cases)
+
+    def axis(self, path: str) -> Axis:
+        """Find the axis that varies a path; raises UnknownNameError."""
+        return _known(f"axis of sweep {self.name}", path, {axis.path: axis for axis in self.axes})
+
+    def column(self, name: str) -> Array:
+        """Find the answers by their name, point by point; raises UnknownNameError."""
+        return _known(f"value in sweep {self.name}", name, self.columns)
+
+    def stages(self, pipeline: str) -> Sequence[str]:
+        """Find the limiting stage of a pipeline at each point; raises UnknownNameError."""
+        return _known(f"limit in sweep {self.name}", pipeline, self.limits)
 
     @property
     def dims(self) -> tuple[str, ...]:
@@ -378,3 +394,43 @@ class Results:
         """Give every answer that a table or a picture may name: the cases, and what questions add."""
         added = (each.named_answers() for each in self.questions.values())
         return {**self.cases, **{name: answer for more in added for name, answer in more.items()}}
+
+    def named_answer(self, name: str) -> Answer:
+        """Find a case, or an answer that a question adds, by its name; raises UnknownNameError."""
+        return _known("case", name, self.named_answers())
+
+    def sweep(self, name: str) -> Sweep:
+        """Find a sweep by its name; raises UnknownNameError."""
+        return _known("sweep", name, {sweep.name: sweep for sweep in self.sweeps})
+
+    def unit(self, name: str) -> str:
+        """Find the base unit of a value: as the sweeps or the cases have it."""
+        for sweep in self.sweeps:
+            if name in sweep.units:
+                return sweep.units[name]
+        for answer in self.cases.values():
+            if name in answer.values:
+                return answer.values[name].unit
+        return "s" if split_name(name)[0] in _SECONDS else "1"
+
+    @property
+    def pipelines(self) -> list[str]:
+        """Every pipeline with a limiting stage, in the order of cases and sweeps."""
+        in_cases = (each.pipeline for answer in self.cases.values() for each in answer.limits)
+        return list(dict.fromkeys([*in_cases, *(pipeline for sweep in self.sweeps for pipeline in sweep.limits)]))
+
+
+def split_name(name: str) -> tuple[str, str]:
+    """Part the name of a value from what stands in its brackets.
+
+    >>> split_name("account[lock]"), split_name("time")
+    (('account', 'lock'), ('time', ''))
+    """
+    kind, _, inside = name.partition("[")
+    return kind, inside.removesuffix("]")
+
+
+def _known(kind: str, name: str, known: Mapping[str, T]) -> T:
+    if name not in known:
+        raise UnknownNameError(kind, name, list(known))
+    return known[name]

@@ -1,22 +1,22 @@
-"""Axes: the values that a study writes down, expanded.
+"""What a study writes down: the values of axes, its sweeps, its cases, and the names that its parts call one another by.
 
-Cases: the base and its named differences, as settings by path.
-
-Answers that follow from others: the overhead, and what of the base's a case takes away.
+Nothing here is built or solved, and no numerical library is imported.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, overload
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, overload
 
 from slipstick.errors import Problem, SpecError, UnitError, did_you_mean
 from slipstick.expression.dimension import COUNT, Dimension
 from slipstick.expression.nodes import number_text
 from slipstick.schema.inputs import Settings
-from slipstick.schema.kinds.study import AxisSpec, StudySpec, SweepSpec
+from slipstick.schema.kinds.study import AxisSpec, Drawn, LinesSpec, MapSpec, QuestionSpec, StudySpec, SweepSpec
+from slipstick.schema.library import Library
 from slipstick.schema.text.nodes import (
     Entry,
     Listing,
@@ -31,6 +31,7 @@ from slipstick.schema.text.nodes import (
     plain,
     value_mark,
 )
+from slipstick.schema.validate import problem
 from slipstick.units import parse
 
 MOST_VALUES = 1_000_000
@@ -39,7 +40,10 @@ CHECK_ALL = 500
 
 """Of a list of up to so many quantities each is checked; of more, and of a range, a few that speak for all."""
 
-Path = tuple[str | int, ...]
+Place = tuple[str | int, ...]
+"""Keys and indices that lead from the study to a value."""
+
+PictureT = TypeVar("PictureT", bound=Drawn)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,7 @@ class _Range(Sequence[Node]):
         return _quantity(self.numbers[index], self.unit, self.mark)
 
 
-def axis_nodes(spec: AxisSpec | Sequence[Any], node: Node, path: Path) -> Sequence[Node]:
+def axis_nodes(spec: AxisSpec | Sequence[Any], node: Node, path: Place) -> Sequence[Node]:
     """List the values of an axis as nodes that stand where the axis is written.
 
     Parameters
@@ -114,7 +118,7 @@ class _Reader:
 
     spec: AxisSpec
     node: Node
-    path: Path
+    path: Place
 
     def values(self) -> Sequence[Node]:
         first, unit = self._end(self.spec.first, "from")
@@ -193,7 +197,7 @@ def _quantity(value: float, unit: Dimension, mark: Mark) -> Node:
     return Scalar(text, text, mark, quoted=False)
 
 
-def _problem(mark: Mark, path: Path, message: str) -> SpecError:
+def _problem(mark: Mark, path: Place, message: str) -> SpecError:
     return SpecError([Problem(mark.file, mark.line, mark.column, join(path), message)])
 
 
@@ -222,9 +226,9 @@ class SweepDefinition:
     name: str
     spec: SweepSpec
     node: Node
-    path: tuple[str | int, ...]
+    path: Place
 
-    def place(self, *inside: str | int) -> tuple[str | int, ...]:
+    def place(self, *inside: str | int) -> Place:
         """Give the path in the study of something inside the sweep."""
         plain_axes = len(self.path) == 1
         return (*self.path, *(inside[1:] if plain_axes and inside[:1] == ("axes",) else inside))
@@ -293,7 +297,7 @@ def case_settings(study: Table, laid: Settings | None = None) -> dict[str, Setti
     if problems:
         raise SpecError(problems)
     if not cases and not (at(study, ["measured"]) or at(study, ["fits"])):
-        raise _cases_problem(study, [BASE], "there is nothing to solve: name a model or a workload in base or what_if")
+        raise _refused(study, [BASE], "there is nothing to solve: name a model or a workload in base or what_if")
     return cases
 
 
@@ -322,7 +326,7 @@ def sweeps_of(spec: StudySpec, tree: Table) -> list[SweepDefinition]:
         kept = Table({path: written.entries[path] for path in axes}, written.mark)
         node = Table({"axes": Entry(written.mark, kept)}, written.mark)
         if any(each.name == PLAIN_SWEEP for each in sweeps):
-            raise _cases_problem(
+            raise _refused(
                 tree, ["vary", PLAIN_SWEEP], "the axes that stand plainly are a sweep of this name; choose another"
             )
         sweeps.append(SweepDefinition(PLAIN_SWEEP, SweepSpec(axes=axes), node, ("vary",)))
@@ -360,16 +364,14 @@ def _difference(name: str, study: Table, using: tuple[str, ...], made: dict[str,
     for index, other in enumerate(_names(study, name, used)):
         place: list[str | int] = ["what_if", name, USE, index]
         if other == name or other in using:
-            raise _cases_problem(
-                study, place, f"{name} uses itself" + (f", by way of {other}" if other != name else "")
-            )
+            raise _refused(study, place, f"{name} uses itself" + (f", by way of {other}" if other != name else ""))
         if other not in changes.entries:
             hint = did_you_mean(other, list(changes.entries))
-            raise _cases_problem(study, place, f"there is no difference {other!r}{hint}")
+            raise _refused(study, place, f"there is no difference {other!r}{hint}")
         inner = _difference(other, study, (*using, name), made) if len(using) < MOST_USED else None
         length = max(length, 1 + (inner.length if inner else MOST_USED))
         if inner is None or length > MOST_USED:
-            raise _cases_problem(study, place, f"over {MOST_USED} differences build on one another; name fewer")
+            raise _refused(study, place, f"over {MOST_USED} differences build on one another; name fewer")
         settings.update(inner.settings)
     made[name] = _Difference({**settings, **own}, length)
     return made[name]
@@ -381,7 +383,7 @@ def _names(study: Table, name: str, used: Node | None) -> list[str]:
     names = plain(used)
     if isinstance(names, list) and all(isinstance(each, str) for each in names):
         return names
-    raise _cases_problem(study, ["what_if", name, USE], "write a list of differences, such as [ssd, faster-disk]")
+    raise _refused(study, ["what_if", name, USE], "write a list of differences, such as [ssd, faster-disk]")
 
 
 def _settings(node: Node | None) -> dict[str, Node]:
@@ -389,6 +391,168 @@ def _settings(node: Node | None) -> dict[str, Node]:
     return {path: entry.node for path, entry in node.entries.items()} if isinstance(node, Table) else {}
 
 
-def _cases_problem(study: Table, path: list[str | int], message: str) -> SpecError:
+def _refused(study: Table, path: list[str | int], message: str) -> SpecError:
     mark = key_mark(study, path)
     return SpecError([Problem(mark.file, mark.line, mark.column, join(path), message)])
+
+
+@contextmanager
+def kept(problems: list[Problem]) -> Iterator[None]:
+    """Keep what is found wrong, so that the rest is checked as well."""
+    try:
+        yield
+    except SpecError as error:
+        problems += error.problems
+
+
+@dataclass(frozen=True, slots=True)
+class StudyContext:
+    """What a question may read: the study, and what it describes.
+
+    Parameters
+    ----------
+    spec, tree : the study, checked and as written
+    base : settings of the base
+    cases : settings of each case
+    library : every file that was read
+    overrides : values by path that hold in every case, whatever the study says
+    """
+
+    spec: StudySpec
+    tree: Table
+    base: Settings
+    cases: Mapping[str, Settings]
+    library: Library
+    overrides: Settings = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, spec: StudySpec, tree: Table, library: Library, overrides: Settings, fitted: Settings | None = None
+    ) -> StudyContext:
+        """Take the cases from a study, with what was fitted laid over its base."""
+        base = {**base_settings(tree), **(fitted or {}), **overrides}
+        cases = {name: {**settings, **overrides} for name, settings in case_settings(tree, fitted).items()}
+        return cls(spec, tree, base, cases, library, overrides)
+
+    def problem(self, place: Place, message: str, *, key: bool = False) -> Problem:
+        """Report what is wrong at a place of the study, or at the key there."""
+        return problem(self.tree, place, message, key=key)
+
+    def refusal(self, place: Place, message: str, *, key: bool = False) -> SpecError:
+        """Refuse what stands at a place of the study."""
+        return SpecError([self.problem(place, message, key=key)])
+
+    def pictures(self, kind: type[PictureT]) -> Iterator[tuple[Place, PictureT]]:
+        """List the pictures of one kind, each with its place."""
+        for index, picture in enumerate(self.spec.pictures):
+            if isinstance(picture, kind):
+                yield ("pictures", index), picture
+
+
+def check_names(study: StudyContext, sweeps: Sequence[SweepDefinition]) -> None:
+    """Refuse cases, sweeps and questions that are not there, before anything is built.
+
+    Parameters
+    ----------
+    study : as read
+    sweeps : those that are there
+
+    Raises
+    ------
+    SpecError : every name that leads nowhere, or stands twice
+    """
+    named = [(place, case) for place, case, further in _cases_named(study, sweeps) if not further]
+    found = [*_unknown(study, named, list(study.cases)), *_pictures(study, [each.name for each in sweeps])]
+    if found:
+        raise SpecError(found)
+
+
+def check_answer_names(study: StudyContext, added: Collection[str]) -> None:
+    """Refuse names that are neither cases nor answers that a question adds, such as measured runs.
+
+    Parameters
+    ----------
+    study : as read
+    added : names of the answers that questions add
+
+    Raises
+    ------
+    SpecError : every name that leads nowhere
+    """
+    known = [*study.cases, *added]
+    named = [(place, case) for place, case, further in _cases_named(study, ()) if further]
+    if found := list(_unknown(study, named, known)):
+        raise SpecError(found)
+
+
+def check_axes(study: StudyContext, axes: Mapping[str, Sequence[str]]) -> None:
+    """Refuse pictures over axes that their sweep does not have.
+
+    Parameters
+    ----------
+    study : as read
+    axes : paths of each sweep, as results call them
+
+    Raises
+    ------
+    SpecError : every axis that is not there
+    """
+    found = []
+    for index, picture in enumerate(study.spec.pictures):
+        if not isinstance(picture, LinesSpec | MapSpec) or picture.sweep not in axes:
+            continue
+        there = axes[picture.sweep]
+        for key in ("x", "series", "against") if isinstance(picture, LinesSpec) else ("x", "y"):
+            path = getattr(picture, key)
+            if path and path not in there:
+                message = f"sweep {picture.sweep} has no axis {path!r}{did_you_mean(path, there)}"
+                found.append(study.problem(("pictures", index, key), message))
+    if found:
+        raise SpecError(found)
+
+
+def _unknown(study: StudyContext, named: Sequence[tuple[Place, str]], known: Collection[str]) -> Iterator[Problem]:
+    for place, case in named:
+        if case not in known:
+            yield study.problem(place, f"there is no case {case!r}{did_you_mean(case, list(known))}")
+
+
+def _cases_named(study: StudyContext, sweeps: Sequence[SweepDefinition]) -> Iterator[tuple[Place, str, bool]]:
+    """List every name of a case, its place, and whether it may also name an answer that a question adds."""
+    for sweep in sweeps:
+        yield from ((sweep.place("cases", index), case, False) for index, case in enumerate(sweep.spec.cases))
+    for key, asked in study.spec.questions.items():
+        for place, part in _parts(asked):
+            yield from (((key, *place, *at), case, part.names_answers) for at, case in part.named_cases())
+    for index, picture in enumerate(study.spec.pictures):
+        places = picture.named_cases()
+        yield from ((("pictures", index, *at), case, picture.names_answers) for at, case in places)
+
+
+def cases_of(asked: Any) -> list[str]:
+    """List the cases that a question names; of names that may also be answers of another question, none."""
+    return [case for _, part in _parts(asked) if not part.names_answers for _, case in part.named_cases()]
+
+
+def _parts(asked: Any) -> Iterator[tuple[Place, QuestionSpec]]:
+    """Take a question apart that is asked several times, by name or in a list."""
+    if isinstance(asked, Mapping):
+        yield from (((name,), each) for name, each in asked.items())
+    elif isinstance(asked, list):
+        yield from (((index,), each) for index, each in enumerate(asked))
+    else:
+        yield (), asked
+
+
+def _pictures(study: StudyContext, sweeps: Sequence[str]) -> Iterator[Problem]:
+    taken: set[str] = set()
+    for index, picture in enumerate(study.spec.pictures):
+        if picture.name in taken:
+            yield study.problem(("pictures", index, "name"), f"another picture is called {picture.name}")
+        taken.add(picture.name)
+        if isinstance(picture, LinesSpec | MapSpec) and picture.sweep not in sweeps:
+            message = f"there is no sweep {picture.sweep!r}{did_you_mean(picture.sweep, sweeps)}"
+            yield study.problem(("pictures", index, "sweep"), message)
+        elif picture.question and picture.question not in study.spec.questions:
+            why = f"this draws {picture.question}, and the study does not ask for {picture.question}"
+            yield study.problem(("pictures", index), why)

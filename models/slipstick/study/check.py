@@ -58,9 +58,16 @@ def _check_study(spec: StudySpec, tree: Table, library: Library) -> None:
     """Check every case, every name, the values of every sweep in their place, and every question."""
     from slipstick.schema.build import build
     from slipstick.schema.inputs import resolve
-    from slipstick.study.cases import sweeps_of
-    from slipstick.study.names import cases_of, check_answer_names, check_axes, check_names
-    from slipstick.study.questions import Question, StudyContext, kept, read_question
+    from slipstick.study.cases import (
+        StudyContext,
+        cases_of,
+        check_answer_names,
+        check_axes,
+        check_names,
+        kept,
+        sweeps_of,
+    )
+    from slipstick.study.questions import Question, read_question
 
     study, sweeps = StudyContext.of(spec, tree, library, {}), sweeps_of(spec, tree)
     problems: list[Problem] = []
@@ -85,7 +92,7 @@ def _check_study(spec: StudySpec, tree: Table, library: Library) -> None:
             with kept(problems):
                 questions[key] = read_question(key, asked, study)
     if not problems:
-        check_answer_names(study, questions)
+        check_answer_names(study, [name for each in questions.values() for name in each.answer_names])
     if problems:
         raise SpecError(list(dict.fromkeys(problems)))
 
@@ -97,8 +104,7 @@ def _check_sweep(asked: SweepDefinition, settings: Settings, library: Library) -
     from slipstick.schema.inputs import REFERENCES, resolve
     from slipstick.schema.solver_options import is_solver_option
     from slipstick.schema.text.formula import read_condition
-    from slipstick.study.cases import numbers_of, to_check
-    from slipstick.study.questions import kept
+    from slipstick.study.cases import kept, numbers_of, to_check
 
     inputs, axes = resolve(settings, library), asked.axes()
     problems: list[Problem] = []

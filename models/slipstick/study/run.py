@@ -17,10 +17,9 @@ from slipstick.schema.kinds.study import StudySpec, TimelineSpec
 from slipstick.schema.library import Library
 from slipstick.schema.text.nodes import Table, plain
 from slipstick.schema.validate import validate
-from slipstick.study.cases import BASE, shown, sweeps_of
+from slipstick.study.cases import BASE, StudyContext, check_answer_names, check_axes, check_names, shown, sweeps_of
 from slipstick.study.evaluator import ALL_SHARES, evaluator, unless_interrupted, with_derived
-from slipstick.study.names import check_answer_names, check_axes, check_names
-from slipstick.study.questions import BaseAnswers, Question, StudyContext, read_questions
+from slipstick.study.questions import BaseAnswers, Question, read_questions
 from slipstick.study.solve import given_values, timeline_of
 from slipstick.study.sweep import Progress, SweepPlan, carried_out, planned
 
@@ -88,7 +87,7 @@ def prepare(reference: str | Table, overrides: Settings | None = None) -> Prepar
     sweeps = sweeps_of(spec, tree)
     check_names(context, sweeps)
     questions, context = read_questions(context)
-    check_answer_names(context, questions)
+    check_answer_names(context, [name for each in questions.values() for name in each.answer_names])
     if "answer" not in spec.model_fields_set:
         context = replace(context, spec=spec.model_copy(update={"answer": _first_quantities(context)}))
     plans = {each.name: planned(each, context.cases, library) for each in sweeps}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from slipstick.measure.account import measured
 from slipstick.measure.formats import read
+from slipstick.report.formatting import WIDTH
 from slipstick.report.questions.measured import measured_text, notes_text
-from slipstick.report.words import WIDTH
 from slipstick.schema.library import shipped
 from tests.measure.data import SAMPLES, read_sample, run, table
 

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from slipstick.report.pages.table import frame
-from slipstick.report.pictures.style import look
+from slipstick.report.pages.write import frame
+from slipstick.report.pictures.figures import look
 from slipstick.report.questions.scale import (
     BestProcessors,
     IsoefficiencyFormula,

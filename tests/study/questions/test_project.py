@@ -14,14 +14,14 @@ from scipy import stats
 from slipstick.cli.main import main
 from slipstick.errors import SpecError, UnknownNameError
 from slipstick.model.trend import PROCESSORS, gain
-from slipstick.report.pages.table import frame
+from slipstick.report.pages.write import frame
 from slipstick.report.questions.project import Projection, ProjectResult
 from slipstick.report.questions.sample import SampleResult
 from slipstick.schema.kinds.study import HistogramSpec, ProjectionPictureSpec, StudySpec
 from slipstick.schema.library import Library, shipped
 from slipstick.schema.text.nodes import Mark, Table
+from slipstick.study.cases import StudyContext
 from slipstick.study.check import check_file
-from slipstick.study.questions import StudyContext
 from slipstick.study.questions.trends import trend_called
 from slipstick.study.run import prepare, run
 from tests.questions import result_of

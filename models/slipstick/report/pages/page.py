@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slipstick.answer import Answer, Takeover
-from slipstick.report.values import unit_of
-from slipstick.report.words import NOTHING, Notes, code, column, counted, escape, markdown_table, prose, quantity
+from slipstick.report.formatting import NOTHING, Notes, code, column, counted, escape, markdown_table, prose, quantity
 from slipstick.results.study import Axis, Results, Sweep
 
 if TYPE_CHECKING:
@@ -271,7 +270,7 @@ def _first_wanted(results: Results, answer: Sequence[str]) -> list[str]:
 
 def _case(results: Results, case: str, names: Sequence[str], notes: Notes) -> list[str]:
     answer = results.cases[case]
-    values = [quantity(answer.find(name), unit_of(results, name)) for name in names]
+    values = [quantity(answer.find(name), results.unit(name)) for name in names]
     said = [f"no answer: {answer.failed}"] if answer.failed else answer.notes
     numbers = ", ".join(str(notes.number(note)) for note in said)
     exact = NOTHING if answer.failed else "yes" if answer.exact else "no"

@@ -15,9 +15,8 @@ import numpy as np
 from slipstick.answer import Answer
 from slipstick.expression.dimension import Dimension
 from slipstick.model.activity import TECHNOLOGIES
-from slipstick.report.pictures.style import FILLS, axis_title, sheet, tilt, title_of
-from slipstick.report.values import case_called, unit_of
-from slipstick.report.words import quantity
+from slipstick.report.formatting import quantity
+from slipstick.report.pictures.figures import FILLS, axis_title, sheet, tilt, title_of
 from slipstick.results.study import Array, Results
 from slipstick.units import choose
 
@@ -72,7 +71,7 @@ def draw_bars(results: Results, spec: BarsSpec) -> Figure:
 
 def stacks(results: Results, spec: BarsSpec) -> dict[str, dict[str, float]]:
     """Give the parts of each bar by label, in base units."""
-    return {case: _parts(case_called(results, case), spec) for case in spec.cases}
+    return {case: _parts(results.named_answer(case), spec) for case in spec.cases}
 
 
 def _parts(answer: Answer, spec: BarsSpec) -> dict[str, float]:
@@ -97,13 +96,13 @@ def _fills(results: Results, spec: BarsSpec) -> dict[str, int]:
 
 def _answers(results: Results, spec: BarsSpec) -> Iterable[Answer]:
     """Give all cases, and the measured runs that are drawn."""
-    return {**results.cases, **{case: case_called(results, case) for case in spec.cases}}.values()
+    return {**results.cases, **{case: results.named_answer(case) for case in spec.cases}}.values()
 
 
 def _unit(results: Results, spec: BarsSpec) -> str:
     if isinstance(spec.stack, str):
         return "s"
-    return unit_of(results, next(name for names in spec.stack.values() for name in names))
+    return results.unit(next(name for names in spec.stack.values() for name in names))
 
 
 def _kind(spec: BarsSpec) -> str:

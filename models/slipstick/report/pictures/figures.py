@@ -1,17 +1,236 @@
-"""Pictures of results: drawn without any global state, saved with the same bytes each time."""
+"""The look of pictures, and how each is drawn and saved: without any global state, with the same bytes each time.
+
+Lines and fills are told apart in colour, in grey and in black and white; ticks are plain numbers, on the values themselves
+where these are few.
+"""
 
 from __future__ import annotations
 
+import math
+import textwrap
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from slipstick.report.pictures.style import look
-from slipstick.results.study import Results
+import numpy as np
+
+from slipstick.report.formatting import need
+from slipstick.results.study import Array, Results
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
     from slipstick.schema.kinds.study import PictureSpec
+
+
+FILLS = (  # light enough for hatches in black; neighbours differ in grey
+    ("#4477aa", ""),
+    ("#ffee99", "///"),
+    ("#ee8866", ""),
+    ("#d9f0fa", "\\\\\\"),
+    ("#66bb99", "xxx"),
+    ("#f4f4f4", ""),
+    ("#bb8fc0", "++"),
+    ("#ffd9d0", "|||"),
+    ("#7a8a99", ""),
+    ("#eef5b0", "--"),
+    ("#cc9944", "//"),
+    ("#ffffff", "\\\\"),
+)
+
+"""Colour and hatch of each part of a bar, in order."""
+
+STROKES = (  # colour, marker, dashes
+    ("#000000", "o", "-"),
+    ("#0072b2", "s", "--"),
+    ("#d55e00", "^", "-."),
+    ("#009e73", "D", ":"),
+    ("#882255", "v", "-"),
+    ("#888888", "X", "--"),
+    ("#b8860b", "P", "-."),
+    ("#3b5fc0", "<", ":"),
+    ("#117733", ">", "-"),
+    ("#cc79a7", "h", "--"),
+    ("#555555", "*", "-."),
+    ("#56b4e9", "p", ":"),
+)
+
+"""Colour, marker and dashes of each line, in order."""
+
+_LOOK = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": "#444444",
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "axes.labelsize": 10,
+    "axes.linewidth": 0.8,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlesize": 10,
+    "figure.constrained_layout.h_pad": 0.08,
+    "figure.constrained_layout.w_pad": 0.08,
+    "font.family": ["DejaVu Sans", "sans-serif"],
+    "font.size": 9,
+    "grid.color": "#d4d4d4",
+    "grid.linewidth": 0.6,
+    "hatch.linewidth": 0.6,
+    "legend.fontsize": 9,
+    "legend.frameon": False,
+    "legend.handleheight": 1.4,
+    "legend.handlelength": 2.8,
+    "legend.title_fontsize": 9,
+    "lines.linewidth": 1.5,
+    "lines.markersize": 5,
+    "savefig.dpi": 150,
+    "text.parse_math": False,  # a dollar sign in a name is a dollar sign
+    "svg.fonttype": "none",  # text stays text: to be searched, read aloud and compared
+    "svg.hashsalt": "slipstick",  # without it, every file has identifiers of its own
+    "xtick.labelsize": 9,
+    "ytick.labelsize": 9,
+}
+
+_METHOD_DASHES = ("-", "--", ":", "-.")
+
+_DOTS = "simulation"  # what was seen is drawn as dots, what was computed as lines
+
+_LETTER = 0.086  # width of a letter at the size of titles [inch]
+
+_DARK = 0.45
+
+
+@contextmanager
+def look() -> Iterator[None]:
+    """Draw with our settings, whatever the user's own are, and leave those as they were.
+
+    Raises
+    ------
+    MissingExtraError : matplotlib is not installed
+    """
+    need("matplotlib", "drawing pictures")
+    import matplotlib.style
+
+    settings: list[Any] = ["default", _LOOK]
+    with matplotlib.style.context(settings):
+        yield
+
+
+def stroke(index: int) -> dict[str, Any]:
+    """Give the look of one line among others."""
+    colour, marker, dashes = STROKES[index % len(STROKES)]
+    fill = "white" if index % 2 else colour
+    return {"color": colour, "marker": marker, "linestyle": dashes, "markerfacecolor": fill}
+
+
+def as_method(method: str, methods: Sequence[str]) -> dict[str, Any]:
+    """Give what a method changes in the look of a line, so that lines of all methods keep their colour."""
+    if method == _DOTS:
+        return {"linestyle": "none"}
+    computed = [each for each in methods if each != _DOTS]
+    return {"linestyle": _METHOD_DASHES[computed.index(method) % len(_METHOD_DASHES)], "marker": ""}
+
+
+def stroke_of_method(method: str, methods: Sequence[str]) -> dict[str, Any]:
+    """Give the look of a method in a legend, whatever the line."""
+    grey = {"color": "#777777", "marker": "o", "markerfacecolor": "#777777"}
+    return {**grey, **as_method(method, methods)}
+
+
+def sheet(width: float, height: float) -> Figure:
+    """Take an empty figure, which no global list keeps; sizes in inches."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def title_of(figure: Figure, text: str, width: float | None = None) -> None:
+    """Write a heading over the figure, folded to its width, or to that beside a legend [inch]."""
+    lines = textwrap.wrap(text, max(20, int((width or figure.get_figwidth()) / _LETTER) - 2))
+    figure.suptitle("\n".join(lines), x=0.02, ha="left", fontsize=11, fontweight="bold")
+
+
+def axis_title(name: str, unit: str) -> str:
+    """Name an axis and its unit.
+
+    >>> axis_title("machine.network.adapter", "us")
+    'machine.network.adapter [us]'
+    """
+    return f"{name} [{unit}]"
+
+
+def ink_on(colour: Any) -> str:
+    """Choose black or white for text on a colour."""
+    from matplotlib.colors import to_rgb
+
+    red, green, blue = to_rgb(colour)
+    return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < _DARK else "black"
+
+
+_MOST_TICKS = 9
+
+_CLOSEST = 0.04  # ticks nearer than this part of the axis would run into each other
+
+_MOST_LETTERS = 60
+
+_SUBDIVISIONS = ((1, (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)), (2.2, (1.0, 2.0, 5.0)))
+
+
+def logarithmic(axis: Axis, values: Array) -> None:
+    """Make an axis logarithmic, with plain numbers on it.
+
+    Parameters
+    ----------
+    axis : of a picture
+    values : what it shows, in its unit
+    """
+    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
+
+    positive = np.unique(values[np.isfinite(values) & (values > 0)])
+    axis._set_axes_scale("log")  # type: ignore[attr-defined]
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    if len(positive) <= _MOST_TICKS and _apart(np.log(positive)):
+        axis.set_major_locator(FixedLocator(positive.tolist()))
+        axis.set_minor_locator(NullLocator())
+        return
+    decades = math.log10(positive[-1] / positive[0])
+    subs = next((subs for most, subs in _SUBDIVISIONS if decades <= most), (1.0,))
+    axis.set_major_locator(LogLocator(subs=subs, numticks=12))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def plain_ticks(axis: Axis, values: Array) -> None:
+    """Put ticks on the values themselves where they are few and apart; else leave it to the library."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter
+
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.6g}"))
+    apart = np.unique(values)
+    if len(apart) <= _MOST_TICKS and _apart(apart):
+        axis.set_major_locator(FixedLocator(apart.tolist()))
+
+
+def names_along(axes: Axes, names: Sequence[str]) -> None:
+    """Write names under the horizontal axis, tilted where they would run into each other."""
+    axes.set_xticks(range(len(names)), names)
+    if sum(map(len, names)) > _MOST_LETTERS:
+        tilt(axes)
+
+
+def tilt(axes: Axes) -> None:
+    """Tilt the texts under the horizontal axis."""
+    for label in axes.get_xticklabels():
+        label.set(rotation=30, ha="right", rotation_mode="anchor")
+
+
+def _apart(values: Array) -> bool:
+    """Say whether ticks at these ordered values leave room for their labels."""
+    if len(values) < 2:
+        return True
+    return bool(np.diff(values).min() >= _CLOSEST * (values[-1] - values[0]))
 
 
 def draw(results: Results, spec: PictureSpec) -> Figure:

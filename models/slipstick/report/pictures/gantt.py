@@ -11,8 +11,8 @@ from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 from slipstick.expression.dimension import TIME
-from slipstick.report.pictures.style import FILLS, STROKES, axis_title, sheet, title_of
-from slipstick.report.words import percent
+from slipstick.report.formatting import percent
+from slipstick.report.pictures.figures import FILLS, STROKES, axis_title, sheet, title_of
 from slipstick.results.study import Timeline, TimelineInterval
 from slipstick.units import choose
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slipstick.expression.dimension import COUNT, Dimension
-from slipstick.report.pictures.style import (
+from slipstick.report.formatting import quantity, short_path
+from slipstick.report.pictures.figures import (
     as_method,
     axis_title,
     logarithmic,
@@ -20,9 +21,7 @@ from slipstick.report.pictures.style import (
     stroke_of_method,
     title_of,
 )
-from slipstick.report.values import axis_of, column_of, split_name, sweep_called
-from slipstick.report.words import quantity, short_path
-from slipstick.results.study import Array, Axis, Results, Sweep
+from slipstick.results.study import Array, Axis, Results, Sweep, split_name
 from slipstick.units import choose
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ def draw_lines(results: Results, spec: LinesSpec) -> Figure:
     results : of a study
     spec : what to draw
     """
-    sweep = sweep_called(results, spec.sweep)
+    sweep = results.sweep(spec.sweep)
     lines = lines_of(sweep, spec)
     labels = list(dict.fromkeys(line.label for line in lines))
     methods = [method for method in dict.fromkeys(line.method for line in lines) if method]
@@ -82,7 +81,7 @@ def draw_lines(results: Results, spec: LinesSpec) -> Figure:
     longest = max(map(len, [*labels, *methods, title]))
     figure = sheet(_WIDE + min(0.7 + 0.07 * longest, 4.0) * max(1, columns), 1.0 + 3.2 * len(units))
     panels = figure.subplots(len(units), 1, sharex=True, squeeze=False)[:, 0]
-    x_axis = _Across.of(axis_of(sweep, spec.x), spec)
+    x_axis = _Across.of(sweep.axis(spec.x), spec)
     for unit, axes in zip(units, panels, strict=True):
         _panel(axes, x_axis, [line for line in lines if line.unit == unit], labels, methods, spec)
     x_axis.write_on(panels[-1])
@@ -144,7 +143,7 @@ def lines_of(sweep: Sweep, spec: LinesSpec) -> list[Line]:
     x, lines = _places(sweep, spec.x), []
     groups, short = _groups(sweep, spec), _short(spec.y)
     for name in spec.y:
-        column = np.asarray(column_of(sweep, name))
+        column = np.asarray(sweep.column(name))
         column = _against(sweep, column, spec.against) if spec.against else column
         unit = "" if spec.relative or spec.against else sweep.units[name]
         alone = sum(sweep.units[other] == sweep.units[name] for other in spec.y) == 1
@@ -171,7 +170,7 @@ def _groups(sweep: Sweep, spec: LinesSpec) -> dict[tuple[str, str], Array]:
     tags: list[list[str]] = []
     methods = [""] * len(sweep.cases)
     if spec.series:
-        axis_of(sweep, spec.series)
+        sweep.axis(spec.series)
     for axis in sorted(sweep.axes, key=lambda axis: axis.path != spec.series):
         if axis.path == _METHOD and _METHOD not in (spec.x, spec.series):
             methods = [str(each) for each in sweep.points[_METHOD]]
@@ -199,7 +198,7 @@ def _tags(sweep: Sweep, axis: Axis, named: bool) -> list[str]:
 
 
 def _places(sweep: Sweep, path: str) -> Array:
-    axis, column = axis_of(sweep, path), sweep.points[path]
+    axis, column = sweep.axis(path), sweep.points[path]
     if axis.named:
         place = {value: float(index) for index, value in enumerate(axis.values)}
         return np.array([place[value] for value in column])
@@ -216,7 +215,7 @@ def _against(sweep: Sweep, column: Array, path: str) -> Array:
 
 
 def _is_first(sweep: Sweep, path: str, index: int) -> bool:
-    return bool(sweep.points[path][index] == axis_of(sweep, path).values[0])
+    return bool(sweep.points[path][index] == sweep.axis(path).values[0])
 
 
 def _relative(y: Array) -> Array:

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.expression.dimension import Dimension
-from slipstick.report.pictures.style import axis_title, ink_on, logarithmic, sheet, tilt, title_of
-from slipstick.report.values import axis_of, case_called, column_of, split_name, stages_of, sweep_called
-from slipstick.report.words import quantity, short_path
-from slipstick.results.study import Axis, Results, Sweep
+from slipstick.report.formatting import quantity, short_path
+from slipstick.report.pictures.figures import axis_title, ink_on, logarithmic, sheet, tilt, title_of
+from slipstick.results.study import Axis, Results, Sweep, split_name
 from slipstick.units import choose
 
 if TYPE_CHECKING:
@@ -43,9 +42,9 @@ def draw_map(results: Results, spec: MapSpec) -> Figure:
     results : of a study
     spec : what to draw
     """
-    sweep = sweep_called(results, spec.sweep)
-    case_called(results, spec.case)
-    x, y = axis_of(sweep, spec.x), axis_of(sweep, spec.y)
+    sweep = results.sweep(spec.sweep)
+    results.named_answer(spec.case)
+    x, y = sweep.axis(spec.x), sweep.axis(spec.y)
     at = grid_of(sweep, spec)
     wide = max(3.2, min(8.0, 0.62 * len(x.values)))
     figure = sheet(wide + 3.0, max(2.6, min(6.5, 0.42 * len(y.values))) + 1.6)
@@ -72,7 +71,7 @@ def grid_of(sweep: Sweep, spec: MapSpec) -> Indices:
     sweep : its points
     spec : what to draw
     """
-    x, y = axis_of(sweep, spec.x), axis_of(sweep, spec.y)
+    x, y = sweep.axis(spec.x), sweep.axis(spec.y)
     places = [{value: index for index, value in enumerate(axis.values)} for axis in (x, y)]
     grid = np.full((len(y.values), len(x.values)), -1)
     kept = np.array([case == spec.case for case in sweep.cases], dtype=bool)
@@ -97,7 +96,7 @@ def _cut(sweep: Sweep, spec: MapSpec) -> str:
 
 
 def _shades(axes: Axes, sweep: Sweep, spec: MapSpec, at: Indices) -> None:
-    column = np.asarray(column_of(sweep, spec.value), dtype=float)
+    column = np.asarray(sweep.column(spec.value), dtype=float)
     values = np.where(at >= 0, column[at], np.nan)
     unit, factor = choose(values[np.isfinite(values)].tolist(), Dimension.of(sweep.units[spec.value]))
     shown = np.ma.masked_invalid(values / factor)
@@ -121,7 +120,7 @@ def _categories(axes: Axes, sweep: Sweep, spec: MapSpec, at: Indices) -> None:
     from matplotlib.patches import Patch
 
     pipeline = split_name(spec.value)[1]
-    stages = stages_of(sweep, pipeline)
+    stages = sweep.stages(pipeline)
     names = list(dict.fromkeys(stages[index] for index in at.ravel().tolist() if index >= 0 and stages[index]))
     order = {name: index for index, name in enumerate(names)}
     places = np.array([[order.get(stages[index], -1) if index >= 0 else -1 for index in row] for row in at.tolist()])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from slipstick.answer import Value
-from slipstick.report.words import (
+from slipstick.report.formatting import (
     NOTHING,
     WIDTH,
     counted,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from slipstick.report.words import NOTHING, code, escape, finite, markdown_table, percent, prose, quantity
+from slipstick.report.formatting import NOTHING, code, escape, finite, markdown_table, percent, prose, quantity
 from slipstick.results.study import Array, QuestionResult
 
 _READING = (

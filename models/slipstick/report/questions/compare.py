@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from slipstick.report.words import NOTHING, Notes, counted, escape, markdown_table, percent, prose
+from slipstick.report.formatting import NOTHING, Notes, counted, escape, markdown_table, percent, prose
 from slipstick.results.study import QuestionResult
 
 

@@ -10,9 +10,18 @@ import numpy as np
 
 from slipstick.answer import Answer, Value
 from slipstick.report.document import answer_document
-from slipstick.report.pictures.style import STROKES, axis_title, logarithmic, sheet, title_of
+from slipstick.report.formatting import (
+    NOTHING,
+    ascii_only,
+    escape,
+    markdown_table,
+    percent,
+    plain,
+    plain_table,
+    wrapped,
+)
+from slipstick.report.pictures.figures import STROKES, axis_title, logarithmic, sheet, title_of
 from slipstick.report.questions.measured import INDENT, LOST, amount
-from slipstick.report.words import NOTHING, ascii_only, escape, markdown_table, percent, plain, plain_table, wrapped
 from slipstick.results.study import Fitting, QuestionResult
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from slipstick.answer import Answer, Value
 from slipstick.errors import Problem
 from slipstick.report.document import answer_document
-from slipstick.report.words import (
+from slipstick.report.formatting import (
     ascii_only,
     escape,
     fraction,

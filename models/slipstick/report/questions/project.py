@@ -12,9 +12,9 @@ import numpy as np
 from slipstick.answer import Answer, Value
 from slipstick.errors import UnknownNameError
 from slipstick.expression.dimension import Dimension
-from slipstick.report.pictures.style import STROKES, axis_title, logarithmic, sheet, title_of
+from slipstick.report.formatting import NOTHING, counted, escape, finite, markdown_table, percent, prose, quantity
+from slipstick.report.pictures.figures import STROKES, axis_title, logarithmic, sheet, title_of
 from slipstick.report.questions.seek import Crossing, year
-from slipstick.report.words import NOTHING, counted, escape, finite, markdown_table, percent, prose, quantity
 from slipstick.results.study import Array, QuestionResult
 from slipstick.units import choose
 

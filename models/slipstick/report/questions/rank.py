@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from slipstick.answer import Answer, Value
-from slipstick.report.pictures.style import FILLS, axis_title, sheet, tilt, title_of
-from slipstick.report.words import NOTHING, code, escape, fraction, markdown_table, percent, prose, quantity
+from slipstick.report.formatting import NOTHING, code, escape, fraction, markdown_table, percent, prose, quantity
+from slipstick.report.pictures.figures import FILLS, axis_title, sheet, tilt, title_of
 from slipstick.results.study import QuestionResult
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import numpy as np
 from slipstick.answer import Answer, Value
 from slipstick.errors import UnknownNameError
 from slipstick.expression.dimension import Dimension
-from slipstick.report.pictures.style import FILLS, STROKES, axis_title, sheet, title_of
-from slipstick.report.words import code, escape, finite, markdown_table, percent, prose, quantity
+from slipstick.report.formatting import code, escape, finite, markdown_table, percent, prose, quantity
+from slipstick.report.pictures.figures import FILLS, STROKES, axis_title, sheet, title_of
 from slipstick.results.study import Array, QuestionResult
 from slipstick.units import choose
 

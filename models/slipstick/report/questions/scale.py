@@ -9,8 +9,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from slipstick.report.pictures.style import FILLS, axis_title, plain_ticks, sheet, title_of
-from slipstick.report.words import NOTHING, code, escape, fraction, markdown_table, percent, prose, quantity, short_path
+from slipstick.report.formatting import (
+    NOTHING,
+    code,
+    escape,
+    fraction,
+    markdown_table,
+    percent,
+    prose,
+    quantity,
+    short_path,
+)
+from slipstick.report.pictures.figures import FILLS, axis_title, plain_ticks, sheet, title_of
 from slipstick.results.study import Array, QuestionResult
 
 if TYPE_CHECKING:

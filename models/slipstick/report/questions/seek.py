@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from slipstick.answer import Answer, Value
-from slipstick.report.words import escape, percent, quantity
+from slipstick.report.formatting import escape, percent, quantity
 from slipstick.results.study import QuestionResult
 
 

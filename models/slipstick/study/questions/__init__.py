@@ -8,70 +8,16 @@ is in the module of `slipstick.report.questions` of the same name. Modules are i
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import Any
 
 from slipstick.answer import Answer
 from slipstick.errors import Problem, SpecError
 from slipstick.results.study import QuestionResult
 from slipstick.schema.inputs import Settings
-from slipstick.schema.kinds.study import Drawn, StudySpec
-from slipstick.schema.library import Library
-from slipstick.schema.text.nodes import Table
-from slipstick.schema.validate import problem
-from slipstick.study.cases import base_settings, case_settings
-
-Place = tuple[str | int, ...]
-"""Keys and indices that lead from the study to a value."""
-
-PictureT = TypeVar("PictureT", bound=Drawn)
-
-
-@dataclass(frozen=True, slots=True)
-class StudyContext:
-    """What a question may read: the study, and what it describes.
-
-    Parameters
-    ----------
-    spec, tree : the study, checked and as written
-    base : settings of the base
-    cases : settings of each case
-    library : every file that was read
-    overrides : values by path that hold in every case, whatever the study says
-    """
-
-    spec: StudySpec
-    tree: Table
-    base: Settings
-    cases: Mapping[str, Settings]
-    library: Library
-    overrides: Settings = field(default_factory=dict)
-
-    @classmethod
-    def of(
-        cls, spec: StudySpec, tree: Table, library: Library, overrides: Settings, fitted: Settings | None = None
-    ) -> StudyContext:
-        """Take the cases from a study, with what was fitted laid over its base."""
-        base = {**base_settings(tree), **(fitted or {}), **overrides}
-        cases = {name: {**settings, **overrides} for name, settings in case_settings(tree, fitted).items()}
-        return cls(spec, tree, base, cases, library, overrides)
-
-    def problem(self, place: Place, message: str, *, key: bool = False) -> Problem:
-        """Report what is wrong at a place of the study, or at the key there."""
-        return problem(self.tree, place, message, key=key)
-
-    def refusal(self, place: Place, message: str, *, key: bool = False) -> SpecError:
-        """Refuse what stands at a place of the study."""
-        return SpecError([self.problem(place, message, key=key)])
-
-    def pictures(self, kind: type[PictureT]) -> Iterator[tuple[Place, PictureT]]:
-        """List the pictures of one kind, each with its place."""
-        for index, picture in enumerate(self.spec.pictures):
-            if isinstance(picture, kind):
-                yield ("pictures", index), picture
+from slipstick.study.cases import StudyContext, kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,12 +111,3 @@ def read_questions(study: StudyContext) -> tuple[dict[str, Question], StudyConte
     if problems:
         raise SpecError(problems)
     return found, study
-
-
-@contextmanager
-def kept(problems: list[Problem]) -> Iterator[None]:
-    """Keep what is found wrong, so that the rest is checked as well."""
-    try:
-        yield
-    except SpecError as error:
-        problems += error.problems

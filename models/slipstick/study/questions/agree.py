@@ -12,8 +12,9 @@ from slipstick.method.methods import answered
 from slipstick.report.questions.agree import AgreeResult
 from slipstick.results.study import Agreement
 from slipstick.schema.kinds.study import AgreeSpec
+from slipstick.study.cases import StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator, unless_interrupted
-from slipstick.study.questions import BaseAnswers, Question, StudyContext
+from slipstick.study.questions import BaseAnswers, Question
 from slipstick.vocabulary import METHODS
 
 

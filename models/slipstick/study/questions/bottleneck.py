@@ -19,9 +19,9 @@ from slipstick.report.questions.bottleneck import BottleneckResult, CaseBottlene
 from slipstick.results.study import Array, Sweep
 from slipstick.schema.kinds.study import BottleneckSpec, SweepSpec
 from slipstick.schema.text.nodes import Entry, Table, at
-from slipstick.study.cases import SweepDefinition
+from slipstick.study.cases import Place, StudyContext, SweepDefinition
 from slipstick.study.evaluator import evaluator
-from slipstick.study.questions import BaseAnswers, Place, Question, StudyContext
+from slipstick.study.questions import BaseAnswers, Question
 from slipstick.study.sweep import PointGroup, SweepPlan, carried_out, planned
 
 _SPAN = "span"

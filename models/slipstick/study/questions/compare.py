@@ -11,7 +11,8 @@ from slipstick.errors import SpecError, UnitError, did_you_mean
 from slipstick.expression.dimension import Dimension
 from slipstick.report.questions.compare import CompareResult, PublishedTable, TableCell, TableRow
 from slipstick.schema.kinds.study import RowSpec, TableSpec
-from slipstick.study.questions import BaseAnswers, Place, Question, StudyContext
+from slipstick.study.cases import Place, StudyContext
+from slipstick.study.questions import BaseAnswers, Question
 from slipstick.units import scale
 
 

@@ -13,7 +13,8 @@ from slipstick.report.questions.measured import MeasuredResult
 from slipstick.schema.kinds.study import MeasuredSpec
 from slipstick.schema.library import find, names, table_called
 from slipstick.schema.text.nodes import at
-from slipstick.study.questions import BaseAnswers, Place, Question, StudyContext
+from slipstick.study.cases import Place, StudyContext
+from slipstick.study.questions import BaseAnswers, Question
 
 
 @dataclass(frozen=True)

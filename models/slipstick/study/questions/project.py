@@ -24,8 +24,8 @@ from slipstick.report.questions.seek import Crossing
 from slipstick.results.study import Array
 from slipstick.schema.kinds.study import ProjectSpec
 from slipstick.schema.text.nodes import at
-from slipstick.study.cases import axis_nodes, numbers_of
-from slipstick.study.questions import BaseAnswers, Question, StudyContext
+from slipstick.study.cases import StudyContext, axis_nodes, numbers_of
+from slipstick.study.questions import BaseAnswers, Question
 from slipstick.study.questions.trends import (
     Condition,
     TrendedCase,

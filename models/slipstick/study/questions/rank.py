@@ -20,8 +20,9 @@ from slipstick.schema.describe import Entry, entries
 from slipstick.schema.inputs import TECHNOLOGY, Settings, resolve
 from slipstick.schema.kinds.study import ChangesSpec, RankSpec
 from slipstick.schema.text.nodes import Mark, Node, Scalar, at, canonical, value_mark
+from slipstick.study.cases import Place, StudyContext
 from slipstick.study.evaluator import ALL_SHARES, OVERHEAD, Evaluator, evaluator
-from slipstick.study.questions import BaseAnswers, Place, Question, StudyContext
+from slipstick.study.questions import BaseAnswers, Question
 
 
 @dataclass(frozen=True)

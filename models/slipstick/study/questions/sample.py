@@ -17,8 +17,9 @@ from slipstick.schema.inputs import Settings
 from slipstick.schema.kinds.distribution import Uncertain, distribution_of, quantities
 from slipstick.schema.kinds.study import HistogramSpec, SampleSpec
 from slipstick.schema.text.nodes import Mark, Node, Scalar, canonical, value_mark
+from slipstick.study.cases import StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator
-from slipstick.study.questions import BaseAnswers, Question, StudyContext
+from slipstick.study.questions import BaseAnswers, Question
 
 _REPLICATIONS = 8
 """So many independent sets of points say how sure a quantile is."""

@@ -36,9 +36,9 @@ from slipstick.schema.kinds.quantity import Formula
 from slipstick.schema.kinds.study import BandsSpec, ScaleSpec, SweepSpec
 from slipstick.schema.text.nodes import Entry, Table, at, canonical
 from slipstick.schema.values import read_formula
-from slipstick.study.cases import SweepDefinition
+from slipstick.study.cases import StudyContext, SweepDefinition
 from slipstick.study.evaluator import evaluator
-from slipstick.study.questions import BaseAnswers, Question, StudyContext
+from slipstick.study.questions import BaseAnswers, Question
 from slipstick.study.sweep import planned
 
 _MOST_SCANNED = 10_000

@@ -16,9 +16,9 @@ from slipstick.schema.inputs import REFERENCES, Inputs, resolve
 from slipstick.schema.kinds.study import YEAR, AxisSpec, SeekSpec, SweepSpec
 from slipstick.schema.solver_options import is_solver_option
 from slipstick.schema.text.nodes import Entry, Node, Table, at, canonical
-from slipstick.study.cases import SweepDefinition, axis_nodes, numbers_of
+from slipstick.study.cases import Place, StudyContext, SweepDefinition, axis_nodes, numbers_of
 from slipstick.study.evaluator import Evaluator, evaluator
-from slipstick.study.questions import BaseAnswers, Place, Question, StudyContext
+from slipstick.study.questions import BaseAnswers, Question
 from slipstick.study.questions.trends import Condition, beyond, condition_of, trend_called, trended_case
 from slipstick.study.sweep import planned
 

@@ -22,9 +22,8 @@ from slipstick.schema.kinds.trend import TrendSpec, trend_of
 from slipstick.schema.text.formula import read_condition
 from slipstick.schema.text.nodes import Mark, Node, Scalar, at, value_mark
 from slipstick.schema.validate import validate
-from slipstick.study.cases import BASE
+from slipstick.study.cases import BASE, Place, StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator
-from slipstick.study.questions import Place, StudyContext
 
 _SHARED = ("benefit", "fully", "partly")
 """What a trend may say of how the processors' gain is passed on."""
