@@ -1,10 +1,13 @@
 """Mean value against simulation, over generated models: errors by construct and by scv.
 
-python benchmarks/mean_value.py [--models 2] [--first 7] [--keep FILE] [--worst 10]
+    python benchmarks/mean_value.py [--models 2] [--first 7] [--keep FILE] [--worst 10]
+    python benchmarks/mean_value.py --repair
 
-Constant times (scv 0) lock into step and are reported apart. An error of the time is relative; one of the
+Constant times (scv 0) keep processors in step and are reported apart. An error of the time is relative; one of the
 account is the largest component's, as a part of the time; one of the shares is the largest of the three
 greatest shares, absolute. The simulation stops at an interval of 0.6 % for the time.
+
+With --repair, machine repair alone: the data that the weight of whole services is judged by, with and without it.
 """
 
 from __future__ import annotations
@@ -15,12 +18,13 @@ import statistics
 import time
 from collections.abc import Callable
 from importlib import import_module
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from slipstick.method.mean_value import MeanValue
+from slipstick.method.mean_value import MeanValue, closed
 from slipstick.model.activity import (
     Activity,
     barrier,
@@ -176,7 +180,7 @@ def generated(construct: str, scv: float, number: int) -> Model:
 
 
 def simulated(model: Model) -> Row:
-    """Ask the second road, which is imported only when it is needed."""
+    """Simulate a model; the simulator is imported only when it is needed."""
     solve = import_module("slipstick.method.simulation.form").solve
     settings = import_module("slipstick.sim.settings").Simulation
     answer = solve(model, None, settings(precision=0.003, events=600_000))
@@ -185,7 +189,7 @@ def simulated(model: Model) -> Row:
 
 
 def errors(model: Model, other: Row) -> dict[str, float]:
-    """Compare the two roads."""
+    """Compare mean value with simulation."""
     answer = MeanValue(model).points({}).answer(0)
     assert not answer.failed, answer.failed
     took, simulated_time = answer["time"], other["time"]
@@ -223,6 +227,26 @@ def table(found: list[tuple[str, float, dict[str, float]]]) -> None:
         print(f"{label:11} {'/'.join(map(str, scvs)):8} {len(rows):4}  " + " ".join(cells))
 
 
+def repair() -> None:
+    """Print errors of machine repair (one server, services of mean 1), with the weight of whole services and without."""
+    solve = import_module("slipstick.method.simulation.form").solve
+    settings = import_module("slipstick.sim.settings").Simulation(precision=0.002, events=600_000)
+    rule = closed.whole_service_weight
+    rows: list[list[float]] = []
+    for machines, load, scv, rest in product((2, 4, 8, 16), (0.5, 0.8, 1.0, 1.2), (0.0, 0.25), (0.25, 1.0)):
+        think = delay(machines / load - 1, name="think", scv=rest)
+        model = closed_model(think >> service("server", 1.0, scv=scv), machines)
+        found = []
+        for weight in (rule, lambda utilization, *_: 0 * utilization):
+            closed.whole_service_weight = weight
+            found.append(float(MeanValue(model).times({})[0]))
+        closed.whole_service_weight = rule
+        time = solve(model, None, settings)["time"]
+        rows.append([100 * abs(each / time - 1) for each in found])
+    for name, each in zip(("with", "without"), np.array(rows).T, strict=True):
+        print(f"{name:8} median {np.median(each):5.2f}  95 % {np.quantile(each, 0.95):5.2f}  worst {each.max():5.2f} %")
+
+
 def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -230,7 +254,11 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=7, help="number of the first")
     parser.add_argument("--keep", type=Path, help="file that keeps what was simulated")
     parser.add_argument("--worst", type=int, default=10, help="worst models to name")
+    parser.add_argument("--repair", action="store_true", help="machine repair alone")
     given = parser.parse_args()
+    if given.repair:
+        repair()
+        return
     kept: dict[str, Row] = json.loads(given.keep.read_text()) if given.keep and given.keep.exists() else {}
     found: list[tuple[str, float, dict[str, float]]] = []
     named = []

@@ -325,8 +325,8 @@ class PassingTimes:
     def queued(self, service: RandomTime, servers: int) -> PassingTimes:
         """Let each wait for one of the servers, in order.
 
-        Exponential services of c servers end one by one, like those of one server c times as fast that makes nobody
-        wait for the last c - 1 of c parts of a service. Constant ones end c at a time: each waits for the processor c
+        Exponential services of c servers end one by one, like those of one server c times as fast, of whose backlog the
+        last c - 1 of c parts of a service cause no wait. Constant ones end c at a time: each waits for the processor c
         places before. Between the two the wait is interpolated by the scv (chosen here; exact in both limits).
         """
         wait = self._waits(service, 1, service.mean / servers, service.mean * (servers - 1) / servers)

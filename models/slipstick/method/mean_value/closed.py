@@ -492,7 +492,7 @@ class _RecursionStep:
         services: dict[int, RandomTime] = {}
         for ratios, cycle in zip(self._ratios, cycles, strict=True):
             if cycle is None:
-                # Visits that nobody makes: their services are asked for all the same.
+                # An empty group makes no visits; arrivals of others read its numbers all the same.
                 services.update(dict.fromkeys(ratios, RandomTime(zero, zero, "constant")))
                 for column in (means.flows, means.served, means.present):
                     column.update(dict.fromkeys(ratios, zero))
@@ -553,7 +553,7 @@ def whole_service_weight(utilization: Array, processors: int, scv: Array) -> Arr
     a power of the utilization U; its exponent was fitted to simulated machine repair (one server, N processors) with
     service scv 0.25 and 0 and z, the scv of the rest of the cycle, from 0.25 to 1. Error of the time left there (N 2 to
     16, offered load 0.5 to 1.2; simulated to 0.2 %): 0.2 % in the median, 1.3 % in 95 of 100 cases, at most 2.3 %; 1.1,
-    5.7 and 6.9 % without the rule. See also benchmarks/mean_value.py, construct "stations".
+    5.7 and 6.9 % without the rule (benchmarks/mean_value.py --repair).
 
     Parameters
     ----------

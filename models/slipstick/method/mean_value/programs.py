@@ -390,7 +390,7 @@ class _SuperstepSolver:
         ----------
         left : wait for the other customer [s]
         other, at : that customer, and the queue of its visits
-        visitor, queue : who waits, and the queue of its visits
+        visitor, queue : the customer that waits, and the queue of its visits
         factor : visits of the visitor over those of them that meet this customer [1]
         """
         line, mine = self._lines[other], self._lines[visitor]
