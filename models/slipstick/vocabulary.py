@@ -62,13 +62,22 @@ class Discipline:
         return self.blind or self.ranked
 
     @property
+    def overtaking(self) -> bool:
+        """Whether customers overtake each other in the queue without regard to class.
+
+        Waiting times vary more than in the order of arrival, and where several closed classes differ in service, so do
+        the means: a class that comes back sooner overtakes more.
+        """
+        return self.blind and self.order != ARRIVAL
+
+    @property
     def blind(self) -> bool:
         """Whether it takes its next customer without regard to class and service time, and serves it to the end.
 
         Mean waiting times are then those of first come first served at a single server that is not idle while
         customers are present.
 
-        Source: Conway, Maxwell and Miller, Theory of Scheduling, 1967, section 8-3.
+        Source: Conway, Maxwell and Miller, Theory of Scheduling, 1967, ch. 8.
         """
         return not self.preemptive and self.order in (ARRIVAL, REVERSE, RANDOM)
 
@@ -78,6 +87,7 @@ DISCIPLINES = {
     for each in (
         Discipline("fcfs", "first come first served", ARRIVAL, SAME_EXPONENTIAL, in_activities=True),
         Discipline("ps", "processor sharing", SHARED, ANY_SERVICE, in_activities=True),
+        Discipline("lcfs", "last come first served", REVERSE, SAME_EXPONENTIAL, in_activities=True),
         Discipline(
             "lcfs-pr", "last come first served with preemption and resumption", REVERSE, ANY_SERVICE, preemptive=True
         ),

@@ -18,7 +18,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from slipstick.errors import NoAnswerError
+from slipstick.errors import ModelError, NoAnswerError
 from slipstick.queueing.arrival_theorem import SeenOnArrival, Shift, approximations_of, residence
 from slipstick.queueing.mixed_classes import ClosedPart, check_some_time, closed_part, open_load, speeds, whole_solution
 from slipstick.queueing.network import Array, NetworkArrays, NetworkSolution
@@ -304,8 +304,20 @@ def _idle(network: NetworkArrays, closed: ClosedPart, flow: Array) -> dict[int, 
     }
 
 
+def _refuse_overtaking(network: NetworkArrays) -> None:
+    """Refuse several classes where customers overtake each other: errors of a third were seen against chains."""
+    for k, (name, why) in enumerate(zip(network.stations, network.without_product_form, strict=True)):
+        visitors = (network.demand[:, :, k] != 0).any(axis=0)
+        several = visitors.sum() > 1 and (visitors & network.closed).any()
+        if why and several and DISCIPLINES[network.discipline[k]].overtaking:
+            raise ModelError(
+                f"{name} {why}; approximate methods take that for one class only; ask for markov-chain or simulation"
+            )
+
+
 def _general(network: NetworkArrays, name: str, road: Scheme) -> NetworkSolution:
     """Solve for stations of any kind, by substitution."""
+    _refuse_overtaking(network)
     load = np.broadcast_to(open_load(network), (network.points, len(network.stations)))
     cycle = network.think + network.demand.sum(axis=2)
     check_some_time(network, cycle[:, network.closed], np.flatnonzero(network.closed))

@@ -61,7 +61,7 @@ def test_product_form_is_exact_and_says_nothing() -> None:
 
 def test_each_approximation_is_named() -> None:
     assert notes(THINK >> service("bus", 1.0, scv=0.5)) == (
-        "first come first served at bus: numbers found as in product form, residual service (1 + scv) / 2",
+        "waiting at bus: numbers found as in product form, residual service (1 + scv) / 2",
         USUAL.format(size="2 %"),
     )
     several = THINK >> service("pool", 1.0, scv=0.5)

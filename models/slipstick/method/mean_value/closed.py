@@ -52,6 +52,7 @@ from slipstick.model.activity import Activity, BarrierWait, Choice, Repeat, Step
 from slipstick.model.resources import Station
 from slipstick.model.system import ClosedPopulation, GroupedPopulation, Model
 from slipstick.queueing.residual_wait import finite_source_all_busy
+from slipstick.vocabulary import DISCIPLINES
 
 Population = tuple[int, ...]
 """Processors of each group."""
@@ -147,6 +148,7 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> MeanValueTabl
     groups, wrong = model.population.groups, out_of_range(model, numbers)
     if isinstance(model.population, GroupedPopulation):
         _refuse_barriers(model)
+        _refuse_overtaking(model)
     for index, group in enumerate(groups):
         what = f"the processors of group {group.name}" if group.name else f"the population of {model.name}"
         wrong = {**uncountable(numbers[group.processors], what, least=int(index == 0)), **wrong}
@@ -176,6 +178,15 @@ def _refuse_barriers(model: Model) -> None:
                     f"barrier {node.name} is met by groups whose cycles differ; mean-value has no answer for that, "
                     "simulation may"
                 )
+
+
+def _refuse_overtaking(model: Model) -> None:
+    for name, resource in model.resources.items():
+        if isinstance(resource, Station) and DISCIPLINES[resource.discipline].overtaking:
+            raise NoAnswerError(
+                f"{name} is {DISCIPLINES[resource.discipline].title}, where groups wait unequally long; mean-value has "
+                "no answer for that, simulation may"
+            )
 
 
 class Recursion:

@@ -84,6 +84,12 @@ class _Used:
         """List the stations that have no product form by themselves."""
         return [name for name, station in self.stations.items() if not self._has_product_form(name, station)]
 
+    def out_of_order(self) -> list[str]:
+        """List the stations where customers overtake each other, if maxima of waits are taken."""
+        maxima = self.has(Fork, Pipeline, BarrierWait)
+        found = {name: DISCIPLINES[station.discipline] for name, station in self.stations.items()}
+        return [name for name, each in found.items() if maxima and each.overtaking]
+
     def several_servers(self) -> list[str]:
         """List the stations of several servers whose probability that all are busy is approximate."""
         exact = isinstance(self.model.population, OpenPopulation)
@@ -112,8 +118,12 @@ class _Used:
 
 _NOTES: tuple[tuple[str, Callable[[_Used], list[str] | bool]], ...] = (
     (
-        "first come first served at {names}: numbers found as in product form, residual service (1 + scv) / 2",
+        "waiting at {names}: numbers found as in product form, residual service (1 + scv) / 2",
         _Used.without_product_form,
+    ),
+    (
+        "waits at {names} vary as at first come first served; they vary more, so maxima come out too small",
+        _Used.out_of_order,
     ),
     (
         "several servers at {names}: the probability that all are busy is that with the rest of the cycle as a delay",
