@@ -146,26 +146,6 @@ def _waiting_in_line(network: NetworkArrays, met: SeenOnArrival, others: Array, 
     return np.asarray(first + wait / free)
 
 
-def erlang_c(busy: Array, servers: int) -> Array:
-    """Give the probability that an arrival finds all servers of M/M/c busy [1], by Erlang's recurrence for losses.
-
-    Source: Kleinrock, Queueing Systems vol. 1, 1975, section 3.5; the recurrence does not overflow.
-
-    Parameters
-    ----------
-    busy : mean number of busy servers, below `servers` [1]
-    servers : c [1]
-
-    >>> erlang_c(np.array([1.0]), 2)
-    array([0.333])
-    """
-    lost = np.ones_like(busy)
-    for count in range(1, servers + 1):
-        lost = busy * lost / (count + busy * lost)
-    waiting: Array = lost / (1 - busy / servers * (1 - lost))
-    return waiting
-
-
 def _not_negative(number: Array) -> Array:
     """Hold a mean number at 0 while an iteration is still far off."""
     held: Array = np.where(number.real > 0, number, 0)

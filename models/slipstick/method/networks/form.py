@@ -23,9 +23,9 @@ from slipstick.method.networks.arrays import Arrays, Compiled, Values
 from slipstick.method.networks.measures import Measures, unit_of
 from slipstick.method.networks.solvers import BEST, Outcome, outcome, preferred
 from slipstick.model.network import ClosedClass, QueueingNetwork
-from slipstick.queueing.arrival_theorem import erlang_c
 from slipstick.queueing.bounds import saturation_population
 from slipstick.queueing.network import NetworkArrays, NetworkSolution
+from slipstick.queueing.residual_wait import erlang_c
 from slipstick.vocabulary import DISCIPLINES, SAME_EXPONENTIAL
 
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
