@@ -88,6 +88,7 @@ DISCIPLINES = {
         Discipline("fcfs", "first come first served", ARRIVAL, SAME_EXPONENTIAL, in_activities=True),
         Discipline("ps", "processor sharing", SHARED, ANY_SERVICE, in_activities=True),
         Discipline("lcfs", "last come first served", REVERSE, SAME_EXPONENTIAL, in_activities=True),
+        Discipline("random", "random order of service", RANDOM, SAME_EXPONENTIAL, in_activities=True),
         Discipline(
             "lcfs-pr", "last come first served with preemption and resumption", REVERSE, ANY_SERVICE, preemptive=True
         ),

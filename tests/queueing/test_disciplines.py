@@ -25,7 +25,11 @@ from slipstick.vocabulary import DISCIPLINES
 
 OVERTAKING = [name for name, each in DISCIPLINES.items() if each.overtaking]
 
-SECOND_MOMENT: dict[str, Callable[[float], float]] = {"fcfs": lambda load: 1.0, "lcfs": lambda load: 1 / (1 - load)}
+SECOND_MOMENT: dict[str, Callable[[float], float]] = {
+    "fcfs": lambda load: 1.0,
+    "lcfs": lambda load: 1 / (1 - load),
+    "random": lambda load: 2 / (2 - load),
+}
 """Second moment of the waiting time in M/G/1, as a multiple of that of first come first served.
 
 Source: Takacs, Bell System Technical Journal 42(2), 1963, 487-503.

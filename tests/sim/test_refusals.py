@@ -135,7 +135,7 @@ REFUSED: list[tuple[Callable[[], object], type[SlipstickError], str]] = [
     (
         lambda: StationPlan("bus", 1, "fifo"),
         ModelError,
-        "station bus: no kernel knows the discipline 'fifo'; known: fcfs, ps, lcfs-pr, priority, priority-preemptive",
+        "station bus: no kernel knows the discipline 'fifo'; known: fcfs, ps, lcfs, random, lcfs-pr, priority, priority-preemptive",
     ),
     (
         lambda: StationPlan("bus", 1, "priority", (1.0, 2.0)),

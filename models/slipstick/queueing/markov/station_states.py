@@ -14,9 +14,10 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from slipstick.errors import ModelError
 from slipstick.queueing.markov.chain import Array, Rows
 from slipstick.service_times import PhaseType
-from slipstick.vocabulary import ARRIVAL, DISCIPLINES, REVERSE, Discipline
+from slipstick.vocabulary import ARRIVAL, DISCIPLINES, RANDOM, REVERSE, Discipline
 
 Completions = tuple[NDArray[np.int64], Rows, Array, int]
 """Which rows change, the rows after, the rate [1/s], and the class whose service ended, or -1 for the end of a phase."""
@@ -235,6 +236,25 @@ class RankedQueue(StationState):
             yield nobody, rows[nobody], np.ones(len(nobody))
 
 
+class RandomQueue(RankedQueue):
+    """Waiting customers by class, then customers in service; the next customer is drawn among all that wait."""
+
+    def __init__(self, times: Mapping[int, PhaseType], classes: int, servers: int) -> None:
+        super().__init__(times, classes, servers, dict.fromkeys(times, 0))
+
+    def _next_service(self, rows: Rows) -> Iterator[Entries]:
+        waiting = rows[:, : self.first].sum(axis=1)
+        for kind, at in self.waiting.items():
+            drawn = np.flatnonzero(rows[:, at] > 0)
+            if len(drawn):
+                before = changed(rows, (at, -1))
+                for here, after, probability in self._begun(before, drawn, kind):
+                    yield here, after, probability * rows[here, at] / waiting[here]
+        idle = np.flatnonzero(waiting == 0)
+        if len(idle):
+            yield idle, rows[idle], np.ones(len(idle))
+
+
 class SampledClassQueue(RankedQueue):
     """One column for all waiting customers, whose class is drawn when service begins.
 
@@ -447,4 +467,8 @@ def station_state(
             return SharedServers(times, classes, speed, ranks)
     if rates is None and discipline.blind and shares is not None:
         return SampledClassQueue(times, classes, servers, shares)
+    if discipline.order == RANDOM:
+        if rates is not None:
+            raise ModelError("a chain has no random order of service with rates; ask for linearizer, or for servers")
+        return RandomQueue(times, classes, servers)
     return OrderedQueue(times, classes, speed, discipline, places, ranks)

@@ -38,6 +38,10 @@ def serve(s: State, token: int, code, value: float, now: float) -> bool:  # type
     s.token[token, TokenCol.LABEL] = code[3]
     s.token[token, TokenCol.WAIT] = code[4]
     s.token[token, TokenCol.RANK] = code[6]
+    if code[7] > 0:
+        order = code[7] - 1
+        s.time[token, TimeCol.PLACE] = s.values[order, s.taken[order]]
+        s.taken[order] += 1
     enter(s, station, token, value, now)
     return False
 

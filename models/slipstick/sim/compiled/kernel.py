@@ -259,6 +259,11 @@ def lacking(s: State, token: int) -> int:
         s.number[ScalarCol.WANTED] = draw
         return Return.NEEDS_RANDOM
     op = s.code[pc, 0]
+    if op == Op.SERVE and s.code[pc, 7] > 0:
+        order = s.code[pc, 7] - 1
+        if s.taken[order] == s.ready[order]:
+            s.number[ScalarCol.WANTED] = order
+            return Return.NEEDS_RANDOM
     if s.number[ScalarCol.HEAP] + 2 > s.heap_time.shape[0]:
         s.number[ScalarCol.WANTED] = 0
         return Return.NEEDS_SPACE

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from slipstick.sim.estimate import Layout, chunk
 from slipstick.sim.plan.plan import Plan
-from slipstick.vocabulary import ARRIVAL, DISCIPLINES, REVERSE, SHARED
+from slipstick.vocabulary import ARRIVAL, DISCIPLINES, RANDOM, REVERSE, SHARED
 
 ROWS_KEPT, TIMES_KEPT = 256, 8192
 Ints = NDArray[np.int64]
@@ -71,6 +71,7 @@ class TimeCol(IntEnum):
     FINISH = 5
     LATEST_END = 6
     SINCE_REQUEST = 7
+    PLACE = 8
 
 
 class EventKind(IntEnum):
@@ -103,6 +104,7 @@ class ResourceCol(IntEnum):
     IN_TURN = 16
     GRANTS = 17
     HOLDERS_FROM = 18
+    AT_RANDOM = 19
 
 
 class StationKind(IntEnum):
@@ -281,7 +283,7 @@ def _draw(plan: Plan, pc: int) -> int:
 
 
 def _begin(found: State, plan: Plan) -> None:
-    kinds = {ARRIVAL: StationKind.FCFS, SHARED: StationKind.SHARED}
+    kinds = {ARRIVAL: StationKind.FCFS, RANDOM: StationKind.FCFS, SHARED: StationKind.SHARED}
     found.resource[
         :,
         [
@@ -304,6 +306,7 @@ def _begin(found: State, plan: Plan) -> None:
         found.resource[index, ResourceCol.IN_TURN] = bool(station.rates) and discipline.order == ARRIVAL
         found.resource[index, ResourceCol.LAST_FIRST] = discipline.order == REVERSE
         found.resource[index, ResourceCol.PREEMPTS] = discipline.preemptive
+        found.resource[index, ResourceCol.AT_RANDOM] = discipline.order == RANDOM
     for index, lock in enumerate(plan.locks):
         row = found.resource[len(plan.stations) + index]
         row[ResourceCol.SERVERS] = lock.permits

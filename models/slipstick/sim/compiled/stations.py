@@ -56,6 +56,21 @@ def append(s: State, r: int, head: int, tail: int, token: int) -> None:
 
 
 @inlined
+def insert_at(s: State, r: int, token: int, place: int) -> None:
+    """Put a token into the queue of a station, behind so many."""
+    before, each = -1, s.resource[r, ResourceCol.HEAD]
+    for _ in range(place):
+        before, each = each, s.token[each, TokenCol.NEXT]
+    s.token[token, TokenCol.NEXT] = each
+    if before < 0:
+        s.resource[r, ResourceCol.HEAD] = token
+    else:
+        s.token[before, TokenCol.NEXT] = token
+    if each < 0:
+        s.resource[r, ResourceCol.TAIL] = token
+
+
+@inlined
 def take_first(s: State, r: int, head: int, tail: int) -> int:
     """Take the first token out of a queue."""
     token: int = s.resource[r, head]
@@ -85,7 +100,11 @@ def enter(s: State, r: int, token: int, work: float, now: float) -> None:
             begin(s, r, token, now + work)
         else:
             s.time[token, TimeCol.WORK] = work
-            append(s, r, ResourceCol.HEAD, ResourceCol.TAIL, token)
+            if s.resource[r, ResourceCol.AT_RANDOM]:
+                waiting = s.resource[r, ResourceCol.PRESENT] - s.resource[r, ResourceCol.BUSY] - 1
+                insert_at(s, r, token, int(s.time[token, TimeCol.PLACE] * (waiting + 1)))
+            else:
+                append(s, r, ResourceCol.HEAD, ResourceCol.TAIL, token)
     elif s.resource[r, ResourceCol.KIND] == StationKind.SHARED:
         if s.resource[r, ResourceCol.PRESENT] == 0:
             s.integral[r, IntegralCol.PROGRESS] = 0.0

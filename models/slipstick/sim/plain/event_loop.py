@@ -48,6 +48,7 @@ class Token:
         "parent",
         "passed",
         "pc",
+        "place",
         "rank",
         "registers",
         "requested",
@@ -74,6 +75,7 @@ class Token:
         # At a station: service left and requested [s], its end, and the place in the order of service.
         self.waited = self.work = self.requested = self.finish = 0.0
         self.key = self.order = 0
+        self.place = 0.0
         self.delayed = False
         self.cause: int | None = None
         # At a lock: time of the request [s].

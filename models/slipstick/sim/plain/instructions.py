@@ -35,8 +35,10 @@ def delay(runtime: Runtime, pc: int, operands: Sequence[int]) -> Action:
 
 def serve(runtime: Runtime, pc: int, operands: Sequence[int]) -> Action:
     """SERVE: visit a station."""
-    first, draw, label, wait, where, rank = operands[:6]
+    first, draw, label, wait, where, rank, place = operands[:7]
     times, stations, then = runtime.draws[draw], runtime.stations, pc + 1
+    if place:
+        return serve_at_random(runtime, pc, operands)
     if where == Where.FIXED:
         start_response = stations[first].enter
 
@@ -53,6 +55,21 @@ def serve(runtime: Runtime, pc: int, operands: Sequence[int]) -> Action:
     def run(token: Token, now: float) -> bool:
         token.pc, token.label, token.wait, token.rank = then, label, wait, rank
         whose = token.customer if where == Where.OWN else token.aim
+        stations[first + whose].enter(token, next(times), now)
+        return False
+
+    return run
+
+
+def serve_at_random(runtime: Runtime, pc: int, operands: Sequence[int]) -> Action:
+    """SERVE at a station with random order: also draw the place in its queue."""
+    first, draw, label, wait, where, rank, place = operands[:7]
+    times, places, stations = runtime.draws[draw], runtime.draws[place - 1], runtime.stations
+
+    def run(token: Token, now: float) -> bool:
+        token.pc, token.label, token.wait, token.rank = pc + 1, label, wait, rank
+        whose = token.customer if where == Where.OWN else token.aim if where == Where.AIMED else 0
+        token.place = next(places)
         stations[first + whose].enter(token, next(times), now)
         return False
 

@@ -29,7 +29,8 @@ from slipstick.errors import ModelError, UnknownNameError
 from slipstick.sim.deadlock import Wait, deadlock
 from slipstick.sim.plain.event_loop import Action, Token
 from slipstick.sim.plain.kernel import Kernel
-from slipstick.sim.plan.builder import Builder
+from slipstick.sim.plain.stations import RandomOrder
+from slipstick.sim.plan.builder import CHANCE, Builder
 from slipstick.sim.plan.distributions import ServiceTime, Stream
 from slipstick.sim.plan.plan import CustomerGroup, Op, Plan
 
@@ -89,11 +90,13 @@ class Process:
     def serve(self, station: str, seconds: float, label: str | None = None, rank: int = 0) -> Action:
         """Visit a station."""
         _check_time(seconds)
-        where = self.system.station_called(station)
+        where, places = self.system.station_called(station), self.system.values(f"{station}:order", CHANCE)
 
         def run(token: Token, now: float) -> bool:
             token.label, token.wait = self.system.label(label or station), self.system.label(f"wait:{station}")
             token.rank = rank
+            if isinstance(where, RandomOrder):
+                token.place = next(places)
             where.enter(token, seconds, now)
             return False
 

@@ -12,7 +12,7 @@ from heapq import heappush
 
 from slipstick.sim.plain.event_loop import EventLoop, Token
 from slipstick.sim.plan.plan import LockPlan, StationPlan
-from slipstick.vocabulary import ARRIVAL, DISCIPLINES, REVERSE, SHARED
+from slipstick.vocabulary import ARRIVAL, DISCIPLINES, RANDOM, REVERSE, SHARED
 
 NEVER_WAITED = 1e-9
 """A relative waiting time below this is rounding of the clock, and counts as none."""
@@ -170,6 +170,24 @@ class Ordered(Station):
         return self.clock.served(token, now)
 
 
+class RandomOrder(Fcfs):
+    """Random order of service.
+
+    An arriving customer takes a random place among those that wait, `Token.place` of the queue's length: the order of
+    the queue is then random whatever left it, and its first customer a random one.
+    """
+
+    __slots__ = ()
+
+    def enter(self, token: Token, work: float, now: float) -> None:
+        """Begin service, or take a random place in the queue."""
+        waiting = len(self.queue)
+        super().enter(token, work, now)
+        if len(self.queue) > waiting:
+            self.queue.pop()
+            self.queue.insert(int(token.place * (waiting + 1)), token)
+
+
 class Sharing(Station):
     """Processor sharing: with n present, each is served at the rate min(1, servers / n), or rates[n] / n.
 
@@ -246,7 +264,7 @@ def make_station(clock: EventLoop, plan: StationPlan) -> Station:
     """Make the station of a discipline."""
     if plan.rates:
         return Sharing(clock, plan)
-    kinds: dict[str, type[Station]] = {ARRIVAL: Fcfs, SHARED: Sharing}
+    kinds: dict[str, type[Station]] = {ARRIVAL: Fcfs, RANDOM: RandomOrder, SHARED: Sharing}
     return kinds.get(DISCIPLINES[plan.discipline].order, Ordered)(clock, plan)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from slipstick.errors import ModelError, UnknownNameError, did_you_mean
 from slipstick.sim.plan.distributions import ServiceTime
 from slipstick.sim.plan.plan import OPERANDS, CustomerGroup, Draw, LockPlan, Op, Plan, StationPlan, Where
-from slipstick.vocabulary import BACK_OFFS
+from slipstick.vocabulary import BACK_OFFS, DISCIPLINES, RANDOM
 
 LOCKS = ("fifo", "tas", "ttas", "ticket", "queue")
 
@@ -152,8 +152,10 @@ class Assembler:
         """Visit a station; `where` and `offset` choose one of a row."""
         first = self._row(station)[0] + offset
         name = label or station
-        draw = self.draw(stream or name, time)
-        self.emit(Op.SERVE, first, draw, self.label(name), self.label(wait or f"wait:{station}"), where, rank)
+        draw, waiting = self.draw(stream or name, time), self.label(wait or f"wait:{station}")
+        random = DISCIPLINES[self._stations[first].discipline].order == RANDOM
+        place = 1 + self.draw(f"{station}:order", CHANCE) if random else 0
+        self.emit(Op.SERVE, first, draw, self.label(name), waiting, where, rank, place)
 
     def admit(self, gate: str, station: str | None = None, most: int = 0, otherwise: str = "") -> None:
         """Count an arrival; with `most` customers at the station, turn it away to the mark `otherwise` and count that too."""

@@ -25,7 +25,9 @@ class Op(IntEnum):
     """The operations of instructions; a comment lists the operands."""
 
     DELAY = 0  # draw, label
-    SERVE = 1  # station, draw, label, label of the wait, where (see Where), rank
+    SERVE = (
+        1  # station, draw, label, label of the wait, where (see Where), rank, draw of the place in a random queue + 1
+    )
     AIM_AT_RANDOM = 2  # draw, first customer, customers: aim at one of the other customers at random
     AIM_IN_TURN = 3  # first customer, customers: aim at the j-th other customer, for branch or item j
     CHOOSE = 4  # draw, first target, targets
