@@ -50,7 +50,7 @@ from tests.specs import shared_machine
 
 SOURCES = (
     *(f"{package}/*.py" for package in ("expression", "law", "model", "program")),
-    "method/forms.py",
+    "method/answers.py",
     "method/closed_form/*.py",
 )
 T, B, N = Parameter("t", TIME, 2.0), Parameter("b", BYTES, 4.0), Parameter("n", COUNT, 3.0)

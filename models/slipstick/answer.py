@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from slipstick.errors import UnknownNameError
 
@@ -21,34 +20,6 @@ class Value:
     def __str__(self) -> str:
         between = f"{self.low:.4g} to {self.high:.4g}" if self.low is not None and self.high is not None else "unknown"
         return f"{between if self.value is None else format(self.value, '.4g')} {self.unit}".removesuffix(" 1")
-
-
-class Later(Mapping[str, Mapping[str, float]]):
-    """Numbers by value and path that are computed when somebody first looks at them, as derivatives are.
-
-    Parameters
-    ----------
-    make : computes them
-
-    >>> Later(lambda: {"time": {"work": 0.9}})["time"]
-    {'work': 0.9}
-    """
-
-    def __init__(self, make: Callable[[], Mapping[str, Mapping[str, float]]]) -> None:
-        self._make = make
-
-    @cached_property
-    def _made(self) -> Mapping[str, Mapping[str, float]]:
-        return self._make()
-
-    def __getitem__(self, name: str) -> Mapping[str, float]:
-        return self._made[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._made)
-
-    def __len__(self) -> int:
-        return len(self._made)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from slipstick.answer import Answer
     from slipstick.expression.nodes import Parameter
     from slipstick.law import Law
-    from slipstick.method.forms import CompiledModel
+    from slipstick.method.answers import CompiledModel
     from slipstick.model.machine import Machine, Network
     from slipstick.model.network import QueueingNetwork
     from slipstick.model.shared_memory import SharedMemory

@@ -10,7 +10,7 @@ import pytest
 from slipstick.expression.nodes import Parameter
 from slipstick.law import LAWS, Law
 from slipstick.method.closed_form.form import ClosedForm
-from slipstick.method.forms import LawForm
+from slipstick.method.closed_form.law import CompiledLaw
 from slipstick.method.methods import form_of
 from slipstick.model.activity import delay
 from slipstick.model.system import closed_model
@@ -18,11 +18,11 @@ from slipstick.model.system import closed_model
 every_law = pytest.mark.parametrize("law", list(LAWS.values()), ids=lambda law: law.name)
 
 
-def form(law: Law, prefix: str = "") -> LawForm:
+def form(law: Law, prefix: str = "") -> CompiledLaw:
     given = law.checks[0].given
     parameters = {s.name: Parameter(f"{prefix}{s.name}", s.dimension, float(given[s.name])) for s in law.symbols}
     made = form_of(law, parameters)
-    assert isinstance(made, LawForm)
+    assert isinstance(made, CompiledLaw)
     return made
 
 

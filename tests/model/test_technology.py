@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slipstick.expression.nodes import Parameter
-from slipstick.method.closed_form.form import ClosedForm
+from slipstick.method.answers import Labels
 from slipstick.method.methods import solve
 from slipstick.model.activity import TECHNOLOGIES
 from slipstick.model.system import Model
@@ -21,8 +21,8 @@ def test_one_class_is_scaled_step_by_step(model: Model, technology: str) -> None
     """One execution of each step takes three times as long if it is of the class; barriers are software."""
     factor = Parameter("factor", value=3.0)
     before, after = solve(model).once, solve(scaled(model, {technology: factor})).once
-    labels = ClosedForm(model).labels
-    assert after == pytest.approx({n: s * (3 if labels[n][1] == technology else 1) for n, s in before.items()})
+    labels = Labels.of(model)
+    assert after == pytest.approx({n: s * (3 if labels.technology(n) == technology else 1) for n, s in before.items()})
 
 
 @quick

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
-from slipstick.answer import Answer, Value
+from slipstick.answer import Answer
 from slipstick.expression.dimension import TIME
 from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Expr, maximum, select, total
 from slipstick.expression.tape import Tape
-from slipstick.method.closed_form.form import BLOCK, unit_of
+from slipstick.method.answers import CompiledModel, Remarks, Solution, Values, only
 from slipstick.method.closed_form.times import demand, release_time, time
 from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Repeat, Step, steps
 from slipstick.model.resources import Station
 from slipstick.model.system import Model, PhasedPopulation, is_processor
 from slipstick.vocabulary import BOUNDS, DISCIPLINES, SAME_EXPONENTIAL
-
-Values = Mapping[str, "Array | float"]
 
 PROCESSORS = "processors"
 
@@ -28,9 +25,6 @@ LOW_SPAN = "no less than one pass with nobody in the way (a maximum of random ti
 LOW_FULL = "no less than what the busiest resource takes for the work of all processors: {binding}"
 HIGH_ALL = "no more than every processor waiting at each visit for all others, which holds in product form"
 NO_HIGH = "no upper bound: it holds in product form only, for steps of scv 1 with one mean at each fcfs station"
-_OPPOSITE = {"low[time]": "high", "high[time]": "low"}
-"""The least time is that of the greatest throughput."""
-
 OPEN_ONLY = "of an open stream only the least time is known"
 
 
@@ -59,12 +53,11 @@ def bounds(model: Model, values: Mapping[str, float] | None = None) -> Answer:
     >>> answer.values["time"].low, answer.values["time"].high
     (20.0, 29.0)
     """
-    form = BoundsForm(model)
-    known = {name: value for name, value in (values or {}).items() if name in form.parameters}
-    return form.points(known).answer(0)
+    compiled = CompiledBounds(model)
+    return compiled.points(only(values or {}, compiled.parameters)).answer(0)
 
 
-class BoundsForm:
+class CompiledBounds(CompiledModel):
     """The bounds of a model compiled for many points.
 
     Parameters
@@ -73,13 +66,12 @@ class BoundsForm:
 
     >>> from slipstick.model.activity import delay, service
     >>> from slipstick.model.system import closed_model
-    >>> form = BoundsForm(closed_model(delay(9.0, name="think") >> service("bus", 1.0, scv=1.0), processors=20))
-    >>> form.points({"population.processors": np.array([5.0, 10.0, 20.0])}).columns()["low[time]"]
+    >>> compiled = CompiledBounds(closed_model(delay(9.0, name="think") >> service("bus", 1.0, scv=1.0), processors=20))
+    >>> compiled.points({"population.processors": np.array([5.0, 10.0, 20.0])}).columns()["low[time]"]
     array([10., 10., 20.])
     """
 
     quantity = "low[time]"
-    block = BLOCK
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -89,103 +81,40 @@ class BoundsForm:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Names of everything that can be varied."""
         return tuple(self._tape.parameters)
 
-    def unit(self, column: str) -> str:
-        """Give the base unit of an end."""
-        return unit_of(column.removeprefix("low[").removeprefix("high[").removesuffix("]"))
-
-    def times(self, values: Values) -> Array:
-        """Evaluate the least times alone [s]."""
-        return self.points(values).columns()[self.quantity]
-
-    def points(self, values: Values) -> BoundsPoints:
+    def solution(self, values: Values) -> Solution:
         """Evaluate the bounds at aligned points."""
         size, *found = self._tape.run(values)
         count = max(map(len, (size, *found)))
         size, *found = (np.broadcast_to(each, (count,)) for each in (size, *found))
-        high = found.pop(0) if self._high is not None else None
-        return BoundsPoints(self.model, dict(zip(self._lows, found, strict=True)), high, size)
-
-
-@dataclass(frozen=True, slots=True)
-class BoundsPoints:
-    """Bounds at aligned points.
-
-    Parameters
-    ----------
-    model : the system
-    lows : lower bounds on the time by what binds [s]
-    high : the upper bound, if there is one [s]
-    size : processors, or arrivals a second
-    interrupted : never, for it is done at once
-    """
-
-    model: Model
-    lows: Mapping[str, Array]
-    high: Array | None
-    size: Array
-    interrupted: bool = False
-
-    def __len__(self) -> int:
-        return len(self.size)
-
-    def columns(self) -> dict[str, Array]:
-        """Give both ends of time and throughput as columns; NaN where there is none."""
-        low = np.max([*self.lows.values()], axis=0)
-        found = {"low[time]": np.where(np.isfinite(low), low, np.nan)}
-        if self.high is not None:
-            found["high[time]"] = np.where(np.isfinite(self.high), self.high, np.nan)
+        high = {"time": found.pop(0)} if self._high is not None else {}
+        lows = np.stack(found)
+        low, binding = {"time": lows.max(axis=0)}, lows.argmax(axis=0)
         if not self.model.population.open:
             with np.errstate(all="ignore"):
-                rates = {
-                    f"{end}[throughput]": self.size / found[time] for time, end in _OPPOSITE.items() if time in found
-                }
-            found.update((name, np.where(np.isfinite(each), each, np.nan)) for name, each in rates.items())
-        return found
-
-    def limits(self) -> dict[str, list[str]]:
-        """Give nothing: what binds is in the notes."""
-        return {}
-
-    def answer(
-        self, index: int, point: Mapping[str, float | str] | None = None, given: Mapping[str, float | str] | None = None
-    ) -> Answer:
-        """Give the whole answer at one point."""
-        binding = self._binding(index)
-        low, values = float(self.lows[binding][index]), self._values(index)
-        why = None if "time" in values else f"the least time of {self.model.name} comes out as {low!r} s"
-        return Answer(
+                # The least time is that of the greatest throughput.
+                rates = {end: size / times["time"] for end, times in (("high", low), ("low", high)) if times}
+            low |= {"throughput": rates["low"]} if "low" in rates else {}
+            high |= {"throughput": rates["high"]}
+        return Solution(
             model=self.model.name,
             method=BOUNDS,
-            values=values,
+            count=count,
+            low={name: _finite(each) for name, each in low.items()},
+            high={name: _finite(each) for name, each in high.items()},
             useful=self.model.useful,
-            notes=() if why else _notes(self.model, binding, self.high is not None),
-            failed=why,
-            point=point or {},
-            given=given or {},
+            remarks=lambda index: self._remarks(float(low["time"][index]), [*self._lows][binding[index]]),
         )
 
-    def _binding(self, index: int) -> str:
-        return max(self.lows, key=lambda name: float(self.lows[name][index]))
-
-    def _values(self, index: int) -> dict[str, Value]:
-        high = None if self.high is None else float(self.high[index])
-        return _values(self.model, float(self.lows[self._binding(index)][index]), high, float(self.size[index]))
+    def _remarks(self, low: float, binding: str) -> Remarks:
+        if not math.isfinite(low):
+            return Remarks(failed=f"the least time of {self.model.name} comes out as {low!r} s")
+        return Remarks(notes=_notes(self.model, binding, self._high is not None))
 
 
-def _values(model: Model, low: float, high: float | None, size: float) -> dict[str, Value]:
-    found = {"time": Value(None, "s", low, high)}
-    if not model.population.open:
-        least = None if high is None or high == 0 else size / high
-        most = size / low if low > 0 else None
-        found["throughput"] = Value(None, "1/s", least, most)
-    return {name: each for name, each in found.items() if all(map(_finite, (each.low, each.high)))}
-
-
-def _finite(number: float | None) -> bool:
-    return number is None or math.isfinite(number)
+def _finite(column: Array) -> Array:
+    return np.where(np.isfinite(column), column, np.nan)
 
 
 def _notes(model: Model, binding: str, closed: bool) -> tuple[str, ...]:

@@ -9,10 +9,12 @@ from typing import Any
 from slipstick.answer import Answer
 from slipstick.errors import NoAnswerError, UnknownNameError
 from slipstick.expression.kernels import Array
+from slipstick.expression.nodes import Parameter
 from slipstick.law import Law
-from slipstick.method.bounds import BoundsForm, bounds
+from slipstick.method.answers import CompiledModel
+from slipstick.method.bounds import CompiledBounds, bounds
 from slipstick.method.closed_form.form import ClosedForm, with_takeovers
-from slipstick.method.forms import CompiledModel, LawForm, Parameters, Subject
+from slipstick.method.closed_form.law import CompiledLaw
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model, need_model
 from slipstick.sim.settings import Simulation
@@ -31,6 +33,11 @@ from slipstick.vocabulary import (
     SCHWEITZER,
     SIMULATION,
 )
+
+Subject = Model | QueueingNetwork | Law
+"""What there is to answer for."""
+
+Parameters = Mapping[str, Parameter]
 
 _KINDS: dict[type, str] = {Model: ACTIVITY, Law: LAW, QueueingNetwork: NETWORK}
 
@@ -99,9 +106,9 @@ def _network(solver: str) -> Callable[[QueueingNetwork, Parameters, Simulation],
     """Give the form of a network by one solver; the numerical libraries are imported when it is asked for."""
 
     def form(model: QueueingNetwork, _: Parameters, __: Simulation) -> CompiledModel:
-        from slipstick.method.networks.form import NetworkForm
+        from slipstick.method.networks.form import CompiledNetwork
 
-        return NetworkForm(model, solver)
+        return CompiledNetwork(model, solver)
 
     return form
 
@@ -113,17 +120,17 @@ def _network_bounds(model: QueueingNetwork, _: Parameters) -> tuple[Answer, ...]
 
 
 def _network_bounds_form(model: QueueingNetwork, _: Parameters, __: Simulation) -> CompiledModel:
-    from slipstick.method.networks.bounds import NetworkBoundsForm
+    from slipstick.method.networks.bounds import CompiledNetworkBounds
 
-    return NetworkBoundsForm(model)
+    return CompiledNetworkBounds(model)
 
 
 METHODS: tuple[Method, ...] = (
     Method(CLOSED_FORM, ACTIVITY, lambda model, _, __: ClosedForm(model), _closed_form),
     Method(MEAN_VALUE, ACTIVITY, _mean_value),
     Method(SIMULATION, ACTIVITY, _simulation),
-    Method(BOUNDS, ACTIVITY, lambda model, _, __: BoundsForm(model)),
-    Method(CLOSED_FORM, LAW, lambda law, parameters, _: LawForm(law, parameters)),
+    Method(BOUNDS, ACTIVITY, lambda model, _, __: CompiledBounds(model)),
+    Method(CLOSED_FORM, LAW, lambda law, parameters, _: CompiledLaw(law, parameters)),
     Method(BEST, NETWORK, _network(BEST)),
     Method(EXACT_MVA, NETWORK, _network(EXACT_MVA)),
     Method(CONVOLUTION, NETWORK, _network(CONVOLUTION)),

@@ -20,7 +20,7 @@ from slipstick.schema.text.reader import short
 from slipstick.schema.validate import problem
 
 if TYPE_CHECKING:
-    from slipstick.method.forms import Subject
+    from slipstick.method.methods import Subject
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from slipstick.answer import Answer, Value
 from slipstick.expression.dimension import Dimension
 from slipstick.expression.nodes import parameters
 from slipstick.law.account import OVERHEAD_REDUCTION
+from slipstick.method.answers import CompiledModel
 from slipstick.method.closed_form.form import ClosedForm
-from slipstick.method.forms import CompiledModel
 from slipstick.method.methods import answered, form_of
 from slipstick.model.system import Model
 from slipstick.results.study import Array

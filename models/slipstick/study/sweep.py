@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from slipstick.answer import Answer
 from slipstick.errors import FormulaError, Problem, SpecError
+from slipstick.method.answers import Answers, CompiledModel
 from slipstick.method.closed_form.form import ClosedForm
-from slipstick.method.forms import CompiledModel, Solved
 from slipstick.model.system import Model
 from slipstick.results.study import Axis, Sweep
 from slipstick.schema.build import BuiltModel
@@ -340,7 +340,7 @@ def _found(block: _Block, plan: SweepPlan, answer: Sequence[str], whole: bool) -
     return _Found(rows, columns, form, limits, answers)
 
 
-def _labelled(points: Solved, number: int, row: int, plan: SweepPlan, notes: tuple[str, ...]) -> Answer:
+def _labelled(points: Answers, number: int, row: int, plan: SweepPlan, notes: tuple[str, ...]) -> Answer:
     where = {axis.path: _plain(plan.points[axis.path][row]) for axis in plan.axes}
     found = points.answer(number if len(points) > 1 else 0, point=where, given=where)
     return replace(found, notes=(*found.notes, *notes)) if notes else found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from slipstick.expression.nodes import Parameter
-from slipstick.method.closed_form.form import AGAINST_ONE
+from slipstick.method.answers import AGAINST_ONE
 from slipstick.method.methods import solve
 from slipstick.model.activity import (
     Activity,

@@ -11,7 +11,7 @@ from slipstick.errors import NoAnswerError
 from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import Parameter
 from slipstick.method.closed_form.form import ClosedForm
-from slipstick.method.mean_value import METHOD, MeanValue
+from slipstick.method.mean_value import MeanValue
 from slipstick.method.methods import answered, solve
 from slipstick.model.activity import (
     Activity,
@@ -28,6 +28,7 @@ from slipstick.model.activity import (
 )
 from slipstick.model.resources import Lock, Resource, Station
 from slipstick.model.system import closed_model, phased_model
+from slipstick.vocabulary import MEAN_VALUE
 
 THINK = delay(9.0, name="think", scv=1.0)
 USUAL = "usual error of the time under {size} (95 of 100 generated models, scv of 0.25 and 1); shares and waits are less sure"
@@ -40,7 +41,7 @@ def notes(cycle: Activity, processors: int = 8, **resources: Resource) -> tuple[
 def test_it_is_a_method_by_name_like_the_others() -> None:
     model = closed_model(THINK >> service("bus", 1.0, scv=1.0), 10)
     (answer,) = answered(model, {}, "mean-value")
-    assert (answer.method, METHOD) == ("mean-value", "mean-value")
+    assert (answer.method, MEAN_VALUE) == ("mean-value", "mean-value")
     assert solve(model, method="mean-value")["time"] == pytest.approx(12.0187, rel=1e-4)
 
 
@@ -192,5 +193,5 @@ def test_a_thousand_processors_take_no_more_than_their_work() -> None:
 def test_a_time_that_is_no_number_is_never_shown() -> None:
     form = MeanValue(closed_model(THINK, 2))
     found = form.points({"think": 1.0})
-    found._found.time[0] = math.nan
+    found.solution.values["time"][0] = math.nan
     assert found.answer(0).failed == "the mean values of model do not settle: its time comes out as nan"

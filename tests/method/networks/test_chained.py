@@ -10,7 +10,7 @@ import pytest
 from slipstick import QueueingNetwork, Simulation, chain, network, route, solve
 from slipstick.answer import Answer
 from slipstick.errors import NoAnswerError
-from slipstick.method.networks.form import NetworkForm
+from slipstick.method.networks.form import CompiledNetwork
 from slipstick.model.network import closed_class, open_class, station
 
 WAYS = [
@@ -116,7 +116,7 @@ def test_who_is_lost_begins_anew_as_the_class_of_the_reference() -> None:
 def test_derivatives_travel_through_the_chain() -> None:
     model, name, step = WITHOUT["priority"], "stations.cpu.service.b", 1e-5
     slope = solve(model, method="markov-chain").gradient["response_time[web]"][name]
-    form = NetworkForm(model, "markov-chain")
+    form = CompiledNetwork(model, "markov-chain")
     ends = form.points({name: np.array([0.5 - step, 0.5 + step])}).columns()["response_time[web]"]
     assert slope == pytest.approx((ends[1] - ends[0]) / (2 * step), rel=1e-5)
 

@@ -13,7 +13,7 @@ from slipstick import Parameter, QueueingNetwork, chain, closed_class, network, 
 from slipstick.answer import Answer
 from slipstick.errors import NoAnswerError
 from slipstick.method.methods import answered, form_of, methods_for
-from slipstick.method.networks.form import NetworkForm
+from slipstick.method.networks.form import CompiledNetwork
 from slipstick.model.network import CustomerClass
 
 THINK, DEMANDS = 5.0, {"cpu": 0.2, "fast": 0.09, "slow": 0.12}
@@ -223,7 +223,7 @@ class TestSweeps:
 
     @pytest.mark.parametrize("method", ["exact-mva", "schweitzer", "markov-chain"])
     def test_each_point_is_what_it_is_alone(self, method: str) -> None:
-        form = NetworkForm(CENTRAL, method)
+        form = CompiledNetwork(CENTRAL, method)
         sizes, demands = np.array([0.0, 1.0, 2.0, 5.0]), np.array([0.1, 0.2, 0.3, 0.4])
         many = form.points({"classes.jobs.population": sizes, "stations.cpu.demand.jobs": demands})
         columns = many.columns()
@@ -237,19 +237,19 @@ class TestSweeps:
 
     def test_the_curve_over_customers_is_the_recursion(self) -> None:
         sizes = np.arange(1, 51)
-        times = NetworkForm(CENTRAL, "best").times({"classes.jobs.population": sizes.astype(float)})
+        times = CompiledNetwork(CENTRAL, "best").times({"classes.jobs.population": sizes.astype(float)})
         assert times == pytest.approx([n / recursion(int(n))[0] - THINK for n in sizes], rel=1e-9)
 
     def test_probabilities_are_columns_too(self) -> None:
-        columns = NetworkForm(CENTRAL, "best").points({"classes.jobs.population": np.array([1.0, 3.0])}).columns()
+        columns = CompiledNetwork(CENTRAL, "best").points({"classes.jobs.population": np.array([1.0, 3.0])}).columns()
         assert columns["probability[cpu,1]"][0] == pytest.approx(columns["utilization[cpu]"][0])
         assert sum(columns[f"probability[cpu,{n}]"] for n in range(4)) == pytest.approx(np.ones(2))
         assert columns["probability[cpu,3]"][0] == 0.0
 
     def test_points_without_an_answer_leave_the_others_alone(self) -> None:
-        form = NetworkForm(network({"web": open_class(1.0)}, {"cpu": station(demand={"web": 1.0})}), "best")
+        form = CompiledNetwork(network({"web": open_class(1.0)}, {"cpu": station(demand={"web": 1.0})}), "best")
         points = form.points({"classes.web.arrivals": np.array([0.5, 1.0, 0.8, -1.0, 1.5])})
-        assert points.first() == pytest.approx([2.0, math.nan, 5.0, math.nan, math.nan], nan_ok=True)
+        assert points.columns()[form.quantity] == pytest.approx([2.0, math.nan, 5.0, math.nan, math.nan], nan_ok=True)
         assert points.answer(2)["response_time[web]"] == pytest.approx(5.0)
         assert [points.answer(index).failed for index in (1, 3)] == [
             (
@@ -260,17 +260,17 @@ class TestSweeps:
         ]
 
     def test_a_point_that_only_the_solver_refuses_leaves_the_others_alone(self) -> None:
-        form = NetworkForm(network({"jobs": closed_class(2)}, {"cpu": station(demand={"jobs": 1.0})}), "exact-mva")
+        form = CompiledNetwork(network({"jobs": closed_class(2)}, {"cpu": station(demand={"jobs": 1.0})}), "exact-mva")
         points = form.points({"stations.cpu.demand.jobs": np.array([1.0, 0.0, 3.0])})
-        assert points.first() == pytest.approx([2.0, math.nan, 6.0], nan_ok=True)
+        assert points.columns()[form.quantity] == pytest.approx([2.0, math.nan, 6.0], nan_ok=True)
         assert points.answer(1).failed == "a cycle of jobs takes no time: all its demands and its think time are 0"
 
     def test_probabilities_of_routing_vary_together(self) -> None:
-        form = NetworkForm(SWITCHING, "exact-mva")
+        form = CompiledNetwork(SWITCHING, "exact-mva")
         points = form.points(
             {"routing.0.probability": np.array([0.7, 0.5, 0.5]), "routing.1.probability": np.array([0.3, 0.5, 0.4])}
         )
-        assert np.isfinite(points.first()).tolist() == [True, True, False]
+        assert np.isfinite(points.columns()[form.quantity]).tolist() == [True, True, False]
         assert points.answer(2).failed == "the probabilities of leaving cpu as a add up to 0.9, not to 1"
 
 

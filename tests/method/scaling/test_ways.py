@@ -9,7 +9,7 @@ from slipstick.expression.dimension import COUNT, TIME
 from slipstick.expression.nodes import Parameter, log2
 from slipstick.law import LAWS
 from slipstick.law.scalability import LATENCY_SCALABILITY, TIME_BOUND_LATENCY_SCALABILITY
-from slipstick.method.forms import CompiledModel
+from slipstick.method.answers import CompiledModel
 from slipstick.method.methods import form_of
 from slipstick.method.scaling.isoefficiency import isoefficiency, last_reached, reached
 from slipstick.method.scaling.overhead import run_of

@@ -16,7 +16,7 @@ import numpy as np
 from slipstick.errors import NoAnswerError, Problem, SpecError, UnitError, did_you_mean
 from slipstick.expression.dimension import TIME
 from slipstick.measure.fit.formula import Array, Family, FitParameter, Lost, TimeFormula, Timings
-from slipstick.method.forms import CompiledModel as Compiled
+from slipstick.method.answers import CompiledModel as Compiled
 from slipstick.method.methods import form_of
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model

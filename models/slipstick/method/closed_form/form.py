@@ -1,238 +1,42 @@
-"""The closed form: times added up, nobody in the way.
+"""The closed form of an activity: times added up without contention; exact where nothing waits and no maximum is random.
 
-Reading answers off an evaluated closed form, point by point or column by column.
-
-Supersteps in closed form: each as long as its slowest processor, and the meeting.
-
-Where another stage of a pipeline becomes the longest, along one parameter at a time.
+The time is an expression over the model's parameters, compiled with everything that is read off it: the account, the
+stages of pipelines, the work asked of each station. Of groups, time and account are those of the first. The last part
+looks for the parameter values at which another stage of a pipeline becomes the longest (`with_takeovers`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import reduce
+from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from slipstick.answer import Answer, Limit, Takeover, Value
+from slipstick.answer import Limit, Takeover
 from slipstick.expression.dimension import TIME
 from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Booked, Expr, Parameter, maximum, parameters, total
-from slipstick.expression.tape import Derivatives, Tape
-from slipstick.law.account import CYCLE_RATE, EFFICIENCY, PROCESSORS_LOST, SPEEDUP
-from slipstick.method.alone import Against
-from slipstick.method.closed_form.exactness import LeftOut, neglected, sizes
-from slipstick.method.closed_form.times import BARRIER, demand, held_resource, pipelines, stage_times, time
-from slipstick.model.activity import Activity, BarrierWait, Hold, each_once
+from slipstick.expression.tape import Tape
+from slipstick.method.answers import (
+    IDLE_PROCESSORS,
+    CompiledModel,
+    Gradient,
+    Remarks,
+    SingleProcessorValues,
+    Solution,
+    Use,
+    Values,
+    activity_solution,
+    at,
+    only,
+)
+from slipstick.method.closed_form.exactness import neglected, sizes
+from slipstick.method.closed_form.times import demand, pipelines, stage_times, time
+from slipstick.model.activity import Activity
 from slipstick.model.system import Model, PhasedPopulation, SuperstepPopulation
 from slipstick.vocabulary import CLOSED_FORM
-
-AGAINST_ONE = "speed-up counts useful work; it is against one processor only if its useful work is the same"
-_SECONDS = ("time", "time_alone", "wait", "account", "technology", "step", "once")
-_UNITS = {"throughput": "1/s", "warps": "1/s", **dict.fromkeys(_SECONDS, "s")}
-
-
-@dataclass(frozen=True, slots=True)
-class Around:
-    """One group of several: its cycle time [s], its size [1], and the work it asks of each station [s]."""
-
-    time: Array
-    size: Array
-    work: Mapping[str, Array]
-
-    def cut(self, index: int) -> Around:
-        """Cut out one point."""
-        return Around(_cut(self.time, index), _cut(self.size, index), _cut_all(self.work, index))
-
-
-@dataclass(frozen=True, slots=True)
-class Points:
-    """The closed form at aligned points; every array runs along the points.
-
-    Parameters
-    ----------
-    model, labels : of the `ClosedForm`
-    powers : power of time of each parameter's dimension [1]
-    whole : the time with its derivatives
-    split : the time with its account for one processor
-    population : processors, or arrivals a second
-    stages : one item's time at each serial stage of each pipeline [s]
-    work : service asked of each station in a cycle [s]
-    groups : all groups by name, where there are several; the rest is about the first
-    left_out : what the closed form leaves out
-    alone : the time told against that of one processor alone, by value
-    interrupted : never, for it is done at once
-    """
-
-    model: Model
-    labels: Mapping[str, tuple[str, str]]
-    powers: Mapping[str, int]
-    whole: Derivatives
-    split: Derivatives
-    population: Array
-    stages: Mapping[str, Mapping[str, Array]]
-    work: Mapping[str, Array]
-    groups: Mapping[str, Around]
-    left_out: LeftOut
-    alone: Mapping[str, Array] = field(default_factory=dict)
-    interrupted: bool = False
-
-    def __len__(self) -> int:
-        return len(self.whole.value)
-
-    def columns(self) -> dict[str, Array]:
-        """Give every numeric answer as a column, in base units; NaN where there is none."""
-        return {
-            "time": np.array(self.whole.value),
-            **self._rates(),
-            **{f"account[{name}]": each for name, each in self._account(0).items()},
-            **{f"technology[{name}]": each for name, each in self._account(1).items()},
-            **{f"step[{name}]": each for name, each in self.split.booked.items()},
-            **{f"once[{name}]": each for name, each in self.whole.once.items()},
-        }
-
-    def limits(self) -> dict[str, list[str]]:
-        """Name the limiting stage of each pipeline at each point; the first written wins a tie."""
-        chosen = {}
-        for name, each in self.stages.items():
-            table = np.stack([np.broadcast_to(t, (len(self),)) for t in each.values()])
-            chosen[name] = [list(each)[index] for index in np.argmax(table, axis=0)]
-        return chosen
-
-    def answer(
-        self, index: int, point: Mapping[str, float | str] | None = None, given: Mapping[str, float | str] | None = None
-    ) -> Answer:
-        """Give the whole answer at one point."""
-        if len(self) > 1:
-            return self._only(index).answer(0, point, given)
-        time = float(self.whole.value[0])
-        if not (math.isfinite(time) and time >= 0):
-            cause = "a time cannot be negative" if time < 0 else "a value is too large, or a divisor is 0"
-            why = f"the time of {self.model.name} comes out as {time!r} s: {cause}"
-            return Answer(self.model.name, CLOSED_FORM, failed=why, point=point or {}, given=given or {})
-        values, notes = self._values(), self.left_out.notes(0)
-        return Answer(
-            model=self.model.name,
-            method=CLOSED_FORM,
-            values=values,
-            account=_floats(self._account(0)),
-            technology=_floats(self._account(1)),
-            steps=_floats(self.split.booked),
-            once=_floats(self.whole.once),
-            useful=self.model.useful,
-            share={"time": self._shares(time)} if time > 0 else {},
-            gradient={"time": _floats(self.whole.by_parameter)},
-            exact=not notes,
-            notes=(*notes, AGAINST_ONE) if "speedup" in values else notes,
-            limits=self._limits(),
-            point=point or {},
-            given=given or {},
-        )
-
-    def _only(self, index: int) -> Points:
-        """Cut out one point, so that its answer does not compute all the others'."""
-
-        def cut_derivatives(each: Derivatives) -> Derivatives:
-            tables = (each.by_parameter, each.booked, each.once, each.inputs)
-            return Derivatives(_cut(each.value, index), *(_cut_all(table, index) for table in tables))
-
-        whole = cut_derivatives(self.whole)
-        return replace(
-            self,
-            whole=whole,
-            split=whole if self.split is self.whole else cut_derivatives(self.split),
-            population=_cut(self.population, index),
-            stages={name: _cut_all(each, index) for name, each in self.stages.items()},
-            work=_cut_all(self.work, index),
-            groups={name: each.cut(index) for name, each in self.groups.items()},
-            left_out=self.left_out.only(index),
-            alone=_cut_all(self.alone, index),
-        )
-
-    def _values(self) -> dict[str, Value]:
-        found = {"time": Value(float(self.whole.value[0]), "s")}
-        for name, column in self._rates().items():
-            value = float(column[0])
-            if math.isfinite(value):
-                found[name] = Value(value, unit_of(name))
-        return found
-
-    def _rates(self) -> dict[str, Array]:
-        """Give what follows from time, account and population."""
-        n = np.broadcast_to(self.population, (len(self),))
-        if self.model.population.open:
-            return {"throughput": n}
-        time, account = self.whole.value, self._account(0)
-        useful = [account[name] for name in self.model.useful if name in account]
-        with np.errstate(all="ignore"):
-            rates = {"throughput": CYCLE_RATE.equation(n, time)}
-            if useful:
-                rates["efficiency"] = EFFICIENCY.equation(reduce(np.add, useful), time)
-                rates["speedup"] = SPEEDUP.equation(n, rates["efficiency"])
-            for name, booked in account.items():
-                if name not in self.model.useful:
-                    rates[f"processors_lost[{name}]"] = PROCESSORS_LOST.equation(n, booked, time)
-            for name, each in self.groups.items():
-                rates[f"time[{name}]"] = np.broadcast_to(each.time, (len(self),))
-                rates[f"throughput[{name}]"] = np.broadcast_to(CYCLE_RATE.equation(each.size, each.time), (len(self),))
-            nobody_waits = self.left_out.nothing()
-            rates.update((name, np.where(nobody_waits, each, np.nan)) for name, each in self.alone.items())
-            for name, work in self.work.items():
-                rates.update(self._use(name, rates["throughput"] * work + self._asked_by_others(name)))
-        return rates
-
-    def _asked_by_others(self, resource: str) -> Array:
-        """Add up the busy servers that the groups after the first take."""
-        busy = np.zeros(len(self))
-        for each in list(self.groups.values())[1:]:
-            # A group with nothing to do takes no time and asks for nothing.
-            busy = busy + np.where(each.work[resource] > 0, each.size * each.work[resource] / each.time, 0.0)
-        return busy
-
-    def _use(self, resource: str, busy: Array) -> dict[str, Array]:
-        """Give a station's use where nobody ever waits: its busy servers are all who are there."""
-        servers = getattr(self.model.resources[resource], "servers", 1)
-        nobody_waits = self.left_out.nothing()
-        return {
-            f"utilization[{resource}]": np.where(nobody_waits, busy / servers, np.nan),
-            f"queue_length[{resource}]": np.where(nobody_waits, busy, np.nan),
-            f"wait[{resource}]": np.where(nobody_waits, np.zeros(len(self)), np.nan),
-        }
-
-    def _account(self, label: int) -> dict[str, Array]:
-        """Add the steps up by component (0) or technology class (1), in the order of first appearance."""
-        sums: dict[str, Array] = {}
-        for name, booked in self.split.booked.items():
-            key = self.labels[name][label]
-            sums[key] = sums[key] + booked if key in sums else booked
-        return sums
-
-    def _shares(self, time: float) -> dict[str, float]:
-        """Weigh derivatives by the power of time: k theta / T x dT/dtheta."""
-        inputs, slopes = _floats(self.whole.inputs), _floats(self.whole.by_parameter)
-        return {name: power * inputs[name] * slopes[name] / time for name, power in self.powers.items() if power}
-
-    def _limits(self) -> tuple[Limit, ...]:
-        return tuple(Limit(name, chosen[0], _floats(self.stages[name])) for name, chosen in self.limits().items())
-
-
-def _cut(column: Array, index: int) -> Array:
-    return column if len(column) == 1 else column[index : index + 1]
-
-
-def _cut_all(columns: Mapping[str, Array], index: int) -> dict[str, Array]:
-    return {name: _cut(column, index) for name, column in columns.items()}
-
-
-def unit_of(name: str) -> str:
-    """Give the unit of a value by what stands before its bracket; most are plain numbers."""
-    return _UNITS.get(name.partition("[")[0], "1")
-
-
-def _floats(columns: Mapping[str, Array]) -> dict[str, float]:
-    return {name: float(column[0]) for name, column in columns.items()}
 
 
 def superstep_account(population: SuperstepPopulation, model: Model, idle: str) -> Expr:
@@ -256,15 +60,7 @@ def superstep_account(population: SuperstepPopulation, model: Model, idle: str) 
     return total(parts, TIME)
 
 
-BLOCK = 32_768
-"""Points whose accounts and derivatives are held in memory at a time."""
-
-IDLE = "idle"
-IDLE_PROCESSORS = "idle:processors"  # no step can have this name
-Values = Mapping[str, "Array | float"]
-
-
-class ClosedForm:
+class ClosedForm(CompiledModel):
     """A model compiled for its closed form; many points cost little more than one.
 
     Parameters
@@ -275,7 +71,6 @@ class ClosedForm:
     ----------
     time : the time of a cycle, or of the whole program, as an expression [s]
     account : the same time, each processor's parts booked to its own line [s]
-    labels : (component, technology class) of each booked part
     stages : time of one item at each serial stage of each pipeline of identical items [s]
     tape : everything compiled together
 
@@ -288,64 +83,93 @@ class ClosedForm:
     array([ 9., 12.])
     """
 
-    quantity = "time"
-    block = BLOCK
-
     def __init__(self, model: Model) -> None:
         self.model = model
         self.time = _whole_time(model)
-        self.labels = _labels(model)
         self.stages = _serial_stages(model)
-        self._population = model.population.size
         self.account = _account_time(model)
         self._work = _demands(model)
         self._sizes = sizes(model)
         self._groups = _groups(model)
         stage_times = [t for each in self.stages.values() for t in each.values()]
         of_groups = [each for times, size, work in self._groups.values() for each in (times, size, *work.values())]
-        others = [self._population, *stage_times, *self._work.values(), *of_groups, *self._sizes]
+        others = [model.population.size, *stage_times, *self._work.values(), *of_groups, *self._sizes]
         self.tape = Tape([self.time, self.account, *others])
         self._time_alone = Tape([self.time])
-        self._against = Against(model.single, ClosedForm(model.single.model)) if model.single else None
+        self._single = SingleProcessorValues(model.single, ClosedForm(model.single.model)) if model.single else None
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Names of everything that can be varied without building the model anew."""
         return tuple(self.tape.parameters)
 
     def times(self, values: Values) -> Array:
-        """Evaluate the time alone: the fast path for large sweeps [s, points]."""
+        """Evaluate the time alone: the fast path for large sweeps [s, points]; NaN where it comes out negative."""
         self.tape.check_names(values)
-        known = self._time_alone.parameters
-        result = self._time_alone.run({name: value for name, value in values.items() if name in known})[0]
+        result = _not_negative(self._time_alone.run(only(values, self._time_alone.parameters))[0])
         points = [np.size(value) for value in values.values() if np.size(value) != 1]
         return np.full(points[0], result) if points and len(result) == 1 else result
 
-    def unit(self, column: str) -> str:
-        """Give the base unit of a column."""
-        return unit_of(column)
-
-    def points(self, values: Values) -> Points:
+    def solution(self, values: Values) -> Solution:
         """Evaluate time, account and derivatives at aligned points."""
         whole = self.tape.differentiate(values, 0)
+        split = whole if self.account is self.time else self.tape.differentiate(values, 1)
         others = iter(self.tape.run(values)[2:])
         size = next(others)
-        return Points(
-            model=self.model,
-            labels=self.labels,
-            powers={name: each.dimension.time_power for name, each in self.tape.parameters.items()},
-            whole=whole,
-            split=whole if self.account is self.time else self.tape.differentiate(values, 1),
-            population=size,
-            stages={name: {stage: next(others) for stage in each} for name, each in self.stages.items()},
-            work={name: next(others) for name in self._work},
-            groups={
-                name: Around(next(others), next(others), {station: next(others) for station in work})
-                for name, (_, _, work) in self._groups.items()
-            },
-            left_out=neglected(self.model, {size: next(others) for size in self._sizes}),
-            alone=self._against.values(values, whole.value, size) if self._against else {},
+        stages = {name: {stage: next(others) for stage in each} for name, each in self.stages.items()}
+        work = {name: next(others) for name in self._work}
+        groups = {
+            name: (next(others), next(others), {station: next(others) for station in asked})
+            for name, (_, _, asked) in self._groups.items()
+        }
+        left_out = neglected(self.model, {expr: next(others) for expr in self._sizes})
+        nothing, time = left_out.nothing(), _not_negative(whole.value)
+        single = self._single.values(values, whole.value, size) if self._single else {}
+        with np.errstate(all="ignore"):
+            busy = {name: size / time * each + _asked_by_others(name, groups) for name, each in work.items()}
+        return activity_solution(
+            self.model,
+            CLOSED_FORM,
+            time,
+            size,
+            split.booked,
+            groups={name: (each, members) for name, (each, members, _) in groups.items()},
+            single={name: np.where(nothing, each, np.nan) for name, each in single.items()},
+            uses={name: _use(each, self.model.resources[name].capacity, nothing) for name, each in busy.items()},
+            other_labels="memory",
+            once=whole.once,
+            stages=stages,
+            remarks=lambda index: self._remarks(at(whole.value, index), left_out.notes(index)),
+            gradient=lambda index: Gradient(
+                {"time": {name: at(each, index) for name, each in whole.by_parameter.items()}},
+                {name: at(each, index) for name, each in whole.inputs.items()},
+                self.tape.parameters,
+            ),
         )
+
+    def _remarks(self, time: float, left_out: tuple[str, ...]) -> Remarks:
+        if not (math.isfinite(time) and time >= 0):
+            cause = "a time cannot be negative" if time < 0 else "a value is too large, or a divisor is 0"
+            return Remarks(failed=f"the time of {self.model.name} comes out as {time!r} s: {cause}")
+        return Remarks(exact=not left_out, notes=left_out)
+
+
+def _not_negative(time: Array) -> Array:
+    return time if np.min(time, initial=0.0) >= 0 else np.where(time >= 0, time, np.nan)
+
+
+def _asked_by_others(resource: str, groups: Mapping[str, tuple[Array, Array, Mapping[str, Array]]]) -> Array:
+    """Add up the busy servers that the groups after the first take."""
+    busy = np.zeros(1)
+    for cycle, size, work in list(groups.values())[1:]:
+        # A group with nothing to do takes no time and asks for nothing.
+        busy = busy + np.where(work[resource] > 0, size * work[resource] / cycle, 0.0)
+    return busy
+
+
+def _use(busy: Array, servers: int, nothing: NDArray[np.bool_]) -> Use:
+    """Give the use of a station that never makes anyone wait: its busy servers are all requests present."""
+    none = np.where(nothing, np.zeros(len(busy)), np.nan)
+    return Use(busy / servers + none, busy + none, none)
 
 
 def _whole_time(model: Model) -> Expr:
@@ -403,17 +227,6 @@ def _serial_stages(model: Model) -> dict[str, dict[str, Expr]]:
             each = stage_times(pipeline, model)
             found[pipeline.name] = {name: each[name] for name in serial}
     return found
-
-
-def _labels(model: Model) -> dict[str, tuple[str, str]]:
-    labels = {step.name: (step.component, step.technology) for step in model.steps}
-    for node in each_once(model.bodies):
-        if isinstance(node, BarrierWait):
-            labels[f"{BARRIER}:{node.name}"] = (BARRIER, "software")
-        elif isinstance(node, Hold):
-            label = held_resource(node.resource, model).label(node.resource)
-            labels[label] = (label, "memory")
-    return {**labels, IDLE_PROCESSORS: (IDLE, "application")}
 
 
 SPAN = 1e4

@@ -10,6 +10,6 @@ gives the time, its derivatives (complex numbers in) and the account (what is bo
 time is a mean and a variance (`maxima`).
 """
 
-from slipstick.method.mean_value.form import METHOD, MeanValue
+from slipstick.method.mean_value.form import MeanValue
 
-__all__ = ["METHOD", "MeanValue"]
+__all__ = ["MeanValue"]

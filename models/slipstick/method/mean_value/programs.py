@@ -25,7 +25,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from slipstick.errors import NoAnswerError
-from slipstick.method.closed_form.form import IDLE_PROCESSORS
+from slipstick.method.answers import IDLE_PROCESSORS
 from slipstick.method.mean_value.barriers import synchronized_start
 from slipstick.method.mean_value.closed import MeanNumbers, Recursion, SolvedPopulation, not_negative
 from slipstick.method.mean_value.maxima import Array, RandomTime, largest, maximum_of_identical, nonzero, repeated

@@ -15,8 +15,8 @@ import numpy as np
 
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import Expr
-from slipstick.method.closed_form.form import IDLE, IDLE_PROCESSORS
-from slipstick.method.closed_form.times import BARRIER, held_resource
+from slipstick.method.answers import BARRIER
+from slipstick.method.closed_form.times import held_resource
 from slipstick.method.mean_value.maxima import Array
 from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Repeat, Step, Then, steps
 from slipstick.model.resources import HeldResource, Lock, Station
@@ -355,17 +355,3 @@ def competing_fraction(visit: Visit, other: Visit, others: float) -> float:
             return 1 / others
         return (others - 1) / others**2 if by in OTHER_PROCESSORS else 1 / (others + 1)
     return float(used == by) if by not in ("own", *OTHER_PROCESSORS) else 1 / (others + 1)
-
-
-def component_and_class(model: Model, labels: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Give component and technology class of each label; waiting is a component and a class of its own."""
-    known = {step.name: (step.component, step.technology) for step in model.steps}
-    found = {}
-    for label in labels:
-        if label in known:
-            found[label] = known[label]
-        elif label.startswith(f"{BARRIER}:"):
-            found[label] = (BARRIER, "software")
-        else:
-            found[label] = (IDLE, "application") if label == IDLE_PROCESSORS else (label, "wait")
-    return found

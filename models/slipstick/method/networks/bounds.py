@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from slipstick.answer import Answer, Value
+from slipstick.answer import Answer
 from slipstick.errors import ModelError
-from slipstick.method.closed_form.form import BLOCK
-from slipstick.method.networks.arrays import Arrays, Compiled, Values
-from slipstick.method.networks.measures import unit_of
+from slipstick.method.answers import Answers, CompiledModel, Remarks, Solution, Values
+from slipstick.method.networks.arrays import Arrays, Compiled
 from slipstick.method.networks.solvers import outside
 from slipstick.model.network import QueueingNetwork
 from slipstick.queueing.bounds import Bounds, asymptotic, balanced_job, geometric, proportional, saturation_population
 from slipstick.queueing.network import NetworkArrays
-
-METHOD = "bounds"
+from slipstick.vocabulary import BOUNDS
 
 Floats = NDArray[np.float64]
 
@@ -37,8 +35,8 @@ KINDS: dict[str, tuple[Callable[[NetworkArrays], Bounds], str]] = {
 def network_bounds(model: QueueingNetwork) -> tuple[Answer, ...]:
     """Enclose throughput and response time of every class, by every kind of bound that applies.
 
-    From bounds of the throughput X of N customers who think for Z follow those of the response time,
-    N / X - Z. Of an arriving class the throughput is known, and the response time is at least its demand.
+    From bounds of the throughput X of N customers with think time Z follow those of the response time, N / X - Z. Of an
+    arriving class the throughput is known, and the response time is at least its demand.
 
     Parameters
     ----------
@@ -48,19 +46,21 @@ def network_bounds(model: QueueingNetwork) -> tuple[Answer, ...]:
 
     Source: Lazowska, Zahorjan, Graham, Sevcik, Quantitative System Performance, 1984, chapter 5.
     """
-    compiled = Compiled(model)
-    arrays = compiled.arrays(compiled.columns({}))
+    compiled = CompiledNetworkBounds(model)
+    arrays = compiled.arrays({})
     wrong = _refused(arrays)
     if wrong:
-        return (Answer(model.name, f"{METHOD}/asymptotic", failed=wrong[0]),)
+        return (Answer(model.name, f"{BOUNDS}/asymptotic", failed=wrong[0]),)
     found, missing = _by_kind(arrays)
     return tuple(
-        Answer(
-            model.name,
-            f"{METHOD}/{kind}",
-            values=_values(arrays, 0, low[0], high[0]),
-            notes=(KINDS[kind][1], *(missing if not index else ())),
-        )
+        Answers(
+            Solution(
+                model=model.name,
+                method=f"{BOUNDS}/{kind}",
+                remarks=lambda _, kind=kind, more=() if index else missing: Remarks(notes=(KINDS[kind][1], *more)),  # type: ignore[misc]
+                **_columns(arrays, low, high),
+            )
+        ).answer(0)
         for index, (kind, (low, high)) in enumerate(found.items())
     )
 
@@ -93,7 +93,7 @@ def _by_kind(arrays: Arrays) -> tuple[dict[str, Bounds], list[str]]:
     return found, missing
 
 
-class NetworkBoundsForm:
+class CompiledNetworkBounds(CompiledModel):
     """The bounds of a network compiled for many points: of all kinds that apply, the tightest.
 
     Parameters
@@ -101,12 +101,10 @@ class NetworkBoundsForm:
     model : the network
 
     >>> from slipstick.model.network import closed_class, network, station
-    >>> form = NetworkBoundsForm(network({"jobs": closed_class(2)}, {"cpu": station(demand={"jobs": 3.0})}))
-    >>> form.times({"classes.jobs.population": np.array([1.0, 2.0])})
+    >>> compiled = CompiledNetworkBounds(network({"jobs": closed_class(2)}, {"cpu": station(demand={"jobs": 3.0})}))
+    >>> compiled.times({"classes.jobs.population": np.array([1.0, 2.0])})
     array([0.333, 0.333])
     """
-
-    block = BLOCK
 
     def __init__(self, model: QueueingNetwork) -> None:
         self.model = model
@@ -115,98 +113,52 @@ class NetworkBoundsForm:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Names of everything that can be varied without building the network anew."""
         return tuple(self.compiled.tape.parameters)
 
-    def unit(self, column: str) -> str:
-        """Give the base unit of an end, or of a value."""
-        ends = column.startswith(("low[", "high["))
-        return unit_of(column.partition("[")[2][:-1] if ends else column)
+    def arrays(self, values: Values) -> Arrays:
+        """Lay the network out at aligned points."""
+        return self.compiled.arrays(self.compiled.columns(values))
 
-    def times(self, values: Values) -> Floats:
-        """Evaluate the first quantity alone."""
-        return self.points(values).columns()[self.quantity]
-
-    def points(self, values: Values) -> NetworkBoundsPoints:
+    def solution(self, values: Values) -> Solution:
         """Evaluate the bounds at aligned points."""
-        return NetworkBoundsPoints(self, self.compiled.arrays(self.compiled.columns(values)))
-
-
-class NetworkBoundsPoints:
-    """The tightest bounds of a network at aligned points."""
-
-    interrupted = False
-
-    def __init__(self, form: NetworkBoundsForm, arrays: Arrays) -> None:
-        self._form, self._arrays = form, arrays
-        self._wrong = _refused(arrays)
-        found, _ = _by_kind(arrays)
-        self._kinds = tuple(found)
-        self._low = np.max([low for low, _ in found.values()], axis=0)
-        self._high = np.min([high for _, high in found.values()], axis=0)
-
-    def __len__(self) -> int:
-        return self._arrays.network.points
-
-    def columns(self) -> dict[str, Floats]:
-        """Give both ends of each value as columns, in base units; NaN where there is none."""
-        points = [self._values(index) for index in range(len(self))]
-        found = {self._form.quantity: np.full(len(self), np.nan)}
-        for name in dict.fromkeys(name for each in points for name in each):
-            for end in ("value", "low", "high"):
-                column = np.array([_or_nan(getattr(each.get(name), end, None)) for each in points])
-                if end != "value" or np.isfinite(column).any():
-                    found[name if end == "value" else f"{end}[{name}]"] = column
-        return found
-
-    def limits(self) -> dict[str, list[str]]:
-        """Give nothing: a network has no pipelines."""
-        return {}
-
-    def answer(
-        self, index: int, point: Mapping[str, float | str] | None = None, given: Mapping[str, float | str] | None = None
-    ) -> Answer:
-        """Give the whole answer at one point."""
-        return Answer(
-            self._form.model.name,
-            METHOD,
-            values=self._values(index),
-            notes=() if index in self._wrong else (f"the tightest of these bounds: {', '.join(self._kinds)}",),
-            failed=self._wrong.get(index),
-            point=point or {},
-            given=given or {},
+        arrays = self.arrays(values)
+        wrong, (found, _) = _refused(arrays), _by_kind(arrays)
+        low = np.max([low for low, _ in found.values()], axis=0)
+        high = np.min([high for _, high in found.values()], axis=0)
+        low[list(wrong)] = high[list(wrong)] = np.nan
+        return Solution(
+            model=self.model.name,
+            method=BOUNDS,
+            count=arrays.network.points,
+            remarks=lambda index: Remarks(
+                failed=wrong.get(index), notes=(f"the tightest of these bounds: {', '.join(found)}",)
+            ),
+            **_columns(arrays, low, high, list(wrong)),
         )
 
-    def _values(self, index: int) -> dict[str, Value]:
-        return {} if index in self._wrong else _values(self._arrays, index, self._low[index], self._high[index])
 
-
-def _values(arrays: Arrays, point: int, low: Floats, high: Floats) -> dict[str, Value]:
-    """Say what bounds of the throughputs of all classes mean at one point."""
+def _columns(arrays: Arrays, low: Floats, high: Floats, wrong: Sequence[int] = ()) -> dict[str, Any]:
+    """Give values and bounds that follow from bounds of the throughputs (points, classes); NaN where there is none."""
     network = arrays.network
-    crossings = saturation_population(network)[point].real
-    values = {}
+    crossings = saturation_population(network).real
+    found: dict[str, dict[str, Floats]] = {"values": {}, "low": {}, "high": {}}
     for c, name in enumerate(network.classes):
+        rate, time = f"throughput[{name}]", f"response_time[{name}]"
         if not network.closed[c]:
-            rate, least = float(network.arrivals[point, c].real), float(network.demand[point, c].real.sum())
-            values[f"throughput[{name}]"] = Value(None, "1/s", rate, rate)
-            values[f"response_time[{name}]"] = Value(None, "s", least)
+            found["low"][rate] = found["high"][rate] = network.arrivals[:, c].real
+            found["low"][time] = network.demand[:, c].real.sum(axis=1)
             continue
-        size, think = float(network.population[point, c]), float(network.think[point, c].real)
-        slowest, fastest = float(low[c]), float(high[c])
-        values[f"throughput[{name}]"] = Value(None, "1/s", slowest, _finite(fastest))
-        if size and fastest:
-            least = max(0.0, size / fastest - think)
-            values[f"response_time[{name}]"] = Value(None, "s", least, size / slowest - think if slowest else None)
-        crossing = _finite(float(crossings[c]))
-        if crossing is not None:
-            values[f"saturation_population[{name}]"] = Value(crossing, "1")
-    return values
-
-
-def _or_nan(number: float | None) -> float:
-    return math.nan if number is None else number
-
-
-def _finite(number: float) -> float | None:
-    return number if math.isfinite(number) else None
+        size, think = network.population[:, c], network.think[:, c].real
+        with np.errstate(all="ignore"):
+            somebody = (size > 0) & (high[:, c] > 0)
+            least = np.where(somebody, np.maximum(0.0, size / high[:, c] - think), np.nan)
+            most = np.where(somebody & (low[:, c] > 0), size / low[:, c] - think, np.nan)
+        found["low"] |= {rate: low[:, c], time: least}
+        found["high"] |= {rate: high[:, c], time: most}
+        found["values"][f"saturation_population[{name}]"] = crossings[:, c]
+    for columns in found.values():
+        for name, each in columns.items():
+            kept = np.where(np.isfinite(each), each, np.nan)
+            kept[list(wrong)] = np.nan
+            columns[name] = kept
+    return found

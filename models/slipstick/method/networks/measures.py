@@ -15,13 +15,7 @@ from slipstick.vocabulary import DISCIPLINES
 
 Array = NDArray[Any]
 
-_SECONDS = ("response_time", "residence_time", "time_per_visit", "waiting_time", "response_time_quantile", "account")
-_UNITS = {"throughput": "1/s", **dict.fromkeys(_SECONDS, "s")}
 
-
-def unit_of(name: str) -> str:
-    """Give the unit of a value by what stands before its bracket; most are plain numbers."""
-    return _UNITS.get(name.partition("[")[0], "1")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,9 @@
-"""Simulation of queueing networks: customers run from station to station, event by event.
-
-A queueing network flattened into the plan that a simulation runs.
-"""
+"""Simulation of queueing networks: a network as the plan that the simulator runs, and what a run says of it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -14,11 +11,11 @@ from numpy.typing import NDArray
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import ModelError, NoAnswerError
+from slipstick.method.answers import Answers, Gradient, Remarks, Solution, unit_of
 from slipstick.method.networks.arrays import Arrays, Compiled
-from slipstick.method.networks.form import QUANTILES, THINK, NetworkForm, assumed
-from slipstick.method.networks.measures import unit_of
+from slipstick.method.networks.form import QUANTILES, THINK, CompiledNetwork, assumed
 from slipstick.method.networks.solvers import outside
-from slipstick.method.simulation.form import ROUNDING, Differences, SimulationForm, as_value, notes_of
+from slipstick.method.simulation.form import ROUNDING, CompiledSimulation, Differences, as_value, notes_of, one_point
 from slipstick.model.network import Chain, ClosedClass, OpenClass, Place, QueueingNetwork
 from slipstick.queueing.mixed_classes import check_some_time
 from slipstick.sim.estimate import Estimate, Layout, Result
@@ -27,7 +24,7 @@ from slipstick.sim.plan.distributions import Array, ServiceTime, service_time
 from slipstick.sim.plan.plan import Plan
 from slipstick.sim.run import simulate
 from slipstick.sim.settings import Simulation
-from slipstick.vocabulary import DISCIPLINES, LINEARIZER, SIMULATION
+from slipstick.vocabulary import DISCIPLINES, LINEARIZER
 
 MOST = 1_000_000
 """Customers that are kept in mind one by one."""
@@ -272,8 +269,8 @@ NONE = Estimate(0.0, 0.0, 0.0)
 NOBODY = "nobody is in the network, and nobody comes"
 
 
-def simulation_of(model: QueueingNetwork, simulation: Simulation) -> SimulationForm:
-    """Give the form that simulates a network.
+def simulation_of(model: QueueingNetwork, simulation: Simulation) -> CompiledSimulation:
+    """Compile a network for simulation.
 
     Parameters
     ----------
@@ -281,12 +278,11 @@ def simulation_of(model: QueueingNetwork, simulation: Simulation) -> SimulationF
     simulation : seed, precision and budget
     """
     compiled = Compiled(model)
-    return SimulationForm(
+    return CompiledSimulation(
         model.name,
         f"response_time[{next(iter(compiled.chains))}]",
         tuple(compiled.tape.parameters),
-        unit_of,
-        lambda values: _solved(compiled, values, simulation),
+        lambda values: _solution(compiled, values, simulation),
     )
 
 
@@ -315,16 +311,20 @@ def solve(
     >>> answer["throughput[jobs]"], answer["response_time[jobs]"], answer["waiting_time[jobs,cpu]"]
     (0.5, 6.0, 4.0)
     """
-    return _solved(Compiled(model), values or {}, simulation or Simulation())
+    return Answers(_solution(Compiled(model), values or {}, simulation or Simulation())).answer(0)
 
 
-def _solved(compiled: Compiled, values: Mapping[str, float], simulation: Simulation) -> Answer:
+def _solution(compiled: Compiled, values: Mapping[str, float], simulation: Simulation) -> Solution:
     flat = _flat(compiled, values)
-    if not flat.groups:
-        return _Seen(compiled, flat, None).answer()
-    result = simulate(flat.plan, simulation)
-    answer = _Seen(compiled, flat, result).answer()
-    return _with_shares(answer, compiled, values, result, simulation) if simulation.shares else answer
+    result = simulate(flat.plan, simulation) if flat.groups else None
+    seen = _Seen(compiled, flat, result)
+    found, remarks = seen.values(), seen.remarks()
+    gradient, first = None, found.get(f"response_time[{next(iter(compiled.chains))}]")
+    if result and simulation.shares and first:
+        gradient, shares, note = _shares(compiled, values, first.value or 0.0, result, simulation)
+        found, remarks = {**found, **shares}, replace(remarks, notes=(*remarks.notes, note))
+    account = {name: np.array([each]) for name, each in seen.account().items()}
+    return replace(one_point(compiled.model.name, found, remarks, gradient), account=account)
 
 
 def _flat(compiled: Compiled, values: Mapping[str, float]) -> FlatNetwork:
@@ -344,23 +344,26 @@ class _Seen:
         self.layout = Layout(flat.plan)
         self.chain_of = {label: name for name, chain in compiled.chains.items() for label in chain.classes}
 
-    def answer(self) -> Answer:
+    def values(self) -> dict[str, Value]:
         """Read every value off the run."""
+        return {name: as_value(each, unit_of(name)) for name, each in self._values() if each is not None}
+
+    def remarks(self) -> Remarks:
+        """Say how the run went."""
         result = self.result
-        values = {name: as_value(each, unit_of(name)) for name, each in self._values() if each is not None}
-        notes = notes_of(result) if result else (NOBODY,)
-        certain = result is None or not result.plan.random
-        return Answer(
-            model=self.compiled.model.name,
-            method=SIMULATION,
-            values=values,
-            account=self._account(),
-            exact=certain and all(map(_narrow, (each for name, each in values.items() if "quantile" not in name))),
-            notes=(*notes, *assumed(self.compiled)),
-            seed=result.settings.seed if result else None,
-            converged=result.converged if result else None,
-            interrupted=result is not None and result.stopped == "interrupted",
+        notes = (*(notes_of(result) if result else (NOBODY,)), *assumed(self.compiled))
+        if result is None:
+            return Remarks(exact=self._certain(), notes=notes)
+        return Remarks(
+            exact=not result.plan.random and self._certain(),
+            notes=notes,
+            seed=result.settings.seed,
+            converged=result.converged,
+            interrupted=result.stopped == "interrupted",
         )
+
+    def _certain(self) -> bool:
+        return all(_narrow(each) for name, each in self.values().items() if "quantile" not in name)
 
     def _values(self) -> Iterator[tuple[str, Estimate | None]]:
         for name in self.compiled.chains:
@@ -484,7 +487,7 @@ class _Seen:
             return nobody if opened else NONE
         return self.result.ratio(top, bottom)
 
-    def _account(self) -> dict[str, float]:
+    def account(self) -> dict[str, float]:
         """Follow one customer through a cycle; only where all are of one chain."""
         if len(self.compiled.chains) != 1 or self.result is None:
             return {}
@@ -506,18 +509,17 @@ def _narrow(value: Value) -> bool:
     return value.low is not None and value.value is not None and value.value - value.low <= ROUNDING * value.value
 
 
-def _with_shares(
-    answer: Answer, compiled: Compiled, values: Mapping[str, float], base: Result, simulation: Simulation
-) -> Answer:
-    """Add shares of the first response time; which parameters have the largest is guessed by mean values."""
+def _shares(
+    compiled: Compiled, values: Mapping[str, float], mean: float, base: Result, simulation: Simulation
+) -> tuple[Gradient, dict[str, Value], str]:
+    """Differentiate the first response time by the parameters that matter most by approximate mean values."""
     chain = next(iter(compiled.chains))
     value = f"response_time[{chain}]"
-    if value not in answer.values:
-        return answer
-    form = NetworkForm(compiled.model, LINEARIZER)
-    guess = form.points(values).answer(0).share.get(value, {})
-    powers = {name: each.dimension.time_power for name, each in compiled.tape.parameters.items()}
-    ranked = sorted((name for name in form.smooth if powers[name]), key=lambda name: -abs(guess.get(name, 0.0)))
+    approximate = CompiledNetwork(compiled.model, LINEARIZER)
+    guess = approximate.points(values).answer(0).share.get(value, {})
+    known = compiled.tape.parameters
+    timed = (name for name in approximate.smooth if known[name].dimension.time_power)
+    ranked = sorted(timed, key=lambda name: -abs(guess.get(name, 0.0)))
 
     def again(changed: Mapping[str, float], settings: Simulation) -> Array:
         flat = _flat(compiled, {**values, **changed})
@@ -527,5 +529,5 @@ def _with_shares(
         means: Array = (run.batches @ times) / (run.batches @ seen.cycles(chain))
         return means
 
-    here = {name: values.get(name, each.value or 0.0) for name, each in compiled.tape.parameters.items()}
-    return Differences(value, again, base).added_to(answer, ranked[: simulation.shares], here, powers)
+    here = {name: values.get(name, each.value or 0.0) for name, each in known.items()}
+    return Differences(value, again, base).shares(mean, ranked[: simulation.shares], here, known)

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from slipstick.errors import ModelError, did_you_mean
-from slipstick.expression.nodes import Expr, Operation, only_booked, parameters, walk
+from slipstick.expression.nodes import Booked, Expr, Operation, only_booked, parameters, walk
 from slipstick.expression.symbolic import to_sympy
 from slipstick.law import Law
+from slipstick.method.answers import Labels
 from slipstick.method.closed_form.form import ClosedForm
 from slipstick.model.system import ClosedPopulation, Model, PhasedPopulation
 
@@ -124,7 +125,9 @@ def _times(model: Model | Law, against: str) -> tuple[Expr, Expr]:
     if not isinstance(model.population, ClosedPopulation | PhasedPopulation):
         raise ModelError(f"{model.name} is no run of N processors; give it one population, or phases")
     form = ClosedForm(model)
-    useful = only_booked(form.account, [name for name, (part, _) in form.labels.items() if part in model.useful])
+    labels = Labels.of(model)
+    booked = dict.fromkeys(node.label for node in walk(form.account) if isinstance(node, Booked))
+    useful = only_booked(form.account, [name for name in booked if labels.component(name) in model.useful])
     return form.time, useful
 
 

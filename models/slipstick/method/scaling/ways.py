@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from slipstick.expression.kernels import Array
 from slipstick.law.account import AVERAGE_LATENCY
 from slipstick.law.scalability import LATENCY_SCALABILITY
-from slipstick.method.forms import CompiledModel
+from slipstick.method.answers import CompiledModel
 from slipstick.method.scaling.isoefficiency import reached
 from slipstick.method.scaling.overhead import ONE
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Tape
-from slipstick.method.closed_form.times import BARRIER, demand
+from slipstick.method.answers import BARRIER
+from slipstick.method.closed_form.times import demand
 from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Repeat, Step, Then, steps
 from slipstick.model.resources import Barrier, HeldResource, Lock, Station
 from slipstick.model.system import (

@@ -1,10 +1,7 @@
-"""Simulations at many points, behind the interface that closed forms have.
+"""Simulation of activities: the same tree as in closed form, executed event by event.
 
-Simulation: the same activity tree, run event by event.
-
-What others cost a processor, as a simulation saw it: its time among them against its time alone.
-
-What a simulation saw, as values, notes and shares: the same for activities and queueing networks.
+What a run saw becomes values with intervals (`as_value`), notes (`notes_of`) and, where asked, shares from differences of
+runs with the same random numbers (`Differences`): the same for activities and queueing networks.
 """
 
 from __future__ import annotations
@@ -12,18 +9,33 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import SlipstickError
 from slipstick.expression.kernels import Array
+from slipstick.expression.nodes import Parameter
 from slipstick.expression.tape import Tape
 from slipstick.law.grain import GRAIN_EFFICIENCY, GRAIN_INTERFERENCE
-from slipstick.method.closed_form.form import AGAINST_ONE, ClosedForm, unit_of
-from slipstick.method.closed_form.times import BARRIER
-from slipstick.method.simulation.flatten import IDLE, Flat, flatten
-from slipstick.model.system import GroupedPopulation, Model, OpenPopulation, SingleProcessor
+from slipstick.method.answers import (
+    IDLE,
+    IDLE_PROCESSORS,
+    Answers,
+    CompiledModel,
+    Gradient,
+    Labels,
+    Remarks,
+    Solution,
+    Values,
+    added_up,
+    only,
+    unit_of,
+)
+from slipstick.method.closed_form.form import ClosedForm
+from slipstick.method.simulation.flatten import Flat, flatten
+from slipstick.model.system import Model, SingleProcessor
 from slipstick.sim.estimate import Estimate, Layout, Result, t_quantile
 from slipstick.sim.run import simulate
 from slipstick.sim.settings import Simulation
@@ -100,38 +112,30 @@ class Differences:
     again: Callable[[Mapping[str, float], Simulation], Array]
     base: Result
 
-    def added_to(
-        self, answer: Answer, names: Sequence[str], here: Mapping[str, float], powers: Mapping[str, int]
-    ) -> Answer:
-        """Add shares and gradient by parameters, which cost two runs each; parameters that are 0 have none.
+    def shares(
+        self, mean: float, names: Sequence[str], here: Mapping[str, float], parameters: Mapping[str, Parameter]
+    ) -> tuple[Gradient, dict[str, Value], str]:
+        """Give gradient, shares with intervals, and a note; a parameter costs two runs, one that is 0 has no share.
 
         Parameters
         ----------
-        answer : without shares
+        mean : what is differentiated
         names : of the parameters
         here : their values, in base units
-        powers : of time in their units [1]
+        parameters : with their units
         """
-        mean = answer[self.value]
-        shares, gradient, found = {}, {}, dict(answer.values)
-        for name in names:
-            theta = here[name]
-            if not theta or not mean:
+        gradient: dict[str, float] = {}
+        found: dict[str, Value] = {}
+        for name in names if mean else ():
+            if not here[name]:
                 continue
-            elasticity, power = self._elasticity(name, theta, mean), powers[name]
-            shares[name] = power * elasticity.mean
-            gradient[name] = elasticity.mean * mean / theta
+            elasticity, power = self._elasticity(name, here[name], mean), parameters[name].dimension.time_power
+            gradient[name] = elasticity.mean * mean / here[name]
             ends = [None if end is None else power * end for end in (elasticity.low, elasticity.high)]
             low, high = ends if power > 0 else reversed(ends)
-            found[f"share[{self.value},{name}]"] = Value(shares[name], "1", low, high)
-        note = f"shares of the largest {len(shares)} by differences of {100 * STEP:g} % under common random numbers"
-        return replace(
-            answer,
-            values=found,
-            share={self.value: shares},
-            gradient={self.value: gradient},
-            notes=(*answer.notes, note),
-        )
+            found[f"share[{self.value},{name}]"] = Value(power * elasticity.mean, "1", low, high)
+        note = f"shares of the largest {len(found)} by differences of {100 * STEP:g} % under common random numbers"
+        return Gradient({self.value: gradient}, here, parameters), found, note
 
     def _elasticity(self, name: str, theta: float, mean: float) -> Estimate:
         """Estimate theta / T x dT/dtheta from two runs, batch by batch."""
@@ -146,51 +150,48 @@ class Differences:
         return Estimate(slope, slope - half, slope + half)
 
 
-Solve = Callable[[Model, Mapping[str, float]], Answer]
-
-
-def told_against(answer: Answer, alone: SingleProcessor, values: Mapping[str, float], simulated: Solve) -> Answer:
-    """Tell a time among others against that of one processor alone.
+def compared_with_one(
+    values: dict[str, Value], single: SingleProcessor, given: Mapping[str, float], settings: Simulation
+) -> dict[str, Value]:
+    """Add the values that compare the time of a processor among others with its time alone.
 
     The time alone is the closed form's where that is exact, and is simulated only where it is not. Its interval and that
     of the time among others are taken as independent; those of their ratios follow to first order.
 
     Parameters
     ----------
-    answer : of the model, by simulation
-    alone : the processor alone
-    values : parameters that differ from the model's own, in base units
-    simulated : simulates a model
+    values : of the model, by simulation
+    single : the processor alone
+    given : parameters that differ from the model's own, in base units
+    settings : of the simulation
     """
-    form = ClosedForm(alone.model)
-    known = {name: each for name, each in values.items() if name in form.parameters}
-    plain = form.points(known).answer(0)
-    single = plain.values["time"] if plain.exact else simulated(alone.model, known).values["time"]
+    compiled = ClosedForm(single.model)
+    known = {name: each for name, each in given.items() if name in compiled.parameters}
+    plain = compiled.points(known).answer(0, shares=False)
+    alone = plain.values["time"] if plain.exact else solve(single.model, known, settings).values["time"]
     if plain.exact:
-        single = replace(single, low=single.value, high=single.value)
-    among = answer.values["time"]
-    if not (single.value and among.value):
-        return answer
-    if math.isclose(single.value, among.value, rel_tol=ROUNDING):
-        # Nobody was in the way; the clock of the simulation is rounded, and less than nothing is no interference.
-        single = replace(single, value=among.value)
-    assert single.value
-    spread = math.hypot(_relative(single), _relative(among))
-    efficiency = float(GRAIN_EFFICIENCY.equation(single.value, among.value))
-    interference = float(GRAIN_INTERFERENCE.equation(single.value, among.value))
+        alone = replace(alone, low=alone.value, high=alone.value)
+    among = values["time"]
+    if not (alone.value and among.value):
+        return values
+    if math.isclose(alone.value, among.value, rel_tol=ROUNDING):
+        # Without contention the two differ by the rounding of the simulation's clock, which is no interference.
+        alone = replace(alone, value=among.value)
+    assert alone.value
+    spread = math.hypot(_relative(alone), _relative(among))
+    efficiency = float(GRAIN_EFFICIENCY.equation(alone.value, among.value))
+    interference = float(GRAIN_INTERFERENCE.equation(alone.value, among.value))
     found = {
-        "time_alone": single,
+        "time_alone": alone,
         "grain_efficiency": _within(efficiency, spread * efficiency),
         "grain_interference": _within(interference, spread / efficiency),
     }
-    if alone.words is not None:
-        tape = Tape([alone.words])
-        words = float(tape.run({name: each for name, each in values.items() if name in tape.parameters})[0][0])
-        rate = answer.values["throughput"]
-        ends = (None if each is None else words * each for each in (rate.value, rate.low, rate.high))
-        value, low, high = ends
+    if single.words is not None:
+        tape = Tape([single.words])
+        words, rate = float(tape.run(only(given, tape.parameters))[0][0]), values["throughput"]
+        value, low, high = (None if each is None else words * each for each in (rate.value, rate.low, rate.high))
         found["warps"] = Value(value, "1/s", low, high)
-    return replace(answer, values={**answer.values, **found})
+    return {**values, **found}
 
 
 def _relative(time: Value) -> float:
@@ -228,85 +229,96 @@ def solve(model: Model, values: Mapping[str, float] | None = None, simulation: S
     >>> answer["time"], answer["throughput"], answer.account
     (12.0, 0.33, {'busy': 9.0, 'wait': 3.0})
     """
-    settings = simulation or Simulation()
-    flat = flatten(model, values)
+    return Answers(_solution(model, values or {}, simulation or Simulation())).answer(0)
+
+
+def _solution(model: Model, given: Mapping[str, float], settings: Simulation) -> Solution:
+    flat = flatten(model, given)
     result = simulate(flat.plan, settings)
-    answer = _answer(model, flat, result)
-    if model.single:
-        answer = told_against(answer, model.single, values or {}, lambda each, known: solve(each, known, simulation))
-    return _with_shares(answer, model, values or {}, result, settings) if settings.shares else answer
-
-
-def _answer(model: Model, flat: Flat, result: Result) -> Answer:
     booked = _Booked(model, result)
-    values = {
+    estimates = {
         **_times(model, flat, result),
         **_efficiency(model, flat, booked),
         **_resources(result),
         **_fairness(result),
     }
-    notes = (*notes_of(result), *flat.chances, *([AGAINST_ONE] if "speedup" in values else []))
+    values = {name: as_value(each, unit_of(name)) for name, each in estimates.items()}
+    if model.single:
+        values = compared_with_one(values, model.single, given, settings)
     time = result.mean_time()
-    return Answer(
-        model=model.name,
-        method=SIMULATION,
-        values={name: as_value(each, value_unit(name)) for name, each in values.items()},
-        account=booked.by(booked.component),
-        technology=booked.by(booked.technology),
-        steps=booked.by(lambda label: "idle:processors" if label == IDLE else label),
-        once=flat.once,
-        useful=model.useful,
+    remarks = Remarks(
         exact=not flat.plan.random and time.half_width <= ROUNDING * time.mean,
-        notes=notes,
+        notes=(*notes_of(result), *flat.chances),
         seed=result.settings.seed,
         converged=result.converged,
         interrupted=result.stopped == "interrupted",
     )
+    gradient = None
+    if settings.shares:
+        gradient, shares, note = _shares(model, given, values["time"].value or 0.0, result, settings)
+        values, remarks = {**values, **shares}, replace(remarks, notes=(*remarks.notes, note))
+    return replace(
+        one_point(model.name, values, remarks, gradient),
+        account=added_up(booked.seconds, booked.labels.component),
+        technology=added_up(booked.seconds, booked.labels.technology),
+        steps={IDLE_PROCESSORS if label == IDLE else label: each for label, each in booked.seconds.items()},
+        once={name: np.array([each]) for name, each in flat.once.items()},
+        useful=model.useful,
+    )
+
+
+def one_point(name: str, values: Mapping[str, Value], remarks: Remarks, gradient: Gradient | None) -> Solution:
+    """Make a solution of the values of one run.
+
+    Parameters
+    ----------
+    name : of the model
+    values : with their intervals
+    remarks, gradient : of the run
+    """
+    columns = {
+        end: {name: np.array([math.nan if (at := getattr(each, end)) is None else at]) for name, each in values.items()}
+        for end in ("value", "low", "high")
+    }
+    return Solution(
+        model=name,
+        method=SIMULATION,
+        values=columns["value"],
+        low=columns["low"],
+        high=columns["high"],
+        remarks=lambda _: remarks,
+        gradient=None if gradient is None else lambda _: gradient,
+        interrupted=remarks.interrupted,
+    )
 
 
 class _Booked:
-    """The account: what the labels of a plan stand for, and estimates of the time booked to them."""
+    """The account of a run: seconds of a cycle by label; a label with nothing booked is left out."""
 
     def __init__(self, model: Model, result: Result) -> None:
-        self.result, self.layout = result, Layout(result.plan)
-        self._steps = {step.name: (step.component, step.technology) for step in model.steps}
+        self.result, self.layout, self.labels = result, Layout(result.plan), Labels.of(model)
+        sums = result.batches.sum(axis=0)
+        cycles = float(sums[self.layout.cycles[0]])
+        times = {label: float(sums[self.layout.booked[0] + index]) for index, label in enumerate(result.plan.labels)}
+        self.seconds = {label: np.array([each / cycles]) for label, each in times.items() if each}
 
-    def component(self, label: str) -> str:
-        """Say what a label adds up to: a step's component, or what was waited for."""
-        if label in self._steps:
-            return self._steps[label][0]
-        return BARRIER if label.startswith(f"{BARRIER}:") else label
-
-    def technology(self, label: str) -> str:
-        """Say the technology class of a label; waiting is a class of its own."""
-        if label in self._steps:
-            return self._steps[label][1]
-        return {BARRIER: "software", IDLE: "application"}.get(label.partition(":")[0], "wait")
+    def components(self) -> list[str]:
+        """List the components that something is booked to."""
+        return list(dict.fromkeys(map(self.labels.component, self.seconds)))
 
     def weights(self, *components: str) -> Array:
         """Pick the columns of components."""
         weights = np.zeros(self.layout.width)
         for index, label in enumerate(self.result.plan.labels):
-            if self.component(label) in components:
+            if self.labels.component(label) in components:
                 weights[self.layout.booked[0] + index] = 1.0
         return weights
-
-    def by(self, name: Callable[[str], str]) -> dict[str, float]:
-        """Add seconds of a cycle up by a name of the labels; nothing booked is left out."""
-        sums = self.result.batches.sum(axis=0)
-        cycles = sums[self.layout.cycles[0]]
-        found: dict[str, float] = {}
-        for index, label in enumerate(self.result.plan.labels):
-            seconds = float(sums[self.layout.booked[0] + index])
-            if seconds:
-                found[name(label)] = found.get(name(label), 0.0) + seconds / float(cycles)
-        return found
 
 
 def _times(model: Model, flat: Flat, result: Result) -> dict[str, Estimate]:
     layout, time = Layout(result.plan), result.mean_time()
     found = {"time": time}
-    if isinstance(model.population, OpenPopulation):
+    if model.population.open:
         elapsed = result.column(layout.time)
         found["throughput"] = result.ratio(result.column(layout.cycles[0]), elapsed)
     elif time.mean > 0:
@@ -314,7 +326,7 @@ def _times(model: Model, flat: Flat, result: Result) -> dict[str, Estimate]:
         n = flat.population
         low, high = (None if end is None or end <= 0 else n / end for end in (time.high, time.low))
         found["throughput"] = Estimate(n / time.mean, low, high)
-    if isinstance(model.population, GroupedPopulation):
+    if model.population.groups and model.population.groups[0].name:
         for index, members in enumerate(result.plan.groups):
             found[f"time[{members.name}]"] = result.mean_time(index)
             found[f"throughput[{members.name}]"] = result.ratio(
@@ -326,10 +338,10 @@ def _times(model: Model, flat: Flat, result: Result) -> dict[str, Estimate]:
 
 def _efficiency(model: Model, flat: Flat, booked: _Booked) -> dict[str, Estimate]:
     result, layout = booked.result, booked.layout
-    if isinstance(model.population, OpenPopulation) or not result.mean_time().mean > 0:
+    if model.population.open or not result.mean_time().mean > 0:
         return {}
     time = result.column(layout.cycle_time[0])
-    account = booked.by(booked.component)
+    account = booked.components()
     found = {}
     if any(name in account for name in model.useful):
         useful = booked.weights(*model.useful)
@@ -384,29 +396,20 @@ def _fairness(result: Result) -> dict[str, Estimate]:
     return found
 
 
-def value_unit(name: str) -> str:
-    """Give the base unit of a value, its quantiles and groups included."""
-    return "s" if name.startswith("time") else unit_of(name)
+def _shares(
+    model: Model, given: Mapping[str, float], mean: float, base: Result, settings: Simulation
+) -> tuple[Gradient, dict[str, Value], str]:
+    """Differentiate by the parameters that matter most in closed form."""
+    compiled = ClosedForm(model)
+    without = compiled.points(given).answer(0)
+    ranked = sorted(without.share.get("time", {}).items(), key=lambda item: -abs(item[1]))[: settings.shares]
+    parameters = compiled.tape.parameters
 
+    def again(changed: Mapping[str, float], longer: Simulation) -> Array:
+        return _batch_means(simulate(flatten(model, {**given, **changed}).plan, longer))
 
-def _with_shares(
-    answer: Answer, model: Model, values: Mapping[str, float], base: Result, simulation: Simulation
-) -> Answer:
-    """Add shares of the time by the parameters that have the largest ones in closed form."""
-    form = ClosedForm(model)
-    without = form.points(values).answer(0)
-    ranked = sorted(without.share.get("time", {}).items(), key=lambda item: -abs(item[1]))[: simulation.shares]
-    parameters = form.tape.parameters
-
-    def again(changed: Mapping[str, float], settings: Simulation) -> Array:
-        return _batch_means(simulate(flatten(model, {**values, **changed}).plan, settings))
-
-    return Differences("time", again, base).added_to(
-        answer,
-        [name for name, _ in ranked],
-        {name: values.get(name, each.value or 0.0) for name, each in parameters.items()},
-        {name: each.dimension.time_power for name, each in parameters.items()},
-    )
+    here = {name: given.get(name, each.value or 0.0) for name, each in parameters.items()}
+    return Differences("time", again, base).shares(mean, [name for name, _ in ranked], here, parameters)
 
 
 def _batch_means(result: Result) -> Array:
@@ -415,69 +418,68 @@ def _batch_means(result: Result) -> Array:
     return means
 
 
-Values = Mapping[str, "Array | float"]
-
-
-class SimulationForm:
+class CompiledSimulation(CompiledModel):
     """A model to be simulated, one point after the other.
 
-    Every point has the same streams of random numbers, so that points differ by what was varied and not by luck.
+    Every point has the same streams of random numbers, so that points differ by what was varied and not by chance.
 
     Parameters
     ----------
     name : of the model
     quantity : what it gives first of all
     parameters : names of everything that can be varied
-    unit_of : gives the base unit of a value
     solve : simulates at the values of one point
     """
 
     block = 1
 
     def __init__(
-        self,
-        name: str,
-        quantity: str,
-        parameters: Sequence[str],
-        unit_of: Callable[[str], str],
-        solve: Callable[[Mapping[str, float]], Answer],
+        self, name: str, quantity: str, parameters: Sequence[str], solve: Callable[[Mapping[str, float]], Solution]
     ) -> None:
-        self.name, self.quantity, self._names = name, quantity, tuple(parameters)
-        self._unit_of, self._solve = unit_of, solve
+        self.name, self.quantity, self._names, self._solve = name, quantity, tuple(parameters), solve
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Names of everything that can be varied."""
         return self._names
 
-    def unit(self, column: str) -> str:
-        """Give the base unit of a column; the ends of intervals have those of their values."""
-        inside = column.removeprefix("low[").removeprefix("high[")
-        return self._unit_of(inside if inside == column else inside[:-1])
-
-    def times(self, values: Values) -> Array:
-        """Give the mean times alone [s]; NaN where there is none."""
-        return self.points(values).columns()[self.quantity]
-
-    def points(self, values: Values) -> SimulatedPoints:
+    def solution(self, values: Values) -> Solution:
         """Simulate every point; aligned arrays, or single numbers."""
         columns = {name: np.atleast_1d(np.asarray(each, dtype=np.float64)) for name, each in values.items()}
         count = max((len(each) for each in columns.values()), default=1)
         spread = {name: np.broadcast_to(each, (count,)) for name, each in columns.items()}
-        return SimulatedPoints(
-            [self._answer({name: float(each[point]) for name, each in spread.items()}) for point in range(count)],
-            self.quantity,
-        )
+        found = [self._at({name: float(each[point]) for name, each in spread.items()}) for point in range(count)]
+        return found[0] if count == 1 else _joined(found)
 
-    def _answer(self, values: Mapping[str, float]) -> Answer:
+    def _at(self, values: Mapping[str, float]) -> Solution:
         try:
             return self._solve(values)
         except SlipstickError as error:
-            return Answer(self.name, SIMULATION, failed=str(error))
+            failed = Remarks(failed=str(error))
+            nothing = {self.quantity: np.array([math.nan])}
+            return Solution(model=self.name, method=SIMULATION, values=nothing, remarks=lambda _: failed)
 
 
-def simulation_of(model: Model, simulation: Simulation) -> SimulationForm:
-    """Give the form that simulates an activity.
+def _joined(found: Sequence[Solution]) -> Solution:
+    """Put solutions of one point each side by side; NaN where a point does not have a number."""
+
+    def joined(key: str) -> Any:
+        tables: list[Mapping[str, Array]] = [getattr(each, key) for each in found]
+        names = dict.fromkeys(name for table in tables for name in table)
+        return {
+            name: np.array([float(table[name][0]) if name in table else math.nan for table in tables]) for name in names
+        }
+
+    return replace(
+        found[0],
+        count=len(found),
+        **{key: joined(key) for key in ("values", "low", "high", "account", "technology", "steps", "once")},
+        detail=found.__getitem__,
+        interrupted=any(each.interrupted for each in found),
+    )
+
+
+def simulation_of(model: Model, simulation: Simulation) -> CompiledSimulation:
+    """Compile an activity for simulation.
 
     Parameters
     ----------
@@ -485,44 +487,4 @@ def simulation_of(model: Model, simulation: Simulation) -> SimulationForm:
     simulation : seed, precision and budget
     """
     names = tuple(Tape(model.expressions(unused=True)).parameters)
-    return SimulationForm(model.name, "time", names, value_unit, lambda values: solve(model, values, simulation))
-
-
-@dataclass(frozen=True, slots=True)
-class SimulatedPoints:
-    """Answers of simulations, point by point."""
-
-    answers: Sequence[Answer]
-    quantity: str
-
-    @property
-    def interrupted(self) -> bool:
-        """Say whether somebody stopped one of them."""
-        return any(each.interrupted for each in self.answers)
-
-    def __len__(self) -> int:
-        return len(self.answers)
-
-    def columns(self) -> dict[str, Array]:
-        """Give every numeric answer as a column, in base units, ends of intervals included; NaN where there is none."""
-        names = dict.fromkeys([self.quantity, *(name for each in self.answers for name in each.names)])
-        found = {name: np.array([_number(each.find(name)) for each in self.answers]) for name in names}
-        for name in dict.fromkeys(name for each in self.answers for name in each.values):
-            for end in ("low", "high"):
-                ends = [getattr(each.values.get(name), end, None) for each in self.answers]
-                found[f"{end}[{name}]"] = np.array([_number(each) for each in ends])
-        return found
-
-    def limits(self) -> dict[str, list[str]]:
-        """Give nothing: what limits is seen in the account."""
-        return {}
-
-    def answer(
-        self, index: int, point: Mapping[str, float | str] | None = None, given: Mapping[str, float | str] | None = None
-    ) -> Answer:
-        """Give the whole answer at one point."""
-        return replace(self.answers[index], point=point or {}, given=given or {})
-
-
-def _number(value: float | None) -> float:
-    return float("nan") if value is None else value
+    return CompiledSimulation(model.name, "time", names, lambda values: _solution(model, values, simulation))

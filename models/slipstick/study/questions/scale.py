@@ -15,7 +15,7 @@ from slipstick.expression.nodes import Expr, Parameter
 from slipstick.expression.tape import Tape
 from slipstick.law import Law
 from slipstick.method.closed_form.form import ClosedForm
-from slipstick.method.forms import LawForm
+from slipstick.method.closed_form.law import CompiledLaw
 from slipstick.method.scaling.isoefficiency import isoefficiency
 from slipstick.method.scaling.overhead import Run, run_of
 from slipstick.method.scaling.ways import FIXED_SIZE, TIME_BOUND, Runs, factors, scalability
@@ -181,7 +181,7 @@ def _check(case: str, spec: ScaleSpec, study: StudyContext, runs: Runs, count: A
         if not runs.any_number and 1.0 not in count:
             why = f"{case} is built anew for each number of processors, so list 1 to hold the others against"
             raise study.refusal(("scale", "against"), why)
-    elif isinstance(runs.forms[0][0], LawForm):
+    elif isinstance(runs.forms[0][0], CompiledLaw):
         why = f"{case} is a law, which does not say what is useful; write against: one-processor"
         raise study.refusal(("scale",), why)
 
@@ -310,7 +310,7 @@ def _growth(asked: _ScaledCase) -> tuple[IsoefficiencyFormula | None, str]:
     model, spec, form = asked.built.model, asked.spec, asked.runs.forms[0][0]
     if spec.efficiency is None or not spec.size:
         return None, ""
-    if not isinstance(model, Model | Law) or not isinstance(form, ClosedForm | LawForm):
+    if not isinstance(model, Model | Law) or not isinstance(form, ClosedForm | CompiledLaw):
         return None, "only a closed form has one"
     if not asked.runs.any_number:
         return None, "the model is built anew for each number of processors"

@@ -1,0 +1,477 @@
+"""From what a method finds at aligned points to columns and answers: one step for all methods.
+
+A method compiles a model (`CompiledModel`) and solves it at many points together. It returns a `Solution`: arrays along
+the points, and what is said of each point in words. `Answers` reads columns and whole answers off it: the account by
+component and technology class, the units, the shares.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from slipstick.answer import Answer, Limit, Value
+from slipstick.expression.kernels import Array
+from slipstick.expression.nodes import Parameter
+from slipstick.expression.tape import Tape
+from slipstick.law.account import CYCLE_RATE, EFFICIENCY, PROCESSORS_LOST, SPEEDUP
+from slipstick.law.grain import GRAIN_EFFICIENCY, GRAIN_INTERFERENCE, WORDS_ACCESSED_RANDOMLY
+from slipstick.model.system import Model, SingleProcessor
+
+Values = Mapping[str, "Array | float"]
+"""Parameters that differ from the model's own, by name in base units [points]."""
+
+Columns = Mapping[str, Array]
+
+BLOCK = 32_768
+"""Points whose accounts and derivatives are held in memory at a time."""
+
+COMPLEX_STEP = 1e-20
+"""Imaginary step of derivatives, relative; its square vanishes beside 1."""
+
+BARRIER, IDLE = "barrier", "idle"
+"""Components of the account that are not written in a model."""
+
+IDLE_PROCESSORS = "idle:processors"
+"""Label of the time of processors without work; no step can have this name."""
+
+AGAINST_ONE = "speed-up counts useful work; it is against one processor only if its useful work is the same"
+
+_SECONDS = (
+    *("time", "time_alone", "time_quantile", "wait", "account", "technology", "step", "once"),
+    *("response_time", "residence_time", "time_per_visit", "waiting_time", "response_time_quantile"),
+)
+_UNITS = {"throughput": "1/s", "warps": "1/s", **dict.fromkeys(_SECONDS, "s")}
+
+
+def unit_of(name: str) -> str:
+    """Give the base unit of a value, or of an end of its interval, by its name; most are plain numbers.
+
+    >>> unit_of("low[throughput[jobs]]")
+    '1/s'
+    """
+    kind, _, inside = name.partition("[")
+    return unit_of(inside[:-1]) if kind in ("low", "high") else _UNITS.get(kind, "1")
+
+
+@dataclass(frozen=True, slots=True)
+class Remarks:
+    """What is said of one point beside its numbers; see `slipstick.answer.Answer`.
+
+    Parameters
+    ----------
+    failed : why it has no answer
+    method : the method that answered, where it is not the same at all points
+    """
+
+    failed: str | None = None
+    exact: bool = False
+    notes: tuple[str, ...] = ()
+    promise: float | None = None
+    method: str | None = None
+    seed: int | None = None
+    converged: bool | None = None
+    interrupted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Gradient:
+    """Derivatives at one point.
+
+    Parameters
+    ----------
+    slopes : by value and parameter, in base units
+    at : the parameters' values there
+    parameters : with their units
+    of_rates : values whose unit holds time to the power -1, so that their shares add up to 1 too
+    """
+
+    slopes: Mapping[str, Mapping[str, float]]
+    at: Mapping[str, float]
+    parameters: Mapping[str, Parameter]
+    of_rates: frozenset[str] = frozenset()
+
+    def shares(self, values: Mapping[str, float]) -> dict[str, dict[str, float]]:
+        """Weigh derivatives by the power k of time in each parameter's unit: k theta / T x dT/dtheta.
+
+        Parameters
+        ----------
+        values : what was differentiated; one that is 0 or not there has no shares
+        """
+        powers = {name: each.dimension.time_power for name, each in self.parameters.items()}
+        return {
+            key: {
+                name: powers[name] / (-1 if key in self.of_rates else 1) * self.at[name] * slope / values[key]
+                for name, slope in slopes.items()
+                if powers[name]
+            }
+            for key, slopes in self.slopes.items()
+            if values.get(key)
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solution:
+    """What a method finds at aligned points. An array of length 1 holds for all points.
+
+    Parameters
+    ----------
+    model, method : names
+    count : how many points
+    values : by name; NaN where there is none
+    low, high : ends of intervals and bounds, by the name of the value
+    account, technology, steps : seconds of a processor by component, technology class and label
+    once : time of one execution of each step [s]
+    kept : entries of the account that answers list even where they are 0; None: all
+    useful : components of useful work
+    stages : of each pipeline, one item's time at each serial stage [s]
+    remarks : what is said of a point
+    gradient : the derivatives at a point
+    detail : solves one point again, for values that only whole answers have
+    unit : gives the base unit of a value
+    interrupted : the method was stopped before it was done
+    """
+
+    model: str
+    method: str
+    count: int = 1
+    values: Columns = field(default_factory=dict)
+    low: Columns = field(default_factory=dict)
+    high: Columns = field(default_factory=dict)
+    account: Columns = field(default_factory=dict)
+    technology: Columns = field(default_factory=dict)
+    steps: Columns = field(default_factory=dict)
+    once: Columns = field(default_factory=dict)
+    kept: frozenset[str] | None = None
+    useful: tuple[str, ...] = ()
+    stages: Mapping[str, Columns] = field(default_factory=dict)
+    remarks: Callable[[int], Remarks] = lambda index: Remarks()
+    gradient: Callable[[int], Gradient] | None = None
+    detail: Callable[[int], Solution] | None = None
+    unit: Callable[[str], str] = unit_of
+    interrupted: bool = False
+
+
+class CompiledModel:
+    """A model compiled by a method.
+
+    Attributes
+    ----------
+    quantity : the value that it gives first of all, NaN at a point without an answer
+    block : how many points it is to be given at a time
+    """
+
+    quantity = "time"
+    block = BLOCK
+
+    @property
+    @abstractmethod
+    def parameters(self) -> tuple[str, ...]:
+        """Names of everything that can be varied without building the model anew."""
+
+    @abstractmethod
+    def solution(self, values: Values) -> Solution:
+        """Solve at aligned points."""
+
+    def points(self, values: Values) -> Answers:
+        """Solve at aligned points, to be read as columns or as answers."""
+        return Answers(self.solution(values))
+
+    def times(self, values: Values) -> Array:
+        """Give the first quantity alone, NaN at a point without an answer."""
+        return self.points(values).columns()[self.quantity]
+
+    def unit(self, column: str) -> str:
+        """Give the base unit of a column."""
+        return unit_of(column)
+
+
+class Answers:
+    """A solution, read as columns or as answers.
+
+    Parameters
+    ----------
+    solution : what a method found
+    """
+
+    def __init__(self, solution: Solution) -> None:
+        self.solution = solution
+
+    def __len__(self) -> int:
+        return self.solution.count
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the method was stopped before it was done."""
+        return self.solution.interrupted
+
+    def columns(self) -> dict[str, Array]:
+        """Give every number as a column, in base units; NaN where there is none."""
+        found = self.solution
+        books = {"account": found.account, "technology": found.technology, "step": found.steps, "once": found.once}
+        ends = {"low": found.low, "high": found.high}
+        return {
+            **found.values,
+            **{f"{kind}[{name}]": each for kind, book in books.items() for name, each in book.items()},
+            **{f"{end}[{name}]": each for end, columns in ends.items() for name, each in columns.items()},
+        }
+
+    def limits(self) -> dict[str, list[str]]:
+        """Name the limiting stage of each pipeline at each point; the first written wins a tie."""
+        found = {}
+        for pipeline, stages in self.solution.stages.items():
+            table = np.stack([np.broadcast_to(each, (len(self),)) for each in stages.values()])
+            found[pipeline] = [list(stages)[index] for index in np.argmax(table, axis=0)]
+        return found
+
+    def answer(
+        self,
+        index: int,
+        point: Mapping[str, float | str] | None = None,
+        given: Mapping[str, float | str] | None = None,
+        shares: bool = True,
+    ) -> Answer:
+        """Give the whole answer at one point.
+
+        Parameters
+        ----------
+        index : of the point
+        point : its coordinates on the axes of a study
+        given : what was set beside the files
+        shares : compute shares and gradient too; of some methods they cost one more solution
+        """
+        found = self.solution
+        if found.detail is not None:
+            found, index = found.detail(index), 0
+        said = found.remarks(index)
+        blank = Answer(found.model, said.method or found.method, point=point or {}, given=given or {})
+        if said.failed:
+            return replace(blank, failed=said.failed)
+        account, technology, steps = (
+            _kept(found, each, index) for each in (found.account, found.technology, found.steps)
+        )
+        lost = {f"processors_lost[{name}]" for name in found.account if name not in account}
+        values = {name: each for name, each in _values(found, index).items() if name not in lost}
+        gradient = found.gradient(index) if found.gradient is not None and shares else None
+        known = {name: each.value for name, each in values.items() if each.value is not None}
+        return replace(
+            blank,
+            values=values,
+            account=account,
+            technology=technology,
+            steps=steps,
+            once=_at(found.once, index),
+            useful=found.useful,
+            share=gradient.shares(known) if gradient else {},
+            gradient=gradient.slopes if gradient else {},
+            exact=said.exact,
+            notes=(*said.notes, AGAINST_ONE) if "speedup" in values else said.notes,
+            limits=tuple(
+                Limit(name, max(stages, key=stages.__getitem__), stages)
+                for name, stages in ((name, _at(each, index)) for name, each in found.stages.items())
+            ),
+            seed=said.seed,
+            converged=said.converged,
+            promise=said.promise,
+            interrupted=said.interrupted,
+        )
+
+
+def at(column: Array, index: int) -> float:
+    """Read a column at one point; one of length 1 holds for all."""
+    return float(column[index if len(column) > 1 else 0])
+
+
+def _at(columns: Columns, index: int) -> dict[str, float]:
+    """Read columns at one point; what is not a number is left out."""
+    found = {name: at(each, index) for name, each in columns.items()}
+    return {name: each for name, each in found.items() if math.isfinite(each)}
+
+
+def _values(found: Solution, index: int) -> dict[str, Value]:
+    value, low, high = (_at(columns, index) for columns in (found.values, found.low, found.high))
+    names = dict.fromkeys([*found.values, *found.low, *found.high])
+    return {
+        name: Value(value.get(name), found.unit(name), low.get(name), high.get(name))
+        for name in names
+        if name in value or name in low or name in high
+    }
+
+
+def _kept(found: Solution, book: Columns, index: int) -> dict[str, float]:
+    return {name: each for name, each in _at(book, index).items() if each or found.kept is None or name in found.kept}
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """What the labels of an account stand for: steps, waiting, and the cost of locks and barriers.
+
+    Parameters
+    ----------
+    steps : component and technology class of each step
+    others : technology class of all else: waiting, or in closed form the accesses to the words of locks
+    """
+
+    steps: Mapping[str, tuple[str, str]]
+    others: str = "wait"
+
+    @classmethod
+    def of(cls, model: Model, others: str = "wait") -> Labels:
+        """Read the steps of a model."""
+        return cls({step.name: (step.component, step.technology) for step in model.steps}, others)
+
+    def component(self, label: str) -> str:
+        """Give the component that a label is part of; waiting is a component of its own."""
+        return self._both(label)[0]
+
+    def technology(self, label: str) -> str:
+        """Give the technology class of a label; waiting is a class of its own."""
+        return self._both(label)[1]
+
+    def _both(self, label: str) -> tuple[str, str]:
+        if label in self.steps:
+            return self.steps[label]
+        if label.startswith(f"{BARRIER}:"):
+            return BARRIER, "software"
+        if label in (IDLE, IDLE_PROCESSORS):
+            return IDLE, "application"
+        return label, self.others
+
+
+def added_up(booked: Columns, key: Callable[[str], str]) -> dict[str, Array]:
+    """Add seconds up by a key of their labels, in the order of first appearance."""
+    sums: dict[str, Array] = {}
+    for label, seconds in booked.items():
+        name = key(label)
+        sums[name] = sums[name] + seconds if name in sums else seconds
+    return sums
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """Use of a resource: utilization [1], mean number waiting or in service [1], and wait of a visit [s]."""
+
+    utilization: Array
+    queue_length: Array
+    wait: Array
+
+
+def activity_solution(
+    model: Model,
+    method: str,
+    time: Array,
+    size: Array,
+    booked: Columns,
+    *,
+    groups: Mapping[str, tuple[Array, Array]],
+    single: Columns,
+    uses: Mapping[str, Use],
+    other_labels: str = "wait",
+    **others: Any,
+) -> Solution:
+    """Make a solution of the mean times of an activity.
+
+    Parameters
+    ----------
+    model, method : the system, and the name of the method
+    time : of a cycle, or of the whole program [s, points]
+    size : processors, or arrivals a second [points]
+    booked : seconds of one processor by label
+    groups : time of a cycle and number of processors of each group that has a name
+    single : values that compare with one processor alone
+    uses : of resources
+    other_labels : technology class of labels that are no step and no barrier; see `Labels`
+    others : parts of the solution as they are
+    """
+    labels = Labels.of(model, other_labels)
+    account = added_up(booked, labels.component)
+    n, values = np.broadcast_to(size, np.shape(time)), {"time": time}
+    with np.errstate(all="ignore"):
+        if model.population.open:
+            values["throughput"] = np.where(np.isnan(time), np.nan, n)
+        else:
+            values |= {"throughput": CYCLE_RATE.equation(n, time), **_work(model, account, n, time)}
+        for name, (each, members) in groups.items():
+            values[f"time[{name}]"] = np.broadcast_to(each, np.shape(time))
+            rate = np.where(members > 0, CYCLE_RATE.equation(members, each), 0.0)
+            values[f"throughput[{name}]"] = np.broadcast_to(rate, np.shape(time))
+    values |= single
+    for name, use in uses.items():
+        values[f"utilization[{name}]"] = use.utilization
+        values[f"queue_length[{name}]"] = use.queue_length
+        values[f"wait[{name}]"] = use.wait
+    return Solution(
+        model=model.name,
+        method=method,
+        count=len(time),
+        values=values,
+        account=account,
+        technology=added_up(booked, labels.technology),
+        steps=booked,
+        useful=model.useful,
+        **others,
+    )
+
+
+def _work(model: Model, account: Columns, n: Array, time: Array) -> dict[str, Array]:
+    """Give efficiency and speed-up, where some work is useful, and the processors lost to each other component."""
+    found = {}
+    useful = [account[name] for name in model.useful if name in account]
+    if useful:
+        found["efficiency"] = EFFICIENCY.equation(reduce(np.add, useful), time)
+        found["speedup"] = SPEEDUP.equation(n, found["efficiency"])
+    for name, seconds in account.items():
+        if name not in model.useful:
+            found[f"processors_lost[{name}]"] = PROCESSORS_LOST.equation(n, seconds, time)
+    return found
+
+
+class SingleProcessorValues:
+    """Values that compare the time of a processor among others with its time alone.
+
+    Parameters
+    ----------
+    single : the processor alone
+    compiled : its model, compiled by the method that the time among others is from
+    """
+
+    def __init__(self, single: SingleProcessor, compiled: CompiledModel) -> None:
+        self._compiled = compiled
+        self._words = None if single.words is None else Tape([single.words])
+
+    def values(self, values: Values, among: Array, size: Array) -> dict[str, Array]:
+        """Give ``time_alone``, ``grain_efficiency``, ``grain_interference`` and, where words are counted, ``warps``.
+
+        Parameters
+        ----------
+        values : of the parameters
+        among : time of a processor among the others [s, points]
+        size : processors of its kind, all of which access as many words [1, points]
+        """
+        alone = self._compiled.times(only(values, self._compiled.parameters))
+        with np.errstate(all="ignore"):
+            found = {
+                "time_alone": alone,
+                "grain_efficiency": GRAIN_EFFICIENCY.equation(alone, among),
+                "grain_interference": GRAIN_INTERFERENCE.equation(alone, among),
+            }
+            if self._words is not None:
+                (words,) = self._words.run(only(values, self._words.parameters))
+                found["warps"] = WORDS_ACCESSED_RANDOMLY.equation(size, words, among)
+        return {name: np.broadcast_to(each, np.shape(among)) for name, each in found.items()}
+
+
+def only(values: Values, names: Sequence[str] | Mapping[str, object]) -> dict[str, Array | float]:
+    """Keep the values of some parameters."""
+    return {name: each for name, each in values.items() if name in names}
+
+
+def value_at(values: Values, name: str, index: int, otherwise: float | None) -> float:
+    """Read the value of a parameter at one point; `otherwise` is the model's own."""
+    return at(np.ravel(values[name]), index) if name in values else otherwise or 0.0
