@@ -231,10 +231,10 @@ def _joined(arrays: Arrays, pieces: tuple[Piece, ...]) -> Found:
 def _table(k: int, points: int, pieces: tuple[Piece, ...]) -> Array | None:
     """Join the distributions at one station; what a piece does not have is NaN, beyond its end it is 0."""
     tables = [each.solution.probability[k] for each in pieces]
-    length = max((table.shape[1] for table in tables if table is not None), default=0)
-    if not length:
+    known = [table for table in tables if table is not None]
+    if not known:
         return None
-    joined = np.full((points, length), np.nan)
+    joined = np.full((points, max(table.shape[1] for table in known)), np.nan, np.result_type(float, *known))
     for each, table in zip(pieces, tables, strict=True):
         if table is not None:
             joined[each.points] = 0.0
