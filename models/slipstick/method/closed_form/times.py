@@ -8,7 +8,7 @@ from slipstick.errors import ModelError
 from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import Booked, Expr, Number, maximum, total, zero
 from slipstick.law.pipeline import FLOW_LINE
-from slipstick.method.answers import BARRIER, LOCK
+from slipstick.method.answers import BARRIER
 from slipstick.model.activity import (
     Activity,
     BarrierWait,
@@ -24,7 +24,6 @@ from slipstick.model.activity import (
 )
 from slipstick.model.resources import HeldResource
 from slipstick.model.system import Model
-
 
 
 def time(activity: Activity, model: Model, booked: bool = True, known: dict[int, Expr] | None = None) -> Expr:

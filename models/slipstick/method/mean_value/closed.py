@@ -21,7 +21,7 @@ import numpy as np
 
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import Expr
-from slipstick.method.closed_form.times import BARRIER
+from slipstick.method.answers import BARRIER
 from slipstick.method.mean_value.arrivals import ArrivalState, ArrivalWaits, PairTimes
 from slipstick.method.mean_value.barriers import cycle_time
 from slipstick.method.mean_value.maxima import ZERO_TIME, Array, RandomTime, nonzero

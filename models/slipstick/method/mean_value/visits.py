@@ -15,7 +15,6 @@ import numpy as np
 
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import Expr
-from slipstick.method.answers import BARRIER
 from slipstick.method.closed_form.times import held_resource
 from slipstick.method.mean_value.maxima import Array
 from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Repeat, Step, Then, steps

@@ -16,8 +16,6 @@ from slipstick.vocabulary import DISCIPLINES
 Array = NDArray[Any]
 
 
-
-
 @dataclass(frozen=True, slots=True)
 class Found:
     """Solutions at aligned points; NaN where there is none.

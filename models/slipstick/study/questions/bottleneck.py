@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from slipstick.method.bounds import BoundsForm
+from slipstick.method.bounds import CompiledBounds
 from slipstick.method.networks.arrays import Compiled
 from slipstick.model.network import ClosedClass, QueueingNetwork
 from slipstick.model.system import ClosedPopulation, Model
@@ -73,7 +73,7 @@ def _unfit(model: object) -> str:
         return "" if one else "has several classes or arrivals; a bottleneck is that of one closed class"
     if not (isinstance(model, Model) and isinstance(model.population, ClosedPopulation)):
         return "is no closed population of processors; a bottleneck is that of one cycle"
-    shared = [name for name in BoundsForm(model).points({}).lows if name != _SPAN]
+    shared = [name for name in CompiledBounds(model).points({}).lows if name != _SPAN]
     return "" if shared else "asks no resource for service, so nothing limits its throughput"
 
 
@@ -104,7 +104,7 @@ def _first(group: PointGroup) -> dict[str, Array]:
 def _of_model(group: PointGroup) -> tuple[Array, Array, dict[str, Array]]:
     """Give N, the cycle without waiting and the demand per server of each resource: lower bounds on the time, over N."""
     assert isinstance(group.built.model, Model)
-    form = BoundsForm(group.built.model)
+    form = CompiledBounds(group.built.model)
     points = form.points({path: each for path, each in group.values.items() if path in form.parameters})
     return points.size, points.lows[_SPAN], {n: low / points.size for n, low in points.lows.items() if n != _SPAN}
 
