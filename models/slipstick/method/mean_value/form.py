@@ -80,7 +80,9 @@ class MeanValue(CompiledModel):
         numbers = self.numbers.columns(values)
         found = self.table(numbers, account=True)
         nothing = neglected(self.model, {size: numbers[size] for size in self._sizes}).nothing()
-        exact = np.broadcast_to(exact_everywhere(self.model) | nothing, (len(found.time),))
+        # A model that mean value refuses is not exact anywhere, and cannot be asked.
+        everywhere = len(found.wrong) < len(found.time) and exact_everywhere(self.model)
+        exact = np.broadcast_to(everywhere | nothing, (len(found.time),))
         groups = {group.name: group.processors for group in self.model.population.groups if group.name}
         steps = [step for step in self.model.steps if not groups or step.name in found.booked]
         return activity_solution(
