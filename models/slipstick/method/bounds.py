@@ -19,7 +19,8 @@ from slipstick.model.resources import Station
 from slipstick.model.system import Model, PhasedPopulation, is_processor
 from slipstick.vocabulary import BOUNDS, DISCIPLINES, SAME_EXPONENTIAL
 
-PROCESSORS = "processors"
+PROCESSORS, SPAN = "processors", "span"
+"""Bounds by the use of the processors themselves, and by one pass without contention."""
 
 LOW_SPAN = "no less than one pass with nobody in the way (a maximum of random times has at least the mean of each)"
 LOW_FULL = "no less than what the busiest resource takes for the work of all processors: {binding}"
@@ -83,14 +84,24 @@ class CompiledBounds(CompiledModel):
     def parameters(self) -> tuple[str, ...]:
         return tuple(self._tape.parameters)
 
-    def solution(self, values: Values) -> Solution:
-        """Evaluate the bounds at aligned points."""
+    @property
+    def causes(self) -> tuple[str, ...]:
+        """What bounds the time from below: `SPAN`, and each resource that is asked for service."""
+        return tuple(self._lows)
+
+    def terms(self, values: Values) -> tuple[Array, dict[str, Array], Array | None]:
+        """Evaluate the population, the lower bounds on the time by what causes them, and the upper bound [points]."""
         size, *found = self._tape.run(values)
         count = max(map(len, (size, *found)))
         size, *found = (np.broadcast_to(each, (count,)) for each in (size, *found))
-        high = {"time": found.pop(0)} if self._high is not None else {}
-        lows = np.stack(found)
-        low, binding = {"time": lows.max(axis=0)}, lows.argmax(axis=0)
+        high = found.pop(0) if self._high is not None else None
+        return size, dict(zip(self._lows, found, strict=True)), high
+
+    def solution(self, values: Values) -> Solution:
+        """Evaluate the bounds at aligned points."""
+        size, lows, highest = self.terms(values)
+        low, high = {"time": np.max([*lows.values()], axis=0)}, {} if highest is None else {"time": highest}
+        binding = np.argmax([*lows.values()], axis=0)
         if not self.model.population.open:
             with np.errstate(all="ignore"):
                 # The least time is that of the greatest throughput.
@@ -100,7 +111,7 @@ class CompiledBounds(CompiledModel):
         return Solution(
             model=self.model.name,
             method=BOUNDS,
-            count=count,
+            count=len(size),
             low={name: _finite(each) for name, each in low.items()},
             high={name: _finite(each) for name, each in high.items()},
             useful=self.model.useful,
@@ -118,7 +129,7 @@ def _finite(column: Array) -> Array:
 
 
 def _notes(model: Model, binding: str, closed: bool) -> tuple[str, ...]:
-    notes = [LOW_SPAN if binding == "span" else LOW_FULL.format(binding=binding)]
+    notes = [LOW_SPAN if binding == SPAN else LOW_FULL.format(binding=binding)]
     if model.population.open:
         return (*notes, OPEN_ONLY)
     return (*notes, HIGH_ALL if closed else NO_HIGH)
@@ -136,12 +147,12 @@ def _lows(model: Model) -> dict[str, Expr]:
         parts = [
             each.repeat * maximum(*_lows_of(model, each.cycle, each.processors).values()) for each in population.phases
         ]
-        return {"span": total(parts, TIME)}
-    return {"span": population.time(lambda body: time(body, model, booked=False))}
+        return {SPAN: total(parts, TIME)}
+    return {SPAN: population.time(lambda body: time(body, model, booked=False))}
 
 
 def _lows_of(model: Model, cycle: Activity, processors: Expr) -> dict[str, Expr]:
-    found = {"span": time(cycle, model, booked=False)}
+    found = {SPAN: time(cycle, model, booked=False)}
     used = dict.fromkeys(node.resource for node in steps(cycle) if isinstance(node, Step) and node.resource)
     for name in used:
         resource = model.resources.get(name)

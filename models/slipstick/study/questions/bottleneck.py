@@ -73,7 +73,7 @@ def _unfit(model: object) -> str:
         return "" if one else "has several classes or arrivals; a bottleneck is that of one closed class"
     if not (isinstance(model, Model) and isinstance(model.population, ClosedPopulation)):
         return "is no closed population of processors; a bottleneck is that of one cycle"
-    shared = [name for name in CompiledBounds(model).points({}).lows if name != _SPAN]
+    shared = [name for name in CompiledBounds(model).causes if name != _SPAN]
     return "" if shared else "asks no resource for service, so nothing limits its throughput"
 
 
@@ -105,8 +105,8 @@ def _of_model(group: PointGroup) -> tuple[Array, Array, dict[str, Array]]:
     """Give N, the cycle without waiting and the demand per server of each resource: lower bounds on the time, over N."""
     assert isinstance(group.built.model, Model)
     form = CompiledBounds(group.built.model)
-    points = form.points({path: each for path, each in group.values.items() if path in form.parameters})
-    return points.size, points.lows[_SPAN], {n: low / points.size for n, low in points.lows.items() if n != _SPAN}
+    size, lows, _ = form.terms({path: each for path, each in group.values.items() if path in form.parameters})
+    return size, lows[_SPAN], {name: low / size for name, low in lows.items() if name != _SPAN}
 
 
 def _of_network(group: PointGroup, found: Sweep, throughput: Array) -> tuple[Array, Array, dict[str, Array]]:
