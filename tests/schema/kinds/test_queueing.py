@@ -138,7 +138,7 @@ REFUSED: list[tuple[str, list[str]]] = [
         line(DESIGN, 5, "  cpu: {discipline: fifo, demand: {jobs: 5 ms}}"),
         [
             (
-                "5:21: stations.cpu.discipline: write 'fcfs', 'ps', 'lcfs-pr', 'is', 'priority' or "
+                "5:21: stations.cpu.discipline: write 'fcfs', 'ps', 'lcfs', 'random', 'lcfs-pr', 'is', 'priority' or "
                 "'priority-preemptive'; got 'fifo'"
             )
         ],

@@ -138,7 +138,7 @@ def _quantile(q: float, mean: float, servers: int, load: float) -> float:
 def _beyond(time: float, mean: float, servers: int, load: float) -> float:
     """Give P(T > t) of M/M/c."""
     slack = (servers - load) / mean
-    waits = float(erlang_c(np.array(load), servers))
+    waits = float(erlang_c(np.array([load]), servers)[0])
     served = math.exp(-time / mean)
     difference = 1 / mean - slack
     if abs(difference) * mean < 1e-9:
