@@ -63,7 +63,7 @@ def finite_source_all_busy(ratio: Array, customers: int, servers: int) -> Array:
     j customers are present with weight n! / (n - j)! r^j / prod over i = 1..j of min(i, c), where r is the service of
     a cycle over the time spent elsewhere.
 
-    Source: Gross and Harris, Fundamentals of Queueing Theory, 2nd ed., Wiley 1985, section 2.7 (machine repair).
+    Source: Gross and Harris, Fundamentals of Queueing Theory, 2nd ed., Wiley 1985, finite-source queues.
 
     Parameters
     ----------

@@ -563,8 +563,8 @@ def whole_service_weight(utilization: Array, processors: int, scv: Array) -> Arr
     leave and come back in step with the services, so that an arrival meets a service that has just begun. The weight is
     a power of the utilization U; its exponent was fitted to simulated machine repair (one server, N processors) with
     service scv 0.25 and 0 and z, the scv of the rest of the cycle, from 0.25 to 1. Error of the time left there (N 2 to
-    16, offered load 0.5 to 1.2; simulated to 0.2 %): 0.2 % in the median, 1.3 % in 95 of 100 cases, at most 2.3 %; 1.1,
-    5.7 and 6.9 % without the rule (benchmarks/mean_value.py --repair).
+    16, offered load 0.5 to 1.2; simulated to 0.2 %): 0.2 % in the median, 1.4 % in 95 of 100 cases, at most 2.4 %; 1.0,
+    5.6 and 7.0 % without the rule (benchmarks/mean_value.py --repair).
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ def solve_open(model: Model, numbers: Numbers, account: bool) -> MeanValueTable:
     solved after what is done while it is held, which is its service. Exact in product form; errors of the rest in
     tests/method/mean_value/test_open.py.
 
-    Source: Kleinrock, Queueing Systems I, Wiley 1975, section 5.6; Wolff, Operations Research 30(2), 1982, 223-231
+    Source: Kleinrock, Queueing Systems I, Wiley 1975, chapter 5; Wolff, Operations Research 30(2), 1982, 223-231
     (Poisson arrivals see time averages).
 
     Parameters

@@ -11,9 +11,10 @@ service with its utilization, for the residual time, or waiting before it::
 
 but at most all of k's service there over i's visits, for a service delays a visitor at most once.
 
-Source: Nanda and Ni, phases and transitions T = T_S + sum (r_k t_k + T_B), T_S a phase of one processor; Schweitzer,
-Proc. Int. Conf. Stochastic Control and Optimization 1979, and Bard, 1979 (arrival theorem at the mean loads of the
-population itself), with one customer a class. Checked by simulation of the programs in tests/workloads/application
+Source: Nanda and Ni, Supercomputing 1992, 20-29 (phases and transitions, T = T_S + sum (r_k t_k + T_B), T_S a phase of
+one processor); Schweitzer, Int. Conf. on Stochastic Control and Optimization, Amsterdam 1979, and Bard, Modelling and
+Performance Evaluation of Computer Systems, North-Holland 1979, 51-62 (arrival theorem at the mean loads of the
+population itself), here with one customer a class. Checked by simulation of the programs in tests/workloads/application
 (usual error of supersteps under 5 %) and tests/method/mean_value/test_programs.py.
 """
 

@@ -3,6 +3,9 @@
 Sequences add times, choices mix them, forks take their maximum, and pipelines follow item by item. The same traversal
 gives derivatives, with complex numbers, and the account: the waits of a solved traversal are kept fixed and what is
 booked to each label is scaled by a factor.
+
+Source: maxima as in `maxima`; pipelines by Clark, Operations Research 9(2), 1961, 145-162; branches of a fork that use
+one resource: derived here, see `_fork_time`.
 """
 
 from __future__ import annotations
