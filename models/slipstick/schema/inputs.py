@@ -258,11 +258,13 @@ def _with_unit(node: Node, before: Node | None) -> Node:
 
 
 def reference_name(node: Node, what: str) -> str:
+    """Read a name or path where a reference is expected."""
     if isinstance(node, Scalar) and isinstance(node.value, str) and node.value:
         return node.value
     raise input_problem(node, what, f"write the name of a {what}, or a file that ends in .yaml")
 
 
 def input_problem(node: Node | None, path: str, message: str) -> SpecError:
+    """Make the error of one problem, at the place where the value was written."""
     mark = node.mark if node is not None else Mark("command line", 1, 1)
     return SpecError([Problem(mark.file, mark.line, mark.column, path, message)])

@@ -69,6 +69,7 @@ def _check_fits(program: Program, reference: Node, machine: Node) -> None:
 
 
 def program_inputs(name: str, settings: Settings, values: Settings, library: Library) -> Inputs:
+    """Resolve the machine, the workload and the values that a program is solved with."""
     asked = settings.get("model", settings.get("workload"))
     mark = asked.mark if asked is not None else Mark("", 1, 1)
     if "machine" not in settings:
@@ -123,6 +124,7 @@ def _workload_inputs(program: str, reference: Node, library: Library) -> dict[st
 
 
 def model_of_workload(settings: Settings, library: Library) -> Node:
+    """Find the model that the workload of the settings names."""
     if "workload" not in settings:
         refuse_mistyped("model", settings)
         place = next(iter(settings.values()), None)
