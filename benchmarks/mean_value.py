@@ -39,7 +39,7 @@ from slipstick.model.activity import (
     service,
     then,
 )
-from slipstick.model.resources import Barrier, Lock, Resource, Station
+from slipstick.model.resources import Barrier, Lock, Permits, Resource, Station
 from slipstick.model.system import Model, closed_model
 
 SCVS = (1.0, 0.25, 0.0)
@@ -102,19 +102,22 @@ class _Draw:
         self.resources.setdefault("shared", Station())
         return self.visit("shared", 0.2, 1.0)
 
-    def locks(self) -> Activity:
+    def locks(self, kind: Callable[[], Resource] = Lock) -> Activity:
         parts: list[Activity] = []
         for _ in range(self.whole(1, 2)):
             name = f"lock{len(self.resources)}"
-            self.resources[name] = Lock()
+            self.resources[name] = kind()
             body = self.body()
             if self.chance(0.25):
-                self.resources[f"{name}-inner"] = Lock()
+                self.resources[f"{name}-inner"] = kind()
                 body = body >> hold(f"{name}-inner", self.body())
             parts.append(hold(name, body))
         if "shared" in self.resources:
             parts.append(self.visit("shared", 0.2, 1.0))
         return then(*parts)
+
+    def permits(self) -> Activity:
+        return self.locks(lambda: Permits(self.whole(1, 6)))
 
     def forks(self) -> Activity:
         count = self.whole(2, 4)
@@ -157,6 +160,7 @@ class _Draw:
 CONSTRUCTS: dict[str, Callable[[_Draw], Activity]] = {
     "stations": _Draw.stations,
     "locks": _Draw.locks,
+    "permits": _Draw.permits,
     "forks": _Draw.forks,
     "pipelines": _Draw.pipelines,
     "barriers": _Draw.barriers,

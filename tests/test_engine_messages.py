@@ -208,7 +208,8 @@ SYSTEMS = [
         lambda: closed_model(service("bus", 1.0), resources={"bus": Lock()}), "bus needs a station, but 'bus' is a lock"
     ),
     bad(
-        lambda: closed_model(hold("bus", A), resources={"bus": Station()}), "hold needs a lock, but 'bus' is a station"
+        lambda: closed_model(hold("bus", A), resources={"bus": Station()}),
+        "hold needs a lock or permits, but 'bus' is a station",
     ),
     bad(
         lambda: closed_model(barrier("bus"), resources={"bus": Station()}),

@@ -29,6 +29,7 @@ from slipstick.model.network import route as route
 from slipstick.model.network import station as station
 from slipstick.model.resources import Barrier as Barrier
 from slipstick.model.resources import Lock as Lock
+from slipstick.model.resources import Permits as Permits
 from slipstick.model.resources import Station as Station
 from slipstick.model.system import Model as Model
 from slipstick.model.system import closed_model as closed_model

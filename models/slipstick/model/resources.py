@@ -1,4 +1,4 @@
-"""Resources that activities share: stations, locks, barriers.
+"""Resources that activities share: stations, locks, permits, barriers.
 
 Each says how many processors use it at a time (`capacity`), the numbers it is made of (`expressions`), and itself with its
 times multiplied by the factors of a technology (`scaled`).
@@ -15,12 +15,12 @@ from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import Expr, zero
 from slipstick.vocabulary import ACTIVITY_DISCIPLINES, BACK_OFFS, BARRIERS, LOCKS
 
-USED_BY = {"service": "a station", "hold": "a lock", "barrier": "a barrier"}
+USED_BY = {"service": "a station", "hold": "a lock or permits", "barrier": "a barrier"}
 """The kinds of resources that each kind of step takes."""
 
 
 class ResourceKind:
-    """A station, a lock or a barrier; attributes by class: what messages call it, and the step that uses it."""
+    """A station, a lock, permits or a barrier; attributes by class: what messages call it, and the step that uses it."""
 
     __slots__ = ()
 
@@ -143,6 +143,32 @@ class Lock(HeldResource):
 
 
 @dataclass(frozen=True, slots=True)
+class Permits(HeldResource):
+    """A counted resource, such as a pool of threads, connections or licences: a number of permits, each held over a body.
+
+    Permits are granted in the order of the requests, at no cost; with one permit they are a FIFO lock.
+    """
+
+    number: int
+
+    noun = "permits"
+
+    def __post_init__(self) -> None:
+        if self.number < 1:
+            raise ModelError(f"a resource needs at least 1 permit, got {self.number}")
+
+    @property
+    def capacity(self) -> int:
+        return self.number
+
+    def label(self, name: str) -> str:
+        return f"wait:{name}"
+
+    def scaled(self, factors: Mapping[str, Expr]) -> Permits:
+        return self
+
+
+@dataclass(frozen=True, slots=True)
 class Barrier(ResourceKind):
     """An implementation of a barrier: its cost beyond waiting for the last arrival [s]."""
 
@@ -163,7 +189,7 @@ class Barrier(ResourceKind):
         _one_of("barrier", self.kind, BARRIERS)
 
 
-Resource = Station | Lock | Barrier
+Resource = Station | Lock | Permits | Barrier
 
 
 def _one_of(what: str, value: str, known: Collection[str]) -> None:

@@ -257,7 +257,11 @@ UNREAD = [
         ["6:15: cycle.0.service: bos needs a station called 'bos', which is not there; did you mean 'bus'?"],
     ),
     (["{service: door, time: work}"], "", ["6:15: cycle.0.service: door needs a station, but 'door' is a lock"]),
-    (["{hold: bus, body: [{delay: work}]}"], "", ["6:12: cycle.0.hold: hold needs a lock, but 'bus' is a station"]),
+    (
+        ["{hold: bus, body: [{delay: work}]}"],
+        "",
+        ["6:12: cycle.0.hold: hold needs a lock or permits, but 'bus' is a station"],
+    ),
     (
         ["{repeat: 2, body: [{barrier: met}]}"],
         "",
@@ -288,7 +292,7 @@ def test_all_that_does_not_fit_comes_at_once(tmp_path: Path) -> None:
     assert refused(tmp_path, text) == [
         "x.yaml:2:31: parameters.odd: there is no name 'wrok'; did you mean 'work'?",
         "x.yaml:3:26: population.processors: there is no name 'parts'; known: work",
-        "x.yaml:7:12: cycle.1.hold: hold needs a lock called 'dor', which is not there; did you mean 'door'?",
+        "x.yaml:7:12: cycle.1.hold: hold needs a lock or permits called 'dor', which is not there; did you mean 'door'?",
         "x.yaml:7:32: cycle.1.body.0.delay: there is no name 'q'; known: work",
         "x.yaml:8:15: cycle.2.service: bus needs a station called 'bus', which is not there; known: door, own, other, each-other",
         "x.yaml:8:26: cycle.2.time: work * work gives a [s^2], but a [s] is wanted",

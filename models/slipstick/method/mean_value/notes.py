@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from slipstick.method.mean_value.closed import Recursion, has_product_form
 from slipstick.method.mean_value.visits import SPIN_LOCKS
 from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Step, Then, steps
-from slipstick.model.resources import Lock, Station
+from slipstick.model.resources import Lock, Permits, Station
 from slipstick.model.system import (
     ClosedPopulation,
     GroupedPopulation,
@@ -57,19 +57,22 @@ class _Used:
     Parameters
     ----------
     nodes : every activity
-    stations, locks : by name, in the order written
+    stations, locks, permits : by name, in the order written
     """
 
     model: Model
     nodes: list[Activity] = field(init=False)
     stations: dict[str, Station] = field(init=False)
     locks: list[str] = field(init=False)
+    permits: list[str] = field(init=False)
 
     def __post_init__(self) -> None:
         self.nodes = [node for body in self.model.bodies for node in steps(body)]
         found = {step.resource: self.model.resources.get(step.resource) for step in self.model.steps if step.resource}
         self.stations = {name: each for name, each in found.items() if isinstance(each, Station)}
-        self.locks = list(dict.fromkeys(node.resource for node in self.nodes if isinstance(node, Hold)))
+        held = dict.fromkeys(node.resource for node in self.nodes if isinstance(node, Hold))
+        self.locks = [name for name in held if isinstance(self.model.resources[name], Lock)]
+        self.permits = [name for name in held if isinstance(self.model.resources[name], Permits)]
 
     def has(self, *kinds: type[Activity]) -> bool:
         """Say whether any activity is of one of the kinds."""
@@ -132,6 +135,10 @@ _NOTES: tuple[tuple[str, Callable[[_Used], list[str] | bool]], ...] = (
     (
         "locks {names}: a queue whose service is all that is done while the lock is held, waits included",
         lambda used: used.locks,
+    ),
+    (
+        "permits {names}: a queue with a server a permit, whose service is all that is done while it is held, waits included",
+        lambda used: used.permits,
     ),
     (
         "spin locks {names}: waiting processors load the word's station, and hand-overs follow the laws of Anderson and others",

@@ -39,7 +39,7 @@ from slipstick.model.activity import (
     serial,
     then,
 )
-from slipstick.model.resources import Barrier, Lock, Resource, Station
+from slipstick.model.resources import Barrier, Lock, Permits, Resource, Station
 from slipstick.model.system import (
     ClosedPopulation,
     Group,
@@ -182,13 +182,13 @@ class ServiceSpec(StepSpec):
 
 
 class HoldSpec(ItemSpec):
-    """A body done while holding a lock."""
+    """A body executed while a lock or a permit is held."""
 
-    hold: Name = Field(description="the lock")
+    hold: Name = Field(description="the lock, or the permits")
     body: list[Item] = Field(description="what is done while holding it", min_length=1)
 
     key, node = "hold", Hold
-    use, example = "for steps under a lock", "{hold: table, body: [{delay: 1 ms}]}"
+    use, example = "for steps under a lock or a permit", "{hold: table, body: [{delay: 1 ms}]}"
     alike = ("lock",)
     names_resource = True
 
@@ -431,6 +431,21 @@ class LockSpec(ResourceSpec):
         return data
 
 
+class PermitsSpec(ResourceSpec):
+    """A counted resource that is held over a body, such as a pool of threads, connections or licences."""
+
+    permits: int = Field(description="how many hold it at the same time", ge=1, le=10**6)
+
+    key, node = "permits", Permits
+
+    def build(self, values: QuantityReader, loc: Loc) -> Permits:
+        return Permits(self.permits)
+
+    @classmethod
+    def write(cls, resource: Permits, values: QuantityWriter) -> dict[str, Any]:
+        return {"permits": resource.number}
+
+
 class BarrierSpec(ResourceSpec):
     """A barrier."""
 
@@ -451,7 +466,9 @@ def _time(value: Given | Formula | None, values: QuantityReader, loc: Loc) -> Ex
     return zero(TIME) if value is None else values.expr(value, loc, TIME)
 
 
-RESOURCES: dict[str, type[ResourceSpec]] = {each.key: each for each in (LockSpec, BarrierSpec, StationSpec)}
+RESOURCES: dict[str, type[ResourceSpec]] = {
+    each.key: each for each in (LockSpec, PermitsSpec, BarrierSpec, StationSpec)
+}
 """The kinds of resources by the key that tells each; the last is what has none of the keys."""
 
 
