@@ -10,7 +10,7 @@ import pytest
 from slipstick.errors import Problem, SlipstickError, SpecError
 from slipstick.measure.account import measured
 from slipstick.measure.fit.comparison import compare
-from slipstick.measure.fit.formula import oddities, timings_of
+from slipstick.measure.fit.formula import timing_notes, timings_of
 from slipstick.measure.formats import read
 from slipstick.report.questions.measured import measured_text
 from tests.measure.damage import DAMAGES, damaged
@@ -66,7 +66,7 @@ def _said_of_a_fit(path: Path, hints: Hints) -> list[str]:
         found = compare(timings_of(runs), ["amdahl", "power-log", "latency"])
     except SlipstickError as error:
         return str(error).splitlines()
-    assert all(each.file == str(path) for each in oddities(runs))
+    assert all(each.file == str(path) for each in timing_notes(runs))
     return ["fitted", found.verdict([64.0])]
 
 

@@ -115,13 +115,13 @@ def read_data(
 
     count = len(files)
     mapped = dict(_mapping(each) for each in columns)
-    counts = [whole(word) for word in _spread("--processors", processors, count)]
-    seconds = [_seconds("--time", word) for word in _spread("--time", times, count)]
+    counts = [whole(word) for word in _broadcast("--processors", processors, count)]
+    seconds = [_seconds("--time", word) for word in _broadcast("--time", times, count)]
     told = [Hints(p, positive(size), time, unit, mapped) for p, time in zip(counts, seconds, strict=True)]
     return read_all(files, told, format_)
 
 
-def _spread(option: str, text: str | None, count: int) -> list[str | None]:
+def _broadcast(option: str, text: str | None, count: int) -> list[str | None]:
     words: list[str | None] = [None] if text is None else [word.strip() for word in text.split(",")]
     if len(words) not in (1, count):
         refuse(option, f"{len(words)} values for {count} files; give one for all, or one a file")
@@ -242,7 +242,7 @@ def fit(
       slipstick fit cycles.csv --model lock-and-bus --free parameters.work,parameters.critical=0.1ms..1s
     """
     from slipstick.measure.fit.comparison import IntervalSettings, fits
-    from slipstick.measure.fit.formula import oddities, timings_of
+    from slipstick.measure.fit.formula import timing_notes, timings_of
     from slipstick.report.pages.write import write_fits
     from slipstick.report.questions.fits import fits_text, fitting_document
     from slipstick.report.questions.measured import notes_text
@@ -254,7 +254,7 @@ def fit(
     asked = {key: told.pop(key) for key in ("models", "free", "population", "size_path", "cycles", "method", "changes")}
     families = _families(**asked)
     runs = read_data(files, **told)
-    timings, notes = timings_of(runs, region, positive(told["size"])), oddities(runs, region)
+    timings, notes = timings_of(runs, region, positive(told["size"])), timing_notes(runs, region)
     by = intervals or ("profile" if asked["free"] else "bootstrap")
     found = fits(timings, families, p, IntervalSettings(by, seed=seed), picture is not None, _goal(efficiency))
     if picture is not None:

@@ -1,6 +1,6 @@
-"""RUNS -> NUMBERS: what tools measured, read into one table, and the account of time in it.
+"""Measured runs: files of measuring tools read into one table, the account of the time, and fits of models.
 
-Why this shape: `formats` tells one format from another by what is in the file and asks its reader in `readers`, which fills the
-one table of `runs`. `reduced` makes one value of repetitions; `account` books the time; `fit` fits models to it. The room
-lies above `schema`, whose strict reader opens the files and reads profiles.
+Why this shape: `formats` recognizes the format of a file from its content and calls its reader in `readers`, which fills
+the table of `measurements`, where repetitions are reduced to one value; `account` books the time; `fit` fits models.
+The package is above `schema`, whose strict reader opens the files and reads profiles.
 """

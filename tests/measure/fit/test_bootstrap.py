@@ -43,7 +43,7 @@ def test_draws_follow_from_the_seed_alone() -> None:
 def test_without_observations_to_spare_there_is_no_interval() -> None:
     fitted = fit(FAMILIES["amdahl"], Timings(np.array([1.0, 2]), np.ones(2), np.array([9.0, 5])))
     with pytest.raises(
-        NoAnswerError, match="2 observations leave none over to tell the scatter from; measure at more points"
+        NoAnswerError, match="2 observations leave none over to estimate the scatter from; measure at more points"
     ):
         resample(fitted, 0)
     assert fitted.scatter == np.inf

@@ -47,7 +47,7 @@ def test_a_mechanism_predicts_what_curves_miss(seed: int) -> None:
     assert missed["usl"] > 0.33
     assert missed["power-log"] > 0.33
     assert {each.name for each in found.rivals} <= {"queue-1", "queue-2"}
-    assert found.differ(128) < 0.03
+    assert found.disagreement(128) < 0.03
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -68,10 +68,10 @@ def test_what_cannot_be_told_apart_is_said_with_what_it_matters() -> None:
     found = compare(noisy(truth, 2, noise=0.03, p=p))
     assert len(found.rivals) > 1
     names = ", ".join(each.name for each in found.rivals)
-    differ = found.differ(64)
+    differ = found.disagreement(64)
     assert differ > 0.05
     assert found.verdict([64]).startswith(
-        f"the data cannot tell these apart: {names}; at p = 64 they differ by {100 * differ:.1f} %"
+        f"the data cannot distinguish these: {names}; at p = 64 they differ by {100 * differ:.1f} %"
     )
     assert all(each.behind < APART for each in found.rivals)
 
@@ -112,7 +112,7 @@ def test_too_little_data_is_said() -> None:
     with pytest.raises(NoAnswerError) as caught:
         compare(one, ["amdahl"])
     assert (
-        str(caught.value) == "all timings are on 1 processor, which does not tell how the time changes; measure on more"
+        str(caught.value) == "all timings are on 1 processor, which does not show how the time changes; measure on more"
     )
     two = Timings(np.repeat([1.0, 2.0], 3), np.ones(6), np.array([3.0, 3.1, 2.9, 2.0, 2.1, 1.9]))
     with pytest.raises(NoAnswerError) as caught:

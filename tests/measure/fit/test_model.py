@@ -78,7 +78,7 @@ def test_a_network_and_a_shared_work_of_many_cycles() -> None:
     fitted = fit(family(settings, *free, cycles=100), noisy(TRUTHS["lock, shared work"], 0))
     assert fitted.parameters[free[0]] == pytest.approx(0.95, rel=0.02)
     assert fitted.parameters[free[1]] * 10 == pytest.approx(0.05, rel=0.02)
-    assert fitted.form.text == "T = 100 cycle of central-server / p, with classes.jobs.population = p"
+    assert fitted.formula.text == "T = 100 cycle of central-server / p, with classes.jobs.population = p"
     single = fitted.predict([1.0])[0]
     (time,) = fitted.predict([32.0])
     assert sum(fitted.lost(32.0).values()) == pytest.approx(32 - single / time, rel=1e-3)

@@ -51,7 +51,7 @@ def test_what_is_lost_and_what_one_processor_takes_add_up_to_the_time(name: str)
     fitted = fit(FAMILIES[TRUTHS[name].family], timings)
     for p in (1.0, 8.0, 64.0):
         single, time = fitted.predict([1.0, p])
-        useful = single / time if timings.each else single / (p * time)
+        useful = single / time if timings.weak_scaling else single / (p * time)
         assert p * useful + sum(fitted.lost(p).values()) == pytest.approx(p, abs=1e-6)
     assert list(fitted.lost(64.0).values()) == sorted(fitted.lost(64.0).values(), reverse=True)
 
@@ -59,10 +59,10 @@ def test_what_is_lost_and_what_one_processor_takes_add_up_to_the_time(name: str)
 def test_several_sets_of_parameters_are_evaluated_at_once() -> None:
     timings = noisy(TRUTHS["lock"], 0)
     for family in ("queue-2", "usl", "phase-barrier", "power-log"):
-        *_, form = FAMILIES[family].forms(timings)
-        sets = np.linspace(0.1, 0.9, 3 * len(form.letters)).reshape(3, -1)
-        each = [form.time(theta, timings) for theta in sets]
-        assert form.times(sets, timings) == pytest.approx(np.array(each))
+        *_, formula = FAMILIES[family].formulas(timings)
+        sets = np.linspace(0.1, 0.9, 3 * len(formula.parameters)).reshape(3, -1)
+        each = [formula.time(theta, timings) for theta in sets]
+        assert formula.times(sets, timings) == pytest.approx(np.array(each))
 
 
 @pytest.mark.parametrize(
@@ -92,10 +92,10 @@ def test_timings_are_all_repetitions_of_the_whole() -> None:
     ]
     found = timings_of(table(*records))
     assert (found.p.tolist(), found.time.tolist()) == ([1, 1, 2, 2], [10, 11, 5.5, 6.5])
-    assert (found.each, found.sized, len(found)) == (False, False, 4)
+    assert (found.weak_scaling, found.has_sizes, len(found)) == (False, False, 4)
     assert timings_of(table(*records), "a").time.tolist() == found.time.tolist()
     cycles = timings_of(table(run(2, "cycle", 3.0, n=7.0), run(2, "cycle", 3.0, n=8.0)))
-    assert (cycles.each, cycles.sized) == (True, True)
+    assert (cycles.weak_scaling, cycles.has_sizes) == (True, True)
 
 
 def test_the_runs_of_one_size_can_be_taken() -> None:
@@ -123,7 +123,7 @@ def test_errors_are_relative_so_long_runs_do_not_outweigh_short_ones() -> None:
     truth = TRUTHS["serial part"]
     exact = noisy(truth, 0, noise=0.0)
     family = FAMILIES["power-log"]
-    assert fit(family, exact).form.text == "T = constant + factor p^-1"
+    assert fit(family, exact).formula.text == "T = constant + factor p^-1"
     up = fit(FAMILIES["amdahl"], exact.with_time(exact.time * 1.1))
     assert up.parameters == pytest.approx({"single": 110, "serial": 0.05})
 
@@ -142,7 +142,7 @@ def test_sizes_are_part_of_the_latency() -> None:
     p, n = np.tile([1.0, 2, 4, 8, 16], 3), np.repeat([100.0, 400, 1600], 5)
     timings = Timings(p, n, 0.01 * n / p + 0.002 * np.log2(p) * np.sqrt(n))
     fitted = fit(FAMILIES["latency"], timings)
-    assert fitted.form.text == "T = work n / p + latency log2(p) n^(1/2)"
+    assert fitted.formula.text == "T = work n / p + latency log2(p) n^(1/2)"
     assert fitted.parameters == pytest.approx({"work": 0.01, "latency": 0.002})
     assert fitted.predict([32], 6400.0) == pytest.approx([2 + 0.002 * 5 * 80])
 
@@ -179,13 +179,13 @@ def test_a_family_says_what_it_is(name: str) -> None:
     assert family.title
     assert family.source
     timings = noisy(TRUTHS["serial part"], 0)
-    for form in family.forms(timings):
-        assert form.family == name
-        assert form.text.startswith("T = ")
-        assert all(letter.meaning and letter.unit in ("s", "1") for letter in form.letters)
-        assert len(set(form.names)) == len(form.names)
-        for start in form.starts(timings):
-            assert start.shape == (len(form.letters),)
+    for formula in family.formulas(timings):
+        assert formula.family == name
+        assert formula.text.startswith("T = ")
+        assert all(parameter.meaning and parameter.unit in ("s", "1") for parameter in formula.parameters)
+        assert len(set(formula.names)) == len(formula.names)
+        for start in formula.starts(timings):
+            assert start.shape == (len(formula.parameters),)
             assert (start >= 0).all()
 
 
@@ -200,7 +200,7 @@ def test_the_size_that_more_processors_need_is_the_isoefficiency() -> None:
     assert size_needed(fit(FAMILIES["latency"], Timings(p, n, 2 * n / p + 0.1 * n)), 64, 0.75) is None
     with pytest.raises(NoAnswerError) as caught:
         fit(FAMILIES["usl"], Timings(p, n, 2 * n / p + 3))
-    words = "the data have 2 sizes, and this family knows none; fit the runs of one (--size)"
+    words = "the data have 2 sizes, and this family has no size; fit the runs of one size (--size)"
     assert str(caught.value) == words
 
 

@@ -55,11 +55,11 @@ def test_a_profile_from_a_bound_is_the_least_that_a_grid_finds() -> None:
     worst = fitted.squares * (1 + t.ppf(0.975, fitted.freedom) ** 2 / fitted.freedom)
     shares = np.stack(np.meshgrid(np.linspace(0, 0.06, 301), np.linspace(0, 0.012, 301)), axis=-1).reshape(-1, 2)
     thetas = np.column_stack([np.ones(len(shares)), shares])
-    off = np.log(fitted.timings.time) - np.log(fitted.form.times(thetas, fitted.timings))
+    off = np.log(fitted.timings.time) - np.log(fitted.formula.times(thetas, fitted.timings))
     fits = ((off - off.mean(axis=1)[:, None]) ** 2).sum(axis=1) <= worst
     single = np.exp(off.mean(axis=1))
     for p, found in zip((34.0, 128.0), profile(fitted).predict([34.0, 128.0]), strict=True):
-        times = single * fitted.form.times(thetas, fitted.at([p]))[:, 0]
+        times = single * fitted.formula.times(thetas, fitted.at([p]))[:, 0]
         assert found.low == pytest.approx(times[fits].min(), rel=0.03)
         assert found.high == pytest.approx(times[fits].max(), rel=0.03)
 
@@ -71,5 +71,5 @@ def test_a_value_that_may_be_nothing_begins_at_0() -> None:
 
 def test_without_observations_to_spare_there_is_no_profile() -> None:
     fitted = fit(FAMILIES["amdahl"], Timings(np.array([1.0, 2]), np.ones(2), np.array([9.0, 5])))
-    with pytest.raises(NoAnswerError, match="leave none over to tell the scatter from"):
+    with pytest.raises(NoAnswerError, match="leave none over to estimate the scatter from"):
         profile(fitted)

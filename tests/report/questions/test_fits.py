@@ -27,7 +27,7 @@ def test_what_a_person_needs_comes_first() -> None:
 def test_families_that_cannot_be_told_apart_are_all_shown_and_those_without_a_fit_named() -> None:
     found = fits(noisy(TRUTHS["lock"], 0), intervals=IntervalSettings(draws=40))
     text = fits_text(found)
-    assert "\nThe data cannot tell these apart: queue-1, queue-2." in text
+    assert "\nThe data cannot distinguish these: queue-1, queue-2." in text
     assert "\nqueue-1: a closed queue" in text
     assert "\nqueue-2: a closed queue" in text
     assert "latency: no fit: with one size," in text

@@ -1,7 +1,8 @@
-"""RUNS -> A MODEL: curves and mechanisms fitted to timings, compared, and held to what they can promise.
+"""Fits of models to timings, their comparison, and what they predict.
 
-Why this shape: `timings` makes arrays of a table; a `forms.Form` is a formula with free parameters, plain arithmetic
-on arrays; a `families.Family` gives the forms that a kind of model may take; `least` fits one form, `bootstrap` says
-how sure its parameters and predictions are, and `compare` fits all families, leaves out the largest runs to see which
-of them predicts these, and says so when the data cannot tell models apart. SciPy is imported where it is used.
+Why this shape: a `formula.TimeFormula` is a formula with free parameters, plain arithmetic on arrays; a
+`formula.Family` gives the formulas of a kind of model; `least_squares` fits one formula, `intervals` gives confidence
+intervals of its parameters and predictions, `comparison` fits all families, leaves out the largest runs to see which of
+them predicts these, and says when the data cannot distinguish models. `model` makes a family of any model, some of its
+parameters free. SciPy is imported where it is used.
 """

@@ -1,7 +1,4 @@
-"""Several kinds of models for the same timings: which the data prefer, and how far any of them can be trusted.
-
-Fits as answers: one for each family, the one that the data prefer first.
-"""
+"""Several families fitted to the same timings: the order in which the data prefer them, and the answers with intervals."""
 
 from __future__ import annotations
 
@@ -33,7 +30,7 @@ APART = 4.0
 support, over 10 none)."""
 
 LEFT_OUT = 0.25
-"""Part of the numbers of processors, the largest ones, that is left out to see what is predicted there."""
+"""Part of the numbers of processors, the largest ones, that is left out to test predictions there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +41,7 @@ class Candidate:
     ----------
     family : what was fitted
     fitted : the fit
-    behind : how far its criterion is behind the best one [1]
+    behind : difference of its criterion from the best one [1]
     missed : relative error at the largest runs, when fitted without them (root of the mean square); None where too few
         are left to fit
     """
@@ -77,7 +74,7 @@ class FitComparison:
 
     @property
     def best(self) -> Candidate:
-        """The family that the data prefer."""
+        """The family with the best criterion."""
         return self.candidates[0]
 
     @property
@@ -86,11 +83,10 @@ class FitComparison:
         return tuple(each for each in self.candidates if each.behind < APART)
 
     def warning(self, p: float) -> str:
-        """Say how far a prediction is beyond the data, and what that may cost; nothing within the data.
+        """Say how far a prediction is beyond the data, and the error to expect; nothing within the data.
 
-        The error when the largest runs were left out, over the distance they were then away, is carried on in
-        proportion to the logarithm of the distance. That is a rule of thumb, and a mild one: what has not begun to
-        show in the data is not in it.
+        The error at the largest runs when they were left out is extrapolated in proportion to the logarithm of the
+        distance. That is a rule of thumb, and optimistic: effects that do not show in the data are not in it.
 
         Parameters
         ----------
@@ -109,8 +105,8 @@ class FitComparison:
             f"{100 * error:.1f} % or more here"
         )
 
-    def differ(self, p: float, n: float | None = None) -> float:
-        """Give by how much the rivals differ there: largest over smallest prediction, minus 1.
+    def disagreement(self, p: float, n: float | None = None) -> float:
+        """Give the disagreement of the rivals: largest over smallest prediction, minus 1.
 
         Parameters
         ----------
@@ -121,7 +117,7 @@ class FitComparison:
         return max(predicted) / min(predicted) - 1
 
     def verdict(self, p: Sequence[float] = ()) -> str:
-        """Say in words what the data tell, and what they do not.
+        """Say in words which families the data prefer, and which they cannot distinguish.
 
         Parameters
         ----------
@@ -131,8 +127,8 @@ class FitComparison:
         if len(self.rivals) == 1:
             words = f"the data prefer {names}"
         else:
-            words = f"the data cannot tell these apart: {names}"
-            far = [f"at p = {each:g} they differ by {100 * self.differ(each):.1f} %" for each in p]
+            words = f"the data cannot distinguish these: {names}"
+            far = [f"at p = {each:g} they differ by {100 * self.disagreement(each):.1f} %" for each in p]
             words += "".join(f"; {each}" for each in far)
         better = [
             each
@@ -161,7 +157,7 @@ def compare(timings: Timings, families: Sequence[str | Family] | None = None) ->
     """
     if len(timings.processors) == 1:
         count = f"{timings.p[0]:g} {'processor' if timings.p[0] == 1 else 'processors'}"
-        raise NoAnswerError(f"all timings are on {count}, which does not tell how the time changes; measure on more")
+        raise NoAnswerError(f"all timings are on {count}, which does not show how the time changes; measure on more")
     wanted = [family_called(each) if isinstance(each, str) else each for each in families or FAMILIES]
     fits: list[tuple[Family, FittedFormula]] = []
     failed: dict[str, str] = {}
@@ -181,38 +177,38 @@ def compare(timings: Timings, families: Sequence[str | Family] | None = None) ->
         raise NoAnswerError(f"no model can be fitted: {reasons}")
     fits.sort(key=lambda each: each[1].aicc)
     least = fits[0][1].aicc
-    kept = _kept(timings)
+    kept = _largest_kept(timings)
     candidates = [Candidate(family, each, each.aicc - least, _missed(family, each, kept)) for family, each in fits]
     known = kept if any(each.missed is not None for each in candidates) else None
     return FitComparison(tuple(candidates), known, failed)
 
 
-def _kept(timings: Timings) -> float:
-    """Give the largest number of processors that stays when the largest are left out."""
+def _largest_kept(timings: Timings) -> float:
+    """Give the largest number of processors that is kept when the largest are left out."""
     distinct = timings.processors
     out = max(1, round(LEFT_OUT * len(distinct)))
     return float(distinct[max(0, len(distinct) - out - 1)])
 
 
 def _missed(family: Family, fitted: FittedFormula, kept: float) -> float | None:
-    """Fit the family without the largest runs, and hold what it predicts there against them."""
+    """Fit the family without the largest runs, and give the error of its predictions there."""
     timings = fitted.timings
-    inside, beyond = timings.chosen(timings.p <= kept), timings.chosen(timings.p > kept)
+    inside, beyond = timings.select(timings.p <= kept), timings.select(timings.p > kept)
     if not len(beyond) or len(inside.processors) <= len(fitted.theta):
         return None
     try:
         again = fit(family, inside)
     except NoAnswerError:
         return None
-    ratio = again.form.time(again.theta, beyond) / beyond.time
+    ratio = again.formula.time(again.theta, beyond) / beyond.time
     return float(np.sqrt(np.mean((ratio - 1) ** 2)))
 
 
 EFFICIENT = 0.75
-"""The efficiency that an allocation is commonly asked to have."""
+"""An efficiency that is commonly required of an allocation."""
 
 ROUNDING = 1e-6
-"""Of a size that was sought as far as sizes are looked at."""
+"""Relative tolerance at which a size counts as the largest one considered."""
 
 POINTS, SURE_POINTS = 48, 12
 """Numbers of processors along a drawn curve, and along its intervals, which take long."""
@@ -220,12 +216,12 @@ POINTS, SURE_POINTS = 48, 12
 
 @dataclass(frozen=True, slots=True)
 class IntervalSettings:
-    """How sure a fit is to be said.
+    """How confidence intervals of a fit are computed.
 
     Parameters
     ----------
     by : bootstrap, or profile
-    level : how often an interval is to hold the truth, if the form is right [1]
+    level : confidence level, if the formula is right [1]
     seed, draws : of the bootstrap
     """
 
@@ -243,8 +239,8 @@ class IntervalSettings:
     @property
     def text(self) -> str:
         """What low and high mean."""
-        how = "the profile of the fit" if self.by == "profile" else f"{self.draws} fits to timings drawn anew"
-        return f"low and high enclose {100 * self.level:.0f} %, by {how}, if the form is right"
+        how = "the profile of the fit" if self.by == "profile" else f"{self.draws} fits to resampled timings"
+        return f"low and high enclose {100 * self.level:.0f} %, by {how}, if the formula is right"
 
 
 def fits(
@@ -257,7 +253,7 @@ def fits(
 ) -> Fitting:
     """Fit families, and predict the time at some numbers of processors.
 
-    Families that the data leave have intervals; values of the others are there to compare. Processors lost are those
+    Families that the data do not exclude have intervals; the others have values to compare only. Processors lost are those
     at the largest number asked for, or measured if none is.
 
     Parameters
@@ -265,7 +261,7 @@ def fits(
     timings : what was measured
     families : families of our own by name, or others; all of our own if None
     p : processors to predict for
-    intervals : how sure a fit is to be said
+    intervals : how confidence intervals are computed
     drawn : whether curves are wanted, to draw them
     efficiency : that the largest number of processors keeps, and the size needed gives, above 0 and at most 1 [1]
 
@@ -279,8 +275,8 @@ def fits(
     answers += [Answer(name, "fit", failed=why) for name, why in found.failed.items()]
     last = max([2 * float(timings.p.max()), *p])
     curves = tuple(each.curve(last) for each in told) if drawn else ()
-    size = float(timings.n.max()) if timings.sized else None
-    data = timings.chosen(timings.n == timings.n.max())
+    size = float(timings.n.max()) if timings.has_sizes else None
+    data = timings.select(timings.n == timings.n.max())
     return Fitting(
         tuple(answers),
         found.verdict(p),
@@ -333,11 +329,11 @@ class _Told:
         if self.candidate.missed is not None:
             values["missed"] = Value(self.candidate.missed, "1")
         values |= _limits(Extrapolation(fitted), self.efficiency)
-        if fitted.timings.sized:
+        if fitted.timings.has_sizes:
             values |= {f"size_needed[{each:g}]": self._size_needed(each) for each in p}
         at = max(p, default=float(fitted.timings.p.max()))
         values |= {f"processors_lost[{cause}]": Value(lost, "1") for cause, lost in fitted.lost(at).items()}
-        notes = [f"{family.title}: {fitted.form.text} ({family.source})"]
+        notes = [f"{family.title}: {fitted.formula.text} ({family.source})"]
         notes += [self.why] if self.why else [self.intervals.text] if self.sure else []
         return Answer(family.name, "fit", values=values, notes=tuple(notes), seed=self.intervals.seed, point={"p": at})
 
@@ -348,7 +344,7 @@ class _Told:
         if found is None or self.sure is None or found <= fitted.timings.n.min():
             return Value(found, "1")
         sizes = partial(sizes_needed, fitted, p, self.efficiency)
-        between = self.sure.positive(sizes, self.intervals.level)
+        between = self.sure.of_positive(sizes, self.intervals.level)
         open_ended = between.high >= LARGEST * fitted.timings.n.max() * (1 - ROUNDING)
         return Value(found, "1", between.low, None if open_ended else between.high)
 
@@ -365,18 +361,18 @@ class _Told:
 
 def _predicted(candidate: Candidate, p: Sequence[float]) -> dict[str, Value]:
     fitted = candidate.fitted
-    units = {letter.name: letter.unit for letter in fitted.form.letters}
+    units = {parameter.name: parameter.unit for parameter in fitted.formula.parameters}
     values = {name: Value(value, units[name]) for name, value in fitted.parameters.items()}
     times = fitted.predict(p).tolist() if len(p) else []
     return values | {f"time[{at:g}]": Value(time, "s") for at, time in zip(p, times, strict=True)}
 
 
-def _limits(reach: Extrapolation, efficiency: float) -> Mapping[str, Value]:
+def _limits(extrapolation: Extrapolation, efficiency: float) -> Mapping[str, Value]:
     values: dict[str, Value] = {}
-    if least := fastest(reach):
+    if least := fastest(extrapolation):
         values |= {"fastest_processors": Value(least[0], "1"), "fastest_time": Value(least[1], "s")}
-    most, at = largest_speedup(reach)
+    most, at = largest_speedup(extrapolation)
     values |= {"largest_speedup": Value(most, "1"), "largest_speedup_processors": Value(at, "1")}
-    values["efficient_processors"] = Value(largest_efficient(reach, efficiency), "1")
-    values["most_processors"] = Value(float(reach.p[-1]), "1")
+    values["efficient_processors"] = Value(largest_efficient(extrapolation, efficiency), "1")
+    values["most_processors"] = Value(float(extrapolation.p[-1]), "1")
     return values

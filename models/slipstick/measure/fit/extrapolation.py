@@ -1,4 +1,4 @@
-"""What people want to know of a fitted model: how far it scales."""
+"""How far a fitted model scales: fastest time, largest speed-up, efficient processors, and the size needed."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ LARGEST = 1e6
 """Multiples of the largest size measured up to which a size is sought."""
 
 CLOSE, APART = 256, 1.02
-"""Up to `CLOSE` every number is looked at; beyond, numbers apart by this ratio, and those between where it matters."""
+"""Up to `CLOSE` every number of processors is evaluated; beyond, numbers apart by this ratio, and those between them near a result."""
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Extrapolation:
-    """How a fit goes on with the number of processors.
+    """A fit over the number of processors, beyond those measured.
 
     Parameters
     ----------
@@ -34,8 +34,8 @@ class Extrapolation:
 
     @cached_property
     def p(self) -> Array:
-        """The numbers of processors that are looked at."""
-        last = self.fitted.form.far * float(self.fitted.timings.p.max())
+        """The numbers of processors that are evaluated."""
+        last = self.fitted.formula.horizon * float(self.fitted.timings.p.max())
         far = CLOSE * APART ** np.arange(1, max(0.0, np.log(last / CLOSE) / np.log(APART)) + 1)
         found: Array = np.unique([*np.arange(1.0, min(CLOSE, last) + 1), *np.minimum(np.round(far), last), last])
         return found
@@ -47,59 +47,59 @@ class Extrapolation:
 
     def speedup(self, p: Array, time: Array) -> Array:
         """Give the speed-up over one processor, T(1) / T(p) for a shared work, else p T(1) / T(p)."""
-        found: Array = self.time[0] / time * (p if self.fitted.timings.each else 1.0)
+        found: Array = self.time[0] / time * (p if self.fitted.timings.weak_scaling else 1.0)
         return found
 
     def between(self, first: int, last: int) -> Array:
-        """Give every whole number from one that was looked at to another."""
+        """Give every whole number between two that were evaluated."""
         low, high = self.p[max(first, 0)], self.p[min(last, len(self.p) - 1)]
         return np.arange(low, high + 1)
 
 
-def fastest(reach: Extrapolation) -> tuple[int, float] | None:
+def fastest(extrapolation: Extrapolation) -> tuple[int, float] | None:
     """Give the number of processors at which a shared work is done fastest, p_x, and the time there [s].
 
-    None if the time still falls as far as the form is looked at (`Form.far`), or if every processor has a work of
-    its own, where more of them never shorten a cycle.
+    None if the time still falls at the largest number evaluated (`TimeFormula.horizon`), or if every processor has a work of
+    its own, where more processors never shorten a cycle.
 
     Parameters
     ----------
-    reach : of a fit
+    extrapolation : of a fit
     """
-    if reach.fitted.timings.each:
+    if extrapolation.fitted.timings.weak_scaling:
         return None
-    at, time = int(np.argmin(reach.time)), reach.time
-    # A model that levels off is fastest at the end to the last digit; that is no least time.
+    at, time = int(np.argmin(extrapolation.time)), extrapolation.time
+    # A model that levels off is fastest at the end to the last digit; that is not a minimum.
     if at == len(time) - 1 or not time[-1] > time[at] * (1 + 1e-9):
         return None
-    near = reach.between(at - 1, at + 1)
-    times = reach.fitted.predict(near, reach.n)
+    near = extrapolation.between(at - 1, at + 1)
+    times = extrapolation.fitted.predict(near, extrapolation.n)
     least = int(np.argmin(times))
     return int(near[least]), float(times[least])
 
 
-def largest_speedup(reach: Extrapolation) -> tuple[float, int]:
-    """Give the largest speed-up over one processor that the fit has anywhere, and the number of processors there.
+def largest_speedup(extrapolation: Extrapolation) -> tuple[float, int]:
+    """Give the largest speed-up of the fit over one processor, and the number of processors there.
 
-    Where it still grows as far as the form is looked at (`Form.far`), it is the one there.
+    If it still grows at the largest number evaluated (`TimeFormula.horizon`), it is the one there.
 
     Parameters
     ----------
-    reach : of a fit
+    extrapolation : of a fit
     """
-    at = _first_of_the_largest(reach.speedup(reach.p, reach.time))
-    near = reach.between(at - 1, at + 1)
-    found = reach.speedup(near, reach.fitted.predict(near, reach.n))
+    at = _first_of_the_largest(extrapolation.speedup(extrapolation.p, extrapolation.time))
+    near = extrapolation.between(at - 1, at + 1)
+    found = extrapolation.speedup(near, extrapolation.fitted.predict(near, extrapolation.n))
     at = _first_of_the_largest(found)
     return float(found[at]), int(near[at])
 
 
 def _first_of_the_largest(values: Array) -> int:
-    """Give the place of the largest, of equals to the last digits the first."""
+    """Give the index of the largest value, the first of equal ones."""
     return int(np.flatnonzero(values >= values.max() * (1 - 1e-9))[0])
 
 
-def largest_efficient(reach: Extrapolation, efficiency: float) -> int:
+def largest_efficient(extrapolation: Extrapolation, efficiency: float) -> int:
     """Give the largest number of processors up to which the efficiency stays at least as large.
 
     Efficiency is T(1) / (p T(p)) for a shared work, T(1) / T(p) for one of each processor's own, with T(1) from the
@@ -107,22 +107,22 @@ def largest_efficient(reach: Extrapolation, efficiency: float) -> int:
 
     Parameters
     ----------
-    reach : of a fit
+    extrapolation : of a fit
     efficiency : wanted, above 0 and at most 1 [1]
     """
-    short = _short(reach, reach.p, reach.time, efficiency)
+    short = _short(extrapolation, extrapolation.p, extrapolation.time, efficiency)
     if not len(short):
-        return int(reach.p[-1])
-    near = reach.between(int(short[0]) - 1, int(short[0]))
-    (first, *_) = _short(reach, near, reach.fitted.predict(near, reach.n), efficiency)
+        return int(extrapolation.p[-1])
+    near = extrapolation.between(int(short[0]) - 1, int(short[0]))
+    (first, *_) = _short(extrapolation, near, extrapolation.fitted.predict(near, extrapolation.n), efficiency)
     return max(1, int(near[first]) - 1)
 
 
 def size_needed(fitted: FittedFormula, p: float, efficiency: float) -> float | None:
-    """Give the size of the problem from which on so many processors keep an efficiency.
+    """Give the smallest size of the problem at which p processors keep an efficiency.
 
-    None if the data have one size only, or if no size up to `LARGEST` times the largest measured is enough. Takes the
-    efficiency for one that grows with the size.
+    None if the data have one size only, or if no size up to `LARGEST` times the largest measured is enough. Assumes that
+    the efficiency grows with the size.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def size_needed(fitted: FittedFormula, p: float, efficiency: float) -> float | N
     p : processors
     efficiency : wanted, above 0 and at most 1 [1]
     """
-    if not fitted.timings.sized:
+    if not fitted.timings.has_sizes:
         return None
     (found,) = sizes_needed(fitted, p, efficiency, fitted.theta[None])
     return float(found) if found < LARGEST * fitted.timings.n.max() else None
@@ -151,8 +151,8 @@ def _size_needed(fitted: FittedFormula, p: float, efficiency: float, theta: Arra
     from scipy.optimize import brentq
 
     def spare(log: float) -> float:
-        single, time = fitted.form.times(theta[None], fitted.at([1.0, p], float(np.exp(log))))[0]
-        return float(single / time / (1.0 if fitted.timings.each else p)) - efficiency
+        single, time = fitted.formula.times(theta[None], fitted.at([1.0, p], float(np.exp(log))))[0]
+        return float(single / time / (1.0 if fitted.timings.weak_scaling else p)) - efficiency
 
     least, most = float(fitted.timings.n.min()), LARGEST * float(fitted.timings.n.max())
     if spare(np.log(least)) >= 0 or spare(np.log(most)) < 0:
@@ -160,5 +160,5 @@ def _size_needed(fitted: FittedFormula, p: float, efficiency: float, theta: Arra
     return float(np.exp(brentq(spare, np.log(least), np.log(most), xtol=1e-12)))
 
 
-def _short(reach: Extrapolation, p: Array, time: Array, efficiency: float) -> NDArray[np.intp]:
-    return np.flatnonzero(~(reach.speedup(p, time) / p >= efficiency * (1 - 1e-12)))
+def _short(extrapolation: Extrapolation, p: Array, time: Array, efficiency: float) -> NDArray[np.intp]:
+    return np.flatnonzero(~(extrapolation.speedup(p, time) / p >= efficiency * (1 - 1e-12)))

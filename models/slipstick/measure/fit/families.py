@@ -1,13 +1,10 @@
-"""Kinds of models that are fitted: curves, and mechanisms with unknown demands.
+"""Families of models that are fitted: curves over the number of processors, and mechanisms with unknown demands.
 
-All of them speak of one work. Shared by all processors (`Timings.each` false), p processors need W(p) processor
-seconds for it, and the time is W(p) / p; where every processor has a work of its own, the time is W(p) itself.
+All describe one work. Shared by all processors (strong scaling), it takes p processors W(p) processor seconds, and the
+time is W(p) / p; if every processor has work of its own (weak scaling), the time is W(p) itself.
 
-Curves over the number of processors: laws of speed-up, latencies, powers and logarithms.
-
-How much the slowest of several is slower than their mean.
-
-Closed queueing networks with unknown demands: work outside, stations that serve one at a time inside.
+Curves are laws of speed-up, latencies, powers and logarithms, and the slowest of several processors. Mechanisms are
+closed queueing networks: work outside, stations with one server inside.
 """
 
 from __future__ import annotations
@@ -67,7 +64,7 @@ _SINGLE = FitParameter("single", "s", "time on one processor")
 
 
 def _over(timings: Timings) -> str:
-    return "" if timings.each else " / p"
+    return "" if timings.weak_scaling else " / p"
 
 
 def amdahl(timings: Timings) -> Iterator[TimeFormula]:
@@ -84,8 +81,8 @@ def amdahl(timings: Timings) -> Iterator[TimeFormula]:
     def starts(at: Timings) -> list[Array]:
         return _ratios(at, [np.ones(len(at)), at.p - 1])
 
-    letters = (_SINGLE, FitParameter("serial", "1", "part of the work that only one processor at a time can do", 1.0))
-    yield TimeFormula("amdahl", f"T = single (1 + serial (p - 1)){_over(timings)}", letters, time, starts, lost=lost)
+    parameters = (_SINGLE, FitParameter("serial", "1", "serial part of the work", 1.0))
+    yield TimeFormula("amdahl", f"T = single (1 + serial (p - 1)){_over(timings)}", parameters, time, starts, lost=lost)
 
 
 def usl(timings: Timings) -> Iterator[TimeFormula]:
@@ -104,37 +101,37 @@ def usl(timings: Timings) -> Iterator[TimeFormula]:
     def starts(at: Timings) -> list[Array]:
         return _ratios(at, [np.ones(len(at)), at.p - 1, at.p * (at.p - 1)])
 
-    letters = (
+    parameters = (
         _SINGLE,
         FitParameter("contention", "1", "part of the work that queues", 1.0),
         FitParameter("coherency", "1", "cost of keeping each pair of processors consistent"),
     )
     text = f"T = single (1 + contention (p - 1) + coherency p (p - 1)){_over(timings)}"
-    yield TimeFormula("usl", text, letters, time, starts, lost=lost)
+    yield TimeFormula("usl", text, parameters, time, starts, lost=lost)
 
 
 def _ratios(at: Timings, columns: list[Array]) -> list[Array]:
-    """Start at the best sum of the columns, with the first coefficient taken out."""
+    """Start at the best sum of the columns, divided by the first coefficient."""
     found = nonnegative(np.column_stack(columns) / shared(at)[:, None], at.time)
     first = found[0] if found[0] > 0 else float(at.time[0])
     return [np.array([first, *(found[1:] / first)])]
 
 
 def phase_barrier(timings: Timings) -> Iterator[TimeFormula]:
-    """Give phases of random work, each until the slowest is done, and a barrier that costs a step a doubling."""
+    """Give phases of random work, each until the slowest processor is done, and a barrier with a cost per doubling."""
 
     def spread(at: Timings) -> Array:
-        return largest_of(at.p) / (np.ones(len(at)) if at.each else np.sqrt(at.p))
+        return largest_of(at.p) / (np.ones(len(at)) if at.weak_scaling else np.sqrt(at.p))
 
     yield linear(
         "phase-barrier",
         "T = work + spread largest(p) + step log2(p)"
-        if timings.each
+        if timings.weak_scaling
         else "T = work / p + spread largest(p) / sqrt(p) + step log2(p)",
         [
             (FitParameter("work", "s", "mean work between two barriers"), lambda at: 1 / shared(at)),
             (FitParameter("spread", "s", "standard deviation of the work between two barriers"), spread),
-            (FitParameter("step", "s", "cost of the barrier a doubling"), lambda at: np.log2(at.p)),
+            (FitParameter("step", "s", "cost of the barrier per doubling of processors"), lambda at: np.log2(at.p)),
         ],
         lost={"spread": "waiting for the slowest", "step": "barrier"},
     )
@@ -147,9 +144,9 @@ _LOGS = (0, 1, 2)
 
 def power_log(timings: Timings) -> Iterator[TimeFormula]:
     """Give one power of p times one power of its logarithm, falling powers only where the work is shared."""
-    constant = FitParameter("constant", "s", "what does not change with p")
+    constant = FitParameter("constant", "s", "part that does not depend on p")
     yield linear("power-log", "T = constant", [(constant, lambda at: np.ones(len(at)))])
-    falling = [] if timings.each else [-power for power in _EXPONENTS if 0 < power <= 1]
+    falling = [] if timings.weak_scaling else [-power for power in _EXPONENTS if 0 < power <= 1]
     for power, log in product([*falling, *_EXPONENTS], _LOGS):
         if power or log:
             factor = FitParameter("factor", "s", "of the term in p")
@@ -158,7 +155,7 @@ def power_log(timings: Timings) -> Iterator[TimeFormula]:
                 "power-log",
                 f"T = constant + factor {term}",
                 [(constant, lambda at: np.ones(len(at))), (factor, _power(power, log))],
-                chosen=2,
+                chosen_exponents=2,
             )
 
 
@@ -167,17 +164,17 @@ _GROWTH = [Fraction(text) for text in ["0", "1/2", "1", "3/2", "2"]]
 
 def latency(timings: Timings) -> Iterator[TimeFormula]:
     """Scale-Graph, equation 3: T = W t_c / N + L(W, N), with L a constant and one term in powers and logarithms."""
-    if timings.each and not timings.sized:
-        raise NoAnswerError("with one size, and a work of each processor's own, latency is power-log by another name")
-    sizes = [Fraction(0), Fraction(1, 2), Fraction(1)] if timings.sized else [Fraction(0)]
+    if timings.weak_scaling and not timings.has_sizes:
+        raise NoAnswerError("for one size and weak scaling, latency is the same as power-log")
+    sizes = [Fraction(0), Fraction(1, 2), Fraction(1)] if timings.has_sizes else [Fraction(0)]
     work = FitParameter("work", "s", "time of one unit of work on one processor")
     useful = (work, lambda at: at.n / shared(at))
     for power, log, size in product(_GROWTH, _LOGS, sizes):
         words = " ".join(filter(None, [_term("p", power, log), _term("n", size, 0)]))
-        letter = FitParameter("latency", "s", "factor of the average latency")
+        parameter = FitParameter("latency", "s", "factor of the average latency")
         text = f"T = work n{_over(timings)} + latency {words}".rstrip()
-        terms = [useful, (letter, _power(power, log, size))]
-        yield linear("latency", text, terms, chosen=2 + timings.sized, lost={"latency": "latency"})
+        terms = [useful, (parameter, _power(power, log, size))]
+        yield linear("latency", text, terms, chosen_exponents=2 + timings.has_sizes, lost={"latency": "latency"})
 
 
 def _power(power: Fraction, log: int, size: Fraction = Fraction(0)) -> Callable[[Timings], Array]:
@@ -188,11 +185,15 @@ def _power(power: Fraction, log: int, size: Fraction = Fraction(0)) -> Callable[
     return basis
 
 
-def _term(letter: str, power: Fraction, log: int) -> str:
+def _term(parameter: str, power: Fraction, log: int) -> str:
     words = (
-        "" if power == 0 else letter if power == 1 else f"{letter}^{power if power.denominator == 1 else f'({power})'}"
+        ""
+        if power == 0
+        else parameter
+        if power == 1
+        else f"{parameter}^{power if power.denominator == 1 else f'({power})'}"
     )
-    logs = "" if log == 0 else f"log2({letter})" if log == 1 else f"log2({letter})^{log}"
+    logs = "" if log == 0 else f"log2({parameter})" if log == 1 else f"log2({parameter})^{log}"
     return " ".join(filter(None, [words, logs]))
 
 
@@ -220,11 +221,11 @@ def _solved(outside: Array | float, demands: Array, populations: Array) -> Netwo
 
 
 def closed_queue(stations: int) -> Callable[[Timings], Iterator[TimeFormula]]:
-    """Give the form of a network with some stations: parameters are the time outside and each demand.
+    """Give the formula of a network: its parameters are the time outside and each demand.
 
     Parameters
     ----------
-    stations : how many
+    stations : number of stations
     """
 
     def time(theta: Array, at: Timings) -> Array:
@@ -238,23 +239,23 @@ def closed_queue(stations: int) -> Callable[[Timings], Iterator[TimeFormula]]:
     def starts(at: Timings) -> list[Array]:
         work = at.time * shared(at)
         least, growth = float(work.min()), float((work / at.p).min())
-        # The slope of the last stretch is the largest demand, if the queue is full there; it is no larger.
+        # The slope at the end is the largest demand if the station is saturated there; it is not larger.
         guesses = [0.999 * growth, 0.5 * growth, 0.1 * growth]
         return [
             np.array([max(least - guess, 0.05 * least), *(guess * 0.5**each for each in range(stations))])
             for guess in guesses
         ]
 
-    def forms(timings: Timings) -> Iterator[TimeFormula]:
+    def formulas(timings: Timings) -> Iterator[TimeFormula]:
         demands = (
-            FitParameter(_name(each, stations), "s", "time at a station that serves one at a time")
+            FitParameter(_name(each, stations), "s", "service demand at a station with one server")
             for each in range(stations)
         )
-        text = f"T = cycle of a closed queueing network{'' if timings.each else ' / p'}"
-        letters = (FitParameter("outside", "s", "time outside the stations"), *demands)
-        yield TimeFormula(f"queue-{stations}", text, letters, time, starts, lost=lost)
+        text = f"T = cycle of a closed queueing network{'' if timings.weak_scaling else ' / p'}"
+        parameters = (FitParameter("outside", "s", "time outside the stations"), *demands)
+        yield TimeFormula(f"queue-{stations}", text, parameters, time, starts, lost=lost)
 
-    return forms
+    return formulas
 
 
 def _name(station: int, of: int) -> str:
@@ -265,17 +266,17 @@ _MVA = "Reiser, Lavenberg, J. ACM 27(2), 1980"
 
 
 def _family(
-    name: str, title: str, source: str, forms: Callable[[Timings], Iterator[TimeFormula]], sized: bool = False
+    name: str, title: str, source: str, formulas: Callable[[Timings], Iterator[TimeFormula]], sized: bool = False
 ) -> Family:
-    """Make a family; where its forms have no size in them (`sized`), it fits the timings of one size only."""
+    """Make a family; unless its formulas depend on the size (`sized`), it fits the timings of one size only."""
 
     def of(timings: Timings) -> list[TimeFormula]:
-        if timings.sized and not sized:
+        if timings.has_sizes and not sized:
             count = len(set(timings.n.tolist()))
             raise NoAnswerError(
-                f"the data have {count} sizes, and this family knows none; fit the runs of one (--size)"
+                f"the data have {count} sizes, and this family has no size; fit the runs of one size (--size)"
             )
-        return list(forms(timings))
+        return list(formulas(timings))
 
     return Family(name, title, source, of)
 

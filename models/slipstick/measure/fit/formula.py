@@ -1,6 +1,6 @@
-"""Timings as arrays: every repetition is an observation of its own.
+"""Timings as arrays, and formulas with free parameters that are fitted to them.
 
-Formulas with free parameters, as plain arithmetic on arrays.
+Every repetition is an observation of its own. A formula is plain arithmetic on arrays.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ class Timings:
     p : processors, (M,)
     n : size of the problem, (M,); ones where the data have none [1]
     time : observed, (M,) [s]
-    each : every processor does a work of its own, so that the time is that of a cycle (weak scaling); else all share
-        one work (strong scaling)
+    weak_scaling : every processor has work of its own, so that the time is that of a cycle; else all share one work
+        (strong scaling)
     """
 
     p: Array
     n: Array
     time: Array
-    each: bool = False
+    weak_scaling: bool = False
 
     def __len__(self) -> int:
         return len(self.p)
 
     @property
-    def sized(self) -> bool:
+    def has_sizes(self) -> bool:
         """Say whether the size varies."""
         return len(np.unique(self.n)) > 1
 
@@ -51,32 +51,32 @@ class Timings:
         found: Array = np.unique(self.p)
         return found
 
-    def chosen(self, mask: NDArray[np.bool_]) -> Timings:
+    def select(self, mask: NDArray[np.bool_]) -> Timings:
         """Give some of the observations."""
-        return Timings(self.p[mask], self.n[mask], self.time[mask], self.each)
+        return Timings(self.p[mask], self.n[mask], self.time[mask], self.weak_scaling)
 
     def with_time(self, time: Array) -> Timings:
         """Give the same points with other times."""
-        return Timings(self.p, self.n, time, self.each)
+        return Timings(self.p, self.n, time, self.weak_scaling)
 
 
 def timings_of(runs: Measurements, region: str | None = None, size: float | None = None) -> Timings:
-    """Take what can be fitted from a table: elapsed times, or cycle times, or throughputs (a cycle takes p / X).
+    """Take the values to fit from a table: elapsed times, or cycle times, or throughputs (a cycle takes p / X).
 
-    Parameters
-    ----------
-    runs : what was read
-    region : part of the program; the whole if None
-    size : of the problem; all that there are if None
+        Parameters
+        ----------
+        runs : what was read
+        region : part of the program; the whole if None
+    size : of the problem; all sizes if None
 
-    Raises
-    ------
-    ModelError : no run of this size, no times, times of several kinds, or of 0
-    SpecError, UnknownNameError : as for the account
+        Raises
+        ------
+        ModelError : no run of this size, no times, times of several kinds, or of 0
+        SpecError, UnknownNameError : as for the account
 
-    >>> table = [Measurement(p, None, "", "throughput", "1/s", p / 2.0, None, "f", p) for p in (1, 2, 4)]
-    >>> timings_of(Measurements(tuple(table))).time.tolist()
-    [2.0, 2.0, 2.0]
+        >>> table = [Measurement(p, None, "", "throughput", "1/s", p / 2.0, None, "f", p) for p in (1, 2, 4)]
+        >>> timings_of(Measurements(tuple(table))).time.tolist()
+        [2.0, 2.0, 2.0]
     """
     points, _ = reduce_repetitions(runs)
     whole = regions_of(points, region).whole
@@ -95,11 +95,11 @@ def timings_of(runs: Measurements, region: str | None = None, size: float | None
     p = np.array([run.p for run in observed], dtype=float)
     n = np.array([1.0 if run.n is None else run.n for run in observed])
     value = np.array([run.value for run in observed])
-    return Timings(p, n, p / value if metric == "throughput" else value, each=metric != "time")
+    return Timings(p, n, p / value if metric == "throughput" else value, weak_scaling=metric != "time")
 
 
-def oddities(runs: Measurements, region: str | None = None) -> list[Problem]:
-    """Note what is odd about a table before it is fitted: as it was read, repetitions, metrics, superlinear speed-up.
+def timing_notes(runs: Measurements, region: str | None = None) -> list[Problem]:
+    """Collect the notes on a table before it is fitted: of reading, repetitions, metrics, superlinear speed-up.
 
     Parameters
     ----------
@@ -121,19 +121,19 @@ def _observed(records: Sequence[Measurement], metric: str, region: str) -> list[
 
 @dataclass(frozen=True, slots=True)
 class FitParameter:
-    """A free parameter: its name, its base unit and what it means.
+    """A free parameter: its name, base unit and meaning.
 
     Parameters
     ----------
     name, unit, meaning : in words
-    most, least : what it may be
+    upper, lower : limits of its values
     """
 
     name: str
     unit: str
     meaning: str
-    most: float = np.inf
-    least: float = 0.0
+    upper: float = np.inf
+    lower: float = 0.0
 
 
 Lost = Mapping[str, Array]
@@ -141,7 +141,7 @@ Lost = Mapping[str, Array]
 
 
 def nothing_lost(theta: Array, timings: Timings) -> Lost:
-    """Book nothing: a curve does not say what the time is lost to."""
+    """Book nothing: a curve has no causes of lost time."""
     return {}
 
 
@@ -153,37 +153,37 @@ class TimeFormula:
     ----------
     family : the kind of model
     text : the formula in plain text
-    letters : its free parameters
+    parameters : its free parameters
     time : from parameters, (k,) or (k, M), and timings, the times at their points [s]
-    starts : from timings, parameters to begin a search at; several where there may be several valleys
-    chosen : how many exponents were chosen by looking at the data, to be counted as parameters
-    far : multiples of the largest number of processors measured that are looked at for limits
-    lost : from parameters and timings, what the times are lost to; nothing where the formula does not say
+    starts : from timings, parameters to begin a search at; several where there may be several minima
+    chosen_exponents : exponents chosen by looking at the data, which count as parameters
+    horizon : multiples of the largest number of processors measured up to which limits are sought
+    lost : from parameters and timings, the lost times by cause; nothing where the formula has no causes
     """
 
     family: str
     text: str
-    letters: tuple[FitParameter, ...]
+    parameters: tuple[FitParameter, ...]
     time: Callable[[Array, Timings], Array]
     starts: Callable[[Timings], Sequence[Array]]
-    chosen: int = 0
-    far: float = 64.0
+    chosen_exponents: int = 0
+    horizon: float = 64.0
     lost: Callable[[Array, Timings], Lost] = nothing_lost
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the parameters."""
-        return tuple(letter.name for letter in self.letters)
+        return tuple(parameter.name for parameter in self.parameters)
 
     @property
-    def least(self) -> Array:
+    def lower(self) -> Array:
         """The smallest values of the parameters, (k,)."""
-        return np.array([letter.least for letter in self.letters])
+        return np.array([parameter.lower for parameter in self.parameters])
 
     @property
-    def most(self) -> Array:
+    def upper(self) -> Array:
         """The largest values of the parameters, (k,)."""
-        return np.array([letter.most for letter in self.letters])
+        return np.array([parameter.upper for parameter in self.parameters])
 
     def times(self, thetas: Array, timings: Timings) -> Array:
         """Evaluate for several sets of parameters in one call.
@@ -197,11 +197,11 @@ class TimeFormula:
         -------
         times [s], (D, M)
         """
-        # Repetitions are at the same point: what the form says of it is asked once.
+        # Repetitions are at the same point, which is evaluated once.
         distinct, where = np.unique(np.stack([timings.p, timings.n]), axis=1, return_inverse=True)
         count, points = len(thetas), distinct.shape[1]
         p, n = (np.tile(each, count) for each in distinct)
-        found = self.time(np.repeat(thetas.T, points, axis=1), Timings(p, n, p, timings.each))
+        found = self.time(np.repeat(thetas.T, points, axis=1), Timings(p, n, p, timings.weak_scaling))
         return np.broadcast_to(found, (count * points,)).reshape(count, points)[:, where.reshape(-1)]
 
 
@@ -211,19 +211,19 @@ class Family:
 
     Parameters
     ----------
-    name, title, source : what it is called, what it says, where it comes from
-    forms : the forms that it may take for some timings
+    name, title, source : of the family
+    formulas : from timings, its candidate formulas
     """
 
     name: str
     title: str
     source: str
-    forms: Callable[[Timings], Sequence[TimeFormula]]
+    formulas: Callable[[Timings], Sequence[TimeFormula]]
 
 
 def shared(timings: Timings) -> Array:
-    """Give what processor seconds are divided by to be a time."""
-    return np.ones(len(timings)) if timings.each else timings.p
+    """Give the divisor that turns processor seconds into a time."""
+    return np.ones(len(timings)) if timings.weak_scaling else timings.p
 
 
 Basis = Callable[[Timings], Array]
@@ -233,16 +233,16 @@ def linear(
     family: str,
     text: str,
     terms: Sequence[tuple[FitParameter, Basis]],
-    chosen: int = 0,
+    chosen_exponents: int = 0,
     lost: Mapping[str, str] | None = None,
 ) -> TimeFormula:
-    """Make a form that is a sum of terms, each a parameter times a function of the point.
+    """Make a formula that is a sum of terms, each a parameter times a function of the point.
 
     Parameters
     ----------
-    family, text, chosen : as for `TimeFormula`
+    family, text, chosen_exponents : as for `TimeFormula`
     terms : each parameter with its function
-    lost : cause of the loss that a term is, by the term's parameter
+    lost : cause of the loss that a term describes, by the term's parameter
     """
 
     def columns(timings: Timings) -> Array:
@@ -260,15 +260,17 @@ def linear(
         causes = lost or {}
         return {causes[each.name]: value * basis(timings) for (each, basis), value in named if each.name in causes}
 
-    return TimeFormula(family, text, tuple(letter for letter, _ in terms), time, starts, chosen, lost=losses)
+    return TimeFormula(
+        family, text, tuple(parameter for parameter, _ in terms), time, starts, chosen_exponents, lost=losses
+    )
 
 
 def nonnegative(columns: Array, time: Array) -> Array:
-    """Give coefficients of at least 0 that make the relative errors least in squares."""
+    """Give nonnegative coefficients that minimize the squared relative errors."""
     from scipy.optimize import nnls
 
     scaled = columns / time[:, None]
-    # Columns differ by many powers of ten; equal lengths keep the search sound.
+    # Columns differ by many powers of ten; equal lengths keep the search well conditioned.
     lengths = np.linalg.norm(scaled, axis=0)
     lengths[lengths == 0] = 1.0
     found, _ = nnls(scaled / lengths, np.ones(len(time)))

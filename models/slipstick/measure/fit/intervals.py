@@ -1,6 +1,6 @@
-"""How sure a fit is of its parameters and predictions.
+"""Confidence intervals of the parameters and predictions of a fit: by bootstrap, or by profile.
 
-Intervals by profile: how far a value can be pushed before the fit becomes too bad.
+A profile interval is found by forcing a value away from the best fit until the fit becomes too bad.
 """
 
 from __future__ import annotations
@@ -13,28 +13,28 @@ import numpy as np
 
 from slipstick.errors import NoAnswerError
 from slipstick.measure.fit.formula import Array, TimeFormula, Timings
-from slipstick.measure.fit.least_squares import FittedFormula, descended, fit_form
+from slipstick.measure.fit.least_squares import FittedFormula, fit_formula, minimized
 
-ROUGHLY = 1e-7
-"""How closely a draw is fitted; its scatter is far wider."""
+DRAW_TOLERANCE = 1e-7
+"""Tolerance of the fit to a draw, far below its scatter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A value and what it lies between, in base units."""
+    """A value and its confidence interval, in base units."""
 
     value: float
     low: float
     high: float
 
     def exp(self) -> Interval:
-        """Give the interval of the number whose logarithm this one is of."""
+        """Give the interval of the exponential of this value."""
         return Interval(*(float(np.exp(each)) for each in (self.value, self.low, self.high)))
 
 
 @dataclass(frozen=True, slots=True)
 class Resampled:
-    """A fit, and the fits to timings that might as well have been measured.
+    """A fit, and the fits to resampled timings.
 
     Parameters
     ----------
@@ -47,85 +47,87 @@ class Resampled:
 
     def parameters(self, level: float = 0.95) -> dict[str, Interval]:
         """Give an interval for each parameter."""
-        found = zip(self.fitted.form.names, self.fitted.theta, self.thetas.T, strict=True)
+        found = zip(self.fitted.formula.names, self.fitted.theta, self.thetas.T, strict=True)
         return {name: self._between(float(value), draws, level) for name, value, draws in found}
 
     def predict(self, p: Sequence[float], n: float | None = None, level: float = 0.95) -> list[Interval]:
-        """Give an interval for the mean time at each number of processors [s], if the form is the right one."""
+        """Give an interval for the mean time at each number of processors [s], if the formula is right."""
         drawn = np.array([self._with(theta).predict(p, n) for theta in self.thetas])
         values = self.fitted.predict(p, n)
         return [self._between(float(value), draws, level) for value, draws in zip(values, drawn.T, strict=True)]
 
-    def positive(self, value: Callable[[Array], Array], level: float = 0.95) -> Interval:
-        """Give an interval for what follows from sets of parameters, (D, k) to (D,), and is above 0."""
+    def of_positive(self, value: Callable[[Array], Array], level: float = 0.95) -> Interval:
+        """Give an interval for a positive function of sets of parameters, (D, k) to (D,)."""
         logs = np.log(value(np.vstack([self.fitted.theta, self.thetas])))
         return self._between(float(logs[0]), logs[1:], level, least=-np.inf).exp()
 
     def _with(self, theta: Array) -> FittedFormula:
-        return FittedFormula(self.fitted.form, theta, self.fitted.timings, self.fitted.residuals)
+        return FittedFormula(self.fitted.formula, theta, self.fitted.timings, self.fitted.residuals)
 
     def _between(self, value: float, draws: Array, level: float, least: float = 0.0) -> Interval:
-        """Take quantiles, widened from the normal to Student's t, for the scatter is itself estimated."""
+        """Take quantiles, widened from the normal to Student's t distribution, for the scatter itself is estimated."""
         from scipy.stats import norm, t
 
         wider = float(t.ppf((1 + level) / 2, self.fitted.freedom) / norm.ppf((1 + level) / 2))
-        # Quantiles at i / (B + 1): between the i-th and the (B + 1 - i)-th draw lies the part that is wanted.
+        # Quantiles at i / (B + 1): the wanted part lies between the i-th and the (B + 1 - i)-th draw.
         low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], method="weibull")
         return Interval(value, max(least, value - wider * (value - float(low))), value + wider * (float(high) - value))
 
 
 def resample(fitted: FittedFormula, seed: int, draws: int = 200) -> Resampled:
-    """Fit again to the fitted times with residuals drawn anew: the bootstrap of residuals.
+    """Fit again to the fitted times with resampled residuals: the bootstrap of residuals.
 
     Residuals are those of the fit, centred and made larger by sqrt(M / (M - k)), for a fit comes closer to its data
     than the truth does. The stream of random numbers is named by the family, so that another family's draws do not
-    change with it. Approximate: it takes the form for true, and the scatter for the same everywhere.
+    change with it. Approximate: it assumes that the formula is right and the scatter the same everywhere.
 
     Parameters
     ----------
     fitted : a fit
     seed : of the random streams
-    draws : how many
+    draws : number of fits
 
     Raises
     ------
-    NoAnswerError : no observation is left over to tell the scatter from
+    NoAnswerError : no observation is left over to estimate the scatter from
 
     Source: Davison and Hinkley, Bootstrap Methods and their Application, 1997, section 6.2.3.
     """
-    check_spare(fitted)
-    random = np.random.default_rng([seed, *f"fit/{fitted.form.family}".encode()])
+    check_freedom(fitted)
+    random = np.random.default_rng([seed, *f"fit/{fitted.formula.family}".encode()])
     residuals = (fitted.residuals - fitted.residuals.mean()) * np.sqrt(len(fitted.residuals) / fitted.freedom)
-    times = fitted.form.time(fitted.theta, fitted.timings)
+    times = fitted.formula.time(fitted.theta, fitted.timings)
     thetas = []
     for _ in range(draws):
         drawn = times * np.exp(random.choice(residuals, len(times)))
-        thetas.append(fit_form(fitted.form, fitted.timings.with_time(drawn), fitted.theta, ROUGHLY).theta)
+        thetas.append(fit_formula(fitted.formula, fitted.timings.with_time(drawn), fitted.theta, DRAW_TOLERANCE).theta)
     return Resampled(fitted, np.array(thetas))
 
 
-def check_spare(fitted: FittedFormula) -> None:
-    """Refuse a fit without an observation to spare.
+def check_freedom(fitted: FittedFormula) -> None:
+    """Refuse a fit without a degree of freedom.
 
     Raises
     ------
-    NoAnswerError : no observation is left over to tell the scatter from
+    NoAnswerError : no observation is left over to estimate the scatter from
     """
     if fitted.freedom < 1:
         count = len(fitted.residuals)
-        raise NoAnswerError(f"{count} observations leave none over to tell the scatter from; measure at more points")
+        raise NoAnswerError(
+            f"{count} observations leave none over to estimate the scatter from; measure at more points"
+        )
 
 
 PUSHES = 8
-"""Fits on each side at most; the search is a secant, which needs two to four."""
+"""Largest number of fits on each side; the secant search needs two to four."""
 
 NEAR = 0.02
-"""How closely the border is found, relative to its distance [1]."""
+"""Tolerance of the limit found, relative to its distance [1]."""
 
 STIFF = 0.2
-"""Standard errors by which a pushed value may miss where it is pushed to."""
+"""Standard errors by which a forced value may miss its target."""
 
-ROUGHLY_profile = 1e-8
+PROFILE_TOLERANCE = 1e-8
 Value = Callable[[Array], Array]
 """From sets of parameters, (D, k), a value of each, (D,)."""
 
@@ -143,17 +145,17 @@ class Profiled:
 
     def parameters(self, level: float = 0.95) -> dict[str, Interval]:
         """Give an interval for each parameter."""
-        names = self.fitted.form.names
+        names = self.fitted.formula.names
         return {name: self._between(partial(_parameter, at), level) for at, name in enumerate(names)}
 
     def predict(self, p: Sequence[float], n: float | None = None, level: float = 0.95) -> list[Interval]:
-        """Give an interval for the mean time at each number of processors [s], if the form is the right one."""
+        """Give an interval for the mean time at each number of processors [s], if the formula is right."""
         there = [self.fitted.at([each], n) for each in p]
-        logs = [self._between(partial(_log_time, self.fitted.form, at), level, least=-np.inf) for at in there]
+        logs = [self._between(partial(_log_time, self.fitted.formula, at), level, least=-np.inf) for at in there]
         return [each.exp() for each in logs]
 
-    def positive(self, value: Value, level: float = 0.95) -> Interval:
-        """Give an interval for what follows from sets of parameters, (D, k) to (D,), and is above 0."""
+    def of_positive(self, value: Value, level: float = 0.95) -> Interval:
+        """Give an interval for a positive function of sets of parameters, (D, k) to (D,)."""
         return self._between(lambda thetas: np.log(value(thetas)), level, least=-np.inf).exp()
 
     def _between(self, value: Value, level: float, least: float = 0.0) -> Interval:
@@ -166,7 +168,7 @@ class Profiled:
             return Interval(best, best, best)
         far = float(t.ppf((1 + level) / 2, fitted.freedom))
         low, high = (_pushed(fitted, value, best, side * error, far) for side in (-1, 1))
-        # What is pushed to a bound stops a hair before it.
+        # A value forced to a limit of the parameters stops just before it.
         low = least if low < least + NEAR * error else low
         return Interval(best, min(low, best), max(high, best))
 
@@ -182,7 +184,7 @@ def profile(fitted: FittedFormula) -> Profiled:
         RSS <= RSS_best (1 + t^2 / (M - k))        t: quantile of Student's distribution with M - k degrees
 
     Unlike the bootstrap it takes no random numbers and few fits; like it, it takes the form for true and the scatter
-    for normal and the same everywhere. Exact for linear forms, else approximate.
+    for normal and the same everywhere. Exact for linear formulas, else approximate.
 
     Parameters
     ----------
@@ -190,25 +192,25 @@ def profile(fitted: FittedFormula) -> Profiled:
 
     Raises
     ------
-    NoAnswerError : no observation is left over to tell the scatter from
+    NoAnswerError : no observation is left over to estimate the scatter from
 
     Source: Bates and Watts, Nonlinear Regression Analysis and its Applications, 1988, section 6.1.2.
     """
-    check_spare(fitted)
+    check_freedom(fitted)
     return Profiled(fitted)
 
 
 def _pushed(fitted: FittedFormula, value: Value, best: float, error: float, far: float) -> float:
-    """Push a value to one side until the fit is as bad as it may be.
+    """Force a value to one side until the fit is as bad as the interval allows.
 
-    Every fit with one more residual, the distance from where the value is pushed to, is the best one with the value
-    that it ends at. So it lies on the profile, however stiff the push.
+    Every fit with one more residual, the distance of the value from its target, is the best fit with the value at which
+    it ends. So it lies on the profile for any weight of that residual.
     """
     reached, aim, theta = best, best + far * error, fitted.theta
     inside, outside = (best, 0.0), (np.nan, np.nan)  # where it was pushed to, and how far off the fit then was
     for _ in range(PUSHES):
         stiff = fitted.scatter / (STIFF * abs(error))
-        pushed = descended(fitted.form, theta, fitted.timings, ROUGHLY_profile, partial(_push, value, stiff, aim))
+        pushed = minimized(fitted.formula, theta, fitted.timings, PROFILE_TOLERANCE, partial(_push, value, stiff, aim))
         there = float(value(pushed[None])[0])
         distance = np.sqrt(max(fitted.squares_at(pushed) - fitted.squares, 0.0)) / fitted.scatter
         if abs(distance / far - 1) < NEAR:
@@ -225,7 +227,7 @@ def _pushed(fitted: FittedFormula, value: Value, best: float, error: float, far:
 
 
 def _next(other: tuple[float, float], inside: tuple[float, float], far: float) -> float:
-    """Say where to push to next, by a secant: between two places around the border, or on beyond the two before it."""
+    """Give the next target by a secant: between two points around the limit, or beyond two points before it."""
     (there, off), (here, near) = other, inside
     if off <= far:  # behind
         return here + (here - there) * (min((far - near) / (near - off), 3.0) if near > off else 1.0)
@@ -237,8 +239,8 @@ def _parameter(at: int, thetas: Array) -> Array:
     return found
 
 
-def _log_time(form: TimeFormula, at: Timings, thetas: Array) -> Array:
-    found: Array = np.log(form.times(thetas, at)[:, 0])
+def _log_time(formula: TimeFormula, at: Timings, thetas: Array) -> Array:
+    found: Array = np.log(formula.times(thetas, at)[:, 0])
     return found
 
 
@@ -251,9 +253,9 @@ def _standard_error(fitted: FittedFormula, value: Value) -> float:
     """Give the standard error of a value by the slopes at the best fit."""
     theta = fitted.theta
     scale = np.maximum(np.abs(theta), 1e-3 * np.abs(theta).max())
-    step = np.where(theta + 1e-6 * scale > fitted.form.most, -1e-6, 1e-6)
+    step = np.where(theta + 1e-6 * scale > fitted.formula.upper, -1e-6, 1e-6)
     near = np.vstack([theta, theta + np.diag(step * scale)])
-    times, values = np.log(fitted.form.times(near, fitted.timings)), value(near)
+    times, values = np.log(fitted.formula.times(near, fitted.timings)), value(near)
     slopes, rise = (times[1:] - times[0]).T / step, (values[1:] - values[0]) / step
     covariance = np.linalg.pinv(slopes.T @ slopes, rcond=1e-12)
     return float(fitted.scatter * np.sqrt(max(rise @ covariance @ rise, 0.0)))

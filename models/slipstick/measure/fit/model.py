@@ -27,7 +27,7 @@ from slipstick.schema.text.nodes import Mark, Node, Scalar, canonical, from_plai
 from slipstick.units import to_base
 from slipstick.vocabulary import SIMULATION
 
-FAR = 16.0
+HORIZON = 16.0
 """Multiples of the largest number measured that a model is asked for, where each number costs more than a formula."""
 
 MOST_GUESSED = 4
@@ -61,14 +61,14 @@ class PreparedModel:
     Parameters
     ----------
     built : the model
-    letters : its free parameters, by path
+    parameters : its free parameters, by path
     population, size : paths; no size where there is none
     asked : what was asked for
     inputs, library : where it was read from
     """
 
     built: BuiltModel
-    letters: tuple[FitParameter, ...]
+    parameters: tuple[FitParameter, ...]
     population: str
     size: str
     asked: FitSettings
@@ -78,7 +78,7 @@ class PreparedModel:
     @property
     def start(self) -> Array:
         """The values that the model has for the free parameters."""
-        return np.array([self.built.entries[each.name].given.value for each in self.letters])
+        return np.array([self.built.entries[each.name].given.value for each in self.parameters])
 
 
 def prepare_model(asked: FitSettings, library: Library) -> PreparedModel:
@@ -100,22 +100,22 @@ def prepare_model(asked: FitSettings, library: Library) -> PreparedModel:
             asked.settings["method"], "a fit needs a smooth model; simulated times jump, so take another method"
         )
     problems: list[Problem] = []
-    letters: dict[str, FitParameter] = {}
+    parameters: dict[str, FitParameter] = {}
     for written in asked.free:
         try:
-            letter = _letter(written, inputs, built)
-            if letter.name in letters:
-                raise _wrong(written, f"{letter.name} is free twice; leave one out")
-            letters[letter.name] = letter
+            parameter = _letter(written, inputs, built)
+            if parameter.name in parameters:
+                raise _wrong(written, f"{parameter.name} is free twice; leave one out")
+            parameters[parameter.name] = parameter
         except SpecError as error:
             problems += error.problems
     if problems:
         raise SpecError(problems)
     population = _path(asked.population, inputs, built) if asked.population else _population(built, asked)
     size = _path(asked.size, inputs, built) if asked.size else ""
-    for path in {population, size} & letters.keys():
-        raise _wrong(asked.free[list(letters).index(path)], f"{path} comes from the data, so it cannot be free")
-    return PreparedModel(built, tuple(letters.values()), population, size, asked, inputs, library)
+    for path in {population, size} & parameters.keys():
+        raise _wrong(asked.free[list(parameters).index(path)], f"{path} comes from the data, so it cannot be free")
+    return PreparedModel(built, tuple(parameters.values()), population, size, asked, inputs, library)
 
 
 def _letter(written: Scalar, inputs: Inputs, built: BuiltModel) -> FitParameter:
@@ -131,13 +131,13 @@ def _letter(written: Scalar, inputs: Inputs, built: BuiltModel) -> FitParameter:
         least, most = (to_base(each, given.dimension) if each.strip() else None for each in (low, high))
     except UnitError as error:
         raise _wrong(written, str(error)) from None
-    letter = FitParameter(path, str(given.dimension), meaning, np.inf if most is None else most, least or 0.0)
-    if not 0 <= letter.least < letter.most:
+    parameter = FitParameter(path, str(given.dimension), meaning, np.inf if most is None else most, least or 0.0)
+    if not 0 <= parameter.lower < parameter.upper:
         raise _wrong(
             written,
             f"{path} is free from {low.strip() or 0} to {high.strip()}: no room; the first must be less, and not negative",
         )
-    return letter
+    return parameter
 
 
 def _path(written: Scalar, inputs: Inputs, built: BuiltModel) -> str:
@@ -170,7 +170,7 @@ def model_family(model: PreparedModel) -> Family:
     ----------
     model : as `prepare_model` gives it
     """
-    names = ", ".join(each.name for each in model.letters)
+    names = ", ".join(each.name for each in model.parameters)
     title = f"the model {model.built.name} with {names} free"
     return Family(model.built.name, title, _Evaluated(model).method, lambda timings: list(_forms(model, timings)))
 
@@ -183,7 +183,9 @@ def _forms(model: PreparedModel, timings: Timings) -> Iterator[TimeFormula]:
         return evaluated.starts(at)
 
     text = f"T = {evaluated.says}, with {model.population} = p" + (f", {model.size} = n" if model.size else "")
-    yield TimeFormula(model.built.name, text, model.letters, evaluated.time, starts, far=FAR, lost=evaluated.lost)
+    yield TimeFormula(
+        model.built.name, text, model.parameters, evaluated.time, starts, horizon=HORIZON, lost=evaluated.lost
+    )
 
 
 @dataclass(frozen=True)
@@ -221,17 +223,17 @@ class _Evaluated:
     def check(self, timings: Timings) -> None:
         """Refuse data that the model cannot be held against."""
         name, cycles = self.model.built.name, self.model.asked.cycles
-        if timings.each and cycles is not None:
+        if timings.weak_scaling and cycles is not None:
             raise NoAnswerError(
                 "the data are times of a cycle, so the number of cycles (cycles) says nothing; leave it out"
             )
-        if self._class and not timings.each and cycles is None:
+        if self._class and not timings.weak_scaling and cycles is None:
             raise NoAnswerError(f"the data are times of a whole work; say how many cycles of {name} it has (cycles)")
         if not self._class and self.compiled.unit(self.compiled.quantity) != str(TIME):
             raise NoAnswerError(
                 f"{name} gives a {self.compiled.quantity}, not a time, so no time can be held against it"
             )
-        if timings.sized and not self.model.size:
+        if timings.has_sizes and not self.model.size:
             raise NoAnswerError(f"the data have several sizes; say which number of {name} is the size (size)")
 
     def time(self, theta: Array, at: Timings) -> Array:
@@ -268,18 +270,18 @@ class _Evaluated:
 
     def starts(self, at: Timings) -> Sequence[Array]:
         """Begin at the model's own values, those brought to the size of the data, and tenths and tens of them."""
-        letters = self.model.letters
+        parameters = self.model.parameters
         own = np.array([value or 1e-2 for value in self.model.start])
-        powers = np.array([self.model.built.entries[each.name].given.dimension.time_power for each in letters])
-        base = TimeFormula("", "", letters, self.time, lambda _: ())
+        powers = np.array([self.model.built.entries[each.name].given.dimension.time_power for each in parameters])
+        base = TimeFormula("", "", parameters, self.time, lambda _: ())
         ratio = np.median(at.time / base.time(own, at))
         near = own * (ratio if np.isfinite(ratio) else 1.0) ** np.sign(powers)
-        steps = [0.1, 1.0, 10.0] if len(letters) <= MOST_GUESSED else [1.0]
-        guesses = np.array([own, *(near * np.array(each) for each in product(steps, repeat=len(letters)))])
-        guesses = np.clip(guesses, base.least, base.most)
+        steps = [0.1, 1.0, 10.0] if len(parameters) <= MOST_GUESSED else [1.0]
+        guesses = np.array([own, *(near * np.array(each) for each in product(steps, repeat=len(parameters)))])
+        guesses = np.clip(guesses, base.lower, base.upper)
         times = base.times(guesses, at)
         if not np.isfinite(times).all(axis=1).any():
-            alone = {each.name: value for each, value in zip(letters, own, strict=True)}
+            alone = {each.name: value for each, value in zip(parameters, own, strict=True)}
             failed = self.compiled.points({**alone, self.model.population: float(at.p[0])}).answer(0).failed
             raise NoAnswerError(
                 f"{self.model.built.name} has no time at the points of the data: {failed or 'not a number'}"
@@ -302,12 +304,13 @@ class _Evaluated:
         """Ask the compiled model; one for each number of processors where that shapes the model."""
         count = len(at)
         values = {
-            each.name: np.broadcast_to(value, (count,)) for each, value in zip(self.model.letters, theta, strict=True)
+            each.name: np.broadcast_to(value, (count,))
+            for each, value in zip(self.model.parameters, theta, strict=True)
         }
         if self.model.size:
             values[self.model.size] = at.n
         if self.model.population in self.compiled.parameters:
-            return _spread(ask(self.compiled, _read(self.compiled, {**values, self.model.population: at.p})), count)
+            return _broadcast(ask(self.compiled, _read(self.compiled, {**values, self.model.population: at.p})), count)
         found: dict[str, Array] = {}
         for p in np.unique(at.p):
             here = at.p == p
@@ -333,5 +336,5 @@ def _read(form: Compiled, values: Mapping[str, Array]) -> dict[str, Array]:
     return {path: each for path, each in values.items() if path in form.parameters}
 
 
-def _spread(columns: Mapping[str, Array], count: int) -> dict[str, Array]:
+def _broadcast(columns: Mapping[str, Array], count: int) -> dict[str, Array]:
     return {name: np.broadcast_to(each, (count,)) for name, each in columns.items()}

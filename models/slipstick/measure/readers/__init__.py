@@ -1,5 +1,4 @@
-"""Readers: one for each format in which tools write what they measured.
+"""Readers of files with measurements: one module for each tool, registered in `slipstick.measure.formats`.
 
-Why this shape: every reader fills the same table through the same `reading.Reading`, so that a negative time or an unknown
-unit is refused in the same words wherever it stands; `json_text` and `parameters` are what several readers share.
+`reading` holds what they share: lines with numbers, numbers and units, problems and notes by line, JSON.
 """

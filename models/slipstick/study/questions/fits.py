@@ -11,7 +11,7 @@ import numpy as np
 from slipstick.errors import ModelError, NoAnswerError, Problem, SpecError, UnknownNameError, did_you_mean
 from slipstick.measure.fit.comparison import APART, IntervalSettings, fits
 from slipstick.measure.fit.families import FAMILIES, family_called
-from slipstick.measure.fit.formula import Family, Timings, oddities, timings_of
+from slipstick.measure.fit.formula import Family, Timings, timing_notes, timings_of
 from slipstick.measure.fit.model import FitSettings, PreparedModel, model_family, prepare_model
 from slipstick.measure.measurements import Measurements
 from slipstick.report.questions.fits import FitsResult
@@ -107,7 +107,7 @@ def read(asked: Mapping[str, FitSpec], study: StudyContext) -> FitsQuestion:
         if spec.made is None:
             runs = runs_of(spec.data, (*place, "data"), study)
             timings, source = _timings(runs, spec, place, study), spec.data.rpartition("/")[2]
-            odd += oddities(runs, spec.region)
+            odd += timing_notes(runs, spec.region)
         else:
             timings, truth = _made(spec.made, spec.at, place, study)
             source = f"timings made up from {spec.made.case}"
@@ -149,10 +149,10 @@ def _laid(base: PreparedModel, done: Fitting, source: str) -> dict[str, Node]:
     answer = next(each for each in done.answers if each.model == base.built.name)
     mark = base.asked.free[0].mark
     laid = {}
-    for letter in base.letters:
-        text = f"{answer[letter.name]:.{DIGITS}g}"
-        value = text if letter.unit == "1" else f"{text} {letter.unit}"
-        laid[letter.name] = from_plain({"value": value, "source": f"fitted to {source}"}, mark)
+    for parameter in base.parameters:
+        text = f"{answer[parameter.name]:.{DIGITS}g}"
+        value = text if parameter.unit == "1" else f"{text} {parameter.unit}"
+        laid[parameter.name] = from_plain({"value": value, "source": f"fitted to {source}"}, mark)
     return laid
 
 
@@ -183,14 +183,14 @@ def _made(spec: MadeSpec, wanted: list[int], place: Place, study: StudyContext) 
     p = np.repeat(np.array(spec.processors, dtype=float), spec.repetitions)
     points = Timings(p, np.ones(len(p)), p, spec.cycles)
     try:
-        (form,) = model_family(model).forms(points)
+        (formula,) = model_family(model).formulas(points)
     except NoAnswerError as error:
         raise study.refusal((*place, "made"), str(error)) from None
     random = np.random.default_rng([spec.seed, *str(place[-1]).encode()])
     noise = np.exp(spec.noise.value * random.standard_normal(len(p)))
     far = np.array(wanted, dtype=float)
-    truth = form.times(model.start[None], Timings(far, np.ones(len(far)), far, spec.cycles))[0] if wanted else far
-    times = form.times(model.start[None], points)[0] * noise
+    truth = formula.times(model.start[None], Timings(far, np.ones(len(far)), far, spec.cycles))[0] if wanted else far
+    times = formula.times(model.start[None], points)[0] * noise
     return points.with_time(times), dict(zip(far.tolist(), truth.tolist(), strict=True))
 
 
