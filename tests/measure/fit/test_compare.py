@@ -124,5 +124,5 @@ def test_too_little_data_is_said() -> None:
     with pytest.raises(UnknownNameError, match="there is no family of models 'ussl'; did you mean 'usl'"):
         compare(two, ["ussl"])
     own = compare(noisy(TRUTHS["lock"], 0), ["latency", "usl"])
-    words = "with one size, and a work of each processor's own, latency is power-log by another name"
+    words = "for one size and weak scaling, latency is the same as power-log"
     assert own.failed == {"latency": words}

@@ -30,7 +30,7 @@ def test_families_that_cannot_be_told_apart_are_all_shown_and_those_without_a_fi
     assert "\nThe data cannot distinguish these: queue-1, queue-2." in text
     assert "\nqueue-1: a closed queue" in text
     assert "\nqueue-2: a closed queue" in text
-    assert "latency: no fit: with one size," in text
+    assert "latency: no fit: for one size" in text
     assert "warning" not in text
 
 
