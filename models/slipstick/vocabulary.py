@@ -161,13 +161,13 @@ BARRIERS = ("central", "tree", "tournament", "dissemination", "manager")
 ACTIVITY, LAW, NETWORK = "activity", "law", "queueing-network"
 
 CLOSED_FORM, MEAN_VALUE, SIMULATION, BOUNDS = "closed-form", "mean-value", "simulation", "bounds"
-BEST, EXACT_MVA, CONVOLUTION = "best", "exact-mva", "convolution"
+BEST, EXACT, CONVOLUTION = "best", "exact", "convolution"
 SCHWEITZER, LINEARIZER, MARKOV_CHAIN = "schweitzer", "linearizer", "markov-chain"
 
 METHODS = {
     ACTIVITY: (CLOSED_FORM, MEAN_VALUE, SIMULATION, BOUNDS),
     LAW: (CLOSED_FORM,),
-    NETWORK: (BEST, EXACT_MVA, CONVOLUTION, SCHWEITZER, LINEARIZER, MARKOV_CHAIN, SIMULATION, BOUNDS),
+    NETWORK: (BEST, EXACT, CONVOLUTION, SCHWEITZER, LINEARIZER, MARKOV_CHAIN, SIMULATION, BOUNDS),
 }
 """The methods that answer for each kind of model, the default first."""
 

@@ -17,16 +17,10 @@ def by(method: str, value: float | None, low: float | None = None, high: float |
 
 
 SAID = [
+    (by("exact", 10.5, exact=True), "exact is within the interval of simulation (5 % above its mean)"),
     (
-        by("exact-mva", 10.5, exact=True),
-        "exact-mva is exact and within the interval of simulation (5 % above its mean)",
-    ),
-    (
-        by("exact-mva", 11.5, exact=True),
-        (
-            "exact-mva is exact and at the edge of the interval of simulation (15 % above its mean); one in twenty is, "
-            "by chance"
-        ),
+        by("exact", 11.5, exact=True),
+        ("exact is at the edge of the interval of simulation (15 % above its mean); one in twenty is, by chance"),
     ),
     (by("schweitzer", 10.5), "schweitzer is within the interval of simulation (5 % above its mean)"),
     (by("schweitzer", 12.0, promise=0.25), "schweitzer is 20 % above simulation; it promises about 25 %"),
@@ -48,10 +42,7 @@ def test_agreement_in_words(answer: Answer, words: str) -> None:
 
 
 FOUND = [
-    (
-        by("exact-mva", 13.0, exact=True),
-        "exact-mva claims to be exact, but is 30 % above simulation, outside its interval",
-    ),
+    (by("exact", 13.0, exact=True), "exact is 30 % above simulation, outside its interval"),
     (by("schweitzer", 14.0, promise=0.25), "schweitzer is 40 % above simulation; it promises about 25 %"),
     (by("bounds", None, 12.0, 13.0), "simulation lies below the lower of the bounds"),
     (by("bounds", None, 7.0, 8.0), "simulation lies above the upper of the bounds"),
@@ -66,8 +57,8 @@ def test_a_contradiction_is_a_finding(answer: Answer, words: str) -> None:
 
 def test_a_simulation_that_did_not_converge_measures_nothing() -> None:
     unsure = Answer("m", "simulation", {"time": Value(10.0, "s")}, converged=False)
-    found = agreement("m", [by("exact-mva", 13.0, exact=True), unsure])
-    assert found.verdicts == ("exact-mva is 30 % above simulation, which did not converge",)
+    found = agreement("m", [by("exact", 13.0, exact=True), unsure])
+    assert found.verdicts == ("exact is 30 % above simulation, which did not converge",)
 
 
 def test_who_has_no_answer_is_said_and_left_out() -> None:
@@ -115,17 +106,17 @@ def of_network(method: str, values: dict[str, Value], **more: object) -> Answer:
 def test_bounds_of_several_kinds_are_one_with_the_tightest_ends() -> None:
     kinds = [
         of_network("bounds/asymptotic", {"throughput[a]": Value(None, "1/s", 1.0, 3.0)}),
-        of_network("exact-mva", {"throughput[a]": Value(2.4, "1/s")}, exact=True),
+        of_network("exact", {"throughput[a]": Value(2.4, "1/s")}, exact=True),
         of_network("bounds/geometric", {"throughput[a]": Value(None, "1/s", 2.0, 4.0)}),
         of_network("bounds/proportional", {}, failed="not in product form"),
     ]
     found = agreement("n", kinds)
-    assert found.methods == ("bounds", "exact-mva")
+    assert found.methods == ("bounds", "exact")
     assert found.rows[0].values == (Value(None, "1/s", 2.0, 3.0), Value(2.4, "1/s"))
-    assert found.verdicts == ("exact-mva lies within the bounds",)
+    assert found.verdicts == ("exact lies within the bounds",)
     assert found.failed == {}
     none = agreement("n", [kinds[3], kinds[1]])
-    assert (none.methods, none.failed) == (("bounds", "exact-mva"), {"bounds": "not in product form"})
+    assert (none.methods, none.failed) == (("bounds", "exact"), {"bounds": "not in product form"})
 
 
 def test_of_several_response_times_the_farthest_is_told() -> None:
@@ -135,14 +126,14 @@ def test_of_several_response_times_the_farthest_is_told() -> None:
         return {"throughput[a]": Value(9.0, "1/s"), **(ends if width else {n: Value(t, "s") for n, t in times.items()})}
 
     simulated = of_network("simulation", pair(1.0, 2.0, 0.1), converged=True)
-    near = of_network("exact-mva", pair(1.01, 2.05), exact=True)
-    wrong = of_network("exact-mva", pair(1.0, 3.0), exact=True)
+    near = of_network("exact", pair(1.01, 2.05), exact=True)
+    wrong = of_network("exact", pair(1.0, 3.0), exact=True)
     same = of_network("linearizer", pair(1.0, 2.0))
     assert agreement("n", [near, simulated]).verdicts == (
-        "response_time[b] differs most: exact-mva is exact and within the interval of simulation (2.5 % above its mean)",
+        "response_time[b] differs most: exact is within the interval of simulation (2.5 % above its mean)",
     )
     assert agreement("n", [wrong, simulated]).findings == (
-        "response_time[b] differs most: exact-mva claims to be exact, but is 50 % above simulation, outside its interval",
+        "response_time[b] differs most: exact is 50 % above simulation, outside its interval",
     )
     assert agreement("n", [same, simulated]).verdicts == ("linearizer and simulation agree exactly",)
     bounds = of_network("bounds/asymptotic", {"response_time[a]": Value(None, "s", 0.5)})

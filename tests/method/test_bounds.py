@@ -167,7 +167,7 @@ def test_bounds_of_networks_are_swept_too_the_tightest_of_each_kind() -> None:
     sizes = np.array([1.0, 4.0, 12.0])
     points = form.points({"classes.jobs.population": sizes})
     columns = points.columns()
-    exact = form_of(model, {}, "exact-mva").points({"classes.jobs.population": sizes}).columns()
+    exact = form_of(model, {}, "exact").points({"classes.jobs.population": sizes}).columns()
     for name in ("throughput[jobs]", "response_time[jobs]"):
         assert np.all(columns[f"low[{name}]"] <= exact[name] * (1 + 1e-12))
         assert np.all(columns[f"high[{name}]"] >= exact[name] * (1 - 1e-12))

@@ -41,7 +41,7 @@ def mean_values(network: NetworkArrays) -> NetworkSolution:
     for station in np.flatnonzero(~network.single & ~network.delays):
         raise ModelError(
             f"{network.stations[station]} is not a single server of one speed, which the published recursion needs; "
-            "ask for exact-mva or convolution"
+            "ask for exact or convolution"
         )
     return solve_mixed(network, ClosedSolver("exact mean-value analysis, population by population", _recursion))
 

@@ -278,7 +278,7 @@ def test_the_published_recursion_refuses_several_servers() -> None:
     with pytest.raises(ModelError) as refused:
         mean_values(network_arrays([1.0, 1.0], population=2, servers=[1, 2]))
     assert str(refused.value) == (
-        "station 2 is not a single server of one speed, which the published recursion needs; ask for exact-mva or "
+        "station 2 is not a single server of one speed, which the published recursion needs; ask for exact or "
         "convolution"
     )
 
@@ -294,7 +294,7 @@ def test_a_lattice_too_large_is_refused_with_its_size() -> None:
         convolution(network_arrays(np.ones((2, 2)), population=250, think=1.0))
     assert str(refused.value) == (
         "convolution in logarithms would take 11,907,378,003 terms, more than 200,000,000"
-        "; ask for exact-mva, or for linearizer or schweitzer"
+        "; ask for exact, or for linearizer or schweitzer"
     )
 
 

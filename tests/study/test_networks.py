@@ -26,7 +26,7 @@ what_if:
 """
 ROADS = """\
 vary:
-  method: [exact-mva, convolution, linearizer]
+  method: [exact, convolution, linearizer]
   classes.jobs.population: [1, 20, 40]
 answer: ["response_time[jobs]", "queue_length[jobs,cpu]"]
 """
@@ -60,7 +60,7 @@ def test_the_first_value_is_asked_for_where_nobody_says(study: Path, capsys: pyt
 
 def test_a_case_may_say_who_answers(study: Path) -> None:
     cases = run(str(study)).cases
-    assert [each.method for each in cases.values()] == ["exact-mva", "exact-mva", "exact-mva", "schweitzer"]
+    assert [each.method for each in cases.values()] == ["exact", "exact", "exact", "schweitzer"]
     assert cases["by-schweitzer"].given == {"method": "schweitzer"}
     central = load("queueing-network/central-server")
     assert isinstance(central, QueueingNetwork)
@@ -74,24 +74,22 @@ def test_methods_are_an_axis(study: Path) -> None:
     times = sweep.columns["response_time[jobs]"].reshape(3, 3)
     assert times[0] == pytest.approx(times[1], rel=1e-9)
     assert times[0] == pytest.approx(times[2], rel=0.01)
-    assert list(sweep.points["method"]) == [
-        name for name in ("exact-mva", "convolution", "linearizer") for _ in range(3)
-    ]
+    assert list(sweep.points["method"]) == [name for name in ("exact", "convolution", "linearizer") for _ in range(3)]
 
 
 def test_simulation_is_a_method_like_any_other(study: Path) -> None:
     study.write_text(
         "study: 1\nbase: {model: bolch-8-4, simulation.seed: 1, simulation.precision: 5%}\n"
-        "vary: {method: [exact-mva, simulation], classes.jobs.population: [1, 3]}\n"
+        "vary: {method: [exact, simulation], classes.jobs.population: [1, 3]}\n"
         "rank: {cases: [simulated], of: [stations.one.service.jobs]}\n"
         "what_if: {simulated: {method: simulation}}\n"
-        "agree: {methods: [exact-mva, simulation, bounds], cases: [base]}\n"
+        "agree: {methods: [exact, simulation, bounds], cases: [base]}\n"
         'answer: ["response_time[jobs]"]\n'
     )
     found = run(str(study))
     exact, simulated = found.sweeps[0].columns["response_time[jobs]"].reshape(2, 2)
     assert simulated == pytest.approx(exact, rel=0.1)
-    assert result_of(found, AgreeResult).agreements[0].methods == ("exact-mva", "simulation", "bounds")
+    assert result_of(found, AgreeResult).agreements[0].methods == ("exact", "simulation", "bounds")
     assert result_of(found, AgreeResult).agreements[0].findings == ()
     (row,) = result_of(found, RankResult).rankings[0].rows
     base = found.cases["base"]
@@ -137,7 +135,7 @@ def test_a_saturated_point_fails_alone(tmp_path: Path, capsys: pytest.CaptureFix
     answers = json.loads(capsys.readouterr().out)["answers"]
     assert [each["failed"] is None for each in answers] == [True, True, True, False]
     assert answers[3]["failed"].startswith("station a is saturated: arrivals ask it for 1.26 s of service a second")
-    assert answers[3]["method"] == "exact-mva"
+    assert answers[3]["method"] == "exact"
     assert answers[2]["share"]["response_time[jobs]"]
 
 
@@ -151,14 +149,14 @@ def test_a_saturated_point_fails_alone(tmp_path: Path, capsys: pytest.CaptureFix
         (
             STUDY.replace("method: schweitzer", "method: mean-value"),
             (
-                "6:27: method: no method 'mean-value' answers for central-server; known: best, exact-mva, "
+                "6:27: method: no method 'mean-value' answers for central-server; known: best, exact, "
                 "convolution, schweitzer, linearizer, markov-chain, simulation, bounds"
             ),
         ),
         (
-            STUDY + "vary: {method: [exact-mva, closed-form]}\n",
+            STUDY + "vary: {method: [exact, closed-form]}\n",
             (
-                "7:28: method: no method 'closed-form' answers for central-server; known: best, exact-mva, "
+                "7:28: method: no method 'closed-form' answers for central-server; known: best, exact, "
                 "convolution, schweitzer, linearizer, markov-chain, simulation, bounds"
             ),
         ),
@@ -190,8 +188,8 @@ def test_an_answer_that_no_network_has_is_refused(study: Path) -> None:
 
 
 COMMANDS = {
-    "solve central-server --with exact-mva,bounds": "bounds/geometric",
-    "solve bolch-8-4 --with exact-mva,simulation,bounds --seed 2": "simulation lies within the bounds\n",
+    "solve central-server --with exact,bounds": "bounds/geometric",
+    "solve bolch-8-4 --with exact,simulation,bounds --seed 2": "simulation lies within the bounds\n",
     "solve bolch-8-4 --set method=simulation --precision 5%": "by simulation: estimated, each value with its interval",
     "solve central-server --set method=linearizer": "by linearizer: not exact",
     "solve central-server --set classes.jobs.population=1 --with convolution": "convolution: exact",
@@ -228,7 +226,7 @@ def test_the_terminal_has_a_line_for_each_class_at_each_station(capsys: pytest.C
 
 
 def test_json_has_bounds_without_a_value(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["solve", "central-server", "--with", "exact-mva,bounds", "--json"]) == 0
+    assert main(["solve", "central-server", "--with", "exact,bounds", "--json"]) == 0
     exact, *bounds = json.loads(capsys.readouterr().out)["answers"]
     assert [each["method"] for each in bounds] == [
         f"bounds/{kind}" for kind in ("asymptotic", "balanced-job", "proportional", "geometric")

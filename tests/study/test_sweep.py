@@ -287,7 +287,7 @@ def test_a_case_may_be_bounds(tmp_path: Path) -> None:
 
 def test_bounds_of_a_network_stand_on_an_axis(tmp_path: Path) -> None:
     found = sweep(
-        tmp_path, "vary: {method: [exact-mva, bounds], classes.jobs.population: [1, 8]}", base="{model: central-server}"
+        tmp_path, "vary: {method: [exact, bounds], classes.jobs.population: [1, 8]}", base="{model: central-server}"
     )
     exact, low = found.columns["throughput[jobs]"][:2], found.columns["low[throughput[jobs]]"][2:]
     assert np.all(low <= exact * (1 + 1e-12))

@@ -200,7 +200,7 @@ def solve(
     Examples:
       slipstick solve dvsm/page-fault --machine rs6000-43p-atm
       slipstick solve lock-and-bus --set population.processors=32 --with closed-form,simulation,bounds
-      slipstick solve central-server --set classes.jobs.population=40 --with exact-mva,bounds
+      slipstick solve central-server --set classes.jobs.population=40 --with exact,bounds
       slipstick solve law/flow-line --set items=3 --set 'once=10 us' --set 'longest=3 us'
     """
     from slipstick.schema.library import Library

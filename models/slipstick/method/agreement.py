@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from slipstick.answer import Answer, Value
 from slipstick.results.study import Agreement, MethodValues
-from slipstick.vocabulary import BOUNDS
+from slipstick.vocabulary import BOUNDS, EXACT
 
 ROUNDING = 1e-9
 """Relative difference that rounding explains."""
@@ -160,12 +160,14 @@ def _differ(answer: Answer, measure: Answer, off: float, place: float) -> tuple[
 
 
 def _exact(method: str, measure: str, off: float, place: float) -> tuple[str, bool]:
+    within = f"{method} is" if method == EXACT else f"{method} is exact and"
     if place <= 1:
-        return f"{method} is exact and within the interval of {measure} ({_words(off)} its mean)", True
+        return f"{within} within the interval of {measure} ({_words(off)} its mean)", True
     if place <= EDGE:
-        words = f"{method} is exact and at the edge of the interval of {measure} ({_words(off)} its mean)"
+        words = f"{within} at the edge of the interval of {measure} ({_words(off)} its mean)"
         return f"{words}; one in twenty is, by chance", True
-    return f"{method} claims to be exact, but is {_words(off)} {measure}, outside its interval", False
+    claims = f"{method} is" if method == EXACT else f"{method} claims to be exact, but is"
+    return f"{claims} {_words(off)} {measure}, outside its interval", False
 
 
 def _encloses(method: str, bounds: Value, measure: str, truth: Value) -> tuple[str, bool]:

@@ -18,21 +18,8 @@ from slipstick.method.closed_form.law import CompiledLaw
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model, need_model
 from slipstick.sim.settings import Simulation
-from slipstick.vocabulary import (
-    ACTIVITY,
-    BEST,
-    BOUNDS,
-    CLOSED_FORM,
-    CONVOLUTION,
-    EXACT_MVA,
-    LAW,
-    LINEARIZER,
-    MARKOV_CHAIN,
-    MEAN_VALUE,
-    NETWORK,
-    SCHWEITZER,
-    SIMULATION,
-)
+from slipstick.vocabulary import ACTIVITY, BOUNDS, CLOSED_FORM, LAW, MEAN_VALUE, NETWORK, SIMULATION
+from slipstick.vocabulary import METHODS as NAMES
 
 Subject = Model | QueueingNetwork | Law
 """What there is to answer for."""
@@ -131,16 +118,11 @@ METHODS: tuple[Method, ...] = (
     Method(SIMULATION, ACTIVITY, _simulation),
     Method(BOUNDS, ACTIVITY, lambda model, _, __: CompiledBounds(model)),
     Method(CLOSED_FORM, LAW, lambda law, parameters, _: CompiledLaw(law, parameters)),
-    Method(BEST, NETWORK, _network(BEST)),
-    Method(EXACT_MVA, NETWORK, _network(EXACT_MVA)),
-    Method(CONVOLUTION, NETWORK, _network(CONVOLUTION)),
-    Method(SCHWEITZER, NETWORK, _network(SCHWEITZER)),
-    Method(LINEARIZER, NETWORK, _network(LINEARIZER)),
-    Method(MARKOV_CHAIN, NETWORK, _network(MARKOV_CHAIN)),
+    *(Method(name, NETWORK, _network(name)) for name in NAMES[NETWORK] if name not in (SIMULATION, BOUNDS)),
     Method(SIMULATION, NETWORK, _network_simulation),
     Method(BOUNDS, NETWORK, _network_bounds_form, _network_bounds),
 )
-"""Every method. The first of a kind is its default; a new method is one line here."""
+"""Every method, by kind of model, the default first; a network takes each solver of `slipstick.vocabulary.METHODS`."""
 
 
 def methods_for(kind: str) -> list[Method]:

@@ -64,7 +64,7 @@ def solve_logarithms(demand: Array, last: Array, several: Speeds, delay: Array, 
     work = points * (stations + 1) * prod(box) ** 2
     if work > MOST_TERMS:
         raise NoAnswerError(
-            f"convolution in logarithms would take {work:,} terms, more than {MOST_TERMS:,}; ask for exact-mva, "
+            f"convolution in logarithms would take {work:,} terms, more than {MOST_TERMS:,}; ask for exact, "
             "or for linearizer or schweitzer"
         )
     ones = np.ones((1, 1))

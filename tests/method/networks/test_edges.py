@@ -8,7 +8,7 @@ from slipstick import QueueingNetwork, Simulation, network
 from slipstick.method.methods import answered
 from slipstick.model.network import closed_class, open_class, station
 
-EXACT = ("exact-mva", "convolution", "markov-chain")
+EXACT = ("exact", "convolution", "markov-chain")
 EVERY = (*EXACT, "schweitzer", "linearizer")
 NO_TIME = "a cycle of j takes no time: all its demands and its think time are 0"
 FULL = "cpu has a capacity, and bounds know nobody who is lost or blocked; ask for markov-chain or simulation"
@@ -60,7 +60,7 @@ def test_a_saturated_station_is_named_with_its_load_and_limit(method: str, rate:
 def test_a_station_all_but_saturated_has_an_answer() -> None:
     rate = 1 - 1e-12
     model = network({"j": open_class(rate)}, {"cpu": station(demand={"j": 1.0})})
-    assert said(model, "exact-mva")["response_time[j]"] == pytest.approx(1 / (1 - rate))
+    assert said(model, "exact")["response_time[j]"] == pytest.approx(1 / (1 - rate))
 
 
 @pytest.mark.parametrize("method", [*EVERY, "simulation", "bounds"])
@@ -95,5 +95,5 @@ def test_sixty_four_servers_and_thousands_of_customers_hold(method: str) -> None
     found = said(network({"j": closed_class(5000)}, stations), method)
     assert found["throughput[j]"] == pytest.approx(50.0, rel=1e-10)
     # Beside a source of 50 a second the 64 servers are M/M/64: work 50 and the few that wait.
-    beside = said(network({"j": open_class(50.0)}, {"cpu": stations["cpu"]}), "exact-mva")
+    beside = said(network({"j": open_class(50.0)}, {"cpu": stations["cpu"]}), "exact")
     assert found["queue_length[cpu]"] == pytest.approx(beside["queue_length[cpu]"], rel=1e-10)

@@ -44,7 +44,7 @@ SWITCHING = network(
         route(("b", "disk"), ("b", "cpu"), 1.0),
     ],
 )
-EXACT, ALL = ("exact-mva", "convolution"), ("exact-mva", "convolution", "schweitzer", "linearizer", "markov-chain")
+EXACT, ALL = ("exact", "convolution"), ("exact", "convolution", "schweitzer", "linearizer", "markov-chain")
 
 
 def recursion(size: int) -> tuple[float, dict[str, float]]:
@@ -96,7 +96,7 @@ def test_the_best_that_applies_is_chosen() -> None:
         {"cpu": station(service={"a": 1.0, "b": 3.0}), "disk": station(service={"a": 1.0, "b": 1.0})},
     )
     assert [solve(each).method for each in (CENTRAL, many, unequal, LOSSY)] == [
-        "exact-mva",
+        "exact",
         "linearizer",
         "markov-chain",
         "markov-chain",
@@ -214,14 +214,14 @@ def test_a_station_that_is_full_loses_who_arrives() -> None:
     assert answer["loss_probability[jobs,cpu]"] == pytest.approx(lost)
     assert answer["throughput[jobs]"] == pytest.approx(0.5 * (1 - lost))
     with pytest.raises(NoAnswerError) as caught:
-        solve(LOSSY, method="exact-mva")
-    assert str(caught.value) == ("cpu has a capacity, which the method exact-mva does not take; ask for markov-chain")
+        solve(LOSSY, method="exact")
+    assert str(caught.value) == ("cpu has a capacity, which the method exact does not take; ask for markov-chain")
 
 
 class TestSweeps:
     """Many points are one call, and each is what it is alone."""
 
-    @pytest.mark.parametrize("method", ["exact-mva", "schweitzer", "markov-chain"])
+    @pytest.mark.parametrize("method", ["exact", "schweitzer", "markov-chain"])
     def test_each_point_is_what_it_is_alone(self, method: str) -> None:
         form = CompiledNetwork(CENTRAL, method)
         sizes, demands = np.array([0.0, 1.0, 2.0, 5.0]), np.array([0.1, 0.2, 0.3, 0.4])
@@ -260,13 +260,13 @@ class TestSweeps:
         ]
 
     def test_a_point_that_only_the_solver_refuses_leaves_the_others_alone(self) -> None:
-        form = CompiledNetwork(network({"jobs": closed_class(2)}, {"cpu": station(demand={"jobs": 1.0})}), "exact-mva")
+        form = CompiledNetwork(network({"jobs": closed_class(2)}, {"cpu": station(demand={"jobs": 1.0})}), "exact")
         points = form.points({"stations.cpu.demand.jobs": np.array([1.0, 0.0, 3.0])})
         assert points.columns()[form.quantity] == pytest.approx([2.0, math.nan, 6.0], nan_ok=True)
         assert points.answer(1).failed == "a cycle of jobs takes no time: all its demands and its think time are 0"
 
     def test_probabilities_of_routing_vary_together(self) -> None:
-        form = CompiledNetwork(SWITCHING, "exact-mva")
+        form = CompiledNetwork(SWITCHING, "exact")
         points = form.points(
             {"routing.0.probability": np.array([0.7, 0.5, 0.5]), "routing.1.probability": np.array([0.3, 0.5, 0.4])}
         )

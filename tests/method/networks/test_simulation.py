@@ -73,9 +73,9 @@ PASSING = network(
     ],
 )
 MODELS: dict[str, tuple[QueueingNetwork, str]] = {
-    "central": (CENTRAL, "exact-mva"),
-    "mixed, rates, several servers, delay": (MIXED, "exact-mva"),
-    "switching": (SWITCHING, "exact-mva"),
+    "central": (CENTRAL, "exact"),
+    "mixed, rates, several servers, delay": (MIXED, "exact"),
+    "switching": (SWITCHING, "exact"),
     "switching and leaving": (PASSING, "convolution"),
     "visits below and above one": (network({"jobs": closed_class(3)}, {
         "one": station(service={"jobs": 1.25}, servers=2, visits={"jobs": 2.5}),
@@ -84,12 +84,12 @@ MODELS: dict[str, tuple[QueueingNetwork, str]] = {
     "rates in turn": (network({"jobs": closed_class(5, 1.0)}, {
         "pool": station(service={"jobs": 1.0}, visits={"jobs": 2.0}, rates=[1, 1.5, 2.5]),
         "slow-start": station(service={"jobs": 1.0}, rates=[0.5, 1.5]),
-    }), "exact-mva"),
+    }), "exact"),
     "times that ps and lcfs-pr do not notice": (network({"jobs": closed_class(4, 1.0)}, {
         "cpu": station(service={"jobs": 0.5}, discipline="ps", scv={"jobs": 4}),
         "disk": station(service={"jobs": 0.4}, discipline="lcfs-pr", scv={"jobs": 0.25}),
         "net": station(service={"jobs": 0.4}, discipline="is", scv={"jobs": 0}),
-    }), "exact-mva"),
+    }), "exact"),
     "unequal fcfs": (two_kinds(station(service=WORK)), "markov-chain"),
     "two servers": (two_kinds(station(service=WORK, servers=2)), "markov-chain"),
     "priority": (two_kinds(station(service=WORK, discipline="priority", priority=FIRST_B)), "markov-chain"),
@@ -103,10 +103,10 @@ MODELS: dict[str, tuple[QueueingNetwork, str]] = {
     }), "markov-chain"),
     "demands of two classes": (network({"a": closed_class(2, 1.0), "b": open_class(0.2)}, {
         "cpu": station(demand={"a": 1.0, "b": 0.5}),
-    }), "exact-mva"),
+    }), "exact"),
     "only thinking": (network({"a": closed_class(2, 1.0), "b": closed_class(1, 3.0)}, {
         "cpu": station(demand={"a": 1.0, "b": 0.0}),
-    }), "exact-mva"),
+    }), "exact"),
 }  # fmt: skip
 
 
@@ -382,7 +382,7 @@ def test_shares_come_from_differences_and_are_those_of_mean_values() -> None:
 
 
 def test_simulation_is_held_against_exact_methods_by_response_time() -> None:
-    answers = [each for name in ("exact-mva", "simulation", "bounds") for each in answered(CENTRAL, {}, name)]
+    answers = [each for name in ("exact", "simulation", "bounds") for each in answered(CENTRAL, {}, name)]
     found = agreement("central", answers)
     assert found.findings == ()
-    assert found.verdicts[0].startswith("exact-mva is exact and ")
+    assert found.verdicts[0].startswith("exact is ")

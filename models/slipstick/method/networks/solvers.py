@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.method.networks.arrays import Arrays
 from slipstick.method.networks.measures import CUBES, Found, found_of
-from slipstick.queueing.checks import EXACT, checked
+from slipstick.queueing.checks import EXACT as ROUNDING
+from slipstick.queueing.checks import checked
 from slipstick.queueing.network import NetworkArrays, NetworkSolution
-from slipstick.vocabulary import DISCIPLINES
-
-BEST = "best"
+from slipstick.vocabulary import BEST, CONVOLUTION, DISCIPLINES, EXACT, LINEARIZER, MARKOV_CHAIN, SCHWEITZER
 
 Array = NDArray[Any]
 Solver = Callable[[Arrays], NetworkSolution]
@@ -37,7 +36,7 @@ SETTLED = 1e-6
 """How far, relatively, the stopping rule of an approximation may leave it from a law."""
 
 
-def _exact_mva(arrays: Arrays) -> NetworkSolution:
+def _exact(arrays: Arrays) -> NetworkSolution:
     from slipstick.queueing.exact import exact
 
     network = arrays.network
@@ -76,15 +75,15 @@ def _markov_chain(arrays: Arrays, limit: int | None = None) -> NetworkSolution:
 
 
 SOLVERS: dict[str, Solver] = {
-    "exact-mva": _exact_mva,
-    "convolution": _convolution,
-    "schweitzer": _schweitzer,
-    "linearizer": _linearizer,
-    "markov-chain": _markov_chain,
+    EXACT: _exact,
+    CONVOLUTION: _convolution,
+    SCHWEITZER: _schweitzer,
+    LINEARIZER: _linearizer,
+    MARKOV_CHAIN: _markov_chain,
 }
 """Who takes arrays to a solution, by the name of the method."""
 
-TAKES_CAPACITY = ("markov-chain",)
+TAKES_CAPACITY = (MARKOV_CHAIN,)
 """Who knows what happens at a station that is full; they hold what they find against the laws themselves."""
 
 
@@ -183,7 +182,7 @@ def _solved(arrays: Arrays, solver: str) -> NetworkSolution:
     solution = SOLVERS[solver](arrays)
     if solver in TAKES_CAPACITY:
         return solution
-    return checked(network, solution, EXACT if solution.exact else SETTLED)
+    return checked(network, solution, ROUNDING if solution.exact else SETTLED)
 
 
 def preferred(arrays: Arrays) -> str:
@@ -191,22 +190,22 @@ def preferred(arrays: Arrays) -> str:
     network = arrays.network
     in_form = not any(network.without_product_form)
     if not in_form or arrays.capacity.any():
-        return "markov-chain"
+        return MARKOV_CHAIN
     states = (network.population + 1).prod(axis=1, dtype=float).max()
-    return "exact-mva" if states <= MOST_STATES else "linearizer"
+    return EXACT if states <= MOST_STATES else LINEARIZER
 
 
 def _best(arrays: Arrays) -> tuple[str, NetworkSolution]:
     """Solve by the preferred method, and say which it was."""
     chosen = preferred(arrays)
-    if chosen != "markov-chain":
+    if chosen != MARKOV_CHAIN:
         return chosen, _solved(arrays, chosen)
     try:
         return chosen, _markov_chain(arrays, MOST_CHAINED)
     except (NoAnswerError, ModelError):
         if arrays.capacity.any():
             raise
-        return "linearizer", _solved(arrays, "linearizer")
+        return LINEARIZER, _solved(arrays, LINEARIZER)
 
 
 def _joined(arrays: Arrays, pieces: tuple[Piece, ...]) -> Found:
