@@ -551,9 +551,13 @@ def _reached(start: Place | None, ways: Ways) -> set[Place]:
 
 
 def _value(expr: Expr) -> float | None:
-    """Evaluate what all of whose parameters have values."""
-    from slipstick.expression.tape import Tape
-
-    if any(each.value is None for each in parameters(expr)):
+    """Evaluate an expression; None unless all its parameters have values."""
+    values = {each.name: each.value for each in parameters(expr)}
+    known = {name: value for name, value in values.items() if value is not None}
+    if len(known) < len(values):
         return None
+    if isinstance(expr, Number | Parameter):
+        return float(expr.value or 0.0)
+    from slipstick.expression.tape import Tape  # arithmetic needs NumPy, a bare probability does not
+
     return float(Tape([expr]).run({})[0][0])

@@ -4,11 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +47,8 @@ class Addresses:
         visited, cycle = self.elements // spacing, _cycle(spacing, per_block * modules)
         rounds, rest = divmod(visited, cycle)
         counts = _counts(rest, spacing, per_block, modules)
-        if rounds:
-            counts = counts + rounds * _counts(cycle, spacing, per_block, modules)
-        return tuple((counts / visited).tolist())
+        whole = _counts(cycle, spacing, per_block, modules) if rounds else counts
+        return tuple((each + rounds * again) / visited for each, again in zip(counts, whole, strict=True))
 
     def miss_ratio(self, per_line: float, lines: float) -> float:
         """Give the share of the accesses that miss in the processor's own cache, the other processors idle.
@@ -84,8 +78,15 @@ def _cycle(spacing: int, around: int) -> int:
     return around // math.gcd(spacing, around)
 
 
-def _counts(visited: int, spacing: int, per_block: int, modules: int) -> NDArray[np.int_]:
+def _counts(visited: int, spacing: int, per_block: int, modules: int) -> list[int]:
     """Count how many of the first elements visited lie in each module."""
-    import numpy as np  # here, since checking a machine needs no numerical library
-
-    return np.bincount(np.arange(visited) * spacing // per_block % modules, minlength=modules)
+    found = [0] * modules
+    if spacing >= per_block:
+        for k in range(visited):
+            found[k * spacing // per_block % modules] += 1
+        return found
+    # Several elements lie in each block: count block by block. The first element at or after x is number ceil(x / spacing).
+    for block in range(-(-visited * spacing // per_block)):
+        first, end = -(-block * per_block // spacing), -(-(block + 1) * per_block // spacing)
+        found[block % modules] += min(end, visited) - min(first, visited)
+    return found

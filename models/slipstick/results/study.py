@@ -6,15 +6,19 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, ClassVar, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import MissingExtraError, ModelError, UnknownNameError
 
-Array = NDArray[np.float64]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+else:
+    Array = object  # an array of results is typed without importing NumPy
+
 T = TypeVar("T")
 
 _SECONDS = ("account", "technology", "step", "once", "overhead")
@@ -114,6 +118,9 @@ class Sweep:
         ------
         UnknownNameError : there is no such column
         """
+
+        import numpy as np
+
         if name not in self.columns and name not in self.points:
             raise UnknownNameError("column", name, [*self.columns, *self.points])
         return np.asarray(self.columns[name] if name in self.columns else self.points[name]).reshape(self.shape)
@@ -131,6 +138,9 @@ class Sweep:
 
     def to_dict(self) -> dict[str, Array | list[str]]:
         """Give every point as a row of flat columns: the cases, the axes, the values."""
+
+        import numpy as np
+
         found: dict[str, Array | list[str]] = {"case": list(self.cases)} if len(set(self.cases)) > 1 else {}
         found |= {path: np.asarray(values) for path, values in self.points.items()}
         return found | dict(self.columns)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from slipstick.errors import Problem, SpecError
 from slipstick.schema.library import Library, spec_model
@@ -42,11 +42,10 @@ def check_file(path: Path) -> str:
         # A machine or a network is whole by now; the others are also built, which takes more to import.
         from slipstick.schema.build import build, build_workload
         from slipstick.schema.inputs import resolve
-        from slipstick.schema.kinds.study import StudySpec
 
         here = Scalar(path.name, path.name, Mark(str(path), 1, 1), quoted=True)
-        if isinstance(spec, StudySpec):
-            _check_study(spec, tree, library)
+        if kind == "study":
+            _check_study(cast("StudySpec", spec), tree, library)
         elif kind != "workload":
             build(resolve({"model": here}, library))
         else:

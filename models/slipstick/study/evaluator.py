@@ -7,15 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 
-import numpy as np
-
 from slipstick.answer import Answer, Value
 from slipstick.expression.dimension import Dimension
 from slipstick.expression.nodes import parameters
 from slipstick.law.account import OVERHEAD_REDUCTION
 from slipstick.method.answers import CompiledModel
-from slipstick.method.closed_form.form import ClosedForm
-from slipstick.method.methods import answered, form_of
 from slipstick.model.system import Model
 from slipstick.results.study import Array
 from slipstick.schema.build import BuiltModel, build
@@ -48,6 +44,9 @@ class Evaluator:
     @cached_property
     def form(self) -> CompiledModel:
         """Give what the method made of the model."""
+
+        from slipstick.method.methods import form_of
+
         built = self.built
         return form_of(built.model, built.parameters, built.options.method, built.options.simulation)
 
@@ -75,6 +74,9 @@ class Evaluator:
         wanted : the columns to give; all by default
         jobs : blocks solved side by side; the results do not depend on it
         """
+
+        import numpy as np
+
         count = max((len(each) for each in values.values()), default=1)
         read = {path: each for path, each in values.items() if path in self.form.parameters}
         starts = range(0, count, self.form.block)
@@ -93,6 +95,10 @@ class Evaluator:
         return {name: np.concatenate([p.get(name, missing.get(len(p), np.zeros(0))) for p in pieces]) for name in names}
 
     def _block(self, values: Mapping[str, Array], count: int, wanted: Collection[str] | None) -> dict[str, Array]:
+        import numpy as np
+
+        from slipstick.method.closed_form.form import ClosedForm
+
         points = self.form.points(values)
         if points.interrupted:
             raise KeyboardInterrupt
@@ -125,6 +131,9 @@ class Evaluator:
 
     def answer(self, shares: int = 0) -> Answer:
         """Answer at the case's own values, with the notes of the model; a simulation gives at least so many shares."""
+
+        from slipstick.method.methods import answered
+
         built = self.built
         trial = replace(built.options.simulation, shares=max(shares, built.options.simulation.shares))
         (found,) = answered(built.model, built.parameters, built.options.method, trial)
@@ -162,6 +171,9 @@ def overhead(columns: Mapping[str, Array], useful: Sequence[str]) -> Array:
     columns : of the answers, ``time`` among them
     useful : components of the account
     """
+
+    import numpy as np
+
     parts = [columns[f"account[{name}]"] for name in useful if f"account[{name}]" in columns]
     return columns["time"] - reduce(np.add, parts, np.zeros(len(columns["time"])))
 

@@ -13,8 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
-
 from slipstick.report.formatting import need
 from slipstick.results.study import Array, Results
 
@@ -188,6 +186,8 @@ def logarithmic(axis: Axis, values: Array) -> None:
     axis : of a picture
     values : what it shows, in its unit
     """
+
+    import numpy as np
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
     positive = np.unique(values[np.isfinite(values) & (values > 0)])
@@ -205,6 +205,8 @@ def logarithmic(axis: Axis, values: Array) -> None:
 
 def plain_ticks(axis: Axis, values: Array) -> None:
     """Put ticks on the values themselves where they are few and apart; else leave it to the library."""
+
+    import numpy as np
     from matplotlib.ticker import FixedLocator, FuncFormatter
 
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.6g}"))
@@ -228,6 +230,9 @@ def tilt(axes: Axes) -> None:
 
 def _apart(values: Array) -> bool:
     """Say whether ticks at these ordered values leave room for their labels."""
+
+    import numpy as np
+
     if len(values) < 2:
         return True
     return bool(np.diff(values).min() >= _CLOSEST * (values[-1] - values[0]))

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from slipstick.answer import Answer, Value
 from slipstick.report.document import answer_document
 from slipstick.report.formatting import (
@@ -278,6 +276,9 @@ def draw_fits(found: Fitting, title: str) -> Figure:
     found : the fits, with curves
     title : heading
     """
+
+    import numpy as np
+
     figure = sheet(7.5, 4.4)
     axes = figure.subplots()
     for curve, (colour, _, dashes) in zip(found.curves[:MOST_CURVES], STROKES[1:], strict=False):

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from slipstick.answer import Answer, Value
 from slipstick.errors import UnknownNameError
 from slipstick.expression.dimension import Dimension
@@ -348,6 +346,8 @@ def _panels(found: Projection, spec: ProjectionPictureSpec) -> Figure:
 
 
 def _lines(axes: Axes, found: Projection, name: str, spec: ProjectionPictureSpec) -> None:
+    import numpy as np
+
     tracks = [each for each in found.tracks if name in each.columns]
     if not tracks:
         raise UnknownNameError("projected value", name, list(found.units))

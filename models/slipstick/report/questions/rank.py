@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from slipstick.answer import Answer, Value
 from slipstick.report.formatting import NOTHING, code, escape, fraction, markdown_table, percent, prose, quantity
 from slipstick.report.pictures.figures import FILLS, axis_title, sheet, tilt, title_of
@@ -291,6 +289,8 @@ _GROUP_WIDTH = 0.8  # width of a group of bars, as a part of its place
 
 
 def _bars(found: Sequence[ChangeRanking], title: str) -> Figure:
+    import numpy as np
+
     names = [each.name for each in found[0].effects]
     figure = sheet(max(6.0, 3.0 + 0.35 * len(names) * len(found)), 4.2)
     axes = figure.subplots()

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from slipstick.answer import Answer, Value
 from slipstick.errors import UnknownNameError
 from slipstick.expression.dimension import Dimension
@@ -190,6 +188,8 @@ _MOST_BINS = 40
 
 
 def _histogram(axes: Axes, each: SampledValue) -> None:
+    import numpy as np
+
     known = each.points[np.isfinite(each.points)]
     unit, factor = choose(known.tolist(), Dimension.of(each.unit))
     counts, edges = np.histogram(known / factor, bins=min(_MOST_BINS, max(8, len(known) // 25)))

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from slipstick.report.formatting import (
     NOTHING,
     code,
@@ -263,6 +261,9 @@ def _way(found: Scaling, way: str, each: ScaledRuns) -> str:
 
 def _causes(found: Scaling, each: ScaledRuns) -> dict[str, Array]:
     """Give the sources of the latency: what the account holds besides the useful."""
+
+    import numpy as np
+
     return {
         name: values
         for name, values in each.account.items()
@@ -433,6 +434,8 @@ def _columns(found: Scaling, way: str, each: ScaledRuns) -> dict[str, Any]:
 
 
 def _bands(found: Scaling, spec: BandsSpec) -> Figure:
+    import numpy as np
+
     bands = bands_of(found, spec.way)
     figure = sheet(6.8, 4.4)
     axes = figure.subplots()
@@ -466,6 +469,9 @@ def bands_of(found: Scaling, way: str) -> dict[str, Array]:
     found : how a case scales
     way : how the size goes with N
     """
+
+    import numpy as np
+
     each, count = found.ways[way], found.processors
     if not each.account:
         return {"useful": count * each.efficiency, "lost": count * (1.0 - each.efficiency)}

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from slipstick.expression.dimension import COUNT, Dimension
-from slipstick.model.uncertainty import Discrete, Lognormal, Normal, Triangular, Uncertainty, Uniform
 from slipstick.schema.kinds.quantity import Given, Note, Quantity, Spec, broken_rule
+
+if TYPE_CHECKING:
+    from slipstick.model.uncertainty import Uncertainty
 
 AnyValue = Annotated[Given, Quantity(None, least=None)]
 Weight = Annotated[Given, Quantity(COUNT, least=None, above=0.0)]
@@ -132,6 +134,9 @@ DistributionSpec = Annotated[
 
 def distribution_of(spec: Uncertain) -> Uncertainty:
     """Build a checked distribution, its values in base units."""
+    # Distributions are drawn from with NumPy, which a check of the file does not need.
+    from slipstick.model.uncertainty import Discrete, Lognormal, Normal, Triangular, Uniform
+
     match spec:
         case NormalSpec():
             return Normal(spec.mean.value, spec.deviation.value)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from slipstick.expression.dimension import COUNT, TIME
-from slipstick.model.trend import Period, Trend
-from slipstick.model.uncertainty import Fixed, Lognormal, Uncertainty
 from slipstick.schema.kinds.distribution import (
     DistributionSpec,
     NormalSpec,
@@ -21,6 +19,10 @@ from slipstick.schema.kinds.distribution import (
 )
 from slipstick.schema.kinds.quantity import Described, Factor, Given, Quantity, Spec, Year, broken_rule
 from slipstick.schema.kinds.technology import Part, Technology
+
+if TYPE_CHECKING:
+    from slipstick.model.trend import Period, Trend
+    from slipstick.model.uncertainty import Uncertainty
 
 _YEAR = 31_557_600.0  # a year of 365.25 days [s]
 
@@ -110,11 +112,15 @@ class TrendSpec(Described):
 
 def trend_of(spec: TrendSpec, name: str) -> Trend:
     """Build the trend of a checked file, its source keys spelt out."""
+    from slipstick.model.trend import Trend
+
     rates = {key: tuple(_period(each, spec) for each in periods) for key, periods in spec.rates.listed.items()}
     return Trend(name, spec.title or name, rates)
 
 
 def _period(spec: PeriodSpec, trend: TrendSpec) -> Period:
+    from slipstick.model.trend import Period
+
     given = spec.uncertain or spec.factor or spec.doubling or spec.halving
     assert given is not None
     source = given.source or trend.source
@@ -123,6 +129,8 @@ def _period(spec: PeriodSpec, trend: TrendSpec) -> Period:
 
 
 def _factor(spec: PeriodSpec) -> Uncertainty:
+    from slipstick.model.uncertainty import Fixed, Lognormal
+
     if spec.factor:
         yearly = spec.factor.value
     elif spec.doubling:

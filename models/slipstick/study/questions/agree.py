@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from slipstick.answer import Answer
 from slipstick.errors import SpecError, UnknownNameError
-from slipstick.method.agreement import agreement
-from slipstick.method.methods import answered
 from slipstick.report.questions.agree import AgreeResult
 from slipstick.results.study import Agreement
 from slipstick.schema.kinds.study import AgreeSpec
@@ -36,6 +34,10 @@ class AgreeQuestion(Question):
 
     def _agreement(self, case: str, known: Answer) -> Agreement:
         """Solve a case by several methods; what it was solved by already is not done again."""
+
+        from slipstick.method.agreement import agreement
+        from slipstick.method.methods import answered
+
         built = self.cases[case].built
         together: list[Answer] = []
         for method in self.methods:

@@ -7,13 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
-import numpy as np
-
 from slipstick.answer import Answer
 from slipstick.errors import Problem, SpecError, did_you_mean
 from slipstick.expression.dimension import COUNT
 from slipstick.law.account import OVERHEAD_REDUCTION
-from slipstick.method.methods import form_of
 from slipstick.report.questions.rank import ChangeEffect, ChangePair, ChangeRanking, RankedQuantity, Ranking, RankResult
 from slipstick.schema.build import build, described
 from slipstick.schema.describe import Entry, entries
@@ -162,6 +159,9 @@ class _RankedCase:
 
     def _effect(self, path: str, change: float) -> float | None:
         """Solve again with the changed value; None if the spec does not allow it (half a processor)."""
+
+        from slipstick.method.methods import form_of
+
         given = self.case.built.entries[path].given
         if given.value == 0.0 or not self._base:
             return 0.0
@@ -188,6 +188,9 @@ class _ChangedPoint:
 
     def why(self) -> str:
         """Say why there is no answer."""
+
+        import numpy as np
+
         return self.case.why({path: np.array([value]) for path, value in self.values.items()}, 0)
 
 
@@ -324,6 +327,9 @@ def _cost(spec: RankSpec, name: str) -> float | None:
 
 def _times(points: Mapping[str, _ChangedPoint]) -> dict[str, tuple[float, float]]:
     """Give time and overhead at each point, all points of one model at once."""
+
+    import numpy as np
+
     found: dict[str, tuple[float, float]] = {}
     cases = {id(each.case): each.case for each in points.values()}
     for key, case in cases.items():
@@ -343,6 +349,8 @@ def _times(points: Mapping[str, _ChangedPoint]) -> dict[str, tuple[float, float]
 def _effect(
     name: str, cost: float | None, point: _ChangedPoint, after: tuple[float, float], before: tuple[float, float]
 ) -> ChangeEffect:
+    import numpy as np
+
     (time, overhead), (time_before, overhead_before) = after, before
     if not np.isfinite(time):
         return ChangeEffect(name, cost, time, overhead, float("nan"), None, point.why())
