@@ -1,14 +1,11 @@
-"""Approximate answers for networks of many classes and customers, or without a product form.
-
-The fixed point of approximate mean-value analysis: two ways to it.
+"""Approximate mean-value analysis: Bard-Schweitzer and Linearizer, for many classes and without a product form.
 
     W_rk = D_rk (1 + L_k - Q_rk / N_r + C_rk),   X_r = N_r / (Z_r + sum of W_rk),   Q_rk = X_r W_rk
 
-with L_k the sum of the Q_rk, and C the correction of Linearizer, 0 in Bard-Schweitzer. At single servers it is a
-system in the throughputs alone, which Newton's method solves in about ten steps, where substitution takes
-hundreds when two stations are near saturation. Other stations go by substitution.
-
-How far the approximate methods usually err, as `benchmarks/approximations.py` measured it.
+with L_k the sum of the Q_rk, and C the correction of Linearizer, 0 in Bard-Schweitzer. With single servers this is a
+system in the throughputs alone, which Newton's method solves in about ten steps; substitution takes hundreds when two
+stations are near saturation. Other stations are solved by substitution (`arrival_theorem`). Usual errors are those
+that `benchmarks/approximations.py` measured (`MEASURED`).
 """
 
 from __future__ import annotations
@@ -60,8 +57,8 @@ def solve_by_newton(demand: Array, delay: Array, count: Array, change: Array | f
         once = 1 / (1 + flow[:, :, None] * demand * alone)
         load = flow[:, :, None] * demand * once
         spare = 1 - load.sum(axis=1)
-        crowd = (1 + (load * change).sum(axis=1)) / spare
-        each = crowd[:, None] + change
+        congestion = (1 + (load * change).sum(axis=1)) / spare
+        each = congestion[:, None] + change
         queue = load * each
         slope = demand * once * once
         # d Q_rk / d X_s = slope_rk each_rk [r = s] + load_rk slope_sk each_sk / (1 - a)
@@ -79,8 +76,8 @@ def solve_by_newton(demand: Array, delay: Array, count: Array, change: Array | f
 def _residence(flow: Array, demand: Array, alone: Array, change: Array | float) -> Array:
     once = 1 / (1 + flow[:, :, None] * demand * alone)
     load = flow[:, :, None] * demand * once
-    crowd = (1 + (load * change).sum(axis=1)) / (1 - load.sum(axis=1))
-    time: Array = demand * once * (crowd[:, None] + change)
+    congestion = (1 + (load * change).sum(axis=1)) / (1 - load.sum(axis=1))
+    time: Array = demand * once * (congestion[:, None] + change)
     return time
 
 
@@ -147,7 +144,7 @@ def solve_by_substitution(
 
 
 def _unchanged(before: Array, after: Array, within: Array) -> bool:
-    """Tell whether numbers no longer move, nor their derivatives by more than 1e-7 of the largest."""
+    """Tell whether numbers no longer change, nor derivatives by more than 1e-7 of the largest."""
     move = after - before
     if (np.abs(move.real) > within).any():
         return False
@@ -209,16 +206,16 @@ def _construct(network: NetworkArrays, station: int) -> str:
 
 
 MOST_OVER = 1.02
-"""Of its capacity: how far an approximation may ask too much of a station and still be put right."""
+"""Utilization of a station up to which an approximation is lowered to its capacity."""
 
 ROUNDS = 3
 """Of Linearizer, as published."""
 
 FixedPoint = Callable[[Array, Shift | None], tuple[Array, Array, int]]
-"""From customers (B, R) and what changes when one leaves: throughput, residence and steps. B are points x variants."""
+"""From customers (B, R) and the change when one leaves: throughput, residence and steps. B are points x variants."""
 
 Scheme = Callable[[FixedPoint, Array, Array], tuple[Array, Array, int]]
-"""From a core, the customers (P, R) and the demand (P, R, K), the same."""
+"""From a fixed point, the customers (P, R) and the demand (P, R, K): the same."""
 
 
 def schweitzer(network: NetworkArrays) -> NetworkSolution:
@@ -226,7 +223,7 @@ def schweitzer(network: NetworkArrays) -> NetworkSolution:
 
         Q_jk(N - e_r) = Q_jk(N) (N_j - [j = r]) / N_j
 
-    Takes any network; what a customer then waits is in `waits`. The cost does not grow with the population.
+    Takes any network; what a customer waits is in `arrival_theorem`. The cost does not grow with the population.
 
     Raises
     ------
@@ -239,7 +236,7 @@ def schweitzer(network: NetworkArrays) -> NetworkSolution:
     >>> answer.throughput, answer.exact
     (array([[0.87086859]]), False)
     """
-    answer = _solve(network, "Bard-Schweitzer", lambda core, count, demand: core(count, None))
+    answer = _solve(network, "Bard-Schweitzer", lambda fixed_point, count, demand: fixed_point(count, None))
     return replace(answer, usual_error="" if answer.exact else usual_error(network, corrected=False))
 
 
@@ -265,27 +262,27 @@ def linearizer(network: NetworkArrays) -> NetworkSolution:
     return replace(answer, usual_error="" if answer.exact else usual_error(network, corrected=True))
 
 
-def _solve(network: NetworkArrays, name: str, road: Scheme) -> NetworkSolution:
+def _solve(network: NetworkArrays, name: str, scheme: Scheme) -> NetworkSolution:
     plain = (network.single | network.delays).all()
     if plain and not any(network.without_product_form):
-        return _product_form(network, name, road)
-    return _general(network, name, road)
+        return _product_form(network, name, scheme)
+    return _general(network, name, scheme)
 
 
-def _product_form(network: NetworkArrays, name: str, road: Scheme) -> NetworkSolution:
+def _product_form(network: NetworkArrays, name: str, scheme: Scheme) -> NetworkSolution:
     """Solve for delays and single servers: open classes taken out exactly, then by Newton's method."""
     closed = closed_part(network)
     check_some_time(network, closed.delay + closed.demand.sum(axis=2), closed.classes)
     demand = closed.demand / closed.last[:, None]
 
-    def core(count: Array, shift: Shift | None) -> tuple[Array, Array, int]:
+    def fixed_point(count: Array, shift: Shift | None) -> tuple[Array, Array, int]:
         copies = len(count) // len(demand)
         change = 0.0 if shift is None else shift[0].sum(axis=2)
         return solve_by_newton(
             np.repeat(demand, copies, axis=0), np.repeat(closed.delay, copies, axis=0), count, change
         )
 
-    flow, time, steps = road(core, closed.population.astype(float), demand)
+    flow, time, steps = scheme(fixed_point, closed.population.astype(float), demand)
     names = [network.stations[k] for k in closed.queueing]
     flow, time, notes = _within_capacity(flow, time, demand, closed.population, names)
     queue = flow[:, :, None] * time
@@ -315,19 +312,21 @@ def _refuse_overtaking(network: NetworkArrays) -> None:
             )
 
 
-def _general(network: NetworkArrays, name: str, road: Scheme) -> NetworkSolution:
+def _general(network: NetworkArrays, name: str, scheme: Scheme) -> NetworkSolution:
     """Solve for stations of any kind, by substitution."""
     _refuse_overtaking(network)
     load = np.broadcast_to(open_load(network), (network.points, len(network.stations)))
     cycle = network.think + network.demand.sum(axis=2)
     check_some_time(network, cycle[:, network.closed], np.flatnonzero(network.closed))
 
-    def core(count: Array, shift: Shift | None) -> tuple[Array, Array, int]:
+    def fixed_point(count: Array, shift: Shift | None) -> tuple[Array, Array, int]:
         copies = len(count) // network.points
         many = network.select(np.repeat(np.arange(network.points), copies)) if copies > 1 else network
         return solve_by_substitution(many, count, shift, _first_guess(many, count, np.repeat(load, copies, axis=0)))
 
-    flow, time, steps = road(core, np.where(network.closed, network.population, 0).astype(float), network.demand)
+    flow, time, steps = scheme(
+        fixed_point, np.where(network.closed, network.population, 0).astype(float), network.demand
+    )
     limit = np.stack([speeds(network, k).max(axis=1) * np.ones(network.points) for k in range(load.shape[1])], axis=1)
     part = np.where(network.delays, 0, np.where(network.closed[:, None], network.demand / (limit - load)[:, None], 0))
     flow, time, notes = _within_capacity(flow, time, part, network.population, network.stations)
@@ -351,7 +350,7 @@ def _general(network: NetworkArrays, name: str, road: Scheme) -> NetworkSolution
 def _within_capacity(
     flow: Array, time: Array, part: Array, count: Array, names: Sequence[str]
 ) -> tuple[Array, Array, tuple[str, ...]]:
-    """Lower throughputs that ask a little more of a station than it has, and let the rest wait there.
+    """Lower throughputs that load a station slightly above its capacity; the difference is waiting time there.
 
     Linearizer comes out up to a percent above when several stations are near saturation. More than `MOST_OVER` stays
     as it is, for the checks to refuse.
@@ -401,7 +400,7 @@ def _utilization(network: NetworkArrays, flow: Array, queue: Array) -> Array:
     return busy
 
 
-def _linearize(core: FixedPoint, count: Array, demand: Array) -> tuple[Array, Array, int]:
+def _linearize(fixed_point: FixedPoint, count: Array, demand: Array) -> tuple[Array, Array, int]:
     points, classes = count.shape
     # At every point N, then N with one fewer of each class in turn.
     fewer = np.concatenate([np.zeros((1, classes)), np.eye(classes)])
@@ -412,19 +411,19 @@ def _linearize(core: FixedPoint, count: Array, demand: Array) -> tuple[Array, Ar
     shift: Shift | None = None
     total = 0
     for _ in range(ROUNDS):
-        flow, time, steps = core(variants.reshape(points * (classes + 1), classes), shift)
+        flow, time, steps = fixed_point(variants.reshape(points * (classes + 1), classes), shift)
         flow = flow.reshape(points, classes + 1, classes, 1)
         queue, busy = flow * time.reshape(points, classes + 1, *demand.shape[1:]), flow * demand[:, None]
         shift = _change(queue / per_head, left), _change(busy / per_head, left)
         total += steps
     assert shift is not None
     queue, busy = (each[:: classes + 1] for each in shift)
-    flow, time, steps = core(count, (queue, busy))
+    flow, time, steps = fixed_point(count, (queue, busy))
     return flow, time, total + steps
 
 
 def _change(share: Array, left: Array) -> Array:
-    """Give what differs once one of r has left, for every variant: (B, R, R, K) by [r, j]."""
+    """Give the change when one of r has left, for every variant: (B, R, R, K) by [r, j]."""
     change = share[:, None, 1:] - share[:, None, :1]
     points, variants = left.shape[:2]
     return np.asarray((left[..., None] * change).reshape(points * variants, *change.shape[2:]))

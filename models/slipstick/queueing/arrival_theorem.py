@@ -36,7 +36,7 @@ MOST_BUSY = 1 - 1e-9
 
 @dataclass(frozen=True, eq=False)
 class SeenOnArrival:
-    """Mean numbers present, and how to leave the one out who looks.
+    """Mean numbers that an arriving customer finds, without itself.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class SeenOnArrival:
         return self._seen(weight, self.busy, self.busy_shift, station, rank)
 
     def _seen(self, weight: Array, numbers: Array, shift: Array | None, station: int, rank: Array | None) -> Array:
-        """Leave the one who looks out; `rank` (R, R) says how much j counts for r, 1 for all by default."""
+        """Leave the arriving customer out; `rank` (R, R) says how much j counts for r, 1 for all by default."""
         each = weight * numbers[:, :, station]
         if rank is None:
             total = each.sum(axis=1, keepdims=True) - self.own * each
@@ -80,7 +80,7 @@ def residence(network: NetworkArrays, met: SeenOnArrival, others: Array) -> Arra
     ----------
     network : stations of any discipline
     met : what is present
-    others : customers besides the one who arrives, infinite with open classes, (P, R)
+    others : customers besides the arriving one, infinite with open classes, (P, R)
     """
     time = np.empty(met.queue.shape, dtype=np.result_type(met.queue, network.service, network.visits))
     for station, discipline in enumerate(network.discipline):
@@ -99,11 +99,11 @@ def residence(network: NetworkArrays, met: SeenOnArrival, others: Array) -> Arra
 
 def _product_form_residence(network: NetworkArrays, met: SeenOnArrival, others: Array, station: int) -> Array:
     servers, ones = network.servers[station], np.ones((1, len(network.classes)))
-    crowd = met.waiting(ones, station)
+    present_others = met.waiting(ones, station)
     if servers > 1:
         busy = met.served(ones, station)
-        crowd = (_not_negative(crowd - busy) + all_busy_by_load(busy, servers, others)) / servers
-    shared: Array = network.service[:, :, station] * (1 + crowd)
+        present_others = (_not_negative(present_others - busy) + all_busy_by_load(busy, servers, others)) / servers
+    shared: Array = network.service[:, :, station] * (1 + present_others)
     return shared
 
 
@@ -123,7 +123,8 @@ def _by_rates(network: NetworkArrays, met: SeenOnArrival, station: int) -> Array
 def _waiting_in_line(network: NetworkArrays, met: SeenOnArrival, others: Array, station: int) -> Array:
     service, servers = network.service[:, :, station], network.servers[station]
     rank, ahead, kind = network.priority[:, station], None, DISCIPLINES[network.discipline[station]]
-    # Measured: corrections for who has left help queues here, not the work in service; nor anything with priorities.
+    # Measured (benchmarks/approximations.py): Linearizer's corrections improve queues in the order of arrival, but
+    # neither the work in service nor anything with priorities.
     met = replace(met, busy_shift=None)
     if kind.ranked:
         met = replace(met, queue_shift=None)

@@ -39,8 +39,8 @@ def asymptotic(network: NetworkArrays) -> Bounds:
     high = np.where(alone.real <= nearest.real, alone, nearest)
     if network.all_closed and count.all():
         return together, high
-    nobody = closed & (count == 0)
-    low, high = (np.where(nobody, 0.0, np.where(closed, each, network.arrivals)) for each in (together, high))
+    unused = closed & (count == 0)
+    low, high = (np.where(unused, 0.0, np.where(closed, each, network.arrivals)) for each in (together, high))
     return low, high
 
 
@@ -48,14 +48,14 @@ def _cycles(network: NetworkArrays) -> tuple[Array, Array, Array]:
     """Give the shortest and the longest cycle of each class, (P, R) [s], and the highest speed of each station, (P, K)."""
     demand = network.demand
     if network.plain and network.all_closed and not any(network.without_product_form):
-        crowd = np.maximum(1, network.population.sum(axis=1, keepdims=True))
-        return network.think + network.work, network.think + network.work * crowd, np.ones((1, demand.shape[2]))
-    least, most, capacity = _crowding(network)
+        customers = np.maximum(1, network.population.sum(axis=1, keepdims=True))
+        return network.think + network.work, network.think + network.work * customers, np.ones((1, demand.shape[2]))
+    least, most, capacity = _service_factors(network)
     if np.isfinite(most).all():
-        crowded = np.einsum("prk,pk->pr", demand, most)
+        longest = np.einsum("prk,pk->pr", demand, most)
     else:
-        crowded = np.multiply(demand, most[:, None], out=np.zeros_like(demand), where=demand != 0).sum(axis=2)
-    return network.think + np.einsum("prk,pk->pr", demand, least), network.think + crowded, capacity
+        longest = np.multiply(demand, most[:, None], out=np.zeros_like(demand), where=demand != 0).sum(axis=2)
+    return network.think + np.einsum("prk,pk->pr", demand, least), network.think + longest, capacity
 
 
 def saturation_population(network: NetworkArrays) -> Array:
@@ -67,7 +67,7 @@ def saturation_population(network: NetworkArrays) -> Array:
     >>> saturation_population(network_arrays([0.6, 0.4], population=4, think=1.0))
     array([[3.33333333]])
     """
-    least, _, capacity = _crowding(network)
+    least, _, capacity = _service_factors(network)
     alone = network.think + np.einsum("prk,pk->pr", network.demand, least)
     with np.errstate(invalid="ignore"):
         crossing: Array = alone * _nearest(network, capacity)
@@ -92,7 +92,7 @@ def _nearest(network: NetworkArrays, capacity: Array) -> Array:
     return least
 
 
-def _crowding(network: NetworkArrays) -> tuple[Array, Array, Array]:
+def _service_factors(network: NetworkArrays) -> tuple[Array, Array, Array]:
     """Give least and most of n / s(n), and the highest speed, of each station, (P, K)."""
     total = network.population.sum(axis=1)[:, None]
     least = np.ones((network.points, len(network.stations)))
@@ -108,11 +108,11 @@ def _crowding(network: NetworkArrays) -> tuple[Array, Array, Array]:
         most[:, station] = np.maximum(np.where(here, n / speed, 0.0).max(axis=1), total[:, 0] / speed[:, -1])
         capacity[:, station] = speed.max(axis=1)
     if not network.all_closed or any(network.without_product_form):
-        most[:, ~_fair(network)] = np.inf
+        most[:, ~_wait_limited(network)] = np.inf
     return least, most, capacity
 
 
-def _fair(network: NetworkArrays) -> NDArray[np.bool_]:
+def _wait_limited(network: NetworkArrays) -> NDArray[np.bool_]:
     """Tell where no customer waits longer on average than for all others, (K,).
 
     With one class, every blind discipline has the queue of first come first served.

@@ -1,4 +1,4 @@
-"""No answer is shown unchecked: laws that hold for every network, whatever solved it."""
+"""Laws that hold for every network, against which every solution is checked."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def checked(network: NetworkArrays, solution: NetworkSolution, within: float = E
     - every number is finite and none is negative;
     - population: customers at the stations and away add up to those there are;
     - Little's law at every station, Q = X R, and in all, N = X (Z + R);
-    - utilization: at most 1, and work done is work asked for, U c = X D, which is flow balance;
+    - utilization: at most 1, and work done is work offered, U c = X D, which is flow balance;
     - probabilities are between 0 and 1, add up to 1, and give the queue;
     - asymptotic bounds enclose the throughput of every closed class.
 

@@ -1,4 +1,4 @@
-"""The second exact road: convolution of the stations' terms, in logarithms.
+"""A second exact method: convolution of the stations' terms, in logarithms.
 
 Slower than `exact` and independent of it: no recurrence, no scale, every term of every sum written out. The range
 of numbers never matters.

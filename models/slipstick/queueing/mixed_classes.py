@@ -118,10 +118,10 @@ def closed_part(network: NetworkArrays) -> ClosedPart:
     for place, station in () if single.all() else enumerate(queueing.tolist()):
         if single[place]:
             continue
-        left, nobody = _remaining_speeds(speeds(network, station), load[:, station])
+        left, empty_chance = _remaining_speeds(speeds(network, station), load[:, station])
         last = last * np.ones((len(left), 1), dtype=left.dtype)
         last[:, place] = left[:, -1]
-        empty[place] = nobody
+        empty[place] = empty_chance
         if left.shape[1] > 1:
             several[place] = left
     whole = len(queueing) == demand.shape[2]
@@ -211,9 +211,9 @@ def whole_solution(
         flow = np.where(network.closed, 0, network.arrivals).astype(kind)
         flow[:, closed.classes] = throughput
         present = np.zeros(shape, dtype=kind)
-        crowded = np.zeros((*shape[:2], len(closed.queueing)), dtype=kind)
-        crowded[:, closed.classes] = queue
-        present[:, :, closed.queueing] = crowded
+        at_queues = np.zeros((*shape[:2], len(closed.queueing)), dtype=kind)
+        at_queues[:, closed.classes] = queue
+        present[:, :, closed.queueing] = at_queues
         present[:, :, delays] = flow[:, :, None] * demand[:, :, delays]
     each = flow[:, :, None]
     residence = np.divide(present, each, out=np.zeros(shape, dtype=kind), where=each != 0)
@@ -371,8 +371,8 @@ def _solve(closed: ClosedPart, chosen: Array | slice, few: Array, solver: Closed
         demand, delay, population = demand[:, few], delay[:, few], population[:, few]
     if len(few) == 0:
         points = len(demand)
-        nobody: list[Array | None] = [np.ones((points, 1))] * demand.shape[2]
-        return ClosedSolution(delay, demand, nobody, np.ones(points, dtype=bool))
+        empty_chance: list[Array | None] = [np.ones((points, 1))] * demand.shape[2]
+        return ClosedSolution(delay, demand, empty_chance, np.ones(points, dtype=bool))
     return solver.solve(demand, last, some, delay, population)
 
 

@@ -1,4 +1,4 @@
-"""What every solver takes and gives: a network and its solution, as arrays with a leading axis of points."""
+"""Queueing networks and their solutions as arrays, with a leading axis of points."""
 
 from __future__ import annotations
 
@@ -74,12 +74,12 @@ class NetworkArrays:
 
     @cached_property
     def delays(self) -> NDArray[np.bool_]:
-        """Which stations serve everyone at once, (K,)."""
+        """Which stations are delays, where no customer waits, (K,)."""
         return np.array([DISCIPLINES[each].delay for each in self.discipline], dtype=bool)
 
     @cached_property
     def shares(self) -> NDArray[np.int64]:
-        """Into how many servers the work of each station goes; a delay counts as one, (K,)."""
+        """Number of servers that share the work of each station; a delay counts as one, (K,)."""
         if self.plain:
             return self.servers
         shares: NDArray[np.int64] = np.where(self.delays, 1, self.servers)
@@ -87,7 +87,7 @@ class NetworkArrays:
 
     @cached_property
     def without_rates(self) -> NDArray[np.bool_]:
-        """Which stations have a speed that their servers alone say, (K,)."""
+        """Which stations have no rates, (K,)."""
         return np.array([each is None for each in self.rates], dtype=bool)
 
     @cached_property
@@ -105,10 +105,8 @@ class NetworkArrays:
     def without_product_form(self) -> tuple[str, ...]:
         """What keeps each station from having a product form; empty where it has one.
 
-        Stations have one that are delays, share their servers, are last come first served with preemption, or are
-        first come first served with one exponential service time for all classes.
-
-        Source: Baskett, Chandy, Muntz and Palacios, J. ACM 22(2), 1975, 248-260.
+        Each discipline has one for any service times, for one exponential service time of all classes, or never; see
+        `Discipline.product_form`, with sources.
         """
         if all(DISCIPLINES[each].product_form == ANY_SERVICE for each in self.discipline):
             return ("",) * len(self.stations)
@@ -127,7 +125,7 @@ class NetworkArrays:
 
 @dataclass(frozen=True, eq=False)
 class NetworkSolution:
-    """What a solver found at P points. A cycle of an open class is one passage through the network.
+    """The solution of a network at P points. A cycle of an open class is one passage through the network.
 
     Parameters
     ----------
@@ -167,11 +165,11 @@ class NetworkSolution:
 
 @dataclass(frozen=True, eq=False)
 class SolutionWithLosses(NetworkSolution):
-    """A solution of a method that counts what happens.
+    """A solution of a method that also counts losses and services.
 
     Parameters
     ----------
-    loss : probability that a customer who comes to a station is lost there [1], (P, R, K)
+    loss : probability that a customer arriving at a station is lost there [1], (P, R, K)
     ended : services that end [1/s], (P, R, K)
     """
 
@@ -211,7 +209,7 @@ def network_arrays(
     stations: Sequence[str] | None = None,
     classes: Sequence[str] | None = None,
 ) -> NetworkArrays:
-    """Build a network from numbers of whatever shape fits, and look at every one of them.
+    """Build a network from numbers of any shape that fits, and check each of them.
 
     Parameters
     ----------
