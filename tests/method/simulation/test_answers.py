@@ -270,12 +270,12 @@ REFUSED = [
     (
         lambda: open_model(service("own", 1.0), 0.5),
         ModelError,
-        "askers that arrive have no processors of their own; name a resource instead",
+        "customers that arrive have no processors of their own; name a resource instead",
     ),
     (
         lambda: open_model(barrier("meet"), 0.5),
         ModelError,
-        "barrier meet: askers that arrive are never all there; say how many parties meet",
+        "barrier meet: customers that arrive are never all there; say how many parties meet",
     ),
     (
         lambda: closed_model(service("processor[3]", 1.0), 3),

@@ -16,8 +16,8 @@ beyond that, each an approximation of its own:
 - *variance of the wait*: the number ahead is taken as geometric (`_variance_ahead`).
 
 Source: Reiser and Lavenberg, J. ACM 27(2), 1980, 313-322 (arrival theorem, exact in product form); Reiser, IBM J. Res.
-Dev. 23(4), 1979 (residual services). Checked by benchmarks/mean_value.py, constructs "stations" and "locks": 95 of 100
-times within 2 and 10 %.
+Dev. 23(4), 1979 (residual services). Checked by benchmarks/mean_value.py, constructs "stations", "locks" and "permits": 95 of
+100 times within 2, 10 and 3 % (of 28 models with permits the worst was 4.7 %).
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""A model flattened into the plan that a simulation runs.
-
-The beginning of a simulation in full, with what the account books each step to.
-"""
+"""A model flattened into the plan that a simulation runs, and the timeline of its first cycles."""
 
 from __future__ import annotations
 
@@ -34,31 +31,31 @@ from slipstick.sim.plan.distributions import ServiceTime, service_time
 from slipstick.sim.plan.plan import Plan, Where
 
 IDLE, OWN = "idle", "own"
-_LOCK_FORMS = {"mcs": ("queue", 1), "array": ("queue", 2)}
-"""What a simulation calls a lock, and how many accesses its acquire, and its release, make in a row."""
+_QUEUE_LOCKS = {"mcs": ("queue", 1), "array": ("queue", 2)}
+"""Locks that are simulated as a queue of processors, with the accesses in a row of an acquire and of a release."""
 
 OUTSIDE = "outside"
-"""Processors that one alone asks, for others are outside its population then."""
+"""The other processors of a model with one: they are outside its population."""
 
 MOST_OTHERS = 4096
 ALL = "all"
-"""The class of a population that is one."""
+"""The name of the group of a population that has one."""
 
 Numbers = Mapping[Expr, float]
 Parties = Mapping[str, int]
-"""How many meet at each barrier that does not say."""
+"""By barrier, the number of customers that it waits for where its step does not say."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flat:
-    """A plan, and what its numbers came from.
+    """A plan and the numbers of its model.
 
     Parameters
     ----------
-    plan : what is run
+    plan : the program of the simulation
     population : processors, or arrivals a second
     once : mean time of one execution of each step [s]
-    chances : notes on counts that are no whole numbers, so that their fraction is a chance of one more
+    chances : notes on counts that are not whole: the fraction is the probability of one more
     """
 
     plan: Plan
@@ -90,10 +87,8 @@ def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
     numbers = {expr: float(column[0]) for expr, column in zip(found, Tape(found).run(values or {}), strict=True)}
     writer = _Writer(model, numbers)
     match model.population:
-        case ClosedPopulation(processors, cycle):
-            return _groups((Group(ALL, processors, cycle),), writer, numbers)
-        case GroupedPopulation(groups):
-            return _groups(groups, writer, numbers)
+        case ClosedPopulation() | GroupedPopulation():
+            return _groups(model.population.groups, writer, numbers)
         case OpenPopulation(rate):
             _check_load(model, numbers[rate], values or {})
             writer.begin(0)
@@ -107,19 +102,19 @@ def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
 
 
 def _groups(groups: Sequence[Group], writer: _Writer, numbers: Numbers) -> Flat:
-    """Write the cycle of each group of processors; one without members is left out."""
+    """Write the cycle of each group of processors; an empty group is left out."""
     sizes = [_whole(numbers[group.processors], "the population", least=int(group is groups[0])) for group in groups]
     writer.begin(sum(sizes))
     for group, size in zip(groups, sizes, strict=True):
         at = writer.builder.here
         if size:
-            writer.write(group.cycle, _meeting(groups, sizes))
-            writer.builder.closed(group.name, size, at)
+            writer.write(group.cycle, _parties(groups, sizes))
+            writer.builder.closed(group.name or ALL, size, at)
     return Flat(writer.builder.plan(), float(sizes[0]), writer.once, writer.chances)
 
 
-def _meeting(groups: Sequence[Group], sizes: Sequence[int]) -> Parties:
-    """Count for each barrier all members whose cycle comes to it."""
+def _parties(groups: Sequence[Group], sizes: Sequence[int]) -> Parties:
+    """Count for each barrier all processors whose cycle comes to it."""
     found: dict[str, int] = {}
     for group, size in zip(groups, sizes, strict=True):
         for name in {node.name for node in steps(group.cycle) if isinstance(node, BarrierWait)}:
@@ -128,7 +123,7 @@ def _meeting(groups: Sequence[Group], sizes: Sequence[int]) -> Parties:
 
 
 def _program(population: PhasedPopulation, writer: _Writer, numbers: Numbers) -> Flat:
-    """Write the phases, once for each set of processors that take part in the same ones."""
+    """Write the phases, once for each set of processors that take part in the same phases."""
     sizes = [_whole(numbers[phase.processors], "the processors of a phase") for phase in population.phases]
     count = max(sizes)
     writer.begin(count)
@@ -148,7 +143,7 @@ def _program(population: PhasedPopulation, writer: _Writer, numbers: Numbers) ->
 
 
 def _supersteps(population: SuperstepPopulation, writer: _Writer) -> Flat:
-    """Write each processor's lines, one after the other; all wait for the last before each meeting."""
+    """Write the supersteps of each processor, one after the other; each ends with a wait for the last processor."""
     count = population.processors
     writer.begin(count)
     starts: list[int] = []
@@ -189,15 +184,15 @@ class _Writer:
                 self.builder.permits(name, resource.capacity)
         if any(step.resource is not None and step.resource not in self.model.resources for step in self.model.steps):
             if not members:
-                raise ModelError("askers that arrive have no processors of their own; name a resource instead")
+                raise ModelError("customers that arrive have no processors of their own; name a resource instead")
             self.builder.station(OWN, copies=members)
             if members == 1:
-                # One alone asks processors outside; they stand right behind its own.
-                self.others = self._most_side_by_side()
+                # The others of a single processor are outside the population; their stations follow its own.
+                self.others = self._most_at_once()
                 self.builder.station(OUTSIDE, copies=self.others)
 
     def _lock(self, lock: Lock) -> LockImplementation:
-        kind, rounds = _LOCK_FORMS.get(lock.kind, (lock.kind, 1))
+        kind, rounds = _QUEUE_LOCKS.get(lock.kind, (lock.kind, 1))
         access = ServiceTime("deterministic", rounds * self.numbers[lock.access], 0.0)
         most = self.numbers[lock.most] if lock.back_off == "exponential" else math.inf
         return LockImplementation(kind, lock.word, access, lock.back_off, self.numbers[lock.base], most)
@@ -205,8 +200,8 @@ class _Writer:
     def phase(self, index: int, repeat: Expr, cycle: Activity, parties: int) -> None:
         """Write one phase of a program."""
         count = self._count(repeat, f"the repeat of phase {index + 1}")
-        everybody = dict.fromkeys(self.model.resources, parties)
-        self.builder.repeat(count, lambda: self.write(cycle, everybody), f"phase-{index + 1}:repeat")
+        of_all = dict.fromkeys(self.model.resources, parties)
+        self.builder.repeat(count, lambda: self.write(cycle, of_all), f"phase-{index + 1}:repeat")
 
     def superstep(self, index: int, each: Superstep, member: int) -> None:
         """Write what one processor does in a superstep."""
@@ -262,10 +257,10 @@ class _Writer:
         elif step.resource in self.model.resources:
             self.builder.serve(step.resource, time, step.name)
         else:
-            self._ask_processor(step, time)
+            self._serve_at_processor(step, time)
 
-    def _ask_processor(self, step: Step, time: ServiceTime) -> None:
-        """Visit a member's own station: the asker's, another's, or a numbered one's."""
+    def _serve_at_processor(self, step: Step, time: ServiceTime) -> None:
+        """Visit a processor: the requesting one itself, another, or a numbered one."""
         assert step.resource is not None
         wait = f"wait:{step.resource}"
         numbered = re.fullmatch(r"processor\[([0-9]+)\]", step.resource)
@@ -278,15 +273,15 @@ class _Writer:
         if step.resource == OWN:
             self.builder.serve(OWN, time, step.name, wait=wait, where=Where.OWN)
             return
-        everybody = 1 + self.others if self.members == 1 else self.members
+        processors = 1 + self.others if self.members == 1 else self.members
         if step.resource == "other":
-            self.builder.aim_at_random(everybody, f"{step.name}:other")
+            self.builder.aim_at_random(processors, f"{step.name}:other")
         else:
-            self.builder.aim_in_turn(everybody)
+            self.builder.aim_in_turn(processors)
         self.builder.serve(OWN, time, step.name, wait=wait, where=Where.AIMED)
 
-    def _most_side_by_side(self) -> int:
-        """Count how many others one alone asks at the same time at most: one for each branch or item."""
+    def _most_at_once(self) -> int:
+        """Count the other processors that a single one uses at the same time at most: one for each branch or item."""
         nodes = [node for body in self.model.bodies for node in steps(body)]
         branches = [len(node.branches) for node in nodes if isinstance(node, Fork)]
         items = [math.ceil(self.numbers[node.items]) for node in nodes if isinstance(node, Pipeline)]
@@ -294,15 +289,15 @@ class _Writer:
 
     def _barrier(self, name: str, parties: int) -> None:
         if not parties:
-            raise ModelError(f"barrier {name}: askers that arrive are never all there; say how many parties meet")
-        meeting = self.model.resources[name]
-        assert isinstance(meeting, Barrier)
-        cost = ServiceTime("deterministic", self.numbers[meeting.cost], 0.0)
+            raise ModelError(f"barrier {name}: customers that arrive are never all there; say how many parties meet")
+        barrier = self.model.resources[name]
+        assert isinstance(barrier, Barrier)
+        cost = ServiceTime("deterministic", self.numbers[barrier.cost], 0.0)
         self.builder.barrier(
             name,
             parties,
             self.members,
-            BarrierImplementation("central" if meeting.kind == "tournament" else meeting.kind, cost=cost),
+            BarrierImplementation("central" if barrier.kind == "tournament" else barrier.kind, cost=cost),
         )
 
     def _odds(self, choice: Choice) -> list[float]:
@@ -315,14 +310,14 @@ class _Writer:
         value = self.numbers[count]
         if not 0 <= value <= 2**53:
             raise NoAnswerError(f"{what} comes out as {value:g}, which cannot be counted")
-        # Rounding of arithmetic is not a chance of one more.
+        # Rounding of arithmetic is no probability of one more.
         if abs(value - round(value)) <= 1e-9 * max(value, 1.0):
             return float(round(value))
         self._chances[f"{what} is {value:g}: its fraction is taken as the chance of one more"] = None
         return value
 
     def _number(self, activity: Activity) -> str:
-        """Number choices and repeats, so that their streams have names that stay."""
+        """Number choices and repeats, so that the names of their streams are stable."""
         return self._choices.setdefault(id(activity), str(len(self._choices) + 1))
 
 
@@ -333,7 +328,7 @@ def _whole(value: float, what: str, least: int = 1) -> int:
 
 
 def _check_load(model: Model, rate: float, values: Mapping[str, float]) -> None:
-    """Refuse an open model in which some station is asked for more than it can do."""
+    """Raise an error for an open model with a saturated station."""
     if not rate > 0:
         raise NoAnswerError(f"nobody arrives at {model.name}: the rate of arrivals is {rate:g}/s")
     assert isinstance(model.population, OpenPopulation)
@@ -353,7 +348,7 @@ def _check_load(model: Model, rate: float, values: Mapping[str, float]) -> None:
 
 
 def timeline(model: Model, values: Mapping[str, float] | None = None, seed: int = 0, cycles: int = 3) -> Timeline:
-    """Follow every processor of a model through its first cycles, or a program to its end.
+    """Simulate the first cycles of every processor of a model, or a program to its end, and record all of it.
 
     Parameters
     ----------
