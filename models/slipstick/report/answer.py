@@ -1,14 +1,12 @@
-"""Answers for the terminal: plain text, the most important first.
-
-The catalogue for the terminal.
-"""
+"""Answers and the catalogue for the terminal: plain text, the most important first."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from slipstick.answer import Answer, Limit, Value
 from slipstick.report.formatting import (
@@ -283,29 +281,35 @@ def _notes(answer: Answer) -> str:
     return "\n".join(wrapped(f"note: {note}", _INDENT) for note in answer.notes)
 
 
-class Line(Protocol):
+@dataclass(frozen=True, slots=True)
+class CatalogueLine:
     """A line of the catalogue."""
 
-    @property
-    def kind(self) -> str: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def title(self) -> str: ...
+    kind: str
+    name: str
+    title: str
 
 
-class Shown(Line, Protocol):
-    """Everything the catalogue knows of one thing."""
+@dataclass(frozen=True, slots=True)
+class CatalogueEntry:
+    """Everything that the catalogue has of one thing.
 
-    @property
-    def source(self) -> str: ...
-    @property
-    def entries(self) -> Mapping[str, Entry]: ...
-    @property
-    def text(self) -> str: ...
+    Parameters
+    ----------
+    kind, name, title, source : what it is
+    entries : its quantities, with meaning and source
+    text : what else there is to read: an equation, or the file as it stands
+    """
+
+    kind: str
+    name: str
+    title: str
+    source: str
+    entries: Mapping[str, Entry]
+    text: str = ""
 
 
-def catalogue_text(lines: Sequence[Line]) -> str:
+def catalogue_text(lines: Sequence[CatalogueLine]) -> str:
     """List names and titles, a block for each kind."""
     blocks = []
     for kind, group in groupby(lines, key=lambda line: line.kind):
@@ -314,7 +318,7 @@ def catalogue_text(lines: Sequence[Line]) -> str:
     return ascii_only("\n\n".join(blocks))
 
 
-def spec_text(shown: Shown) -> str:
+def spec_text(shown: CatalogueEntry) -> str:
     """Show one spec: its values with path, unit, meaning and source, then what else there is to read."""
     sources = Notes()
     rows = [_row(path, entry, sources) for path, entry in shown.entries.items()]

@@ -1,5 +1,5 @@
-"""RESULTS: what a study found, before anybody writes or draws it.
+"""RESULTS: what a study found, before it is written or drawn.
 
-Why this shape: plain frozen data between those who compute and those who report, so that neither knows the other. `study` is
-the whole; `scaling` and `outlook` are the parts of questions with much to say.
+Why this shape: plain frozen data between the solvers and the reports, so that neither imports the other: cases, sweeps,
+agreements of methods, fits, timelines, and the base class of the results of questions.
 """

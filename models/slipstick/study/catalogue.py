@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterator
+from dataclasses import fields
 
 from slipstick.errors import SpecError, UnknownNameError
 from slipstick.law import LAWS
 from slipstick.program import PROGRAMS
 from slipstick.program.counts import Counts, ProcessorTally
+from slipstick.report.answer import CatalogueEntry, CatalogueLine
 from slipstick.schema.build import build_workload
 from slipstick.schema.describe import Entry, entries, with_sources
 from slipstick.schema.kinds.counts import CountsSpec
@@ -20,35 +21,7 @@ from slipstick.schema.validate import validate
 KINDS = (*FOLDERS, "program", "law")
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A line of the catalogue."""
-
-    kind: str
-    name: str
-    title: str
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """Everything the catalogue knows of one thing.
-
-    Parameters
-    ----------
-    kind, name, title, source : what it is
-    entries : its quantities, with meaning and source
-    text : what else there is to read: an equation, or the file as it stands
-    """
-
-    kind: str
-    name: str
-    title: str
-    source: str
-    entries: Mapping[str, Entry]
-    text: str = ""
-
-
-def listed(kind: str | None = None) -> list[Listed]:
+def listed(kind: str | None = None) -> list[CatalogueLine]:
     """List the catalogue, or one kind of it.
 
     Raises
@@ -64,7 +37,7 @@ def listed(kind: str | None = None) -> list[Listed]:
     return [line for each in wanted for line in _lines(each)]
 
 
-def shown(name: str) -> Shown:
+def shown(name: str) -> CatalogueEntry:
     """Look one thing up, as ``kind/name``.
 
     Raises
@@ -93,16 +66,18 @@ def shown(name: str) -> Shown:
     text = find(kind, rest).read_text() if kind in ("activity", "study", "trend") else ""
     if isinstance(spec, CountsSpec):
         text = _totals(spec.counted())
-    return Shown(kind, rest, getattr(spec, "title", ""), getattr(spec, "sources", {}).get(source, source), found, text)
+    return CatalogueEntry(
+        kind, rest, getattr(spec, "title", ""), getattr(spec, "sources", {}).get(source, source), found, text
+    )
 
 
-def _lines(kind: str) -> Iterator[Listed]:
+def _lines(kind: str) -> Iterator[CatalogueLine]:
     if kind == "program":
-        yield from (Listed(kind, program.name, program.title) for program in PROGRAMS.values())
+        yield from (CatalogueLine(kind, program.name, program.title) for program in PROGRAMS.values())
     elif kind == "law":
-        yield from (Listed(kind, law.name, law.title) for law in LAWS.values())
+        yield from (CatalogueLine(kind, law.name, law.title) for law in LAWS.values())
     else:
-        yield from (Listed(kind, name, _title(kind, name)) for name in names(kind))
+        yield from (CatalogueLine(kind, name, _title(kind, name)) for name in names(kind))
 
 
 def _title(kind: str, name: str) -> str:
@@ -124,7 +99,7 @@ def _totals(counts: Counts) -> str:
     return "\n".join([*lines, f"bytes sent: {counts.bytes_sent()}"])
 
 
-def _program(name: str) -> Shown:
+def _program(name: str) -> CatalogueEntry:
     if name not in PROGRAMS:
         raise UnknownNameError("program", name, list(PROGRAMS))
     program = PROGRAMS[name]
@@ -133,16 +108,16 @@ def _program(name: str) -> Shown:
         default = each.default if isinstance(each.default, float) else 0.0
         text = each.default if isinstance(each.default, str) else ("not given" if each.default is None else "")
         found[each.name] = Entry(each.name, Given(default, each.dimension, text), each.meaning, "default")
-    return Shown("program", name, program.title, program.source, found)
+    return CatalogueEntry("program", name, program.title, program.source, found)
 
 
-def _law(name: str) -> Shown:
+def _law(name: str) -> CatalogueEntry:
     if name not in LAWS:
         raise UnknownNameError("law", name, list(LAWS))
     law = LAWS[name]
     lines = [law.text, *(f"holds for {condition}" for condition in law.conditions)]
     lines += [f"{each.name} [{each.dimension}]: {each.meaning}" for each in (law.gives, *law.symbols)]
-    return Shown("law", name, law.title, law.source, {}, "\n".join([*lines, law.note] if law.note else lines))
+    return CatalogueEntry("law", name, law.title, law.source, {}, "\n".join([*lines, law.note] if law.note else lines))
 
 
 def _workload_entries(name: str) -> dict[str, Entry]:

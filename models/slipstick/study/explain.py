@@ -20,8 +20,8 @@ from slipstick.schema.text.nodes import at, plain
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
-    """Something to explain.
+class Explanation:
+    """What there is to explain of a model, a network or a law.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Subject:
     solved: tuple[Solved, ...] = ()
 
 
-def explained(settings: Settings) -> Subject:
+def explained(settings: Settings) -> Explanation:
     """Gather what there is to explain.
 
     Raises
@@ -60,14 +60,14 @@ def explained(settings: Settings) -> Subject:
     source = program.source if program else _word(inputs.tree, "source")
     structure = ClosedForm(built.model).time if isinstance(built.model, Model) else None
     solved = solved_in_symbols(built.model) if isinstance(built.model, QueueingNetwork) else ()
-    return Subject(inputs.name, title, source, built.model, built.entries, structure, solved)
+    return Explanation(inputs.name, title, source, built.model, built.entries, structure, solved)
 
 
-def _law(name: str) -> Subject:
+def _law(name: str) -> Explanation:
     from slipstick.law import LAWS
 
     law = LAWS[name]
-    return Subject(f"law/{name}", law.title, law.source, law, {}, None)
+    return Explanation(f"law/{name}", law.title, law.source, law, {}, None)
 
 
 def _word(tree: object, key: str) -> str:

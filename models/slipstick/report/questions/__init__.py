@@ -1,4 +1,7 @@
-"""What was found, in words and tables, for pages and for the terminal alike.
+"""Results of questions, one module for each, named as the key of the question in a study.
 
-Why this shape: one module for each question that a study asks; the most important sentence comes first.
+Why this shape: a module holds the data of a result, and one class derived from `slipstick.results.study.QuestionResult` that
+writes them as a section of the page, lines for the terminal, JSON, columns of results.csv and pictures. Pages, tables and
+commands loop over results without naming a question. The solver is in the module of `slipstick.study.questions` of the same
+name, which imports this one.
 """
