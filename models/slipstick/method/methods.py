@@ -112,6 +112,8 @@ def _network_bounds_form(model: QueueingNetwork, _: Parameters, __: Simulation) 
     return CompiledNetworkBounds(model)
 
 
+_DEFAULT_SIMULATION = Simulation()
+
 METHODS: tuple[Method, ...] = (
     Method(CLOSED_FORM, ACTIVITY, lambda model, _, __: ClosedForm(model), _closed_form),
     Method(MEAN_VALUE, ACTIVITY, _mean_value),
@@ -146,7 +148,7 @@ def form_of(
     ------
     UnknownNameError : there is no such method for such a model
     """
-    return _method(model, method).form(model, parameters, simulation or Simulation())
+    return _method(model, method).form(model, parameters, simulation or _DEFAULT_SIMULATION)
 
 
 def answered(

@@ -337,6 +337,12 @@ class Model:
             for name in node.uses:
                 yield from () if is_processor(name) else self.resources[name].expressions
 
+    def held_resource(self, name: str) -> HeldResource:
+        """Give the lock, or other resource, that a hold names."""
+        found = self.resources[name]
+        assert isinstance(found, HeldResource)
+        return found
+
     @property
     def steps(self) -> tuple[Step, ...]:
         """Every step, each once, in the order written."""

@@ -22,7 +22,6 @@ from slipstick.model.activity import (
     Then,
     each_once,
 )
-from slipstick.model.resources import HeldResource
 from slipstick.model.system import Model
 
 
@@ -95,28 +94,21 @@ def demand(activity: Activity, resource: str, model: Model | None = None) -> Exp
             return _times(count, demand(body, resource, model))
         case Pipeline(stages, items):
             return total((_stage_demand(stage, items, resource, model) for stage in stages), TIME)
-        case Hold(name, body) if model is not None and held_resource(name, model).word == resource:
+        case Hold(name, body) if model is not None and model.held_resource(name).word == resource:
             return total([*_access_time(name, model, booked=False), demand(body, resource, model)], TIME)
         case _:
             return total((demand(child, resource, model) for child in activity.children), TIME)
 
 
-def held_resource(name: str, model: Model) -> HeldResource:
-    """Give the lock, or other resource, that a hold names."""
-    found = model.resources[name]
-    assert isinstance(found, HeldResource)
-    return found
-
-
 def release_time(name: str, model: Model) -> Expr:
     """Give the time of the accesses to a lock's word with which it is released, the lock still held [s]."""
-    held = held_resource(name, model)
+    held = model.held_resource(name)
     return held.accesses[1] * held.access
 
 
 def _access_time(name: str, model: Model, booked: bool) -> list[Expr]:
     """Give the time of all accesses to a lock's word without contention, if there are any [s]."""
-    held = held_resource(name, model)
+    held = model.held_resource(name)
     count = sum(held.accesses)
     if not count:
         return []

@@ -15,7 +15,6 @@ import numpy as np
 
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import Expr
-from slipstick.method.closed_form.times import held_resource
 from slipstick.method.mean_value.maxima import Array
 from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Repeat, Step, Then, steps
 from slipstick.model.resources import HeldResource, Lock, Station
@@ -182,7 +181,7 @@ class _TreeBuilder:
         return Then((*before, made)) if before else made
 
     def _access(self, access: LockAccess, lock: str, held: frozenset[str]) -> Activity:
-        word = held_resource(lock, self.model).word
+        word = self.model.held_resource(lock).word
         assert word is not None
         made = VisitedStep(access, self._visit(word, held, access))
         self._forget()
@@ -192,7 +191,7 @@ class _TreeBuilder:
         if isinstance(step, LockAccess):
             label = step.name
         else:
-            label = f"wait:{queue}" if step is not None else held_resource(queue, self.model).label(queue)
+            label = f"wait:{queue}" if step is not None else self.model.held_resource(queue).label(queue)
         exclusive = frozenset(name for name in held if self.model.resources[name].capacity == 1)
         made = Visit(len(self.visits), queue, held, exclusive, step, self._released, self._acquired, label)
         self.visits.append(made)
@@ -204,7 +203,7 @@ class _TreeBuilder:
 
 def _accesses(lock: str, model: Model) -> tuple[list[LockAccess], list[LockAccess]]:
     """List the accesses of an uncontended acquire and release; a queue lock makes those of its acquire in a row."""
-    found = held_resource(lock, model)
+    found = model.held_resource(lock)
     if found.word is None:
         return [], []
     before, after = found.accesses
