@@ -8,10 +8,11 @@
     |   |-- UnitError         a quantity that cannot be read or turned into another unit
     |   |-- FormulaError      text that is not arithmetic on known names
     |   |-- ModelError        a model, law or expression that cannot be built
-    |   |   `-- FaultyError   faults of a model, all at once, each with its place in it
+    |   |   `-- ModelFaultsError   faults of a model, all at once, each with its place in it
     |   |-- UnknownNameError  a name that is not there, with the nearest that are
     |   `-- MissingExtraError an optional library is not installed
     `-- NoAnswerError         the model has no answer; the command line ends with status 1
+        `-- TooManyStatesError     its Markov chain is too large
 
 Why this shape: callers act on two things only, whether the input or the model is at fault, and
 where. So the two branches are the two exit statuses, and a place travels as a `Problem`, not as text.

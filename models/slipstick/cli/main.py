@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -28,7 +29,7 @@ from slipstick.cli.console import (
     text_node,
 )
 from slipstick.cli.measured import fit, measured
-from slipstick.errors import NoAnswerError, Problem, SlipstickError, SpecError
+from slipstick.errors import NoAnswerError, Problem, SlipstickError, SpecError, UnknownNameError
 from slipstick.vocabulary import ACTIVITY, METHODS, NETWORK
 
 if TYPE_CHECKING:
@@ -323,6 +324,46 @@ def schema(kind: str) -> int:
 
     click.echo(json.dumps(editor_schema(kind), indent=2))
     return DONE
+
+
+@cli.command()
+@click.argument("term", required=False)
+def glossary(term: str | None) -> int:
+    """Print the glossary, or its entries that mention TERM.
+
+    \b
+    Examples:
+      slipstick glossary
+      slipstick glossary "service demand"
+    """
+    click.echo(
+        glossary_text((Path(__file__).parent.parent / "documentation" / "glossary.md").read_text("utf-8"), term),
+        nl=False,
+    )
+    return DONE
+
+
+def glossary_text(text: str, term: str | None) -> str:
+    """Choose the entries of a glossary that mention a term, those of its name first; all of the text without a term.
+
+    Parameters
+    ----------
+    text : entries ``- **term**: meaning``, which may go on in lines that are set in
+
+    Raises
+    ------
+    UnknownNameError : no entry mentions the term
+    """
+    if term is None:
+        return text
+    entries = dict(re.findall(r"^- (\*\*(?:.+?)\*\*.*?): ?((?:.*\n)(?:  .*\n)*)", text, re.MULTILINE))
+    names = {head: head.replace("*", "").lower() for head in entries}
+    wanted = term.lower()
+    mention = [head for head, body in entries.items() if wanted in names[head] or wanted in body.lower()]
+    if not mention:
+        raise UnknownNameError("term", term[:100], list(names.values()))
+    mention.sort(key=lambda head: (names[head] != wanted, wanted not in names[head]))
+    return "".join(f"{names[head]}: {entries[head]}" for head in mention)
 
 
 cli.add_command(measured)

@@ -6,12 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
+from typing import TYPE_CHECKING
 
 from slipstick.answer import Answer, Value
 from slipstick.expression.dimension import Dimension
 from slipstick.expression.nodes import parameters
 from slipstick.law.account import OVERHEAD_REDUCTION
-from slipstick.method.answers import CompiledModel
 from slipstick.model.system import Model
 from slipstick.results.study import Array
 from slipstick.schema.build import BuiltModel, build
@@ -19,6 +19,9 @@ from slipstick.schema.inputs import Inputs, Settings, resolve
 from slipstick.schema.library import Library
 from slipstick.schema.text.nodes import Scalar
 from slipstick.vocabulary import CLOSED_FORM
+
+if TYPE_CHECKING:
+    from slipstick.method.answers import CompiledModel
 
 OVERHEAD, REDUCTION = "overhead", "overhead_reduction"
 """Time of a processor that is not useful: all that the account holds besides the useful; and 1 - after / before of it."""

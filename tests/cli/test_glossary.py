@@ -1,0 +1,35 @@
+"""The glossary on the command line, and that it knows the words of models and answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import slipstick
+from slipstick.cli.main import main
+from slipstick.vocabulary import BARRIERS, LOCKS, METHODS, NETWORK_DISCIPLINES
+
+TEXT = (Path(slipstick.__file__).parent / "documentation" / "glossary.md").read_text("utf-8")
+ANSWERS = (
+    *("throughput", "speed-up", "efficiency", "processors lost", "utilization", "queue length", "waiting time"),
+    *("response time", "residence time", "loss probability", "think time", "account", "share", "gradient"),
+)
+
+
+def test_the_glossary_is_printed_as_it_is_written(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["glossary"]) == 0
+    assert capsys.readouterr().out == TEXT
+
+
+def test_a_term_gives_the_entries_that_mention_it_its_own_first(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["glossary", "waiting time"]) == 0
+    assert capsys.readouterr().out.startswith("waiting time: ")
+    assert main(["glossary", "utilisaton"]) == 2
+    assert "did you mean 'utilization'?" in capsys.readouterr().err
+
+
+def test_the_glossary_has_every_word_of_models_and_answers() -> None:
+    methods = [name for names in METHODS.values() for name in names]
+    words = [*NETWORK_DISCIPLINES, *methods, *LOCKS, *BARRIERS, *ANSWERS]
+    assert [word for word in dict.fromkeys(words) if word not in TEXT.lower()] == []
