@@ -1,16 +1,14 @@
-"""The account of time in measured runs: where the processors went, for each number of them.
+"""The account of time in measured runs: useful time and lost processors by cause, for each number of processors.
 
-What a file holds decides which of four accounts is kept; all four add up to the time, and processors lost to N:
+The metrics of a file decide which of four accounts is made; all four add up to the time, and processors lost to N:
 
-- *waits* by cause (Dritz and Boyle): useful is all that is no wait, so no run on one processor is needed.
-- *busy* times: useful is what is measured as such; the rest is idle, or imbalance and communication (POP).
+- *waits* by cause (Dritz and Boyle): all time but waits is useful, so no run on one processor is needed.
+- *busy* times: the useful time is measured; the rest is idle, or imbalance and communication (POP).
 - *POP efficiencies*: imbalance, serialization, transfer, and computation that the smallest run did not need.
 - *times*, of the whole and perhaps of its regions, beside those on one processor: useful is T_1 / N.
 
-Why this shape: each account is a function from a point to seconds of a processor by component; `_answer` makes the
-same values of whatever account there is, by the laws.
-
-Which region of the program is the whole, and which are its parts.
+Why this shape: each account is a function from a point to seconds of a processor by component; `_answer` computes the
+same values from any account, by the laws. `regions_of` finds the region that is the whole program, and its parts.
 """
 
 from __future__ import annotations
@@ -123,14 +121,14 @@ ROUNDING = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What measured runs say.
+    """The account of measured runs.
 
     Parameters
     ----------
     answers : one for each size and number of processors, in that order
-    notes : what is odd about the data, by file and line
-    title, source : what the files say of themselves
-    statistic : how repetitions became one value
+    notes : on unusual data, by file and line
+    title, source : as the files state them
+    statistic : by which repetitions were reduced to one value
     """
 
     answers: tuple[Answer, ...]
@@ -142,7 +140,7 @@ class Measured:
 
 @dataclass
 class _Data:
-    """All points, and what was told of them."""
+    """All points, with the options of the account."""
 
     runs: Measurements
     points: Sequence[MeasuredPoint]
@@ -178,8 +176,8 @@ def measured(
 
     Parameters
     ----------
-    runs : what was read
-    statistic : how repetitions become one value: median, mean, min
+    runs : the measurements
+    statistic : by which repetitions are reduced to one value: median, mean, min
     region : the part of the program to account for; the whole if None
     timer : cost of the timer itself at each event, contained in the waits [s]; as the file says if None
 
@@ -245,7 +243,7 @@ def _answer(context: _Data, point: MeasuredPoint) -> Answer:
 
 
 def _account(context: _Data, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
-    """Book the time of a processor, by whichever of the four accounts the data allow."""
+    """Book the time of a processor, by the first of the four accounts that the data allow."""
     kept: Sequence[Callable[[_Data, MeasuredPoint, float], dict[str, float]]] = (
         _by_waits,
         _by_busy,
@@ -259,7 +257,7 @@ def _account(context: _Data, point: MeasuredPoint, elapsed: float) -> dict[str, 
 
 
 def _by_waits(context: _Data, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
-    """Dritz and Boyle: what is no wait is useful, unless the useful time was measured as well."""
+    """Dritz and Boyle: all time but waits is useful, unless the useful time was measured as well."""
     causes = point.regions("wait")
     if not causes:
         return {}
@@ -272,7 +270,7 @@ def _by_waits(context: _Data, point: MeasuredPoint, elapsed: float) -> dict[str,
 
 
 def _wait(context: _Data, point: MeasuredPoint, cause: str) -> float:
-    """Give the time lost to a cause by all processors: of some causes only what exceeds the run on one processor."""
+    """Give the time lost to a cause by all processors; for some causes only the excess over the run on one processor."""
     wait = _without_timer(context, point, cause)
     single = context.single(point)
     if cause in context.runs.excess and single is not None and cause in single.regions("wait"):
@@ -281,7 +279,7 @@ def _wait(context: _Data, point: MeasuredPoint, cause: str) -> float:
 
 
 def _without_timer(context: _Data, point: MeasuredPoint, cause: str) -> float:
-    """Give the wait of all processors for a cause, without what the timer cost itself."""
+    """Give the wait of all processors for a cause, without the cost of the timer."""
     wait = point.total("wait", cause) or 0.0
     events = point.total("events", cause)
     if context.timer and events is not None:
@@ -387,7 +385,7 @@ def _closed(
 
 
 def _values(p: int, elapsed: float, account: Mapping[str, float]) -> dict[str, Value]:
-    """Give what every account gives, by the laws."""
+    """Compute the values that follow from every account, by the laws."""
     efficiency = EFFICIENCY.equation(useful=account[USEFUL], time=elapsed)
     lost = {
         f"processors_lost[{cause}]": Value(PROCESSORS_LOST.equation(processors=p, booked=seconds, time=elapsed), "1")
@@ -403,7 +401,7 @@ def _values(p: int, elapsed: float, account: Mapping[str, float]) -> dict[str, V
 
 
 def _ratios(context: _Data, point: MeasuredPoint, elapsed: float, account: Mapping[str, float]) -> dict[str, Value]:
-    """Give what else is known: the run on one processor, measured and estimated, and the POP efficiencies."""
+    """Compute further values: the run on one processor, measured and estimated, and the POP efficiencies."""
     values: dict[str, Value] = {}
     one = context.one_processor(point)
     independent = bool(point.regions("wait"))
@@ -432,7 +430,7 @@ def _ratios(context: _Data, point: MeasuredPoint, elapsed: float, account: Mappi
 
 
 def _check(context: _Data, point: MeasuredPoint, values: Mapping[str, Value]) -> None:
-    """Note what no program should do."""
+    """Note a superlinear speed-up."""
     speedup = values.get("measured_speedup") or values.get("speedup")
     time = context.time(point)
     if time is None or speedup is None or speedup.value is None:

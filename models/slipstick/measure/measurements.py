@@ -1,7 +1,4 @@
-"""One table for all measurements, whatever file they came from.
-
-Repetitions made into one value by a stated statistic, with the spread kept.
-"""
+"""One table for the measurements of all formats, and the reduction of repetitions to one value with its range."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from slipstick.expression.dimension import COUNT, RATE, TIME, Dimension
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """Something that is measured: what it counts, what it means, and other names that files have for it."""
+    """A measured quantity: dimension, meaning, and other names for it in files."""
 
     dimension: Dimension
     meaning: str
@@ -46,7 +43,7 @@ METRICS: Mapping[str, Metric] = {
     "throughput": Metric(RATE, "cycles of all processors in a second"),
     **EFFICIENCIES,
 }
-"""The metrics that are understood; whatever else a file holds is kept, and said to be left out of the account."""
+"""The known metrics; others are kept, with a note that the account does not use them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +55,11 @@ class Measurement:
     p : processors
     n : size of the problem [1]; None where the file has none
     region : part of the program, or cause of a wait; empty for the whole
-    metric : what was measured, one of `METRICS` or the file's own word
+    metric : one of `METRICS`, or the file's own name
     unit : base unit of the value
     value : in base units
     repetition : number of the repetition, None where the file does not number them
-    file, line : where it stands
+    file, line : of the value
     processor : number of the processor, from 1; None for all of them together
     text : value and unit as written
     """
@@ -82,16 +79,16 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class Measurements:
-    """Everything that was read.
+    """The measurements of one or several files.
 
     Parameters
     ----------
     records : the values, in the order of the files
-    notes : what is odd, but was taken
+    notes : on unusual values that were read
     timer : cost of the timer itself at each event [s], where the file states one
     excess : causes of which only what exceeds the run on one processor is lost
     one_processor : elapsed time on one processor without any timing [s], where the file states one
-    title, source : what the file says of itself
+    title, source : as the file states them
     """
 
     records: tuple[Measurement, ...]
@@ -105,11 +102,11 @@ class Measurements:
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """What the reader is told beside the file.
+    """Information that is given beside the file.
 
     Parameters
     ----------
-    processors : of a file that describes one run and does not say
+    processors : of a file of one run that does not state them
     size : of the problem, likewise [1]
     time : elapsed time, likewise [s]
     unit : of times in a file without units
@@ -155,7 +152,7 @@ class Reduced:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredPoint:
-    """All that was measured with some processors and one size.
+    """All measurements with one number of processors and one size.
 
     Parameters
     ----------
@@ -173,7 +170,7 @@ class MeasuredPoint:
         return self.values.get((metric, region, None))
 
     def total(self, metric: str, region: str = "") -> float | None:
-        """Give the value of all processors: as measured, else added up over the processors; None if neither is there.
+        """Give the value of all processors: as measured, else summed over the processors; None if there is neither.
 
         Raises
         ------
@@ -198,28 +195,28 @@ class MeasuredPoint:
         ]
 
     def regions(self, metric: str) -> list[str]:
-        """List the regions, or causes, that a metric is there for, in the order of the file."""
+        """List the regions, or causes, for which a metric was measured, in the order of the file."""
         return list(dict.fromkeys(region for name, region, _ in self.values if name == metric))
 
 
 def reduce_repetitions(runs: Measurements, statistic: str = "median") -> tuple[list[MeasuredPoint], list[Problem]]:
-    """Make one value of all repetitions at each point.
+    """Reduce the repetitions at each point to one value.
 
     Values that repeat without a number count as repetitions, and are noted; those that repeat under one number are
     refused.
 
     Parameters
     ----------
-    runs : what was read
+    runs : the measurements
     statistic : one of `STATISTICS`
 
     Returns
     -------
-    the points by size and processors, and what is odd about the repetitions
+    the points by size and processors, and notes on the repetitions
 
     Raises
     ------
-    SpecError : a repetition stands twice
+    SpecError : a repetition occurs twice
     UnknownNameError : there is no such statistic
     """
     if statistic not in STATISTICS:

@@ -65,7 +65,7 @@ def timings_of(runs: Measurements, region: str | None = None, size: float | None
 
         Parameters
         ----------
-        runs : what was read
+        runs : the measurements
         region : part of the program; the whole if None
     size : of the problem; all sizes if None
 

@@ -1,10 +1,9 @@
-"""The text format of Extra-P: parameters and points once, then the data of each region and metric, point by point.
+"""Extra-P: the text format, and two JSON formats, one document or a line for each measurement.
 
-Format: extra-p/extrap, docs/file-formats.md. It has no units, so the unit of times is told beside the file.
+The text format lists parameters and points once, then the data of each region and metric, point by point. No format has
+units, so the unit of times is given beside the file.
 
-The JSON formats of Extra-P: one document, or a line for each measurement.
-
-Format: extra-p/extrap, docs/file-formats.md. They have no units, so the unit of times is told beside the file.
+Format: extra-p/extrap, docs/file-formats.md.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _POINT = re.compile(r"\(([^()]*)\)")
 
 
 @dataclass
-class _Sections:
+class _TextState:
     """What the sections read so far say."""
 
     parameters: list[str] = field(default_factory=list)
@@ -48,7 +47,7 @@ def read_extra_p(reading: Reading) -> Measurements:
     ------
     SpecError : a section where none may stand, fewer or more ``DATA`` lines than points, a value that is none
     """
-    now = _Sections()
+    now = _TextState()
     for line, text in reading.content:
         section, _, rest = text.strip().partition(" ")
         words = rest.split()
@@ -72,7 +71,7 @@ def read_extra_p(reading: Reading) -> Measurements:
     return reading.finished()
 
 
-def _points(reading: Reading, line: int, now: _Sections, rest: str) -> None:
+def _points(reading: Reading, line: int, now: _TextState, rest: str) -> None:
     if not now.parameters:
         reading.refuse(line, "POINTS", "the PARAMETER line must come before the points")
     now.points_line = line
@@ -88,7 +87,7 @@ def _points(reading: Reading, line: int, now: _Sections, rest: str) -> None:
             now.points.append(point(reading, line, now.roles, coordinates))
 
 
-def _data(reading: Reading, line: int, now: _Sections, words: Sequence[str]) -> None:
+def _data(reading: Reading, line: int, now: _TextState, words: Sequence[str]) -> None:
     if not now.points:
         reading.refuse(line, "DATA", "the POINTS line must come before the data")
     at, now.data = now.data or 0, (now.data or 0) + 1
@@ -102,7 +101,7 @@ def _data(reading: Reading, line: int, now: _Sections, words: Sequence[str]) -> 
             reading.add(line, replace(where, region=now.region, repetition=repetition), now.metric, word, None)
 
 
-def _end(reading: Reading, now: _Sections) -> None:
+def _end(reading: Reading, now: _TextState) -> None:
     """Hold the number of data lines of a region against the number of points."""
     if now.data is not None and now.data != len(now.points):
         what = f"{now.region or 'the whole'}, {now.metric}"
@@ -115,7 +114,7 @@ def _end(reading: Reading, now: _Sections) -> None:
         reading.wrong(now.begun, "DATA", f"no DATA line follows; line {now.points_line} promises {len(now.points)}")
 
 
-def _metric_follows(reading: Reading, now: _Sections) -> bool:
+def _metric_follows(reading: Reading, now: _TextState) -> bool:
     """Say whether the next section only names the metric, or the region, of the data to come."""
     later = [text.split()[0] for line, text in reading.content if line > now.begun]
     return bool(later) and later[0] in ("METRIC", "REGION")

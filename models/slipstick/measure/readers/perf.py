@@ -1,18 +1,15 @@
-"""Lock profiles: perf lock contention, as a table and with ``-x SEP``.
+"""perf stat (``-x SEP`` and ``-j``) and perf lock contention (a table, or ``-x SEP``).
 
-A file describes one run: the waits for each lock, by who waited, added up over all threads. It has neither the
-elapsed time nor the number of processors; both are told beside it. perf sees locks of the kernel; a contended lock
-of a program shows as callers in futex. It does not see how long locks are held.
+A file describes one run. perf stat prints how long the processors were busy (``task-clock``); the elapsed time is the
+event ``duration_time`` if it was counted, else busy time over the processors used, which perf prints beside it. The
+number of processors is given beside the file.
 
-Format: printed by perf 6.1 and, with ``-x``, perf 6.8.
+perf lock contention prints the waits for each lock by caller, added up over all threads, and neither the elapsed time
+nor the number of processors; both are given beside the file. It measures locks of the kernel; a contended lock of a
+program shows as callers in futex. It does not measure how long locks are held.
 
-The machine-readable output of perf stat: ``-x SEP`` and ``-j``.
-
-A file describes one run. perf says how long the processors were busy (``task-clock``); the elapsed time is the event
-``duration_time`` where it was asked for, else busy time over the processors used, which perf prints beside it. How
-many processors the run had is told beside the file.
-
-Format: printed by perf 6.1; ``-r`` puts a column with the variation behind the event.
+Format: perf stat as printed by perf 6.1, where ``-r`` adds a column with the variation after the event; perf lock as
+printed by perf 6.1 and, with ``-x``, perf 6.8.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""A file while it is being read: its lines, the values found so far, and what is wrong or odd with it.
+"""What all readers share: a file with its lines, the values read so far, its problems and notes.
 
-JSON in which every number is still text and knows its line, so that a wrong one can be named where it stands.
-
-Which of a file's own parameters are the processors and the size of the problem.
+JSON is parsed with every number as text with its line, so that a problem names the line. `roles` finds which of a
+file's own parameters are the processors and the size of the problem.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from slipstick.schema.text.reader import file_text, short, shown_name
 from slipstick.units import scale
 
 MOST_BYTES = 16 * 1024 * 1024
-MOST_PROBLEMS = 1000  # the pass ends here: nobody mends more before trying again
+MOST_PROBLEMS = 1000  # reading ends here; a longer list helps no one
 MOST_PROCESSORS = 100_000_000
 LONGEST_NAME = 1000
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,4})?")
@@ -35,7 +34,7 @@ _LINE_END = re.compile("\r\n|\n|\r")
 
 @dataclass(frozen=True, slots=True)
 class Coordinates:
-    """What a value belongs to: a point, a part of the program, a repetition, a processor."""
+    """Coordinates of a value: processors, size, part of the program, repetition, processor."""
 
     p: int
     n: float | None = None
@@ -52,7 +51,7 @@ class Reading:
     ----------
     file : its name in problems
     text : everything in it
-    hints : what was told beside the file
+    hints : given beside the file
     """
 
     file: str
@@ -66,33 +65,33 @@ class Reading:
 
     @property
     def lines(self) -> list[str]:
-        """The lines, whichever way they end."""
+        """The lines, with any line ending."""
         return _LINE_END.split(self.text)
 
     @property
     def content(self) -> list[tuple[int, str]]:
-        """The lines that hold something, with their numbers from 1; comments begin with #."""
+        """The lines with content, with their numbers from 1; comments begin with #."""
         return [
             (at, line) for at, line in enumerate(self.lines, 1) if line.strip() and not line.lstrip().startswith("#")
         ]
 
     def wrong(self, line: int, what: str, message: str) -> None:
-        """Note a problem, and go on reading; a file that is wrong everywhere is given up."""
+        """Record a problem and continue reading; refuse a file with too many of them."""
         self.problems.append(Problem(self.file, line, 1, what, message))
         if len(self.problems) >= MOST_PROBLEMS:
             raise SpecError(self.problems)
 
     def refuse(self, line: int, what: str, message: str) -> NoReturn:
-        """Give up with this problem and those found before."""
+        """Refuse the file, with this problem and those found before."""
         self.problems.append(Problem(self.file, line, 1, what, message))
         raise SpecError(self.problems)
 
     def odd(self, line: int, what: str, message: str) -> None:
-        """Note what is odd, but can be taken."""
+        """Record a note on something unusual that can be read."""
         self.notes.append(Problem(self.file, line, 1, what, message))
 
     def finished(self) -> Measurements:
-        """Give what was read.
+        """Give the measurements.
 
         Raises
         ------
@@ -105,7 +104,7 @@ class Reading:
         return Measurements(tuple(self.runs), tuple(dict.fromkeys(self.notes)))
 
     def number(self, line: int, what: str, text: str) -> float | None:
-        """Read a plain decimal number; None, and a problem, if it is none."""
+        """Read a plain decimal number; None, and a problem, if it is not one."""
         bare = text.strip()
         if _NUMBER.fullmatch(bare) and isfinite(value := float(bare)):
             return value
@@ -120,7 +119,7 @@ class Reading:
         return None
 
     def processors(self, line: int, what: str, text: str) -> int | None:
-        """Read a number of processors; None, and a problem, if it is none."""
+        """Read a number of processors; None, and a problem, if it is not one."""
         value = self.number(line, what, text)
         if value is None:
             return None
@@ -130,7 +129,7 @@ class Reading:
         return int(value)
 
     def size(self, line: int, what: str, text: str) -> float | None:
-        """Read the size of a problem; None, and a problem, if it is none."""
+        """Read the size of a problem; None, and a problem, if it is not one."""
         value = self.number(line, what, text)
         if value is not None and not value > 0:
             self.wrong(line, what, f"the size of a problem is more than 0; got {text.strip()}")
@@ -138,13 +137,13 @@ class Reading:
         return value
 
     def add(self, line: int, where: Coordinates, metric: str, text: str, unit: str | None) -> None:
-        """Add a value, with a unit or, where the file has none, with the unit told beside it.
+        """Add a value, with a unit or, where the file has none, with the unit given beside it.
 
         Parameters
         ----------
-        line : where it stands
-        where : what it belongs to
-        metric : what was measured; names that are understood go by one spelling
+        line : of the value
+        where : its coordinates
+        metric : name of the metric, in any known spelling
         text : the number as written
         unit : as written; None where the format has none
         """
@@ -211,7 +210,7 @@ class Reading:
         return found
 
     def _wrong_unit(self, line: int, what: str, metric: str, unit: str | None, message: str) -> None:
-        """Note what is wrong with a unit where it stands first; all lines below have it as well."""
+        """Record a problem of a unit at its first line only."""
         if (metric, unit) not in self._told:
             self.wrong(line, what, message)
         self._told.add((metric, unit))
@@ -236,7 +235,7 @@ class FileFormat:
 
 
 def metric_name(text: str) -> str:
-    """Give the one spelling of a metric's name: lower case, ``_`` between words, ours where there is one.
+    """Give the standard spelling of a metric's name: lower case, ``_`` between words, a known name where there is one.
 
     >>> metric_name("Elapsed time"), metric_name("L3 misses")
     ('time', 'l3_misses')
@@ -263,7 +262,7 @@ def open_file(path: Path | str, hints: Hints) -> Reading:
 
 
 def unknown_metrics(runs: Sequence[Measurement]) -> list[Problem]:
-    """Note the metrics that the account leaves out: those near to a known one singly, the others together."""
+    """Note the metrics that the account does not use: those similar to a known one singly, the others together."""
     first: dict[str, Measurement] = {}
     for run in runs:
         if run.metric not in METRICS:
@@ -290,7 +289,7 @@ class JsonNumber(str):
 
 
 def parse_json(reading: Reading, text: str, first: int = 1) -> Any:
-    """Parse JSON; a key that stands twice is refused, for one of its values would be lost.
+    """Parse JSON; a repeated key is refused, for one of its values would be lost.
 
     Parameters
     ----------
@@ -328,9 +327,9 @@ def parse_json(reading: Reading, text: str, first: int = 1) -> Any:
 
 
 def roles(reading: Reading, line: int, names: Sequence[str]) -> dict[str, int]:
-    """Say at which place of a point the processors and the size stand.
+    """Give the positions of the processors and the size in a point.
 
-    `Hints.columns` decides; else the usual names do, and a single parameter is the processors.
+    `Hints.columns` decides, else the usual names; a single parameter is the processors.
 
     Parameters
     ----------
@@ -361,7 +360,7 @@ def roles(reading: Reading, line: int, names: Sequence[str]) -> dict[str, int]:
 
 
 def point(reading: Reading, line: int, found: Mapping[str, int], coordinates: Sequence[str]) -> Coordinates | None:
-    """Read a point; None, and a problem, where it is none."""
+    """Read a point; None, and a problem, if it is not one."""
     p = reading.processors(line, "p", coordinates[found["p"]]) if "p" in found else reading.hints.processors
     n = reading.size(line, "n", coordinates[found["n"]]) if "n" in found else reading.hints.size
     return None if p is None or ("n" in found and n is None) else Coordinates(p, n)
@@ -377,4 +376,4 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "repetition": ("rep", "run", "trial", "iteration"),
     "processor": ("rank", "thread", "proc"),
 }
-"""Our columns, and what else people call them."""
+"""The columns, and other names for them."""
