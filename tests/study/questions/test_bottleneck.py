@@ -111,7 +111,12 @@ def test_the_page_the_table_and_json_have_it(folder: Path, capsys: pytest.Captur
     [
         ("population.processors: [1, 2]", "{model: model.yaml}", ", cases: [bass]", "there is no case 'bass'"),
         ("population.procesors: [1, 2]", "{model: model.yaml}", "", "did you mean"),
-        ("method: [mean-value, closed-form]", "{model: model.yaml}", "", "an axis of numbers is wanted"),
+        (
+            "method: [mean-value, closed-form]",
+            "{model: model.yaml}",
+            "",
+            "an axis of numbers is wanted, such as the number of processors",
+        ),
         ("population.arrivals: [1 /s]", "{model: open.yaml}", "", "base is no closed population of processors"),
         ("population.processors: [1]", "{model: alone.yaml}", "", "base asks no resource for service"),
     ],
