@@ -175,6 +175,7 @@ def solve(
     values: Mapping[str, Array | float] | None = None,
     method: str | None = None,
     simulation: Simulation | None = None,
+    shares: bool = True,
 ) -> Answer:
     """Answer for a model at one point.
 
@@ -185,6 +186,7 @@ def solve(
     method : by name; by default the closed form of an activity, and for a network the most exact that its size
         allows
     simulation : settings of a simulation: seed, precision, budget
+    shares : compute shares and gradient too, which cost some methods one more solution
 
     Raises
     ------
@@ -207,7 +209,7 @@ def solve(
     found = _method(model, method)
     if found.name == BOUNDS and isinstance(model, Model):
         return bounds(model, {name: float(each) for name, each in (values or {}).items()})
-    answer = form_of(model, {}, method, simulation).points(values or {}).answer(0)
+    answer = form_of(model, {}, method, simulation).points(values or {}).answer(0, shares=shares)
     if answer.failed:
         raise NoAnswerError(answer.failed)
     return answer

@@ -14,13 +14,13 @@ QUASI_RANDOM, RANDOM = "quasi-random", "random"
 _EDGE = 2.0**-53  # no part is 0 or 1, where a quantile may be infinite
 
 
-def stream(seed: int, name: str, replication: int = 0) -> np.random.Generator:
+def random_stream(seed: int, name: str, replication: int = 0) -> np.random.Generator:
     """Give the random numbers of one use, keyed by seed, replication and name."""
     key = int.from_bytes(name.encode(), "big")
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, replication, len(name), key])))
 
 
-def drawn(
+def sample_points(
     distributions: Mapping[str, Uncertainty], count: int, rng: np.random.Generator, how: str = QUASI_RANDOM
 ) -> dict[str, Array]:
     """Draw points of several independent quantities.
@@ -29,11 +29,11 @@ def drawn(
     ----------
     distributions : by name; the order of names does not matter, a further name changes the points
     count : how many points; a power of two for quasi-random ones
-    rng : as `stream` gives it
+    rng : as `random_stream` gives it
     how : quasi-random is a scrambled Sobol sequence (SciPy), whose points fill space evenly
 
     >>> from slipstick.model.uncertainty import Uniform
-    >>> points = drawn({"x": Uniform(0.0, 1.0)}, 4, stream(1, "a test"))
+    >>> points = sample_points({"x": Uniform(0.0, 1.0)}, 4, random_stream(1, "a test"))
     >>> sorted(np.floor(4 * points["x"]).tolist())  # one in each quarter
     [0.0, 1.0, 2.0, 3.0]
     """

@@ -64,7 +64,7 @@ class Evaluator:
     @property
     def method(self) -> str:
         """Name the method that answers."""
-        return self.form.points({}).answer(0).method
+        return self.form.points({}).answer(0, shares=False).method
 
     def columns(
         self, values: Mapping[str, Array], wanted: Collection[str] | None = None, *, jobs: int = 1
@@ -100,15 +100,12 @@ class Evaluator:
     def _block(self, values: Mapping[str, Array], count: int, wanted: Collection[str] | None) -> dict[str, Array]:
         import numpy as np
 
-        from slipstick.method.closed_form.form import ClosedForm
-
+        
         points = self.form.points(values)
         if points.interrupted:
             raise KeyboardInterrupt
         found = {name: np.broadcast_to(each, (count,)) for name, each in points.columns().items()}
         known = np.isfinite(found[self.form.quantity])
-        if isinstance(self.form, ClosedForm):
-            known &= found[self.form.quantity] >= 0
         if isinstance(self.built.model, Model) and "time" in found:
             found[OVERHEAD] = overhead(found, self.built.model.useful)
         kept = found if wanted is None else {name: each for name, each in found.items() if name in wanted}
@@ -130,7 +127,7 @@ class Evaluator:
     def why(self, values: Mapping[str, Array], index: int) -> str:
         """Say why a point has no answer, in the words of the point solved alone."""
         alone = {path: each[index : index + 1] for path, each in values.items() if path in self.form.parameters}
-        return self.form.points(alone).answer(0).failed or "no answer"
+        return self.form.points(alone).answer(0, shares=False).failed or "no answer"
 
     def answer(self, shares: int = 0) -> Answer:
         """Answer at the case's own values, with the notes of the model; a simulation gives at least so many shares."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from slipstick.expression.nodes import Expr
 from slipstick.law import Law
 from slipstick.method.closed_form.form import ClosedForm
-from slipstick.method.networks.symbols import Solved, solved_in_symbols
+from slipstick.method.networks.symbols import SymbolicSolution, solved_in_symbols
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.program import PROGRAMS
@@ -38,7 +38,7 @@ class Explanation:
     subject: Model | QueueingNetwork | Law
     entries: Mapping[str, Entry]
     structure: Expr | None
-    solved: tuple[Solved, ...] = ()
+    solved: tuple[SymbolicSolution, ...] = ()
 
 
 def explained(settings: Settings) -> Explanation:

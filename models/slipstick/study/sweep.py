@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from slipstick.answer import Answer
 from slipstick.errors import FormulaError, Problem, SpecError
 from slipstick.method.answers import Answers, CompiledModel
-from slipstick.method.closed_form.form import ClosedForm
 from slipstick.model.system import Model
 from slipstick.results.study import Axis, Sweep
 from slipstick.schema.build import BuiltModel
@@ -386,8 +385,6 @@ def _failures(plan: SweepPlan, columns: Mapping[str, Array]) -> dict[int, str]:
     for group in plan.groups:
         value = columns[group.form.quantity][group.rows]
         wrong = ~np.isfinite(value)
-        if isinstance(group.form, ClosedForm):
-            wrong |= value < 0
         for number in np.flatnonzero(wrong):
             failed[int(group.rows[number])] = _why(group, int(number)) if len(failed) < MOST_WORDS else "no answer"
     return dict(sorted(failed.items()))
@@ -395,7 +392,7 @@ def _failures(plan: SweepPlan, columns: Mapping[str, Array]) -> dict[int, str]:
 
 def _why(group: PointGroup, number: int) -> str:
     alone = {path: each[number : number + 1] for path, each in group.values.items()}
-    return group.form.points(alone).answer(0).failed or "no answer"
+    return group.form.points(alone).answer(0, shares=False).failed or "no answer"
 
 
 def _idle(plan: SweepPlan, columns: Mapping[str, Array]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from slipstick.cli.main import main
 from slipstick.errors import SpecError
-from slipstick.method.crossings import changes
+from slipstick.method.sign_changes import changes
 from slipstick.report.questions.seek import ConditionSearch, SeekResult, search_text
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run

@@ -21,7 +21,7 @@ import numpy as np
 
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import Expr
-from slipstick.method.answers import BARRIER
+from slipstick.method.answers import BARRIER, COMPLEX_STEP
 from slipstick.method.mean_value.arrivals import ArrivalState, ArrivalWaits, PairTimes
 from slipstick.method.mean_value.barriers import cycle_time
 from slipstick.method.mean_value.maxima import ZERO_TIME, Array, RandomTime, nonzero
@@ -65,9 +65,6 @@ NEWTON_STEPS = 12
 
 FULL = 1 + 1e-12
 """Utilization from which on a queue is taken as overloaded; rounding stays below."""
-
-STEP = 1e-20
-"""Imaginary step that an account is read from; its square vanishes beside 1."""
 
 MOST_AT_ONCE = 4096
 """Labels times rows that an account is read off together."""
@@ -274,9 +271,9 @@ class Recursion:
         at_once = max(1, MOST_AT_ONCE // rows)
         for start in range(0, len(labels), at_once):
             some = labels[start : start + at_once]
-            unit = 1j * STEP * np.eye(len(some))
+            unit = 1j * COMPLEX_STEP * np.eye(len(some))
             factors = {label: (1 + unit[:, index])[:, None] for index, label in enumerate(some)}
-            table = np.broadcast_to(np.imag(self._scaled_time(solved, factors)) / STEP, (len(some), rows))
+            table = np.broadcast_to(np.imag(self._scaled_time(solved, factors)) / COMPLEX_STEP, (len(some), rows))
             found.update(zip(some, table, strict=True))
         return not_negative(found)
 

@@ -22,7 +22,7 @@ Columns = Mapping[str, Array]
 
 
 @dataclass(frozen=True, slots=True)
-class Arrays:
+class NetworkPoints:
     """A network at aligned points.
 
     Parameters
@@ -52,11 +52,11 @@ class Arrays:
     classes: tuple[str, ...]
     wrong: Mapping[int, str] = field(default_factory=dict)
 
-    def only(self, point: int) -> Arrays:
+    def only(self, point: int) -> NetworkPoints:
         """Cut out one point."""
         return replace(self.select([point]), wrong={0: self.wrong[point]} if point in self.wrong else {})
 
-    def select(self, points: Any) -> Arrays:
+    def select(self, points: Any) -> NetworkPoints:
         """Take some of the points, by slice, mask or indices; nothing is known to be wrong with them."""
         cubes = {name: getattr(self, name)[points] for name in ("service", "visits", "scv")}
         ways = None if self.ways is None else self.ways.select(points)
@@ -67,7 +67,7 @@ SMALLEST, LARGEST = 1e-150, 1e150
 """Numbers of a network beyond which the product of two may be nothing, or have no end."""
 
 
-class Compiled:
+class NetworkLayout:
     """A network whose numbers are evaluated at many points together.
 
     Parameters
@@ -132,7 +132,7 @@ class Compiled:
     def _all(self) -> list[tuple[str, Parameter]]:
         return list(self.tape.parameters.items())
 
-    def arrays(self, columns: Columns) -> Arrays:
+    def arrays(self, columns: Columns) -> NetworkPoints:
         """Lay the numbers out for a solver.
 
         Parameters
@@ -149,7 +149,7 @@ class Compiled:
         if ways is not None:
             merged = joined_chains(*merged, chain_of)
         limits = [each.capacity or 0 for each in self.model.stations.values()]
-        return Arrays(
+        return NetworkPoints(
             self._network(columns, points, *merged),
             *cubes,
             chain_of=chain_of,

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from slipstick.answer import Answer
 from slipstick.errors import ModelError
 from slipstick.method.answers import Answers, CompiledModel, Remarks, Solution, Values
-from slipstick.method.networks.arrays import Arrays, Compiled
-from slipstick.method.networks.solvers import outside
+from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
+from slipstick.method.networks.solvers import unsolvable
 from slipstick.model.network import QueueingNetwork
 from slipstick.queueing.bounds import Bounds, asymptotic, balanced_job, geometric, proportional, saturation_population
 from slipstick.queueing.network import NetworkArrays
@@ -65,9 +65,9 @@ def network_bounds(model: QueueingNetwork) -> tuple[Answer, ...]:
     )
 
 
-def _refused(arrays: Arrays) -> dict[int, str]:
+def _refused(arrays: NetworkPoints) -> dict[int, str]:
     """Say of each point without bounds why it has none."""
-    network, wrong = arrays.network, outside(arrays)
+    network, wrong = arrays.network, unsolvable(arrays)
     for k in np.flatnonzero(arrays.capacity):
         why = f"{network.stations[k]} has a capacity, and bounds know nobody who is lost or blocked"
         wrong.update(dict.fromkeys(range(network.points), f"{why}; ask for markov-chain or simulation"))
@@ -79,7 +79,7 @@ def _refused(arrays: Arrays) -> dict[int, str]:
     return wrong
 
 
-def _by_kind(arrays: Arrays) -> tuple[dict[str, Bounds], list[str]]:
+def _by_kind(arrays: NetworkPoints) -> tuple[dict[str, Bounds], list[str]]:
     """Bound throughputs by each kind that applies (points, classes); say why others do not."""
     found, missing = {}, []
     for kind, (bounds, _) in KINDS.items():
@@ -108,14 +108,14 @@ class CompiledNetworkBounds(CompiledModel):
 
     def __init__(self, model: QueueingNetwork) -> None:
         self.model = model
-        self.compiled = Compiled(model)
+        self.compiled = NetworkLayout(model)
         self.quantity = f"low[throughput[{next(iter(self.compiled.chains))}]]"
 
     @property
     def parameters(self) -> tuple[str, ...]:
         return tuple(self.compiled.tape.parameters)
 
-    def arrays(self, values: Values) -> Arrays:
+    def arrays(self, values: Values) -> NetworkPoints:
         """Lay the network out at aligned points."""
         return self.compiled.arrays(self.compiled.columns(values))
 
@@ -137,7 +137,7 @@ class CompiledNetworkBounds(CompiledModel):
         )
 
 
-def _columns(arrays: Arrays, low: Floats, high: Floats, wrong: Sequence[int] = ()) -> dict[str, Any]:
+def _columns(arrays: NetworkPoints, low: Floats, high: Floats, wrong: Sequence[int] = ()) -> dict[str, Any]:
     """Give values and bounds that follow from bounds of the throughputs (points, classes); NaN where there is none."""
     network = arrays.network
     crossings = saturation_population(network).real

@@ -15,9 +15,9 @@ from slipstick.errors import NoAnswerError
 from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import parameters
 from slipstick.method.answers import COMPLEX_STEP, CompiledModel, Gradient, Remarks, Solution, Values, value_at
-from slipstick.method.networks.arrays import Arrays, Compiled
+from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
 from slipstick.method.networks.measures import Measures
-from slipstick.method.networks.solvers import Outcome, outcome, preferred
+from slipstick.method.networks.solvers import SolvedPoints, preferred, solved_points
 from slipstick.model.network import ClosedClass, QueueingNetwork
 from slipstick.queueing.bounds import saturation_population
 from slipstick.queueing.network import NetworkArrays, NetworkSolution
@@ -31,7 +31,7 @@ THINK = "think"
 """What the account books thinking to."""
 
 
-def account(compiled: Compiled, arrays: Arrays, columns: Mapping[str, float]) -> dict[str, float]:
+def account(compiled: NetworkLayout, arrays: NetworkPoints, columns: Mapping[str, float]) -> dict[str, float]:
     """Follow one customer through a cycle: thinking, in service at each station, waiting for it.
 
     Only where all customers are of one chain; adds up to the cycle with its think time. A station whose speed
@@ -79,7 +79,7 @@ def constants(network: NetworkArrays) -> dict[str, float]:
     }
 
 
-def quantiles(compiled: Compiled, network: NetworkArrays) -> dict[str, float]:
+def quantiles(compiled: NetworkLayout, network: NetworkArrays) -> dict[str, float]:
     r"""Give quantiles of response time where they have a closed form: streams through one first-come station.
 
     With c servers of rate \mu each, arrivals \lambda of all streams together and C Erlang's waiting probability::
@@ -104,7 +104,7 @@ def quantiles(compiled: Compiled, network: NetworkArrays) -> dict[str, float]:
     return found
 
 
-def _lone_streams(compiled: Compiled, network: NetworkArrays) -> Iterator[tuple[str, float, bool, int, float]]:
+def _lone_streams(compiled: NetworkLayout, network: NetworkArrays) -> Iterator[tuple[str, float, bool, int, float]]:
     """Yield the streams that visit one station once, exponential and alike there: name, mean service, load."""
     if not compiled.model.classes or network.closed.any() or compiled.model.chains:
         return
@@ -146,14 +146,14 @@ def _beyond(time: float, mean: float, servers: int, load: float) -> float:
     return served + waits / mean * (math.exp(-slack * time) - served) / difference
 
 
-def notes_of(compiled: Compiled, solution: NetworkSolution) -> tuple[str, ...]:
+def notes_of(compiled: NetworkLayout, solution: NetworkSolution) -> tuple[str, ...]:
     """Say which variant solved, when it stopped, how far it usually is off, and what was read into the network."""
     steps = f"; {solution.rule}, {solution.iterations} iterations" if solution.rule else ""
     error = f"; usual error: {solution.usual_error}" if solution.usual_error else ""
     return (f"{solution.method}{steps}{error}", *solution.notes, *assumed(compiled))
 
 
-def assumed(compiled: Compiled) -> tuple[str, ...]:
+def assumed(compiled: NetworkLayout) -> tuple[str, ...]:
     """Say what was read into a network that does not say it.
 
     Parameters
@@ -188,7 +188,7 @@ class CompiledNetwork(CompiledModel):
 
     def __init__(self, model: QueueingNetwork, method: str) -> None:
         self.model, self.method = model, method
-        self.compiled = Compiled(model)
+        self.compiled = NetworkLayout(model)
         self.quantity = f"response_time[{next(iter(self.compiled.chains))}]"
 
     @property
@@ -206,12 +206,12 @@ class CompiledNetwork(CompiledModel):
     def times(self, values: Values) -> Array:
         """Evaluate the first quantity alone."""
         arrays = self.compiled.arrays(self.compiled.columns(values))
-        return Measures(self.compiled, arrays, outcome(arrays, self.method).found).chains()[self.quantity]
+        return Measures(self.compiled, arrays, solved_points(arrays, self.method).found).chains()[self.quantity]
 
     def solution(self, values: Values) -> Solution:
         """Solve at aligned points."""
         arrays = self.compiled.arrays(self.compiled.columns(values))
-        found = outcome(arrays, self.method)
+        found = solved_points(arrays, self.method)
         return Solution(
             model=self.model.name,
             method=self.method,
@@ -220,7 +220,7 @@ class CompiledNetwork(CompiledModel):
             detail=lambda index: self._detail(values, arrays.only(index), found.only(index), index),
         )
 
-    def _detail(self, values: Values, arrays: Arrays, found: Outcome, index: int) -> Solution:
+    def _detail(self, values: Values, arrays: NetworkPoints, found: SolvedPoints, index: int) -> Solution:
         """Add what only the answer at one point has: account, saturation, quantiles, derivatives."""
         compiled, network = self.compiled, arrays.network
         measures = Measures(compiled, arrays, found.found).columns()
@@ -244,7 +244,7 @@ class CompiledNetwork(CompiledModel):
         """Differentiate throughputs and response times by the complex step, all parameters in one call."""
         names = self.smooth
         arrays = self.compiled.arrays(self.compiled.perturbed(here, names, COMPLEX_STEP))
-        moved = Measures(self.compiled, arrays, outcome(arrays, solver).found).chains()
+        moved = Measures(self.compiled, arrays, solved_points(arrays, solver).found).chains()
         steps = [COMPLEX_STEP * (here[name] or 1.0) for name in names]
         slopes = {
             key: {name: float(each[1 + index].imag / steps[index]) for index, name in enumerate(names)}

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.errors import ModelError, NoAnswerError, TooManyStatesError
-from slipstick.method.networks.arrays import Arrays
+from slipstick.method.networks.arrays import NetworkPoints
 from slipstick.queueing.checks import EXACT, checked
 from slipstick.queueing.markov.blocking import blocking_after_service
 from slipstick.queueing.markov.chain import STATE_LIMIT, MarkovChain
@@ -25,7 +25,7 @@ from slipstick.vocabulary import DISCIPLINES
 AFTER = "after-service"
 
 
-def held_up(arrays: Arrays, limit: int) -> SolutionWithLosses:
+def held_up(arrays: NetworkPoints, limit: int) -> SolutionWithLosses:
     """Solve a network of one class, in which who finds the next station full stays, and holds up its server.
 
     Parameters
@@ -75,7 +75,7 @@ def held_up(arrays: Arrays, limit: int) -> SolutionWithLosses:
     )
 
 
-def _check(arrays: Arrays) -> None:
+def _check(arrays: NetworkPoints) -> None:
     network = arrays.network
     if len(arrays.classes) > 1 or (network.think != 0).any():
         raise ModelError("blocking after service is for one class that does not think; ask for another blocking")
@@ -88,7 +88,7 @@ def _check(arrays: Arrays) -> None:
             raise ModelError(f"{name} is full in another way; with blocking after service all stations block so")
 
 
-def _ways(arrays: Arrays, point: int) -> tuple[Array, Array]:
+def _ways(arrays: NetworkPoints, point: int) -> tuple[Array, Array]:
     """Give where customers enter, and the probabilities from station to station."""
     network, ways = arrays.network, arrays.ways
     count = len(network.stations)
@@ -111,7 +111,7 @@ THINKING = "think time"
 """The station at which the members of chains think between two cycles."""
 
 
-def by_class(arrays: Arrays, limit: int | None = None) -> SolutionWithLosses:
+def by_class(arrays: NetworkPoints, limit: int | None = None) -> SolutionWithLosses:
     """Solve a network as a Markov chain; the solution's classes are the network's, not its chains.
 
     The cycle of a closed chain ends where a customer comes to the reference station, as whichever class; who thinks
@@ -143,7 +143,7 @@ def by_class(arrays: Arrays, limit: int | None = None) -> SolutionWithLosses:
     return found
 
 
-def chain_at(arrays: Arrays, truncation: int | None, limit: int) -> tuple[StateSpace, MarkovChain]:
+def chain_at(arrays: NetworkPoints, truncation: int | None, limit: int) -> tuple[StateSpace, MarkovChain]:
     """Give the chain of a network at one point, its rooms the stations in order.
 
     Parameters
@@ -166,7 +166,7 @@ def chain_at(arrays: Arrays, truncation: int | None, limit: int) -> tuple[StateS
         raise NoAnswerError(f"{error.size}; {_instead(arrays)}") from None
 
 
-def _chained(arrays: Arrays) -> tuple[NetworkArrays, list[Routing] | None, list[int | None], list[str]]:
+def _chained(arrays: NetworkPoints) -> tuple[NetworkArrays, list[Routing] | None, list[int | None], list[str]]:
     """Give what a chain is made of: network, routing, capacities and blocking."""
     capacity = [int(each) or None for each in arrays.capacity]
     if arrays.ways is None:
@@ -174,7 +174,7 @@ def _chained(arrays: Arrays) -> tuple[NetworkArrays, list[Routing] | None, list[
     return *_of_classes(arrays), [*capacity, None], [*arrays.blocking, "loss"]
 
 
-def _instead(arrays: Arrays) -> str:
+def _instead(arrays: NetworkPoints) -> str:
     """Say what else one can ask for."""
     if any(each != "loss" for each in arrays.blocking):
         return "ask for fewer customers or smaller capacities; no other method blocks"
@@ -183,7 +183,7 @@ def _instead(arrays: Arrays) -> str:
     return "ask for linearizer, schweitzer or simulation, or for fewer customers or an scv nearer to 1"
 
 
-def _of_classes(arrays: Arrays) -> tuple[NetworkArrays, list[Routing]]:
+def _of_classes(arrays: NetworkPoints) -> tuple[NetworkArrays, list[Routing]]:
     """Give the network of classes with a last station to think at, and where they go at each point."""
     network, markov_chain = arrays.network, arrays.chain_of
     alone = np.bincount(markov_chain)[markov_chain] == 1
@@ -216,12 +216,12 @@ def _of_classes(arrays: Arrays) -> tuple[NetworkArrays, list[Routing]]:
     return flat, [_rule(arrays, flat, point) for point in range(network.points)]
 
 
-def _sources(arrays: Arrays) -> NDArray[np.intp]:
+def _sources(arrays: NetworkPoints) -> NDArray[np.intp]:
     assert arrays.ways is not None
     return np.unique(arrays.ways.source[:, 0])
 
 
-def _rule(arrays: Arrays, flat: NetworkArrays, point: int) -> Routing:
+def _rule(arrays: NetworkPoints, flat: NetworkArrays, point: int) -> Routing:
     assert arrays.ways is not None
     routed = set(arrays.chain_of[_sources(arrays)].tolist())
     members = {c: tuple(np.flatnonzero(arrays.chain_of == c).tolist()) for c in routed}
@@ -231,7 +231,7 @@ def _rule(arrays: Arrays, flat: NetworkArrays, point: int) -> Routing:
     return routing_of_chains(arrays.ways, visits, {members[c]: arrays.references[c] for c in routed}, ends, point)
 
 
-def _in_cycles(arrays: Arrays, found: MarkovSolution) -> MarkovSolution:
+def _in_cycles(arrays: NetworkPoints, found: MarkovSolution) -> MarkovSolution:
     """Count throughput in cycles of the chain, those that end at its reference, and leave the thinking out."""
     count, markov_chain = len(arrays.network.stations), arrays.chain_of
     flow = found.throughput.copy()
@@ -254,7 +254,7 @@ def _in_cycles(arrays: Arrays, found: MarkovSolution) -> MarkovSolution:
     )
 
 
-def _of_chains(arrays: Arrays, found: MarkovSolution) -> MarkovSolution:
+def _of_chains(arrays: NetworkPoints, found: MarkovSolution) -> MarkovSolution:
     """Add the classes of each chain up."""
     first = [int(np.flatnonzero(arrays.chain_of == c)[0]) for c in range(len(arrays.network.classes))]
     member = (arrays.chain_of == np.arange(len(first))[:, None]).astype(float)

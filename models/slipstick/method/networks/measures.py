@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slipstick.method.networks.arrays import Arrays, Compiled
+from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
 from slipstick.model.network import Chain, OpenClass
 from slipstick.queueing.network import NetworkSolution, SolutionWithLosses
 from slipstick.vocabulary import DISCIPLINES
@@ -17,7 +17,7 @@ Array = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ClassMeasures:
     """Solutions at aligned points; NaN where there is none.
 
     Parameters
@@ -38,20 +38,20 @@ class Found:
     loss: Array | None
     probability: tuple[Array | None, ...]
 
-    def only(self, point: int) -> Found:
+    def only(self, point: int) -> ClassMeasures:
         """Cut out one point."""
         here = slice(point, point + 1)
         cubes = {name: getattr(self, name)[here] for name in CUBES}
         loss = None if self.loss is None else self.loss[here]
         tables = tuple(None if each is None else each[here] for each in self.probability)
-        return Found(self.throughput[here], **cubes, loss=loss, probability=tables)
+        return ClassMeasures(self.throughput[here], **cubes, loss=loss, probability=tables)
 
 
 CUBES = ("residence", "queue", "utilization", "made")
 """What is known of each class at each station."""
 
 
-def found_of(arrays: Arrays, solution: NetworkSolution) -> Found:
+def class_measures(arrays: NetworkPoints, solution: NetworkSolution) -> ClassMeasures:
     """Read a solution by class: a Markov chain's as it is, and a chain's shared out among its classes.
 
     Parameters
@@ -65,14 +65,14 @@ def found_of(arrays: Arrays, solution: NetworkSolution) -> Found:
         return _of_chains(arrays, solution)
 
 
-def _of_classes(arrays: Arrays, solution: SolutionWithLosses) -> Found:
+def _of_classes(arrays: NetworkPoints, solution: SolutionWithLosses) -> ClassMeasures:
     flow = solution.throughput
     first = [int(np.flatnonzero(arrays.chain_of == c)[0]) for c in range(len(arrays.network.classes))]
     made = np.ones(solution.queue.shape)
     if arrays.capacity.any():
         visits = arrays.visits if arrays.ways is not None else arrays.network.visits
         made = _ratio(solution.ended, flow[:, :, None] * visits, 1.0)
-    return Found(
+    return ClassMeasures(
         throughput=flow[:, first],
         residence=solution.residence,
         queue=solution.queue,
@@ -83,13 +83,13 @@ def _of_classes(arrays: Arrays, solution: SolutionWithLosses) -> Found:
     )
 
 
-def _of_chains(arrays: Arrays, solution: NetworkSolution) -> Found:
+def _of_chains(arrays: NetworkPoints, solution: NetworkSolution) -> ClassMeasures:
     residence = _shared(arrays, solution.residence)
     queue = solution.throughput[:, arrays.chain_of, None] * residence
     alone = np.bincount(arrays.chain_of)[arrays.chain_of] == 1
     queue[:, alone] = solution.queue[:, arrays.chain_of][:, alone]
     part = _ratio(arrays.visits * arrays.service, arrays.network.demand[:, arrays.chain_of])
-    return Found(
+    return ClassMeasures(
         throughput=solution.throughput,
         residence=residence,
         queue=queue,
@@ -100,7 +100,7 @@ def _of_chains(arrays: Arrays, solution: NetworkSolution) -> Found:
     )
 
 
-def _shared(arrays: Arrays, residence: Array) -> Array:
+def _shared(arrays: NetworkPoints, residence: Array) -> Array:
     """Share the time of a chain at each station among its classes [s, points, classes, stations]."""
     network = arrays.network
     time = residence[:, arrays.chain_of]
@@ -127,7 +127,7 @@ class Measures:
     found : its solution
     """
 
-    def __init__(self, compiled: Compiled, arrays: Arrays, found: Found) -> None:
+    def __init__(self, compiled: NetworkLayout, arrays: NetworkPoints, found: ClassMeasures) -> None:
         self._compiled, self._arrays, self._found = compiled, arrays, found
         self._classes, self._stations = compiled.classes, compiled.stations
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from slipstick.answer import Answer, Value
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.method.answers import Answers, Gradient, Remarks, Solution, unit_of
-from slipstick.method.networks.arrays import Arrays, Compiled
+from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
 from slipstick.method.networks.form import QUANTILES, THINK, CompiledNetwork, assumed
-from slipstick.method.networks.solvers import outside
+from slipstick.method.networks.solvers import unsolvable
 from slipstick.method.simulation.form import ROUNDING, CompiledSimulation, Differences, as_value, notes_of, one_point
 from slipstick.model.network import Chain, ClosedClass, OpenClass, Place, QueueingNetwork
 from slipstick.queueing.mixed_classes import check_some_time
@@ -67,7 +67,7 @@ class FlatNetwork:
     first: Mapping[str, Mapping[Place, float]]
 
 
-def flatten(compiled: Compiled, columns: Mapping[str, NDArray[np.float64]], arrays: Arrays) -> FlatNetwork:
+def flatten(compiled: NetworkLayout, columns: Mapping[str, NDArray[np.float64]], arrays: NetworkPoints) -> FlatNetwork:
     """Flatten a network at one point.
 
     A class that keeps its class goes to the stations in the order written: one of V <= 1 visits is passed by with
@@ -99,7 +99,9 @@ def flatten(compiled: Compiled, columns: Mapping[str, NDArray[np.float64]], arra
 class _Flattener:
     """One network at one point, under way."""
 
-    def __init__(self, compiled: Compiled, columns: Mapping[str, NDArray[np.float64]], arrays: Arrays) -> None:
+    def __init__(
+        self, compiled: NetworkLayout, columns: Mapping[str, NDArray[np.float64]], arrays: NetworkPoints
+    ) -> None:
         self.model, self.compiled, self.columns, self.arrays = compiled.model, compiled, columns, arrays
         self.builder = Builder()
         self.visits: dict[Place, float] = {}
@@ -277,7 +279,7 @@ def simulation_of(model: QueueingNetwork, simulation: Simulation) -> CompiledSim
     model : the network
     simulation : seed, precision and budget
     """
-    compiled = Compiled(model)
+    compiled = NetworkLayout(model)
     return CompiledSimulation(
         model.name,
         f"response_time[{next(iter(compiled.chains))}]",
@@ -311,10 +313,10 @@ def solve(
     >>> answer["throughput[jobs]"], answer["response_time[jobs]"], answer["waiting_time[jobs,cpu]"]
     (0.5, 6.0, 4.0)
     """
-    return Answers(_solution(Compiled(model), values or {}, simulation or Simulation())).answer(0)
+    return Answers(_solution(NetworkLayout(model), values or {}, simulation or Simulation())).answer(0)
 
 
-def _solution(compiled: Compiled, values: Mapping[str, float], simulation: Simulation) -> Solution:
+def _solution(compiled: NetworkLayout, values: Mapping[str, float], simulation: Simulation) -> Solution:
     flat = _flat(compiled, values)
     result = simulate(flat.plan, simulation) if flat.groups else None
     seen = _Seen(compiled, flat, result)
@@ -327,10 +329,10 @@ def _solution(compiled: Compiled, values: Mapping[str, float], simulation: Simul
     return replace(one_point(compiled.model.name, found, remarks, gradient), account=account)
 
 
-def _flat(compiled: Compiled, values: Mapping[str, float]) -> FlatNetwork:
+def _flat(compiled: NetworkLayout, values: Mapping[str, float]) -> FlatNetwork:
     columns = compiled.columns(values)
     arrays = compiled.arrays(columns)
-    if wrong := outside(arrays):
+    if wrong := unsolvable(arrays):
         raise NoAnswerError(wrong[0])
     return flatten(compiled, columns, arrays)
 
@@ -338,7 +340,7 @@ def _flat(compiled: Compiled, values: Mapping[str, float]) -> FlatNetwork:
 class _Seen:
     """What one run says of a network; without a run, that nobody was there."""
 
-    def __init__(self, compiled: Compiled, flat: FlatNetwork, result: Result | None) -> None:
+    def __init__(self, compiled: NetworkLayout, flat: FlatNetwork, result: Result | None) -> None:
         self.compiled, self.flat, self.result = compiled, flat, result
         self.stations = compiled.model.stations
         self.layout = Layout(flat.plan)
@@ -510,7 +512,7 @@ def _narrow(value: Value) -> bool:
 
 
 def _shares(
-    compiled: Compiled, values: Mapping[str, float], mean: float, base: Result, simulation: Simulation
+    compiled: NetworkLayout, values: Mapping[str, float], mean: float, base: Result, simulation: Simulation
 ) -> tuple[Gradient, dict[str, Value], str]:
     """Differentiate the first response time by the parameters that matter most by approximate mean values."""
     chain = next(iter(compiled.chains))

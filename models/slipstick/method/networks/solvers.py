@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.errors import ModelError, NoAnswerError
-from slipstick.method.networks.arrays import Arrays
-from slipstick.method.networks.measures import CUBES, Found, found_of
+from slipstick.method.networks.arrays import NetworkPoints
+from slipstick.method.networks.measures import CUBES, ClassMeasures, class_measures
 from slipstick.queueing.checks import EXACT as ROUNDING
 from slipstick.queueing.checks import checked
 from slipstick.queueing.network import NetworkArrays, NetworkSolution
 from slipstick.vocabulary import BEST, CONVOLUTION, DISCIPLINES, EXACT, LINEARIZER, MARKOV_CHAIN, SCHWEITZER
 
 Array = NDArray[Any]
-Solver = Callable[[Arrays], NetworkSolution]
+Solver = Callable[[NetworkPoints], NetworkSolution]
 
 MOST_LISTED = 100
 """Up to so many customers the probabilities of every number present are worked out."""
@@ -36,7 +36,7 @@ SETTLED = 1e-6
 """How far, relatively, the stopping rule of an approximation may leave it from a law."""
 
 
-def _exact(arrays: Arrays) -> NetworkSolution:
+def _exact(arrays: NetworkPoints) -> NetworkSolution:
     from slipstick.queueing.exact import exact
 
     network = arrays.network
@@ -50,25 +50,25 @@ def _perturbed(network: NetworkArrays) -> bool:
     return bool(np.iscomplexobj(network.service))
 
 
-def _convolution(arrays: Arrays) -> NetworkSolution:
+def _convolution(arrays: NetworkPoints) -> NetworkSolution:
     from slipstick.queueing.convolution import convolution
 
     return convolution(arrays.network)
 
 
-def _schweitzer(arrays: Arrays) -> NetworkSolution:
+def _schweitzer(arrays: NetworkPoints) -> NetworkSolution:
     from slipstick.queueing.approximate import schweitzer
 
     return schweitzer(arrays.network)
 
 
-def _linearizer(arrays: Arrays) -> NetworkSolution:
+def _linearizer(arrays: NetworkPoints) -> NetworkSolution:
     from slipstick.queueing.approximate import linearizer
 
     return linearizer(arrays.network)
 
 
-def _markov_chain(arrays: Arrays, limit: int | None = None) -> NetworkSolution:
+def _markov_chain(arrays: NetworkPoints, limit: int | None = None) -> NetworkSolution:
     from slipstick.method.networks.markov import by_class
 
     return by_class(arrays, limit)
@@ -88,7 +88,7 @@ TAKES_CAPACITY = (MARKOV_CHAIN,)
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class SolvedTogether:
     """Points that one solver answered together."""
 
     points: NDArray[np.intp]
@@ -97,7 +97,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SolvedPoints:
     """What came of all points.
 
     Parameters
@@ -107,18 +107,18 @@ class Outcome:
     wrong : why a point has no answer, by its number
     """
 
-    found: Found
-    pieces: tuple[Piece, ...]
+    found: ClassMeasures
+    pieces: tuple[SolvedTogether, ...]
     wrong: dict[int, str]
 
-    def only(self, point: int) -> Outcome:
+    def only(self, point: int) -> SolvedPoints:
         """Cut out one point."""
         here = np.array([0], dtype=np.intp)
         pieces = tuple(replace(each, points=here) for each in self.pieces if point in each.points)
-        return Outcome(self.found.only(point), pieces, {0: self.wrong[point]} if point in self.wrong else {})
+        return SolvedPoints(self.found.only(point), pieces, {0: self.wrong[point]} if point in self.wrong else {})
 
 
-def outcome(arrays: Arrays, solver: str) -> Outcome:
+def solved_points(arrays: NetworkPoints, solver: str) -> SolvedPoints:
     """Solve all points that can be solved, together where possible.
 
     Parameters
@@ -126,18 +126,20 @@ def outcome(arrays: Arrays, solver: str) -> Outcome:
     arrays : the network at aligned points
     solver : one of `SOLVERS`, or `BEST`
     """
-    wrong = outside(arrays)
+    wrong = unsolvable(arrays)
     open_points = np.array([each for each in range(arrays.network.points) if each not in wrong], dtype=np.intp)
     pieces = tuple(_pieces(arrays, open_points, solver, wrong)) if len(open_points) else ()
-    return Outcome(_joined(arrays, pieces), pieces, dict(sorted(wrong.items())))
+    return SolvedPoints(_joined(arrays, pieces), pieces, dict(sorted(wrong.items())))
 
 
-def outside(arrays: Arrays) -> dict[int, str]:
+def unsolvable(arrays: NetworkPoints) -> dict[int, str]:
     """Say which points nobody can solve, and why: a number that is none, or a station that is saturated."""
     return {**_saturated(arrays), **arrays.wrong}
 
 
-def _pieces(arrays: Arrays, points: NDArray[np.intp], solver: str, wrong: dict[int, str]) -> Iterator[Piece]:
+def _pieces(
+    arrays: NetworkPoints, points: NDArray[np.intp], solver: str, wrong: dict[int, str]
+) -> Iterator[SolvedTogether]:
     """Solve points together; where that fails, in halves, until it is known which of them fail and why."""
     here = arrays if len(points) == arrays.network.points else arrays.select(points)
     try:
@@ -150,10 +152,10 @@ def _pieces(arrays: Arrays, points: NDArray[np.intp], solver: str, wrong: dict[i
         for half in np.array_split(points, 2):
             yield from _pieces(arrays, half, solver, wrong)
     else:
-        yield Piece(points, chosen, solution)
+        yield SolvedTogether(points, chosen, solution)
 
 
-def _saturated(arrays: Arrays) -> dict[int, str]:
+def _saturated(arrays: NetworkPoints) -> dict[int, str]:
     """Name the first station that streams ask more of than it can give."""
     network = arrays.network
     load = (network.arrivals[:, :, None] * network.demand).real.sum(axis=1)
@@ -173,7 +175,7 @@ def _saturated(arrays: Arrays) -> dict[int, str]:
     return wrong
 
 
-def _solved(arrays: Arrays, solver: str) -> NetworkSolution:
+def _solved(arrays: NetworkPoints, solver: str) -> NetworkSolution:
     """Solve, and hold the solution against the laws that every network obeys."""
     network = arrays.network
     if arrays.capacity.any() and solver not in TAKES_CAPACITY:
@@ -185,7 +187,7 @@ def _solved(arrays: Arrays, solver: str) -> NetworkSolution:
     return checked(network, solution, ROUNDING if solution.exact else SETTLED)
 
 
-def preferred(arrays: Arrays) -> str:
+def preferred(arrays: NetworkPoints) -> str:
     """Name the most exact method that a network's kind and size allow; a Markov chain may still be too large."""
     network = arrays.network
     in_form = not any(network.without_product_form)
@@ -195,7 +197,7 @@ def preferred(arrays: Arrays) -> str:
     return EXACT if states <= MOST_STATES else LINEARIZER
 
 
-def _best(arrays: Arrays) -> tuple[str, NetworkSolution]:
+def _best(arrays: NetworkPoints) -> tuple[str, NetworkSolution]:
     """Solve by the preferred method, and say which it was."""
     chosen = preferred(arrays)
     if chosen != MARKOV_CHAIN:
@@ -208,12 +210,12 @@ def _best(arrays: Arrays) -> tuple[str, NetworkSolution]:
         return LINEARIZER, _solved(arrays, LINEARIZER)
 
 
-def _joined(arrays: Arrays, pieces: tuple[Piece, ...]) -> Found:
+def _joined(arrays: NetworkPoints, pieces: tuple[SolvedTogether, ...]) -> ClassMeasures:
     """Put what all pieces found side by side."""
     points, kinds, count = arrays.service.shape
     if len(pieces) == 1 and len(pieces[0].points) == points:
-        return found_of(arrays, pieces[0].solution)
-    found = [found_of(arrays.select(each.points), each.solution) for each in pieces]
+        return class_measures(arrays, pieces[0].solution)
+    found = [class_measures(arrays.select(each.points), each.solution) for each in pieces]
     kind = np.result_type(float, *(each.throughput for each in found))
     flow = np.full((points, arrays.network.service.shape[1]), np.nan, kind)
     cubes = {name: np.full((points, kinds, count), np.nan, kind) for name in CUBES}
@@ -224,10 +226,10 @@ def _joined(arrays: Arrays, pieces: tuple[Piece, ...]) -> Found:
             array[piece.points] = getattr(each, name)
         if loss is not None and each.loss is not None:
             loss[piece.points] = each.loss
-    return Found(flow, **cubes, loss=loss, probability=tuple(_table(k, points, pieces) for k in range(count)))
+    return ClassMeasures(flow, **cubes, loss=loss, probability=tuple(_table(k, points, pieces) for k in range(count)))
 
 
-def _table(k: int, points: int, pieces: tuple[Piece, ...]) -> Array | None:
+def _table(k: int, points: int, pieces: tuple[SolvedTogether, ...]) -> Array | None:
     """Join the distributions at one station; what a piece does not have is NaN, beyond its end it is 0."""
     tables = [each.solution.probability[k] for each in pieces]
     known = [table for table in tables if table is not None]

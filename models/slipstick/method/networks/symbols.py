@@ -17,14 +17,14 @@ LONGEST = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Solved:
+class SymbolicSolution:
     """An equation, in plain text and in LaTeX for ``align*``."""
 
     text: str
     latex: str
 
 
-def solved_in_symbols(model: QueueingNetwork) -> tuple[Solved, ...]:
+def solved_in_symbols(model: QueueingNetwork) -> tuple[SymbolicSolution, ...]:
     """Give throughput and response time as rational functions of demands D and think times Z, by exact MVA.
 
     Only for closed classes at single servers and delays in product form, and where the equations are short.
@@ -94,8 +94,8 @@ def _letters(
     return demands, thinks, delays, names
 
 
-def _equation(letter: str, label: str, right: Any, names: dict[Any, str]) -> Solved:
+def _equation(letter: str, label: str, right: Any, names: dict[Any, str]) -> SymbolicSolution:
     import sympy
 
     left = rf"{letter}_{{\text{{{label}}}}}"
-    return Solved(f"{letter}[{label}] = {right}", f"{left} &= {sympy.latex(right, symbol_names=names)}")
+    return SymbolicSolution(f"{letter}[{label}] = {right}", f"{left} &= {sympy.latex(right, symbol_names=names)}")

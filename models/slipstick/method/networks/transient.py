@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.errors import ModelError, NoAnswerError, UnknownNameError
-from slipstick.method.networks.arrays import Arrays, Compiled
+from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
 from slipstick.method.networks.markov import by_class, chain_at
-from slipstick.method.networks.solvers import outside
+from slipstick.method.networks.solvers import unsolvable
 from slipstick.model.network import QueueingNetwork
 from slipstick.queueing.markov.chain import STATE_LIMIT
 from slipstick.queueing.markov.chain_solution import absorption
@@ -117,18 +117,18 @@ def time_until(
     return float(absorption(chain, ends.tolist()).mean.real)
 
 
-def _arrays(model: QueueingNetwork, values: Mapping[str, float] | None) -> tuple[Compiled, Arrays]:
-    compiled = Compiled(model)
+def _arrays(model: QueueingNetwork, values: Mapping[str, float] | None) -> tuple[NetworkLayout, NetworkPoints]:
+    compiled = NetworkLayout(model)
     for name in values or {}:
         if name not in compiled.tape.parameters:
             raise ModelError(f"{model.name} has no parameter {name!r} to look at on its way")
     arrays = compiled.arrays(compiled.columns(values or {}))
-    if wrong := outside(arrays):
+    if wrong := unsolvable(arrays):
         raise NoAnswerError(wrong[0])
     return compiled, arrays
 
 
-def _truncation(arrays: Arrays, most: int | None, limit: int) -> int | None:
+def _truncation(arrays: NetworkPoints, most: int | None, limit: int) -> int | None:
     """Give the customers of streams that a chain needs, None where capacities hold them."""
     if most is not None or arrays.network.all_closed:
         return most

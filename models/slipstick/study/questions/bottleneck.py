@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from slipstick.method.bounds import CompiledBounds
-from slipstick.method.networks.arrays import Compiled
+from slipstick.method.networks.arrays import NetworkLayout
 from slipstick.model.network import ClosedClass, QueueingNetwork
 from slipstick.model.system import ClosedPopulation, Model
 from slipstick.queueing.bounds import saturation_population
@@ -90,7 +90,7 @@ def _solved(case: str, plan: SweepPlan, jobs: int) -> CaseBottlenecks:
         population[group.rows], cycle[group.rows] = here[0], here[1]
         for resource, demand in here[2].items():
             demands.setdefault(resource, np.zeros(count))[group.rows] = demand
-    axis, method = plan.axes[0], plan.groups[0].form.points(_first(plan.groups[0])).answer(0).method
+    axis, method = plan.axes[0], plan.groups[0].form.points(_first(plan.groups[0])).answer(0, shares=False).method
     values = np.array(axis.values, dtype=float)
     return CaseBottlenecks(
         case, method, axis.path, axis.unit, values, population, throughput, cycle, demands, found.failed
@@ -112,7 +112,7 @@ def _of_model(group: PointGroup) -> tuple[Array, Array, dict[str, Array]]:
 def _of_network(group: PointGroup, found: Sweep, throughput: Array) -> tuple[Array, Array, dict[str, Array]]:
     """Give the same of a network; its demand per server is U / X, by the utilization law."""
     assert isinstance(group.built.model, QueueingNetwork)
-    compiled = Compiled(group.built.model)
+    compiled = NetworkLayout(group.built.model)
     known = {path: each for path, each in group.values.items() if path in compiled.tape.parameters}
     network = compiled.arrays(compiled.columns(known)).network
     rates = throughput[group.rows]

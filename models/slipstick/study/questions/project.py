@@ -9,8 +9,8 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from slipstick.method.crossings import Change, changes
-from slipstick.method.sampling import drawn, stream
+from slipstick.method.sampling import random_stream, sample_points
+from slipstick.method.sign_changes import Change, changes
 from slipstick.model.trend import PROCESSORS, Trend, gain, outside
 from slipstick.report.questions.project import (
     ConditionHistory,
@@ -178,7 +178,9 @@ def _band(
     if not spec.samples:
         return {}, {}, []
     # The same draws for every case along a trend, so that cases differ by what they are.
-    draws = drawn(dict(track.trend.draws()), spec.samples, stream(spec.seed, f"project:{track.trend.name}"))
+    draws = sample_points(
+        dict(track.trend.draws()), spec.samples, random_stream(spec.seed, f"project:{track.trend.name}")
+    )
     factors = factors_of(track.trend, draws)
     wanted = {*answer, *(name for each in conditions for name in each.columns.values())}
     pieces: list[dict[str, Array]] = []

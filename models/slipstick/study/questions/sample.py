@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.errors import Problem, SpecError, did_you_mean
-from slipstick.method.sampling import drawn, stream
+from slipstick.method.sampling import random_stream, sample_points
 from slipstick.model.uncertainty import Uncertainty
 from slipstick.report.questions.sample import SampledValue, SampleResult, SampleStudy, SensitivityIndex
 from slipstick.results.study import Array
@@ -173,7 +173,9 @@ def _sampled(asked: _SampledCase, answer: Sequence[str], jobs: int) -> SampleStu
 def _points(asked: _SampledCase) -> dict[str, Array]:
     spec = asked.spec
     sets = [
-        drawn(asked.distributions, spec.samples // _REPLICATIONS, stream(spec.seed, "sample", number), spec.draw)
+        sample_points(
+            asked.distributions, spec.samples // _REPLICATIONS, random_stream(spec.seed, "sample", number), spec.draw
+        )
         for number in range(_REPLICATIONS)
     ]
     return {path: np.concatenate([each[path] for each in sets]) for path in asked.distributions}
@@ -225,7 +227,7 @@ def _influences(
         return {}, "no answer changes"
     if len(paths) == 1:
         return {name: (SensitivityIndex(paths[0], 1.0, 1.0),) for name in kept}, ""
-    rng = stream(asked.spec.seed, "sample:indices")
+    rng = random_stream(asked.spec.seed, "sample:indices")
     dists = [_Quantile(asked.distributions[path]) for path in paths]
     result = sobol_indices(func=function, n=asked.spec.samples, dists=dists, rng=rng)
     first, total = np.atleast_2d(result.first_order), np.atleast_2d(result.total_order)

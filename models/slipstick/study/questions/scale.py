@@ -223,7 +223,7 @@ def _scaled(asked: _ScaledCase) -> Scaling:
     matrix = {way: scalability(each.time, each.efficiency) for way, each in ways.items() if way != FIXED_SIZE}
     return Scaling(
         case=asked.case,
-        method=runs.forms[0][0].points(_first(runs, count)).answer(0).method,
+        method=runs.forms[0][0].points(_first(runs, count)).answer(0, shares=False).method,
         path=runs.processors,
         processors=count,
         powers={path: power for path, (_, power) in runs.size.items()},

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from slipstick.errors import Problem, SpecError, did_you_mean
-from slipstick.method.crossings import changes, margin
+from slipstick.method.sign_changes import changes, margin
 from slipstick.report.questions.seek import ConditionSearch, Crossing, SeekResult
 from slipstick.results.study import Array
 from slipstick.schema.describe import entries

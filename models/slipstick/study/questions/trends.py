@@ -14,7 +14,7 @@ from slipstick.expression.condition import Comparison
 from slipstick.expression.dimension import Dimension
 from slipstick.expression.nodes import Parameter
 from slipstick.expression.tape import Tape
-from slipstick.method.crossings import margin
+from slipstick.method.sign_changes import margin
 from slipstick.model.trend import Trend, outside
 from slipstick.results.study import Array
 from slipstick.schema.inputs import TECHNOLOGY, resolve
