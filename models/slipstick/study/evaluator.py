@@ -100,7 +100,6 @@ class Evaluator:
     def _block(self, values: Mapping[str, Array], count: int, wanted: Collection[str] | None) -> dict[str, Array]:
         import numpy as np
 
-        
         points = self.form.points(values)
         if points.interrupted:
             raise KeyboardInterrupt
