@@ -1,7 +1,8 @@
 """YAML -> MODEL: strict specs, all problems at once, each at its line.
 
-Why this shape: a spec goes through the rooms in one direction. `text` turns a file into nodes that know where they were
-written; `catalogue` and `load` find files and follow references; `validate` checks a tree with the pydantic model of its
-kind, one of `kinds`; `binding` lays settings over it and builds the model, every quantity a parameter under its path.
-`dumping` goes back from models to files. `describe` and `editor` say what there is to write, `front` is the way in from Python.
+Why this shape: a file goes through the modules in one direction. `text` reads it into nodes that know where they were written;
+`library` finds files and follows references; `validate` checks a tree with the pydantic model of its kind, one module of
+`kinds`, which also builds the model that the file says and writes it back; `inputs` resolves settings to everything that a
+model is solved with (`programs` and `technology` where these are named), and `build` makes the model, every quantity a
+parameter under its path. `describe` gives meaning, unit and source of each quantity, and JSON Schemas for editors.
 """

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from slipstick.errors import Problem, SpecError
+from slipstick.schema.inputs import TECHNOLOGY
 from slipstick.schema.kinds.technology import Factors, TechnologySpec
 from slipstick.schema.library import Library, names, spec_model
 from slipstick.schema.text.nodes import Entry, Node, Scalar, Table, at, join, key_mark
 from slipstick.schema.text.nodes import replace as replaced
 from slipstick.schema.validate import problems_of, validate
 
-TECHNOLOGY = "technology"
 PREFETCHED = ("prefetched_faults", "prefetched_locks")
 """The inputs of a program that a technology sets."""
 
