@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from slipstick.cli.main import main
 from slipstick.study.check import check_file
 from tests.house.code import ROOT
 
@@ -49,3 +50,14 @@ def test_the_glossary_has_each_term_once() -> None:
     terms = re.findall(r"^- \*\*(.+?)\*\*: \S", TEXTS["glossary.md"], re.MULTILINE)
     assert len(terms) == len(set(terms)) > 80
     assert TEXTS["glossary.md"].count("\n- ") == len(terms)
+
+
+def test_the_glossary_is_printed_and_searched(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["glossary"]) == 0
+    printed = capsys.readouterr().out
+    assert all(f"{term}: " in printed for term in ("residence time", "arrival theorem", "warm-up"))
+    assert max(map(len, printed.splitlines())) <= 100
+    assert main(["glossary", "RESIDENCE"]) == 0
+    assert capsys.readouterr().out.startswith("residence time: time at a station")
+    assert main(["glossary", "residense time"]) == 2
+    assert "did you mean 'residence time'?" in capsys.readouterr().err
