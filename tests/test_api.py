@@ -258,6 +258,10 @@ class TestPrinting:
         assert str(answer).splitlines()[0] == printed.splitlines()[0]
         assert {" ".join(line.split()) for line in str(answer).splitlines()} >= {"time 4 us", "value amount"}
 
+    def test_several_kinds_of_bounds_are_printed_one_by_one(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["solve", "central-server", "--with", "bounds"]) == 0
+        assert capsys.readouterr().out.startswith("central-server by bounds/asymptotic: ")
+
     def test_the_repr_is_one_line(self) -> None:
         assert repr(solve("law/flow-line", {"items": 3, "once": 2e-6, "longest": 1e-6})) == (
             "<Answer for law/flow-line by closed-form: time = 4e-06 s>"

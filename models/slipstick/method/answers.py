@@ -349,7 +349,8 @@ def added_up(booked: Columns, key: Callable[[str], str]) -> dict[str, Array]:
     sums: dict[str, Array] = {}
     for label, seconds in booked.items():
         name = key(label)
-        sums[name] = sums[name] + seconds if name in sums else seconds
+        with np.errstate(over="ignore"):  # a time that overflows is refused as such
+            sums[name] = sums[name] + seconds if name in sums else seconds
     return sums
 
 

@@ -54,7 +54,8 @@ def side_by_side(answers: Sequence[Answer]) -> Agreement | None:
         return None
     from slipstick.method.agreement import agreement
 
-    return agreement(answers[0].model, answers)
+    found = agreement(answers[0].model, answers)
+    return found if len(found.methods) > 1 else None  # several kinds of bounds are one method
 
 
 def given_values(settings: Settings, inputs: Inputs, built: BuiltModel) -> dict[str, float | str]:
