@@ -28,7 +28,6 @@ from slipstick.cli.console import (
     set_option,
     text_node,
 )
-from slipstick.cli.glossary import glossary
 from slipstick.cli.measured import fit, measured
 from slipstick.errors import NoAnswerError, Problem, SlipstickError, SpecError, UnknownNameError
 from slipstick.vocabulary import ACTIVITY, METHODS, NETWORK
@@ -372,8 +371,6 @@ cli.add_command(measured)
 cli.add_command(fit)
 
 cli.add_command(counts)
-
-cli.add_command(glossary)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
