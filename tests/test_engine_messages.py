@@ -195,7 +195,7 @@ ACTIVITIES = [
 
 SYSTEMS = [
     bad(lambda: Station(servers=0), "a station needs at least 1 server, got 0"),
-    bad(lambda: Station(discipline="lifo"), "there is no discipline 'lifo'; known: fcfs, ps"),
+    bad(lambda: Station(discipline="lifo"), "there is no discipline 'lifo'; known: fcfs, ps, lcfs, random"),
     bad(lambda: Lock("spin"), "there is no lock 'spin'; known: fifo, tas, ttas, ticket, array, mcs"),
     bad(lambda: Lock("tas", back_off="grow"), "there is no back-off 'grow'; known: none, constant, exponential"),
     bad(lambda: grouped_model({}), "groups of processors are needed, at least one"),
@@ -275,7 +275,7 @@ NETWORK = [
     bad(
         lambda: network({"a": closed_class(1)}, {"cpu": station(demand={"a": 1.0, "b": 1.0}), "disk": station()}),
         "stations.cpu.demand.b: there is no class 'b'; known: a; "
-        "stations.disk: nobody visits disk; give it a demand, or leave it out",
+        "stations.disk: no class visits disk; give it a demand, or leave it out",
         ModelFaultsError,
     ),
 ]
@@ -317,11 +317,11 @@ PROGRAM = [
     ),
     bad(
         lambda: closed_model(hold("door", delay(1.0, name="a") >> hold("door", delay(1.0, name="b")))),
-        "door is asked for by who holds it already, and would be waited for for ever",
+        "door is requested by a processor that holds it already, which is a deadlock",
     ),
     bad(
         lambda: closed_model(barrier("meet", parties=9), processors=4),
-        "barrier meet waits for 9 processors, but there are 4; nobody would go on",
+        "barrier meet waits for 9 processors, but there are 4, which is a deadlock",
     ),
     bad(
         lambda: delay(Number(3.0, TIME) + Parameter("a", TIME, 1.0), name="work"),

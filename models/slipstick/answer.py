@@ -74,7 +74,7 @@ class Answer:
     seed : key of the random streams of a simulation
     converged : whether a simulation reached the wished precision; None of other methods
     promise : usual relative error of the time of an approximate method, as its benchmark shows it [1]
-    interrupted : somebody stopped the method before it was done
+    interrupted : the method was stopped before it was done
     """
 
     model: str

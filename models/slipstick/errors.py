@@ -71,7 +71,7 @@ class SlipstickError(Exception):
 
 
 class InputError(SlipstickError):
-    """The input is wrong; whoever wrote it can mend it."""
+    """The input is wrong; its author can correct it."""
 
 
 class SpecError(InputError):
@@ -132,7 +132,7 @@ class NoAnswerError(SlipstickError):
 
 
 class TooManyStatesError(NoAnswerError):
-    """A Markov chain is too large; `size` says how large without a way out, for who knows a better one."""
+    """A Markov chain is too large; `size` is the number of states, for callers that know another way out."""
 
     def __init__(self, size: str, way_out: str) -> None:
         self.size = size

@@ -48,7 +48,7 @@ class Discipline:
 
     @property
     def delay(self) -> bool:
-        """Whether nobody waits, whatever the number present."""
+        """Whether no customer waits, whatever the number present."""
         return self.order == NO_QUEUE
 
     @property

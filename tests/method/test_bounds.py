@@ -86,7 +86,7 @@ def test_the_closed_form_is_never_below_the_lower_bound_of_one_processor(model: 
             10.0,
             None,
             (
-                "no less than one pass with nobody in the way (a maximum of random times has at least the mean of each)",
+                "no less than one pass without contention (a maximum of random times has at least the mean of each)",
                 "of an open stream only the least time is known",
             ),
         ),

@@ -163,7 +163,7 @@ REFUSED = [
     ),
     (
         lambda: closed_model(hold("pool", hold("pool", delay(1.0))), resources={"pool": Permits(2)}),
-        "pool is asked for by who holds it already, and would be waited for for ever",
+        "pool is requested by a processor that holds it already, which is a deadlock",
     ),
 ]
 

@@ -78,7 +78,7 @@ FAULTS: list[tuple[Any, str]] = [
         lambda: network(A, {"cpu": station(demand={"a": 1}), "disk": station(scv={"a": 2})}),
         (
             "stations.disk.scv.a: a has no service at disk; leave its scv out; "
-            "stations.disk: nobody visits disk; give it a demand, or leave it out"
+            "stations.disk: no class visits disk; give it a demand, or leave it out"
         ),
     ),
     (

@@ -200,11 +200,11 @@ ACTIVITIES = [
     ),
     (
         activity("{delay: 1 s}", head="population: {}"),
-        ["1:1: say who runs: population with processors, arrivals or phases, or phases or groups alone"],
+        ["1:1: give a population with processors, arrivals or phases, or phases or groups alone"],
     ),
     (
         activity("{delay: 1 s}", head="population: {processors: 1, arrivals: 1 /s}"),
-        ["1:1: say who runs: population with processors, arrivals or phases, or phases or groups alone"],
+        ["1:1: give a population with processors, arrivals or phases, or phases or groups alone"],
     ),
     (
         activity("{delay: 1 s}", head="phases: [{processors: 2, cycle: [{delay: 1 s}]}]"),

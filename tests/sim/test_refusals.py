@@ -84,9 +84,7 @@ def waits(seconds: float) -> object:
     return system.process(lambda me: iter(())).delay(seconds)  # type: ignore[arg-type, return-value]
 
 
-NO_SPIN = (
-    "a test-and-set lock without back-off needs a word and a time of access, or it would spin for ever at one instant"
-)
+NO_SPIN = "a test-and-set lock without back-off needs a word and a time of access, or it would spin without end at one instant"
 
 REFUSED: list[tuple[Callable[[], object], type[SlipstickError], str]] = [
     (lambda: Simulation(least=0), ModelError, "least, events and cycles of a simulation must be at least 1"),

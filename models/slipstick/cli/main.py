@@ -181,7 +181,7 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
 @click.option(
     "--timeline",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write who did what when: .json for trace viewers, .png or .svg to look at.",
+    help="Write a time line of the run: .json for trace viewers, .png or .svg to look at.",
 )
 @json_option
 def solve(
@@ -377,7 +377,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and give its exit status: 0 done, 1 no answer, 2 wrong input, 130 interrupted."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     if sys.stdout is None:
-        # Whoever started us closed standard output; there is nobody to tell.
+        # The reader of standard output is gone, so nothing can be reported there.
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # open as long as the program runs
     if hasattr(sys.stdout, "reconfigure"):
         # A terminal that knows ASCII only still gets every word.

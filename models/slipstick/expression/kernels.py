@@ -442,7 +442,7 @@ _REACH = 128
 
 
 def _md1_levels(load: Array) -> Iterator[tuple[Array, Array]]:
-    """Yield the probability of 0, 1, 2 ... customers present, and its derivative by the load, for ever.
+    """Yield the probability of 0, 1, 2 ... customers present, and its derivative by the load, without end.
 
     With a_i the chance of i arrivals in a service time and A_k that of k or more,
 

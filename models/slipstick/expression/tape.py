@@ -293,7 +293,7 @@ def _owners(instructions: Sequence[Instruction]) -> dict[int, int]:
 def _slots(
     steps: Sequence[Instruction], owner: Mapping[int, int], watched: Sequence[int]
 ) -> tuple[dict[int, int], int]:
-    """Assign buffers so that a result's buffer is reused once nobody reads the result any more."""
+    """Assign buffers so that the buffer of a result is reused after its last use."""
     last_read = {owner.get(arg, arg): index for index, each in enumerate(steps) for arg in each.args}
     last_read |= dict.fromkeys(watched, len(steps))
     slot: dict[int, int] = {}

@@ -152,7 +152,7 @@ def _differ(answer: Answer, measure: Answer, off: float, place: float) -> tuple[
         return f"{answer.method} is within the interval of {measure.method} ({_words(off)} its mean)", True
     if answer.promise is not None:
         promised = f"it promises about {100 * answer.promise:.2g} %"
-        # What leaves something out itself cannot hold anybody to a promise.
+        # A method that leaves something out cannot check the promise of another.
         kept = abs(off) <= answer.promise or not (measure.exact or measure.converged)
         return f"{answer.method} is {_words(off)} {measure.method}; {promised}", kept
     reason = next((f", for it {note}" for note in answer.notes if note.startswith("leaves out")), "")

@@ -22,7 +22,7 @@ from slipstick.vocabulary import BOUNDS, DISCIPLINES, SAME_EXPONENTIAL
 PROCESSORS, SPAN = "processors", "span"
 """Bounds by the use of the processors themselves, and by one pass without contention."""
 
-LOW_SPAN = "no less than one pass with nobody in the way (a maximum of random times has at least the mean of each)"
+LOW_SPAN = "no less than one pass without contention (a maximum of random times has at least the mean of each)"
 LOW_FULL = "no less than what the busiest resource takes for the work of all processors: {binding}"
 HIGH_ALL = "no more than every processor waiting at each visit for all others, which holds in product form"
 NO_HIGH = "no upper bound: it holds in product form only, for steps of scv 1 with one mean at each fcfs station"
@@ -38,7 +38,7 @@ def bounds(model: Model, values: Mapping[str, float] | None = None) -> Answer:
 
     A lock is a resource of one server that is asked for as long as it is held; the processors themselves are
     N servers. Phases are bounded one by one. Of groups the time of the first is bounded: from below by its own work,
-    from above with all other processors in the way.
+    from above by one pass that waits for all other processors everywhere.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The methods: a table of who answers for what, and the doors to it."""
+"""The methods: which solves which kind of model, and the functions that call them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _closed_form(model: Model, _: Parameters) -> tuple[Answer, ...]:
     answer = form.points({}).answer(0)
     if answer.failed:
         return (answer,)
-    # Of more pipelines nobody reads where each would be limited by another stage, and it is searched for one by one.
+    # The takeover points are searched one by one, and a longer list of them is not read.
     limits = with_takeovers(form, answer.limits, {}) if 0 < len(answer.limits) <= _MOST_TAKEOVERS else answer.limits
     return (replace(answer, limits=limits, notes=(*_saturation(model, answer), *answer.notes)),)
 

@@ -61,7 +61,7 @@ class Dvsm:
 
     Parameters
     ----------
-    send_call, receive_call, serve_call : extra system-call time of a send and a receive at who faults, and of
+    send_call, receive_call, serve_call : extra system-call time of a send and a receive at the faulting processor, and of
         serving a request for diffs [s]
     receive_byte : extra system-call time of a byte received [s/B]
     part : fault handler computing for each processor asked [s]

@@ -60,9 +60,9 @@ class NetworkStation:
     rates : speed with 1, 2, 3 ... customers present; the last holds for more [1]
     scv : squared coefficient of variation of the service time; 1, exponential, by default [1]
     capacity : most customers present, in service included [1]
-    blocking : one of `BLOCKING`: what becomes of who comes when so many are present; who arrives from outside is
+    blocking : one of `BLOCKING`: what happens to an arrival when that many are present; an arrival from outside is
         lost in any case
-    priority : rank; who has the smaller one goes first [1]
+    priority : rank; the class of the smaller rank goes first [1]
     """
 
     discipline: str = "fcfs"
@@ -214,7 +214,7 @@ def network(
 
 
 def closed_class(population: Like, think_time: Like = 0.0) -> ClosedClass:
-    """Let so many customers go round for ever.
+    """Make a closed class: a fixed number of customers that cycle through the network.
 
     Parameters
     ----------
@@ -296,7 +296,7 @@ def _named(value: Expr, path: str) -> Expr:
 def _named_members(members: CustomerClass, path: str) -> CustomerClass:
     if isinstance(members, OpenClass):
         return OpenClass(_named(members.arrivals, f"{path}.arrivals"))
-    # Nobody who does not think has a think time to vary.
+    # A class without a think time has none to vary.
     think = members.think_time
     named = think if think == zero(TIME) else _named(think, f"{path}.think_time")
     return ClosedClass(_named(members.population, f"{path}.population"), named)
@@ -359,7 +359,7 @@ class _Inspection:
     def _classes(self) -> Iterator[Fault]:
         stations = self._network.stations.values()
         if any(label not in self._names for each in stations for label in each.visitors()):
-            # Whoever visits no station may be whom a station calls by a wrong name.
+            # A class that visits no station may be the one that a station names wrongly.
             return
         for name, members in self._network.classes.items():
             thinks = isinstance(members, ClosedClass) and members.think_time != zero(TIME)
@@ -375,7 +375,7 @@ class _Inspection:
         yield from self._work(name, station)
         yield from self._discipline(name, station)
         if not station.visitors():
-            yield Fault(here, f"nobody visits {name}; give it a demand, or leave it out", key=True)
+            yield Fault(here, f"no class visits {name}; give it a demand, or leave it out", key=True)
 
     def _work(self, name: str, station: NetworkStation) -> Iterator[Fault]:
         here = ("stations", name)
@@ -384,7 +384,7 @@ class _Inspection:
                 yield Fault(
                     (*here, "service", label), f"{label} has both a demand and a service time at {name}; give one"
                 )
-        # Whose service time is missing may be whom it calls by a wrong name.
+        # A class without a service time may be the one that the station names wrongly.
         mistyped = any(label not in self._names for label in station.service)
         for label in station.visits:
             if label not in station.service and label in self._names and not mistyped:
@@ -511,7 +511,7 @@ class _Inspection:
                 yield Fault(("routing", each[-1][0], "probability"), why)
 
     def _ways(self) -> Iterator[Fault]:
-        """Insist that every place is reached from the reference, and that everybody comes back or leaves."""
+        """Check that every place is reached from the reference, and that every customer returns or leaves."""
         forward: dict[Place | None, list[Place]] = {}
         back: dict[Place | None, list[Place]] = {}
         for each in self._network.routing:

@@ -1,6 +1,6 @@
 """Machines whose processors share memory: caches, interconnects, memory modules, locks and barriers.
 
-Every time is that of one use without anybody in the way; who waits for whom is said by the activities that
+Every time is that of one use without contention; the waiting is described by the activities that
 programs build from these (`slipstick.program.shared_memory`).
 """
 
@@ -133,7 +133,7 @@ class LockKind:
     Parameters
     ----------
     kind : one of `slipstick.vocabulary.LOCKS`
-    latency : acquire and release with nobody in the way, the accesses to the lock word included [s]
+    latency : acquire and release without contention, the accesses to the lock word included [s]
     access : one access to the lock word occupies the resource that holds it [s]
     back_off : none, constant or exponential
     base, most : the pause after the first failure, and the longest [s]

@@ -275,7 +275,7 @@ class Model:
     Parameters
     ----------
     name : what answers call it
-    population : who executes which activities
+    population : the processors and the activities they execute
     resources : by name; processors need no entry
     useful : the components that count as useful work
     single : the first processor without the others, if answers are to compare with it
@@ -350,13 +350,13 @@ class Model:
 
     def _check_lock(self, node: Hold) -> None:
         if any(isinstance(inner, Hold) and inner.resource == node.resource for inner in steps(node.body)):
-            raise ModelError(f"{node.resource} is asked for by who holds it already, and would be waited for for ever")
+            raise ModelError(f"{node.resource} is requested by a processor that holds it already, which is a deadlock")
 
     def _check_parties(self, node: BarrierWait) -> None:
         size = self.population.processors if isinstance(self.population, ClosedPopulation) else None
         if isinstance(size, Number | Parameter) and size.value is not None and (node.parties or 0) > size.value:
             raise ModelError(
-                f"barrier {node.name} waits for {node.parties} processors, but there are {size.value:g}; nobody would go on"
+                f"barrier {node.name} waits for {node.parties} processors, but there are {size.value:g}, which is a deadlock"
             )
 
     def _check_uses(self, node: Activity) -> None:

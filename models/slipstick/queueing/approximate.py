@@ -241,7 +241,7 @@ def schweitzer(network: NetworkArrays) -> NetworkSolution:
 
 
 def linearizer(network: NetworkArrays) -> NetworkSolution:
-    r"""Solve approximately, with the shares of the queues corrected for the customer who has left.
+    r"""Solve approximately, with the shares of the queues corrected for the customer that is removed.
 
         Q_jk(N - e_r) = (N_j - [j = r]) (F_jk + D_jkr),   F = Q / N,   D_jkr = F_jk(N - e_r) - F_jk(N)
 

@@ -40,7 +40,7 @@ class Axis:
 
 
 def _library(name: str) -> Any:
-    """Import an optional library by its name, when somebody asks for its tables."""
+    """Import an optional library by its name when its tables are requested."""
     try:
         return import_module(name)
     except ImportError:

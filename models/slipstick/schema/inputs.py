@@ -237,7 +237,7 @@ def _put(tree: Table, path: str, node: Node, library: Library) -> Table:
 
 
 def _check_parameter(tree: Table, parts: Sequence[str]) -> None:
-    """Refuse a parameter that its file does not name: nothing would be computed from it, and nobody would be told."""
+    """Refuse a parameter that its file does not name: nothing would be computed from it, without a word."""
     if parts[:1] == ("parameters",) and len(parts) == 2:
         known = at(tree, ["parameters"])
         if isinstance(known, Table) and parts[1] not in known.entries:

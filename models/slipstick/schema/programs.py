@@ -228,7 +228,7 @@ def _unknown_part(each: Input, value: str, inputs: Inputs, spec: BaseModel) -> l
 
 
 def default_entries(inputs: Inputs, found: Mapping[str, Described]) -> dict[str, Described]:
-    """Describe the inputs of a program that nobody set and that have a number of their own."""
+    """Describe the inputs of a program that were not set and have a default."""
     return {
         each.name: Described(each.name, Given(each.default, each.dimension, ""), each.meaning, "default of the program")
         for each in PROGRAMS[inputs.name].inputs

@@ -25,7 +25,7 @@ class Explanation:
 
     Parameters
     ----------
-    name, title, source : what it is, and who says so
+    name, title, source : what it is, and where it is published
     subject : the model, the network, or the law
     entries : what the specs say of each quantity
     structure : the time of a model, its steps labelled

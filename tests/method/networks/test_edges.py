@@ -11,7 +11,7 @@ from slipstick.model.network import closed_class, open_class, station
 EXACT = ("exact", "convolution", "markov-chain")
 EVERY = (*EXACT, "schweitzer", "linearizer")
 NO_TIME = "a cycle of j takes no time: all its demands and its think time are 0"
-FULL = "cpu has a capacity, and bounds know nobody who is lost or blocked; ask for markov-chain or simulation"
+FULL = "cpu has a capacity, and the bounds do not cover loss or blocking; ask for markov-chain or simulation"
 
 
 def said(model: QueueingNetwork, method: str) -> dict[str, float | None]:

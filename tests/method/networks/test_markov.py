@@ -168,5 +168,5 @@ class TestBlocking:
         with pytest.raises(NoAnswerError) as caught:
             solve(self.ring("repeat"), method="simulation")
         assert str(caught.value) == (
-            "a simulation loses who comes to second when it is full, it blocks nobody; ask for markov-chain"
+            "the simulation loses an arrival at second when it is full and does not block; use markov-chain"
         )

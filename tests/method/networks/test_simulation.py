@@ -278,7 +278,7 @@ def test_of_nobody_nothing_is_seen() -> None:
     empty = network({"jobs": closed_class(0)}, {"cpu": station(demand={"jobs": 1.0})})
     found = network_simulation.solve(empty)
     assert found.exact
-    assert found.notes == ("nobody is in the network, and nobody comes",)
+    assert found.notes == ("the network has no customers and no arrivals",)
     assert {each.value for each in found.values.values()} == {0.0}
     assert found.account == {}
     half = network(

@@ -293,7 +293,7 @@ REFUSED = [
     (
         lambda: open_model(service("disk", 0.01), 0.0),
         NoAnswerError,
-        "nobody arrives at model: the rate of arrivals is 0/s",
+        "there are no arrivals at model: the arrival rate is 0/s",
     ),
     (
         lambda: closed_model(delay(Parameter("t", TIME, 3.0) - Parameter("u", TIME, 4.0))),

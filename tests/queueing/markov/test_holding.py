@@ -95,7 +95,7 @@ def test_stations_that_hold_up_each_other_are_named() -> None:
     with pytest.raises(NoAnswerError) as caught:
         blocking_after_service([1.0, 1.0], ring(2), [2, 2], population=4)
     assert str(caught.value) == (
-        "stations can hold up each other for ever: 1 waits for 0, which waits for it; let a capacity on each way round "
+        "stations can block each other in a deadlock: 1 waits for 0, which waits for it; let a capacity on each way round "
         "be larger than the population can fill"
     )
 

@@ -122,7 +122,7 @@ REFUSED: list[tuple[str, list[str]]] = [
     (
         line(DESIGN, 6, "  disk: {visits: {jobs: 3}}"),
         [
-            "6:3: stations.disk: nobody visits disk; give it a demand, or leave it out",
+            "6:3: stations.disk: no class visits disk; give it a demand, or leave it out",
             "6:25: stations.disk.visits.jobs: visits of jobs to disk have no service time; give it one",
         ],
     ),
@@ -154,9 +154,9 @@ REFUSED: list[tuple[str, list[str]]] = [
     ),
     (
         line(DESIGN, 3, "  jobs: {arrivals: 1 /s, think_time: 1 s}"),
-        ["3:38: classes.jobs.think_time: a think time goes with a population: who arrives does not think"],
+        ["3:38: classes.jobs.think_time: a think time belongs to a closed class; an open class has none"],
     ),
-    (line(DESIGN, 3, "  jobs: {}"), ["3:9: classes.jobs: say who is in the class: population or arrivals"]),
+    (line(DESIGN, 3, "  jobs: {}"), ["3:9: classes.jobs: give the class a population or arrivals"]),
     (
         line(DESIGN, 7, "  pool: {rates: [1, 0], demand: {jobs: 1 ms}}"),
         ["7:21: stations.pool.rates.1: must be more than 0, got 0"],
@@ -187,7 +187,7 @@ REFUSED: list[tuple[str, list[str]]] = [
     ),
     (
         line(SWITCHING, 3, "  users: {classes: [a, b], reference: [a, cpu]}"),
-        ["3:10: chains.users: say who is in the chain: population or arrivals"],
+        ["3:10: chains.users: give the chain a population or arrivals"],
     ),
     (
         line(SWITCHING, 3, "  users: {classes: [a, b], population: 3, reference: [a, cup]}"),

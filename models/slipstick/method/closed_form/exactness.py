@@ -32,7 +32,7 @@ class LeftOut:
 
     Parameters
     ----------
-    crowded : by resource or lock, whether somebody may wait there
+    crowded : by resource or lock, whether waiting is possible there
     others : by the text of a note, whether it applies
     """
 

@@ -26,7 +26,7 @@ from slipstick.model.system import Model
 
 
 def time(activity: Activity, model: Model, booked: bool = True, known: dict[int, Expr] | None = None) -> Expr:
-    """Add up one pass through an activity, nobody in the way [s].
+    """Add up one pass through an activity without contention [s].
 
     Sequences add, forks take the maximum, choices their mean, pipelines the flow-line time.
 

@@ -34,7 +34,7 @@ class NetworkPoints:
     ways : where the classes of chains go, or None if all classes keep their class
     references : of each chain the class and the station where its cycles begin, by number
     capacity : most customers present at each station; 0 where there is no limit [stations]
-    blocking : what becomes of who finds a station full, one of `slipstick.vocabulary.BLOCKING` [stations]
+    blocking : what happens to an arrival at a full station, one of `slipstick.vocabulary.BLOCKING` [stations]
     classes : their names
     wrong : why a point has no answer, by its number
     """

@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 KINDS: dict[str, tuple[Callable[[NetworkArrays], Bounds], str]] = {
     "asymptotic": (
         asymptotic,
-        "at best one customer alone, or the slowest station always busy; at worst everybody waits for all others",
+        "at best one customer alone, or the slowest station always busy; at worst each customer waits for all others",
     ),
     "balanced-job": (balanced_job, "networks whose stations are all alike, slower and faster; holds in product form"),
     "proportional": (proportional, "queues in proportion to the demands, or to their powers; holds in product form"),
@@ -69,7 +69,7 @@ def _refused(arrays: NetworkPoints) -> dict[int, str]:
     """Say of each point without bounds why it has none."""
     network, wrong = arrays.network, unsolvable(arrays)
     for k in np.flatnonzero(arrays.capacity):
-        why = f"{network.stations[k]} has a capacity, and bounds know nobody who is lost or blocked"
+        why = f"{network.stations[k]} has a capacity, and the bounds do not cover loss or blocking"
         wrong.update(dict.fromkeys(range(network.points), f"{why}; ask for markov-chain or simulation"))
     closed = np.flatnonzero(network.closed)
     cycle = (network.think + network.demand.sum(axis=2))[:, closed]

@@ -70,7 +70,7 @@ def constants(network: NetworkArrays) -> dict[str, float]:
     try:
         crossing = saturation_population(network)[0].real
     except NoAnswerError:
-        # Where those who find no room are lost, more may come than can be served; nothing is left for who goes round.
+        # With loss, the arrival rate may exceed the service rate; a closed class would then get no service.
         return {}
     return {
         f"saturation_population[{name}]": float(crossing[c])

@@ -106,7 +106,7 @@ def _shared(arrays: NetworkPoints, residence: Array) -> Array:
     time = residence[:, arrays.chain_of]
     alone = np.bincount(arrays.chain_of)[arrays.chain_of] == 1
     visits, service = network.visits[:, arrays.chain_of], network.service[:, arrays.chain_of]
-    # Where there is nobody, nobody waits.
+    # An empty station has no waiting time.
     wait = np.where(time != 0, _ratio(time, visits) - service, 0.0)
     in_order = arrays.visits * (arrays.service + wait)
     shared = np.asarray(time) * _ratio(arrays.visits * arrays.service, visits * service)

@@ -52,7 +52,7 @@ class FlatNetwork:
     Parameters
     ----------
     plan : what the simulator runs; its labels and gates are `served`, `waited` and `thinking`
-    groups : number among the plan's members of each chain that has anybody
+    groups : index among the plan's members of each chain that has customers
     visits : of each class at each station in a cycle, where it has service [1]
     told : the same as the network tells them: a demand is one visit, however it is split [1]
     service : mean time of a visit [s]
@@ -89,7 +89,7 @@ def flatten(compiled: NetworkLayout, columns: Mapping[str, NDArray[np.float64]],
     for name, station in compiled.model.stations.items():
         if station.blocking != "loss":
             raise ModelError(
-                f"a simulation loses who comes to {name} when it is full, it blocks nobody; ask for markov-chain"
+                f"the simulation loses an arrival at {name} when it is full and does not block; use markov-chain"
             )
     closed = np.flatnonzero(network.closed)
     check_some_time(network, (network.think + network.demand.sum(axis=2))[:, closed], closed)
@@ -266,9 +266,9 @@ def _lost(chain: str) -> str:
 
 
 NONE = Estimate(0.0, 0.0, 0.0)
-"""What is known of those who are not there."""
+"""Values of a chain without customers."""
 
-NOBODY = "nobody is in the network, and nobody comes"
+NOBODY = "the network has no customers and no arrivals"
 
 
 def simulation_of(model: QueueingNetwork, simulation: Simulation) -> CompiledSimulation:
@@ -338,7 +338,7 @@ def _flat(compiled: NetworkLayout, values: Mapping[str, float]) -> FlatNetwork:
 
 
 class _Seen:
-    """What one run says of a network; without a run, that nobody was there."""
+    """Estimates from one run of a network; without a run, those of an empty network."""
 
     def __init__(self, compiled: NetworkLayout, flat: FlatNetwork, result: Result | None) -> None:
         self.compiled, self.flat, self.result = compiled, flat, result
@@ -483,7 +483,7 @@ class _Seen:
         return weights
 
     def _ratio(self, chain: str | None, top: Array, bottom: Array, nobody: Estimate | None = None) -> Estimate | None:
-        """Estimate a ratio of what was seen; of a chain without anybody, what is known all the same."""
+        """Estimate a ratio of two statistics; for a chain without customers, its known value."""
         if self.result is None or (chain is not None and chain not in self.flat.groups):
             opened = chain is not None and isinstance(self.compiled.chains[chain].members, OpenClass)
             return nobody if opened else NONE

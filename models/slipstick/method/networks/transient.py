@@ -30,7 +30,7 @@ def transient(
 ) -> Columns:
     """Give what is to be expected of a network at some times after its start, exactly, by its Markov chain.
 
-    At time 0 all closed customers begin a cycle, thinking if they think, and nobody has arrived.
+    At time 0 all closed customers begin a cycle, with their think time if they have one, and the open classes are empty.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""MODEL -> HOW IT SCALES: how much more work more processors need, and what stands in the way.
+"""MODEL -> HOW IT SCALES: how much more work more processors need, and which overhead limits it.
 
 Two roads to one number. `isoefficiency` takes the closed form apart, with SymPy: `overhead` gives the total overhead
 T_o = N T - W t_c of a model, `terms` reads it as powers and logarithms, each with the work that it alone asks for and how

@@ -330,7 +330,7 @@ def _whole(value: float, what: str, least: int = 1) -> int:
 def _check_load(model: Model, rate: float, values: Mapping[str, float]) -> None:
     """Raise an error for an open model with a saturated station."""
     if not rate > 0:
-        raise NoAnswerError(f"nobody arrives at {model.name}: the rate of arrivals is {rate:g}/s")
+        raise NoAnswerError(f"there are no arrivals at {model.name}: the arrival rate is {rate:g}/s")
     assert isinstance(model.population, OpenPopulation)
     used = [name for name in dict.fromkeys(step.resource for step in model.steps) if name in model.resources]
     for name in used:

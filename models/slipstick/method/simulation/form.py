@@ -374,7 +374,7 @@ def _resources(result: Result) -> dict[str, Estimate]:
 def _fairness(result: Result) -> dict[str, Estimate]:
     r"""Estimate how evenly the waits for each lock, and for all together, are spread: Jain's index.
 
-    W^2 / (n Q) of n waits, where W adds them up, from asking until holding, and Q their squares: 1 where everybody waits
+    W^2 / (n Q) of n waits, where W adds them up, from request until acquisition, and Q their squares: 1 where all waits are
     as long, 1 / n where one waits for all. The interval is that of the ratio of (2 W_b / W - n_b / n) to Q_b / Q over
     batches b, which is the same to first order.
 

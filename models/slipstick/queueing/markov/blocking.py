@@ -63,7 +63,7 @@ def blocking_after_service(
     ----------
     service : mean service time of each station [s] [stations]
     onward : probability to go from each station to each; what is lacking of 1 leaves [1] [stations, stations]
-    capacity : for each station who can be present at most, in service included, or None
+    capacity : the greatest number present at each station, in service included, or None
     population : customers of a closed network
     arrivals : from outside to each station, lost where it is full [1/s] [stations]
     limit : states at most
@@ -71,7 +71,7 @@ def blocking_after_service(
     Raises
     ------
     ModelError : shapes or numbers do not fit, or the stations have no room for the population
-    NoAnswerError : stations can hold up each other for ever, or there are too many states
+    NoAnswerError : stations can block each other in a deadlock, or there are too many states
 
     Source: Perros, Queueing Networks with Blocking, Oxford 1994, ch. 1.
 
@@ -185,7 +185,7 @@ def _check_deadlock(at: _BlockedState, station: int, to: int) -> None:
     while there is not None:
         if there == station:
             raise NoAnswerError(
-                f"stations can hold up each other for ever: {station} waits for {to}, which waits for it; "
+                f"stations can block each other in a deadlock: {station} waits for {to}, which waits for it; "
                 "let a capacity on each way round be larger than the population can fill"
             )
         there = at.blocker(there)

@@ -54,7 +54,7 @@ def stationary(chain: MarkovChain, method: str | None = None) -> Array:
 
     Parameters
     ----------
-    chain : the chain; states that are left for ever have probability 0
+    chain : the chain; transient states have probability 0
     method : `gth` (elimination without subtraction: no cancellation, work grows with the cube of the states),
         `direct` (sparse LU), `iterative` (GMRES, preconditioned by an incomplete LU); by default by size, with
         `direct` to follow where iteration fails its check

@@ -1,4 +1,4 @@
-"""Timelines as pictures: who did what when, how many were active, and how full the resources were.
+"""Time lines as pictures: the steps of each member over time, how many were active, and how many used each resource.
 
 Timelines as Chrome trace JSON, which chrome://tracing, Perfetto and other viewers open.
 """

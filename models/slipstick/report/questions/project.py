@@ -157,7 +157,7 @@ class ProjectResult(QuestionResult):
 
 _MOST_YEARS = 12
 
-_BANDS = "in brackets, with one draw of a rate for all years. Outside of a band lies also what nobody drew: that a trend is wrong."
+_BANDS = "in brackets, with one draw of a rate for all years. A band does not cover an error of the trend itself."
 
 
 def _head(found: Projection) -> str:

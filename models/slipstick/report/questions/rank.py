@@ -69,7 +69,7 @@ class ChangeEffect:
     Parameters
     ----------
     name : of the change
-    cost : in the unit of the budget; None if nobody says
+    cost : in the unit of the budget; None if not given
     time, overhead : after it [s]
     saved : 1 - time after / time before
     reduction : 1 - overhead after / overhead before; None where there is no overhead before
@@ -105,7 +105,7 @@ class ChangeRanking:
     time, overhead : before [s]
     effects : of each change, as written
     pairs : the best first
-    budget : what a pair may cost; None if nobody says
+    budget : what a pair may cost; None if not given
     """
 
     case: str

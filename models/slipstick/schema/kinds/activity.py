@@ -559,7 +559,7 @@ class ActivitySpec(Described):
         told += [] if population is None else [population.processors, population.arrivals, population.phases]
         alone = self.phases is not None or self.groups is not None
         if sum(each is not None for each in told) != 1 or (population is not None and alone):
-            raise broken_rule("say who runs: population with processors, arrivals or phases, or phases or groups alone")
+            raise broken_rule("give a population with processors, arrivals or phases, or phases or groups alone")
         program = alone or (population is not None and population.phases is not None)
         if program == (self.cycle is not None):
             raise broken_rule("a cycle goes with processors or arrivals; phases and groups bring their own")

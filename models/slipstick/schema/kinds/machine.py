@@ -130,8 +130,8 @@ class SystemSpec(Spec):
 class DvsmSpec(Spec):
     """Software of a distributed virtual shared memory, beside protocol time."""
 
-    send_call: Time = Field(description="extra system-call time of a send at who faults")
-    receive_call: Time = Field(description="extra system-call time of a receive at who faults")
+    send_call: Time = Field(description="extra system-call time of a send at the faulting processor")
+    receive_call: Time = Field(description="extra system-call time of a receive at the faulting processor")
     serve_call: Time = Field(description="extra system-call time of serving a request for diffs")
     receive_byte: PerByte = Field(description="extra system-call time of a byte received")
     part: Time = Field(description="fault handler computing for each processor asked")

@@ -60,7 +60,7 @@ Target = Annotated[
 class MembersSpec(Spec):
     """Who is in a class or a chain: a closed population, or arrivals."""
 
-    population: Population | None = Field(None, description="how many customers go round for ever")
+    population: Population | None = Field(None, description="number of customers of a closed class")
     think_time: TimeFormula | None = Field(None, description="time away from all stations in each cycle")
     arrivals: Arrivals | None = Field(None, description="rate of customers who come, go through once and leave")
 
@@ -69,7 +69,7 @@ class MembersSpec(Spec):
         if self.population is not None and self.arrivals is not None:
             raise broken_rule("closed with a population, or open with arrivals; give one of them", "arrivals")
         if self.think_time is not None and self.population is None:
-            raise broken_rule("a think time goes with a population: who arrives does not think", "think_time")
+            raise broken_rule("a think time belongs to a closed class; an open class has none", "think_time")
         return self
 
 
@@ -94,7 +94,9 @@ class QueueSpec(Spec):
         default_factory=dict,
         description="squared coefficient of variation of the service time; 1, exponential, by default",
     )
-    capacity: Whole | None = Field(None, description="most customers present; who arrives then is lost, or blocked")
+    capacity: Whole | None = Field(
+        None, description="greatest number of customers present; a further arrival is lost or blocked"
+    )
     blocking: Annotated[str, one_of(BLOCKING)] = Field(
         "loss",
         description="what becomes of a customer on the way to a full station; an arrival from outside is lost in any case; "
@@ -112,7 +114,7 @@ class ChainSpec(MembersSpec):
     @model_validator(mode="after")
     def _populated(self) -> ChainSpec:
         if self.population is None and self.arrivals is None:
-            raise broken_rule("say who is in the chain: population or arrivals")
+            raise broken_rule("give the chain a population or arrivals")
         return self
 
 
@@ -150,7 +152,7 @@ class QueueingNetworkSpec(Described):
         chained: set[Any] = {name for chain in self.chains.values() for name in chain.classes}
         for name, each in self.classes.items():
             if each.population is None and each.arrivals is None and name not in chained:
-                raise broken_rule("say who is in the class: population or arrivals", "classes", name)
+                raise broken_rule("give the class a population or arrivals", "classes", name)
         return self
 
     def build(self, name: str, tree: Node, parameters: Mapping[str, Parameter]) -> QueueingNetwork:

@@ -118,7 +118,7 @@ class LockKindSpec(Spec):
     """One of the machine's locks."""
 
     kind: Annotated[str, one_of(LOCKS)] = Field(description="how it is done")
-    latency: Time = Field(description="time of acquire and release with nobody in the way, accesses included")
+    latency: Time = Field(description="time of acquire and release without contention, accesses included")
     access: Time = Field(_NOTHING, description="time that one access to the lock word occupies what holds it")
     back_off: Annotated[str, one_of(BACK_OFFS)] = Field("none", description="pause after a failure")
     base: Time = Field(_NOTHING, description="pause after the first failure")

@@ -15,7 +15,7 @@ plain numbers; and what laws are made of, with operands in this order: ``geometr
 ``drop_stages(rate, inputs, outputs, stages)`` and ``retried_rate`` of the same (see `slipstick.expression.special`).
 They are what expressions are printed with, so what is printed can be read.
 
-Why this shape: what somebody wrote is never executed, and whatever it is, the answer is a tree or a FormulaError, at
+Why this shape: the text of a user is never executed, and whatever it is, the answer is a tree or a FormulaError, at
 once. So there is one function for each line of the grammar and no way to a name but `known`; and how much there is of
 anything is counted before a node is made of it: a node that cannot be made writes its operands into the message.
 """

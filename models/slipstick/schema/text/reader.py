@@ -66,7 +66,7 @@ def meaning(text: str) -> tuple[str | int | float | bool | None, str]:
 
 
 def short(text: str) -> str:
-    """Quote what somebody wrote, in 60 characters at most.
+    """Quote the text of a user, in 60 characters at most.
 
     >>> short("ab" * 5000)
     "'abababababababababababababababababababababababababababab..."
@@ -101,7 +101,7 @@ MOST_VALUES = 50_000
 MOST_NESTED = 32
 LONGEST_SCALAR = 8192
 LONGEST_KEY = 256
-MOST_PROBLEMS = 1000  # the pass ends here: nobody mends more before trying again
+MOST_PROBLEMS = 1000  # the pass ends here: more problems in one message do not help
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same events either way, 10 times as fast with libyaml
 
 # Not text: tabs and other control characters, lone surrogates, the line ends and marks only some editors see.
@@ -450,7 +450,7 @@ def _content(path: Path | str, start: Mark, most: int, advice: str) -> bytes:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # some files of /proc would wait for ever
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # some files of /proc would block without end
 
 
 def _decoded(data: bytes, start: Mark) -> str:

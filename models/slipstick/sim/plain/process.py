@@ -40,7 +40,7 @@ Script = Callable[["Process"], Generator[Action, Any, Any]]
 
 
 class Mailbox:
-    """Where words are left for whoever gets them first; first left, first taken."""
+    """A mailbox: messages are taken in the order in which they were put."""
 
     __slots__ = ("name", "waiting", "words")
 
@@ -141,7 +141,7 @@ class Process:
         return run
 
     def put(self, box: Mailbox, word: Any = None) -> None:
-        """Leave a word; whoever waits for one goes on."""
+        """Put a message; a process that waits for one goes on."""
         if not box.waiting:
             box.words.append(word)
             return
@@ -270,7 +270,7 @@ class System:
         return made
 
     def run(self, until: float = float("inf")) -> float:
-        """Run until nobody has anything to do, or a time is passed, and give the time.
+        """Run until there is no event left, or a time is passed, and give the time.
 
         Raises NoAnswerError when processes wait for what can never come.
         """
@@ -286,7 +286,7 @@ class System:
         return self.kernel.now
 
     def values(self, name: str, distribution: ServiceTime) -> Iterator[float]:
-        """Draw from a named stream for ever."""
+        """Draw from a named stream without end."""
         if name not in self._streams:
             stream = Stream(self.seed, name)
             self._streams[name] = iter(lambda: float(distribution.sample(stream, 1)[0]), None)

@@ -51,7 +51,7 @@ class LockImplementation:
         spins = self.kind == "tas" and (self.back_off == "none" or self.base == 0)
         if spins and (self.word is None or self.access.mean == 0):
             raise ModelError(
-                "a test-and-set lock without back-off needs a word and a time of access, or it would spin for ever "
+                "a test-and-set lock without back-off needs a word and a time of access, or it would spin without end "
                 "at one instant"
             )
 

@@ -145,7 +145,7 @@ class CustomerGroup:
     Parameters
     ----------
     name : in answers
-    kind : closed (cycles for ever), open (arrives, does one cycle, leaves) or once (a program: all start at time 0)
+    kind : closed (cycles without end), open (arrives, does one cycle, leaves) or once (a program: all start at time 0)
     starts : first instruction of each customer; of every arrival if open
     arrivals : draw of the time between two arrivals, if open
     """

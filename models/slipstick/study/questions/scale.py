@@ -57,7 +57,7 @@ class _ScaledCase:
     runs : the model at any size
     count : numbers of processors, rising
     units : base unit of each size parameter
-    memory : the memory of a processor [B]; None if nobody asks
+    memory : the memory of a processor [B]; None if not given
     """
 
     case: str
