@@ -230,7 +230,7 @@ def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ({"method": "exact"}, "--set method:1:1: method: there is no method 'exact'; did you mean 'exact'?"),
+        ({"method": "exactt"}, "--set method:1:1: method: there is no method 'exactt'; did you mean 'exact'?"),
         (
             {"machine": "rs6000-43p-atm"},
             (
