@@ -24,7 +24,7 @@ Place = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class ClosedClass:
-    """A closed population: so many customers, each of whom thinks once in a cycle.
+    """A closed population: a fixed number of customers, each with one think time in a cycle.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 r"""Residence times from the mean queues that an arriving customer meets, which approximate methods iterate.
 
-A customer of class r with service time S_r meets A_j others of class j at a station of c servers, of whom B_j are
+A customer of class r with service time S_r meets A_j others of class j at a station of c servers, B_j of them
 being served (all mean numbers; A and B are their sums):
 
     sharing      W_r = S_r (1 + (A - B + P) / c)

@@ -26,7 +26,7 @@ AFTER = "after-service"
 
 
 def held_up(arrays: NetworkPoints, limit: int) -> SolutionWithLosses:
-    """Solve a network of one class, in which who finds the next station full stays, and holds up its server.
+    """Solve a network of one class with blocking after service: a customer that finds the next station full keeps its server.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def held_up(arrays: NetworkPoints, limit: int) -> SolutionWithLosses:
     Raises
     ------
     ModelError : the network is of another kind
-    NoAnswerError : stations can hold up each other for ever, or there are too many states
+    NoAnswerError : stations can block each other in a deadlock, or there are too many states
 
     Source: Perros, Queueing Networks with Blocking, Oxford 1994, ch. 1.
     """
@@ -137,7 +137,7 @@ def by_class(arrays: NetworkPoints, limit: int | None = None) -> SolutionWithLos
         raise NoAnswerError(f"{error.size}; {_instead(arrays)}") from None
     if arrays.ways is not None:
         found = _in_cycles(arrays, found)
-    # Who is lost comes round again without service, so that the laws hold for those who are let in only.
+    # A lost customer of a closed class returns without service, so the laws hold for admitted customers only.
     if not arrays.capacity.any():
         checked(arrays.network, _of_chains(arrays, found), EXACT)
     return found

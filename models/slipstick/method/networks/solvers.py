@@ -103,7 +103,7 @@ class SolvedPoints:
     Parameters
     ----------
     found : the solutions, NaN where there is none
-    pieces : who solved which points
+    pieces : the solver of each part of the points
     wrong : why a point has no answer, by its number
     """
 
@@ -133,7 +133,7 @@ def solved_points(arrays: NetworkPoints, solver: str) -> SolvedPoints:
 
 
 def unsolvable(arrays: NetworkPoints) -> dict[int, str]:
-    """Say which points nobody can solve, and why: a number that is none, or a station that is saturated."""
+    """Say which points no solver can solve, and why: an undefined number, or a saturated station."""
     return {**_saturated(arrays), **arrays.wrong}
 
 
