@@ -40,7 +40,7 @@ from slipstick.model.activity import (
     service,
 )
 from slipstick.model.network import closed_class, network, open_class, station
-from slipstick.model.resources import Barrier, Lock, Station
+from slipstick.model.resources import Barrier, Lock, Permits, Station
 from slipstick.model.system import Model, closed_model, grouped_model, open_model, phased_model, superstep_model
 from slipstick.program import PROGRAMS, counted_program
 from slipstick.program.counts import Counts, ProcessorTally
@@ -211,6 +211,7 @@ SYSTEMS = [
         lambda: closed_model(hold("bus", A), resources={"bus": Station()}),
         "hold needs a lock or permits, but 'bus' is a station",
     ),
+    bad(lambda: Permits(0), "a resource needs at least 1 permit, got 0"),
     bad(
         lambda: closed_model(barrier("bus"), resources={"bus": Station()}),
         "barrier needs a barrier, but 'bus' is a station",

@@ -8,7 +8,7 @@ from slipstick.answer import Answer, Limit, Takeover, Value
 from slipstick.expression.dimension import TIME
 from slipstick.report.answer import answer_text, answers_text
 from slipstick.report.formatting import WIDTH
-from slipstick.schema.describe import Entry
+from slipstick.schema.describe import DescribedValue
 from slipstick.schema.kinds.quantity import Given
 from tests.report.made_up import BASE, BROKEN, FASTER
 
@@ -47,8 +47,8 @@ note: leaves out waiting for own
 """
 
 
-def _entry(path: str, meaning: str) -> Entry:
-    return Entry(path, Given(42e-6, TIME, "42 us"), meaning, "")
+def _entry(path: str, meaning: str) -> DescribedValue:
+    return DescribedValue(path, Given(42e-6, TIME, "42 us"), meaning, "")
 
 
 def test_an_answer_word_for_word() -> None:

@@ -15,7 +15,7 @@ from slipstick.model.activity import delay, pipeline, serial
 from slipstick.model.system import Model, closed_model
 from slipstick.report.equations import Equations, explain_latex, explain_text, laws_in, spelt
 from slipstick.report.formatting import WIDTH
-from slipstick.schema.describe import Entry
+from slipstick.schema.describe import DescribedValue
 from slipstick.schema.kinds.quantity import Given
 
 SIZE, ADDED = Parameter("reply", BYTES, 20.0), Parameter("wire.added", BYTES, 58.0)
@@ -24,9 +24,11 @@ SEND = Booked("send", Parameter("send_call", TIME, 42e-6) / Parameter("speed", C
 PARTS = Parameter("parts", COUNT, 3.0)
 STRUCTURE = FLOW_LINE(once=total([SEND, WIRE]), longest=maximum(SEND, WIRE), items=PARTS)
 ENTRIES = {
-    "reply": Entry("reply", Given(20.0, BYTES, "20 B"), "size of each reply", "Somebody, 1997"),
-    "send_call": Entry("send_call", Given(42e-6, TIME, "42 us", assumed=True), "extra time of a send", "A guess"),
-    "speed": Entry("speed", Given(1.0, COUNT, "1"), "relative speed", "Somebody, 1997"),
+    "reply": DescribedValue("reply", Given(20.0, BYTES, "20 B"), "size of each reply", "Somebody, 1997"),
+    "send_call": DescribedValue(
+        "send_call", Given(42e-6, TIME, "42 us", assumed=True), "extra time of a send", "A guess"
+    ),
+    "speed": DescribedValue("speed", Given(1.0, COUNT, "1"), "relative speed", "Somebody, 1997"),
 }
 
 LAW_TEXT = """\

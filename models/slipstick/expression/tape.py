@@ -107,7 +107,7 @@ class Tape:
                 return [np.array(registers[out]) for out in self._outputs]
             return self._run_chunks(registers, varying, points)
 
-    def run_watched(self, values: Values, watch: Callable[[Sequence[Array]], object]) -> Array:
+    def run_with(self, values: Values, watch: Callable[[Sequence[Array]], object]) -> Array:
         """Evaluate the first output; show the others to `watch`, chunk by chunk, and keep nothing of them.
 
         Parameters
@@ -217,8 +217,8 @@ class Tape:
         steps = [each for each in self._instructions if each.out in varying]
         owner = _owners(self._instructions)
         sources = [owner.get(register, register) for register in self._outputs]
-        sources, watched = (sources, []) if watch is None else (sources[:1], sources[1:])
-        slot, count = _slots(steps, owner, watched)
+        sources, kept = (sources, []) if watch is None else (sources[:1], sources[1:])
+        slot, count = _slots(steps, owner, kept)
         # An output is computed where it is to stay, which saves a copy of every chunk.
         finals = {register: np.empty(points) for register in sources if register in slot}
         inputs = [register for register in self._inputs if register in varying]
@@ -237,7 +237,7 @@ class Tape:
                 KERNELS[each.operator]([local[arg] for arg in reads[each.out]], out)
                 local[each.out] = out
             if watch is not None:
-                watch([local[register] for register in watched])
+                watch([local[register] for register in kept])
         return [
             finals[source] if source in finals else np.array(np.broadcast_to(registers[source], (points,)))
             for source in sources
@@ -290,12 +290,10 @@ def _owners(instructions: Sequence[Instruction]) -> dict[int, int]:
     return owner
 
 
-def _slots(
-    steps: Sequence[Instruction], owner: Mapping[int, int], watched: Sequence[int]
-) -> tuple[dict[int, int], int]:
+def _slots(steps: Sequence[Instruction], owner: Mapping[int, int], kept: Sequence[int]) -> tuple[dict[int, int], int]:
     """Assign buffers so that the buffer of a result is reused after its last use."""
     last_read = {owner.get(arg, arg): index for index, each in enumerate(steps) for arg in each.args}
-    last_read |= dict.fromkeys(watched, len(steps))
+    last_read |= dict.fromkeys(kept, len(steps))
     slot: dict[int, int] = {}
     free: list[int] = []
     count = 0

@@ -114,7 +114,7 @@ class Law:
         import numpy as np
 
         try:
-            result = _tape(self).run_watched(values, lambda sides: self._check(sides, values))
+            result = _tape(self).run_with(values, lambda sides: self._check(sides, values))
         except ModelError:
             # A part of the equation may be refused before a condition can say why.
             for condition in self.conditions:

@@ -448,12 +448,12 @@ class _Inspection:
     def _no_station(self, name: str) -> str:
         return no_station(name, list(self._network.stations))
 
-    def _routes(self, sound: bool) -> Iterator[Fault]:
-        """Look at each way, and at all of them together only if every name is `sound`."""
+    def _routes(self, known: bool) -> Iterator[Fault]:
+        """Look at each way, and at all of them together only if every name is known."""
         seen: set[tuple[Place, Place | None]] = set()
         for index, route in enumerate(self._network.routing):
             for fault in self._route(route, index):
-                sound = False
+                known = False
                 yield fault
             if (route.source, route.target) in seen:
                 where = "out" if route.target is None else " at ".join(route.target)
@@ -461,7 +461,7 @@ class _Inspection:
                     ("routing", index), f"a second way from {' at '.join(route.source)} to {where}; add them up"
                 )
             seen.add((route.source, route.target))
-        if sound and self._network.routing:
+        if known and self._network.routing:
             yield from self._sums()
             yield from self._ways()
 

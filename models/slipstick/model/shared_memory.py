@@ -127,7 +127,7 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
-class LockKind:
+class MachineLock:
     """One of the machine's locks.
 
     Parameters
@@ -184,5 +184,5 @@ class SharedMemory:
     cache: Cache | None
     interconnect: Interconnect
     memory: Memory
-    locks: Mapping[str, LockKind]
+    locks: Mapping[str, MachineLock]
     barriers: Mapping[str, BarrierKind]

@@ -26,7 +26,7 @@ from slipstick.law.barrier import (
 )
 from slipstick.model.activity import Activity, barrier, choose, delay, service, then
 from slipstick.model.resources import Barrier, Resource, Station
-from slipstick.model.shared_memory import BarrierKind, Bus, LockKind, Multistage, Ring, SharedMemory
+from slipstick.model.shared_memory import BarrierKind, Bus, MachineLock, Multistage, Ring, SharedMemory
 from slipstick.program.program import known
 
 BUS, RING, UPPER = "bus", "ring", "upper-ring"
@@ -148,7 +148,7 @@ def _servers(slots: Expr) -> int:
     return int(known(slots, "the number of slots of a ring"))
 
 
-def lock_kind(machine: SharedMemory, name: str) -> LockKind:
+def lock_kind(machine: SharedMemory, name: str) -> MachineLock:
     """Look up one of a machine's locks.
 
     Raises

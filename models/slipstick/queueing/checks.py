@@ -26,7 +26,7 @@ def checked(network: NetworkArrays, solution: NetworkSolution, within: float = E
     ----------
     network : what was solved
     solution : what was found
-    within : relative; for an approximation that is iterated, its stopping rule's
+    within : relative; for an iterated solution, that of its stopping rule
 
     Raises
     ------

@@ -45,7 +45,7 @@ def exact(network: NetworkArrays, marginals: bool = False) -> NetworkSolution:
             answer = solve_single_class(*one, marginals)
         else:
             answer = solve_multi_class(demand, last, several, delay, population[0], marginals)
-        if answer.sound.all():
+        if answer.in_range.all():
             return answer
         return _mend(answer, demand, last, several, delay, population)
 
@@ -59,7 +59,7 @@ def _mend(
 ) -> ClosedSolution:
     """Solve in logarithms the few points whose constants left the range of doubles."""
     throughput, queue, shown = answer.throughput.copy(), answer.queue.copy(), list(answer.probability)
-    for point in np.flatnonzero(~answer.sound):
+    for point in np.flatnonzero(~answer.in_range):
         one = slice(point, point + 1)
         some = {k: each if len(each) == 1 else each[one] for k, each in several.items()}
         pace = last if len(last) == 1 else last[one]
@@ -70,4 +70,4 @@ def _mend(
                 shown[k] = mended = chance.copy()
                 mended[one] = 0
                 mended[one, : own.shape[1]] = own
-    return ClosedSolution(throughput, queue, shown, np.ones_like(answer.sound))
+    return ClosedSolution(throughput, queue, shown, np.ones_like(answer.in_range))

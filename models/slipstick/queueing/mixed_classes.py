@@ -344,7 +344,7 @@ def _solve_closed(closed: ClosedPart, solver: ClosedSolver) -> ClosedSolution:
         return _solve(closed, slice(None), np.arange(classes), solver)
     kind = np.result_type(closed.demand, closed.delay, closed.last, *closed.several.values())
     throughput, queue = np.zeros((points, classes), kind), np.zeros((points, classes, stations), kind)
-    sound = np.ones(points, dtype=bool)
+    in_range = np.ones(points, dtype=bool)
     shown: list[list[Array | None]] = []
     vectors, group = np.unique(
         present if solver.populations_together and (present.sum(axis=1) <= 1).all() else closed.population,
@@ -357,10 +357,10 @@ def _solve_closed(closed: ClosedPart, solver: ClosedSolver) -> ClosedSolution:
         part = _solve(closed, chosen, few, solver)
         throughput[np.ix_(chosen, few)] = part.throughput
         queue[np.ix_(chosen, few)] = part.queue
-        sound[chosen] = part.sound
+        in_range[chosen] = part.in_range
         shown.append(part.probability)
     placed = [_placed(each, groups, points) for each in zip(*shown, strict=True)]
-    return ClosedSolution(throughput, queue, placed, sound)
+    return ClosedSolution(throughput, queue, placed, in_range)
 
 
 def _solve(closed: ClosedPart, chosen: Array | slice, few: Array, solver: ClosedSolver) -> ClosedSolution:

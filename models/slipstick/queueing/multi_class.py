@@ -80,7 +80,7 @@ def solve_multi_class(
         throughput=np.concatenate([one.throughput for one in parts])[:, back],
         queue=np.concatenate([one.queue for one in parts])[:, back],
         probability=shown,
-        sound=np.concatenate([one.sound for one in parts]),
+        in_range=np.concatenate([one.in_range for one in parts]),
     )
 
 
@@ -97,15 +97,15 @@ def _solve_block(demand: Array, pace: Array, several: Speeds, delay: Array, popu
             queue = queue / total[:, None, None]
         throughput = scale * less / total[:, None]
     least = np.minimum(total.real, less.real.min(axis=1))
-    sound = np.isfinite(total) & np.isfinite(less).all(axis=1) & (least > 1e-270)
-    return ClosedSolution(throughput, queue, shown, sound)
+    in_range = np.isfinite(total) & np.isfinite(less).all(axis=1) & (least > 1e-270)
+    return ClosedSolution(throughput, queue, shown, in_range)
 
 
 def _scale(demand: Array, pace: Array, delay: Array, population: Array) -> Array:
     """Guess the throughputs (P, R) [1/s]: each class behind its share of all others, no station above its limit."""
     away = delay + (demand - pace).sum(axis=2)
-    crowd = 1 + (population.sum() - 1) / max(1, demand.shape[2])
-    guess = population / np.maximum(away + pace.sum(axis=2) * crowd, 1e-300)
+    present = 1 + (population.sum() - 1) / max(1, demand.shape[2])
+    guess = population / np.maximum(away + pace.sum(axis=2) * present, 1e-300)
     busiest = (pace * guess[:, :, None]).sum(axis=1).max(axis=1, initial=0.0, keepdims=True)
     scale: Array = guess / np.maximum(busiest, 1.0)
     return scale
@@ -254,8 +254,8 @@ def _with_several(
         corner, less = _levels(grid, others, load[:, :, k], speed)
         total, before = corner.sum(axis=1), less.sum(axis=2)
         shown[k] = corner / total[:, None]
-        crowd = np.arange(1.0, grid.planes) / _extended(speed, grid.planes - 1)
-        queue[:, :, k] = load[:, :, k] * (less[:, :, :-1] * crowd[:, None]).sum(axis=2) / total[:, None]
+        present = np.arange(1.0, grid.planes) / _extended(speed, grid.planes - 1)
+        queue[:, :, k] = load[:, :, k] * (less[:, :, :-1] * present[:, None]).sum(axis=2) / total[:, None]
     if singles:
         whole = _serve(grid, others, load[:, :, k], pace[:, :, k], several[k])
         planes = grid.sweep(whole, _duplicates(pace[:, :, singles]), len(singles))

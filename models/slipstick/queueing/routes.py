@@ -104,9 +104,9 @@ def _solved(balance: Array, inflow: Array) -> Array:
     try:
         solved: Array = np.linalg.solve(balance, inflow)[..., 0]
     except np.linalg.LinAlgError:
-        sound = np.abs(np.linalg.det(balance)) > 0
+        regular = np.abs(np.linalg.det(balance)) > 0
         solved = np.full(balance.shape[:2], np.nan, dtype=balance.dtype)
-        solved[sound] = np.linalg.solve(balance[sound], inflow)[..., 0]
+        solved[regular] = np.linalg.solve(balance[regular], inflow)[..., 0]
     return solved
 
 

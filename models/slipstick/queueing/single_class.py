@@ -33,13 +33,13 @@ class ClosedSolution:
     throughput : (P, R)
     queue : (P, R, K)
     probability : for each station P(n present), (P, n), or None
-    sound : points where no number left the range of doubles, (P,)
+    in_range : points where no number left the range of doubles, (P,)
     """
 
     throughput: Array
     queue: Array
     probability: list[Array | None]
-    sound: Array
+    in_range: Array
 
 
 def solve_single_class(
@@ -96,7 +96,7 @@ def _join(parts: list[ClosedSolution], length: int) -> ClosedSolution:
     for each in zip(*(part.probability for part in parts), strict=True):
         some = [np.pad(one, ((0, 0), (0, length - one.shape[1]))) for one in each if one is not None]
         shown.append(np.concatenate(some) if some else None)
-    names = ("throughput", "queue", "sound")
+    names = ("throughput", "queue", "in_range")
     return ClosedSolution(
         probability=shown, **{name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
     )
@@ -123,8 +123,8 @@ def _solve_block(
         throughput = np.where(population > 0, scale[row_of] * before / here, 0.0)
         queue, shown = series.stations(row_of, population, marginals)
     small = np.minimum(here.real, before.real)
-    sound = np.isfinite(here) & np.isfinite(before) & (small > 1e-270)
-    return ClosedSolution(throughput[:, None], queue[:, None], shown, sound)
+    in_range = np.isfinite(here) & np.isfinite(before) & (small > 1e-270)
+    return ClosedSolution(throughput[:, None], queue[:, None], shown, in_range)
 
 
 def _scale(demand: Array, pace: Array, delay: Array, population: Array) -> Array:
@@ -135,8 +135,8 @@ def _scale(demand: Array, pace: Array, delay: Array, population: Array) -> Array
     total, slowest = pace.sum(axis=1), pace.max(axis=1, initial=0.0)
     away = delay + demand.sum(axis=1) - total
     mean = total / max(1, demand.shape[1])
-    crowd = (population - 1) * mean * total / np.maximum(total + away, 1e-300)
-    slowest = np.maximum(slowest, (away + total + crowd) / np.maximum(population, 1))
+    present = (population - 1) * mean * total / np.maximum(total + away, 1e-300)
+    slowest = np.maximum(slowest, (away + total + present) / np.maximum(population, 1))
     scale: Array = 1 / np.maximum(slowest, 1e-300)
     return scale
 

@@ -25,7 +25,7 @@ from slipstick.report.questions.agree import agreement_text
 from slipstick.results.study import Agreement, Array, Sweep
 
 if TYPE_CHECKING:
-    from slipstick.schema.describe import Entry
+    from slipstick.schema.describe import DescribedValue
 
 
 _FIRST = (
@@ -47,7 +47,7 @@ _HEADS = {
 }
 
 _COUNTED = re.compile(r"probability\[.*\]")  # so many present: for programs, not for the terminal
-Entries = Mapping[str, "Entry"]
+Entries = Mapping[str, "DescribedValue"]
 
 
 def answers_text(answers: Sequence[Answer], entries: Entries | None = None, together: Agreement | None = None) -> str:
@@ -172,7 +172,7 @@ def _settings(lead: str, settings: Mapping[str, float | str], entries: Entries) 
     return [wrapped(f"{lead} {', '.join(words)}", _INDENT)] if words else []
 
 
-def _setting(value: float | str, entry: Entry | None) -> str:
+def _setting(value: float | str, entry: DescribedValue | None) -> str:
     if isinstance(value, str):
         return value
     return f"{value:g}" if entry is None else quantity(value, str(entry.given.dimension))
@@ -259,7 +259,7 @@ def _share(name: str, shares: Mapping[str, float], entries: Entries) -> str:
     return f"{text}\nand {hidden} more" if hidden > 0 else text
 
 
-def _known(entry: Entry | None) -> list[str]:
+def _known(entry: DescribedValue | None) -> list[str]:
     return ["", ""] if entry is None else [str(entry.given), entry.meaning]
 
 
@@ -305,7 +305,7 @@ class CatalogueEntry:
     name: str
     title: str
     source: str
-    entries: Mapping[str, Entry]
+    entries: Mapping[str, DescribedValue]
     text: str = ""
 
 
@@ -331,7 +331,7 @@ def spec_text(shown: CatalogueEntry) -> str:
     return ascii_only("\n\n".join(part for part in (*parts, listed, shown.text) if part))
 
 
-def _row(path: str, entry: Entry, sources: Notes) -> list[str]:
+def _row(path: str, entry: DescribedValue, sources: Notes) -> list[str]:
     given = entry.given
     value = given.text if given.text else str(given)
     mark = f"[{sources.number(entry.source)}]" if entry.source else ""

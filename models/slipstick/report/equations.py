@@ -36,7 +36,7 @@ from slipstick.report.formatting import NOTHING, Notes, ascii_only, plain_table,
 from slipstick.vocabulary import DISCIPLINES
 
 if TYPE_CHECKING:
-    from slipstick.schema.describe import Entry
+    from slipstick.schema.describe import DescribedValue
 
 
 _LONGEST = 150  # a structure of more nodes than this gets names for the parts that come up more than once
@@ -258,7 +258,7 @@ class _Definition:
     right: Expr
 
 
-def network_parts(model: QueueingNetwork, entries: Mapping[str, Entry], solved: tuple[str, ...]) -> list[str]:
+def network_parts(model: QueueingNetwork, entries: Mapping[str, DescribedValue], solved: tuple[str, ...]) -> list[str]:
     """Write a network for the terminal: equations, demands, symbols, stations.
 
     Parameters
@@ -288,7 +288,9 @@ def network_latex(model: QueueingNetwork) -> list[str]:
     return [*laws, *(f"{each.on_paper} &= {latex(each.right, {})}" for each in _defined(model))]
 
 
-def network_symbols(model: QueueingNetwork, entries: Mapping[str, Entry], sources: Notes) -> Iterator[list[str]]:
+def network_symbols(
+    model: QueueingNetwork, entries: Mapping[str, DescribedValue], sources: Notes
+) -> Iterator[list[str]]:
     """Give path, value, meaning and source of everything the network is written in."""
     for parameter in parameters(*(expr for _, expr in model.quantities())):
         entry = entries.get(parameter.name)
@@ -356,7 +358,7 @@ def _value(parameter: Parameter) -> str:
     return NOTHING if parameter.value is None else quantity(parameter.value, str(parameter.dimension))
 
 
-Entries = Mapping[str, "Entry"]
+Entries = Mapping[str, "DescribedValue"]
 
 
 def explain_text(
@@ -502,7 +504,7 @@ def _symbols(equations: Equations | None, entries: Entries, sources: Notes) -> I
             yield [path, str(entry.given), entry.meaning, " ".join(marks)]
 
 
-def _assumed(entry: Entry) -> list[str]:
+def _assumed(entry: DescribedValue) -> list[str]:
     return ["assumed"] if entry.given.assumed else []
 
 

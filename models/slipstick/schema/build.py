@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from slipstick.errors import ModelError, Problem, SpecError
 from slipstick.expression.nodes import Parameter
 from slipstick.law import LAWS
-from slipstick.schema.describe import Entry, entries, parameters_of, with_sources
+from slipstick.schema.describe import DescribedValue, entries, parameters_of, with_sources
 from slipstick.schema.inputs import Inputs, resolve
 from slipstick.schema.library import Library
 from slipstick.schema.solver_options import SolverOptions
@@ -40,7 +40,7 @@ class BuiltModel:
     name: str
     model: Subject
     parameters: Mapping[str, Parameter]
-    entries: Mapping[str, Entry]
+    entries: Mapping[str, DescribedValue]
     options: SolverOptions = field(default_factory=SolverOptions)
     notes: tuple[str, ...] = ()
 
@@ -65,7 +65,7 @@ def build(inputs: Inputs) -> BuiltModel:
     )
 
 
-def described(inputs: Inputs) -> dict[str, Entry]:
+def described(inputs: Inputs) -> dict[str, DescribedValue]:
     """Check the inputs and describe each quantity, without building the model.
 
     Raises
@@ -76,7 +76,7 @@ def described(inputs: Inputs) -> dict[str, Entry]:
     return {**found, **_defaults(inputs, found)}
 
 
-def _entries(inputs: Inputs, spec: BaseModel) -> dict[str, Entry]:
+def _entries(inputs: Inputs, spec: BaseModel) -> dict[str, DescribedValue]:
     named = (
         replace(each, path=canonical(inputs.tree, each.path))
         for each in with_sources(entries(spec), inputs.tree, inputs.sources)
@@ -84,7 +84,7 @@ def _entries(inputs: Inputs, spec: BaseModel) -> dict[str, Entry]:
     return {each.path: each for each in named}
 
 
-def _parameters(inputs: Inputs, found: Mapping[str, Entry]) -> dict[str, Parameter]:
+def _parameters(inputs: Inputs, found: Mapping[str, DescribedValue]) -> dict[str, Parameter]:
     """Make a parameter of each quantity; one that is nested too deep for a name is refused where it stands."""
     problems = []
     for path, each in found.items():
@@ -109,7 +109,7 @@ def _model(inputs: Inputs, spec: BaseModel, parameters: Mapping[str, Parameter])
     return model
 
 
-def _defaults(inputs: Inputs, found: Mapping[str, Entry]) -> dict[str, Entry]:
+def _defaults(inputs: Inputs, found: Mapping[str, DescribedValue]) -> dict[str, DescribedValue]:
     if inputs.kind != "program":
         return {}
     from slipstick.schema.programs import default_entries

@@ -22,7 +22,7 @@ from slipstick.schema.text.nodes import Node, at, join, value_mark
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class DescribedValue:
     """A value of a spec, with what is known of it."""
 
     path: str
@@ -45,12 +45,12 @@ class _Context:
         return _Context(known.get(spec.source, spec.source) or self.source, known)
 
 
-def entries(spec: BaseModel, prefix: str = "") -> Iterator[Entry]:
+def entries(spec: BaseModel, prefix: str = "") -> Iterator[DescribedValue]:
     """Yield every quantity of a checked spec, with its path under `prefix`, in the order of the format."""
     yield from _entries(spec, prefix, "", _Context())
 
 
-def with_sources(found: Iterable[Entry], tree: Node, sources: Mapping[str, str]) -> Iterator[Entry]:
+def with_sources(found: Iterable[DescribedValue], tree: Node, sources: Mapping[str, str]) -> Iterator[DescribedValue]:
     """Let each value that names no source have that of the file it is written in, not of one that extends it.
 
     Parameters
@@ -71,7 +71,7 @@ def with_sources(found: Iterable[Entry], tree: Node, sources: Mapping[str, str])
             yield replace(each, source=sources.get(file, each.source))
 
 
-def parameters_of(found: Mapping[str, Entry]) -> dict[str, Parameter]:
+def parameters_of(found: Mapping[str, DescribedValue]) -> dict[str, Parameter]:
     """Make a parameter of each quantity."""
     return {path: Parameter(path, each.given.dimension, each.given.value) for path, each in found.items()}
 
@@ -83,9 +83,9 @@ def hardware_of(spec: BaseModel, name: str = "", prefix: str = "machine") -> Mac
     return built
 
 
-def _entries(value: object, path: str, meaning: str, context: _Context) -> Iterator[Entry]:
+def _entries(value: object, path: str, meaning: str, context: _Context) -> Iterator[DescribedValue]:
     if isinstance(value, Given):
-        yield Entry(path, value, meaning, context.spelt_out.get(value.source, value.source) or context.source)
+        yield DescribedValue(path, value, meaning, context.spelt_out.get(value.source, value.source) or context.source)
     elif isinstance(value, BaseModel):
         inside = context.inside(value)
         for name, info in type(value).model_fields.items():

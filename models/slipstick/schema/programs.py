@@ -19,7 +19,7 @@ from slipstick.program import PROGRAMS
 from slipstick.program.counts import Counts
 from slipstick.program.program import Given as ProgramGiven
 from slipstick.program.program import Input, Program
-from slipstick.schema.describe import Entry as Described
+from slipstick.schema.describe import DescribedValue as Described
 from slipstick.schema.describe import hardware_of
 from slipstick.schema.inputs import (
     Inputs,

@@ -80,7 +80,7 @@ def axis_nodes(spec: AxisSpec | Sequence[Any], node: Node, path: Place) -> Seque
     SpecError : the ends are of different dimensions, or there are too many values
     """
     if isinstance(spec, AxisSpec):
-        return _Reader(spec, node, path).values()
+        return _CaseReader(spec, node, path).values()
     assert isinstance(node, Listing)
     if not node.items:
         raise _problem(node.mark, path, "an axis needs at least one value")
@@ -113,7 +113,7 @@ def to_check(nodes: Sequence[Node]) -> list[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class _CaseReader:
     """Reads one range."""
 
     spec: AxisSpec

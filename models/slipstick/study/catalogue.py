@@ -11,7 +11,7 @@ from slipstick.program import PROGRAMS
 from slipstick.program.counts import Counts, ProcessorTally
 from slipstick.report.answer import CatalogueEntry, CatalogueLine
 from slipstick.schema.build import build_workload
-from slipstick.schema.describe import Entry, entries, with_sources
+from slipstick.schema.describe import DescribedValue, entries, with_sources
 from slipstick.schema.kinds.counts import CountsSpec
 from slipstick.schema.kinds.quantity import Given
 from slipstick.schema.library import FOLDERS, Library, find, names, spec_model
@@ -107,7 +107,7 @@ def _program(name: str) -> CatalogueEntry:
     for each in program.inputs:
         default = each.default if isinstance(each.default, float) else 0.0
         text = each.default if isinstance(each.default, str) else ("not given" if each.default is None else "")
-        found[each.name] = Entry(each.name, Given(default, each.dimension, text), each.meaning, "default")
+        found[each.name] = DescribedValue(each.name, Given(default, each.dimension, text), each.meaning, "default")
     return CatalogueEntry("program", name, program.title, program.source, found)
 
 
@@ -120,13 +120,13 @@ def _law(name: str) -> CatalogueEntry:
     return CatalogueEntry("law", name, law.title, law.source, {}, "\n".join([*lines, law.note] if law.note else lines))
 
 
-def _workload_entries(name: str) -> dict[str, Entry]:
+def _workload_entries(name: str) -> dict[str, DescribedValue]:
     """Read a workload's inputs as its program does, on any machine that it runs on."""
     built = build_workload(Scalar(name, name, Mark(name, 1, 1), quoted=True), Library())
     source = at(Library().load("workload", name), ["source"])
     words = str(plain(source)) if source is not None else ""
     return {
-        path: Entry(path, each.given, each.meaning, each.source or words)
+        path: DescribedValue(path, each.given, each.meaning, each.source or words)
         for path, each in built.entries.items()
         if not path.startswith(("machine.", "technology."))
     }

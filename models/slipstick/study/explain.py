@@ -13,7 +13,7 @@ from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.program import PROGRAMS
 from slipstick.schema.build import build
-from slipstick.schema.describe import Entry
+from slipstick.schema.describe import DescribedValue
 from slipstick.schema.inputs import Settings, resolve
 from slipstick.schema.library import Library
 from slipstick.schema.text.nodes import at, plain
@@ -36,7 +36,7 @@ class Explanation:
     title: str
     source: str
     subject: Model | QueueingNetwork | Law
-    entries: Mapping[str, Entry]
+    entries: Mapping[str, DescribedValue]
     structure: Expr | None
     solved: tuple[SymbolicSolution, ...] = ()
 

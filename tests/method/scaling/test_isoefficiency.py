@@ -133,7 +133,7 @@ def test_a_term_with_another_logarithm_than_the_work_has_its_leading_part() -> N
 
 
 def test_the_reigning_term_asks_for_the_most_on_both_sides_of_where_it_changes() -> None:
-    first, second = isoefficiency(FFT_HYPERCUBE, 0.5).reigns
+    first, second = isoefficiency(FFT_HYPERCUBE, 0.5).dominant_terms
     assert (first.since, second.term) == (2.0, WORD * n * log2(N))
     # K = 1: t_s N log N = t_w N^2 log N, the work of the second, at N = t_s / t_w.
     assert second.since == pytest.approx(25 / 4)
@@ -143,7 +143,7 @@ def test_what_grows_as_fast_as_the_work_is_said_not_to_scale() -> None:
     found = isoefficiency(run(STEP * n / N + STEP * n * sympy.Rational(1, 100), STEP * n), 0.5)
     assert found.order is None
     assert found.exact is None
-    assert found.reigns == ()
+    assert found.dominant_terms == ()
     # Amdahl: E = 1 / (1 + 0.01 N) for any size.
     assert found.limit == (
         "N*n*t_c/100 grows with n as fast as the work, so a larger size cannot pay for it: "

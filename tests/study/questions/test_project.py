@@ -80,7 +80,7 @@ def test_the_band_is_that_of_the_one_rate_that_is_drawn(folder: Path) -> None:
 
 def test_conditions_are_timed_between_the_years(folder: Path) -> None:
     (track,) = projection().tracks
-    half, shorter, larger = track.watched
+    half, shorter, larger = track.conditions
     # 6 ms / p = 3 ms + 0.8 ms / 1.05^t, with p = 1.4^t: solved by bisection
     low, high = 0.0, 5.0
     for _ in range(60):

@@ -88,6 +88,7 @@ class MeanValue(CompiledModel):
         everywhere = len(found.wrong) < len(found.time) and exact_everywhere(self.model)
         exact = np.broadcast_to(everywhere | nothing, (len(found.time),))
         groups = {group.name: group.processors for group in self.model.population.groups if group.name}
+        missing = np.full(len(found.time), np.nan)  # of every group, where mean value refuses the model
         steps = [step for step in self.model.steps if not groups or step.name in found.booked]
         return activity_solution(
             self.model,
@@ -95,7 +96,7 @@ class MeanValue(CompiledModel):
             found.time,
             found.size,
             found.booked,
-            groups={name: (found.groups[name], numbers[size]) for name, size in groups.items()},
+            groups={name: (found.groups.get(name, missing), numbers[size]) for name, size in groups.items()},
             single=self._single.values(values, found.time, found.size) if self._single else {},
             uses={name: Use(each.busy, each.present, each.wait) for name, each in found.uses.items()},
             once={step.name: np.where(np.isnan(found.time), np.nan, numbers[step.time]) for step in steps},

@@ -122,7 +122,7 @@ _LOG_SIZES = np.arange(0.0, 700.0, 0.5)  # larger sizes have no double
 
 
 @dataclass(frozen=True, slots=True)
-class Reign:
+class DominantTerm:
     """A term of the overhead that asks for the most work, from some number of processors on."""
 
     term: Any
@@ -232,7 +232,7 @@ class Isoefficiency:
         return found
 
     @cached_property
-    def reigns(self) -> tuple[Reign, ...]:
+    def dominant_terms(self) -> tuple[DominantTerm, ...]:
         """Say which term asks for the most work from which number of processors on, from 2 to `MOST_PROCESSORS`."""
         if self.limit or not self.needs:
             return ()
@@ -241,7 +241,7 @@ class Isoefficiency:
         first = np.argmax(table, axis=0)
         changes = [0, *(np.flatnonzero(np.diff(first)) + 1)]
         return tuple(
-            Reign(self.needs[first[at]].term.expression, self._since(first, int(at), places)) for at in changes
+            DominantTerm(self.needs[first[at]].term.expression, self._since(first, int(at), places)) for at in changes
         )
 
     def _since(self, first: Array, at: int, places: Array) -> float:

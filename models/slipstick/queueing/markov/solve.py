@@ -239,8 +239,8 @@ def _tail(space: StateSpace, chain: MarkovChain, pi: Array) -> tuple[float, floa
     if mean == 0:
         return 0.0, 0.0, 0.0
     # Where the truncation itself, or rounding, does not reach: levels fall by one ratio in the end.
-    sound = int(np.flatnonzero(level > ROUNDING)[-1])
-    to = min(sound, len(level) - 1 - len(level) // 10)
+    last = int(np.flatnonzero(level > ROUNDING)[-1])
+    to = min(last, len(level) - 1 - len(level) // 10)
     since = to - max(2, to // 4)
     if since < 0 or level[since] == 0:
         return 1.0, math.inf, 1.0

@@ -78,7 +78,7 @@ class ProjectedCase:
     columns : answers with the rates as stated, in base units
     low, high : band of each answer; empty if nothing is drawn
     dominant : the class of cost that takes the most time, from when to when
-    watched : when conditions hold
+    conditions : when conditions hold
     unmoved : what the trend changes and the case does not have
     failed : why a year has no answer
     """
@@ -90,7 +90,7 @@ class ProjectedCase:
     low: Mapping[str, Array]
     high: Mapping[str, Array]
     dominant: tuple[DominantClass, ...] = ()
-    watched: tuple[ConditionHistory, ...] = ()
+    conditions: tuple[ConditionHistory, ...] = ()
     unmoved: tuple[str, ...] = ()
     failed: Mapping[int, str] = field(default_factory=dict)
 
@@ -176,7 +176,7 @@ def _outcomes(found: Projection) -> Iterator[str]:
         if goes := list(_goes(found, track)):
             yield f"{who}, {year(found.years[0])} to {year(found.years[-1])}: {', '.join(goes)}"
         yield from (f"{who}: {each}" for each in _dominant(track))
-        yield from (f"{who}: {_watched(each, found)}" for each in track.watched)
+        yield from (f"{who}: {_condition_text(each, found)}" for each in track.conditions)
     yield from _unmoved(found)
 
 
@@ -213,7 +213,7 @@ def _dominant(track: ProjectedCase) -> Iterator[str]:
         yield f"{first.name} takes the most time until {year(first.last)}{rest}"
 
 
-def _watched(each: ConditionHistory, found: Projection) -> str:
+def _condition_text(each: ConditionHistory, found: Projection) -> str:
     if not each.crossings:
         span = f"from {year(found.years[0])} to {year(found.years[-1])}"
         if each.holds_first is None:

@@ -338,10 +338,10 @@ def _verdict(growth: IsoefficiencyFormula, order: str = "") -> str:
     if growth.limit:
         return f"Not scalable at {percent(growth.efficiency)}: {growth.limit}"
     words = f"To keep {percent(growth.efficiency)} the work must grow as {order or growth.order}"
-    reigning = [each for each in growth.terms if each.since is not None]
-    if not reigning:
+    dominant = [each for each in growth.terms if each.since is not None]
+    if not dominant:
         return words
-    last = max(reigning, key=lambda each: each.since or 0.0)
+    last = max(dominant, key=lambda each: each.since or 0.0)
     term = code(last.text) if order else last.text
     return f"{words}; the term that asks for the most from N = {fraction(last.since)} on is {term}"
 

@@ -56,7 +56,7 @@ class TallySpec(Spec):
     received: MessagesSpec = Field(MessagesSpec(), description="by kind of message: [how many, bytes]")
 
 
-class PhaseSpec(Spec):
+class CountedPhaseSpec(Spec):
     """What all processors did between two barriers."""
 
     name: Note = Field(description="of the barrier that ends it; what start-up does is left out")
@@ -74,7 +74,7 @@ class CountsSpec(Described):
     processors: int = Field(ge=1, le=4096, description="that ran it; the first one manages barriers")
     page: int = Field(ge=1, description="size of a page, in bytes")
     unit: Note = Field(description="what one unit of work is")
-    phases: list[PhaseSpec] = Field(description="the phases, in order", min_length=1)
+    phases: list[CountedPhaseSpec] = Field(description="the phases, in order", min_length=1)
 
     @model_validator(mode="after")
     def _one_each(self) -> CountsSpec:

@@ -15,7 +15,7 @@ from slipstick.model.shared_memory import (
     Cache,
     Crossbar,
     Interconnect,
-    LockKind,
+    MachineLock,
     Memory,
     Multistage,
     Ring,
@@ -186,9 +186,9 @@ def _cache(spec: SharedMemorySpec, at: At, prefix: str) -> Cache | None:
     return Cache(size, line, ways, hit, spec.cache.protocol)
 
 
-def _lock(kind: str, back_off: str, at: At, prefix: str) -> LockKind:
+def _lock(kind: str, back_off: str, at: At, prefix: str) -> MachineLock:
     latency, access, base, most = (at[f"{prefix}.{key}"] for key in ("latency", "access", "base", "most"))
-    return LockKind(kind, latency, access, back_off, base, most)
+    return MachineLock(kind, latency, access, back_off, base, most)
 
 
 def _interconnect(spec: SharedMemorySpec, at: At, prefix: str) -> Interconnect:

@@ -346,7 +346,7 @@ class BottleneckSpec(QuestionSpec):
     )
 
 
-class MemorySpec(Spec):
+class MemoryLimitSpec(Spec):
     """The memory of a processor, and how much it may be."""
 
     used: Note = Field(description="a formula of the case's quantities that gives bytes, such as items * each / 8")
@@ -380,7 +380,7 @@ class ScaleSpec(QuestionSpec):
     )
     time: Annotated[Given, Quantity(TIME, least=None, above=0.0)] | None = Field(None, description="the time to keep")
     efficiency: Fraction | None = Field(None, description="the efficiency to keep")
-    memory: MemorySpec | None = Field(None, description="the memory to keep")
+    memory: MemoryLimitSpec | None = Field(None, description="the memory to keep")
     against: Literal["useful", "one-processor"] = Field(
         "useful", description="what the work is: the useful part of the account, or the time of one processor"
     )

@@ -107,7 +107,7 @@ def read_expression(text: str, known: Mapping[str, Expr]) -> Expr:
     Traceback (most recent call last):
     slipstick.errors.FormulaError: there is no name 'part'; did you mean 'parts'?
     """
-    reader = _Reader(text, known, times=False)
+    reader = _FormulaReader(text, known, times=False)
     part = reader.sum(0)
     reader.close(None)
     return part.expr
@@ -127,7 +127,7 @@ def read_condition(text: str, known: Mapping[str, Expr], *, answers: bool = Fals
     >>> [str(each) for each in read_condition("1 <= parts < 8", {"parts": nodes.Parameter("parts")})]
     ['1 <= parts', 'parts < 8']
     """
-    reader = _Reader(text, known, times=True, answers=answers)
+    reader = _FormulaReader(text, known, times=True, answers=answers)
     found = reader.chain()
     while reader.accept("and"):
         found += reader.chain()
@@ -149,7 +149,7 @@ class _Part(NamedTuple):
     size: int = 1
 
 
-class _Reader:
+class _FormulaReader:
     """One function for each line of the grammar; `depth` is the nesting it is called in."""
 
     def __init__(self, text: str, known: Mapping[str, Expr], *, times: bool, answers: bool = False) -> None:

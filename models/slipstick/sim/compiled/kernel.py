@@ -22,7 +22,7 @@ from slipstick.sim.compiled.state import (
     TimeCol,
     TokenCol,
     compiled,
-    grown,
+    enlarged,
     inlined,
     new_token,
     plan_event,
@@ -63,7 +63,7 @@ class CompiledKernel:
         self._blocks = [blocks(plan, draw, seed, replication) for draw in range(len(plan.draws))]
         self._rows: list[Array] = []
         self._times: list[list[Array]] = [[] for _ in plan.groups]
-        self.state = grown(state(plan, 0 if trace is None else 4096), plan.population + 16, 2 * plan.population + 32)
+        self.state = enlarged(state(plan, 0 if trace is None else 4096), plan.population + 16, 2 * plan.population + 32)
         width = BLOCKS[-1] if any(not draw.distribution.constant for draw in plan.draws) else 1
         self.state = self.state._replace(values=np.zeros((max(len(plan.draws), 1), width)))
         number = 0
@@ -108,7 +108,7 @@ class CompiledKernel:
                 self._refill(int(number[ScalarCol.WANTED]))
             elif why == Return.NEEDS_SPACE:
                 more = max(int(number[ScalarCol.WANTED]), len(self.state.token))
-                self.state = grown(self.state, more, more + len(self.state.heap_time))
+                self.state = enlarged(self.state, more, more + len(self.state.heap_time))
             else:
                 self._empty()
                 if why != Return.TABLE_FULL:

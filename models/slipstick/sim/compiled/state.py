@@ -321,7 +321,7 @@ def _begin(found: State, plan: Plan) -> None:
     number[ScalarCol.LOCKS_FROM] = len(plan.stations)
 
 
-def grown(old: State, tokens: int, events: int) -> State:
+def enlarged(old: State, tokens: int, events: int) -> State:
     """Enlarge the tables by a number of tokens and events."""
 
     def longer(table: NDArray[Any], more: int) -> NDArray[Any]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from slipstick.sim.estimate import Layout, chunk
 from slipstick.sim.plain.event_loop import EventLoop, LogTime, ObserveResource, Token
-from slipstick.sim.plain.stations import Lock, QueueStatistics, make_station
+from slipstick.sim.plain.stations import QueueStatistics, SimulatedLock, make_station
 from slipstick.sim.plan.distributions import Array, Stream
 from slipstick.sim.plan.plan import Plan
 
@@ -62,7 +62,7 @@ class Runtime(EventLoop):
         self.pools: list[list[Token]] = [[] for _ in plan.groups]
         self.draws = [self._values(draw, seed, replication) for draw in range(len(plan.draws))]
         self.stations = [make_station(self, each) for each in plan.stations]
-        self.locks = [Lock(self, each) for each in plan.locks]
+        self.locks = [SimulatedLock(self, each) for each in plan.locks]
         self.barriers: list[list[Token]] = [[] for _ in plan.barriers]
         self.nodes = [0] * plan.nodes
         self.flags = [0] * plan.flags

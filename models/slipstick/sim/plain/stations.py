@@ -49,7 +49,7 @@ class QueueStatistics:
         self.last = now
 
 
-class Station(QueueStatistics):
+class SimulatedStation(QueueStatistics):
     """Servers with a queue."""
 
     __slots__ = ("servers",)
@@ -63,7 +63,7 @@ class Station(QueueStatistics):
         raise NotImplementedError
 
 
-class Fcfs(Station):
+class Fcfs(SimulatedStation):
     """First come, first served, by one or more servers."""
 
     __slots__ = ("leave_later", "queue")
@@ -100,7 +100,7 @@ class Fcfs(Station):
         return self.clock.served(token, now)
 
 
-class Ordered(Station):
+class Ordered(SimulatedStation):
     """Priorities and last come first served: lower keys are served first, ties in the order of arrival.
 
     With preemption, a customer whose service is interrupted resumes it later with the time left.
@@ -188,7 +188,7 @@ class RandomOrder(Fcfs):
             self.queue.insert(int(token.place * (waiting + 1)), token)
 
 
-class Sharing(Station):
+class Sharing(SimulatedStation):
     """Processor sharing: with n present, each is served at the rate min(1, servers / n), or rates[n] / n.
 
     `progress` is the service that a customer present all the time has received; an arriving customer leaves
@@ -260,15 +260,15 @@ def stretched(token: Token, now: float) -> float:
     return waited if waited > NEVER_WAITED * total else 0.0
 
 
-def make_station(clock: EventLoop, plan: StationPlan) -> Station:
+def make_station(clock: EventLoop, plan: StationPlan) -> SimulatedStation:
     """Make the station of a discipline."""
     if plan.rates:
         return Sharing(clock, plan)
-    kinds: dict[str, type[Station]] = {ARRIVAL: Fcfs, RANDOM: RandomOrder, SHARED: Sharing}
+    kinds: dict[str, type[SimulatedStation]] = {ARRIVAL: Fcfs, RANDOM: RandomOrder, SHARED: Sharing}
     return kinds.get(DISCIPLINES[plan.discipline].order, Ordered)(clock, plan)
 
 
-class Lock(QueueStatistics):
+class SimulatedLock(QueueStatistics):
     """A lock, held by one token at a time, or permits, held by several; with the statistics of a station.
 
     Attributes

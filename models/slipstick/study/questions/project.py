@@ -161,7 +161,7 @@ def _track(
         low=low,
         high=high,
         dominant=tuple(_dominant(found, years)),
-        watched=tuple(
+        conditions=tuple(
             _history(track, condition, found, years, margins[index] if margins else None, asked.spec.band.value)
             for index, condition in enumerate(conditions)
         ),

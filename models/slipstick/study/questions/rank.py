@@ -13,7 +13,7 @@ from slipstick.expression.dimension import COUNT
 from slipstick.law.account import OVERHEAD_REDUCTION
 from slipstick.report.questions.rank import ChangeEffect, ChangePair, ChangeRanking, RankedQuantity, Ranking, RankResult
 from slipstick.schema.build import build, described
-from slipstick.schema.describe import Entry, entries
+from slipstick.schema.describe import DescribedValue, entries
 from slipstick.schema.inputs import TECHNOLOGY, Settings, resolve
 from slipstick.schema.kinds.study import ChangesSpec, RankSpec
 from slipstick.schema.text.nodes import Mark, Node, Scalar, at, canonical, value_mark
@@ -308,7 +308,7 @@ class _ChangeReader:
         return _ChangedPoint(self.before, {name: given[name].value for name in paths.values()})
 
 
-def _now(known: Mapping[str, Entry], path: str) -> tuple[float, str] | None:
+def _now(known: Mapping[str, DescribedValue], path: str) -> tuple[float, str] | None:
     """Give value and unit of a quantity; a class of cost that is not mentioned has a factor of 1."""
     if path in known:
         return known[path].given.value, str(known[path].given.dimension)

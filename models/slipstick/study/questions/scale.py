@@ -327,7 +327,7 @@ def _growth(asked: _ScaledCase) -> tuple[IsoefficiencyFormula | None, str]:
     def text(expression: object) -> str:
         return str(expression.xreplace(names))  # type: ignore[attr-defined]
 
-    since = {each.term: each.since for each in reversed(found.reigns)}
+    since = {each.term: each.since for each in reversed(found.dominant_terms)}
     terms = [
         OverheadTerm(
             text(each.term.expression),

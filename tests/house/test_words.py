@@ -1,0 +1,100 @@
+"""The package speaks the field's words: one meaning for a name, no private words, a source at every approximation."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.house.code import ROOT
+
+MODULES = sorted((ROOT / "models").rglob("*.py"))
+
+RETIRED = [
+    "desk",
+    "lot",
+    "furnish",
+    "gardener",
+    "crowd",
+    "reign",
+    "surge",
+    "surges",
+    "grown",
+    "sought",
+    "watched",
+    "gather",
+    "sound",
+]
+"""Words that once named parts of the package; as names or parts of names they stay away."""
+
+PERSONS = r"nobody\b|somebody\b|everybody\b|anybody\b|whoever\b|whom\b|for ever\b|in the way\b|a hair\b"
+"""Words for persons where events are meant, and turns that need a second reading."""
+
+
+def names(tree: ast.Module) -> Iterator[str]:
+    """Yield the names that a module defines: classes, functions, their parameters, fields and variables."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.arg(arg=name):
+                yield name
+            case ast.Name(id=name, ctx=ast.Store()):
+                yield name
+
+
+def words(name: str) -> set[str]:
+    """Split a name at underscores and capitals."""
+    return {each.lower() for each in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)}
+
+
+def prose(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield comments and strings with their lines; what a specification is called by is no prose."""
+    for token in tokenize.generate_tokens(io.StringIO(path.read_text()).readline):
+        if token.type in (tokenize.COMMENT, tokenize.STRING):
+            yield token.start[0], token.string
+
+
+def test_a_class_name_has_one_meaning() -> None:
+    homes: dict[str, list[str]] = defaultdict(list)
+    for path in MODULES:
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef):
+                homes[node.name].append(path.relative_to(ROOT).as_posix())
+    assert {name: where for name, where in homes.items() if len(where) > 1} == {}
+
+
+def test_retired_words_name_nothing() -> None:
+    retired = set(RETIRED)
+    found = {
+        f"{path.relative_to(ROOT).as_posix()}: {name}"
+        for path in MODULES
+        for name in names(ast.parse(path.read_text()))
+        if words(name) & retired
+    }
+    assert sorted(found) == []
+
+
+def test_events_have_no_persons() -> None:
+    found = [
+        f"{path.relative_to(ROOT).as_posix()}:{line}: {hit[0]}"
+        for path in MODULES
+        for line, text in prose(path)
+        for hit in re.finditer(rf"\b(?:{PERSONS})", text)
+    ]
+    assert found == []
+
+
+def test_every_approximation_names_its_source() -> None:
+    engines = [ROOT / "models" / "slipstick" / each for each in ("method/mean_value", "queueing")]
+    texts = {path: path.read_text() for path in MODULES if set(engines) & set(path.parents)}
+    approximate = {path: text for path, text in texts.items() if re.search("[Aa]pproximat", text)}
+    silent = [
+        path.name
+        for path, text in approximate.items()
+        if not re.search("Sources?: |[Dd]eriv|[Ff]itted to|benchmark", text)
+    ]
+    assert approximate
+    assert silent == []

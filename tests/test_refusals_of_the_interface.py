@@ -1,0 +1,96 @@
+"""What the Python interface and the new disciplines refuse, in the words that the user reads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from slipstick import closed_class, delay, grouped_model, load, network, service, solve, station, sweep
+from slipstick.errors import ModelError, NoAnswerError, SlipstickError, UnknownNameError
+from slipstick.model.activity import Activity
+from slipstick.model.resources import Station
+from slipstick.results.study import Sweep
+from slipstick.sim.plan.plan import MOST_PERMITS, LockPlan
+
+CPU = {"cpu": station(service={"a": 1.0, "b": 2.0}, discipline="lcfs")}
+TWO = network({"a": closed_class(2), "b": closed_class(2)}, CPU)
+
+
+def cycle(name: str) -> Activity:
+    return delay(1.0, name=f"{name}.work") >> service("bus", 1.0, name=f"{name}.bus")
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        ("linearizer", "; approximate methods take that for one class only; ask for markov-chain or simulation"),
+        ("schweitzer", "; approximate methods take that for one class only; ask for markov-chain or simulation"),
+    ],
+)
+def test_approximate_methods_refuse_classes_that_overtake(method: str, words: str) -> None:
+    with pytest.raises(SlipstickError) as caught:
+        solve(TWO, method=method)
+    assert words in str(caught.value)
+
+
+def test_mean_value_refuses_groups_that_overtake() -> None:
+    model = grouped_model(
+        {"first": (2, cycle("first")), "second": (2, cycle("second"))}, resources={"bus": Station(discipline="lcfs")}
+    )
+    with pytest.raises(NoAnswerError) as caught:
+        solve(model, method="mean-value")
+    assert ", where groups wait unequally long; mean-value has no answer for that, simulation may" in str(caught.value)
+
+
+def test_a_chain_refuses_random_order_with_rates() -> None:
+    stations = {"cpu": station(demand={"a": 1.0, "b": 2.0}, discipline="random", rates=[1.0, 1.5])}
+    with pytest.raises(SlipstickError) as caught:
+        solve(network({"a": closed_class(2), "b": closed_class(1)}, stations), method="markov-chain")
+    words = "a chain has no random order of service with rates; ask for linearizer, or for servers"
+    assert str(caught.value) == words
+
+
+def test_a_misspelt_value_of_an_answer_names_the_nearest() -> None:
+    answer = solve("lock-and-bus")
+    with pytest.raises(UnknownNameError) as caught:
+        answer["efficency"]
+    assert str(caught.value).startswith("there is no value in the answer for ")
+    assert "did you mean 'efficiency'?" in str(caught.value)
+
+
+def test_arrays_of_different_lengths_are_refused() -> None:
+    with pytest.raises(ModelError) as caught:
+        solve("lock-and-bus", {"population.processors": [1, 2, 4], "work": [1.0, 2.0]})
+    assert str(caught.value).endswith("; sweep(...) makes every combination")
+
+
+def test_arrays_of_two_dimensions_are_refused() -> None:
+    with pytest.raises(ModelError) as caught:
+        solve("lock-and-bus", sweep({"population.processors": np.ones((2, 2))}))
+    assert str(caught.value).endswith(" are a list or an array of one dimension; got 2")
+
+
+def test_what_is_no_model_is_not_loaded() -> None:
+    with pytest.raises(UnknownNameError) as caught:
+        load("technology/now")
+    assert str(caught.value).startswith("there is no kind to load 'technology'")
+
+
+def test_a_machine_takes_no_workload() -> None:
+    with pytest.raises(ModelError) as caught:
+        load("machine/rs6000-43p-atm", workload="diff-request")
+    assert str(caught.value).endswith(" takes no workload=; it goes with the name of a program")
+
+
+def test_a_long_sweep_keeps_no_whole_answers() -> None:
+    found = solve("lock-and-bus", {"population.processors": list(range(1, 6000))})
+    assert isinstance(found, Sweep)
+    with pytest.raises(ModelError) as caught:
+        found.answer(0)
+    assert str(caught.value) == "whole answers were not kept for so many points; solve this point alone"
+
+
+def test_a_simulation_takes_a_limited_number_of_permits() -> None:
+    with pytest.raises(ModelError) as caught:
+        LockPlan("pool", permits=MOST_PERMITS + 1, noun="permits")
+    assert str(caught.value) == f"permits pool: a simulation takes from 1 to {MOST_PERMITS}, got {MOST_PERMITS + 1}"
