@@ -200,7 +200,7 @@ class _Cluster:
         self.found.accounts = [each.account for each in asking]
         for each in range(self.found.processors):
             station = self.system.station_called(f"processor-{each}")
-            station.flush(self.found.end)
+            station.accumulate(self.found.end)
             self.found.queue.append(station.area / self.found.end)
         return self.found
 

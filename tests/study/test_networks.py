@@ -156,7 +156,7 @@ def test_a_saturated_point_fails_alone(tmp_path: Path, capsys: pytest.CaptureFix
         (
             STUDY + "vary: {method: [exact, closed-form]}\n",
             (
-                "7:28: method: no method 'closed-form' answers for central-server; known: best, exact, "
+                "7:24: method: no method 'closed-form' answers for central-server; known: best, exact, "
                 "convolution, schweitzer, linearizer, markov-chain, simulation, bounds"
             ),
         ),

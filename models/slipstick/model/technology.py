@@ -55,7 +55,7 @@ def scaled(model: Model, factors: Mapping[str, Expr]) -> Model:
 
     >>> from slipstick.expression.nodes import Parameter
     >>> from slipstick.model.activity import delay
-    >>> from slipstick.model.system import Model
+    >>> from slipstick.model.system import closed_model
     >>> model = closed_model(delay(2.0, name="link", technology="wire"))
     >>> scaled(model, {"wire": Parameter("technology.wire", value=0.5)}).steps[0].time
     link * technology.wire

@@ -163,7 +163,7 @@ def test_a_budget_without_changes_and_a_picture_of_none_are_refused(folder: Path
 
 def test_nothing_is_compiled_before_it_is_solved(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    monkeypatch.setattr("slipstick.study.evaluator.form_of", lambda *given: asked.append(given))
+    monkeypatch.setattr("slipstick.method.methods.form_of", lambda *given: asked.append(given))
     Path("study.yaml").write_text(f"study: 1\nbase: {{model: model.yaml}}\n{RANK}")
     check_file(Path("study.yaml"))
     assert not asked
