@@ -22,7 +22,7 @@ from slipstick.model.machine import Machine
 from slipstick.program import dvsm as operations
 from slipstick.program import dvsm_contention as contention
 from slipstick.program.message import latency, protocol_time, wire_time
-from slipstick.program.program import Inputs, number, one
+from slipstick.program.program import InputValues, number, one
 from slipstick.sim.plain.process import Process, System
 from slipstick.sim.plan.distributions import service_time
 
@@ -318,7 +318,7 @@ class _Cluster:
         return seconds * next(self.system.values(what, service_time(1.0, self._scv))) if self._scv else seconds
 
 
-def _lock_times(machine: Machine, inputs: Inputs) -> _LockTimes:
+def _lock_times(machine: Machine, inputs: InputValues) -> _LockTimes:
     network, speed = machine.network, machine.speed
     request, reply = one(inputs, "request"), one(inputs, "reply")
     send, answer = protocol_time(network, request) / speed, protocol_time(network, reply) / speed
@@ -329,7 +329,7 @@ def _lock_times(machine: Machine, inputs: Inputs) -> _LockTimes:
     return _LockTimes(*_values((send, serve, answer, receive, *frames, dispatch)))
 
 
-def _diff_times(machine: Machine, inputs: Inputs) -> _DiffTimes:
+def _diff_times(machine: Machine, inputs: InputValues) -> _DiffTimes:
     costs = contention.OperationCosts(machine, inputs)
     frames = wire_time(machine.network, costs.request), wire_time(machine.network, costs.reply)
     dispatch = one(inputs, "dispatch") / machine.speed

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from slipstick.expression.nodes import check_radix
 
 Array = NDArray[np.float64]
-Kernel = Callable[[Sequence[Array], Array], object]
+Evaluation = Callable[[Sequence[Array], Array], object]
 Adjoint = Callable[[Sequence[Array], Array, Array], Sequence["Array | None"]]
 MOST = 1e7
 """Servers are counted one by one; more of them than this give no number."""
@@ -259,7 +259,7 @@ def _retried_rate_adjoint(args: Sequence[Array], value: Array, bar: Array) -> li
     return [bar * (fan * behind + 1.0 - value) / (fan * slope * (1.0 - rate) + rate), None, None, None]
 
 
-SPECIAL_KERNELS: dict[str, Kernel] = {
+SPECIAL_KERNELS: dict[str, Evaluation] = {
     "exp": lambda args, out: np.exp(args[0], out=out),
     "log": lambda args, out: np.log(args[0], out=out),
     "pow": _pow,
@@ -298,7 +298,7 @@ SPECIAL_ADJOINT: dict[str, Adjoint] = {
 _LARGEST = int(np.finfo(np.float64).max)
 
 
-def _fold(function: np.ufunc) -> Kernel:
+def _fold(function: np.ufunc) -> Evaluation:
     """Combine operands from left to right; as long as they hold for all points, one number does."""
 
     def kernel(args: Sequence[Array], out: Array) -> None:
@@ -370,7 +370,7 @@ def _whole_power(base: Array, exponent: int) -> Array:
     return result if exponent >= 0 else 1.0 / result
 
 
-KERNELS: dict[str, Kernel] = {
+KERNELS: dict[str, Evaluation] = {
     "sum": _fold(np.add),
     "difference": _fold(np.subtract),
     "product": _fold(np.multiply),

@@ -21,7 +21,7 @@ from slipstick.model.activity import Activity, parallel, pipeline, repeat, seria
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model, closed_model
 from slipstick.program.message import hardware, protocol_time, software, wire
-from slipstick.program.program import Input, Inputs, Program, one
+from slipstick.program.program import Input, InputValues, Program, one
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ _REMOTE = (
 )
 
 
-def message(machine: Machine, inputs: Inputs) -> Model:
+def message(machine: Machine, inputs: InputValues) -> Model:
     """Build one message from one processor to another: send, wire, hardware, receive."""
     component = "message"
     size = one(inputs, "size")
@@ -70,7 +70,7 @@ def message(machine: Machine, inputs: Inputs) -> Model:
     return closed_model(cycle, name="dvsm/message", useful=())
 
 
-def page_fault(machine: Machine, inputs: Inputs) -> Model:
+def page_fault(machine: Machine, inputs: InputValues) -> Model:
     """Build an empty page fault: a request, the handler on the other side, a page in reply.
 
     The protocol time is counted at both ends of both messages.
@@ -94,7 +94,7 @@ def page_fault(machine: Machine, inputs: Inputs) -> Model:
     return closed_model(cycle, name="dvsm/page-fault", useful=())
 
 
-def diff_request(machine: Machine, inputs: Inputs) -> Model:
+def diff_request(machine: Machine, inputs: InputValues) -> Model:
     """Build a diff request: requests for diffs to d processors at once, a pipeline.
 
     Serial at the source are its sends, the wire of its own link (request and reply together) and its receives; hardware
@@ -116,7 +116,9 @@ def diff_request(machine: Machine, inputs: Inputs) -> Model:
     return closed_model(cycle, name="dvsm/diff-request", useful=())
 
 
-def _part(machine: Machine, inputs: Inputs, reply: Expr, mark: str) -> tuple[Activity, Activity, Activity, Activity]:
+def _part(
+    machine: Machine, inputs: InputValues, reply: Expr, mark: str
+) -> tuple[Activity, Activity, Activity, Activity]:
     """Build the steps of one part at each of the four stages."""
     component, request = "fault", one(inputs, "request")
     here, there = Endpoint(machine, component), Endpoint(machine, component, "each-other")
@@ -136,7 +138,7 @@ def _part(machine: Machine, inputs: Inputs, reply: Expr, mark: str) -> tuple[Act
     return send, on_wire, remote, here.handle(f"receive{mark}", reply, one(inputs, "receive_call"))
 
 
-def lock(machine: Machine, inputs: Inputs) -> Model:
+def lock(machine: Machine, inputs: InputValues) -> Model:
     """Build a lock acquisition: the request goes to the manager, which may forward it to the last holder.
 
     With p parties there are p - 1 requests, each received and served at the next processor, and one
@@ -166,7 +168,7 @@ def lock(machine: Machine, inputs: Inputs) -> Model:
     return closed_model(cycle, name="dvsm/lock", useful=())
 
 
-def barrier_slave(machine: Machine, inputs: Inputs) -> Model:
+def barrier_slave(machine: Machine, inputs: InputValues) -> Model:
     """Build a barrier from the view of the last slave: the master's four parts and the slave's own release."""
     component = "barrier"
     release = one(inputs, "release")
@@ -182,7 +184,7 @@ def barrier_slave(machine: Machine, inputs: Inputs) -> Model:
     return closed_model(cycle, name="dvsm/barrier-slave", useful=())
 
 
-def barrier_master(machine: Machine, inputs: Inputs) -> Model:
+def barrier_master(machine: Machine, inputs: InputValues) -> Model:
     """Build a barrier from the view of its master, in four parts.
 
     The last arrival's message to the master, merging its write notices, the master's sends to all slaves, the
@@ -193,7 +195,7 @@ def barrier_master(machine: Machine, inputs: Inputs) -> Model:
     return closed_model(cycle, name="dvsm/barrier-master", useful=())
 
 
-def _until_released(machine: Machine, inputs: Inputs) -> Activity:
+def _until_released(machine: Machine, inputs: InputValues) -> Activity:
     """Build the parts that slave and master share: arrival, merging, sends of the releases one by one."""
     component = "barrier"
     arrive, release, count = one(inputs, "arrive"), one(inputs, "release"), one(inputs, "processors")

@@ -31,12 +31,12 @@ from slipstick.model.machine import Machine
 from slipstick.model.resources import Station
 from slipstick.model.system import Group, GroupedPopulation, Model
 from slipstick.program.message import hardware, protocol_time, wire_time
-from slipstick.program.program import Input, Inputs, Program, number, one
+from slipstick.program.program import Input, InputValues, Program, number, one
 
 COMPONENT = "fault"
 
 
-def diff_phase(machine: Machine, inputs: Inputs) -> Model:
+def diff_phase(machine: Machine, inputs: InputValues) -> Model:
     """Build a phase of faults: some processors repeatedly request diffs from all the others.
 
     Answers are about one of the requesting processors. An operation is one step, for nothing comes between its parts; so
@@ -64,7 +64,7 @@ def _free(name: str, processor: str) -> Activity:
     return service(processor, Number(0.0, TIME), name=name, component="served", technology="software")
 
 
-def _fault(machine: Machine, inputs: Inputs, mark: str) -> Activity:
+def _fault(machine: Machine, inputs: InputValues, mark: str) -> Activity:
     """Build one fault; the mark names the steps of the other processors that differ from those of the one under study."""
     scv = number(inputs, "variation") ** 2
     costs = OperationCosts(machine, inputs)
@@ -88,7 +88,7 @@ def _fault(machine: Machine, inputs: Inputs, mark: str) -> Activity:
 class OperationCosts:
     """Times of the operations of a diff request, each without a break [s], and its messages [B]."""
 
-    def __init__(self, machine: Machine, inputs: Inputs) -> None:
+    def __init__(self, machine: Machine, inputs: InputValues) -> None:
         network, speed = machine.network, machine.speed
         self.request, self.reply = one(inputs, "request"), one(inputs, "reply")
         request, reply = protocol_time(network, self.request), protocol_time(network, self.reply)

@@ -29,7 +29,7 @@ from slipstick.model.resources import Lock, Resource
 from slipstick.model.shared_memory import SharedMemory
 from slipstick.model.system import Model, SingleProcessor, closed_model, grouped_model, phased_model
 from slipstick.program.addresses import Addresses
-from slipstick.program.program import Input, Inputs, Program, known, one, word
+from slipstick.program.program import Input, InputValues, Program, known, one, word
 from slipstick.program.shared_memory import NONE, MemoryPort, barrier_of, lock_kind
 from slipstick.vocabulary import LOCKS
 
@@ -73,7 +73,7 @@ class Grain:
     scv: float
 
     @staticmethod
-    def of(inputs: Inputs, prefix: str = "") -> Grain:
+    def of(inputs: InputValues, prefix: str = "") -> Grain:
         """Read a grain from the inputs; an attribute of competitors that is not given is that of the test grain."""
 
         def given(name: str) -> Expr:
@@ -106,7 +106,7 @@ class Grain:
         )
 
 
-def unit(machine: SharedMemory, inputs: Inputs) -> Model:
+def unit(machine: SharedMemory, inputs: InputValues) -> Model:
     """Build a test grain among competitors, and alone; words are counted if all access them at random."""
     same = not any(f"{OTHER}{name}" in inputs for name in _ATTRIBUTES)
     counted = same and word(inputs, "pattern") == "random" and not _is_zero(one(inputs, "accesses"))
@@ -114,7 +114,7 @@ def unit(machine: SharedMemory, inputs: Inputs) -> Model:
     return replace(_among(machine, inputs), single=SingleProcessor(alone, one(inputs, "accesses") if counted else None))
 
 
-def _among(machine: SharedMemory, inputs: Inputs) -> Model:
+def _among(machine: SharedMemory, inputs: InputValues) -> Model:
     """Build a test grain among competitors; one population if all repeat the same grain."""
     test, competitors = Grain.of(inputs), one(inputs, "competitors")
     work = GrainSteps(machine, competitors)
@@ -311,7 +311,7 @@ _BY_PHASE = ("accesses", "compute", "critical", "critical_accesses")
 Part = tuple[Like, Like, Activity]
 
 
-def phases(machine: SharedMemory, inputs: Inputs) -> Model:
+def phases(machine: SharedMemory, inputs: InputValues) -> Model:
     """Build the sequential part, then every phase with its barrier."""
     resources: dict[str, Resource] = {}
     parts: list[Part] = [(1, 1, delay(one(inputs, "sequential"), name="sequential"))]
@@ -320,7 +320,7 @@ def phases(machine: SharedMemory, inputs: Inputs) -> Model:
     return phased_model(*parts, name="grain/phases", resources=resources, useful=USEFUL)
 
 
-def _phases(machine: SharedMemory, inputs: Inputs, resources: dict[str, Resource]) -> Iterator[list[Part]]:
+def _phases(machine: SharedMemory, inputs: InputValues, resources: dict[str, Resource]) -> Iterator[list[Part]]:
     """Lay out each phase and its barrier; their resources are added to `resources`."""
     repeat, processors = _list(inputs, "repeat"), _list(inputs, "processors")
     if not repeat:
@@ -340,7 +340,7 @@ def _phases(machine: SharedMemory, inputs: Inputs, resources: dict[str, Resource
 
 
 def _barrier(
-    machine: SharedMemory, inputs: Inputs, number: int, count: Expr, resources: dict[str, Resource]
+    machine: SharedMemory, inputs: InputValues, number: int, count: Expr, resources: dict[str, Resource]
 ) -> list[Part]:
     name = word(inputs, "barrier")
     _, barriers = barrier_of(machine, name, count)
@@ -351,14 +351,14 @@ def _barrier(
     return [(1, count, barrier(own))]
 
 
-def _grain(inputs: Inputs, number: int, own: dict[str, Expr]) -> Grain:
+def _grain(inputs: InputValues, number: int, own: dict[str, Expr]) -> Grain:
     """Give the grain of a phase; one without critical section takes no lock."""
     inside = any(known(own[name], f"{name} of phase {number + 1}") for name in ("critical", "critical_accesses"))
     grain = Grain.of({**inputs, **own, "lock": word(inputs, "lock") if inside else NONE})
     return replace(grain, prefix=f"phase-{number + 1}.")
 
 
-def _list(inputs: Inputs, name: str) -> tuple[Expr, ...]:
+def _list(inputs: InputValues, name: str) -> tuple[Expr, ...]:
     value = inputs.get(name, ())
     assert isinstance(value, Expr | tuple)
     return (value,) if isinstance(value, Expr) else value

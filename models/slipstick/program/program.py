@@ -14,8 +14,8 @@ from slipstick.model.shared_memory import SharedMemory
 from slipstick.model.system import Model
 from slipstick.program.counts import Counts
 
-Given = Expr | tuple[Expr, ...] | str | Counts
-Inputs = Mapping[str, Given]
+InputValue = Expr | tuple[Expr, ...] | str | Counts
+InputValues = Mapping[str, InputValue]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +74,10 @@ class Program:
     title: str
     source: str
     inputs: tuple[Input, ...]
-    build: Callable[[Any, Inputs], Model]
+    build: Callable[[Any, InputValues], Model]
     machine: type[Machine | SharedMemory] = Machine
 
-    def on(self, machine: Machine | SharedMemory, **given: Given | float) -> Model:
+    def on(self, machine: Machine | SharedMemory, **given: InputValue | float) -> Model:
         """Build the model on a machine; inputs not given take their defaults.
 
         Parameters
@@ -91,7 +91,7 @@ class Program:
         """
         return self.build(machine, self.inputs_on(machine, **given))
 
-    def inputs_on(self, machine: Machine | SharedMemory, **given: Given | float) -> Inputs:
+    def inputs_on(self, machine: Machine | SharedMemory, **given: InputValue | float) -> InputValues:
         """Check the inputs given, and add the defaults of the others; see `on`."""
         if not isinstance(machine, self.machine):
             kind = "a machine" if self.machine is Machine else "a machine with shared memory"
@@ -106,7 +106,7 @@ class Program:
             raise ModelError(f"{self.name} needs {lacking[0]}: counts of a program, derived or measured")
         return {**self._defaults(machine, made), **made}
 
-    def _defaults(self, machine: Machine | SharedMemory, made: Inputs) -> dict[str, Given]:
+    def _defaults(self, machine: Machine | SharedMemory, made: InputValues) -> dict[str, InputValue]:
         missing = [each for each in self.inputs if each.name not in made and each.default is not None]
         return {each.name: _default(each, machine) for each in missing}
 
@@ -123,7 +123,7 @@ class CountedProgram(Program):
     count: Callable[..., Counts] = field(kw_only=True)
 
 
-def one(inputs: Inputs, name: str) -> Expr:
+def one(inputs: InputValues, name: str) -> Expr:
     """Give an input that is one value."""
     value = inputs[name]
     if not isinstance(value, Expr):
@@ -132,7 +132,7 @@ def one(inputs: Inputs, name: str) -> Expr:
     return value
 
 
-def number(inputs: Inputs, name: str) -> float:
+def number(inputs: InputValues, name: str) -> float:
     """Give an input that determines the structure of the model, and so must be a number."""
     return known(one(inputs, name), name)
 
@@ -149,16 +149,16 @@ def known(value: Expr, name: str) -> float:
     raise ModelError(f"{name} shapes the model: write a number, not {value}")
 
 
-def word(inputs: Inputs, name: str) -> str:
+def word(inputs: InputValues, name: str) -> str:
     """Give an input that is a word."""
     value = inputs[name]
     assert isinstance(value, str)
     return value
 
 
-def _default(each: Input, machine: Machine | SharedMemory) -> Given:
+def _default(each: Input, machine: Machine | SharedMemory) -> InputValue:
     if isinstance(each.default, str):
-        value: Given = each.default if each.word else getattr(machine, _READ_FROM[each.default])
+        value: InputValue = each.default if each.word else getattr(machine, _READ_FROM[each.default])
         return value
     assert each.default is not None
     return Parameter(each.name, each.dimension, each.default)
@@ -172,7 +172,7 @@ _READ_FROM = {
 """Attribute of a machine that holds the value of a path."""
 
 
-def _as_given(each: Input, value: Given | float) -> Given:
+def _as_given(each: Input, value: InputValue | float) -> InputValue:
     if each.word:
         return _as_word(each, value)
     if each.counts != isinstance(value, Counts):
@@ -193,7 +193,7 @@ def _as_given(each: Input, value: Given | float) -> Given:
     return Parameter(each.name, each.dimension, float(value))
 
 
-def _as_word(each: Input, value: Given | float) -> str:
+def _as_word(each: Input, value: InputValue | float) -> str:
     if not isinstance(value, str):
         raise ModelError(f"{each.name} is a word, {_choice(each)}; got {value!r}")
     if each.options and value not in each.options:

@@ -17,8 +17,8 @@ from slipstick.model.system import Model
 from slipstick.model.technology import scaled
 from slipstick.program import PROGRAMS
 from slipstick.program.counts import Counts
-from slipstick.program.program import Given as ProgramGiven
 from slipstick.program.program import Input, Program
+from slipstick.program.program import InputValue as ProgramGiven
 from slipstick.schema.describe import DescribedValue as Described
 from slipstick.schema.describe import hardware_of
 from slipstick.schema.inputs import (

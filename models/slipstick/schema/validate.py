@@ -15,11 +15,11 @@ from slipstick.schema.text.nodes import Node, Table, at, join, key_mark, leaves,
 if TYPE_CHECKING:
     from slipstick.schema.kinds.activity import ItemSpec
 
-Model = TypeVar("Model", bound=BaseModel)
+SpecType = TypeVar("SpecType", bound=BaseModel)
 Loc = tuple[str | int, ...]
 
 
-def validate(model: type[Model], node: Node) -> Model:
+def validate(model: type[SpecType], node: Node) -> SpecType:
     """Check a tree against a spec model.
 
     Raises

@@ -30,7 +30,7 @@ from slipstick.model.machine import Machine
 from slipstick.model.system import Model, superstep_model
 from slipstick.program.counts import CountedPhase, Counts, ProcessorTally
 from slipstick.program.message import software
-from slipstick.program.program import Given, Input, Inputs, Program, one
+from slipstick.program.program import Input, InputValue, InputValues, Program, one
 from slipstick_workloads import START
 from slipstick_workloads.application.operations import OperationClasses, Operations, by_key, key_of
 
@@ -38,7 +38,7 @@ FEW = 64
 """Operations of a processor in a phase that are laid out one by one; more are drawn at random, with the same mean."""
 
 
-def application(machine: Machine, counts: Counts, inputs: Inputs, name: str = "dvsm/application") -> Model:
+def application(machine: Machine, counts: Counts, inputs: InputValues, name: str = "dvsm/application") -> Model:
     """Build the model of a program from counts and costs.
 
     Parameters
@@ -71,7 +71,7 @@ class _Counted:
 # A study builds one program on one machine many times, changing only a technology.
 @lru_cache(maxsize=32)
 def _application(
-    machine: Machine, counted: _Counted, sequential: Given | None, faults: Given, locks: Given, name: str
+    machine: Machine, counted: _Counted, sequential: InputValue | None, faults: InputValue, locks: InputValue, name: str
 ) -> Model:
     counts = counted.counts
     if sequential is None:
@@ -86,7 +86,7 @@ def _application(
 class _Supersteps:
     """The operations of all processors in each phase."""
 
-    def __init__(self, machine: Machine, counts: Counts, inputs: Inputs) -> None:
+    def __init__(self, machine: Machine, counts: Counts, inputs: InputValues) -> None:
         self.machine, self.counts = machine, counts
         self.operations = Operations(machine, OperationClasses(counts))
         self.unit = one(inputs, "sequential") / float(counts.total("work"))
@@ -190,7 +190,7 @@ COMMON = (
 """Inputs of every application beside its counts."""
 
 
-def _from_counts(machine: Machine, inputs: Inputs) -> Model:
+def _from_counts(machine: Machine, inputs: InputValues) -> Model:
     counts = inputs["counts"]
     assert isinstance(counts, Counts)
     return application(machine, counts, inputs)

@@ -18,7 +18,7 @@ from slipstick.model.activity import Activity, relabelled, repeat, then
 from slipstick.model.machine import Machine
 from slipstick.program.counts import Counts, ProcessorTally
 from slipstick.program.dvsm import Endpoint, barrier_slave, diff_request, lock, page_fault
-from slipstick.program.program import Inputs
+from slipstick.program.program import InputValues
 
 Key = tuple[int, int]
 """Number of parts, and number of binary digits of the bytes of one part."""
@@ -215,7 +215,7 @@ class Operations:
     def _request(self, each: OperationClass) -> Activity:
         return diff_request(self.machine, self._costs(each)).bodies[0]
 
-    def _costs(self, each: OperationClass) -> Inputs:
+    def _costs(self, each: OperationClass) -> InputValues:
         """Give the inputs of a diff request."""
         dvsm, parts, reply = self.dvsm, Number(float(each.parts)), Number(each.size, BYTES)
         return {
@@ -298,7 +298,7 @@ def _named(key: Key) -> str:
     return f"{key[0]}x{1 << key[1]}"
 
 
-def _one(inputs: Inputs, name: str) -> Expr:
+def _one(inputs: InputValues, name: str) -> Expr:
     value = inputs[name]
     assert isinstance(value, Expr)
     return value

@@ -11,7 +11,7 @@ from slipstick.law.symbols import PARSONS
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model
 from slipstick.program.counts import Counts
-from slipstick.program.program import CountedProgram, Input, Inputs, number
+from slipstick.program.program import CountedProgram, Input, InputValues, number
 from slipstick_workloads.application.model import COMMON, application
 
 LARGEST = 20000.0
@@ -39,7 +39,7 @@ def _counted_program(name: str, title: str, generator: str, *parameters: Input) 
                 raise UnknownNameError(f"parameter of {name}", each, known)
         return _count(generator, tuple(sorted(given.items())))
 
-    def build(machine: Machine, inputs: Inputs) -> Model:
+    def build(machine: Machine, inputs: InputValues) -> Model:
         sizes = {each.name: number(inputs, each.name) for each in parameters}
         shape = {"processors": number(inputs, "processors"), "page": number({"page": machine.page}, "page")}
         return application(machine, count(**sizes, **shape), inputs, f"dvsm/{name}")

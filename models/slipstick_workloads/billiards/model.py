@@ -30,7 +30,7 @@ from slipstick.method.closed_form.times import time
 from slipstick.model.activity import Activity, choose, delay, repeat, then
 from slipstick.model.shared_memory import SharedMemory
 from slipstick.model.system import Model, closed_model, phased_model
-from slipstick.program.program import Input, Inputs, Program, number, one, word
+from slipstick.program.program import Input, InputValues, Program, number, one, word
 from slipstick.program.shared_memory import NONE, MemoryPort, barrier_of, lock_kind
 from slipstick_workloads.billiards.counts import observe
 
@@ -41,7 +41,7 @@ NAME = "billiards/parallel"
 SOURCE = f"{SCALE_GRAPH}, section 5"
 
 
-def parallel(machine: SharedMemory, inputs: Inputs) -> Model:
+def parallel(machine: SharedMemory, inputs: InputValues) -> Model:
     """Build the program: a setup, then as many steps as the collisions need.
 
     With ``parallelism: expected`` nothing is simulated, and balls and steps can be varied in the built model: of the first
@@ -63,7 +63,7 @@ def parallel(machine: SharedMemory, inputs: Inputs) -> Model:
 class _Steps:
     """The work of one processor in the setup and in a step."""
 
-    def __init__(self, machine: SharedMemory, inputs: Inputs) -> None:
+    def __init__(self, machine: SharedMemory, inputs: InputValues) -> None:
         self.machine, self.inputs = machine, inputs
         self.processors = int(number(inputs, "processors"))
         found = _expected if word(inputs, "parallelism") == "expected" else _counted
@@ -133,7 +133,7 @@ class _Run:
     removed: float
 
 
-def _counted(inputs: Inputs, processors: int) -> _Run:
+def _counted(inputs: InputValues, processors: int) -> _Run:
     """Take the counts of the simulation, and a whole number of steps."""
     balls, steps, collisions, seed = (int(number(inputs, each)) for each in ("balls", "steps", "collisions", "seed"))
     counts = observe(balls, collisions, seed)
@@ -142,7 +142,7 @@ def _counted(inputs: Inputs, processors: int) -> _Run:
     return _Run(n, done, together, queued, counts.added, counts.removed)
 
 
-def _expected(inputs: Inputs, processors: int) -> _Run:
+def _expected(inputs: InputValues, processors: int) -> _Run:
     """Take the values expected for very many balls; see `parallel`."""
     balls, steps = one(inputs, "balls"), one(inputs, "steps")
     parallelism = total((exp(-SHARING * (j + 0.5) ** 2 / balls) for j in range(processors)), COUNT)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 Vector = tuple[int, ...]
-Interval = tuple[int, int]
+IntervalId = tuple[int, int]
 """A processor and the number of its interval, from 1."""
 
 
@@ -27,7 +27,7 @@ class IntervalRecords:
     def __init__(self, processors: int) -> None:
         self.closed = [0] * processors
         self.seen = [[0] * processors for _ in range(processors)]
-        self._records: dict[Interval, _Record] = {}
+        self._records: dict[IntervalId, _Record] = {}
 
     def close(self, processor: int, pages: tuple[int, ...]) -> int:
         """End a processor's interval, in which it began to write these pages; give its number."""
@@ -37,7 +37,7 @@ class IntervalRecords:
         self._records[processor, number] = _Record(tuple(self.seen[processor]), pages)
         return number
 
-    def unseen(self, processor: int, known: Sequence[int]) -> list[Interval]:
+    def unseen(self, processor: int, known: Sequence[int]) -> list[IntervalId]:
         """List the intervals that are known elsewhere but not to a processor."""
         seen = self.seen[processor]
         return [
@@ -51,20 +51,20 @@ class IntervalRecords:
         """Add knowledge from elsewhere to a processor's."""
         self.seen[processor] = [max(pair) for pair in zip(self.seen[processor], known, strict=True)]
 
-    def pages(self, interval: Interval) -> tuple[int, ...]:
+    def pages(self, interval: IntervalId) -> tuple[int, ...]:
         """Give the write notices of an interval: the pages it names."""
         return self._records[interval].pages
 
-    def notices(self, intervals: Iterable[Interval]) -> int:
+    def notices(self, intervals: Iterable[IntervalId]) -> int:
         """Count the write notices of intervals."""
         return sum(len(self._records[each].pages) for each in intervals)
 
-    def knows(self, later: Interval, earlier: Interval) -> bool:
+    def knows(self, later: IntervalId, earlier: IntervalId) -> bool:
         """Say whether an interval comes before another, or is the same."""
         writer, number = earlier
         return self._records[later].vector[writer] >= number
 
-    def in_order(self, intervals: Iterable[Interval]) -> list[Interval]:
+    def in_order(self, intervals: Iterable[IntervalId]) -> list[IntervalId]:
         """Sort intervals by precedence.
 
         If a comes before b, no component of a's timestamp exceeds b's and one is less: so is its sum.

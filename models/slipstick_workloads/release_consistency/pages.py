@@ -22,7 +22,7 @@ import numpy as np
 
 from slipstick.program.counts import CountedPhase, ProcessorTally
 from slipstick_workloads.release_consistency.accesses import WORD, Pages
-from slipstick_workloads.release_consistency.intervals import Interval, IntervalRecords
+from slipstick_workloads.release_consistency.intervals import IntervalId, IntervalRecords
 from slipstick_workloads.release_consistency.protocol import Protocol
 
 
@@ -61,10 +61,10 @@ class Payload:
     def copy(self, source: int, target: int, page: int) -> None:
         """Copy a whole page from one processor to another."""
 
-    def cut(self, writer: int, interval: Interval, page: int, words: int) -> None:
+    def cut(self, writer: int, interval: IntervalId, page: int, words: int) -> None:
         """Make the diff of a page for an interval: these words, with the writer's current values."""
 
-    def apply(self, target: int, page: int, intervals: Sequence[Interval]) -> None:
+    def apply(self, target: int, page: int, intervals: Sequence[IntervalId]) -> None:
         """Put the diffs of these intervals into a processor's copy, in this order."""
 
 
@@ -86,7 +86,7 @@ class SharedPages(ABC):
         self.state = np.full((processors, pages), READABLE if valid else ABSENT, np.uint8)
         self.owner = np.full(pages, 0 if valid else NO_OWNER, np.int64)
         self.fresh: list[dict[int, None]] = [{} for _ in range(processors)]
-        self.pending: list[dict[int, list[Interval]]] = [{} for _ in range(processors)]
+        self.pending: list[dict[int, list[IntervalId]]] = [{} for _ in range(processors)]
         self.stored = [0] * processors
 
     def read(self, reader: int, pages: Pages) -> None:
@@ -100,7 +100,7 @@ class SharedPages(ABC):
             self._make_writable(writer, page)
         self._remember(writer, pages, words)
 
-    def notice(self, reader: int, interval: Interval) -> None:
+    def notice(self, reader: int, interval: IntervalId) -> None:
         """Deliver the write notices of an interval to a processor; copies without its writes become invalid."""
         pages, state, pending = self.intervals.pages(interval), self.state[reader], self.pending[reader]
         tally = self.recorder.tallies[reader]
@@ -115,7 +115,7 @@ class SharedPages(ABC):
         tally.notices += len(pages)
         self.stored[reader] += len(pages) * self.protocol.sizes.notice
 
-    def close(self, writer: int) -> Interval | None:
+    def close(self, writer: int) -> IntervalId | None:
         """End a processor's interval, if it has begun to write to some page in it."""
         if not self.fresh[writer]:
             return None
@@ -186,7 +186,7 @@ class SharedPages(ABC):
         """Record which words change."""
 
     @abstractmethod
-    def _has_applied(self, reader: int, page: int, interval: Interval) -> bool:
+    def _has_applied(self, reader: int, page: int, interval: IntervalId) -> bool:
         """Say whether a processor's copy holds an interval's writes already."""
 
     @abstractmethod
@@ -194,7 +194,7 @@ class SharedPages(ABC):
         """Save the writes of a processor to a page that is about to become invalid."""
 
     @abstractmethod
-    def _noticed(self, interval: Interval, pages: Sequence[int]) -> None:
+    def _noticed(self, interval: IntervalId, pages: Sequence[int]) -> None:
         """Mark pages as named in the writer's interval."""
 
     @abstractmethod
@@ -210,7 +210,7 @@ class SharedPages(ABC):
         """Forget diffs and twins; all copies are up to date."""
 
 
-_Requests = dict[int, list[Interval]]
+_Requests = dict[int, list[IntervalId]]
 
 
 class ManyWriters(SharedPages):
@@ -229,7 +229,7 @@ class ManyWriters(SharedPages):
         """For each page with a twin, the words written since."""
         self.named: list[dict[int, int]] = [{} for _ in range(self.processors)]
         """For each page with a twin that a closed interval names, that interval's number."""
-        self.diffs: list[dict[tuple[Interval, int], int]] = [{} for _ in range(self.processors)]
+        self.diffs: list[dict[tuple[IntervalId, int], int]] = [{} for _ in range(self.processors)]
         """The size of each diff that a processor has made or received, by interval and page [B]."""
         self.applied: list[dict[int, list[int]]] = [{} for _ in range(self.processors)]
         self.floor = [0] * self.processors
@@ -254,7 +254,7 @@ class ManyWriters(SharedPages):
         for place in (self.state[writer, pages] == WRITABLE).nonzero()[0].tolist():
             twins[int(pages[place])] |= words[place]
 
-    def _has_applied(self, reader: int, page: int, interval: Interval) -> bool:
+    def _has_applied(self, reader: int, page: int, interval: IntervalId) -> bool:
         writer, number = interval
         return self._copy_of(reader, page)[writer] >= number
 
@@ -266,7 +266,7 @@ class ManyWriters(SharedPages):
         if page in self.twins[reader]:
             self._cut(reader, page)
 
-    def _noticed(self, interval: Interval, pages: Sequence[int]) -> None:
+    def _noticed(self, interval: IntervalId, pages: Sequence[int]) -> None:
         writer, number = interval
         self.named[writer].update(dict.fromkeys(pages, number))
 
@@ -292,7 +292,7 @@ class ManyWriters(SharedPages):
         tally = self.recorder.tallies[reader]
         (tally.collected if collecting else tally.faults)[len(asked), total] += 1
 
-    def _requests(self, page: int, wanted: Sequence[Interval]) -> _Requests:
+    def _requests(self, page: int, wanted: Sequence[IntervalId]) -> _Requests:
         """Give the diffs to request from each processor: from their writers, or from one that passes them on."""
         asked: _Requests = {}
         latest = self._latest(wanted) if self.protocol.ask == "latest" else []
@@ -301,15 +301,15 @@ class ManyWriters(SharedPages):
             asked.setdefault(next(passes_on, each[0]), []).append(each)
         return asked
 
-    def _latest(self, wanted: Sequence[Interval]) -> list[Interval]:
+    def _latest(self, wanted: Sequence[IntervalId]) -> list[IntervalId]:
         """Give the last intervals of the writers, without those that precede another one."""
         last = list(dict(sorted(wanted)).items())
         return [each for each in last if not any(self.intervals.knows(other, each) for other in last if other != each)]
 
-    def _can_pass_on(self, last: Interval, wanted: Interval, page: int) -> bool:
+    def _can_pass_on(self, last: IntervalId, wanted: IntervalId, page: int) -> bool:
         return self.intervals.knows(last, wanted) and (wanted, page) in self.diffs[last[0]]
 
-    def _serve(self, server: int, reader: int, page: int, intervals: Sequence[Interval]) -> int:
+    def _serve(self, server: int, reader: int, page: int, intervals: Sequence[IntervalId]) -> int:
         """Send the diffs of these intervals, made now if necessary; give the size of the reply [B]."""
         growing = self.named[server].get(page)
         if growing is not None and (server, growing) in intervals:
@@ -337,7 +337,7 @@ class ManyWriters(SharedPages):
         tally.diff_bytes_made += size
         self.payload.cut(writer, interval, page, words)
 
-    def _keep(self, processor: int, interval: Interval, page: int, size: int) -> None:
+    def _keep(self, processor: int, interval: IntervalId, page: int, size: int) -> None:
         self.diffs[processor][interval, page] = size
         self.stored[processor] += size
 
@@ -377,13 +377,13 @@ class SingleWriter(SharedPages):
     def _remember(self, writer: int, pages: Pages, words: Sequence[int]) -> None:
         """Record nothing: whole pages move."""
 
-    def _has_applied(self, reader: int, page: int, interval: Interval) -> bool:
+    def _has_applied(self, reader: int, page: int, interval: IntervalId) -> bool:
         return bool(self.owner[page] == reader)
 
     def _before_invalid(self, reader: int, page: int) -> None:
         """Save nothing: the writes have moved on with the ownership."""
 
-    def _noticed(self, interval: Interval, pages: Sequence[int]) -> None:
+    def _noticed(self, interval: IntervalId, pages: Sequence[int]) -> None:
         """Protect pages still owned, so that the first write of the next interval is seen."""
         writer = interval[0]
         for page in pages:

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from slipstick.errors import ModelError
-from slipstick_workloads.release_consistency.intervals import Interval, IntervalRecords
+from slipstick_workloads.release_consistency.intervals import IntervalId, IntervalRecords
 from slipstick_workloads.release_consistency.pages import Recorder, SharedPages
 from slipstick_workloads.release_consistency.protocol import Protocol
 
@@ -31,7 +31,7 @@ class Notices:
     ) -> None:
         self._protocol, self._processors, self._recorder = protocol, processors, recorder
         self._intervals, self._pages = intervals, pages
-        self._unsent: list[list[Interval]] = [[] for _ in range(processors)]
+        self._unsent: list[list[IntervalId]] = [[] for _ in range(processors)]
 
     def release(self, processor: int) -> None:
         """End the interval; if release is eager, send its notices now."""
@@ -56,7 +56,7 @@ class Notices:
         self._intervals.learn(processor, known)
         return self.size(fresh)
 
-    def size(self, intervals: Iterable[Interval]) -> int:
+    def size(self, intervals: Iterable[IntervalId]) -> int:
         """Give the size that intervals add to a message [B]."""
         listed = list(intervals)
         notices = self._intervals.notices(listed)

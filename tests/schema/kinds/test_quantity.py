@@ -20,7 +20,7 @@ from slipstick.schema.kinds.quantity import (
     PerByte,
     Rate,
     Time,
-    TimeFormula,
+    TimeOrFormula,
     Whole,
 )
 
@@ -49,7 +49,7 @@ def refusal(field: Any, written: object) -> str:
         (Factor, 0.5, 0.5, COUNT),
         (AnyQuantity, "3 B", 3.0, BYTES),
         (AnyQuantity, -2, -2.0, COUNT),
-        (TimeFormula, "3 ms", 3e-3, TIME),
+        (TimeOrFormula, "3 ms", 3e-3, TIME),
     ],
 )
 def test_a_quantity_is_read_in_base_units(field: Any, written: object, value: float, dimension: object) -> None:
@@ -66,7 +66,7 @@ def test_a_quantity_may_say_where_it_comes_from() -> None:
     "text", ["work", "(2 * work)", "2 * work", "1 / rate", "1/rate", "work - 3", "- work", "max(a, 1)"]
 )
 def test_arithmetic_is_kept_as_text_where_it_may_stand(text: str) -> None:
-    assert read(TimeFormula, text) == Formula(text)
+    assert read(TimeOrFormula, text) == Formula(text)
     assert read(CountFormula, text) == Formula(text)
     assert "begin with a number" in refusal(Time, "work")
 
@@ -106,7 +106,7 @@ REFUSED: list[tuple[Any, object, str]] = [
     (Time, {"value": 5}, f"{UNIT} 5"),
     (Time, {"value": "x + 1"}, "'x + 1': this does not begin with a number; write a number and a unit, such as '5 us'"),
     (
-        TimeFormula,
+        TimeOrFormula,
         {"value": "work"},
         "'work': this does not begin with a number; write a number and a unit, such as '5 us'",
     ),

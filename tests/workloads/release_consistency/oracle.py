@@ -21,7 +21,7 @@ from slipstick_workloads.release_consistency.accesses import (
     SharedProgram,
     Write,
 )
-from slipstick_workloads.release_consistency.intervals import Interval
+from slipstick_workloads.release_consistency.intervals import IntervalId
 from slipstick_workloads.release_consistency.pages import Payload
 
 Clock = tuple[int, ...]
@@ -33,18 +33,18 @@ class Values(Payload):
     def __init__(self, processors: int, words: int, word_count: int) -> None:
         self.memory = [[0] * words for _ in range(processors)]
         self.word_count = word_count
-        self.diffs: dict[tuple[Interval, int], dict[int, int]] = {}
+        self.diffs: dict[tuple[IntervalId, int], dict[int, int]] = {}
 
     def copy(self, source: int, target: int, page: int) -> None:
         here = slice(page * self.word_count, (page + 1) * self.word_count)
         self.memory[target][here] = self.memory[source][here]
 
-    def cut(self, writer: int, interval: Interval, page: int, words: int) -> None:
+    def cut(self, writer: int, interval: IntervalId, page: int, words: int) -> None:
         first = page * self.word_count
         changed = [first + k for k in range(self.word_count) if words >> k & 1]
         self.diffs[interval, page] = {word: self.memory[writer][word] for word in changed}
 
-    def apply(self, target: int, page: int, intervals: Sequence[Interval]) -> None:
+    def apply(self, target: int, page: int, intervals: Sequence[IntervalId]) -> None:
         for each in intervals:
             for word, value in self.diffs[each, page].items():
                 self.memory[target][word] = value

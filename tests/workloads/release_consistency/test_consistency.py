@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import Phase, find, given, settings
 
-from slipstick_workloads.release_consistency.intervals import Interval, IntervalRecords
+from slipstick_workloads.release_consistency.intervals import IntervalId, IntervalRecords
 from slipstick_workloads.release_consistency.pages import WRITABLE, ManyWriters, SharedPages, SingleWriter
 from slipstick_workloads.release_consistency.protocol import Protocol
 from slipstick_workloads.release_consistency.run import run
@@ -34,7 +34,7 @@ def never(*_: Any, **__: Any) -> None:
     """Do nothing."""
 
 
-def backwards(self: IntervalRecords, intervals: Any) -> list[Interval]:
+def backwards(self: IntervalRecords, intervals: Any) -> list[IntervalId]:
     return ORDER(self, intervals)[::-1]
 
 

@@ -128,7 +128,7 @@ STIFF = 0.2
 """Standard errors by which a forced value may miss its target."""
 
 PROFILE_TOLERANCE = 1e-8
-Value = Callable[[Array], Array]
+ParameterFunction = Callable[[Array], Array]
 """From sets of parameters, (D, k), a value of each, (D,)."""
 
 
@@ -154,11 +154,11 @@ class Profiled:
         logs = [self._between(partial(_log_time, self.fitted.formula, at), level, least=-np.inf) for at in there]
         return [each.exp() for each in logs]
 
-    def of_positive(self, value: Value, level: float = 0.95) -> Interval:
+    def of_positive(self, value: ParameterFunction, level: float = 0.95) -> Interval:
         """Give an interval for a positive function of sets of parameters, (D, k) to (D,)."""
         return self._between(lambda thetas: np.log(value(thetas)), level, least=-np.inf).exp()
 
-    def _between(self, value: Value, level: float, least: float = 0.0) -> Interval:
+    def _between(self, value: ParameterFunction, level: float, least: float = 0.0) -> Interval:
         from scipy.stats import t
 
         fitted = self.fitted
@@ -200,7 +200,7 @@ def profile(fitted: FittedFormula) -> Profiled:
     return Profiled(fitted)
 
 
-def _pushed(fitted: FittedFormula, value: Value, best: float, error: float, far: float) -> float:
+def _pushed(fitted: FittedFormula, value: ParameterFunction, best: float, error: float, far: float) -> float:
     """Force a value to one side until the fit is as bad as the interval allows.
 
     Every fit with one more residual, the distance of the value from its target, is the best fit with the value at which
@@ -244,12 +244,12 @@ def _log_time(formula: TimeFormula, at: Timings, thetas: Array) -> Array:
     return found
 
 
-def _push(value: Value, stiff: float, aim: float, thetas: Array) -> Array:
+def _push(value: ParameterFunction, stiff: float, aim: float, thetas: Array) -> Array:
     found: Array = stiff * (value(thetas) - aim)[:, None]
     return found
 
 
-def _standard_error(fitted: FittedFormula, value: Value) -> float:
+def _standard_error(fitted: FittedFormula, value: ParameterFunction) -> float:
     """Give the standard error of a value by the slopes at the best fit."""
     theta = fitted.theta
     scale = np.maximum(np.abs(theta), 1e-3 * np.abs(theta).max())

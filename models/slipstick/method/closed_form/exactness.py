@@ -18,7 +18,7 @@ from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, 
 from slipstick.model.system import Model, SuperstepPopulation, is_processor
 
 Flags = NDArray[np.bool_]
-Sizes = Mapping[Expr, Array]
+SizeValues = Mapping[Expr, Array]
 
 FEW = 3
 """Pipelines that are named one by one in notes."""
@@ -66,7 +66,7 @@ def sizes(model: Model) -> tuple[Expr, ...]:
     return tuple(dict.fromkeys([*model.population.counts, *items]))
 
 
-def neglected(model: Model, counts: Sizes) -> LeftOut:
+def neglected(model: Model, counts: SizeValues) -> LeftOut:
     """Say what the closed form of a model leaves out.
 
     Parameters
@@ -78,7 +78,7 @@ def neglected(model: Model, counts: Sizes) -> LeftOut:
     return LeftOut(crowded, {RANDOM: _takes_longest_of_random(model, counts), **_shared_stages(model, counts)})
 
 
-def _takes_longest_of_random(model: Model, counts: Sizes) -> Flags:
+def _takes_longest_of_random(model: Model, counts: SizeValues) -> Flags:
     alone = [node for node in each_once(model.bodies) if isinstance(node, Fork | Pipeline)]
     together = [
         body
@@ -93,7 +93,7 @@ def _is_random(activity: Activity) -> bool:
     return any((isinstance(node, Step) and node.scv > 0) or isinstance(node, Choice) for node in steps(activity))
 
 
-def _shared_stages(model: Model, counts: Sizes) -> dict[str, Flags]:
+def _shared_stages(model: Model, counts: SizeValues) -> dict[str, Flags]:
     """Name the resources that several stages of one pipeline share; many pipelines that share the same in one note."""
     sharing: dict[tuple[str, ...], dict[str, Flags]] = {}
     for node in each_once(model.bodies):
@@ -132,7 +132,7 @@ def _servers(model: Model, name: str) -> int:
     return 1 if is_processor(name) else model.resources[name].capacity
 
 
-def _asked_at_once(model: Model, name: str, counts: Sizes) -> Array:
+def _asked_at_once(model: Model, name: str, counts: SizeValues) -> Array:
     """Bound from above how many requests a resource can have at one moment."""
     population = _population(model, counts)
     if isinstance(model.population, SuperstepPopulation):
@@ -150,7 +150,7 @@ def _asked_at_once(model: Model, name: str, counts: Sizes) -> Array:
     return width * population
 
 
-def _width(activity: Activity, name: str, counts: Sizes) -> Array:
+def _width(activity: Activity, name: str, counts: SizeValues) -> Array:
     """Count the requests that one asker can have at a resource at one moment."""
     match activity:
         case Step():
@@ -169,7 +169,7 @@ def _width(activity: Activity, name: str, counts: Sizes) -> Array:
             return _most(_width(child, name, counts) for child in activity.children)
 
 
-def _population(model: Model, counts: Sizes) -> Array:
+def _population(model: Model, counts: SizeValues) -> Array:
     """Give how many processors are present at most; of a stream any number may be."""
     population = model.population
     present = [counts[size] for size in population.counts]

@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 from slipstick.errors import ModelError, TooManyStatesError
 
 Array = NDArray[Any]
-State = TypeVar("State", bound=Hashable)
+ChainState = TypeVar("ChainState", bound=Hashable)
 STATE_LIMIT = 300_000
 """States at most, unless told otherwise."""
 
@@ -76,8 +76,8 @@ class MarkovChain:
 
 
 def explore_states(
-    start: State | Mapping[State, float],
-    transitions: Callable[[State], Iterable[tuple[State, complex]]],
+    start: ChainState | Mapping[ChainState, float],
+    transitions: Callable[[ChainState], Iterable[tuple[ChainState, complex]]],
     *,
     limit: int = STATE_LIMIT,
 ) -> MarkovChain:
@@ -97,7 +97,7 @@ def explore_states(
     >>> chain.states
     [0, 1, 2, 3]
     """
-    begin: dict[State, float] = dict(start) if isinstance(start, Mapping) else {start: 1.0}
+    begin: dict[ChainState, float] = dict(start) if isinstance(start, Mapping) else {start: 1.0}
     _check_start(begin)
     number = {state: at for at, state in enumerate(begin)}
     states = list(number)

@@ -65,7 +65,7 @@ from slipstick.schema.kinds.quantity import (
     Name,
     Quantity,
     Spec,
-    TimeFormula,
+    TimeOrFormula,
     broken_rule,
     one_of,
 )
@@ -159,7 +159,7 @@ class StepSpec(ItemSpec):
 class DelaySpec(StepSpec):
     """Time without waiting."""
 
-    delay: TimeFormula = Field(description="mean time")
+    delay: TimeOrFormula = Field(description="mean time")
 
     key, use, example = "delay", "for time on its own", "{name: work, delay: 9 ms}"
 
@@ -171,7 +171,7 @@ class ServiceSpec(StepSpec):
     """Time at a resource."""
 
     service: Label = Field(description="the resource, or a processor: own, other, each-other, processor[i]")
-    time: TimeFormula = Field(description="mean service time")
+    time: TimeOrFormula = Field(description="mean service time")
 
     key, use, example = "service", "for time at a resource", "{name: update, service: bus, time: 1 ms}"
     alike = ("resource",)
@@ -396,10 +396,10 @@ class LockSpec(ResourceSpec):
 
     lock: Annotated[str, one_of(LOCKS)] = Field(description="how it is done")
     word: Name | None = Field(None, description="the station that holds the lock word; none if that costs nothing")
-    access: TimeFormula | None = Field(None, description="time that one access to the lock word occupies the station")
+    access: TimeOrFormula | None = Field(None, description="time that one access to the lock word occupies the station")
     back_off: Annotated[str, one_of(BACK_OFFS)] = Field("none", description="pause after a failure")
-    base: TimeFormula | None = Field(None, description="pause after the first failure")
-    most: TimeFormula | None = Field(None, description="longest pause")
+    base: TimeOrFormula | None = Field(None, description="pause after the first failure")
+    most: TimeOrFormula | None = Field(None, description="longest pause")
 
     key, node = "lock", Lock
 
@@ -450,7 +450,7 @@ class BarrierSpec(ResourceSpec):
     """A barrier."""
 
     barrier: Annotated[str, one_of(BARRIERS)] = Field(description="how it is done")
-    cost: TimeFormula | None = Field(None, description="what it costs beyond waiting for the last arrival")
+    cost: TimeOrFormula | None = Field(None, description="what it costs beyond waiting for the last arrival")
 
     key, node = "barrier", Barrier
 

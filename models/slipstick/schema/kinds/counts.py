@@ -9,9 +9,9 @@ from pydantic import ConfigDict, Field, model_validator
 from slipstick.program.counts import Counts
 from slipstick.schema.kinds.quantity import Described, Note, Spec, broken_rule
 
-Number = Annotated[int, Field(ge=0)]
-Pair = Annotated[list[Number], Field(min_length=2, max_length=2)]
-Triple = Annotated[list[Number], Field(min_length=3, max_length=3)]
+WholeNumber = Annotated[int, Field(ge=0)]
+Pair = Annotated[list[WholeNumber], Field(min_length=2, max_length=2)]
+Triple = Annotated[list[WholeNumber], Field(min_length=3, max_length=3)]
 
 
 class MessagesSpec(Spec):
@@ -33,25 +33,25 @@ class MessagesSpec(Spec):
 class TallySpec(Spec):
     """What one processor did in one phase; what is left out is 0."""
 
-    work: Number = Field(0, description="done, in the program's unit")
+    work: WholeNumber = Field(0, description="done, in the program's unit")
     faults: list[Triple] = Field(default_factory=list, description="[parts, bytes of all replies, how many]")
-    write_faults: Number = Field(0, description="on a page that is valid but write-protected")
-    empty: Number = Field(0, description="first misses of a page, which fetch the whole page")
-    twins: Number = Field(0, description="pages copied before a write")
+    write_faults: WholeNumber = Field(0, description="on a page that is valid but write-protected")
+    empty: WholeNumber = Field(0, description="first misses of a page, which fetch the whole page")
+    twins: WholeNumber = Field(0, description="pages copied before a write")
     collected: list[Triple] = Field(default_factory=list, description="as faults, but at a garbage collection")
-    collections: Number = Field(0, description="garbage collections")
+    collections: WholeNumber = Field(0, description="garbage collections")
     acquisitions: list[Pair] = Field(default_factory=list, description="of locks: [hops, how many]")
-    waits: Number = Field(0, description="acquisitions that found the lock taken")
-    ahead: Number = Field(0, description="of these, how many were before it, added up")
-    intervals: Number = Field(0, description="closed with at least one page written")
-    notices: Number = Field(0, description="write notices received")
-    invalidated: Number = Field(0, description="pages")
-    diffs_made: Number = Field(0, description="diffs made")
-    diff_bytes_made: Number = Field(0, description="of these, in bytes")
-    served_diffs: Number = Field(0, description="requests for diffs answered")
-    served_pages: Number = Field(0, description="requests for whole pages answered")
-    forwarded: Number = Field(0, description="requests for locks passed on as manager")
-    granted: Number = Field(0, description="locks handed over to others")
+    waits: WholeNumber = Field(0, description="acquisitions that found the lock taken")
+    ahead: WholeNumber = Field(0, description="of these, how many were before it, added up")
+    intervals: WholeNumber = Field(0, description="closed with at least one page written")
+    notices: WholeNumber = Field(0, description="write notices received")
+    invalidated: WholeNumber = Field(0, description="pages")
+    diffs_made: WholeNumber = Field(0, description="diffs made")
+    diff_bytes_made: WholeNumber = Field(0, description="of these, in bytes")
+    served_diffs: WholeNumber = Field(0, description="requests for diffs answered")
+    served_pages: WholeNumber = Field(0, description="requests for whole pages answered")
+    forwarded: WholeNumber = Field(0, description="requests for locks passed on as manager")
+    granted: WholeNumber = Field(0, description="locks handed over to others")
     sent: MessagesSpec = Field(MessagesSpec(), description="by kind of message: [how many, bytes]")
     received: MessagesSpec = Field(MessagesSpec(), description="by kind of message: [how many, bytes]")
 

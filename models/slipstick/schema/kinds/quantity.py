@@ -180,7 +180,7 @@ Count = Annotated[Given, Quantity(COUNT)]
 Whole = Annotated[Given, Quantity(COUNT, least=1.0, whole=True)]
 Factor = Annotated[Given, Quantity(COUNT, least=None, above=0.0)]
 AnyQuantity = Annotated[Given | Formula, Quantity(None, least=None, formula=True)]
-TimeFormula = Annotated[Given | Formula, Quantity(TIME, formula=True)]
+TimeOrFormula = Annotated[Given | Formula, Quantity(TIME, formula=True)]
 CountFormula = Annotated[Given | Formula, Quantity(COUNT, formula=True)]
 
 Year = Annotated[float, Field(ge=1900, le=2200)]

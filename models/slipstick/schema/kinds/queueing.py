@@ -35,7 +35,7 @@ from slipstick.schema.kinds.quantity import (
     Name,
     Quantity,
     Spec,
-    TimeFormula,
+    TimeOrFormula,
     Whole,
     broken_rule,
     one_of,
@@ -61,7 +61,7 @@ class MembersSpec(Spec):
     """Who is in a class or a chain: a closed population, or arrivals."""
 
     population: Population | None = Field(None, description="number of customers of a closed class")
-    think_time: TimeFormula | None = Field(None, description="time away from all stations in each cycle")
+    think_time: TimeOrFormula | None = Field(None, description="time away from all stations in each cycle")
     arrivals: Arrivals | None = Field(None, description="rate of customers who come, go through once and leave")
 
     @model_validator(mode="after")
@@ -82,8 +82,8 @@ class QueueSpec(Spec):
 
     discipline: Annotated[str, one_of(DISCIPLINES)] = Field("fcfs", description=in_words(NETWORK_DISCIPLINES))
     servers: Whole = Field(ONE, description="how many serve at the same time")
-    demand: dict[Name, TimeFormula] = Field(default_factory=dict, description="service in a whole cycle")
-    service: dict[Name, TimeFormula] = Field(
+    demand: dict[Name, TimeOrFormula] = Field(default_factory=dict, description="service in a whole cycle")
+    service: dict[Name, TimeOrFormula] = Field(
         default_factory=dict, description="mean service time of a visit; in the place of a demand"
     )
     visits: dict[Name, CountFormula] = Field(default_factory=dict, description="visits in a cycle; 1 by default")

@@ -83,7 +83,7 @@ def axis_kind(value: Any) -> str | None:
     return "range" if isinstance(value, dict | AxisSpec) else None
 
 
-Axis = Annotated[
+AxisValues = Annotated[
     Annotated[list[Any], Tag("list")] | Annotated[AxisSpec, Tag("range")],
     Discriminator(
         axis_kind,
@@ -159,8 +159,8 @@ class ProjectSpec(QuestionSpec):
 
     trends: list[Note] = Field(description="trends: names in the catalogue, or files", min_length=1)
     base_year: Year = Field(description="year that the values of the cases are of")
-    years: Axis | None = Field(None, description="years to give answers for, rising")
-    factors: Axis | None = Field(
+    years: AxisValues | None = Field(None, description="years to give answers for, rising")
+    factors: AxisValues | None = Field(
         None, description="how many times faster processors are than in the base year, rising; in place of years"
     )
     cases: list[Name] = Field(["base"], description="the cases to project", min_length=1)
@@ -311,7 +311,7 @@ def _vary_kind(value: Any) -> str | None:
 class SweepSpec(Spec):
     """Values varied together."""
 
-    axes: dict[Annotated[str, StringConstraints(max_length=256)], Axis] = Field(
+    axes: dict[Annotated[str, StringConstraints(max_length=256)], AxisValues] = Field(
         description="values by path: a list, or a range with from and to", min_length=1
     )
     combine: Literal["grid", "zip"] = Field("grid", description="every combination, or value by value")
@@ -341,7 +341,7 @@ class BottleneckSpec(QuestionSpec):
     """Which resource limits the throughput, and where along an axis another one does."""
 
     cases: list[Name] = Field(["base"], description="the cases to look at", min_length=1)
-    along: dict[Path, Axis] = Field(
+    along: dict[Path, AxisValues] = Field(
         description="values of one path, such as the number of processors", min_length=1, max_length=1
     )
 
@@ -368,7 +368,7 @@ class ScaleSpec(QuestionSpec):
     """How the base and its differences scale: the size that each number of processors needs."""
 
     cases: list[Name] = Field(["base"], description="the cases to scale", min_length=1)
-    processors: dict[Annotated[str, StringConstraints(max_length=256)], Axis] = Field(
+    processors: dict[Annotated[str, StringConstraints(max_length=256)], AxisValues] = Field(
         description="numbers of processors, rising, by the path that stands for them", min_length=1, max_length=1
     )
     size: dict[Annotated[str, StringConstraints(max_length=256)], float] = Field(
