@@ -67,11 +67,27 @@ def saturation_population(network: NetworkArrays) -> Array:
     >>> saturation_population(network_arrays([0.6, 0.4], population=4, think=1.0))
     array([[3.33333333]])
     """
-    least, _, capacity = _service_factors(network)
-    alone = network.think + np.einsum("prk,pk->pr", network.demand, least)
+    cycle, _ = full_speed_demands(network)
     with np.errstate(invalid="ignore"):
-        crossing: Array = alone * _nearest(network, capacity)
+        crossing: Array = cycle * _nearest(network, _service_factors(network)[2])
     return crossing
+
+
+def full_speed_demands(network: NetworkArrays) -> tuple[Array, Array]:
+    """Give what the two upper asymptotic bounds are made of.
+
+    Returns
+    -------
+    cycle, demand : time of a cycle without waiting (P, R) [s], and service demand at each station's highest speed, with all
+        its servers busy (P, R, K) [s]; N / cycle and 1 / demand bound the throughput
+
+    >>> from slipstick.queueing.network import network_arrays
+    >>> cycle, demand = full_speed_demands(network_arrays([0.6, 0.4], population=4, think=1.0, servers=[1, 2]))
+    >>> cycle.tolist(), demand.tolist()
+    ([[2.0]], [[[0.6, 0.2]]])
+    """
+    least, _, capacity = _service_factors(network)
+    return network.think + np.einsum("prk,pk->pr", network.demand, least), network.demand / capacity[:, None]
 
 
 def _nearest(network: NetworkArrays, capacity: Array) -> Array:

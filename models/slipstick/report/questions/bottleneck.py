@@ -10,11 +10,13 @@ import numpy as np
 
 from slipstick.report.formatting import NOTHING, code, escape, finite, markdown_table, percent, prose, quantity
 from slipstick.results.study import Array, QuestionResult
+from slipstick.vocabulary import CLOSED_FORM
 
 _READING = (
     "The resource with the largest service demand per server, D, is the bottleneck: with N customers, and T_0 the time of a "
     "cycle without waiting, the throughput X is at most N / T_0 and at most 1 / D. The two bounds meet at the saturation "
-    "population N* = T_0 / D: below it the bottleneck has time to spare, above it customers queue. The utilization is X D."
+    "population N* = T_0 / D: below it the bottleneck has time to spare, above it customers queue. The utilization is X D, with the bound as X where the throughput "
+    "of the method is above it."
 )
 _MOST_RESOURCES = 8
 
@@ -74,8 +76,13 @@ class CaseBottlenecks:
         return self.cycle / self.largest
 
     def utilization(self, resource: str) -> Array:
-        """Utilization of a resource by the utilization law, U = X D [1]."""
-        return self.throughput * self.demands[resource]
+        """Utilization of a resource by the utilization law, U = X D [1]; X is at most the bound."""
+        return np.minimum(self.throughput, self.bound) * self.demands[resource]
+
+    @property
+    def above(self) -> Array:
+        """Whether the throughput is above the bound: the method leaves waiting out, or is inexact."""
+        return np.asarray(self.throughput > self.bound * (1 + 1e-9))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +125,14 @@ def _sentences(found: CaseBottlenecks) -> list[str]:
         index = int(np.argmax(found.population / found.saturation))
         place = f"N = {found.population[index]:g}, and N* = {found.saturation[index]:.4g}"
         lines.append(f"not saturated anywhere; nearest at {found.path} = {_value(found, index)} with {place}")
+    if found.above.any():
+        index = int(np.argmax(found.above))
+        excess = float(np.max(found.throughput[found.above] / found.bound[found.above])) - 1
+        advice = "; it leaves waiting out, mean-value and simulation do not" if found.method == CLOSED_FORM else ""
+        first = f"{found.path} = {_value(found, index)}"
+        lines.append(
+            f"the throughput by {found.method} is above the bound from {first} on, by up to {percent(excess)}{advice}"
+        )
     return lines
 
 
@@ -131,7 +146,7 @@ def _part(found: CaseBottlenecks) -> str:
         [
             _value(found, index),
             f"{found.population[index]:g}",
-            quantity(finite(float(found.throughput[index])), "1/s"),
+            quantity(finite(float(found.throughput[index])), "1/s") + (" (above)" if found.above[index] else ""),
             quantity(float(found.bound[index]), "1/s"),
             escape(name),
             percent(float(found.utilization(name)[index])),
@@ -168,6 +183,7 @@ def _document(found: CaseBottlenecks) -> dict[str, Any]:
         "population": found.population.tolist(),
         "throughput": list(map(finite, found.throughput.tolist())),
         "throughput_bound": found.bound.tolist(),
+        "above_bound": found.above.tolist(),
         "bottleneck": list(found.bottlenecks),
         "demand": {name: each.tolist() for name, each in found.demands.items()},
         "utilization": {name: list(map(finite, found.utilization(name).tolist())) for name in found.demands},
@@ -185,6 +201,7 @@ def _columns(found: CaseBottlenecks) -> dict[str, Any]:
         "population [1]": found.population,
         "throughput [1/s]": found.throughput,
         "throughput_bound [1/s]": found.bound,
+        "above_bound": [str(bool(each)).lower() for each in found.above],
         "bottleneck": list(found.bottlenecks),
         **{f"utilization[{name}] [1]": found.utilization(name) for name in found.demands},
         "saturation_population [1]": found.saturation,

@@ -14,9 +14,9 @@ from slipstick.method.bounds import CompiledBounds
 from slipstick.method.networks.arrays import NetworkLayout
 from slipstick.model.network import ClosedClass, QueueingNetwork
 from slipstick.model.system import ClosedPopulation, Model
-from slipstick.queueing.bounds import saturation_population
+from slipstick.queueing.bounds import full_speed_demands
 from slipstick.report.questions.bottleneck import BottleneckResult, CaseBottlenecks
-from slipstick.results.study import Array, Sweep
+from slipstick.results.study import Array
 from slipstick.schema.kinds.study import BottleneckSpec, SweepSpec
 from slipstick.schema.text.nodes import Entry, Table, at
 from slipstick.study.cases import Place, StudyContext, SweepDefinition
@@ -86,7 +86,7 @@ def _solved(case: str, plan: SweepPlan, jobs: int) -> CaseBottlenecks:
     population, cycle = np.empty(count), np.empty(count)
     demands: dict[str, Array] = {}
     for group in plan.groups:
-        here = _of_model(group) if isinstance(group.built.model, Model) else _of_network(group, found, throughput)
+        here = _of_model(group) if isinstance(group.built.model, Model) else _of_network(group)
         population[group.rows], cycle[group.rows] = here[0], here[1]
         for resource, demand in here[2].items():
             demands.setdefault(resource, np.zeros(count))[group.rows] = demand
@@ -109,18 +109,13 @@ def _of_model(group: PointGroup) -> tuple[Array, Array, dict[str, Array]]:
     return size, lows[_SPAN], {name: low / size for name, low in lows.items() if name != _SPAN}
 
 
-def _of_network(group: PointGroup, found: Sweep, throughput: Array) -> tuple[Array, Array, dict[str, Array]]:
-    """Give the same of a network; its demand per server is U / X, by the utilization law."""
+def _of_network(group: PointGroup) -> tuple[Array, Array, dict[str, Array]]:
+    """Give the same of a network of one closed class; delays limit nothing."""
     assert isinstance(group.built.model, QueueingNetwork)
     compiled = NetworkLayout(group.built.model)
     known = {path: each for path, each in group.values.items() if path in compiled.tape.parameters}
     network = compiled.arrays(compiled.columns(known)).network
-    rates = throughput[group.rows]
-    used = ((name, found.columns.get(f"utilization[{name}]")) for name in compiled.stations)
-    demands = {name: each[group.rows] / rates for name, each in used if each is not None}
-    largest = np.max(list(demands.values()), axis=0)
-    return (
-        np.asarray(network.population[:, 0].real, dtype=float),
-        saturation_population(network)[:, 0].real * largest,
-        demands,
-    )
+    cycle, demand = full_speed_demands(network)
+    stations = [index for index in range(len(compiled.stations)) if not network.delays[index]]
+    demands = {name: demand[:, 0, index].real for index, name in enumerate(compiled.stations) if index in stations}
+    return np.asarray(network.population[:, 0].real, dtype=float), cycle[:, 0].real, demands
