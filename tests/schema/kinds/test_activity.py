@@ -307,3 +307,18 @@ def test_what_is_nested_too_deep_for_a_path_is_refused_where_it_stands(tmp_path:
     path = "cycle." + "p" * 54
     assert problems[0].endswith(f": the path '{path[:56]}... is too long; use shorter names, or nest less")
     assert all(each.startswith("x.yaml:4:") for each in problems)
+
+
+@pytest.mark.parametrize(
+    ("resource", "meant"),
+    [
+        ("{permit: 4}", "permits"),
+        ("{lok: fifo}", "lock"),
+        ("{bariers: central}", "barrier"),
+        ("{server: 2}", "servers"),
+    ],
+)
+def test_a_misspelt_key_of_a_resource_names_the_key_of_its_kind(resource: str, meant: str, tmp_path: Path) -> None:
+    head = f"population: {{processors: 2}}\nresources: {{pool: {resource}}}"
+    (problem,) = refused(tmp_path, activity("{name: work, delay: 9 s}", head=head))
+    assert problem.endswith(f"unknown key; did you mean {meant!r}?")

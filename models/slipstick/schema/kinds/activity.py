@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -478,6 +479,17 @@ def _key_of(value: Any, keys: Mapping[str, object]) -> str | None:
     return next((key for key in keys if key in there), None)
 
 
+def _kind_of_resource(value: Any) -> str:
+    """Tell the kind of a resource by its key, else by a misspelt one that no station has; a station has none."""
+    if (key := _key_of(value, RESOURCES)) is not None:
+        return key
+    unknown = (
+        [str(each)[:80] for each in value if each not in StationSpec.model_fields] if isinstance(value, dict) else []
+    )
+    near = (get_close_matches(each, [*RESOURCES, *StationSpec.model_fields], n=1, cutoff=0.6) for each in unknown[:20])
+    return next((each[0] for each in near if each and each[0] in RESOURCES), "station")
+
+
 if TYPE_CHECKING:
     AnyResource = ResourceSpec
 else:
@@ -490,8 +502,7 @@ else:
         ),
     ]
     AnyResource = Annotated[
-        reduce(or_, (Annotated[each, Tag(key)] for key, each in RESOURCES.items())),
-        Discriminator(lambda value: _key_of(value, RESOURCES) or "station"),
+        reduce(or_, (Annotated[each, Tag(key)] for key, each in RESOURCES.items())), Discriminator(_kind_of_resource)
     ]
 
 
