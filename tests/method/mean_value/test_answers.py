@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ from slipstick.model.activity import (
     service,
 )
 from slipstick.model.resources import Lock, Resource, Station
-from slipstick.model.system import closed_model, phased_model
+from slipstick.model.system import Model, closed_model, open_model, phased_model
 from slipstick.vocabulary import MEAN_VALUE
 
 THINK = delay(9.0, name="think", scv=1.0)
@@ -93,13 +94,15 @@ def test_each_approximation_is_named() -> None:
     assert program.notes[0] == ("phases end with the slowest of their processors, whose iterations are independent")
 
 
-def test_constant_times_near_saturation_are_warned_of() -> None:
-    near = notes(delay(9.0, name="think") >> service("bus", 1.0), 8)
-    assert near[-1] == (
-        "all times are constant and 80% of the busiest resource is used: processors may fall into step, "
-        "and errors of up to 40 % were seen"
-    )
-    assert not any("fall into step" in note for note in notes(delay(99.0, name="think") >> service("bus", 1.0), 8))
+@pytest.mark.parametrize("populated", [lambda cycle: closed_model(cycle, 8), lambda cycle: open_model(cycle, 0.4)])
+def test_constant_times_promise_no_error_and_say_what_was_measured(populated: Callable[[Activity], Model]) -> None:
+    """Issue 12: errors of 56 % in a closed model and 27 % in an open one, whatever the utilization."""
+    found = MeanValue(populated(delay(9.0, name="think") >> service("bus", 1.0))).points({}).answer(0)
+    assert found.promise is None
+    assert (
+        "all times are constant, so processors may fall into step: errors of up to 56 % were measured, and none is "
+        "promised; simulate"
+    ) in found.notes
 
 
 def test_an_approximate_answer_promises_what_its_notes_say() -> None:
@@ -113,7 +116,6 @@ def test_an_approximate_answer_promises_what_its_notes_say() -> None:
     pause = Parameter("pause", TIME, 1.0)
     backing_off = Lock("tas", "bus", Parameter("access", TIME, 0.1), "exponential", pause, 8 * pause)
     assert promise(locked, bus=Station(), door=backing_off) == 0.5
-    assert promise(delay(9.0, name="think") >> service("bus", 1.0)) == 0.4
 
 
 def test_a_population_that_cannot_be_counted_is_refused_by_name() -> None:

@@ -114,8 +114,7 @@ class MeanValue(CompiledModel):
             return Remarks(failed=f"the mean values of {model.name} do not settle: its time comes out as {time!r}")
         if exact:
             return Remarks(exact=True)
-        busiest = max((float(use.busy[index]) for use in found.uses.values()), default=0.0)
-        return Remarks(notes=notes_of(model, busiest), promise=promised(model, busiest))
+        return Remarks(notes=notes_of(model), promise=promised(model))
 
     def _gradient(self, values: Values, index: int) -> Gradient:
         """Differentiate the time by every parameter that does not count processors, in one recursion."""
@@ -142,19 +141,16 @@ def _solver(model: Model) -> Callable[[Model, Numbers, bool], MeanValueTable]:
             return solve_supersteps
 
 
-STATIONS, SEVERAL, BACKING_OFF, IN_STEP, SUPERSTEPS = 0.02, 0.1, 0.5, 0.4, 0.05
-"""Usual error of the time [1], of 95 in 100 models: of plain stations; of all else; of locks with back-off; of constant
-times near saturation, the worst seen; of supersteps.
+STATIONS, SEVERAL, BACKING_OFF, SUPERSTEPS = 0.02, 0.1, 0.5, 0.05
+"""Usual error of the time [1], of 95 in 100 models: of plain stations; of all else; of locks with back-off; of
+supersteps.
 
 Measured by benchmarks/mean_value.py (stations, all constructs), tests/method/mean_value/test_spin_locks.py (back-off) and
 tests/workloads/application/test_model.py (supersteps)."""
 
-IN_STEP_UTILIZATION = 0.5
-"""Utilization of the busiest resource from which on constant times are warned of."""
-
 CONSTANT = (
-    "all times are constant and {busiest:.0%} of the busiest resource is used: processors may fall into step, "
-    "and errors of up to 40 % were seen"
+    "all times are constant, so processors may fall into step: errors of up to 56 % were measured, and none is promised; "
+    "simulate"
 )
 PHASES = "phases end with the slowest of their processors, whose iterations are independent"
 SUPERSTEP_NOTES = (
@@ -289,33 +285,30 @@ _NOTES: tuple[tuple[str, Callable[[_Used], list[str] | bool]], ...] = (
 """Each approximation, and the resources that it is used for, or whether it is used."""
 
 
-def notes_of(model: Model, busiest: float) -> tuple[str, ...]:
-    """Name the approximations that an answer used.
-
-    Parameters
-    ----------
-    model : the system
-    busiest : the largest utilization [1]
-    """
+def notes_of(model: Model) -> tuple[str, ...]:
+    """Name the approximations that an answer used."""
     if isinstance(model.population, SuperstepPopulation):
         return SUPERSTEP_NOTES
     used = _Used(model)
     found = [(text, where(used)) for text, where in _NOTES]
     notes = [text.format(names=", ".join(names) if isinstance(names, list) else "") for text, names in found if names]
-    usual = promised(model, busiest)
-    if usual == IN_STEP:
-        return (*notes, CONSTANT.format(busiest=busiest))
+    usual = promised(model)
+    if usual is None:
+        return (*notes, CONSTANT)
     text = SPIN_ERROR if used.spin_locks() else ERROR
     return (*notes, text.format(size=f"under {usual:.0%}".replace("%", " %")))
 
 
-def promised(model: Model, busiest: float) -> float:
-    """Give the relative error of the time that an approximate answer usually keeps, as benchmarks show it [1]."""
+def promised(model: Model) -> float | None:
+    """Give the relative error of the time that an approximate answer usually keeps, as benchmarks show it [1].
+
+    None where no error is promised: all times are constant, of processors or of a stream.
+    """
     if isinstance(model.population, SuperstepPopulation):
         return SUPERSTEPS
     used = _Used(model)
-    if used.constant and busiest > IN_STEP_UTILIZATION and not isinstance(model.population, OpenPopulation):
-        return IN_STEP
+    if used.constant:
+        return None
     if used.spin_locks(backing_off=True):
         return BACKING_OFF
     return SEVERAL if used.has(Fork, Hold, Pipeline, BarrierWait) else STATIONS
