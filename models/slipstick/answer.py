@@ -75,6 +75,7 @@ class Answer:
     converged : whether a simulation reached the wished precision; None of other methods
     promise : usual relative error of the time of an approximate method, as its benchmark shows it [1]
     interrupted : the method was stopped before it was done
+    intervals : ends of the interval of what the account holds, by names such as ``account[lock]`` and ``step[send]``
     """
 
     model: str
@@ -97,6 +98,7 @@ class Answer:
     converged: bool | None = None
     promise: float | None = None
     interrupted: bool = False
+    intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> float | None:
         """Give a number by its name, in its base unit; None for a value of which only bounds are known.
@@ -142,6 +144,16 @@ class Answer:
             return self.values[name].value
         kind, _, inside = name.partition("[")
         return self._books[kind].get(inside.removesuffix("]")) if kind in self._books else None
+
+    def ends(self, name: str) -> tuple[float | None, float | None]:
+        """Give the ends of the interval of a number by its name, in its base unit; None where there is none.
+
+        >>> Answer("m", "simulation", account={"lock": 2.0}, intervals={"account[lock]": (1.9, 2.1)}).ends("account[lock]")
+        (1.9, 2.1)
+        """
+        if name in self.values:
+            return self.values[name].low, self.values[name].high
+        return self.intervals.get(name, (None, None))
 
     def unit(self, name: str) -> str:
         """Give the base unit of a number by its name; empty where there is none."""

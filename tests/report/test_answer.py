@@ -73,7 +73,7 @@ def test_the_most_important_values_come_first() -> None:
 
 def test_bounds_are_shown_beside_the_value() -> None:
     text = answer_text(Answer("m", "bounds", values={"time": Value(None, "s", 1.0, 2.0)}))
-    assert text.splitlines()[-1].split() == ["time", "-", "1", "s", "and", "2", "s"]
+    assert text.splitlines()[-1].split() == ["time", "1", "to", "2", "s"]
 
 
 def test_ten_shares_are_shown_and_the_rest_counted() -> None:

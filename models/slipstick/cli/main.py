@@ -134,6 +134,7 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
       slipstick run my-study.yaml --out /tmp/report --json
     """
     from slipstick.report.document import answer_document
+    from slipstick.report.formatting import INTERVALS, wrapped
     from slipstick.report.pages.write import is_current, write
     from slipstick.study.run import MOST_ANSWERS, prepare, versions
     from slipstick.study.run import run as run_study
@@ -159,6 +160,8 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
             _print_cases(results.cases, prepared.spec.answer)
         for text in filter(None, (each.text() for each in results.questions.values())):
             click.echo(f"\n{text}")
+        if results.simulated:
+            click.echo(f"\n{wrapped(INTERVALS)}")
         click.echo(f"\nThe report is in {folder / 'report.md'}, the numbers in {folder / 'results.csv'}.")
     return NO_ANSWER if failed else DONE
 
@@ -458,6 +461,7 @@ def _print_cases(cases: Mapping[str, Answer], wanted: Sequence[str]) -> None:
     rows = []
     for name, answer in cases.items():
         first = next((each for each in (*wanted, *answer.values) if answer.find(each) is not None), "")
-        shown = quantity(answer.find(first), answer.unit(first)) if first else f"failed: {answer.failed}"
+        shown = quantity(answer.find(first), answer.unit(first), ends=answer.ends(first))
+        shown = shown if first else f"failed: {answer.failed}"
         rows.append([name, answer.model, shown])
     click.echo(plain_table(["case", "model", "answer"], rows))

@@ -125,7 +125,7 @@ class Solution:
     model, method : names
     count : how many points
     values : by name; NaN where there is none
-    low, high : ends of intervals and bounds, by the name of the value
+    low, high : ends of intervals and bounds, by the name of the value, such as ``time`` or ``account[lock]``
     account, technology, steps : seconds of a processor by component, technology class and label
     once : time of one execution of each step [s]
     kept : entries of the account that answers list even where they are 0; None: all
@@ -257,7 +257,8 @@ class Answers:
             _kept(found, each, index) for each in (found.account, found.technology, found.steps)
         )
         lost = {f"processors_lost[{name}]" for name in found.account if name not in account}
-        values = {name: each for name, each in _values(found, index).items() if name not in lost}
+        every = _values(found, index)
+        values = {name: each for name, each in every.items() if name not in lost and _book(name) not in _BOOKS}
         gradient = found.gradient(index) if found.gradient is not None and shares else None
         known = {name: each.value for name, each in values.items() if each.value is not None}
         return replace(
@@ -280,7 +281,19 @@ class Answers:
             converged=said.converged,
             promise=said.promise,
             interrupted=said.interrupted,
+            intervals={
+                name: (each.low, each.high)
+                for name, each in every.items()
+                if _book(name) in _BOOKS and each.low is not None and each.high is not None
+            },
         )
+
+
+_BOOKS = ("account", "technology", "step")
+
+
+def _book(name: str) -> str:
+    return name.partition("[")[0]
 
 
 def at(column: Array, index: int) -> float:

@@ -22,7 +22,7 @@ from slipstick.report.formatting import (
     wrapped,
 )
 from slipstick.report.questions.agree import agreement_text
-from slipstick.results.study import Agreement, Array, Sweep
+from slipstick.results.study import Agreement, Array, Sweep, split_name
 
 if TYPE_CHECKING:
     from slipstick.schema.describe import DescribedValue
@@ -83,8 +83,8 @@ def answer_text(answer: Answer, entries: Entries | None = None) -> str:
         parts += [
             _values(answer),
             _by_station(answer),
-            _booked("component", answer.account),
-            _booked("technology class", answer.technology),
+            _booked("component", answer.account, answer, "account"),
+            _booked("technology class", answer.technology, answer, "technology"),
             _steps(answer),
             _shares(answer, entries or {}),
             _limits(answer),
@@ -112,8 +112,12 @@ def sweep_text(sweep: Sweep) -> str:
         table.add("case", "", sweep.cases)
     for axis in sweep.axes:
         table.add(axis.path, axis.unit, sweep.points[axis.path])
-    names = sorted(sweep.columns, key=_importance)
-    shown = [name for name in names if table.add(name, sweep.units[name], sweep.columns[name], optional=True)]
+    # The ends of an interval stand behind its value.
+    names = [
+        name for name in sweep.columns if split_name(name)[0] not in ("low", "high") or name[4:-1] not in sweep.columns
+    ]
+    names.sort(key=_importance)
+    shown = [name for name in names if table.add(name, sweep.units[name], sweep.columns[name], sweep.ends(name), True)]
     left_out = [name for name in names if name not in shown]
     rows = list(zip(*table.cells, strict=True))
     parts = [plain_table(table.head, rows[:_MOST_POINTS], table.right)]
@@ -133,10 +137,18 @@ class _Columns:
         self.right: list[int] = []
         self._width, self._full = 0, False
 
-    def add(self, name: str, unit: str, values: Sequence[float | str] | Array, optional: bool = False) -> bool:
+    def add(
+        self,
+        name: str,
+        unit: str,
+        values: Sequence[float | str] | Array,
+        ends: tuple[Array | Sequence[float], ...] = ((), ()),
+        optional: bool = False,
+    ) -> bool:
         """Add a column, in a unit that fits its numbers; say whether there was space for it."""
         words = all(isinstance(each, str) for each in values)
-        chosen, texts = ("", list(map(str, values))) if words else column([float(each) for each in values], unit)
+        numbers = ([] if words else [float(each) for each in some] for some in (values, *ends))
+        chosen, texts = ("", list(map(str, values))) if words else column(next(numbers), unit, 4, *numbers)
         title = name if chosen in ("", "1") else f"{name} [{chosen}]"
         width = max(len(title) + 2, *map(len, texts)) + 2
         self._full = self._full or (optional and self._width + width > WIDTH)
@@ -179,19 +191,21 @@ def _setting(value: float | str, entry: DescribedValue | None) -> str:
 
 
 def _values(answer: Answer) -> str:
-    names = sorted((name for name in answer.values if not _PLACED.fullmatch(name)), key=_importance)
-    names = [name for name in names if not _COUNTED.fullmatch(name)]
-    ranges = any(answer.values[name].low is not None for name in names)
-    rows = [[name, _amount(answer.values[name]), *([_range(answer.values[name])] if ranges else [])] for name in names]
-    head = ["value", "amount", *(["between"] if ranges else [])]
-    return plain_table(head, rows, [1]) if rows else ""
+    names = sorted((name for name in answer.values if not _placed(name, answer.values[name])), key=_importance)
+    rows = [[name, _amount(answer.values[name])] for name in names if not _COUNTED.fullmatch(name)]
+    return plain_table(["value", "amount"], rows, [1]) if rows else ""
+
+
+def _placed(name: str, value: Value) -> re.Match[str] | None:
+    """Match the name of what has a table by station; that has no room for intervals, so what has one stands apart."""
+    return None if value.low != value.high else _PLACED.fullmatch(name)
 
 
 def _by_station(answer: Answer) -> str:
     """Lay out what a network has of each class at each station: a line a pair, a column a measure."""
     found: dict[tuple[str, str], dict[str, Value]] = {}
     for name, value in answer.values.items():
-        if placed := _PLACED.fullmatch(name):
+        if placed := _placed(name, value):
             found.setdefault((placed["label"], placed["station"]), {})[placed["kind"]] = value
     kinds = list(dict.fromkeys(kind for each in found.values() for kind in each))
     rows = [
@@ -207,19 +221,17 @@ def _importance(name: str) -> int:
 
 
 def _amount(value: Value) -> str:
-    return quantity(value.value, value.unit)
+    return quantity(value.value, value.unit, ends=(value.low, value.high))
 
 
-def _range(value: Value) -> str:
-    if value.low is None and value.high is None:
-        return ""
-    return f"{quantity(value.low, value.unit)} and {quantity(value.high, value.unit)}"
-
-
-def _booked(title: str, account: Mapping[str, float]) -> str:
+def _booked(title: str, account: Mapping[str, float], answer: Answer, kind: str) -> str:
     """Write seconds and percent by label; one label alone says nothing that the time does not."""
     whole = sum(account.values())
-    rows = [[label, quantity(part, "s"), _part(part, whole)] for label, part in account.items() if part]
+    rows = [
+        [label, quantity(part, "s", ends=answer.ends(f"{kind}[{label}]")), _part(part, whole)]
+        for label, part in account.items()
+        if part
+    ]
     return plain_table([title, "time", "part"], rows, [1, 2]) if len(rows) > 1 else ""
 
 
@@ -230,7 +242,12 @@ def _part(part: float, whole: float) -> str:
 def _steps(answer: Answer) -> str:
     whole = sum(answer.steps.values())
     rows = [
-        [step, quantity(answer.once.get(step), "s"), quantity(seconds, "s"), _part(seconds, whole)]
+        [
+            step,
+            quantity(answer.once.get(step), "s"),
+            quantity(seconds, "s", ends=answer.ends(f"step[{step}]")),
+            _part(seconds, whole),
+        ]
         for step, seconds in answer.steps.items()
     ]
     return plain_table(["step", "once", "in all", "part"], rows, [1, 2, 3]) if len(rows) > 1 else ""

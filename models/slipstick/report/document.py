@@ -22,6 +22,7 @@ def answer_document(answer: Answer) -> dict[str, Any]:
         "account": dict(answer.account),
         "technology": dict(answer.technology),
         "steps": dict(answer.steps),
+        "intervals": {name: {"low": low, "high": high} for name, (low, high) in answer.intervals.items()},
         "useful": list(answer.useful),
         "share": {name: dict(each) for name, each in answer.share.items()},
         "gradient": {name: dict(each) for name, each in answer.gradient.items()},

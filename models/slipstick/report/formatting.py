@@ -7,6 +7,7 @@ import textwrap
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
+from itertools import zip_longest
 from math import isfinite, isnan
 
 from slipstick.errors import MissingExtraError
@@ -27,19 +28,43 @@ _MARKS = re.compile(r"[\\`*|~$]|\](?=[(\[])|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 _PLAIN = str.maketrans({"µ": "u", "μ": "u", "·": "*", "×": "x", "–": "-", "—": "-", "−": "-", "≤": "<=", "≥": ">="})
 
 
-def quantity(value: float | None, unit: str, digits: int = 4) -> str:
-    """Write a number in the unit a person would choose; nothing is a dash.
+INTERVALS = (
+    "Two numbers in brackets behind a simulated value are the ends of its confidence interval, 95 % unless "
+    "simulation.level says otherwise."
+)
+"""What the form that `quantity` gives an interval means."""
+
+Ends = tuple[float | None, float | None]
+"""Both ends of an interval; None where there is none."""
+
+NO_ENDS: Ends = (None, None)
+
+
+def quantity(value: float | None, unit: str, digits: int = 4, ends: Ends = NO_ENDS) -> str:
+    """Write a number in the unit a person would choose, its interval in brackets; nothing is a dash.
 
     Parameters
     ----------
-    value : in base units
+    value : in base units; None where only bounds are known
     unit : the base unit
     digits : significant digits [1]
+    ends : of the interval, or bounds; an interval without width is left out
 
-    >>> quantity(0.001705, "s"), quantity(3.0, "1"), quantity(None, "s")
-    ('1.705 ms', '3', '-')
+    >>> quantity(0.001705, "s"), quantity(3.0, "1"), quantity(None, "s"), quantity(None, "s", ends=(1.0, 2.0))
+    ('1.705 ms', '3', '-', '1 to 2 s')
+    >>> quantity(0.2947, "s", ends=(0.2934, 0.3024)), quantity(None, "1/s", ends=(None, 5.0))
+    ('294.7 (293.4 to 302.4) ms', 'at most 5 /s')
     """
-    return NOTHING if value is None else show(value, Dimension.of(unit), digits)
+    low, high = map(finite, ends)
+    if value is not None and (low is None or high is None or low == high):
+        return show(value, Dimension.of(unit), digits)
+    known = [each for each in (value, low, high) if each is not None]
+    if not known:
+        return NOTHING
+    if low is None or high is None:
+        return f"{'at least' if high is None else 'at most'} {show(known[0], Dimension.of(unit), digits)}"
+    chosen, (text,) = column([value], unit, digits, [low], [high])
+    return f"{text} {chosen.removeprefix('1')}".rstrip()
 
 
 def finite(value: float | None) -> float | None:
@@ -88,14 +113,35 @@ def counted(number: int, one: str, many: str = "") -> str:
     return f"{number} {one}" if number == 1 else f"{number} {many or one + 's'}"
 
 
-def column(values: Sequence[float | None], unit: str, digits: int = 4) -> tuple[str, list[str]]:
-    """Write a column in one unit: the unit, and a text for each value.
+def column(
+    values: Sequence[float | None],
+    unit: str,
+    digits: int = 4,
+    lows: Sequence[float | None] = (),
+    highs: Sequence[float | None] = (),
+) -> tuple[str, list[str]]:
+    """Write a column in one unit: the unit, and a text for each value, with its interval if it has one.
 
-    >>> column([0.001, 0.0125, None], "s")
-    ('ms', ['1', '12.5', '-'])
+    >>> column([0.001, 0.0125, None], "s"), column([0.02], "s", lows=[0.019], highs=[0.0215])
+    (('ms', ['1', '12.5', '-']), ('ms', ['20 (19 to 21.5)']))
     """
-    chosen, factor = choose([value for value in values if value is not None], Dimension.of(unit))
-    return chosen, [_number(value, factor, digits) for value in values]
+    known = [value for value in values if value is not None] or [value for value in highs if value is not None]
+    chosen, factor = choose(known, Dimension.of(unit))
+    return chosen, [
+        bracketed(*(_number(each, factor, digits) for each in (value, low, high)))
+        for value, low, high in zip_longest(values, lows, highs)
+    ]
+
+
+def bracketed(value: str, low: str, high: str) -> str:
+    """Put the ends of an interval behind a value, all written already; none where they are the value itself.
+
+    >>> bracketed("20", "19", "21"), bracketed("20", "-", "-"), bracketed("20", "20", "20"), bracketed("-", "19", "21")
+    ('20 (19 to 21)', '20', '20', '19 to 21')
+    """
+    if NOTHING in (low, high) or low == high == value:
+        return value
+    return f"{low} to {high}" if value == NOTHING else f"{value} ({low} to {high})"
 
 
 def _number(value: float | None, factor: float, digits: int) -> str:

@@ -87,6 +87,13 @@ class Sweep:
         """Find the answers by their name, point by point; raises UnknownNameError."""
         return _known(f"value in sweep {self.name}", name, self.columns)
 
+    def ends(self, name: str) -> tuple[Array, Array]:
+        """Give the ends of the interval of a column, point by point; not a number where there is none."""
+        import numpy as np
+
+        nothing = np.full(len(self), np.nan)
+        return self.columns.get(f"low[{name}]", nothing), self.columns.get(f"high[{name}]", nothing)
+
     def stages(self, pipeline: str) -> Sequence[str]:
         """Find the limiting stage of a pipeline at each point; raises UnknownNameError."""
         return _known(f"limit in sweep {self.name}", pipeline, self.limits)
@@ -422,6 +429,13 @@ class Results:
             if name in answer.values:
                 return answer.values[name].unit
         return "s" if split_name(name)[0] in _SECONDS else "1"
+
+    @property
+    def simulated(self) -> bool:
+        """Say whether any case or point is an estimate with an interval."""
+        ends = (answer.ends(name) for answer in self.cases.values() for name in answer.values)
+        swept = any(name.startswith("low[") for sweep in self.sweeps for name in sweep.columns)
+        return swept or any(low != high for low, high in ends)
 
     @property
     def pipelines(self) -> list[str]:

@@ -325,8 +325,7 @@ def _solution(compiled: NetworkLayout, values: Mapping[str, float], simulation: 
     if result and simulation.shares and first:
         gradient, shares, note = _shares(compiled, values, first.value or 0.0, result, simulation)
         found, remarks = {**found, **shares}, replace(remarks, notes=(*remarks.notes, note))
-    account = {name: np.array([each]) for name, each in seen.account().items()}
-    return replace(one_point(compiled.model.name, found, remarks, gradient), account=account)
+    return one_point(compiled.model.name, found, remarks, gradient, {"account": seen.account()})
 
 
 def _flat(compiled: NetworkLayout, values: Mapping[str, float]) -> FlatNetwork:
@@ -489,22 +488,21 @@ class _Seen:
             return nobody if opened else NONE
         return self.result.ratio(top, bottom)
 
-    def account(self) -> dict[str, float]:
+    def account(self) -> dict[str, Estimate]:
         """Follow one customer through a cycle; only where all are of one chain."""
         if len(self.compiled.chains) != 1 or self.result is None:
             return {}
         (chain,) = self.compiled.chains
-        sums = self.result.batches.sum(axis=0)
-        cycles = float(sums @ self.cycles(chain)) or 1.0
-        found = {THINK: float(sums @ self._booked(thinking(chain))) / cycles}
+        found = {THINK: self._booked(thinking(chain))}
         for name, station in self.stations.items():
             for place in (each for each in self.flat.visits if each[1] == name):
                 parts = {name: self._booked(served(place)), f"wait:{name}": self._booked(waited(place))}
                 if station.rates:
                     parts = {name: self.time(place)}
                 for key, each in parts.items():
-                    found[key] = found.get(key, 0.0) + float(sums @ each) / cycles
-        return {name: each for name, each in found.items() if each}
+                    found[key] = found.get(key, np.zeros(self.layout.width)) + each
+        estimates = {name: self.result.ratio(each, self.cycles(chain)) for name, each in found.items()}
+        return {name: each for name, each in estimates.items() if each.mean}
 
 
 def _narrow(value: Value) -> bool:

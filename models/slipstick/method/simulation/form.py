@@ -29,7 +29,6 @@ from slipstick.method.answers import (
     Remarks,
     Solution,
     Values,
-    added_up,
     only,
     unit_of,
 )
@@ -257,17 +256,25 @@ def _solution(model: Model, given: Mapping[str, float], settings: Simulation) ->
     if settings.shares:
         gradient, shares, note = _shares(model, given, values["time"].value or 0.0, result, settings)
         values, remarks = {**values, **shares}, replace(remarks, notes=(*remarks.notes, note))
+    account = {
+        "account": booked.estimates(booked.labels.component),
+        "technology": booked.estimates(booked.labels.technology),
+        "step": booked.estimates(lambda label: IDLE_PROCESSORS if label == IDLE else label),
+    }
     return replace(
-        one_point(model.name, values, remarks, gradient),
-        account=added_up(booked.seconds, booked.labels.component),
-        technology=added_up(booked.seconds, booked.labels.technology),
-        steps={IDLE_PROCESSORS if label == IDLE else label: each for label, each in booked.seconds.items()},
+        one_point(model.name, values, remarks, gradient, account),
         once={name: np.array([each]) for name, each in flat.once.items()},
         useful=model.useful,
     )
 
 
-def one_point(name: str, values: Mapping[str, Value], remarks: Remarks, gradient: Gradient | None) -> Solution:
+def one_point(
+    name: str,
+    values: Mapping[str, Value],
+    remarks: Remarks,
+    gradient: Gradient | None,
+    booked: Mapping[str, Mapping[str, Estimate]],
+) -> Solution:
     """Make a solution of the values of one run.
 
     Parameters
@@ -275,17 +282,24 @@ def one_point(name: str, values: Mapping[str, Value], remarks: Remarks, gradient
     name : of the model
     values : with their intervals
     remarks, gradient : of the run
+    booked : seconds of a cycle, as ``account``, ``technology`` and ``step``
     """
-    columns = {
-        end: {name: np.array([math.nan if (at := getattr(each, end)) is None else at]) for name, each in values.items()}
-        for end in ("value", "low", "high")
-    }
+    parts = {book: {key: as_value(each, "s") for key, each in found.items()} for book, found in booked.items()}
+    every = {**values, **{f"{book}[{key}]": each for book, found in parts.items() for key, each in found.items()}}
+
+    def columns(found: Mapping[str, Value], end: str = "value") -> dict[str, Array]:
+        numbers = {key: getattr(each, end) for key, each in found.items()}
+        return {key: np.array([math.nan if each is None else each]) for key, each in numbers.items()}
+
     return Solution(
         model=name,
         method=SIMULATION,
-        values=columns["value"],
-        low=columns["low"],
-        high=columns["high"],
+        values=columns(values),
+        low=columns(every, "low"),
+        high=columns(every, "high"),
+        account=columns(parts.get("account", {})),
+        technology=columns(parts.get("technology", {})),
+        steps=columns(parts.get("step", {})),
         remarks=lambda _: remarks,
         gradient=None if gradient is None else lambda _: gradient,
         interrupted=remarks.interrupted,
@@ -297,22 +311,20 @@ class _Booked:
 
     def __init__(self, model: Model, result: Result) -> None:
         self.result, self.layout, self.labels = result, Layout(result.plan), Labels.of(model)
-        sums = result.batches.sum(axis=0)
-        cycles = float(sums[self.layout.cycles[0]])
-        times = {label: float(sums[self.layout.booked[0] + index]) for index, label in enumerate(result.plan.labels)}
-        self.seconds = {label: np.array([each / cycles]) for label, each in times.items() if each}
+        sums = result.batches.sum(axis=0)[self.layout.booked[0] :]
+        self._columns = {label: index for index, label in enumerate(result.plan.labels) if sums[index]}
 
-    def components(self) -> list[str]:
-        """List the components that something is booked to."""
-        return list(dict.fromkeys(map(self.labels.component, self.seconds)))
+    def estimates(self, key: Callable[[str], str]) -> dict[str, Estimate]:
+        """Estimate the seconds of a cycle by a key of the labels."""
+        cycles = self.result.column(self.layout.cycles[0])
+        return {name: self.result.ratio(each, cycles) for name, each in self.weights(key).items()}
 
-    def weights(self, *components: str) -> Array:
-        """Pick the columns of components."""
-        weights = np.zeros(self.layout.width)
-        for index, label in enumerate(self.result.plan.labels):
-            if self.labels.component(label) in components:
-                weights[self.layout.booked[0] + index] = 1.0
-        return weights
+    def weights(self, key: Callable[[str], str]) -> dict[str, Array]:
+        """Pick the columns of the labels that have the same key, in the order of their first appearance."""
+        found: dict[str, Array] = {}
+        for label, index in self._columns.items():
+            found.setdefault(key(label), np.zeros(self.layout.width))[self.layout.booked[0] + index] = 1.0
+        return found
 
 
 def _times(model: Model, flat: Flat, result: Result) -> dict[str, Estimate]:
@@ -341,15 +353,15 @@ def _efficiency(model: Model, flat: Flat, booked: _Booked) -> dict[str, Estimate
     if model.population.open or not result.mean_time().mean > 0:
         return {}
     time = result.column(layout.cycle_time[0])
-    account = booked.components()
+    account = booked.weights(booked.labels.component)
     found = {}
     if any(name in account for name in model.useful):
-        useful = booked.weights(*model.useful)
+        useful = sum((each for name, each in account.items() if name in model.useful), np.zeros(layout.width))
         found["efficiency"] = result.ratio(useful, time)
         found["speedup"] = result.ratio(flat.population * useful, time)
-    for name in account:
+    for name, each in account.items():
         if name not in model.useful:
-            found[f"processors_lost[{name}]"] = result.ratio(flat.population * booked.weights(name), time)
+            found[f"processors_lost[{name}]"] = result.ratio(flat.population * each, time)
     return found
 
 

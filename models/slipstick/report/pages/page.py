@@ -15,7 +15,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slipstick.answer import Answer, Takeover
-from slipstick.report.formatting import NOTHING, Notes, code, column, counted, escape, markdown_table, prose, quantity
+from slipstick.report.formatting import (
+    INTERVALS,
+    NOTHING,
+    Notes,
+    code,
+    column,
+    counted,
+    escape,
+    finite,
+    markdown_table,
+    prose,
+    quantity,
+)
 from slipstick.results.study import Axis, Results, Sweep
 
 if TYPE_CHECKING:
@@ -80,7 +92,10 @@ def _every_point(sweep: Sweep, names: Sequence[str]) -> str:
         head.append(code(axis.path))
         columns.append([escape(_axis_value(axis, value)) for value in sweep.points[axis.path]])
     for name in names:
-        unit, texts = column([_known(value) for value in sweep.columns[name]], sweep.units[name])
+        values, lows, highs = (
+            [finite(float(each)) for each in ends] for ends in (sweep.columns[name], *sweep.ends(name))
+        )
+        unit, texts = column(values, sweep.units[name], lows=lows, highs=highs)
         head.append(f"{escape(name)} [{unit}]")
         columns.append(texts)
     for pipeline, stages in sweep.limits.items():
@@ -137,12 +152,9 @@ def _extremes(sweep: Sweep, names: Sequence[str]) -> str:
     return markdown_table(head, rows)
 
 
-def _known(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
-
-
 def _value_at(sweep: Sweep, group: _Group, name: str, index: int) -> str:
-    return f"{quantity(float(sweep.columns[name][index]), sweep.units[name])} at {_point(sweep, group.axes, index)}"
+    value, low, high = (float(each[index]) for each in (sweep.columns[name], *sweep.ends(name)))
+    return f"{quantity(value, sweep.units[name], ends=(low, high))} at {_point(sweep, group.axes, index)}"
 
 
 def _point(sweep: Sweep, axes: Sequence[Axis], index: int) -> str:
@@ -240,6 +252,7 @@ def _head(results: Results, command: str) -> str:
         prose(results.text),
         f"Source: {escape(results.source)}" if results.source else "",
         f"Repeat with {code(command)}. {_ELSEWHERE}{_further(results)}",
+        prose(INTERVALS) if results.simulated else "",
     ]
     return "\n\n".join(part for part in parts if part)
 
@@ -270,7 +283,7 @@ def _first_wanted(results: Results, answer: Sequence[str]) -> list[str]:
 
 def _case(results: Results, case: str, names: Sequence[str], notes: Notes) -> list[str]:
     answer = results.cases[case]
-    values = [quantity(answer.find(name), results.unit(name)) for name in names]
+    values = [quantity(answer.find(name), results.unit(name), ends=answer.ends(name)) for name in names]
     said = [f"no answer: {answer.failed}"] if answer.failed else answer.notes
     numbers = ", ".join(str(notes.number(note)) for note in said)
     exact = NOTHING if answer.failed else "yes" if answer.exact else "no"

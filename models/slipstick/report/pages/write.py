@@ -27,8 +27,9 @@ def frame(results: Results, answer: Sequence[str]) -> pl.DataFrame:
     """Lay out results as one tidy table: the cases first, then each sweep, then what each question adds.
 
     Columns are ``sweep`` (empty for cases, else the sweep or the question), ``case``, one for each varied path with its
-    base unit (names have none), one for each value with its base unit, ``limit[pipeline]``, ``failed``, and those of the
-    questions, see `slipstick.report.questions`.
+    base unit (names have none), one for each value with its base unit, ``low VALUE`` and ``high VALUE`` behind a value that
+    has an interval or a band anywhere, ``limit[pipeline]``, ``failed``, and those of the questions, see
+    `slipstick.report.questions`.
 
     Parameters
     ----------
@@ -55,7 +56,9 @@ def frame(results: Results, answer: Sequence[str]) -> pl.DataFrame:
                 first = found.leading_columns and name.endswith("]")
                 (leading if first else added).setdefault(name, _column_type(column))
     axes = {_axis_head(axis): _axis_type(axis) for sweep in results.sweeps for axis in sweep.axes}
-    values = {_head(results, name): pl.Float64 for name in names}
+    written = {name for part in parts for name in part}
+    heads = (f"{end}{_head(results, name)}" for name in names for end in ("", "low ", "high "))
+    values = {head: pl.Float64 for head in heads if head[:4] not in ("low ", "high") or head in written}
     limits = {f"limit[{name}]": pl.String for name in results.pipelines}
     schema = {"sweep": pl.String, "case": pl.String, **leading, **axes, **values, **limits, "failed": pl.String}
     schema = {**schema, **{name: dtype for name, dtype in added.items() if name not in schema}}
@@ -121,9 +124,20 @@ def _part(columns: Mapping[str, Any], schema: dict[str, Any]) -> pl.DataFrame:
 
 def _case_columns(results: Results, names: Iterable[str]) -> dict[str, Any]:
     answers = list(results.cases.values())
-    values = {_head(results, name): [each.find(name) for each in answers] for name in names}
+    values = {}
+    for name in names:
+        values[_head(results, name)] = [each.find(name) for each in answers]
+        values |= (
+            _ends(_head(results, name), *zip(*(each.ends(name) for each in answers), strict=True)) if answers else {}
+        )
     limits = {f"limit[{name}]": [_limit(each, name) for each in answers] for name in results.pipelines}
     return {"case": list(results.cases), **values, **limits, "failed": [each.failed for each in answers]}
+
+
+def _ends(head: str, lows: Iterable[float | None], highs: Iterable[float | None]) -> dict[str, Any]:
+    """Give the columns of both ends of an interval; none where no value has one."""
+    known = any(each is not None and np.isfinite(each) for each in (*lows, *highs))
+    return {f"low {head}": lows, f"high {head}": highs} if known else {}
 
 
 def _limit(answer: Answer, pipeline: str) -> str | None:
@@ -133,7 +147,10 @@ def _limit(answer: Answer, pipeline: str) -> str | None:
 def _sweep_columns(results: Results, sweep: Sweep, names: Iterable[str]) -> dict[str, Any]:
     height = len(sweep)
     axes = {_axis_head(axis): sweep.points[axis.path] for axis in sweep.axes}
-    values = {_head(results, name): sweep.columns[name] for name in names if name in sweep.columns}
+    values: dict[str, Any] = {}
+    for name in names:
+        values |= {_head(results, name): sweep.columns[name]} if name in sweep.columns else {}
+        values |= _ends(_head(results, name), *sweep.ends(name))
     limits = {f"limit[{name}]": [stage or None for stage in stages] for name, stages in sweep.limits.items()}
     failed = {"failed": [sweep.failed.get(index) for index in range(height)]} if sweep.failed else {}
     return {"sweep": [sweep.name] * height, "case": list(sweep.cases), **axes, **values, **limits, **failed}

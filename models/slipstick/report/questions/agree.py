@@ -22,7 +22,7 @@ from slipstick.results.study import Agreement, MethodValues, QuestionResult
 _MOST_ROWS = 24
 
 _READING = (
-    "A number in brackets is half the width of the interval; two numbers are bounds. Where methods contradict each "
+    "Two numbers in brackets are the ends of an interval; two numbers alone are bounds. Where methods contradict each "
     "other by more than they promise, it is listed as a finding."
 )
 
@@ -92,10 +92,4 @@ def _row(row: MethodValues) -> list[str]:
 
 
 def _cell(value: Value | None, unit: str) -> str:
-    if value is None:
-        return NOTHING
-    if value.value is None:
-        return f"{quantity(value.low, unit)} to {quantity(value.high, unit)}"
-    if value.low is None or value.high is None or value.high == value.low:
-        return quantity(value.value, unit)
-    return f"{quantity(value.value, unit)} (+-{quantity((value.high - value.low) / 2, unit, 2)})"
+    return NOTHING if value is None else quantity(value.value, unit, ends=(value.low, value.high))
