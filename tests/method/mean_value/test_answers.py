@@ -91,7 +91,9 @@ def test_each_approximation_is_named() -> None:
         "processors as resources are taken as alike, each used as often as the next"
     )
     program = MeanValue(phased_model((2, 4, delay(1.0, name="a", scv=1.0)))).points({}).answer(0)
-    assert program.notes[0] == ("phases end with the slowest of their processors, whose iterations are independent")
+    assert program.notes[0] == (
+        "phases: iterations follow each other as in the steady state of the processors still at work; the slowest ends each"
+    )
 
 
 @pytest.mark.parametrize("populated", [lambda cycle: closed_model(cycle, 8), lambda cycle: open_model(cycle, 0.4)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -10,7 +11,10 @@ import pytest
 from slipstick.expression.nodes import Parameter
 from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.mean_value import MeanValue
+from slipstick.method.mean_value.barriers import MOST_FOLLOWED, ordered_ends
+from slipstick.method.mean_value.maxima import RandomTime
 from slipstick.model.activity import barrier, delay, service
+from slipstick.model.resources import Station
 from slipstick.model.system import phased_model
 from tests.method.mean_value.test_barriers import exact_section
 
@@ -35,6 +39,53 @@ def test_one_pass_is_a_wave() -> None:
     cycle = delay(3.0, name="think", scv=1.0) >> service("bus", 1.0, scv=1.0)
     answer = MeanValue(phased_model((1, 8, cycle))).points({}).answer(0)
     assert answer["time"] == pytest.approx(exact_section(8, 0, 3.0, 1.0), rel=0.012)
+
+
+def exact_rounds(processors: int, rounds: int, times: tuple[float, float], sharing: bool) -> float:
+    """Give the mean time until all have gone through two exponential stations so often: first steps, none goes back.
+
+    A state has, for each station, the visits that are still to come of those present: in order, or of any order where
+    they share the server.
+    """
+
+    @cache
+    def left(stations: tuple[tuple[int, ...], tuple[int, ...]]) -> float:
+        rate, later = 0.0, 0.0
+        for at, (present, time) in enumerate(zip(stations, times, strict=True)):
+            served = range(len(present)) if sharing else range(min(1, len(present)))
+            for place in served:
+                parts = [list(each) for each in stations]
+                visits = parts[at].pop(place)
+                if visits > 1:
+                    parts[1 - at].append(visits - 1)
+                each = [tuple(sorted(part)) if sharing else tuple(part) for part in parts]
+                rate += 1 / time / len(served)
+                later += left((each[0], each[1])) / time / len(served)
+        return (1 + later) / rate if rate else 0.0
+
+    return left(((2 * rounds,) * processors, ()))
+
+
+@pytest.mark.parametrize("discipline", ["fcfs", "ps"])
+@pytest.mark.parametrize(
+    ("processors", "rounds", "disk"), [(4, 2, 0.2), (2, 2, 0.2), (4, 4, 0.2), (4, 2, 1.0), (5, 3, 0.01)]
+)
+def test_iterations_of_a_phase_are_a_closed_cycle_with_a_start_and_an_end(
+    processors: int, rounds: int, disk: float, discipline: str
+) -> None:
+    cycle = service("bus", 1.0, scv=1.0) >> service("disk", disk, scv=1.0)
+    resources = {"bus": Station(1, discipline), "disk": Station(1, discipline)}
+    answer = MeanValue(phased_model((rounds, processors, cycle), resources=resources)).points({}).answer(0)
+    exact = exact_rounds(processors, rounds, (1.0, disk), discipline == "ps")
+    assert answer["time"] == pytest.approx(exact, rel=0.02)
+    assert math.fsum(answer.account.values()) == pytest.approx(answer["time"])
+    assert min(answer.account.values()) >= 0
+
+
+def test_the_many_processors_of_a_phase_are_placed_at_quantiles() -> None:
+    exponential = RandomTime(np.ones(1), np.ones(1))
+    followed, placed = ordered_ends(exponential, MOST_FOLLOWED)[0], ordered_ends(exponential, MOST_FOLLOWED + 1)[0]
+    assert placed[[128, 200, -1]] == pytest.approx(followed[[128, 200, -1]], rel=0.03)
 
 
 def test_many_iterations_tend_to_the_steady_state() -> None:

@@ -125,12 +125,14 @@ class SolvedPopulation:
     numbers : of the rows
     points : that ask about it
     rows : in which each of them finds its own
+    curve : of a single group, times of a cycle of 1, 2, ... processors up to this population [s]
     """
 
     state: PopulationState
     numbers: Numbers
     points: Array
     rows: Array
+    curve: Sequence[Array] = ()
 
 
 def solve_closed(model: Model, numbers: Numbers, account: bool) -> MeanValueTable:
@@ -245,10 +247,13 @@ class Recursion:
         first, rows = _distinct(used, len(points))
         alike = at_points(here, first)
         wanted = {tuple(map(int, each)) for each in asked}
+        curve: list[Array] = []
         for population, state in self.states(alike, most):
+            if len(most) == 1:
+                curve.append(state.first.time.mean)
             if population in wanted:
                 chosen = np.flatnonzero(np.all(asked == population, axis=1))
-                yield SolvedPopulation(state, alike, points[chosen], rows[chosen])
+                yield SolvedPopulation(state, alike, points[chosen], rows[chosen], curve)
 
     def states(self, numbers: Numbers, most: Population) -> Iterator[tuple[Population, PopulationState]]:
         """Yield the state of every population up to the largest, those with empty groups included."""

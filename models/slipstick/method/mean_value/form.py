@@ -152,13 +152,12 @@ CONSTANT = (
     "all times are constant, so processors may fall into step: errors of up to 56 % were measured, and none is promised; "
     "simulate"
 )
-PHASES = "phases end with the slowest of their processors, whose iterations are independent"
 SUPERSTEP_NOTES = (
     (
         "supersteps: a visit finds the other processors in service or waiting at their mean loads, and each service delays "
         "it once at most"
     ),
-    PHASES,
+    "supersteps end with the slowest of their processors",
     "usual error of the time under 5 % (the programs dvsm/sor and others, at sizes that were simulated)",
 )
 SPIN_ERROR = (
@@ -276,7 +275,10 @@ _NOTES: tuple[tuple[str, Callable[[_Used], list[str] | bool]], ...] = (
         lambda used: used.barriers(of_all=True),
     ),
     ("barriers {names}: arrivals of the parties are a steady stream", lambda used: used.barriers(of_all=False)),
-    (PHASES, lambda used: isinstance(used.model.population, PhasedPopulation)),
+    (
+        "phases: iterations follow each other as in the steady state of the processors still at work; the slowest ends each",
+        lambda used: isinstance(used.model.population, PhasedPopulation),
+    ),
     (
         "processors as resources are taken as alike, each used as often as the next",
         lambda used: any(step.resource is not None and is_processor(step.resource) for step in used.model.steps),

@@ -215,11 +215,11 @@ class FittedDistribution:
         self.mean = time.mean + 1e-290
         self.root = np.sqrt(time.variance / nonzero(self.mean * self.mean) + 1e-18)
         reach = _REACH + np.sqrt(2.0 * np.log(count.real))
-        self.low = self._quantile(-_REACH)
-        self.middle = self._quantile(np.sqrt(2.0 * np.log(count.real)))
-        self.high = self._quantile(reach)
+        self.low = self.quantile(-_REACH)
+        self.middle = self.quantile(np.sqrt(2.0 * np.log(count.real)))
+        self.high = self.quantile(reach)
 
-    def _quantile(self, z: Array | float) -> Array:
+    def quantile(self, z: Array | float) -> Array:
         """Give the time at a quantile z of the normal distribution."""
         cube = 1.0 - self.root * self.root / 9.0 + z * self.root / 3.0
         cube = np.where(cube.real > 0, cube, 0.0 * cube)
@@ -242,7 +242,7 @@ class FittedDistribution:
     def grid(self, starts: Array) -> tuple[Array, Array, Array]:
         """Choose points and weights of integration that cover the time after each of several starts, and the lowest."""
         first, last = starts[..., 0], starts[..., -1]
-        low, high = first + self.low, last + self._quantile(_REACH + np.sqrt(2.0 * np.log(starts.shape[-1])))
+        low, high = first + self.low, last + self.quantile(_REACH + np.sqrt(2.0 * np.log(starts.shape[-1])))
         edges = [low + (high - low) * each for each in np.linspace(0.0, 1.0, _PANELS + 1) ** 1.5]
         panels = np.stack(np.broadcast_arrays(*edges), axis=-1)
         width = panels[..., 1:] - panels[..., :-1]

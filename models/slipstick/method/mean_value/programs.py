@@ -1,7 +1,7 @@
 """Finite programs: phases of identical iterations, and supersteps in which each processor has an activity of its own.
 
-A phase ends with the slowest of its processors. Its iterations follow each other as in the steady state, except that
-all processors start together.
+A phase ends with the slowest of its processors. Its iterations follow each other as in the steady state of as many
+processors as are still at work, except that all of them start together.
 
 A superstep is as long as its slowest processor. Loads are averages over the superstep: a visit of processor i to
 processor j finds each other customer k of j (j's own operations, and the requests of the others, spread evenly) in
@@ -27,7 +27,7 @@ import numpy as np
 
 from slipstick.errors import NoAnswerError
 from slipstick.method.answers import IDLE_PROCESSORS
-from slipstick.method.mean_value.barriers import synchronized_start
+from slipstick.method.mean_value.barriers import is_contended, ordered_ends, synchronized_start
 from slipstick.method.mean_value.closed import MeanNumbers, Recursion, SolvedPopulation, not_negative
 from slipstick.method.mean_value.maxima import Array, RandomTime, largest, maximum_of_identical, nonzero, repeated
 from slipstick.method.mean_value.points import MeanValueTable, Numbers, QueueUse, out_of_range, uncountable
@@ -120,25 +120,29 @@ class _PhaseSolver:
         return table
 
     def _time(self, solved: SolvedPopulation, times: Array) -> Array:
-        """Give the time of the phase; the waits found become those of its single iteration where there is only one."""
+        """Give the time of the phase; the waits found become those of its own processors.
+
+        One iteration is followed from the start of all. What the others add is the difference of two phases that
+        begin in the steady state (`_StaggeredEnd`): the start counts once, and so does the end.
+        """
         cycle, n = solved.state.first, solved.state.processors
         own = repeated(times, cycle.time)
         if self._has_barriers or n == 1:
             return own.mean
-        once = times.real == 1
-        steady, single = (maximum_of_identical(each, np.full(1, float(n))).mean for each in (own, cycle.time))
         made = Traversal(self.model, solved.numbers, n, cycle.found.waits)
         made.found = cycle.found
-        root, before = self.recursion.tree.root, dict(cycle.found.waits)
-        started = synchronized_start(made, [Repeat(self.phase.repeat, root)], n)
-        if started is None:
-            return np.where(once, single, steady)
-        several = largest([steady, started.mean])
-        cycle.found.waits = dict(before)
-        alone = synchronized_start(made, [root], n)
-        assert alone is not None
-        cycle.found.waits = {key: _where(once, cycle.found.waits[key], each) for key, each in before.items()}
-        found = np.where(once, alone.mean, several)
+        before = dict(cycle.found.waits)
+        first = synchronized_start(made, [self.recursion.tree.root], n)
+        if not is_contended([self.recursion.tree.root]):
+            steady, single = (maximum_of_identical(each, np.full(1, float(n))).mean for each in (own, cycle.time))
+            return np.where(times.real == 1, single, steady)
+        once, several = (_StaggeredEnd(solved.curve, each) for each in (cycle.time, own))
+        start = (once.time if first is None else first.mean) - once.time
+        more, held = several.time + start, several.waited(times)
+        found = np.where(times.real > 1, more, times * (once.time + start))
+        cycle.found.waits = {
+            key: _where(times.real > 1, each.scaled(held), cycle.found.waits[key]) for key, each in before.items()
+        }
         work = self.recursion.work(self.recursion.tree.visit_ratios(solved.numbers), cycle.found, n)
         return largest([found, *(n * times * each for each in work)])
 
@@ -161,6 +165,37 @@ class _PhaseSolver:
             table.booked[label][points] *= part
         idle = table.booked[IDLE_PROCESSORS]
         idle[points] = part * idle[points] + (1 - part) * table.time[points]
+
+
+class _StaggeredEnd:
+    """The end of a phase that runs in the steady state: processors end one after the other, and the rest run faster.
+
+    Derived here: at the pace of all N processors, each would take an independent time V, the sum of its iterations. While
+    only k of them are left, a cycle takes T(k) instead of T(N), so that the expected gaps g(N), g(N-1), ..., g(1) between
+    the ends, in the order of k, shrink to g(k) T(k) / T(N). At a queue that is always busy T(k) is k times its service,
+    and the sum of the gaps is N times the work of one processor there, as it must be; without queues T(k) = T(N), and it
+    is the maximum of the times V. Against exact chains the error is 2 % (tests/method/mean_value/test_programs.py).
+
+    Parameters
+    ----------
+    curve : T(1), ..., T(N) [s]
+    own : V
+    """
+
+    def __init__(self, curve: Sequence[Array], own: RandomTime) -> None:
+        self.curve, self.own = curve, own
+        ends = ordered_ends(own, len(curve))
+        pace = np.stack(np.broadcast_arrays(*reversed(curve)), axis=-1)
+        gaps = np.diff(ends, axis=-1, prepend=0) * pace / nonzero(curve[-1])[..., None]
+        left = np.arange(len(curve), 0, -1) / len(curve)
+        self.time: Array = gaps.sum(axis=-1)
+        self.ended: Array = (gaps * left).sum(axis=-1)
+
+    def waited(self, times: Array) -> Array:
+        """Give the part of the waits of the steady state that is left as the last processors run alone [1]."""
+        longest = self.curve[-1] - self.curve[0]
+        part = (self.ended / np.where(times.real > 0, times, 1) - self.curve[0]) / nonzero(longest)
+        return np.where(longest.real > 1e-12 * self.curve[0].real, np.where(part.real > 0, part, 0 * part), 1.0)
 
 
 def _where(chosen: Array, one: RandomTime, other: RandomTime) -> RandomTime:
