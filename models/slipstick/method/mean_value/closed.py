@@ -447,22 +447,29 @@ class _RecursionStep:
         Operational: group r asks w_r of the queue in v_r visits of a cycle, so sum_r n_r w_r / (T_r + v_r d) <= 1; the
         least wait d of each visit that satisfies it is added. With a single group T becomes N w.
         """
-        times = [np.zeros(1) if each is None else each[0].mean for each in traversed]
+        before = [np.zeros(1) if each is None else each[0].mean for each in traversed]
+        if not self._queues:
+            return before
         asked, visits = self._asked(n, traversed)
+        times, first = before, self._utilizations(asked, before)
         for _ in self._queues:
-            uses = [sum((a / nonzero(t) for a, t in zip(each, times, strict=True)), np.zeros(1)).real for each in asked]
-            table = np.stack(np.broadcast_arrays(*uses), axis=0)
-            busiest = np.where(table.max(axis=0) > FULL, table.argmax(axis=0), -1)
+            uses = self._utilizations(asked, times)
+            busiest = np.where(uses.real.max(axis=0) > FULL, uses.real.argmax(axis=0), -1)
             if not np.any(busiest >= 0):
                 break
-            for index, queue in enumerate(self._queues):
-                binds = busiest == index
-                if np.any(binds):
-                    wait = _missing_wait(times, asked[index], visits[index])
-                    wait = np.where(binds, wait, 0 * wait)
-                    times = [t + v * wait for t, v in zip(times, visits[index], strict=True)]
-                    self._add_shortfall(queue, wait, visits[index], traversed)
+            for index in np.unique(busiest[busiest >= 0]):
+                wait = _missing_wait(times, asked[index], visits[index])
+                wait = np.where(busiest == index, wait, 0 * wait)
+                times = [t + v * wait for t, v in zip(times, visits[index], strict=True)]
+        if times is not before:
+            self._book_shortfalls([t - b for t, b in zip(times, before, strict=True)], first, visits, traversed)
         return times
+
+    @staticmethod
+    def _utilizations(asked: Sequence[Sequence[Array]], times: Sequence[Array]) -> Array:
+        """Give the utilization of each queue [1] [queues, points]."""
+        uses = [sum((a / nonzero(t) for a, t in zip(each, times, strict=True)), np.zeros(1)) for each in asked]
+        return np.stack(np.broadcast_arrays(*uses), axis=0)
 
     def _asked(
         self, n: Population, traversed: Sequence[tuple[RandomTime, VisitTimes] | None]
@@ -482,20 +489,32 @@ class _RecursionStep:
         ]
         return asked, visits
 
-    def _add_shortfall(
+    def _book_shortfalls(
         self,
-        queue: Queue,
-        wait: Array,
-        visits: Sequence[Array],
+        added: Sequence[Array],
+        uses: Array,
+        visits: Sequence[Sequence[Array]],
         traversed: Sequence[tuple[RandomTime, VisitTimes] | None],
     ) -> None:
+        """Book the waits that were added as waits at the overloaded queues.
+
+        A lock is often as busy as the station that is used under it, up to rounding. So the wait is not booked to the
+        busiest queue alone: the queues get parts in proportion to the squares of their excess, which has no jumps.
+        """
+        excess = np.where(uses.real > FULL, uses - 1, 0.0) ** 2
         for r, each in enumerate(traversed):
             if each is None:
                 continue
-            found = each[1]
-            found.shortfalls[queue.label] = found.shortfalls.get(queue.label, 0.0) + visits[r] * wait
-            for index in (visit.index for visit in queue.visits if self._group[visit.index] == r):
-                found.sibling_waits[index] = found.sibling_waits.get(index, 0.0) + wait
+            pairs, found = zip(visits, excess, strict=True), each[1]
+            mine = [np.where(by_group[r].real > 0, over, 0.0) for by_group, over in pairs]
+            total = sum(mine, np.zeros(1))
+            for queue, part, by_group in zip(self._queues, mine, visits, strict=True):
+                if np.any(part.real > 0):
+                    wait = added[r] * part / nonzero(total)
+                    found.shortfalls[queue.label] = found.shortfalls.get(queue.label, 0.0) + wait
+                    for index in (visit.index for visit in queue.visits if self._group[visit.index] == r):
+                        more = wait / nonzero(by_group[r])
+                        found.sibling_waits[index] = found.sibling_waits.get(index, 0.0) + more
 
     def _arrivals(
         self, n: Population, cycles: Sequence[CycleState | None], by_pair: Mapping[tuple[int, int], Array]
