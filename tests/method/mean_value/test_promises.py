@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 
 from slipstick.answer import Answer
 from slipstick.method.bounds import bounds
 from slipstick.method.mean_value import MeanValue
-from slipstick.model.activity import barrier, delay, fork, hold, pipeline, repeat, serial, service
+from slipstick.model.activity import Choice, barrier, delay, fork, hold, pipeline, repeat, serial, service, steps
 from slipstick.model.resources import Station
 from slipstick.model.system import Model, OpenPopulation, closed_model, phased_model
 from tests.strategies import models, quick
@@ -118,6 +118,39 @@ def test_the_gradient_is_the_limit_of_small_differences(model: Model) -> None:
         assert value
         up, down = form.times({name: value * np.array([1 + 1e-6, 1 - 1e-6])})
         assert slope == pytest.approx((up - down) / (2e-6 * value), rel=1e-4, abs=1e-7), name
+
+
+def _jump(model: Model) -> float:
+    """Give the largest relative change of the time when one parameter changes by a billionth."""
+    form, worst = MeanValue(model), 0.0
+    for name in form.numbers.smooth:
+        value = form.numbers.tape.parameters[name].value
+        here, moved = form.times({name: (value or 0.0) * np.array([1, 1 + 1e-9])})
+        worst = max(worst, abs(moved / here - 1))
+    return worst
+
+
+TIED = closed_model(
+    delay(2.3, name="think")
+    >> repeat(
+        3,
+        fork(
+            hold("lock", service("disk", 0.7, name="a", scv=0.25)),
+            fork(service("disk", 0.8, name="b", scv=0.25), service("disk", 0.5, name="c", scv=0.25)),
+        ),
+    ),
+    processors=8,
+)
+"""A lock and the station used under it are equally busy, up to rounding."""
+
+
+@quick
+@given(models(depth=2))
+@example(TIED)
+def test_the_time_has_no_jumps(model: Model) -> None:
+    assume(not any(isinstance(node, Choice) for body in model.bodies for node in steps(body)))  # p alone adds to no 1
+    answered(model)
+    assert _jump(model) < 1e-7
 
 
 def test_one_point_and_the_same_point_in_a_sweep() -> None:

@@ -499,9 +499,11 @@ class _RecursionStep:
         """Book the waits that were added as waits at the overloaded queues.
 
         A lock is often as busy as the station that is used under it, up to rounding. So the wait is not booked to the
-        busiest queue alone: the queues get parts in proportion to the squares of their excess, which has no jumps.
+        busiest queue alone: the queues get parts in proportion to the squares of their excess, which has no jumps. What
+        is only used under one lock is never waited for, as the lock is at least as busy.
         """
-        excess = np.where(uses.real > FULL, uses - 1, 0.0) ** 2
+        waited = [not frozenset.intersection(*(v.exclusive for v in queue.visits)) for queue in self._queues]
+        excess = np.where((uses.real > FULL) & np.array(waited)[:, None], uses - 1, 0.0) ** 2
         for r, each in enumerate(traversed):
             if each is None:
                 continue
