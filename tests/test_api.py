@@ -62,7 +62,7 @@ class TestLoad:
     @pytest.mark.parametrize(
         ("reference", "message"),
         [
-            ("study/locks", "a study is run, not loaded: slipstick.run('locks')"),
+            ("study/locks", "a study is run, not loaded: slipstick.run('study/locks')"),
             ("lock-and-buss", "model=: model: there is no model 'lock-and-buss'; did you mean 'lock-and-bus'?"),
             ("machine/rs6000-43p", "load: there is no machine 'rs6000-43p'; did you mean"),
             ("nowhere.yaml", "nowhere.yaml:1:1: there is no such file; check its name"),

@@ -124,23 +124,24 @@ def load(
     from slipstick.law import LAWS
     from slipstick.schema.build import build
     from slipstick.schema.inputs import FILES, resolve
-    from slipstick.schema.library import FOLDERS, Library
+    from slipstick.schema.library import FOLDERS, Library, is_file_name, kinds_called
 
     name, library = os.fspath(reference), Library()
-    kind, _, rest = name.partition("/")
-    if name.endswith((".yaml", ".yml")) and (kind not in (*HARDWARE, *FILES) or os.path.isfile(name)):
-        kind, rest = library.kind(name, _mark("load")), name
+    prefix, _, rest = name.partition("/")
+    kinds = [library.kind(name, _mark("load"))] if is_file_name(name) else kinds_called(name)
+    if prefix in FOLDERS and not kinds:  # of that kind there is none; what is looked up below says so
+        kinds = [prefix]
+    kind = next((each for each in (*FILES, *HARDWARE) if each in kinds), kinds[0] if kinds else "")
     if kind in HARDWARE:
         _refuse_others(kind, machine=machine, workload=workload, technology=technology)
-        return _hardware(kind, rest, set or {}, library)
+        return _hardware(kind, name, set or {}, library)
     if kind == "study":
-        raise ModelError(f"a study is run, not loaded: slipstick.run({rest!r})")
-    if kind in FOLDERS and kind not in FILES:
+        raise ModelError(f"a study is run, not loaded: slipstick.run({name!r})")
+    if kind and kind not in FILES:
         raise UnknownNameError("kind to load", kind, (*HARDWARE, *FILES, "or a model by its name"))
-    if kind == "law" and not set and rest in LAWS:
+    if prefix == "law" and not set and rest in LAWS:
         return LAWS[rest]
-    settings = _settings(rest if kind in FILES else name, set, machine, workload, technology)
-    return build(resolve(settings, library)).model
+    return build(resolve(_settings(name, set, machine, workload, technology), library)).model
 
 
 # A mapping of single values is one of values or arrays as well; the first signature that fits is meant.

@@ -50,21 +50,14 @@ def test_whatever_is_listed_can_be_shown(each: object) -> None:
 @pytest.mark.parametrize(
     ("name", "error", "message"),
     [
-        (
-            "x",
-            UnknownNameError,
-            (
-                "there is no kind 'x'; known: machine, network, workload, technology, trend, activity, queueing-network, study, profile, counts, program, "
-                "law"
-            ),
-        ),
+        ("touur", UnknownNameError, "there is no spec 'touur'; did you mean 'tour'?"),
         ("machin/x", UnknownNameError, "there is no kind 'machin'; did you mean 'machine'?"),
         ("law/x", UnknownNameError, "there is no law 'x'; known: "),
         ("program/x", UnknownNameError, "there is no program 'x'; known: dvsm/message, "),
         (
             "network/x",
             SpecError,
-            "x:1:1: there is no network 'x'; known: 25gbe-tcp, atm-oc3, fast-ethernet, infiniband-hdr",
+            "network/x:1:1: there is no network 'x'; known: 25gbe-tcp, atm-oc3, fast-ethernet, infiniband-hdr",
         ),
     ],
 )

@@ -101,9 +101,12 @@ _machine_option = click.option("--machine", metavar="M", help="Machine: a name i
 _workload_option = click.option("--workload", metavar="W", help="Workload: a name in the catalogue, or a file.")
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}, invoke_without_command=True
+)
 @click.version_option(package_name="slipstick", prog_name="slipstick")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Where the processors go: performance models of parallel systems.
 
     \b
@@ -116,6 +119,8 @@ def cli() -> None:
       slipstick measured timings.csv
       slipstick fit timings.csv --at 64,128
     """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 @cli.command()
@@ -219,6 +224,7 @@ def solve(
         from slipstick.report.pages.write import write_timeline
 
         write_timeline(timeline_of(built), timeline, built.name)
+        click.echo(f"The time line of the first cycles is in {timeline}.", err=True)
     failed = [answer.failed for answer in answers if answer.failed]
     if as_json:
         from slipstick.report.document import answer_document
@@ -279,9 +285,9 @@ def list_(kind: str | None) -> int:
 
 
 @cli.command()
-@click.argument("name", metavar="KIND/NAME")
+@click.argument("name", metavar="[KIND/]NAME")
 def show(name: str) -> int:
-    """Show a spec: every value with its path, unit and source.
+    """Show a spec, a file or a name in the catalogue: every value with its path, unit and source.
 
     \b
     Examples:
@@ -296,21 +302,21 @@ def show(name: str) -> int:
 
 
 @cli.command()
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("specs", nargs=-1, required=True)
 @json_option
-def check(files: Sequence[Path], as_json: bool) -> int:
-    """Check spec FILES and everything they name, without solving anything."""
-    from slipstick.study.check import check_file
+def check(specs: Sequence[str], as_json: bool) -> int:
+    """Check SPECS, files or names in the catalogue, and everything they name, without solving anything."""
+    from slipstick.study.check import check_reference
 
     problems: list[Problem] = []
-    for path in files:
+    for spec in specs:
         try:
-            kind = check_file(path)
+            kinds = check_reference(spec)
         except SpecError as error:
             problems += error.problems
         else:
             if not as_json:
-                click.echo(f"{path}: a valid {kind}")
+                click.echo("\n".join(f"{spec}: a valid {kind}" for kind in kinds))
     if problems:
         raise SpecError(problems)
     if as_json:

@@ -15,7 +15,7 @@ from slipstick.law import LAWS, Law
 from slipstick.program import PROGRAMS
 from slipstick.program.counts import Counts
 from slipstick.schema.kinds.quantity import Given, Quantity, Spec
-from slipstick.schema.library import Library, names, spec_model
+from slipstick.schema.library import Library, is_file_name, kinds_called, names, spec_model
 from slipstick.schema.solver_options import METHOD, SolverOptions, is_solver_option, solver_options
 from slipstick.schema.text.nodes import Entry, Mark, Node, Scalar, Table, at, from_plain, split
 from slipstick.schema.text.nodes import replace as replaced
@@ -137,8 +137,8 @@ def with_technology(
 
 def _kind_of_file(reference: str, model: Node, library: Library) -> str:
     """Tell what kind of model a file is, or the file of a name; nothing if there is none of that name."""
-    if not reference.endswith((".yaml", ".yml")):
-        return next((kind for kind in FILES if reference in names(kind)), "")
+    if not is_file_name(reference):
+        return next((kind for kind in kinds_called(reference) if kind in FILES), "")
     kind = library.kind(reference, model.mark)
     return kind if kind in FILES else "activity"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Hashable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -52,28 +53,52 @@ def names(kind: str) -> list[str]:
     return sorted(found)
 
 
+def spec_names() -> list[str]:
+    """List the names of all kinds."""
+    return list(dict.fromkeys(name for kind in FOLDERS for name in names(kind)))
+
+
 def find(kind: str, reference: str, beside: Path | None = None) -> Path:
     """Find a spec by name, or take a path as it is.
 
     Parameters
     ----------
     kind : what is wanted
-    reference : a name in the catalogue, or a path that ends in .yaml or .yml
-    beside : folder that relative paths start from
+    reference : a name in the catalogue, alone or as ``KIND/NAME``, or a path that ends in .yaml or .yml
+    beside : folder that relative paths start from; the current one by default
 
     Raises
     ------
     UnknownNameError : no spec of that kind has the name
     """
-    if reference.endswith((".yaml", ".yml")):
-        path = Path(reference)
-        return path if beside is None or path.is_absolute() else beside / path
+    if is_file_name(reference):
+        return (beside or Path()) / reference
+    name = reference.removeprefix(f"{kind}/")
     for folder in _folders(kind):
-        path = folder / f"{reference}.yaml"
+        path = folder / f"{name}.yaml"
         # A name is looked up, never followed out of the folder; what is longer than a name can be is none.
-        if "/" not in reference and len(reference) <= LONGEST_NAME and path.is_file():
+        if "/" not in name and len(name) <= LONGEST_NAME and path.is_file():
             return path
-    raise UnknownNameError(kind, reference[:100], names(kind))
+    raise UnknownNameError(kind, name[:100], names(kind))
+
+
+def is_file_name(reference: str) -> bool:
+    """Tell the path of a spec's file from a name in the catalogue.
+
+    >>> is_file_name("mine/web.yaml"), is_file_name("activity/web")
+    (True, False)
+    """
+    return reference.endswith((".yaml", ".yml"))
+
+
+def kinds_called(reference: str) -> list[str]:
+    """List the kinds that the catalogue has a spec of that name of; of ``KIND/NAME`` at most that kind."""
+    found = []
+    for kind in FOLDERS:
+        with suppress(UnknownNameError):
+            find(kind, reference)
+            found.append(kind)
+    return found
 
 
 def table_called(reference: str) -> str:
@@ -136,12 +161,13 @@ class Library:
 
     Attributes
     ----------
-    hashes : SHA-256 of every file read, by the name it was asked for
+    hashes : SHA-256 of every file read, by its path from the folder of the first, or in ``specs`` if it is shipped
     sources : what each file says of the origin of its values, by the file's name in marks
     """
 
     hashes: dict[str, str] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
+    _folders: dict[str, Path] = field(default_factory=dict)
     _trees: dict[Path, Table] = field(default_factory=dict)
     _made: dict[Hashable, tuple[Any, object]] = field(default_factory=dict)
 
@@ -160,7 +186,7 @@ class Library:
         ------
         SpecError : all problems found
         """
-        beside = _beside(at_mark)
+        beside = self._folder(at_mark)
         mark = at_mark or Mark(reference, 1, 1)
         try:
             path = find(kind, reference, beside)
@@ -177,7 +203,7 @@ class Library:
 
     def kind(self, reference: str, at_mark: Mark) -> str:
         """Tell the kind of a file that is named at a place; nothing if there is no such file, or it has none."""
-        path = find("", reference, _beside(at_mark))
+        path = find("", reference, self._folder(at_mark))
         try:
             return kind_of(self._read(path)) if path.is_file() else ""
         except SpecError:
@@ -221,17 +247,16 @@ class Library:
             raise SpecError([*error.problems, *others]) from None
 
     def beside(self, reference: str, mark: Mark) -> Path:
-        """Find a file that is no spec, named at a place, and remember its hash.
+        """Find a file that is no spec, named at a place.
 
         Raises
         ------
         SpecError : there is no such file
         """
-        path = (_beside(mark) or Path()) / reference
+        path = (self._folder(mark) or Path()) / reference
         if not path.is_file():
             why = f"there is no file of measurements {short(reference)}; check its name"
             raise SpecError([Problem(mark.file, mark.line, mark.column, "data", why)])
-        self.hashes[_shown_path(path)] = hashlib.sha256(path.read_bytes()).hexdigest()
         return path
 
     def once(self, key: Hashable, make: Callable[[], T], kept: object = None) -> T:
@@ -253,8 +278,21 @@ class Library:
             tree = _table(read_file(path))
             self._trees[path] = tree
             self.sources[tree.mark.file] = _own_source(tree)
-            self.hashes[_shown_path(path)] = hashlib.sha256(path.read_bytes()).hexdigest()
+            self._folders.setdefault(tree.mark.file, path.parent)
+            self.keep_hash(path)
         return self._trees[path]
+
+    def _folder(self, mark: Mark | None) -> Path | None:
+        """Give the folder that paths written at a place start from: that of the file they stand in, if it is one."""
+        return self._folders.get(mark.file) if mark else None
+
+    def keep_hash(self, path: Path) -> None:
+        """Remember the hash of a file by a name that is its own, and the same on every machine."""
+        file, ours = path.resolve(), shipped().resolve()
+        first = next(iter(self._folders.values()), Path()).resolve()
+        start = Path.cwd() if first.is_relative_to(ours) else first
+        name = (Path("specs") / file.relative_to(ours)) if file.is_relative_to(ours) else os.path.relpath(file, start)
+        self.hashes[Path(name).as_posix()] = hashlib.sha256(path.read_bytes()).hexdigest()
 
     def _extended(self, kind: str, tree: Table, _open: tuple[Path, ...]) -> Table:
         base = at(tree, ["extends"])
@@ -262,11 +300,6 @@ class Library:
             return tree
         own = Table({key: entry for key, entry in tree.entries.items() if key != "extends"}, tree.mark)
         return _table(merge(self.load(kind, base.value, base.mark, "extends", _open), own))
-
-
-def _beside(mark: Mark | None) -> Path | None:
-    """Give the folder that paths written at a place start from: that of the file they stand in."""
-    return Path(mark.file).parent if mark and mark.file.endswith((".yaml", ".yml")) else None
 
 
 def _own_source(tree: Table) -> str:
@@ -329,11 +362,3 @@ def _check_kind(kind: str, tree: Table) -> None:
 def _table(node: Node) -> Table:
     assert isinstance(node, Table)
     return node
-
-
-def _shown_path(path: Path) -> str:
-    """Name a file the same way on every machine."""
-    try:
-        return "specs/" + path.resolve().relative_to(shipped().resolve()).as_posix()
-    except ValueError:
-        return path.name

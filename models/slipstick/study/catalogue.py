@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
+from pathlib import Path
+from typing import NoReturn
 
 from slipstick.errors import SpecError, UnknownNameError
 from slipstick.law import LAWS
@@ -14,7 +16,7 @@ from slipstick.schema.build import build_workload
 from slipstick.schema.describe import DescribedValue, entries, with_sources
 from slipstick.schema.kinds.counts import CountsSpec
 from slipstick.schema.kinds.quantity import Given
-from slipstick.schema.library import FOLDERS, Library, find, names, spec_model
+from slipstick.schema.library import FOLDERS, Library, find, is_file_name, kinds_called, names, spec_model, spec_names
 from slipstick.schema.text.nodes import Mark, Scalar, at, plain
 from slipstick.schema.validate import validate
 
@@ -38,7 +40,7 @@ def listed(kind: str | None = None) -> list[CatalogueLine]:
 
 
 def shown(name: str) -> CatalogueEntry:
-    """Look one thing up, as ``kind/name``.
+    """Look one thing up: the file of a spec, or a name in the catalogue, alone or as ``KIND/NAME``.
 
     Raises
     ------
@@ -50,25 +52,38 @@ def shown(name: str) -> CatalogueEntry:
         return _program(name if name in PROGRAMS else rest)
     if kind == "law":
         return _law(rest)
-    if kind not in FOLDERS:
-        raise UnknownNameError("kind", kind, KINDS)
-    if not rest:
-        raise UnknownNameError("entry of that name; write KIND/NAME:", kind, [f"{kind}/{each}" for each in names(kind)])
+    if kind in FOLDERS and not rest:
+        _write_kind(kind, [f"{kind}/{each}" for each in names(kind)])
     library = Library()
-    tree = library.load(kind, rest)
+    if is_file_name(name):
+        kind, tree = library.open(Path(name))
+    else:
+        kinds = [kind] if kind in FOLDERS else kinds_called(name)
+        if not kinds and rest:
+            raise UnknownNameError("kind", kind, KINDS)
+        if not kinds:
+            raise UnknownNameError("spec", name[:100], spec_names())
+        if len(kinds) > 1:
+            _write_kind(name, [f"{each}/{name}" for each in kinds])
+        kind = kinds[0]
+        tree = library.load(kind, name)
     spec = validate(spec_model(kind, tree), tree)
     source = getattr(spec, "source", "")
     found = (
-        _workload_entries(rest)
+        _workload_entries(name)
         if kind == "workload"
         else {each.path: each for each in with_sources(entries(spec), tree, library.sources)}
     )
-    text = find(kind, rest).read_text() if kind in ("activity", "study", "trend") else ""
+    text = find(kind, name).read_text() if kind in ("activity", "study", "trend") else ""
     if isinstance(spec, CountsSpec):
         text = _totals(spec.counted())
     return CatalogueEntry(
-        kind, rest, getattr(spec, "title", ""), getattr(spec, "sources", {}).get(source, source), found, text
+        kind, Path(name).stem, getattr(spec, "title", ""), getattr(spec, "sources", {}).get(source, source), found, text
     )
+
+
+def _write_kind(name: str, known: Sequence[str]) -> NoReturn:
+    raise UnknownNameError("entry of that name; write KIND/NAME:", name, known)
 
 
 def _lines(kind: str) -> Iterator[CatalogueLine]:
@@ -122,7 +137,7 @@ def _law(name: str) -> CatalogueEntry:
 
 def _workload_entries(name: str) -> dict[str, DescribedValue]:
     """Read a workload's inputs as its program does, on any machine that it runs on."""
-    built = build_workload(Scalar(name, name, Mark(name, 1, 1), quoted=True), Library())
+    built = build_workload(Scalar(name, name, Mark("show", 1, 1), quoted=True), Library())
     source = at(Library().load("workload", name), ["source"])
     words = str(plain(source)) if source is not None else ""
     return {

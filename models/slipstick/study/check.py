@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from slipstick.errors import Problem, SpecError
-from slipstick.schema.library import Library, spec_model
+from slipstick.errors import Problem, SpecError, UnknownNameError
+from slipstick.schema.library import Library, find, is_file_name, kinds_called, spec_model, spec_names, table_called
 from slipstick.schema.text.nodes import Mark, Scalar, Table, canonical
 from slipstick.schema.validate import validate
 
@@ -14,6 +14,41 @@ if TYPE_CHECKING:
     from slipstick.schema.inputs import Settings
     from slipstick.schema.kinds.study import StudySpec
     from slipstick.study.cases import SweepDefinition
+
+
+def check_reference(reference: str) -> list[str]:
+    """Check what a name or a path stands for: a spec, a program, a law or a file of measurements.
+
+    Parameters
+    ----------
+    reference : as for every command: a path, or a name in the catalogue, alone or as ``KIND/NAME``
+
+    Returns
+    -------
+    its kind; the catalogue may have specs of several kinds by one name, and all of them are checked
+
+    Raises
+    ------
+    SpecError : everything that is wrong, each at its line
+
+    >>> check_reference("rs6000-43p-atm"), check_reference("law/flow-line")
+    (['machine'], ['law'])
+    """
+    if is_file_name(reference):
+        return [check_file(Path(reference))]
+    if found := kinds_called(reference):
+        return [check_file(find(kind, reference)) for kind in found]
+    from slipstick.schema.inputs import model_names
+
+    if reference in model_names():
+        return ["law" if reference.startswith("law/") else "program"]
+    if table := reference if Path(reference).exists() else table_called(reference):
+        from slipstick.measure.formats import read
+
+        read(table)
+        return ["table of measurements"]
+    words = str(UnknownNameError("spec", reference[:100], [*spec_names(), *model_names()]))
+    raise SpecError([Problem(reference[:100], 0, 0, "", words)])
 
 
 def check_file(path: Path) -> str:

@@ -73,4 +73,7 @@ def runs_of(data: str, place: Place, study: StudyContext) -> Measurements:
     if data in names("profile"):
         study.library.load("profile", data, node.mark, "data")
         return read_runs(find("profile", data))
-    return read_runs(study.library.beside(table_called(data) or data, node.mark))
+    path = study.library.beside(table_called(data) or data, node.mark)
+    found = read_runs(path)  # refuses a file that is too large, before it is read again for its hash
+    study.library.keep_hash(path)
+    return found

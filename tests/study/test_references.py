@@ -1,0 +1,114 @@
+"""What a reference means: the same for every command and for Python, from any folder."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from slipstick import load
+from slipstick.cli.main import main
+from slipstick.errors import SpecError, UnknownNameError
+from slipstick.schema.library import FOLDERS, Library, shipped
+from slipstick.study.catalogue import shown
+from slipstick.study.check import check_reference
+
+ONE_OF_EACH = {
+    "machine": "rs6000-43p-atm",
+    "network": "atm-oc3",
+    "workload": "lock",
+    "technology": "table-7",
+    "trend": "milestones",
+    "activity": "tour",
+    "queueing-network": "central-server",
+    "study": "locks",
+    "profile": "two-cores",
+    "counts": "sphere-1",
+}
+STUDY = "study: 1\ntitle: t\nbase: {model: models/mine.yaml}\n"
+OTHER = "study: 1\ntitle: t\nbase: {model: ../activities/tour.yaml}\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Start in a folder that holds a copy of the shipped specs two folders down."""
+    shutil.copytree(shipped(), tmp_path / "one" / "copy")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_there_is_one_of_each_kind() -> None:
+    assert ONE_OF_EACH.keys() == FOLDERS.keys()
+
+
+@pytest.mark.parametrize(("kind", "name"), ONE_OF_EACH.items())
+def test_check_and_show_find_every_kind_by_name_and_by_path(folder: Path, kind: str, name: str) -> None:
+    file = Path("one", "copy", FOLDERS[kind], f"{name}.yaml")
+    assert kind in check_reference(name)
+    for reference in (f"{kind}/{name}", str(file), f"./{file}", str(folder / file)):
+        assert check_reference(reference) == [kind], reference
+        assert (shown(reference).kind, shown(reference).name) == (kind, name), reference
+
+
+@pytest.mark.parametrize(("kind", "name"), [("activity", "tour"), ("queueing-network", "central-server")])
+def test_models_load_by_what_is_checked(folder: Path, kind: str, name: str) -> None:
+    file = f"one/copy/{FOLDERS[kind]}/{name}.yaml"
+    for reference in (name, f"{kind}/{name}", file, str(folder / file)):
+        assert getattr(load(reference), "name") == name  # noqa: B009  # not of a machine, which is none of these
+        assert main(["solve", reference]) == 0
+
+
+def test_a_name_is_also_a_program_a_law_or_a_table(folder: Path) -> None:
+    assert check_reference("dvsm/lock") == ["program"]
+    assert check_reference("law/flow-line") == ["law"]
+    assert check_reference("my-program") == ["activity", "study"]
+    with pytest.raises(UnknownNameError) as ambiguous:
+        shown("my-program")
+    assert str(ambiguous.value).endswith("did you mean 'study/my-program'?")
+    for table in ("one/copy/runs/my-program.csv", str(folder / "one/copy/runs/my-program.csv")):
+        assert check_reference(table) == ["table of measurements"]
+    with pytest.raises(SpecError) as caught:
+        check_reference("tuor")
+    assert str(caught.value) == "tuor: there is no spec 'tuor'; did you mean 'tour'?"
+
+
+def test_a_path_in_an_option_starts_from_the_current_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copytree("one/copy/networks", "near")
+    program = ["solve", "dvsm/lock", "--machine", "one/copy/machines/rs6000-43p-atm.yaml"]
+    assert main([*program, "--set", "machine.network=near/fast-ethernet.yaml"]) == 0
+    assert main([*program, "--set", "technology=one/copy/technologies/table-7.yaml"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_two_files_of_one_name_have_a_hash_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    base = tmp_path / "models" / "deeper" / "mine.yaml"
+    base.parent.mkdir(parents=True)
+    base.write_text((shipped() / "activities" / "lock-and-bus.yaml").read_text())
+    (tmp_path / "models" / "mine.yaml").write_text("activity: 1\nextends: deeper/mine.yaml\ntitle: mine\n")
+    (tmp_path / "study.yaml").write_text(STUDY)
+    monkeypatch.chdir(tmp_path / "models")
+    command = ["run", "../study.yaml", "--out", str(tmp_path / "out")]
+    assert main(command) == 0
+    assert main([*command, "--resume"]) == 0
+    before = (tmp_path / "out" / "results.csv").read_text()
+    with (tmp_path / "models" / "mine.yaml").open("a") as file:
+        file.write("parameters: {work: 900 ms}\n")
+    assert main([*command, "--resume"]) == 0
+    assert (tmp_path / "out" / "results.csv").read_text() != before
+
+
+def test_a_hash_goes_by_the_path_from_the_first_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = folder / "one" / "copy" / "studies" / "own.yaml"
+    study.write_text(OTHER)
+    for start, reference in ((".", str(study)), ("one/copy", "studies/own.yaml"), ("studies", "own.yaml")):
+        monkeypatch.chdir(start)
+        library = Library()
+        tree = library.load("study", reference)
+        model = tree.entries["base"].node
+        library.load("activity", "../activities/tour.yaml", model.mark)
+        assert list(library.hashes) == ["own.yaml", "../activities/tour.yaml"]
+    library = Library()
+    library.load("study", "locks")
+    library.load("activity", "../activities/tour.yaml")
+    assert list(library.hashes) == ["specs/studies/locks.yaml", "../activities/tour.yaml"]
