@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence, Sized
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
@@ -471,7 +472,7 @@ def _hardware(kind: str, name: str, values: Mapping[str, Any], library: Library)
     assert isinstance(tree, Table)
     tree = library.resolve(kind, tree)
     prefix = "machine" if kind == "machine" else "machine.network"
-    return hardware_of(validate(spec_model(kind, tree), tree), name, prefix)
+    return hardware_of(validate(spec_model(kind, tree), tree), Path(name).stem, prefix)
 
 
 def _refuse_others(what: str, **given: object) -> None:
