@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slipstick.errors import ModelError
 from slipstick.queueing.bounds import asymptotic, balanced_job, geometric, proportional, saturation_population
 from slipstick.queueing.exact import exact
+from slipstick.queueing.markov.solve import solve_markov_chain
 from slipstick.queueing.network import network_arrays
 
 SHARP = [balanced_job, proportional, geometric]
@@ -26,7 +27,22 @@ def test_all_bounds_enclose_the_exact_throughput(demand: list[float], count: int
         assert low[0, 0] <= flow * (1 + 1e-12)
         assert high[0, 0] >= flow * (1 - 1e-12)
         assert low[0, 0] >= wide_low[0, 0] * (1 - 1e-12)
-        assert high[0, 0] <= wide_high[0, 0] * (1 + 1e-12)
+        # The published upper geometric bound knows the slowest station only, not the customers that think.
+        assert high[0, 0] <= (wide_high[0, 0] if bounds is not geometric else 1 / max(demand)) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("think", "published"),
+    [
+        # Casale, Muntz and Serazzi 2008, tables IV and V.
+        (0, [(2, 4.3040, 4.3174), (5, 6.6859, 6.7524), (10, 8.1521, 8.2690), (20, 9.0947, 9.2431), (80, 9.8233, 9.8765)]),
+        (1, [(2, 1.4319, 1.5195), (5, 3.3432, 3.5582), (10, 5.7569, 6.1410), (20, 8.0856, 8.6467), (80, 9.7147, 9.8594)]),
+    ],
+)
+def test_geometric_bounds_are_those_of_the_published_tables(think: float, published: list[tuple[float, ...]]) -> None:
+    count, low, high = np.array(published).T
+    found = geometric(network_arrays([0.1, 0.1, 0.09, 0.08], population=count[:, None], think=think))
+    np.testing.assert_allclose(np.column_stack(found), np.column_stack([low, high]), rtol=0, atol=5.1e-5)
 
 
 @given(st.integers(1, 6), st.integers(0, 30))
@@ -36,8 +52,7 @@ def test_bounds_of_a_balanced_network_meet(stations: int, count: int) -> None:
     for bounds in SHARP:
         low, high = bounds(one)
         assert low[0, 0] == pytest.approx(count / (0.5 * (count + stations - 1)) if count else 0.0)
-        if bounds is not geometric:
-            assert high[0, 0] == pytest.approx(low[0, 0])
+        assert high[0, 0] == pytest.approx(low[0, 0])
 
 
 def test_asymptotic_bounds_take_several_classes_servers_rates_and_open_classes() -> None:
@@ -61,6 +76,61 @@ def test_asymptotic_bounds_take_several_classes_servers_rates_and_open_classes()
     assert asymptotic(uneven)[0].tolist() == [[0.0, 0.0]]
     wild = network_arrays([0.5], population=9, discipline="fcfs", scv=9)
     assert asymptotic(wild)[0].tolist() == [[2.0]]
+
+
+def throughput_beside_a_stream(jobs: int, demand: float, load: float, speeds: list[float]) -> float:
+    """Solve the chain of jobs that think for 1 s and share a station with a stream of such a load, up to 60 of it."""
+    most = 60
+    place = {state: at for at, state in enumerate((j, g) for j in range(jobs + 1) for g in range(most + 1))}
+    flows = np.zeros((len(place), len(place)))
+    for (j, g), at in place.items():
+        each = speeds[min(j + g, len(speeds)) - 1] / max(1, j + g)
+        moves = ((j + 1, g, jobs - j), (j - 1, g, j * each / demand), (j, g + 1, load), (j, g - 1, g * each))
+        for more, others, rate in moves:
+            if (more, others) in place:
+                flows[at, place[more, others]] += rate
+                flows[at, at] -= rate
+    flows[:, 0] = 1.0
+    chance = np.linalg.solve(flows.T, np.eye(len(place))[0])
+    return float(sum(chance[at] * (jobs - j) for (j, _), at in place.items()))
+
+
+@settings(max_examples=25)
+@given(
+    st.integers(1, 3),
+    st.floats(0.1, 3.0),
+    st.floats(0.01, 0.6),
+    st.lists(st.floats(-2.0, 2.0), min_size=1, max_size=4).map(lambda logs: np.exp(logs).tolist()),
+)
+def test_bounds_hold_beside_open_streams_for_rates_of_any_growth(
+    jobs: int, demand: float, part: float, speeds: list[float]
+) -> None:
+    load = part * speeds[-1]
+    mixed = network_arrays(
+        [[demand], [1.0]], population=[jobs, 0], arrivals=[0, load], closed=[1, 0], think=1.0, rates=[speeds]
+    )
+    flow = throughput_beside_a_stream(jobs, demand, load, speeds)
+    low, high = asymptotic(mixed)
+    assert low[0, 0] <= flow <= high[0, 0] * (1 + 1e-6)
+    assert exact(mixed).throughput[0, 0] == pytest.approx(flow, rel=1e-6)
+
+
+@pytest.mark.parametrize("discipline", ["priority", "priority-preemptive", "fcfs"])
+@pytest.mark.parametrize("speeds", [[0.5, 4.0], [4.0, 0.5], [1.0, 1.5, 6.0]])
+def test_bounds_hold_without_product_form_for_rates_of_any_growth(discipline: str, speeds: list[float]) -> None:
+    """With priorities one customer has the whole speed that many give a station."""
+    both = network_arrays(
+        [[1.0], [0.7]],
+        population=[1, 3],
+        think=[1.0, 0.01],
+        discipline=discipline,
+        rates=[speeds],
+        priority=[0, 1] if discipline != "fcfs" else 0,
+    )
+    low, high = asymptotic(both)
+    flow = solve_markov_chain(both).throughput
+    assert (low <= flow).all()
+    assert (flow <= high).all()
 
 
 def test_the_saturation_population_is_where_the_upper_bounds_cross() -> None:

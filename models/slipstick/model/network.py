@@ -523,8 +523,9 @@ class _Inspection:
             reached = _reached(chain.reference, forward)
             yield from self._lost(name, home, reached, _reached(home, back))
             for station, here in self._network.stations.items():
-                for label in here.service:
-                    if self._chain_of.get(label) == name and (label, station) not in reached:
+                for label, time in here.service.items():
+                    lost = self._chain_of.get(label) == name and (label, station) not in reached
+                    if lost and _value(time) != 0:  # a matrix of times has a 0 where a class never goes
                         yield Fault(("stations", station, "service", label), f"no way leads {label} to {station}")
 
     def _lost(self, name: str, home: Place | None, reached: set[Place], returning: set[Place]) -> Iterator[Fault]:

@@ -19,8 +19,8 @@ def asymptotic(network: NetworkArrays) -> Bounds:
 
         N / (Z + sum of D_k max n/s_k(n))  <=  X  <=  min(N / (Z + sum of D_k min n/s_k(n)),  max s_k(n) / D_k)
 
-    with n up to the customers there are; so N D, or N D / c with c servers, on the left and D on the right. Open
-    classes take their part of the last term, and leave no lower bound; nor do priorities, nor first come first
+    with n up to the customers there are, without end where open ones come; so N D, or N D / c with c servers, on the
+    left and D on the right. At rates without product form 1/s takes the place of n/s on the right. Open classes take their part of the last term, and leave no lower bound; nor do priorities, nor first come first
     served with service times that differ by class or several servers that are not exponential. The throughput of
     an open class is its arrivals.
 
@@ -111,6 +111,8 @@ def _nearest(network: NetworkArrays, capacity: Array) -> Array:
 def _service_factors(network: NetworkArrays) -> tuple[Array, Array, Array]:
     """Give least and most of n / s(n), and the highest speed, of each station, (P, K)."""
     total = network.population.sum(axis=1)[:, None]
+    # Open customers are without number where they come.
+    endless = (np.where(network.closed, 0.0, network.arrivals)[:, :, None] * network.demand).any(axis=1)
     least = np.ones((network.points, len(network.stations)))
     most, capacity = np.maximum(1.0, total / network.servers), least * network.servers
     most[:, network.delays], capacity[:, network.delays] = 1.0, np.inf
@@ -119,8 +121,10 @@ def _service_factors(network: NetworkArrays) -> tuple[Array, Array, Array]:
             continue
         speed = rates.real
         n = np.arange(1.0, speed.shape[1] + 1)
-        here = np.arange(len(n)) < np.maximum(total, 1)
-        least[:, station] = np.where(here, n / speed, np.inf).min(axis=1)
+        here = (n <= np.maximum(total, 1)) | endless[:, [station]]
+        # Without product form one customer may have the speed of all that are present.
+        sharing = 1 if network.without_product_form[station] else n
+        least[:, station] = np.where(here, sharing / speed, np.inf).min(axis=1)
         most[:, station] = np.maximum(np.where(here, n / speed, 0.0).max(axis=1), total[:, 0] / speed[:, -1])
         capacity[:, station] = speed.max(axis=1)
     if not network.all_closed or any(network.without_product_form):
@@ -209,11 +213,19 @@ def proportional(network: NetworkArrays) -> Bounds:
         # Relative to the largest, so that no power under- or overflows.
         share = demand / slowest[:, None]
         many = slowest * (share ** count[:, None]).sum(axis=1) / (share ** (count[:, None] - 1)).sum(axis=1)
-        two = slowest * (share**2).sum(axis=1) / share.sum(axis=1)
-        before_low, before_high = _asymptotic(count - 1, away, total, slowest)
-        low = count / (away + total + many * (count - 1 - away * before_low))
-        high = np.minimum(1 / slowest, count / (away + total + two * (count - 1 - away * before_high)))
-    return _without_stations(count, away, total, low, high)
+        before, _ = _asymptotic(count - 1, away, total, slowest)
+        low = count / (away + total + many * (count - 1 - away * before))
+    return _without_stations(count, away, total, low, _proportional_high(count, away, demand, slowest))
+
+
+def _proportional_high(count: Array, away: Array, demand: Array, slowest: Array) -> Array:
+    """Give the upper proportional bound of N customers, (P,) [1/s]."""
+    total = demand.sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        two = slowest * ((demand / slowest[:, None]) ** 2).sum(axis=1) / (total / slowest)
+        _, before = _asymptotic(count - 1, away, total, slowest)
+        high = np.minimum(1 / slowest, count / (away + total + two * (count - 1 - away * before)))
+    return np.where(count > 0, high, 0.0)
 
 
 def _asymptotic(count: Array, away: Array, total: Array, slowest: Array) -> tuple[Array, Array]:
@@ -224,12 +236,16 @@ def _asymptotic(count: Array, away: Array, total: Array, slowest: Array) -> tupl
 def geometric(network: NetworkArrays) -> Bounds:
     r"""Bound the throughput of one closed class by geometric queues.
 
-        X = N / (Z + D + Dmax (N - 1 - Z X(N-1)) - sum of (Dmax - D_k) Q_k(N-1))
+        X = 2 N / (b + sqrt(b^2 - 4 Z Dmax m)),    b = Z + D + Dmax (N - 1) - sum of (Dmax - D_k) Q_k
 
-    with X(N-1) and Q_k(N-1) replaced from below or above: Q = (y - y^N) / (1 - y) and y = D_k X+(N-1) above,
-    D_k (N-1) / (Z + D + Dmax (N-1)) below.
+    with m = N and Q_k from above for the upper bound, m = N - 1 and Q_k from below for the lower. The queue with one customer
+    fewer is y + y^2 + ... + y^(N-1): above with y = D_k times the upper proportional bound of N - 1 customers, below with
+    y = D_k (N-1) / (Z + D + Dmax (N-1)). The root is that of X = N / (b - Z Dmax X(N-1)) with X(N-1) between X (N-1)/N and X.
 
-    Source: Casale, Muntz and Serazzi, IEEE Trans. Computers 57(6), 2008, 780-794.
+    With think time the upper bound of few customers can lie above the asymptotic one, N / (Z + D).
+
+    Source: Casale, Muntz and Serazzi, IEEE Trans. Computers 57(6), 2008, 780-794: geometric bounds, and where Z > 0
+    geometric square-root bounds, which are one formula.
 
     Raises
     ------
@@ -237,18 +253,18 @@ def geometric(network: NetworkArrays) -> Bounds:
 
     >>> from slipstick.queueing.network import network_arrays
     >>> geometric(network_arrays([0.6, 0.4], population=4))
-    (array([[1.50273823]]), array([[1.58823529]]))
+    (array([[1.50273823]]), array([[1.55494366]]))
     """
     count, away, demand, slowest = _one_class(network, "geometric")
     total, before = demand.sum(axis=1), count - 1
+    found = []
     with np.errstate(divide="ignore", invalid="ignore"):
-        slow, fast = _asymptotic(before, away, total, slowest)
-        below = demand * (before / (away + total + slowest * before))[:, None]
-        spare = slowest[:, None] - demand
-        few, many = (
-            np.where(spare > 0, spare * (y - y ** count[:, None]) / (1 - y), 0.0).sum(axis=1)
-            for y in (below, demand * fast[:, None])
-        )
-        low = count / (away + total + slowest * (before - away * slow) - few)
-        high = np.minimum(1 / slowest, count / (away + total + slowest * (before - away * fast) - many))
+        fast = _proportional_high(before, away, demand, slowest)
+        for flow, m in ((before / (away + total + slowest * before), before), (fast, count)):
+            spare, y = slowest[:, None] - demand, demand * flow[:, None]
+            queues = np.where(spare > 0, spare * (y - y ** count[:, None]) / (1 - y), 0.0).sum(axis=1)
+            b = away + total + slowest * before - queues
+            # Without rounding b is Z + N Dmax at the least, and the root at least |Z - N Dmax|.
+            found.append(2 * count / (b + np.sqrt(np.maximum(0.0, b * b - 4 * away * slowest * m))))
+    low, high = found
     return _without_stations(count, away, total, low, high)

@@ -6,7 +6,7 @@ import pytest
 
 from slipstick import QueueingNetwork, Simulation, network
 from slipstick.method.methods import answered
-from slipstick.model.network import closed_class, open_class, station
+from slipstick.model.network import chain, closed_class, open_class, route, station
 
 EXACT = ("exact", "convolution", "markov-chain")
 EVERY = (*EXACT, "schweitzer", "linearizer")
@@ -41,6 +41,34 @@ def test_a_station_of_no_demand_drops_out(method: str) -> None:
     without = said(network({"j": closed_class(3, think_time=1.0)}, {"cpu": one}), method)
     assert {name: with_it[name] for name in without} == pytest.approx(without, rel=1e-9)
     assert with_it["queue_length[idle]"] == 0
+
+
+@pytest.mark.parametrize("method", [*EVERY, "simulation", "bounds"])
+def test_a_service_time_of_zero_where_a_class_never_goes_says_nothing(method: str) -> None:
+    """A file generated from a matrix of times has a 0 there."""
+    ways = [route(("a", "cpu"), ("b", "disk"), 1.0), route(("b", "disk"), ("a", "cpu"), 1.0)]
+    found = []
+    for more in ({}, {"b": 0.0}):
+        stations = {"cpu": station(service={"a": 1.0, **more}), "disk": station(service={"b": 0.5})}
+        users = {"users": chain(["a", "b"], closed_class(3, think_time=1.0), ("a", "cpu"))}
+        found.append(answered(network({}, stations, chains=users, routing=ways), {}, method, Simulation(seed=1)))
+    for without, given in zip(*found, strict=True):
+        here = {name: given.values[name] for name in without.values}
+        assert {name: (each.value, each.low) for name, each in here.items()} == {
+            name: (each.value, each.low) for name, each in without.values.items()
+        }
+    note = "no way leads b to cpu, so that its service time of 0 there says nothing"
+    assert (note in found[1][0].notes) == (method != "bounds")
+
+
+def test_an_arriving_customer_is_at_least_as_long_as_its_demand_at_full_speed() -> None:
+    """A station that is faster with several present serves one in less than its demand."""
+    classes = {"jobs": closed_class(1, think_time=1.0), "guests": open_class(1.0)}
+    model = network(classes, {"pool": station(rates=[0.5, 4], discipline="ps", demand={"jobs": 1.0, "guests": 1.0})})
+    (bounds,) = answered(model, {}, "bounds", Simulation(seed=1))
+    for method in EXACT:
+        assert said(model, method)["throughput[jobs]"] == pytest.approx(0.5076923, abs=1e-7)
+        assert said(model, method)["response_time[guests]"] >= bounds.values["response_time[guests]"].low
 
 
 @pytest.mark.parametrize("method", [*EVERY[:2], "schweitzer", "linearizer", "simulation", "bounds"])

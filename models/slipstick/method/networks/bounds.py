@@ -14,7 +14,15 @@ from slipstick.method.answers import Answers, CompiledModel, Remarks, Solution, 
 from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
 from slipstick.method.networks.solvers import unsolvable
 from slipstick.model.network import QueueingNetwork
-from slipstick.queueing.bounds import Bounds, asymptotic, balanced_job, geometric, proportional, saturation_population
+from slipstick.queueing.bounds import (
+    Bounds,
+    asymptotic,
+    balanced_job,
+    full_speed_demands,
+    geometric,
+    proportional,
+    saturation_population,
+)
 from slipstick.queueing.network import NetworkArrays
 from slipstick.vocabulary import BOUNDS
 
@@ -36,7 +44,7 @@ def network_bounds(model: QueueingNetwork) -> tuple[Answer, ...]:
     """Enclose throughput and response time of every class, by every kind of bound that applies.
 
     From bounds of the throughput X of N customers with think time Z follow those of the response time, N / X - Z. Of an
-    arriving class the throughput is known, and the response time is at least its demand.
+    arriving class the throughput is known, and the response time is at least its demand at the highest speed.
 
     Parameters
     ----------
@@ -140,13 +148,13 @@ class CompiledNetworkBounds(CompiledModel):
 def _columns(arrays: NetworkPoints, low: Floats, high: Floats, wrong: Sequence[int] = ()) -> dict[str, Any]:
     """Give values and bounds that follow from bounds of the throughputs (points, classes); NaN where there is none."""
     network = arrays.network
-    crossings = saturation_population(network).real
+    crossings, (shortest, _) = saturation_population(network).real, full_speed_demands(network)
     found: dict[str, dict[str, Floats]] = {"values": {}, "low": {}, "high": {}}
     for c, name in enumerate(network.classes):
         rate, time = f"throughput[{name}]", f"response_time[{name}]"
         if not network.closed[c]:
             found["low"][rate] = found["high"][rate] = network.arrivals[:, c].real
-            found["low"][time] = network.demand[:, c].real.sum(axis=1)
+            found["low"][time] = shortest[:, c].real
             continue
         size, think = network.population[:, c], network.think[:, c].real
         with np.errstate(all="ignore"):

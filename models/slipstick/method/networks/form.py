@@ -160,12 +160,22 @@ def assumed(compiled: NetworkLayout) -> tuple[str, ...]:
     ----------
     compiled : the network
     """
-    return tuple(
+    model = compiled.model
+    places = {place for each in model.routing for place in (each.source, each.target)}
+    in_chains = {label for chain in model.chains.values() for label in chain.classes}
+    alike = (
         f"{name} is {DISCIPLINES[station.discipline].title}: the demands of several classes there are taken as visits of one service "
         "time; give service and visits to say otherwise"
-        for name, station in compiled.model.stations.items()
+        for name, station in model.stations.items()
         if DISCIPLINES[station.discipline].product_form == SAME_EXPONENTIAL and len(station.demand) > 1
     )
+    unused = (
+        f"no way leads {label} to {name}, so that its service time of 0 there says nothing"
+        for name, station in model.stations.items()
+        for label in station.service
+        if label in in_chains and (label, name) not in places
+    )
+    return *alike, *unused
 
 
 class CompiledNetwork(CompiledModel):
