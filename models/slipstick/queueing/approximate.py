@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.queueing.arrival_theorem import SeenOnArrival, Shift, approximations_of, residence
@@ -52,7 +53,7 @@ def solve_by_newton(demand: Array, delay: Array, count: Array, change: Array | f
     cycle = delay + demand.sum(axis=2) * np.maximum(total, 1)
     flow = np.where(count > 0, count / np.where(cycle == 0, 1, cycle), 0.0)
     kind = np.result_type(demand, delay, change)
-    flow, diagonal = flow.astype(kind), np.arange(count.shape[1])
+    flow, diagonal, settled = flow.astype(kind), np.arange(count.shape[1]), np.zeros(len(count), dtype=bool)
     for step in range(1, MOST_NEWTON + 1):
         once = 1 / (1 + flow[:, :, None] * demand * alone)
         load = flow[:, :, None] * demand * once
@@ -67,8 +68,9 @@ def solve_by_newton(demand: Array, delay: Array, count: Array, change: Array | f
         missing = count - flow * delay - queue.sum(axis=2)
         move = np.where(count > 0, np.linalg.solve(steep, missing[:, :, None])[:, :, 0], 0)
         size = _kept_inside(flow, move, demand, alone, spare)
-        flow = flow + size[:, None] * move
-        if _settled(move, flow, 1e-11):
+        flow = np.where(settled[:, None], flow, flow + size[:, None] * move)
+        settled |= _settled(move, 1e-11 * np.abs(flow.real), flow, 1e-9)
+        if settled.all():
             return flow, _residence(flow, demand, alone, change), step
     raise NoAnswerError(f"Newton's method does not settle within {MOST_NEWTON} steps")
 
@@ -95,12 +97,17 @@ def _kept_inside(flow: Array, move: Array, demand: Array, alone: Array, spare: A
     return size
 
 
-def _settled(move: Array, values: Array, within: float) -> bool:
-    if (np.abs(move.real) > within * np.abs(values.real)).any():
-        return False
-    if not np.iscomplexobj(values):
-        return True
-    return bool(np.abs(move.imag).max(initial=0.0) <= 1e-9 * np.abs(values.imag).max(initial=0.0))
+def _settled(move: Array, within: Array, after: Array, slopes_within: float) -> NDArray[np.bool_]:
+    """Tell at which points no number moves further, nor derivatives by more than a part of the largest, (P,).
+
+    A point that has settled stays as it is while others move, so that its answer does not depend on theirs. Points with
+    derivatives, which differ in the parameter that moves, settle together: some derivatives are rounding alone.
+    """
+    near = np.asarray((np.abs(move.real) <= within).reshape(len(move), -1).all(axis=1))
+    if np.iscomplexobj(after):
+        steady = np.abs(move.imag).max(initial=0.0) <= slopes_within * np.abs(after.imag).max(initial=0.0)
+        near[:] = near.all() and steady
+    return near
 
 
 def solve_by_substitution(
@@ -129,28 +136,22 @@ def solve_by_substitution(
     size = np.maximum(count.sum(axis=1), 1)[:, None, None]
     kind = np.result_type(queue, demand, network.think, network.arrivals, network.scv)
     queue, busy = queue.astype(kind), np.zeros(queue.shape, dtype=kind)
+    settled = np.zeros(len(count), dtype=bool)
     for step in range(1, MOST_SUBSTITUTIONS + 1):
         time = residence(network, SeenOnArrival(queue, busy, own, *(shift or ())), others)
         cycle = network.think + time.sum(axis=2)
         flow = np.where(closed, count / np.where((count > 0) & closed, cycle, 1), network.arrivals)
         made, served = flow[:, :, None] * time, flow[:, :, None] * demand
-        waits = _unchanged(queue, made, 1e-11 * np.maximum(size, made.real))
-        if step > 1 and waits and _unchanged(busy, served, 1e-11 * np.maximum(1, served.real)):
-            return flow, time, step
-        queue, busy = made if step < DAMPED_AFTER else (queue + made) / 2, served
+        if step > 1:
+            still = _settled(made - queue, 1e-11 * np.maximum(size, made.real), made, 1e-7)
+            settled |= still & _settled(served - busy, 1e-11 * np.maximum(1, served.real), served, 1e-7)
+            if settled.all():
+                return flow, time, step
+        new, kept = made if step < DAMPED_AFTER else (queue + made) / 2, settled[:, None, None]
+        queue, busy = np.where(kept, queue, new), np.where(kept, busy, served)
     raise NoAnswerError(
         f"the approximation does not settle within {MOST_SUBSTITUTIONS:,} steps; a station may be at its limit"
     )
-
-
-def _unchanged(before: Array, after: Array, within: Array) -> bool:
-    """Tell whether numbers no longer change, nor derivatives by more than 1e-7 of the largest."""
-    move = after - before
-    if (np.abs(move.real) > within).any():
-        return False
-    if not np.iscomplexobj(after):
-        return True
-    return bool(np.abs(move.imag).max(initial=0.0) <= 1e-7 * np.abs(after.imag).max(initial=0.0))
 
 
 MEASURED: dict[str, tuple[tuple[float, float, float, float], tuple[float, float, float, float]]] = {

@@ -25,7 +25,9 @@ def birth_death(up: complex, down: complex, most: int) -> MarkovChain:
 def test_a_queue_with_room_for_some_is_geometric(method: str, up: float) -> None:
     expected = up ** np.arange(61.0)
     down = type(up)(1)  # whole numbers are rates, too
-    assert stationary(birth_death(up, down, 60), method) == pytest.approx(expected / expected.sum(), rel=1e-9, abs=1e-16)
+    assert stationary(birth_death(up, down, 60), method) == pytest.approx(
+        expected / expected.sum(), rel=1e-9, abs=1e-16
+    )
 
 
 @pytest.mark.parametrize("method", METHODS)
