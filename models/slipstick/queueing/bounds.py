@@ -112,7 +112,7 @@ def _service_factors(network: NetworkArrays) -> tuple[Array, Array, Array]:
     """Give least and most of n / s(n), and the highest speed, of each station, (P, K)."""
     total = network.population.sum(axis=1)[:, None]
     # Open customers are without number where they come.
-    endless = (np.where(network.closed, 0.0, network.arrivals)[:, :, None] * network.demand).any(axis=1)
+    endless = np.asarray((np.where(network.closed, 0.0, network.arrivals)[:, :, None] * network.demand).any(axis=1))
     least = np.ones((network.points, len(network.stations)))
     most, capacity = np.maximum(1.0, total / network.servers), least * network.servers
     most[:, network.delays], capacity[:, network.delays] = 1.0, np.inf
