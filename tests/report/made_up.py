@@ -11,7 +11,7 @@ import numpy as np
 from slipstick.answer import Answer, Limit, Takeover, Value
 from slipstick.report.questions.compare import CompareResult, PublishedTable, TableCell, TableRow
 from slipstick.report.questions.rank import RankedQuantity, Ranking, RankResult
-from slipstick.results.study import Axis, Results, Sweep
+from slipstick.results.study import Axis, Provenance, Results, Sweep
 from slipstick.schema.kinds.study import BarsSpec, LinesSpec, MapSpec, StudySpec
 
 US = 1e-6
@@ -59,6 +59,7 @@ def sweep(
         columns={"time": np.array([time(*each) for each in grid])},
         units={"time": "s"},
         limits={} if limit is None else {"diffs": [limit(*each) for each in grid]},
+        provenance=Provenance(["closed-form"] * len(grid), [True] * len(grid)),
         failed=failed or {},
     )
 

@@ -92,6 +92,8 @@ Without effect here: `machine.memory.page`.
 - `machine.network.adapter`: 10 us, 20 us, 40 us
 - 3 points in 1 case
 
+All points: by closed-form, exact.
+
 | case   |   `machine.network.adapter` |   time [ms] | limit[diffs]   |
 |--------|----------------------------:|------------:|----------------|
 | base   |                       10 us |        1.04 | sends          |
@@ -261,6 +263,8 @@ def test_a_large_sweep_is_told_by_ends_extremes_and_changes_of_the_limiting_stag
 - `machine.network`: fe, atm
 - `machine.network.adapter`: 30 values from 1 us to 30 us
 - 60 points in 1 case
+
+All points: by closed-form, exact.
 
 | case   | `machine.network`   | value   | first            | last             | least         | greatest         |
 |--------|---------------------|---------|------------------|------------------|---------------|------------------|

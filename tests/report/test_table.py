@@ -19,14 +19,16 @@ from slipstick.results.study import Axis
 from tests.report.made_up import NETWORK, SMALL_RESULTS, STUDY, sweep, with_sweeps
 
 CSV = """\
-sweep,case,machine.network.adapter [s],time [s],account[fault] [s],limit[diffs],failed
-,base,,0.001705,0.000705,sends,
-,faster,,0.0008529999999999999,,,
-,broken,,,,,the time comes out as inf s
-latency,base,9.999999999999999e-6,0.0010400000000000001,,sends,
-latency,base,0.000019999999999999998,,,,the time comes out as nan s
-latency,base,0.000039999999999999996,0.00116,,wire,
+sweep,case,machine.network.adapter [s],time [s],account[fault] [s],limit[diffs],method,exact,bound,failed
+,base,,0.001705,0.000705,sends,closed-form,no,,
+,faster,,0.0008529999999999999,,,closed-form,yes,,
+,broken,,,,,closed-form,,,the time comes out as inf s
+latency,base,9.999999999999999e-6,0.0010400000000000001,,sends,closed-form,yes,,
+latency,base,0.000019999999999999998,,,,closed-form,,,the time comes out as nan s
+latency,base,0.000039999999999999996,0.00116,,wire,closed-form,yes,,
 """
+
+HOW = ("method", "exact", "bound")
 
 
 def test_a_small_table_byte_for_byte(tmp_path: Path) -> None:
@@ -48,7 +50,7 @@ def test_names_and_numbers_of_different_sweeps_have_columns_of_their_own() -> No
     networks = Axis(NETWORK, "1", ("fast-ethernet", "atm"))
     sizes = Axis("reply", "B", (20.0, 4120.0))
     table = frame(with_sweeps(sweep("a", [networks], lambda *_: 1.0), sweep("b", [sizes], lambda *_: 2.0)), ["time"])
-    assert table.columns == ["sweep", "case", NETWORK, "reply [B]", "time [s]", "limit[diffs]", "failed"]
+    assert table.columns == ["sweep", "case", NETWORK, "reply [B]", "time [s]", "limit[diffs]", *HOW, "failed"]
     assert table.filter(pl.col("sweep") == "a")[NETWORK].to_list() == ["fast-ethernet", "atm"]
     assert table.filter(pl.col("sweep") == "b")["reply [B]"].to_list() == [20.0, 4120.0]
     assert table.filter(pl.col("sweep") == "b")[NETWORK].to_list() == [None, None]

@@ -55,7 +55,7 @@ def test_the_first_value_is_asked_for_where_nobody_says(study: Path, capsys: pyt
         ["by-schweitzer", "central-server", "886.9"],
     ]
     head = (study.parent / "out" / "results.csv").read_text().splitlines()[0]
-    assert head == "sweep,case,response_time[jobs] [s],failed"
+    assert head == "sweep,case,response_time[jobs] [s],method,exact,bound,failed"
 
 
 def test_a_case_may_say_who_answers(study: Path) -> None:

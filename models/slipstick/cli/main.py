@@ -469,5 +469,6 @@ def _print_cases(cases: Mapping[str, Answer], wanted: Sequence[str]) -> None:
         first = next((each for each in (*wanted, *answer.values) if answer.find(each) is not None), "")
         shown = quantity(answer.find(first), answer.unit(first), ends=answer.ends(first))
         shown = shown if first else f"failed: {answer.failed}"
-        rows.append([name, answer.model, shown])
-    click.echo(plain_table(["case", "model", "answer"], rows))
+        exact = "" if answer.failed else "yes" if answer.exact else "no"
+        rows.append([name, answer.model, shown, answer.method, exact])
+    click.echo(plain_table(["case", "model", "answer", "method", "exact"], rows))

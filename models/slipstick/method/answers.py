@@ -15,6 +15,7 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from slipstick.answer import Answer, Limit, Value
 from slipstick.expression.kernels import Array
@@ -23,11 +24,14 @@ from slipstick.expression.tape import Tape
 from slipstick.law.account import CYCLE_RATE, EFFICIENCY, PROCESSORS_LOST, SPEEDUP
 from slipstick.law.grain import GRAIN_EFFICIENCY, GRAIN_INTERFERENCE, WORDS_ACCESSED_RANDOMLY
 from slipstick.model.system import Model, SingleProcessor
+from slipstick.results.study import Provenance
 
 Values = Mapping[str, "Array | float"]
 """Parameters that differ from the model's own, by name in base units [points]."""
 
 Columns = Mapping[str, Array]
+
+Flags = NDArray[np.bool_]
 
 BLOCK = 32_768
 """Points whose accounts and derivatives are held in memory at a time."""
@@ -67,14 +71,11 @@ class Remarks:
     Parameters
     ----------
     failed : why it has no answer
-    method : the method that answered, where it is not the same at all points
     """
 
     failed: str | None = None
-    exact: bool = False
     notes: tuple[str, ...] = ()
     promise: float | None = None
-    method: str | None = None
     seed: int | None = None
     converged: bool | None = None
     interrupted: bool = False
@@ -124,6 +125,8 @@ class Solution:
     ----------
     model, method : names
     count : how many points
+    methods : the method that answered each point; empty where it is `method` at all of them
+    exact : whether what is answered is the model's expectation to rounding
     values : by name; NaN where there is none
     low, high : ends of intervals and bounds, by the name of the value, such as ``time`` or ``account[lock]``
     account, technology, steps : seconds of a processor by component, technology class and label
@@ -141,6 +144,8 @@ class Solution:
     model: str
     method: str
     count: int = 1
+    methods: Sequence[str] = ()
+    exact: Flags = field(default_factory=lambda: np.zeros(1, dtype=bool))
     values: Columns = field(default_factory=dict)
     low: Columns = field(default_factory=dict)
     high: Columns = field(default_factory=dict)
@@ -183,9 +188,13 @@ class CompiledModel:
         """Solve at aligned points, to be read as columns or as answers."""
         return Answers(self.solution(values))
 
+    def brief(self, values: Values) -> Solution:
+        """Solve for the first quantity alone, where that is faster than for all of them."""
+        return self.solution(values)
+
     def times(self, values: Values) -> Array:
         """Give the first quantity alone, NaN at a point without an answer."""
-        return self.points(values).columns()[self.quantity]
+        return Answers(self.brief(values)).columns()[self.quantity]
 
     def unit(self, column: str) -> str:
         """Give the base unit of a column."""
@@ -222,6 +231,17 @@ class Answers:
             **{f"{end}[{name}]": each for end, columns in ends.items() for name, each in columns.items()},
         }
 
+    def provenance(self, count: int | None = None) -> Provenance:
+        """Say how each point was computed.
+
+        Parameters
+        ----------
+        count : of points; more than were solved where nothing that was varied changes the model
+        """
+        found, points = self.solution, count or len(self)
+        methods = [*(found.methods or [found.method])]
+        return Provenance(methods if len(methods) == points else methods * points, np.broadcast_to(found.exact, points))
+
     def limits(self) -> dict[str, list[str]]:
         """Name the limiting stage of each pipeline at each point; the first written wins a tie."""
         found = {}
@@ -250,7 +270,12 @@ class Answers:
         if found.detail is not None:
             found, index = found.detail(index), 0
         said = found.remarks(index)
-        blank = Answer(found.model, said.method or found.method, point=point or {}, given=given or {})
+        blank = Answer(
+            found.model,
+            (found.methods or [found.method])[index if found.methods else 0],
+            point=point or {},
+            given=given or {},
+        )
         if said.failed:
             return replace(blank, failed=said.failed)
         account, technology, steps = (
@@ -271,7 +296,7 @@ class Answers:
             useful=found.useful,
             share=gradient.shares(known) if gradient else {},
             gradient=gradient.slopes if gradient else {},
-            exact=said.exact,
+            exact=bool(at(found.exact, index)),
             notes=(*said.notes, AGAINST_ONE) if "speedup" in values else said.notes,
             limits=tuple(
                 Limit(name, max(stages, key=stages.__getitem__), stages)
@@ -296,7 +321,7 @@ def _book(name: str) -> str:
     return name.partition("[")[0]
 
 
-def at(column: Array, index: int) -> float:
+def at(column: Array | Flags, index: int) -> float:
     """Read a column at one point; one of length 1 holds for all."""
     return float(column[index if len(column) > 1 else 0])
 

@@ -102,12 +102,14 @@ def sweep_text(sweep: Sweep) -> str:
 
     >>> from slipstick import solve
     >>> print(sweep_text(solve("law/flow-line", {"items": [1, 2], "once": "2 us", "longest": "1 us"})))
+    by closed-form, exact
       items    time [us]
     -------  -----------
           1            2
           2            3
     """
-    table = _Columns()
+    how = {name: [each or NOTHING for each in cells] for name, cells in sweep.provenance.shown(sweep.failed).items()}
+    table = _Columns(reserved=sum(max(len(name), *map(len, cells)) + 2 for name, cells in how.items()))
     if len(set(sweep.cases)) > 1:
         table.add("case", "", sweep.cases)
     for axis in sweep.axes:
@@ -119,23 +121,30 @@ def sweep_text(sweep: Sweep) -> str:
     names.sort(key=_importance)
     shown = [name for name in names if table.add(name, sweep.units[name], sweep.columns[name], sweep.ends(name), True)]
     left_out = [name for name in names if name not in shown]
+    for name, cells in how.items():
+        table.add(name, "", cells)
     rows = list(zip(*table.cells, strict=True))
-    parts = [plain_table(table.head, rows[:_MOST_POINTS], table.right)]
+    parts = [sweep.provenance.common, plain_table(table.head, rows[:_MOST_POINTS], table.right)]
     if len(rows) > _MOST_POINTS:
         parts.append(f"and {counted(len(rows) - _MOST_POINTS, 'more point')}")
     if left_out:
         parts.append(wrapped(f"and {counted(len(left_out), 'more column')}: {', '.join(left_out)}", _INDENT))
-    return ascii_only("\n".join(parts))
+    return ascii_only("\n".join(part for part in parts if part))
 
 
 class _Columns:
-    """The columns of a table for the terminal; those that are optional are left out once one does not fit."""
+    """The columns of a table for the terminal; those that are optional are left out once one does not fit.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    reserved : width that is kept for columns that come last
+    """
+
+    def __init__(self, reserved: int) -> None:
         self.head: list[str] = []
         self.cells: list[list[str]] = []
         self.right: list[int] = []
-        self._width, self._full = 0, False
+        self._width, self._full = reserved, False
 
     def add(
         self,

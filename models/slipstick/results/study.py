@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -47,6 +47,63 @@ def _library(name: str) -> Any:
         raise MissingExtraError(name, f"a table of {name}", "report" if name == "polars" else "") from None
 
 
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """How each of some points was computed.
+
+    Parameters
+    ----------
+    methods : the method that answered each point
+    exact : whether its answer is the model's expectation to rounding
+    outside : where an answer lies outside of its bounds, in words, by the number of the point
+
+    >>> found = Provenance(["closed-form", "mean-value"], [True, False])
+    >>> found.columns()
+    {'method': ['closed-form', 'mean-value'], 'exact': ['yes', 'no'], 'bound': [None, None]}
+    >>> found.common, Provenance(["closed-form"] * 2, [True, True]).common
+    ('', 'by closed-form, exact')
+    """
+
+    methods: Sequence[str]
+    exact: Sequence[bool] | Array
+    outside: Mapping[int, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, answers: Sequence[Answer]) -> Provenance:
+        """Say how answers were computed, one after the other."""
+        return cls([each.method for each in answers], [each.exact for each in answers])
+
+    def columns(self, failed: Collection[int] = ()) -> dict[str, list[str | None]]:
+        """Give the columns that every table of values has; a point without an answer is neither exact nor not.
+
+        Parameters
+        ----------
+        failed : the points without an answer
+        """
+        words = ["yes" if exact else "no" for exact in self.exact]
+        return {
+            "method": list(self.methods),
+            "exact": [None if index in failed else word for index, word in enumerate(words)],
+            "bound": [self.outside.get(index) for index in range(len(words))],
+        }
+
+    def shown(self, failed: Collection[int] = ()) -> dict[str, list[str | None]]:
+        """Give the columns that a reader needs: none where one line says it of all points, see `common`."""
+        if self.common:
+            return {}
+        found = self.columns(failed)
+        return found if self.outside else {name: each for name, each in found.items() if name != "bound"}
+
+    @property
+    def common(self) -> str:
+        """Say how all of the points were computed; empty where they differ, one is out of bounds, or there are none."""
+        both = set(zip(self.methods, map(bool, self.exact), strict=True))
+        if len(both) != 1 or self.outside:
+            return ""
+        ((method, exact),) = both
+        return f"by {method}, {'exact' if exact else 'not exact'}"
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Sweep:
     """Points of one sweep as aligned columns.
@@ -60,6 +117,7 @@ class Sweep:
     columns : answers at each point, in base units; NaN where there is none
     units : base unit of each column
     limits : limiting stage of each pipeline at each point
+    provenance : how each point was computed
     failed : why a point has no answer, by its index
     idle : paths that were varied without any effect
     answers : the whole answer of each point, where asked for
@@ -72,6 +130,7 @@ class Sweep:
     columns: Mapping[str, Array]
     units: Mapping[str, str]
     limits: Mapping[str, Sequence[str]]
+    provenance: Provenance
     failed: Mapping[int, str] = field(default_factory=dict)
     idle: tuple[str, ...] = ()
     answers: Sequence[Answer] = ()
@@ -144,13 +203,13 @@ class Sweep:
         return f"<Sweep of {len(self)} points ({sizes}) with {len(self.columns)} columns>"
 
     def to_dict(self) -> dict[str, Array | list[str]]:
-        """Give every point as a row of flat columns: the cases, the axes, the values."""
+        """Give every point as a row of flat columns: the cases, the axes, the values, and how they were computed."""
 
         import numpy as np
 
         found: dict[str, Array | list[str]] = {"case": list(self.cases)} if len(set(self.cases)) > 1 else {}
         found |= {path: np.asarray(values) for path, values in self.points.items()}
-        return found | dict(self.columns)
+        return {**found, **self.columns, **self.provenance.columns(self.failed)}  # type: ignore[dict-item]
 
     def to_polars(self) -> Any:
         """Give the table of `to_dict` as a polars DataFrame; MissingExtraError if polars is not installed."""

@@ -18,7 +18,7 @@ from slipstick.answer import Answer
 from slipstick.errors import FormulaError, Problem, SpecError
 from slipstick.method.answers import Answers, CompiledModel
 from slipstick.model.system import Model
-from slipstick.results.study import Axis, Sweep
+from slipstick.results.study import Axis, Provenance, Sweep
 from slipstick.schema.build import BuiltModel
 from slipstick.schema.describe import entries
 from slipstick.schema.inputs import REFERENCES, Inputs, Settings, resolve
@@ -259,6 +259,7 @@ class _Found:
     rows: NDArray[np.intp]
     columns: Mapping[str, Array]
     form: CompiledModel
+    provenance: Provenance
     limits: Mapping[str, list[str]] = field(default_factory=dict)
     answers: Sequence[Answer] = ()
 
@@ -325,7 +326,9 @@ def _blocks(group: PointGroup, answer: Sequence[str], whole: bool) -> Iterator[_
 def _found(block: _Block, plan: SweepPlan, answer: Sequence[str], whole: bool) -> _Found:
     form, rows = block.group.form, block.rows
     if block.alone:
-        return _Found(rows, {form.quantity: _spread(form.times(block.values), len(rows))}, form)
+        alone = Answers(form.brief(block.values))
+        column = alone.columns()[form.quantity]
+        return _Found(rows, {form.quantity: _spread(column, len(rows))}, form, alone.provenance(len(rows)))
     points = form.points(block.values)
     if points.interrupted:
         raise KeyboardInterrupt
@@ -336,7 +339,7 @@ def _found(block: _Block, plan: SweepPlan, answer: Sequence[str], whole: bool) -
     limits = {key: each * (len(rows) // len(each)) for key, each in points.limits().items()}
     notes = block.group.built.notes
     answers = [_labelled(points, number, row, plan, notes) for number, row in enumerate(rows)] if whole else []
-    return _Found(rows, columns, form, limits, answers)
+    return _Found(rows, columns, form, points.provenance(len(rows)), limits, answers)
 
 
 def _labelled(points: Answers, number: int, row: int, plan: SweepPlan, notes: tuple[str, ...]) -> Answer:
@@ -362,6 +365,9 @@ def _assembled(name: str, plan: SweepPlan, answer: Sequence[str], pieces: Sequen
             for row, limit in zip(piece.rows, names, strict=True):
                 column_of_names[row] = limit
         answers.update(zip(piece.rows.tolist(), piece.answers, strict=False))
+    methods, exact = np.full(total, "", dtype=object), np.zeros(total, dtype=bool)
+    for piece in pieces:
+        methods[piece.rows], exact[piece.rows] = piece.provenance.methods, piece.provenance.exact
     failed = _failures(plan, columns)
     for column in columns.values():
         column[list(failed)] = np.nan
@@ -373,6 +379,7 @@ def _assembled(name: str, plan: SweepPlan, answer: Sequence[str], pieces: Sequen
         columns=columns,
         units={key: "s" if key == OVERHEAD else form.unit(key) for key, form in forms.items()},
         limits=limits,
+        provenance=Provenance(methods.tolist(), exact),
         failed=failed,
         idle=_idle(plan, columns),
         answers=[answers[row] for row in sorted(answers)],

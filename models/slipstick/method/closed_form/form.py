@@ -22,6 +22,7 @@ from slipstick.expression.tape import Tape
 from slipstick.method.answers import (
     IDLE_PROCESSORS,
     CompiledModel,
+    Flags,
     Gradient,
     Remarks,
     SingleProcessorValues,
@@ -90,6 +91,7 @@ class ClosedForm(CompiledModel):
         self.account = _account_time(model)
         self._work = _demands(model)
         self._sizes = sizes(model)
+        self._sizes_alone = Tape(list(self._sizes))
         self._groups = _groups(model)
         stage_times = [t for each in self.stages.values() for t in each.values()]
         of_groups = [each for times, size, work in self._groups.values() for each in (times, size, *work.values())]
@@ -102,12 +104,24 @@ class ClosedForm(CompiledModel):
     def parameters(self) -> tuple[str, ...]:
         return tuple(self.tape.parameters)
 
-    def times(self, values: Values) -> Array:
+    def brief(self, values: Values) -> Solution:
         """Evaluate the time alone: the fast path for large sweeps [s, points]; NaN where it comes out negative."""
         self.tape.check_names(values)
         result = _not_negative(self._time_alone.run(only(values, self._time_alone.parameters))[0])
         points = [np.size(value) for value in values.values() if np.size(value) != 1]
-        return np.full(points[0], result) if points and len(result) == 1 else result
+        time = np.full(points[0], result) if points and len(result) == 1 else result
+        return Solution(
+            model=self.model.name,
+            method=CLOSED_FORM,
+            count=len(time),
+            exact=self.exact(values),
+            values={self.quantity: time},
+        )
+
+    def exact(self, values: Values) -> Flags:
+        """Say at which points nothing is left out; one flag where it is the same at all of them."""
+        counts = self._sizes_alone.run(only(values, self._sizes_alone.parameters))
+        return neglected(self.model, dict(zip(self._sizes, counts, strict=True))).nothing()
 
     def solution(self, values: Values) -> Solution:
         """Evaluate time, account and derivatives at aligned points."""
@@ -132,6 +146,7 @@ class ClosedForm(CompiledModel):
             time,
             size,
             split.booked,
+            exact=nothing,
             groups={name: (each, members) for name, (each, members, _) in groups.items()},
             single={name: np.where(nothing, each, np.nan) for name, each in single.items()},
             uses={name: _use(each, self.model.resources[name].capacity, nothing) for name, each in busy.items()},
@@ -150,7 +165,7 @@ class ClosedForm(CompiledModel):
         if not (math.isfinite(time) and time >= 0):
             cause = "a time cannot be negative" if time < 0 else "a value is too large, or a divisor is 0"
             return Remarks(failed=f"the time of {self.model.name} comes out as {time!r} s: {cause}")
-        return Remarks(exact=not left_out, notes=left_out)
+        return Remarks(notes=left_out)
 
 
 def _not_negative(time: Array) -> Array:

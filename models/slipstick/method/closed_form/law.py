@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from slipstick.expression.condition import Comparison
 from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Parameter, substitute
 from slipstick.expression.tape import Tape
 from slipstick.law import Law
-from slipstick.method.answers import CompiledModel, Gradient, Remarks, Solution, Values, at
+from slipstick.method.answers import CompiledModel, Flags, Gradient, Remarks, Solution, Values, at
 from slipstick.vocabulary import CLOSED_FORM
 
 
@@ -39,10 +39,10 @@ class CompiledLaw(CompiledModel):
     def parameters(self) -> tuple[str, ...]:
         return tuple(self.tape.parameters)
 
-    def times(self, values: Values) -> Array:
-        """Evaluate the law; NaN where it does not hold."""
+    def brief(self, values: Values) -> Solution:
+        """Evaluate the law without its derivatives."""
         result = self.tape.run(values)[0]
-        return np.where(self._holds(values, len(result)), result, np.nan)
+        return self._solved(result, self._holds(values, len(result)))
 
     def unit(self, column: str) -> str:
         return str(self.law.gives.dimension)
@@ -51,17 +51,24 @@ class CompiledLaw(CompiledModel):
         """Evaluate the law with its derivatives."""
         found = self.tape.differentiate(values)
         holds = self._holds(values, len(found.value))
-        return Solution(
-            model=f"law/{self.law.name}",
-            method=CLOSED_FORM,
-            count=len(found.value),
-            values={self.quantity: np.where(holds, found.value, np.nan)},
-            remarks=lambda index: self._remarks(at(found.value, index), bool(holds[index])),
+        return replace(
+            self._solved(found.value, holds),
             gradient=lambda index: Gradient(
                 {self.quantity: {name: at(each, index) for name, each in found.by_parameter.items()}},
                 {name: at(each, index) for name, each in found.inputs.items()},
                 self.tape.parameters,
             ),
+        )
+
+    def _solved(self, found: Array, holds: Flags) -> Solution:
+        """Make a solution of values, NaN where the law does not hold."""
+        return Solution(
+            model=f"law/{self.law.name}",
+            method=CLOSED_FORM,
+            count=len(found),
+            exact=np.array([self.law.exact]),
+            values={self.quantity: np.where(holds, found, np.nan)},
+            remarks=lambda index: self._remarks(at(found, index), bool(holds[index])),
             unit=self.unit,
         )
 
@@ -71,9 +78,9 @@ class CompiledLaw(CompiledModel):
             return Remarks(failed=f"law {self.law.name} holds for {conditions} only")
         if not math.isfinite(value):
             return Remarks(failed=f"law {self.law.name} comes out as {value!r}")
-        return Remarks(exact=self.law.exact, notes=(self.law.note,) if self.law.note else ())
+        return Remarks(notes=(self.law.note,) if self.law.note else ())
 
-    def _holds(self, values: Values, points: int) -> NDArray[np.bool_]:
+    def _holds(self, values: Values, points: int) -> Flags:
         held = np.ones(points, dtype=bool)
         for condition in self.conditions:
             held &= condition.holds(values)

@@ -11,6 +11,7 @@ from slipstick.errors import NoAnswerError
 from slipstick.method.answers import (
     COMPLEX_STEP,
     CompiledModel,
+    Flags,
     Gradient,
     Remarks,
     SingleProcessorValues,
@@ -22,7 +23,6 @@ from slipstick.method.answers import (
 )
 from slipstick.method.closed_form.exactness import neglected, sizes
 from slipstick.method.mean_value.closed import Recursion, has_product_form, solve_closed
-from slipstick.method.mean_value.maxima import Array
 from slipstick.method.mean_value.open import solve_open
 from slipstick.method.mean_value.points import MeanValueTable, ModelNumbers, Numbers
 from slipstick.method.mean_value.programs import solve_phases, solve_supersteps
@@ -65,9 +65,23 @@ class MeanValue(CompiledModel):
     def parameters(self) -> tuple[str, ...]:
         return tuple(self.numbers.tape.parameters)
 
-    def times(self, values: Values) -> Array:
+    def brief(self, values: Values) -> Solution:
         """Evaluate the time alone [s, points]."""
-        return self.table(self.numbers.columns(values), account=False).time
+        numbers = self.numbers.columns(values)
+        found = self.table(numbers, account=False)
+        return Solution(
+            model=self.model.name,
+            method=MEAN_VALUE,
+            count=len(found.time),
+            exact=self._exact(numbers, found),
+            values={self.quantity: found.time},
+        )
+
+    def _exact(self, numbers: Numbers, found: MeanValueTable) -> Flags:
+        """Say at which points the mean values are exact; a model that is refused is so nowhere, and cannot be asked."""
+        nothing = neglected(self.model, {size: numbers[size] for size in self._sizes}).nothing()
+        everywhere = len(found.wrong) < len(found.time) and exact_everywhere(self.model)
+        return np.broadcast_to(everywhere | nothing, (len(found.time),))
 
     def table(self, numbers: Numbers, account: bool) -> MeanValueTable:
         """Solve for numbers that may be complex; what stops every point is said of each."""
@@ -83,10 +97,7 @@ class MeanValue(CompiledModel):
         """Evaluate everything at aligned points."""
         numbers = self.numbers.columns(values)
         found = self.table(numbers, account=True)
-        nothing = neglected(self.model, {size: numbers[size] for size in self._sizes}).nothing()
-        # A model that mean value refuses is not exact anywhere, and cannot be asked.
-        everywhere = len(found.wrong) < len(found.time) and exact_everywhere(self.model)
-        exact = np.broadcast_to(everywhere | nothing, (len(found.time),))
+        exact = self._exact(numbers, found)
         groups = {group.name: group.processors for group in self.model.population.groups if group.name}
         missing = np.full(len(found.time), np.nan)  # of every group, where mean value refuses the model
         steps = [step for step in self.model.steps if not groups or step.name in found.booked]
@@ -96,6 +107,7 @@ class MeanValue(CompiledModel):
             found.time,
             found.size,
             found.booked,
+            exact=exact,
             groups={name: (found.groups.get(name, missing), numbers[size]) for name, size in groups.items()},
             single=self._single.values(values, found.time, found.size) if self._single else {},
             uses={name: Use(each.busy, each.present, each.wait) for name, each in found.uses.items()},
@@ -113,7 +125,7 @@ class MeanValue(CompiledModel):
         if not np.isfinite(time):
             return Remarks(failed=f"the mean values of {model.name} do not settle: its time comes out as {time!r}")
         if exact:
-            return Remarks(exact=True)
+            return Remarks()
         return Remarks(notes=notes_of(model), promise=promised(model))
 
     def _gradient(self, values: Values, index: int) -> Gradient:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from slipstick.errors import NoAnswerError
 from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import parameters
-from slipstick.method.answers import COMPLEX_STEP, CompiledModel, Gradient, Remarks, Solution, Values, value_at
+from slipstick.method.answers import COMPLEX_STEP, Columns, CompiledModel, Gradient, Remarks, Solution, Values, value_at
 from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
 from slipstick.method.networks.measures import Measures
 from slipstick.method.networks.solvers import SolvedPoints, preferred, solved_points
@@ -213,21 +214,34 @@ class CompiledNetwork(CompiledModel):
         whole = {each.name for each in parameters(*counts)}
         return [name for name in self.parameters if name not in whole]
 
-    def times(self, values: Values) -> Array:
-        """Evaluate the first quantity alone."""
+    def brief(self, values: Values) -> Solution:
+        """Solve for times and rates alone."""
         arrays = self.compiled.arrays(self.compiled.columns(values))
-        return Measures(self.compiled, arrays, solved_points(arrays, self.method).found).chains()[self.quantity]
+        found = solved_points(arrays, self.method)
+        return self._solved(found, Measures(self.compiled, arrays, found.found).chains())
 
     def solution(self, values: Values) -> Solution:
         """Solve at aligned points."""
         arrays = self.compiled.arrays(self.compiled.columns(values))
         found = solved_points(arrays, self.method)
+        return replace(
+            self._solved(found, Measures(self.compiled, arrays, found.found).columns()),
+            detail=lambda index: self._detail(values, arrays.only(index), found.only(index), index),
+        )
+
+    def _solved(self, found: SolvedPoints, columns: Columns) -> Solution:
+        """Make a solution of columns, with the solver of each point and whether it is exact."""
+        count = len(found.found.throughput)
+        methods, exact = np.full(count, self.method, dtype=object), np.zeros(count, dtype=bool)
+        for piece in found.pieces:
+            methods[piece.points], exact[piece.points] = piece.solver, piece.solution.exact
         return Solution(
             model=self.model.name,
             method=self.method,
-            count=arrays.network.points,
-            values=Measures(self.compiled, arrays, found.found).columns(),
-            detail=lambda index: self._detail(values, arrays.only(index), found.only(index), index),
+            count=count,
+            methods=methods.tolist(),
+            exact=exact,
+            values=columns,
         )
 
     def _detail(self, values: Values, arrays: NetworkPoints, found: SolvedPoints, index: int) -> Solution:
@@ -244,9 +258,10 @@ class CompiledNetwork(CompiledModel):
         return Solution(
             model=self.model.name,
             method=piece.solver,
+            exact=np.array([piece.solution.exact]),
             values=_one_point(columns),
             account=_one_point(account(compiled, arrays, columns)),
-            remarks=lambda _: Remarks(exact=piece.solution.exact, notes=notes_of(compiled, piece.solution)),
+            remarks=lambda _: Remarks(notes=notes_of(compiled, piece.solution)),
             gradient=lambda _: self._gradient(here, piece.solver),
         )
 

@@ -325,7 +325,9 @@ def _solution(compiled: NetworkLayout, values: Mapping[str, float], simulation: 
     if result and simulation.shares and first:
         gradient, shares, note = _shares(compiled, values, first.value or 0.0, result, simulation)
         found, remarks = {**found, **shares}, replace(remarks, notes=(*remarks.notes, note))
-    return one_point(compiled.model.name, found, remarks, gradient, {"account": seen.account()})
+    exact = seen.certain and not (result and result.plan.random)
+    account = {"account": seen.account()}
+    return replace(one_point(compiled.model.name, found, remarks, gradient, account), exact=np.array([exact]))
 
 
 def _flat(compiled: NetworkLayout, values: Mapping[str, float]) -> FlatNetwork:
@@ -354,16 +356,17 @@ class _Seen:
         result = self.result
         notes = (*(notes_of(result) if result else (NOBODY,)), *assumed(self.compiled))
         if result is None:
-            return Remarks(exact=self._certain(), notes=notes)
+            return Remarks(notes=notes)
         return Remarks(
-            exact=not result.plan.random and self._certain(),
             notes=notes,
             seed=result.settings.seed,
             converged=result.converged,
             interrupted=result.stopped == "interrupted",
         )
 
-    def _certain(self) -> bool:
+    @property
+    def certain(self) -> bool:
+        """Whether every mean is known to rounding."""
         return all(_narrow(each) for name, each in self.values().items() if "quantile" not in name)
 
     def _values(self) -> Iterator[tuple[str, Estimate | None]]:

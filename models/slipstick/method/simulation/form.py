@@ -246,7 +246,6 @@ def _solution(model: Model, given: Mapping[str, float], settings: Simulation) ->
         values = compared_with_one(values, model.single, given, settings)
     time = result.mean_time()
     remarks = Remarks(
-        exact=not flat.plan.random and time.half_width <= ROUNDING * time.mean,
         notes=(*notes_of(result), *flat.chances),
         seed=result.settings.seed,
         converged=result.converged,
@@ -263,6 +262,7 @@ def _solution(model: Model, given: Mapping[str, float], settings: Simulation) ->
     }
     return replace(
         one_point(model.name, values, remarks, gradient, account),
+        exact=np.array([not flat.plan.random and time.half_width <= ROUNDING * time.mean]),
         once={name: np.array([each]) for name, each in flat.once.items()},
         useful=model.useful,
     )
@@ -484,6 +484,7 @@ def _joined(found: Sequence[Solution]) -> Solution:
     return replace(
         found[0],
         count=len(found),
+        exact=np.concatenate([each.exact for each in found]),
         **{key: joined(key) for key in ("values", "low", "high", "account", "technology", "steps", "once")},
         detail=found.__getitem__,
         interrupted=any(each.interrupted for each in found),

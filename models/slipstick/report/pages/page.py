@@ -67,12 +67,32 @@ def sweep_text(sweep: Sweep, answer: Sequence[str]) -> str:
         f"### {escape(sweep.name)}",
         "\n".join(f"- {_axis_text(axis)}" for axis in sweep.axes)
         + f"\n- {counted(len(sweep), 'point')} in {counted(len(set(sweep.cases)), 'case')}",
+        _how(sweep),
         table(sweep, names) if len(sweep) else "",
         _stages(sweep),
         _without_effect(sweep),
         _failures(sweep),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _how(sweep: Sweep) -> str:
+    """Say how the points were computed: all of them, or how many by which method where the table does not say it."""
+    how = sweep.provenance
+    if how.common or len(sweep) <= MOST_POINTS:
+        return f"All points: {how.common}." if how.common else ""
+    counts = Counter(zip(how.methods, map(bool, how.exact), strict=True))
+    words = [
+        f"{counted(count, 'point')} by {method}, {'exact' if exact else 'not exact'}"
+        for (method, exact), count in counts.items()
+    ]
+    if how.outside:
+        first = min(how.outside)
+        words.append(
+            f"{counted(len(how.outside), 'point lies', 'points lie')} outside of the bounds, the first "
+            f"at {_point(sweep, sweep.axes, first)}: {how.outside[first]}"
+        )
+    return escape(f"{'; '.join(words)}.")
 
 
 def _axis_text(axis: Axis) -> str:
@@ -101,6 +121,9 @@ def _every_point(sweep: Sweep, names: Sequence[str]) -> str:
     for pipeline, stages in sweep.limits.items():
         head.append(f"limit[{escape(pipeline)}]")
         columns.append([escape(stage) or NOTHING for stage in stages])
+    for title, cells in sweep.provenance.shown(sweep.failed).items():
+        head.append(title)
+        columns.append([escape(each or NOTHING) for each in cells])
     varied = [1 + index for index, axis in enumerate(sweep.axes) if not axis.named]
     numbers = [*varied, *range(1 + len(sweep.axes), 1 + len(sweep.axes) + len(names))]
     return markdown_table(head, zip(*columns, strict=True), numbers)

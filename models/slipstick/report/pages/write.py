@@ -15,7 +15,7 @@ from slipstick.answer import Answer
 from slipstick.errors import InputError
 from slipstick.report.formatting import need
 from slipstick.report.pages.page import page
-from slipstick.results.study import Axis, Fitting, Results, Sweep, Timeline, split_name
+from slipstick.results.study import Axis, Fitting, Provenance, Results, Sweep, Timeline, split_name
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,8 +28,8 @@ def frame(results: Results, answer: Sequence[str]) -> pl.DataFrame:
 
     Columns are ``sweep`` (empty for cases, else the sweep or the question), ``case``, one for each varied path with its
     base unit (names have none), one for each value with its base unit, ``low VALUE`` and ``high VALUE`` behind a value that
-    has an interval or a band anywhere, ``limit[pipeline]``, ``failed``, and those of the questions, see
-    `slipstick.report.questions`.
+    has an interval or a band anywhere, ``limit[pipeline]``, ``method``, ``exact`` and ``bound``, ``failed``, and those of
+    the questions, see `slipstick.report.questions`.
 
     Parameters
     ----------
@@ -60,7 +60,8 @@ def frame(results: Results, answer: Sequence[str]) -> pl.DataFrame:
     heads = (f"{end}{_head(results, name)}" for name in names for end in ("", "low ", "high "))
     values = {head: pl.Float64 for head in heads if head[:4] not in ("low ", "high") or head in written}
     limits = {f"limit[{name}]": pl.String for name in results.pipelines}
-    schema = {"sweep": pl.String, "case": pl.String, **leading, **axes, **values, **limits, "failed": pl.String}
+    how = dict.fromkeys(Provenance([], []).columns(), pl.String)
+    schema = {"sweep": pl.String, "case": pl.String, **leading, **axes, **values, **limits, **how, "failed": pl.String}
     schema = {**schema, **{name: dtype for name, dtype in added.items() if name not in schema}}
     return pl.concat([_part(columns, schema) for columns in parts])
 
@@ -131,7 +132,10 @@ def _case_columns(results: Results, names: Iterable[str]) -> dict[str, Any]:
             _ends(_head(results, name), *zip(*(each.ends(name) for each in answers), strict=True)) if answers else {}
         )
     limits = {f"limit[{name}]": [_limit(each, name) for each in answers] for name in results.pipelines}
-    return {"case": list(results.cases), **values, **limits, "failed": [each.failed for each in answers]}
+    failed = [each.failed for each in answers]
+    without = [index for index, each in enumerate(failed) if each]
+    how = Provenance.of(answers).columns(without)
+    return {"case": list(results.cases), **values, **limits, **how, "failed": failed}
 
 
 def _ends(head: str, lows: Iterable[float | None], highs: Iterable[float | None]) -> dict[str, Any]:
@@ -153,7 +157,15 @@ def _sweep_columns(results: Results, sweep: Sweep, names: Iterable[str]) -> dict
         values |= _ends(_head(results, name), *sweep.ends(name))
     limits = {f"limit[{name}]": [stage or None for stage in stages] for name, stages in sweep.limits.items()}
     failed = {"failed": [sweep.failed.get(index) for index in range(height)]} if sweep.failed else {}
-    return {"sweep": [sweep.name] * height, "case": list(sweep.cases), **axes, **values, **limits, **failed}
+    return {
+        "sweep": [sweep.name] * height,
+        "case": list(sweep.cases),
+        **axes,
+        **values,
+        **limits,
+        **sweep.provenance.columns(sweep.failed),
+        **failed,
+    }
 
 
 def _head(results: Results, name: str) -> str:
