@@ -99,6 +99,7 @@ WRONG_INPUT, INTERRUPTED = 2, 130
 HERE = "command line"
 _machine_option = click.option("--machine", metavar="M", help="Machine: a name in the catalogue, or a file.")
 _workload_option = click.option("--workload", metavar="W", help="Workload: a name in the catalogue, or a file.")
+_technology_option = click.option("--technology", metavar="T", help="Technology: a name in the catalogue, or a file.")
 
 
 @click.group(
@@ -175,6 +176,7 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
 @click.argument("model")
 @_machine_option
 @_workload_option
+@_technology_option
 @set_option
 @click.option(
     "--with",
@@ -196,6 +198,7 @@ def solve(
     model: str,
     machine: str | None,
     workload: str | None,
+    technology: str | None,
     changes: Sequence[str],
     methods: str | None,
     seed: int | None,
@@ -217,7 +220,7 @@ def solve(
 
     simulation = {"simulation.seed": seed, "simulation.precision": precision}
     changes = [*changes, *(f"{path}={value}" for path, value in simulation.items() if value is not None)]
-    settings = {**_references(model, machine, workload), **nodes_of(changes)}
+    settings = {**_references(model, machine, workload, technology), **nodes_of(changes)}
     names = [name.strip() for name in methods.split(",")] if methods else [None]
     answers, built = solve_settings(settings, Library(), names)
     if timeline is not None:
@@ -245,9 +248,12 @@ def solve(
 @click.argument("model")
 @_machine_option
 @_workload_option
+@_technology_option
 @set_option
 @click.option("--latex", is_flag=True, help="Print the equations as LaTeX.")
-def explain(model: str, machine: str | None, workload: str | None, changes: Sequence[str], latex: bool) -> int:
+def explain(
+    model: str, machine: str | None, workload: str | None, technology: str | None, changes: Sequence[str], latex: bool
+) -> int:
     """Print MODEL's equations with symbols, units and sources.
 
     \b
@@ -264,7 +270,7 @@ def explain(model: str, machine: str | None, workload: str | None, changes: Sequ
 
         machine = machines_for(PROGRAMS[model])[0]
         click.echo(f"with the numbers of {machine}; choose another with --machine", err=True)
-    found = explained({**_references(model, machine, workload), **nodes_of(changes)})
+    found = explained({**_references(model, machine, workload, technology), **nodes_of(changes)})
     words = explain_latex if latex else explain_text
     solved = tuple(each.latex if latex else each.text for each in found.solved)
     text = words(found.name, found.title, found.source, found.subject, found.entries, found.structure, solved)
@@ -442,8 +448,8 @@ class _Progress:
             self._bar.close()
 
 
-def _references(model: str, machine: str | None, workload: str | None) -> dict[str, Node]:
-    given = {"model": model, "machine": machine, "workload": workload}
+def _references(model: str, machine: str | None, workload: str | None, technology: str | None) -> dict[str, Node]:
+    given = {"model": model, "machine": machine, "workload": workload, "technology": technology}
     return {key: text_node(value, f"--{key}") for key, value in given.items() if value is not None}
 
 

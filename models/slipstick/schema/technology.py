@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from slipstick.errors import Problem, SpecError
+from slipstick.model.activity import TECHNOLOGIES
 from slipstick.schema.inputs import TECHNOLOGY
-from slipstick.schema.kinds.technology import Factors, TechnologySpec
+from slipstick.schema.kinds.technology import QUANTITIES, Gain, TechnologySpec
 from slipstick.schema.library import Library, names, spec_model
 from slipstick.schema.text.nodes import Entry, Node, Scalar, Table, at, join, key_mark
 from slipstick.schema.text.nodes import replace as replaced
 from slipstick.schema.validate import problems_of, validate
+from slipstick.units import parse
 
 PREFETCHED = ("prefetched_faults", "prefetched_locks")
 """The inputs of a program that a technology sets."""
@@ -22,7 +24,8 @@ def changes_of(
     """Read what a technology changes, as values by path, and what of it the model has no place for.
 
     Factors go to the section ``technology``, prefetched parts to the program's inputs of the same names, values to
-    their paths. A prefetched part is left out, with a note, where the program has no such input.
+    their paths. Left out, with a note, is a prefetched part where the program has no such input, and the value of a
+    class that costs nothing on this machine, such as the switch of a network without one.
 
     Parameters
     ----------
@@ -36,20 +39,49 @@ def changes_of(
     SpecError : the technology is wrong, or sets a path that the inputs do not have
     """
     name, file = _read(reference, library)
-    found = {f"{TECHNOLOGY}.{key}": each.node for key, each in file.entries.items() if key in Factors.model_fields}
+    gains = Gain.model_fields
+    found = {f"{TECHNOLOGY}.{key}": each.node for key, each in file.entries.items() if key in gains}
+    found |= {f"{TECHNOLOGY}.{key}": node for key, node in _changes(file, "by").items()}
     notes = []
     for key in PREFETCHED:
         if key in file.entries and key in input_names:
             found[key] = file.entries[key].node
         elif key in file.entries:
             notes.append(f"{name}: {key} is left out, for {model} has no such input")
-    values = at(file, ["values"])
-    for path, entry in values.entries.items() if isinstance(values, Table) else ():
+    free = [key for key in _changes(file, "to") if _is_zero(at(tree, QUANTITIES[key]))]
+    notes += [f"{name}: {key} is left out, for {QUANTITIES[key]} is 0 here" for key in free]
+    for path, node in _values(file).items():
         if at(tree, path) is None:
             why = f"{name} sets {path}, which {model} does not have here; choose another technology or machine"
             raise _problem(reference, why)
-        found[path] = entry.node
+        if path not in [QUANTITIES[key] for key in free]:
+            found[path] = node
     return found, tuple(notes)
+
+
+def _changes(file: Table, key: str) -> dict[str, Node]:
+    """Give what a technology writes of classes of cost under ``by`` or ``to``, each as a quantity with its source."""
+    found: dict[str, Node] = {}
+    for name in TECHNOLOGIES:
+        change = at(file, [name])
+        if isinstance(change, Table) and key in change.entries:
+            entries = {"value" if each == key else each: entry for each, entry in change.entries.items()}
+            found[name] = Table(entries, change.mark)
+    return found
+
+
+def _values(file: Table) -> dict[str, Node]:
+    """Give the quantities of a machine that a technology sets, by path."""
+    written = at(file, ["values"])
+    entries = written.entries if isinstance(written, Table) else {}
+    classes = {QUANTITIES[name]: node for name, node in _changes(file, "to").items() if name in QUANTITIES}
+    return {path: entry.node for path, entry in entries.items()} | classes
+
+
+def _is_zero(node: Node | None) -> bool:
+    """Tell whether a quantity of a machine is written as nothing, with or without its source."""
+    written = at(node, ["value"]) if isinstance(node, Table) else node
+    return isinstance(written, Scalar) and parse(str(written.value))[0] == 0.0
 
 
 def _read(reference: Node, library: Library) -> tuple[str, Table]:
@@ -92,9 +124,8 @@ def check_values(tree: Table, library: Library) -> None:
     ------
     SpecError : no machine has such paths, or a value is not allowed there
     """
-    written = at(tree, ["values"])
-    entries = written.entries if isinstance(written, Table) else {}
-    paths = {path: path.removeprefix("machine.") for path in entries}
+    values = _values(tree)
+    paths = {path: path.removeprefix("machine.") for path in values}
     machines = [library.load("machine", name) for name in names("machine")]
     fitting = next((each for each in machines if all(at(each, path) is not None for path in paths.values())), None)
     if fitting is None:
@@ -106,7 +137,7 @@ def check_values(tree: Table, library: Library) -> None:
         raise SpecError([Problem(mark.file, mark.line, mark.column, join(["values", path]), why)])
     changed: Node = fitting
     for path, inner in paths.items():
-        changed = replaced(changed, inner, entries[path].node)
+        changed = replaced(changed, inner, values[path])
     if found := problems_of(spec_model("machine", fitting), changed):
         raise SpecError(found)
 

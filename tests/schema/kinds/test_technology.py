@@ -21,21 +21,39 @@ def answered(**given: str) -> Answer:
     return answer
 
 
-@pytest.mark.parametrize(("name", "system"), [("table-7", 1 / 8), ("table-7-half", 1.5**-3)])
-def test_table_7_is_what_its_cells_make_of_each_class_of_cost(name: str, system: float) -> None:
+@pytest.mark.parametrize(
+    ("name", "system", "protocol"),
+    [
+        ("table-7", 1 / 8, 0.2),
+        ("table-7-half", 1.5**-3, 0.2),
+        ("table-7-reduced-by", 1 / 8, 0.8),
+        ("table-7-reduced-by-half", 1.5**-3, 0.8),
+    ],
+)
+def test_table_7_is_what_its_cells_make_of_each_class_of_cost(name: str, system: float, protocol: float) -> None:
     now, then = answered(), answered(technology=name)
     expected = {
-        "protocol": 0.2 * system * now.technology["protocol"],
+        "protocol": protocol * system * now.technology["protocol"],
         "system": system * now.technology["system"],
         "software": now.technology["software"] / 8,
-        "adapter": now.technology["adapter"] / 2,
-        "switch": now.technology["switch"] / 2,
+        "adapter": now.technology["adapter"] * 500e-9 / 50e-6,  # 500 ns for 50 us
+        "switch": now.technology["switch"] * 500e-9 / 10e-6,
         "signal": 0.625e-6,  # final: not divided by eight again
         "wire": (12 + 20 + 2 * 40) * 8 / 10e9,  # 10 Gbit/s
     }
     # The stage that repeats is sends in all of them, so every class is counted as often as before.
     assert now.limits[0].stage == then.limits[0].stage == "sends"
     assert dict(then.technology) == pytest.approx(expected)
+
+
+def test_a_message_takes_what_table_7_gives_in_times() -> None:
+    given = {"model": "dvsm/message", "machine": "rs6000-43p-fast-ethernet", "size": "12 B", "technology": "table-7"}
+    (then,), _ = solve_settings(settings(**given), Library())
+    assert then["time"] == pytest.approx(6.27e-6, abs=0.005e-6)
+    assert then.technology["adapter"] == pytest.approx(2 * 500e-9)
+    # A network without a switch does not get one.
+    assert then.technology.get("switch", 0.0) == 0.0
+    assert "technology table-7: switch is left out, for machine.network.switch is 0 here" in then.notes
 
 
 def test_what_a_program_has_no_input_for_is_noted() -> None:
@@ -73,13 +91,34 @@ TECHNOLOGY = """\
 technology: 1
 title: a test
 processors: 2
-protocol: 0.5
+protocol: {by: 0.5}
 partly: [system]
+switch: {to: 500 ns}
 values: {machine.network.adapter: 3 us}
 """
+EITHER = "write {by: 0.5} for a factor on its time, or {to: 500 ns} for the time that it becomes"
 WRONG = [
-    ("protocol: 0.5", "protocl: 0.5", "x.yaml:4:1: protocl: unknown key; did you mean 'protocol'?"),
-    ("protocol: 0.5", "protocol: 0", "x.yaml:4:11: protocol: must be more than 0, got 0"),
+    ("protocol: {by: 0.5}", "protocl: {by: 0.5}", "x.yaml:4:1: protocl: unknown key; did you mean 'protocol'?"),
+    ("protocol: {by: 0.5}", "protocol: {by: 0}", "x.yaml:4:16: protocol.by: must be more than 0, got 0"),
+    ("protocol: {by: 0.5}", "protocol: 0.5", f"x.yaml:4:11: protocol: {EITHER}"),
+    ("switch: {to: 500 ns}", "switch: 500 ns", f"x.yaml:6:9: switch: {EITHER}"),
+    ("switch: {to: 500 ns}", "switch: {}", "switch: write one of the keys by, a factor, and to, a value"),
+    (
+        "switch: {to: 500 ns}",
+        "switch: {by: 2, to: 1 us}",
+        "switch: write one of the keys by, a factor, and to, a value",
+    ),
+    ("switch: {to: 500 ns}", "switch: {to: 5}", "write a number with a unit, such as '5 us'; got 5"),
+    (
+        "switch: {to: 500 ns}",
+        "memory: {to: 500 ns}",
+        "the cost of memory is no single quantity of a machine; write by, a factor, or set values",
+    ),
+    (
+        "switch: {to: 500 ns}",
+        "adapter: {to: 500 ns}",
+        "machine.network.adapter stands under values, too; write it once",
+    ),
     ("processors: 2", "benefit: 2", "x.yaml:3:10: benefit: must be at most 1, got 2"),
     (
         "partly: [system]",
@@ -122,7 +161,7 @@ REFUSED = [
     ({"technology": "tabel-7"}, "technology: there is no technology 'tabel-7'; did you mean 'table-7'?"),
     (
         {"model": "lock-and-bus", "technology": "table-7"},
-        "technology table-7 sets machine.network.wire.per_byte, which lock-and-bus does not have here; choose another",
+        "technology table-7 sets machine.system.signal, which lock-and-bus does not have here; choose another",
     ),
     (
         {"model": "law/amdahl-time", "technology": "table-7"},

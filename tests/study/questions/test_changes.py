@@ -27,7 +27,7 @@ rank:
     locality: {set: {parameters.memory: 1 ms}, cost: 6}
   budget: 8
 """
-FAST = "technology: 1\nprocessors: 8\nadapter: 0.5\n"
+FAST = "technology: 1\nprocessors: 8\nadapter: {by: 0.5}\n"
 
 
 @pytest.fixture
