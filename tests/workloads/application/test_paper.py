@@ -62,19 +62,22 @@ def errors(network: str) -> dict[str, float]:
     return {name: time(name, network) / row[network] - 1 for name, row in TABLE_1.items()}
 
 
-def test_fast_ethernet_is_what_two_constants_and_the_iterations_were_fitted_to() -> None:
+def test_fast_ethernet_is_what_the_constant_and_the_iterations_were_fitted_to() -> None:
     found = errors(FE)
     assert sum(map(abs, found.values())) / 8 < 0.03
     assert max(map(abs, found.values())) < 0.07
 
 
-def test_atm_is_predicted_blind_within_ten_percent() -> None:
+ATM_MISSES = {"Sphere (1)": 0.195, "Water": 0.110}
+"""Errors above ten percent, the paper's own bar; Table 6 has locks dearer on ATM, yet Sphere (1) ran faster there."""
+
+
+def test_the_fit_transferred_to_atm_misses_two_programs() -> None:
     found = errors(ATM)
-    assert sum(map(abs, found.values())) / 8 < 0.08
-    # The miss: Table 6 has locks dearer on ATM, yet Sphere (1) ran faster there.
-    worst = max(found, key=lambda name: abs(found[name]))
-    assert worst == "Sphere (1)"
-    assert 0.15 < found[worst] < 0.25
+    assert {name: each for name, each in found.items() if abs(each) > 0.1} == pytest.approx(ATM_MISSES, abs=0.005)
+    # No change at all would do better: the paper measured nearly the same times on both networks.
+    unchanged = {name: row[FE] / row[ATM] - 1 for name, row in TABLE_1.items()}
+    assert sum(map(abs, unchanged.values())) < sum(map(abs, found.values()))
 
 
 @cache
@@ -114,40 +117,47 @@ def test_barriers_are_mostly_imbalance() -> None:
             assert found["idle"] > found["barrier"]
 
 
-def test_halving_faults_cuts_the_overhead_of_sor_by_about_13_percent() -> None:
-    assert reduction("SOR", FE, prefetched_faults=0.5) == pytest.approx(SAID["halved_faults"]["SOR"], abs=4)
-    # "The only application that is almost unaffected by fault reduction is Sphere", and IS here, whose faults are few.
+CHANGES: dict[str, dict[str, float]] = {
+    "halved_faults": {"prefetched_faults": 0.5},
+    "halved_locks": {"prefetched_locks": 0.5},
+    "halved_protocol": {"protocol": 0.5},
+    "prefetching_at_8": {"speed": 8.0, "prefetched_faults": 0.5},
+}
+MISSES = {
+    "halved_faults": {"SOR": 16.6},
+    # IS waits for its one lock, and a prefetched lock is not waited for; here that is half of its overhead.
+    "halved_locks": {"IS": 35.3, "Raytrace": 7.7},
+    "halved_protocol": {"Barnes (1)": 19.1, "Barnes (2)": 20.7, "Water": 23.5},
+    "prefetching_at_8": {"IS": 8.5, "Water": 13.0},
+}
+"""Overhead reductions [percent] outside what the paper states, by statement."""
+
+
+@pytest.mark.parametrize("statement", CHANGES)
+def test_what_the_paper_says_of_overhead_reductions_misses_where_listed(statement: str) -> None:
+    said = SAID[statement]
+    found = {name: reduction(name, FE, **CHANGES[statement]) for name in said["programs"]}
+    low, high = (said["from"], said["to"]) if "from" in said else (said["about"] - 0.5, said["about"] + 0.5)
+    missed = {name: each for name, each in found.items() if not low <= each <= high}
+    assert missed == pytest.approx(MISSES[statement], abs=0.06)
+
+
+def test_fault_reduction_affects_sphere_and_is_least() -> None:
+    # The paper names Sphere alone; the faults of IS are few here.
     least = sorted(TABLE_1, key=lambda name: reduction(name, FE, prefetched_faults=0.5))[:3]
+    assert least[0] == "IS"
     assert set(least) == {"Sphere (1)", "Sphere (2)", "IS"}
 
 
-def test_halving_locks_cuts_the_overhead_by_8_to_20_percent() -> None:
-    said = SAID["halved_locks"]
-    found = {name: reduction(name, FE, prefetched_locks=0.5) for name in said["programs"]}
-    # The miss: IS waits for its one lock, and a prefetched lock is not waited for; here that is half of its overhead.
-    assert found.pop("IS") == pytest.approx(35, abs=3)
-    assert all(said["from"] <= round(each) <= said["to"] for each in found.values())
+BANDWIDTH_MISSES = {"SOR": 8.0, "IS": 16.8, "Sphere (1)": 8.5, "Sphere (2)": 10.0, "Water": 5.2}
+"""Overhead reductions [percent] by ten times the bandwidth, which the paper says is not important: above 5 on Fast Ethernet."""
 
 
-def test_halving_protocol_cost_cuts_the_overhead_of_barnes_and_water_more_than_the_paper_says() -> None:
-    found = [reduction(name, FE, protocol=0.5) for name in SAID["halved_protocol"]["programs"]]
-    # The miss: about 15 % are said; some of its protocol time must have been hidden by what we take as waiting.
-    assert all(17 < each < 25 for each in found)
-
-
-def test_bandwidth_hardly_matters_today_and_much_with_processors_eight_times_as_fast() -> None:
-    now = {name: reduction(name, ATM, bandwidth=10.0) for name in TABLE_1}
-    then = {name: reduction(name, ATM, speed=8.0, bandwidth=10.0) for name in TABLE_1}
-    assert max(now, key=lambda name: now[name]) == "IS"  # whose diffs are those of all before
-    assert sorted(now.values())[-2] < 7
+def test_bandwidth_matters_to_some_today_and_to_all_with_processors_eight_times_as_fast() -> None:
+    now = {name: reduction(name, FE, bandwidth=10.0) for name in TABLE_1}
+    then = {name: reduction(name, FE, speed=8.0, bandwidth=10.0) for name in TABLE_1}
+    assert {name: each for name, each in now.items() if each > 5} == pytest.approx(BANDWIDTH_MISSES, abs=0.06)
     assert all(then[name] > 3 * now[name] for name in TABLE_1)
-
-
-def test_prefetching_with_processors_eight_times_as_fast_cuts_15_to_56_percent() -> None:
-    said = SAID["prefetching_at_8"]
-    for name in said["programs"]:
-        found = reduction(name, FE, speed=8.0, prefetched_faults=0.5, prefetched_locks=0.5)
-        assert said["from"] < found < said["to"]
 
 
 def test_efficiency_falls_with_faster_processors() -> None:

@@ -146,6 +146,13 @@ class RankResult(QuestionResult):
     def answers(self) -> list[Answer]:
         return [_answer(each, effect) for each in self.changes for effect in each.all_effects]
 
+    def named_answers(self) -> dict[str, Answer]:
+        return {
+            effect_name(each.case, effect.name, each.under): _answer(each, effect)
+            for each in self.changes
+            for effect in each.effects
+        }
+
     def columns(self, head: Callable[[str], str]) -> list[dict[str, Any]]:
         return [_columns(each) for each in self.changes]
 
@@ -258,6 +265,15 @@ def _ranking(ranking: Ranking) -> str:
         f"Without effect here: {', '.join(map(code, ranking.idle))}." if ranking.idle else "",
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def effect_name(case: str, change: str, technology: str) -> str:
+    """Name the answer with the effect of a change for statements and pictures.
+
+    >>> effect_name("sor", "no-adapter", ""), effect_name("sor", "no-adapter", "eight-times")
+    ('sor-no-adapter', 'sor-no-adapter-eight-times')
+    """
+    return "-".join(filter(None, (case, change, technology)))
 
 
 def _columns(found: ChangeRanking) -> dict[str, Any]:

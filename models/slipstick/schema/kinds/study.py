@@ -99,6 +99,7 @@ Cost = Annotated[Given, Quantity(COUNT)]
 Band = Annotated[Given, Quantity(COUNT, least=None, above=0.0, most=0.999)]
 Samples = Annotated[int, Field(ge=0, le=2**20)]
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
+AnyNumber = Annotated[Given, Quantity(None, least=None)]
 _BAND = Given(0.9, COUNT, "90%")
 
 
@@ -464,6 +465,68 @@ class TableSpec(QuestionSpec):
         return self
 
 
+class StatementSpec(QuestionSpec):
+    """A sentence of a source that numbers can check: a range, a value, or an order of answers."""
+
+    names_answers: ClassVar[bool] = True
+    says: Note = Field(description="what the source says")
+    source: Note = Field("", description="where it says so")
+    value: Column = Field(description="the value that it is about, such as efficiency or overhead_reduction")
+    per: Column | None = Field(None, description="value of the same answer to divide it by")
+    of: list[Name] = Field(description="the answers that it is about", min_length=1)
+    relative_to: list[Name] = Field(
+        default_factory=list, description="answers to divide by the same value of, one for each or one for all"
+    )
+    about: AnyNumber | None = Field(None, description="the value it states, with within")
+    within: AnyNumber | None = Field(None, description="how far from about its digits reach")
+    first: AnyNumber | None = Field(None, alias="from", description="the least value it allows")
+    to: AnyNumber | None = Field(None, description="the largest value it allows")
+    above: list[Name] = Field(
+        default_factory=list, description="answers whose values are less, one for each or for all"
+    )
+    below: list[Name] = Field(
+        default_factory=list, description="answers whose values are more, one for each or for all"
+    )
+    greatest: list[Name] = Field(
+        default_factory=list, description="those of the answers with greater values than the rest"
+    )
+    smallest: list[Name] = Field(
+        default_factory=list, description="those of the answers with smaller values than the rest"
+    )
+    at_least: int | None = Field(None, description="for how many answers it must hold; all by default", ge=1)
+
+    def named_cases(self) -> Iterator[tuple[Place, str]]:
+        """List all answers that it names."""
+        for key in ("of", "relative_to", "above", "below", "greatest", "smallest"):
+            yield from (((key, index), name) for index, name in enumerate(getattr(self, key)))
+
+    @property
+    def form(self) -> str:
+        """The key that says what must hold; ``from`` for a range with either end."""
+        ranged = self.first is not None or self.to is not None
+        found = [key for key in ("about", "above", "below", "greatest", "smallest") if getattr(self, key)]
+        return found[0] if len(found) == 1 and not ranged else "from" if ranged and not found else ""
+
+    @model_validator(mode="after")
+    def _one_form(self) -> StatementSpec:
+        if not self.form:
+            raise broken_rule("write one of about (and within), from and to, above, below, greatest and smallest")
+        if (self.about is None) != (self.within is None):
+            raise broken_rule("about and within go together: the stated value, and how far from it its digits reach")
+        for key in ("relative_to", "above", "below"):
+            if len(getattr(self, key)) not in (0, 1, len(self.of)):
+                raise broken_rule(f"one answer for each of the {len(self.of)} under of is needed, or one for all", key)
+        for key in ("greatest", "smallest"):
+            for index, name in enumerate(getattr(self, key)):
+                if name not in self.of:
+                    raise broken_rule(f"{name} does not stand under of", key, index)
+            if len(set(getattr(self, key))) == len(set(self.of)):
+                raise broken_rule("some of the answers under of have to stand apart from these", key)
+        if self.at_least is not None and self.at_least > len(self.of):
+            raise broken_rule(f"at most {len(self.of)}, as many as there are answers under of", "at_least")
+        return self
+
+
 class Drawn(Spec):
     """What every picture says of itself; `question` is the key of the question that it draws, if it draws one."""
 
@@ -626,6 +689,10 @@ QUESTIONS: dict[str, Any] = {
     "sample": (SampleSpec | None, Field(None, description="what uncertain quantities make of the answers")),
     "bottleneck": (BottleneckSpec | None, Field(None, description="the resource that limits the throughput")),
     "scale": (ScaleSpec | None, Field(None, description="the size that more processors need")),
+    "statements": (
+        dict[Name, StatementSpec],
+        Field(default_factory=dict, description="sentences of a source to check against the answers"),
+    ),
 }
 """The keys of all questions, in the order in which they are read and shown: type and field of each."""
 

@@ -11,7 +11,15 @@ from slipstick.answer import Answer
 from slipstick.errors import Problem, SpecError, did_you_mean
 from slipstick.expression.dimension import COUNT
 from slipstick.law.account import OVERHEAD_REDUCTION
-from slipstick.report.questions.rank import ChangeEffect, ChangePair, ChangeRanking, RankedQuantity, Ranking, RankResult
+from slipstick.report.questions.rank import (
+    ChangeEffect,
+    ChangePair,
+    ChangeRanking,
+    RankedQuantity,
+    Ranking,
+    RankResult,
+    effect_name,
+)
 from slipstick.schema.build import build, described
 from slipstick.schema.describe import DescribedValue, entries
 from slipstick.schema.inputs import TECHNOLOGY, Settings, resolve
@@ -33,6 +41,11 @@ class RankQuestion(Question):
     def shares_of(self) -> list[str]:
         """The cases to rank quantities for: elasticities are read off their gradients."""
         return [each.case.case for each in self.rankings if not each.technology]
+
+    @property
+    def answer_names(self) -> list[str]:
+        """Names of the answers with the effect of each single change."""
+        return [effect_name(each.case, name, each.technology) for each in self.changes for name in each.singles]
 
     def solve(self, answers: BaseAnswers) -> RankResult:
         """Rank the quantities, then the changes, case by case."""

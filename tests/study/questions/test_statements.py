@@ -1,0 +1,126 @@
+"""Statements of a source: ranges, stated values and orders of answers, by hand; what is refused at its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from slipstick.cli.main import main
+from slipstick.errors import SpecError
+from slipstick.report.questions.statements import CheckedValue, Statement, StatementsResult, summary
+from slipstick.study.check import check_file
+from tests.questions import result_of
+from tests.study.small_program import found, in_folder
+
+# Computing 6 ms, memory 3 ms, network 0.8 ms; overhead 3.8 ms.
+CASES = "what_if: {slow: {parameters.memory: 12 ms}, far: {parameters.latency: 40 us}}"
+RANK = "rank: {changes: {nearer: {times: {parameters.latency: 0.5}}}, cases: [base, far]}"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    return in_folder(tmp_path, monkeypatch)
+
+
+def checked(*statements: str) -> StatementsResult:
+    lines = [f"  s{number}: {{says: so, {text}}}" for number, text in enumerate(statements)]
+    return result_of(found(CASES, RANK, "answer: [time, overhead]", "statements:", *lines), StatementsResult)
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("value: time, of: [base], about: 9.8 ms, within: 0.05 ms", "hit"),
+        ("value: time, of: [base], about: 9.9 ms, within: 0.05 ms", "miss"),
+        ("value: time, of: [base, far], from: 9.8 ms, to: 11 ms", "hit"),
+        ("value: time, of: [base, slow], to: 11 ms", "miss"),
+        ("value: time, of: [base, slow], to: 11 ms, at_least: 1", "hit"),
+        ("value: time, of: [slow, far], above: [base]", "hit"),
+        ("value: time, of: [base, far], above: [far, base]", "miss"),
+        ("value: time, of: [base, far], below: [slow]", "hit"),
+        ("value: time, of: [base, far, slow], greatest: [slow]", "hit"),
+        ("value: time, of: [base, far, slow], greatest: [far]", "miss"),
+        ("value: time, of: [base, far, slow], smallest: [base, far]", "hit"),
+        ('value: "account[memory]", per: overhead, of: [base], about: 79 %, within: 0.5 %', "hit"),
+        ("value: time, of: [far], relative_to: [base], about: 108 %, within: 0.5 %", "hit"),
+        ("value: overhead_reduction, of: [base-nearer, far-nearer], smallest: [base-nearer]", "hit"),
+        ("value: overhead_reduction, of: [base-nearer], about: 10.5 %, within: 0.1 %", "hit"),
+    ],
+)
+def test_a_statement_holds_where_its_numbers_say_so(text: str, verdict: str, folder: Path) -> None:
+    assert checked(text).statements[0].verdict == verdict
+
+
+def test_the_last_line_names_what_misses(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = checked("value: time, of: [base], to: 9.8 ms", "value: time, of: [slow], to: 9.8 ms")
+    assert made.text() == "2 statements checked: 1 hit, 1 miss (s1)"
+    assert main(["run", "study.yaml", "--out", "out"]) == 0
+    assert "2 statements checked: 1 hit, 1 miss (s1)" in capsys.readouterr().out.splitlines()[-3:]
+    assert "slow 18.8 ms (miss)" in Path("out/report.md").read_text()
+
+
+SIMULATED = "what_if: {rare: {simulation.seed: 2}}"
+"""The same model from another seed: equal times, of which neither is the longer."""
+
+
+def test_what_an_interval_leaves_open_is_undecided(folder: Path) -> None:
+    model = Path("model.yaml").read_text().replace("delay: computing", "delay: computing, scv: 1")
+    Path("random.yaml").write_text(model)
+    lines = ["  near: {says: so, value: time, of: [base], below: [rare]}"]
+    lines += ["  far: {says: so, value: time, of: [base], from: 1 ms, to: 1 s}"]
+    base = "{model: random.yaml, method: simulation, simulation.precision: 0.02, simulation.seed: 1}"
+    made = result_of(found(SIMULATED, "statements:", *lines, base=base), StatementsResult)
+    assert [each.verdict for each in made.statements] == ["undecided", "hit"]
+    assert made.text().endswith("1 hit, 0 misses, 1 undecided (near)")
+
+
+def test_an_answer_that_is_lacking_leaves_it_open() -> None:
+    lacking = Statement("s", "so", "", "at most 1", "1", (CheckedValue("a", None, None),), 1)
+    assert summary([lacking]) == "1 statement checked: 0 hits, 0 misses, 1 undecided (s)"
+
+
+ONE = "write one of about (and within), from and to, above, below, greatest and smallest"
+REFUSED = [
+    ("value: time, of: [base]", ONE),
+    ("value: time, of: [base], to: 1 s, above: [slow]", ONE),
+    (
+        "value: time, of: [base], about: 1 s",
+        "about and within go together: the stated value, and how far from it its digits reach",
+    ),
+    (
+        "value: time, of: [base, far, slow], above: [base, far]",
+        "one answer for each of the 3 under of is needed, or one for all",
+    ),
+    ("value: time, of: [base], greatest: [slow]", "slow does not stand under of"),
+    ("value: time, of: [base], to: 1 s, at_least: 2", "at most 1, as many as there are answers under of"),
+    ("value: time, of: [base], smallest: [base]", "some of the answers under of have to stand apart from these"),
+    ("value: time, of: [bas], to: 1 s", "there is no case 'bas'; did you mean 'base'?"),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), REFUSED, ids=range(len(REFUSED)))
+def test_what_is_wrong_is_refused_at_its_line(text: str, words: str, folder: Path) -> None:
+    lines = ["study: 1", "base: {model: model.yaml}", CASES, "statements:", f"  s: {{says: so, {text}}}", ""]
+    Path("study.yaml").write_text("\n".join(lines))
+    with pytest.raises(SpecError) as caught:
+        check_file(Path("study.yaml"))
+    (problem,) = caught.value.problems
+    assert (problem.line, words in problem.message) == (5, True), problem
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("value: time, of: [base], to: 50 %", "50 % is compared with a quantity in s; write such a value"),
+        (
+            "value: time, of: [far], relative_to: [base], to: 50 ms",
+            "50 ms is compared with a plain number; write such a value",
+        ),
+        ("value: tme, of: [base], to: 1", "base has no value tme; did you mean 'time'?"),
+    ],
+)
+def test_what_no_answer_has_is_refused_when_it_is_known(text: str, words: str, folder: Path) -> None:
+    with pytest.raises(SpecError) as caught:
+        checked(text)
+    assert words in str(caught.value)
