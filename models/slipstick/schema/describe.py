@@ -7,18 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
-from pydantic.json_schema import models_json_schema
 
 from slipstick.errors import UnknownNameError
 from slipstick.expression.nodes import Parameter
-from slipstick.model.machine import Machine, Network
-from slipstick.model.shared_memory import SharedMemory
 from slipstick.schema.kinds.quantity import Described, Given
 from slipstick.schema.library import FOLDERS, ONLY_SHARED, spec_model
 from slipstick.schema.text.nodes import Node, at, join, value_mark
+
+if TYPE_CHECKING:
+    from slipstick.model.machine import Machine, Network
+    from slipstick.model.shared_memory import SharedMemory
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +137,8 @@ def _schema(kind: str, model: type[BaseModel]) -> dict[str, Any]:
 
 def _two_machines() -> dict[str, Any]:
     """Describe the two kinds of machines, told apart by the keys that only one of them has."""
+    from pydantic.json_schema import models_json_schema
+
     models = (spec_model("machine"), spec_model("shared-memory"))
     _, schema = models_json_schema([(model, "validation") for model in models])
     parts = schema["$defs"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, Field, create_model
 
@@ -13,7 +13,6 @@ from slipstick.errors import Problem, SpecError, UnitError, UnknownNameError, di
 from slipstick.expression.dimension import COUNT
 from slipstick.law import LAWS, Law
 from slipstick.program import PROGRAMS
-from slipstick.program.counts import Counts
 from slipstick.schema.kinds.quantity import Given, Quantity, Spec
 from slipstick.schema.library import Library, is_file_name, kinds_called, names, spec_model
 from slipstick.schema.solver_options import METHOD, SolverOptions, is_solver_option, solver_options
@@ -22,6 +21,9 @@ from slipstick.schema.text.nodes import replace as replaced
 from slipstick.schema.validate import validate
 from slipstick.units import InBaseUnits, parse
 from slipstick.vocabulary import ACTIVITY, METHODS
+
+if TYPE_CHECKING:
+    from slipstick.program.counts import Counts
 
 TECHNOLOGY = "technology"
 REFERENCES = ("model", "workload", "machine", TECHNOLOGY)

@@ -86,6 +86,8 @@ def split(path: str) -> tuple[str, ...]:
     >>> split('ssd."disk.demand"')
     ('ssd', 'disk.demand')
     """
+    if '"' not in path:
+        return tuple(path.split(".")) if path else ()
     parts: list[str] = []
     start = 0
     while path and start <= len(path) and (part := _PART.match(path, start)):

@@ -1,0 +1,133 @@
+"""Reports held against what their studies give today: whole, or a few cells of those that take long."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator
+from hashlib import sha256
+from itertools import chain
+from pathlib import Path
+
+import yaml
+
+from slipstick.report.pages.write import write
+from slipstick.schema.inputs import Settings
+from slipstick.schema.kinds.study import StudySpec
+from slipstick.schema.library import Library
+from slipstick.schema.text.nodes import Node
+from slipstick.schema.validate import validate
+from slipstick.study.cases import StudyContext, sweeps_of
+from slipstick.study.evaluator import evaluator, with_derived
+from slipstick.study.run import prepare, run
+
+__all__ = ["SLOW", "STUDIES", "changed_cells", "changed_inputs", "differences"]
+
+ROOT = Path(__file__).parent.parent
+STUDIES = sorted(path.stem for path in (ROOT / "specs" / "studies").glob("*.yaml"))
+SLOW = (
+    "dvsm-applications",
+    "dvsm-technology",
+    "dvsm-today",
+    "dvsm-what-if",
+    "fits",
+    "locks",
+    "networks",
+    "scale-graph",
+    "unit-grains",
+)
+"""Studies that take over six processor seconds: ``benchmarks/reports.py`` rebuilds them whole."""
+
+
+def differences(study: str, work: Path) -> Iterator[str]:
+    """Rebuild a report and name what of it differs: a file that is or is not there, the page, the numbers, the inputs.
+
+    Parameters
+    ----------
+    study : its name
+    work : a folder for the report that is made
+    """
+    prepared = prepare(study)
+    made, kept = work / study, ROOT / "reports" / study
+    names = {path.name for path in write(run(prepared), prepared.spec, made, f"slipstick run {study}")}
+    yield from sorted(names ^ {path.name for path in kept.iterdir()})
+    if (made / "report.md").read_text() != (kept / "report.md").read_text():
+        yield "report.md"
+    if not _alike(_rows(made), _rows(kept)):
+        yield "results.csv"
+    if _inputs(made) != _inputs(kept):
+        yield "inputs.yaml"
+
+
+def changed_inputs(study: str) -> list[str]:
+    """Name the files that a report was made from and that hold something else today."""
+    hashes = _inputs(ROOT / "reports" / study)["hashes"]
+    assert isinstance(hashes, dict)
+    assert f"specs/studies/{study}.yaml" in hashes
+    return [name for name, digest in hashes.items() if _digest(name) != digest]
+
+
+def changed_cells(study: str) -> list[str]:
+    """Solve the first, the middle and the last case, and both ends of every sweep, and name what differs in the table."""
+    library = Library()
+    tree = library.load("study", study)
+    context = StudyContext.of(validate(StudySpec, tree), tree, library, {})
+    head, *rows = _rows(ROOT / "reports" / study)
+    found = []
+    names = list(context.cases)
+    for case in {names[0], names[len(names) // 2], names[-1]}:
+        (row,) = (row for row in rows if row[:2] == ["", case])
+        found += _changed_row(context, case, context.cases[case], head, row)
+    for sweep in sweeps_of(context.spec, tree):
+        points = [row for row in rows if row[0] == sweep.name]
+        for case, row, end in ((sweep.spec.cases[0], points[0], 0), (sweep.spec.cases[-1], points[-1], -1)):
+            ends: dict[str, Node] = {path: nodes[end] for path, nodes in sweep.axes().items()}
+            found += _changed_row(context, case, {**context.cases[case], **ends}, head, row)
+    return found
+
+
+def _changed_row(context: StudyContext, case: str, settings: Settings, head: list[str], row: list[str]) -> list[str]:
+    """Solve one point alone, and name the columns of its row that say something else."""
+    solved = evaluator(case, settings, context.library).answer()
+    names = {column.rpartition(" [")[0]: column for column in head}
+    (answer,) = with_derived({case: solved}, case, list(names)).values()
+    made = {column: answer.find(name) for name, column in names.items() if name}
+    kept = dict(zip(head, row, strict=True))
+    known = {column: repr(value) for column, value in made.items() if value is not None and kept[column]}
+    assert known or kept["failed"], f"nothing of {row[:2]} is compared"
+    return [f"{row[:2]}: {column}" for column, text in known.items() if not _same(text, kept[column])]
+
+
+def _digest(name: str) -> str:
+    """Hash a file as inputs name it: from the root, or by its name alone if it lies beside the study."""
+    places = chain([ROOT / name], sorted((ROOT / "specs").glob(f"*/{name}")))
+    path = next((path for path in places if path.is_file()), None)
+    return sha256(path.read_bytes()).hexdigest() if path else "no such file"
+
+
+def _rows(folder: Path) -> list[list[str]]:
+    with (folder / "results.csv").open(newline="") as file:
+        return list(csv.reader(file))
+
+
+def _alike(made: list[list[str]], kept: list[list[str]]) -> bool:
+    """Compare tables of one shape."""
+    if list(map(len, made)) != list(map(len, kept)):
+        return False
+    return all(map(_same, chain.from_iterable(made), chain.from_iterable(kept)))
+
+
+def _same(one: str, other: str) -> bool:
+    """Compare cells; the last digits of logarithms and powers differ from processor to processor."""
+    try:
+        return one == other or math.isclose(float(one), float(other), rel_tol=1e-11)
+    except ValueError:
+        return False
+
+
+def _inputs(folder: Path) -> dict[str, object]:
+    """Read a report's inputs without the versions, which are those of the machine at hand."""
+    inputs = yaml.safe_load((folder / "inputs.yaml").read_text())
+    assert isinstance(inputs, dict)
+    del inputs["versions"]
+    return inputs
