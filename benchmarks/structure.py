@@ -17,6 +17,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
 
 from tabulate import tabulate
 
@@ -155,14 +156,15 @@ def start_up(checkout: Path) -> Iterator[tuple[str, object]]:
 
 def seconds(checkout: Path, *words: str) -> float:
     """Measure the processor time of one process [s]."""
-    before = os.times()
+    before = getrusage(RUSAGE_CHILDREN)
     run(checkout, *words)
-    after = os.times()
-    return after.children_user - before.children_user + after.children_system - before.children_system
+    after = getrusage(RUSAGE_CHILDREN)
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
 
 def run(checkout: Path, *words: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(checkout / "models")}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # users do not compile the package at each start
     return subprocess.run(
         [sys.executable, *words], cwd=checkout, env=environment, capture_output=True, text=True, check=False
     )
