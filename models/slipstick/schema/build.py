@@ -12,7 +12,7 @@ from slipstick.errors import ModelError, Problem, SpecError
 from slipstick.expression.nodes import Parameter
 from slipstick.law import LAWS
 from slipstick.schema.describe import DescribedValue, entries, parameters_of, with_sources
-from slipstick.schema.inputs import Inputs, resolve
+from slipstick.schema.inputs import Inputs, Settings, resolve
 from slipstick.schema.library import Library
 from slipstick.schema.solver_options import SolverOptions
 from slipstick.schema.text.nodes import Node, Scalar, canonical, split
@@ -63,6 +63,22 @@ def build(inputs: Inputs) -> BuiltModel:
     return BuiltModel(
         inputs.name, model, parameters, {**found, **_defaults(inputs, found)}, inputs.options, inputs.notes
     )
+
+
+def built_with(settings: Settings, library: Library) -> tuple[Inputs, BuiltModel]:
+    """Resolve settings and build their model, once for the same settings.
+
+    Raises
+    ------
+    SpecError : everything that is wrong, each at its line
+    """
+
+    def made() -> tuple[Inputs, BuiltModel]:
+        inputs = resolve(settings, library)
+        return inputs, build(inputs)
+
+    key = tuple((path, node if isinstance(node, Scalar) else id(node)) for path, node in settings.items())
+    return library.once(("model", key), made, settings)
 
 
 def described(inputs: Inputs) -> dict[str, DescribedValue]:

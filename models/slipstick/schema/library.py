@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Hashable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -73,13 +72,17 @@ def find(kind: str, reference: str, beside: Path | None = None) -> Path:
     """
     if is_file_name(reference):
         return (beside or Path()) / reference
+    if path := _named(kind, reference):
+        return path
+    raise UnknownNameError(kind, reference.removeprefix(f"{kind}/")[:100], names(kind))
+
+
+def _named(kind: str, reference: str) -> Path | None:
+    """Find a spec by its name in the catalogue, alone or as ``KIND/NAME``."""
     name = reference.removeprefix(f"{kind}/")
-    for folder in _folders(kind):
-        path = folder / f"{name}.yaml"
-        # A name is looked up, never followed out of the folder; what is longer than a name can be is none.
-        if "/" not in name and len(name) <= LONGEST_NAME and path.is_file():
-            return path
-    raise UnknownNameError(kind, name[:100], names(kind))
+    if "/" in name or len(name) > LONGEST_NAME:  # a name is looked up, never followed out of the folder
+        return None
+    return next((path for each in _folders(kind) if (path := each / f"{name}.yaml").is_file()), None)
 
 
 def is_file_name(reference: str) -> bool:
@@ -93,12 +96,7 @@ def is_file_name(reference: str) -> bool:
 
 def kinds_called(reference: str) -> list[str]:
     """List the kinds that the catalogue has a spec of that name of; of ``KIND/NAME`` at most that kind."""
-    found = []
-    for kind in FOLDERS:
-        with suppress(UnknownNameError):
-            find(kind, reference)
-            found.append(kind)
-    return found
+    return [kind for kind in FOLDERS if is_file_name(reference) or _named(kind, reference)]
 
 
 def table_called(reference: str) -> str:
@@ -113,7 +111,7 @@ def table_called(reference: str) -> str:
 def _folders(kind: str) -> list[Path]:
     own = Path("specs") / FOLDERS[kind]
     here = shipped() / FOLDERS[kind]
-    return [own, here] if own.is_dir() and own.resolve() != here.resolve() else [here]
+    return [own, here] if own.is_dir() and not (here.is_dir() and own.samefile(here)) else [here]
 
 
 MOST_EXTENDED = 32

@@ -90,8 +90,7 @@ def check_file(path: Path) -> str:
 
 def _check_study(spec: StudySpec, tree: Table, library: Library) -> None:
     """Check every case, every name, the values of every sweep in their place, and every question."""
-    from slipstick.schema.build import build
-    from slipstick.schema.inputs import resolve
+    from slipstick.schema.build import built_with
     from slipstick.study.cases import (
         StudyContext,
         cases_of,
@@ -110,7 +109,7 @@ def _check_study(spec: StudySpec, tree: Table, library: Library) -> None:
     whole = []
     for name, settings in study.cases.items():
         with kept(problems):
-            build(resolve(settings, library))
+            built_with(settings, library)
             whole.append(name)
     axes: dict[str, list[str]] = {}
     for sweep in sweeps:
@@ -134,13 +133,13 @@ def _check_study(spec: StudySpec, tree: Table, library: Library) -> None:
 def _check_sweep(asked: SweepDefinition, settings: Settings, library: Library) -> list[str]:
     """Check one sweep from one case, and give the paths of its axes as results call them."""
     from slipstick.errors import FormulaError
-    from slipstick.schema.build import build
-    from slipstick.schema.inputs import REFERENCES, resolve
+    from slipstick.schema.build import build, built_with
+    from slipstick.schema.inputs import REFERENCES
     from slipstick.schema.solver_options import is_solver_option
     from slipstick.schema.text.formula import read_condition
     from slipstick.study.cases import kept, numbers_of, to_check
 
-    inputs, axes = resolve(settings, library), asked.axes()
+    (inputs, _), axes = built_with(settings, library), asked.axes()
     problems: list[Problem] = []
     asked.check_lengths({path: len(nodes) for path, nodes in axes.items()})
     for path, nodes in axes.items():
@@ -148,14 +147,14 @@ def _check_sweep(asked: SweepDefinition, settings: Settings, library: Library) -
         for each in map(nodes.__getitem__, to_check(nodes)):
             with kept(problems):
                 if path in REFERENCES or is_solver_option(path):
-                    build(resolve({**settings, path: each}, library))
+                    built_with({**settings, path: each}, library)
                 elif numbers is None:  # names and formulas are understood only when the model is built
                     build(inputs.with_value(path, each, library))
                 else:
                     inputs.with_value(path, each, library).checked()
     if problems:
         raise SpecError(problems)
-    built = build(resolve({**settings, **{path: nodes[0] for path, nodes in axes.items()}}, library))
+    _, built = built_with({**settings, **{path: nodes[0] for path, nodes in axes.items()}}, library)
     if asked.spec.where:
         try:
             read_condition(asked.spec.where, built.parameters)

@@ -14,10 +14,9 @@ from slipstick.expression.nodes import parameters
 from slipstick.law.account import OVERHEAD_REDUCTION
 from slipstick.model.system import Model
 from slipstick.results.study import Array
-from slipstick.schema.build import BuiltModel, build
-from slipstick.schema.inputs import Inputs, Settings, resolve
+from slipstick.schema.build import BuiltModel, built_with
+from slipstick.schema.inputs import Inputs, Settings
 from slipstick.schema.library import Library
-from slipstick.schema.text.nodes import Scalar
 from slipstick.vocabulary import CLOSED_FORM
 
 if TYPE_CHECKING:
@@ -153,13 +152,8 @@ def evaluator(case: str, settings: Settings, library: Library) -> Evaluator:
     ------
     SpecError : something is wrong with its settings
     """
-
-    def made() -> Evaluator:
-        inputs = resolve(settings, library)
-        return Evaluator(case, inputs, build(inputs))
-
-    key = (case, *((path, node if isinstance(node, Scalar) else id(node)) for path, node in settings.items()))
-    return library.once(key, made, settings)
+    inputs, built = built_with(settings, library)
+    return library.once((case, id(inputs)), lambda: Evaluator(case, inputs, built), inputs)
 
 
 def overhead(columns: Mapping[str, Array], useful: Sequence[str]) -> Array:
