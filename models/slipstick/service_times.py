@@ -99,7 +99,7 @@ def erlang(mean: complex, phases: int) -> PhaseType:
     return PhaseType(first, np.full(phases, phases / _above(mean)), np.eye(phases, k=1))
 
 
-def balanced_means(scv: complex) -> Any:
+def balanced_means(scv: complex | Array) -> Any:
     """Give the probability of the shorter of two phases that contribute half of the mean each; scv at least 1.
 
         p = (1 + sqrt((scv - 1) / (scv + 1))) / 2      means 1 / (2 p) and 1 / (2 (1 - p)) of the mean

@@ -1,8 +1,9 @@
 """Residual services and the probability that all servers of a station are busy: the rules of approximate waits.
 
 An arriving customer that finds all c servers of a first-come station busy waits for the next end of a service: with
-residual times R of the services in progress, for R / c. Exact and approximate methods differ in the probability P(all
-busy) that they can know. Three rules, kept together:
+residual times R of the services in progress, for R / c. R is `residual_time` for arrivals at random moments, and
+`finite_source_residual` where a long service keeps those away that would find it. Exact and approximate methods differ in
+the probability P(all busy) that they can know. Three rules, kept together:
 
 - `erlang_c`: Poisson arrivals, exponential services; exact. Used for open populations.
 - `finite_source_all_busy`: n customers that spend the rest of their cycle in a delay; exact for the M/M/c//n station.
@@ -22,6 +23,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from slipstick.service_times import balanced_means
+
 Array = NDArray[Any]
 
 
@@ -35,6 +38,62 @@ def residual_time(service: Array, scv: Array | float) -> Array:
     """
     left: Array = service * (1 + scv) / 2
     return left
+
+
+MOST_SOURCES = 256
+"""Customers that `finite_source_residual` counts; of more, the load is that of so many."""
+
+
+def finite_source_residual(customers: int, elsewhere: Array, service: Array, scv: Array) -> Array:
+    """Give the residual service with which the arrival theorem gives the mean wait at one server exactly [s].
+
+    Of n customers, each is away for a mean time Z between visits. With L the transform of the service time,
+    b_n = sum over k = 1..n-1 of C(n-1, k) prod over i = 1..k of (1 - L(i/Z)) / L(i/Z), the mean cycle is
+    T_n = n S + Z / (1 + b_n). The recursion W = (q - u) S + u R over n - 1 customers gives that time if::
+
+        R = Z + S - Z T_{n-1} b_n / ((n - 1) S (1 + b_n))
+
+    It falls from (1 + scv) S / 2 at a light load to S at saturation: while a long service lasts, most customers have come
+    already. The second equation is derived here. The service is hyperexponential with balanced means, so scv is above 1.
+
+    Source: Takacs, Introduction to the Theory of Queues, Oxford 1962, chapter 5 (machine repair with general services).
+
+    Parameters
+    ----------
+    customers : n, above 1
+    elsewhere : Z, above 0 [s]
+    service : S, above 0 [s]
+    scv : of a service, at least 1 [1]
+
+    >>> light, heavy = (float(finite_source_residual(2, np.array([z]), np.ones(1), np.array([4.0]))[0]) for z in (1e6, 1e-6))
+    >>> round(light, 3), round(heavy, 3)
+    (2.5, 1.0)
+    """
+    if customers > MOST_SOURCES:
+        elsewhere, customers = elsewhere * (MOST_SOURCES / customers), MOST_SOURCES
+    k = np.arange(1, customers)
+    short = balanced_means(scv)
+    left: Array = np.zeros(1)
+    for chance in (short, 1.0 - short):
+        phase = (service / elsewhere / (2.0 * chance))[..., None] * k
+        left = left + chance[..., None] * phase / (1.0 + phase)
+    steps = np.cumsum(np.log(left / (1.0 - left)), axis=-1)
+    busy, before = (_binomial_sum(count, steps[..., :count]) for count in (customers - 1, customers - 2))
+    cycle = (customers - 1) * service + elsewhere / (1.0 + before)
+    found: Array = elsewhere + service - elsewhere * cycle * busy / ((customers - 1) * service * (1.0 + busy))
+    return found
+
+
+def _binomial_sum(count: int, logs: Array) -> Array:
+    """Sum C(count, k) exp(logs[k]) over k = 1..count."""
+    k = np.arange(1, count + 1)
+    terms = logs + np.cumsum(np.log((count - k + 1) / k))
+    total: Array = np.exp(np.where(terms.real < MOST_LOG, terms, MOST_LOG)).sum(axis=-1)
+    return total
+
+
+MOST_LOG = 600.0
+"""Largest logarithm that is raised: a sum so large is a server that is never idle."""
 
 
 def erlang_c(busy: Array, servers: int) -> Array:

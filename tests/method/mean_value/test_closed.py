@@ -19,6 +19,7 @@ from slipstick.model.activity import Activity, barrier, choose, delay, hold, rep
 from slipstick.model.resources import Resource, Station
 from slipstick.model.system import Model, closed_model, grouped_model
 from slipstick.queueing.exact import exact
+from slipstick.queueing.markov.solve import solve_markov_chain
 from slipstick.queueing.network import network_arrays
 from slipstick.sim.settings import Simulation
 from tests.strategies import RESOURCES, activities, quick
@@ -55,6 +56,26 @@ def test_machine_repair(servers: int, discipline: str) -> None:
     cycle = delay(9.0, name="think", scv=1.0) >> service("bus", 2.0, scv=1.0)
     expected = [machine_repair(int(n), 9.0, 2.0, servers) for n in POPULATIONS]
     assert times(cycle, {"bus": Station(servers, discipline)}) == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize(("servers", "error"), [(1, 1e-9), (2, 0.03), (3, 0.037)])
+@pytest.mark.parametrize("scv", [1.5, 4.0])
+def test_machine_repair_with_services_that_vary_more_than_exponential_ones(
+    servers: int, error: float, scv: float
+) -> None:
+    for machines, think in ((2, 1.0), (5, 4.0), (8, 4.0)):
+        cycle = delay(think, name="think", scv=1.0) >> service("bus", 1.0, scv=scv)
+        repair = network_arrays([1.0], population=machines, think=think, servers=servers, discipline="fcfs", scv=scv)
+        exact_time = machines / float(solve_markov_chain(repair).throughput.ravel()[0])
+        (found,) = times(cycle, {"bus": Station(servers)}, np.array([float(machines)]))
+        assert found == pytest.approx(exact_time, rel=error), (machines, think)
+
+
+def test_a_thousand_machines_with_varied_services_are_bounded_by_their_work() -> None:
+    cycle = delay(900.0, name="think", scv=1.0) >> service("bus", 1.0, scv=4.0)
+    few, many = times(cycle, {}, np.array([300.0, 1000.0]))
+    assert 901.0 < few < 905.0
+    assert many == pytest.approx(1000.0, rel=0.005)
 
 
 def test_a_central_server_by_convolution_in_fractions() -> None:

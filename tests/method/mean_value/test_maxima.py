@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from slipstick.method.mean_value.maxima import RandomTime, maximum_of, maximum_of_identical, normal_distribution
+from slipstick.service_times import hyperexponential
+from tests.strategies import quick
 
 ONE = np.ones(1)
 
@@ -29,6 +33,32 @@ def expected_maximum(times: list[tuple[float, float]]) -> float:
 def test_times_of_one_distribution(count: int, scv: float) -> None:
     found = maximum_of_identical(random_time(2.0, scv), count * ONE)
     assert found.mean[0] == pytest.approx(expected_maximum([(2.0, scv)] * count), rel=6e-3)
+
+
+def test_times_that_vary_more_than_exponential_ones() -> None:
+    """They are hyperexponential with balanced means, in every method."""
+    times = [(1.0, 4.0), (2.0, 1.5), (0.5, 20.0)]
+
+    def below(t: float, mean: float, scv: float) -> float:
+        phases = hyperexponential(mean, scv)
+        return 1 - float(np.sum(phases.start * np.exp(-phases.rates * t)))
+
+    expected = integrate.quad(lambda t: 1 - np.prod([below(t, *each) for each in times]), 0, 400, limit=500)[0]
+    assert maximum_of([random_time(*each) for each in times]).mean[0] == pytest.approx(expected, rel=1e-3)
+    alike = integrate.quad(lambda t: 1 - below(t, 1.0, 4.0) ** 16, 0, 400, limit=500)[0]
+    assert maximum_of_identical(random_time(1.0, 4.0), 16 * ONE).mean[0] == pytest.approx(alike, rel=1e-3)
+
+
+TIMES = st.builds(random_time, st.floats(1e-6, 1e3), st.sampled_from([0.01, 0.25, 0.9, 1.0, 4.0, 30.0]))
+
+
+@quick
+@given(st.lists(TIMES, min_size=1, max_size=4), st.integers(1, 40))
+def test_a_maximum_is_no_less_than_the_mean_of_any_operand(times: list[RandomTime], count: int) -> None:
+    """Issue 12: a fork came out 0.015 % below its longest branch, and so below the lower bound."""
+    longest = max(float(each.mean[0]) for each in times)
+    assert maximum_of(times).mean[0] >= longest
+    assert maximum_of_identical(times[0], count * ONE).mean[0] >= times[0].mean[0]
 
 
 def test_times_of_several_distributions() -> None:

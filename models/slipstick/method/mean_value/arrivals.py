@@ -8,7 +8,8 @@ present and u_j in service at visit j, each served for a time S_j. At a first-co
 and where servers are shared, W = S (q - u + P(all busy)) / c is the time by which the service takes longer. The rules
 beyond that, each an approximation of its own:
 
-- *whole service*: R_j goes over to a whole typical service as the queue never runs empty (`whole_service_weight`);
+- *whole service*: R_j goes over to a whole typical service as the queue never runs empty (`whole_service_weight`), and
+  where services vary more than exponential ones as far as machine repair tells (`finite_source_residual`);
 - *simultaneous possession*: a lock, or a number of permits, is a queue whose service is all that is done while it is
   held, waits included, as in the method of surrogate delays (Source: Jacobson and Lazowska, CACM 25(2), 1982, 142-151).
   Three corrections of the numbers found keep it from counting processors that the lock keeps elsewhere: `_present_at`,

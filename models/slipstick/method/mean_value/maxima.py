@@ -1,10 +1,11 @@
 """Random times known by mean and variance, and the maximum of several of them.
 
-Independent times: each is fitted by a distribution whose cube root is normal, which is very nearly a gamma
-distribution (Wilson and Hilferty, Proc. National Academy of Sciences 17, 1931, 684-688). Its distribution function is
-elementary, so that E max = integral of 1 - product of F_i(t) and its derivatives need no special functions. Maxima of
-constants and of exponential times are exact. Against maxima of gamma variates the error is below 1 % (tests/method/
-mean_value/test_maxima.py).
+Independent times: one that varies less than an exponential time is fitted by a distribution whose cube root is normal,
+which is very nearly a gamma distribution (Wilson and Hilferty, Proc. National Academy of Sciences 17, 1931, 684-688), one
+that varies more by the hyperexponential one that every method means by such an scv (`slipstick.service_times`). Both
+distribution functions are elementary, so that E max = integral of 1 - product of F_i(t) and its derivatives need no special
+functions. Maxima of constants, of exponential and of hyperexponential times are exact but for the integration. Against
+maxima of gamma variates the error is below 1 % (tests/method/mean_value/test_maxima.py).
 
 Dependent times, such as the ends of a pipeline's items: `JointlyNormalTimes`, by Clark's formulas.
 """
@@ -18,6 +19,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from slipstick.service_times import balanced_means
 
 Array = NDArray[Any]
 """Real or, for derivatives, complex numbers along the points of a sweep."""
@@ -113,6 +116,9 @@ _PANELS = 8
 _REACH = 5.0
 """Standard deviations from the mean at which an interval of integration ends."""
 
+LEAST_VARIED = 1 + 1e-6
+"""Squared coefficient of variation from which on a time is taken as more varied than an exponential one [1]."""
+
 
 def normal_distribution(x: Array) -> Array:
     """Give the normal distribution function, by an elementary formula with an error below 8e-8.
@@ -132,6 +138,15 @@ def maximum_of(times: Sequence[RandomTime]) -> RandomTime:
     """Give mean and variance of the maximum of independent times."""
     if len(times) == 1:
         return times[0]
+    return _at_least(_maximum_of(times), [each.mean for each in times])
+
+
+def _at_least(found: RandomTime, means: Sequence[Array]) -> RandomTime:
+    """Let a maximum be no less in the mean than any of its operands, which a fitted distribution alone does not keep."""
+    return RandomTime(largest([found.mean, *means]), found.variance, found.kind)
+
+
+def _maximum_of(times: Sequence[RandomTime]) -> RandomTime:
     constants = [each for each in times if each.kind == "constant"]
     random = [each for each in times if each.kind != "constant"]
     if not random:
@@ -152,7 +167,7 @@ def maximum_of_identical(time: RandomTime, count: Array) -> RandomTime:
     if time.kind == "exponential":
         harmonic, squares = _harmonic(count)
         return RandomTime(time.mean * harmonic, time.variance * squares)
-    return _integrated([time], [count], np.zeros(1))
+    return _at_least(_integrated([time], [count], np.zeros(1)), [time.mean])
 
 
 def _harmonic(count: Array) -> tuple[Array, Array]:
@@ -204,20 +219,25 @@ def _clamped(low: Array, value: Array, high: Array) -> Array:
 
 
 class FittedDistribution:
-    """The distribution of a time whose cube root is normal, by mean and variance, or of the maximum of `count` such.
+    """The distribution of a time by mean and variance, or of the maximum of `count` such.
 
-    Source: Wilson and Hilferty, Proc. National Academy of Sciences 17, 1931, 684-688.
+    Its cube root is normal, or where the scv is above 1 it is hyperexponential with balanced means.
+
+    Source: Wilson and Hilferty, Proc. National Academy of Sciences 17, 1931, 684-688; Tijms, A First Course in Stochastic
+    Models, Wiley 2003, appendix B.
     """
 
     def __init__(self, time: RandomTime, count: Array) -> None:
         self.count = count
         # Times that are 0 or constant at some points get a tiny mean and variance, so that nothing divides by 0.
         self.mean = time.mean + 1e-290
-        self.root = np.sqrt(time.variance / nonzero(self.mean * self.mean) + 1e-18)
-        reach = _REACH + np.sqrt(2.0 * np.log(count.real))
-        self.low = self.quantile(-_REACH)
-        self.middle = self.quantile(np.sqrt(2.0 * np.log(count.real)))
-        self.high = self.quantile(reach)
+        scv = time.variance / nonzero(self.mean * self.mean) + 1e-18
+        self.varied = scv.real > LEAST_VARIED
+        self.root = np.sqrt(scv)
+        self.short = balanced_means(np.where(self.varied, scv, 2.0))
+        self.low = np.where(self.varied, 0.0, self.quantile(-_REACH))
+        self.middle = np.where(self.varied, 4 * self.mean, self.quantile(np.sqrt(2.0 * np.log(count.real))))
+        self.high = self._end(count.real)
 
     def quantile(self, z: Array | float) -> Array:
         """Give the time at a quantile z of the normal distribution."""
@@ -225,15 +245,25 @@ class FittedDistribution:
         cube = np.where(cube.real > 0, cube, 0.0 * cube)
         return self.mean * cube * cube * cube
 
+    def _end(self, count: Array | float) -> Array:
+        """Give a time that the longest of several hardly ever exceeds."""
+        slow = self.mean / (2.0 * (1.0 - self.short))
+        normal = self.quantile(_REACH + np.sqrt(2.0 * np.log(count)))
+        return np.where(self.varied, slow * (3.0 * _REACH + np.log(count)), normal)
+
     def distribution(self, t: Array) -> Array:
         """P(time <= t), or that all `count` times are."""
         more = (..., *[None] * (t.ndim - self.mean.ndim))
-        mean, root = self.mean[more], self.root[more]
+        mean, root, short, varied = self.mean[more], self.root[more], self.short[more], self.varied[more]
         ratio = t / mean
         # The cube root has no derivative at 0; values this close to 0 do not count.
         ratio = np.where(ratio.real > 1e-30, ratio, 1e-30)
         x = 3.0 * (ratio ** (1.0 / 3.0) - 1.0) / root + root / 3.0
-        return normal_distribution(x) ** self.count[more]
+        below = normal_distribution(x)
+        if np.any(varied):
+            beyond = sum(p * np.exp(-2.0 * p * ratio) for p in (short, 1.0 - short))
+            below = np.where(varied, 1.0 - beyond, below)
+        return below ** self.count[more]
 
     def at(self, t: Array) -> Array:
         """P(time <= t), 0 for t <= 0."""
@@ -242,7 +272,7 @@ class FittedDistribution:
     def grid(self, starts: Array) -> tuple[Array, Array, Array]:
         """Choose points and weights of integration that cover the time after each of several starts, and the lowest."""
         first, last = starts[..., 0], starts[..., -1]
-        low, high = first + self.low, last + self.quantile(_REACH + np.sqrt(2.0 * np.log(starts.shape[-1])))
+        low, high = first + self.low, last + self._end(starts.shape[-1])
         edges = [low + (high - low) * each for each in np.linspace(0.0, 1.0, _PANELS + 1) ** 1.5]
         panels = np.stack(np.broadcast_arrays(*edges), axis=-1)
         width = panels[..., 1:] - panels[..., :-1]
