@@ -96,8 +96,27 @@ MOST_LOG = 600.0
 """Largest logarithm that is raised: a sum so large is a server that is never idle."""
 
 
+def erlang_b(busy: Array, servers: int) -> Array:
+    """Give the probability that all servers are busy where nothing waits, by Erlang's recursion.
+
+    Source: Erlang, Elektroteknikeren 13, 1917.
+
+    Parameters
+    ----------
+    busy : offered load [erlang]
+    servers : c
+
+    >>> erlang_b(np.array([1.0]), 2).tolist()
+    [0.2]
+    """
+    lost: Array = np.ones(1)
+    for count in range(1, servers + 1):
+        lost = busy * lost / (count + busy * lost)
+    return lost
+
+
 def erlang_c(busy: Array, servers: int) -> Array:
-    """Give the probability that all servers are busy with Poisson arrivals, by the recursion for lost calls.
+    """Give the probability that all servers are busy with Poisson arrivals.
 
     Source: Erlang, Elektroteknikeren 13, 1917.
 
@@ -109,9 +128,7 @@ def erlang_c(busy: Array, servers: int) -> Array:
     >>> erlang_c(np.array([0.5, 1.0]), 1).tolist(), round(float(erlang_c(np.ones(1), 2)[0]), 6)
     ([0.5, 1.0], 0.333333)
     """
-    lost: Array = np.ones(1)
-    for count in range(1, servers + 1):
-        lost = busy * lost / (count + busy * lost)
+    lost = erlang_b(busy, servers)
     waiting: Array = lost / (1 - busy / servers * (1 - lost))
     return waiting
 

@@ -9,6 +9,8 @@ from slipstick.method.mean_value import MeanValue
 from slipstick.model.activity import Activity, delay, hold, parallel, pipeline, serial, service
 from slipstick.model.resources import Lock, Resource, Station
 from slipstick.model.system import closed_model
+from slipstick.queueing.markov.chain import explore_states
+from slipstick.queueing.markov.chain_solution import stationary
 
 
 def time_of(cycle: Activity, processors: int, **resources: Resource) -> float:
@@ -56,6 +58,58 @@ def test_a_lock_whose_holder_shares_a_server_with_processors_outside(processors:
     )
     found = time_of(cycle, processors, bus=Station(1, "ps"), door=Lock())
     assert found == pytest.approx(lock_chain(processors, think, inside, outside), rel=0.05)
+
+
+def held_and_outside(n: int, think: float, own: float, inside: float, outside: float) -> float:
+    """Solve: think, hold a lock for a delay and a first-come server, then go to that server again. All exponential.
+
+    A state is (thinking, waiting for the lock, what the holder does, those outside that are ahead of it or alone at the
+    server, those behind it); the holder does nothing (0), its own delay (1), or is at the server (2).
+    """
+    first = 1 if own else 2
+
+    def moves(state: tuple[int, int, int, int, int]) -> list[tuple[tuple[int, int, int, int, int], float]]:
+        thinking, waiting, holder, ahead, behind = state
+        found = []
+        if thinking:
+            after = (thinking - 1, waiting + 1, holder) if holder else (thinking - 1, 0, first)
+            found.append(((*after, ahead, behind), thinking / think))
+        if holder == 1:
+            found.append(((thinking, waiting, 2, ahead, 0), 1 / own))
+        if ahead:
+            found.append(((thinking + 1, waiting, holder, ahead - 1, behind), 1 / outside))
+        elif holder == 2:
+            after = (thinking, waiting - 1, first) if waiting else (thinking, 0, 0)
+            found.append(((*after, behind + 1, 0), 1 / inside))
+        return found
+
+    chain = explore_states((n, 0, 0, 0, 0), moves)
+    thinking = chain.reward(lambda state: state[0]) @ stationary(chain)
+    return float(n * think / thinking)
+
+
+def test_a_lock_whose_holder_queues_with_processors_outside() -> None:
+    """Issue 12: up to 23 % too long. Holders arrive while no holder is at the server, and find what is there then."""
+    random, errors = np.random.Generator(np.random.PCG64(20_000)), []
+    for _ in range(40):
+        n, think, own, inside, outside = int(random.integers(2, 11)), *np.exp(random.uniform(-2.3, 0, 4))
+        think, own = 5 * think, own if random.random() < 0.7 else 0.0
+        body: Activity = service("bus", inside, name="in", scv=1.0)
+        body = delay(own, name="own", scv=1.0) >> body if own else body
+        cycle = (
+            delay(think, name="think", scv=1.0) >> hold("door", body) >> service("bus", outside, name="out", scv=1.0)
+        )
+        errors.append(abs(time_of(cycle, n) / held_and_outside(n, think, own, inside, outside) - 1))
+    assert np.median(errors) < 0.015
+    assert np.quantile(errors, 0.95) < 0.05
+    assert max(errors) < 0.1
+
+
+def test_the_model_of_the_review_of_locks() -> None:
+    body = delay(0.209, name="own", scv=1.0) >> service("bus", 0.327, name="in", scv=1.0)
+    cycle = delay(1.296, name="think", scv=1.0) >> hold("door", body) >> service("bus", 0.582, name="out", scv=1.0)
+    assert held_and_outside(7, 1.296, 0.209, 0.327, 0.582) == pytest.approx(6.74988, abs=1e-5)
+    assert time_of(cycle, 7) == pytest.approx(6.74988, rel=0.03)
 
 
 def test_processors_that_wait_for_a_lock_do_not_delay_its_holder() -> None:

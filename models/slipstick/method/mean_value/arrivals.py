@@ -12,8 +12,9 @@ beyond that, each an approximation of its own:
   where services vary more than exponential ones as far as machine repair tells (`finite_source_residual`);
 - *simultaneous possession*: a lock, or a number of permits, is a queue whose service is all that is done while it is
   held, waits included, as in the method of surrogate delays (Source: Jacobson and Lazowska, CACM 25(2), 1982, 142-151).
-  Three corrections of the numbers found keep it from counting processors that the lock keeps elsewhere: `_present_at`,
-  `_add_predecessors` and `_limit_to_work`, derived there;
+  Corrections of the numbers found keep it from counting processors that the lock keeps elsewhere: `_meets`, `_found_at`,
+  `_add_predecessors` and `_limit_to_work`, derived there. Against Markov chains of a lock whose body uses a station that is
+  used outside it too, the time errs by 1 % in the median and 4 % in 95 of 100 (tests/method/mean_value/test_arrivals.py);
 - *variance of the wait*: the number ahead is taken as geometric (`_variance_ahead`).
 
 Source: Reiser and Lavenberg, J. ACM 27(2), 1980, 313-322 (arrival theorem, exact in product form); Reiser, IBM J. Res.
@@ -24,16 +25,20 @@ Dev. 23(4), 1979 (residual services). Checked by benchmarks/mean_value.py, const
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from slipstick.method.mean_value.maxima import ZERO_TIME, Array, RandomTime, nonzero
 from slipstick.method.mean_value.visits import Queue, Visit, competing_fraction
-from slipstick.queueing.residual_wait import residual_time
+from slipstick.queueing.residual_wait import erlang_b, finite_source_all_busy, residual_time
 
 PairTimes = dict[tuple[int, int], Array]
 """By two visits: the time waited at the first for processors at the second [s]."""
+
+
+LEAST = 1e-3
+"""Least part of the time in which no holder of a lock is at a queue [1]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +112,10 @@ class ArrivalState:
         if not self.others:
             return ArrivalWaits({}, {})
         delays: _Delays = {}
+        spins = {queue.name for queue in queues if queue.spin}
         for queue in queues:
             for visit in queue.visits:
-                delays.update(self._delays(queue, visit, means.get(visit.index)))
+                delays.update(self._delays(queue, visit, visit.exclusive - spins, means.get(visit.index)))
         self._add_predecessors(queues, delays)
         self._limit_to_work(queues, ratios, delays)
         waits = {
@@ -119,19 +125,16 @@ class ArrivalState:
         }
         return ArrivalWaits(waits, {key: each.time for key, each in delays.items()})
 
-    def _delays(self, queue: Queue, visit: Visit, own: Array | None) -> _Delays:
+    def _delays(self, queue: Queue, visit: Visit, quiet: frozenset[str], own: Array | None) -> _Delays:
         found = {}
         busy: Array = np.zeros(1)
         for other in queue.visits:
-            part = competing_fraction(visit, other, self.others) * self._other_holders_of(visit.held & other.held)
-            if not queue.sharing:
-                # The next holder of a lock that was just released arrives at the queue later than this processor.
-                part = part * self._other_holders_of(visit.released & other.held)
+            part = self._meets(queue, visit, other)
             if np.any(part):
-                served = part * self.served[other.index]
-                found[other] = (part * self._present_at(visit, other, queue) - served, served)
-                busy = busy + served
-        all_busy = self.all_busy[queue.name] if queue.servers > 1 else busy
+                present, served = self._found_at(visit, other, queue, quiet)
+                found[other] = (part * (present - served), part * served)
+                busy = busy + found[other][1]
+        all_busy = self._all_busy(queue, found) if queue.servers > 1 else busy
         share = all_busy / nonzero(busy)
         rate = sum((each / nonzero(self.services[other.index].mean) for other, (_, each) in found.items()), np.zeros(1))
         typical = busy / nonzero(rate)
@@ -139,6 +142,30 @@ class ArrivalState:
             (visit.index, other.index): self._delay(queue, other, waiting, share * served, own, typical)
             for other, (waiting, served) in found.items()
         }
+
+    def _meets(self, queue: Queue, visit: Visit, other: Visit) -> Array | float:
+        """Give the fraction of the processors at another visit that an arriving one can find there [1]."""
+        part = competing_fraction(visit, other, self.others) * self._other_holders_of(visit.held & other.held)
+        if queue.sharing:
+            return part
+        # The next holder of a lock that was just released arrives at the queue later than this processor.
+        part = part * self._other_holders_of(visit.released & other.held)
+        if visit.left == queue.name and queue.servers == 1:
+            # Earlier holders that came here with the release of the lock were served before this one was, under the lock.
+            part = part * float(visit.released & other.released <= self.other_holders.keys())
+        return part
+
+    def _all_busy(self, queue: Queue, found: Mapping[Visit, tuple[Array, Array]]) -> Array:
+        """Give the probability that all servers are busy with those that an arriving processor can find."""
+        if len(found) == len(queue.visits) and not any(visit.held for visit in found):
+            return self.all_busy[queue.name]
+        customers = int(self.members[queue.name]) * queue.requests
+        if not customers:
+            return np.zeros(1)
+        present = sum((waiting + served for waiting, served in found.values()), np.zeros(1)) / customers
+        served = sum((served for _, served in found.values()), np.zeros(1)) / customers
+        ratio = served / np.where(present.real < 1, 1 - present, 1e-12)
+        return finite_source_all_busy(nonzero(ratio), customers, queue.servers)
 
     def _delay(
         self, queue: Queue, other: Visit, waiting: Array, served: Array, own: Array | None, typical: Array
@@ -162,25 +189,44 @@ class ArrivalState:
             fraction = fraction * self.other_holders.get(name, 0.0)
         return fraction
 
-    def _present_at(self, visit: Visit, other: Visit, queue: Queue) -> Array:
-        """Count the processors at another visit, without those that wait there for a lock held here.
+    def _found_at(self, visit: Visit, other: Visit, queue: Queue, quiet: frozenset[str]) -> tuple[Array, Array]:
+        """Count the processors at another visit, and those of them in service, that an arriving processor finds.
 
-        Derived here: a processor that holds a lock never meets the time that others wait at this queue behind an
-        earlier holder of the same lock, because then it would be that holder. Of permits it is one of several holders.
+        Derived here: a processor that holds a lock never meets those that wait here behind an earlier holder, because then
+        it would be that holder. Nor does it, at a single server, meet those that a holder waits for: it arrives while no
+        holder is here, and meets what is here in that part of the time. A holder that waits for m others meets m, ..., 1
+        of them, in the mean (E m^2 / E m + 1) / 2 = m + 1 for a geometric m; where servers are shared it meets them for
+        all of its time here. Of permits it is one of several holders, which may be here together. The rule holds for
+        `quiet` locks, those whose waiting processors are not here.
         """
-        found = self.present[other.index]
-        if visit.held:
-            for third in queue.visits:
-                shared = visit.held & third.held
-                if shared and (other.index, third.index) in self.waiting_for:
-                    found = found - (1 - self._other_holders_of(shared)) * self.waiting_for[other.index, third.index]
-        return found
+        present, served = self.present[other.index], self.served[other.index]
+        # Where servers are shared, a holder that comes at once from the lock joins those that the last one was among.
+        alone = queue.servers == 1 and bool(quiet) and not (queue.sharing and visit.acquired)
+        without = np.ones(1)
+        for third in queue.visits:
+            shared = visit.held & third.held
+            if shared:
+                behind, ahead = (
+                    self.waiting_for.get(pair, 0.0) for pair in ((other.index, third.index), (third.index, other.index))
+                )
+                present = present - (1 - self._other_holders_of(shared)) * behind
+                if alone and quiet & third.exclusive:
+                    there = self.present[third.index]
+                    met = there / nonzero(self.served[third.index]) if queue.sharing else 1 + ahead / nonzero(there)
+                    present, served, without = present - ahead * met, served - ahead, without - there
+        if not alone:
+            return present, served
+        without = np.where(without.real > LEAST, without, LEAST)
+        present, served = (np.where(each.real > 0, each, 0.0) / without for each in (present, served))
+        served = np.where(served.real < 1, served, 1.0)
+        return np.where(present.real > served.real, present, served), served
 
     def _add_predecessors(self, queues: Sequence[Queue], delays: _Delays) -> None:
         """Let a processor that waited for a lock meet, at its first queue, the one that released the lock.
 
         Derived here: with the probability that the lock, or all permits, are held on arrival, a processor acquires it at the
         moment of a release, and the releasing processor that goes on to the same queue is still there for a whole service.
+        It delays the next holder if all other servers are busy too, with those that were released before.
         """
         held = {queue.name: sum((self.served[v.index] for v in queue.visits), np.zeros(1)) for queue in queues}
         held |= self.all_busy
@@ -189,17 +235,16 @@ class ArrivalState:
             for visit, other in pairs:
                 delay, chance = delays.get((visit.index, other.index)), held[visit.acquired]
                 if delay is not None and not queue.sharing:
-                    time = chance * delay.service.mean / queue.servers
-                    longer = time.real > delay.time.real
-                    ahead = np.where(longer, chance, delay.ahead)
-                    time = np.where(longer, time, delay.time)
-                    delays[visit.index, other.index] = _Delay(ahead, delay.served, time, delay.service)
+                    one = chance * erlang_b(self.served[other.index], queue.servers - 1)
+                    kept, time = delay.scaled(1 - chance), one * delay.service.mean / queue.servers
+                    delays[visit.index, other.index] = replace(kept, ahead=kept.ahead + one, time=kept.time + time)
 
     def _limit_to_work(self, queues: Sequence[Queue], ratios: Mapping[int, Array], delays: _Delays) -> None:
         """Limit waits under a lock for processors outside it to the work of these processors.
 
         Operational: of all processors that hold a lock in the course of one cycle of each, only one holds it at a time,
-        so each service outside the lock delays at most one holder, once; of c permits, at most c holders.
+        so each service outside the lock delays at most one holder, once; of c permits, at most c holders. One of several
+        servers delays by its part of their work.
         """
         for lock, permits in ((queue.name, queue.servers) for queue in queues if queue.lock):
             for queue in queues:
@@ -208,7 +253,7 @@ class ArrivalState:
                     keys = [(visit.index, other.index) for visit in inside if (visit.index, other.index) in delays]
                     if keys and lock not in other.held:
                         waited = sum((ratios[a] * delays[a, b].time for a, b in keys), np.zeros(1))
-                        work = permits * ratios[other.index] * self.services[other.index].mean
+                        work = permits * ratios[other.index] * self.services[other.index].mean / queue.servers
                         factor = np.where(waited.real > work.real, work / nonzero(waited), 1.0)
                         delays.update({key: delays[key].scaled(factor) for key in keys})
 

@@ -67,6 +67,7 @@ class Visit:
     step : the step that is served; None for a lock, whose service is what is done while it is held
     released : locks released immediately before
     acquired : lock acquired immediately before
+    left : station left immediately before, but for the release of locks
     label : that waiting at this visit is booked to
     """
 
@@ -77,6 +78,7 @@ class Visit:
     step: Step | LockAccess | None = None
     released: frozenset[str] = frozenset()
     acquired: str = ""
+    left: str = ""
     label: str = ""
 
     def can_meet(self, other: Visit) -> bool:
@@ -145,7 +147,7 @@ class _TreeBuilder:
         self.model = model
         self.visits: list[Visit] = []
         self._released: frozenset[str] = frozenset()
-        self._acquired = ""
+        self._acquired = self._left = ""
 
     def separate(self, activity: Activity, held: frozenset[str]) -> Activity:
         """Rebuild an activity that does not begin at the moment at which the one written before it ends."""
@@ -165,7 +167,8 @@ class _TreeBuilder:
                 if type(activity) in _NO_BARRIER_INSIDE:
                     _refuse_barriers(activity, _NO_BARRIER_INSIDE[type(activity)])
                 made = activity.rebuilt([self.separate(part, held) for part in activity.children])
-        self._forget()
+        left = activity.resource if isinstance(activity, Step) else None
+        self._forget(left or "")
         return made
 
     def _hold(self, lock: str, body: Activity, held: frozenset[str]) -> Activity:
@@ -173,7 +176,8 @@ class _TreeBuilder:
         acquire, release = _accesses(lock, self.model)
         before = [self._access(each, lock, held) for each in acquire]
         visit = self._visit(lock, held)
-        self._released, self._acquired = frozenset(), lock
+        self._forget()
+        self._acquired = lock
         inside = self._rebuilt(body, held | {lock})
         after = [self._access(each, lock, held | {lock}) for each in release]
         made = VisitedHold(visit, Then((inside, *after)) if after else inside)
@@ -193,12 +197,13 @@ class _TreeBuilder:
         else:
             label = f"wait:{queue}" if step is not None else self.model.held_resource(queue).label(queue)
         exclusive = frozenset(name for name in held if self.model.resources[name].capacity == 1)
-        made = Visit(len(self.visits), queue, held, exclusive, step, self._released, self._acquired, label)
+        made = Visit(len(self.visits), queue, held, exclusive, step, self._released, self._acquired, self._left, label)
         self.visits.append(made)
         return made
 
-    def _forget(self) -> None:
-        self._released, self._acquired = frozenset(), ""
+    def _forget(self, left: str = "") -> None:
+        self._released = frozenset()
+        self._acquired, self._left = "", left
 
 
 def _accesses(lock: str, model: Model) -> tuple[list[LockAccess], list[LockAccess]]:
