@@ -162,3 +162,11 @@ def test_a_time_cannot_stand_in_a_table_of_bytes(tmp_path: Path) -> None:
     table = "compare: [{title: t, columns: [base, fast], unit: B, rows: [{row: r, sum: [time], printed: [1, 2]}]}]"
     (message,) = problems(tmp_path, table)
     assert message.endswith("compare.0.rows.0.sum.0: time is a [s], but the table's unit is B")
+
+
+def test_a_quantity_enters_the_mean_error_once(tmp_path: Path) -> None:
+    row = "{row: %s, sum: [time], printed: [8, 6], within: 0, measured: true%s}"
+    found = result_of(results(tmp_path, TABLE % f"{row % ('a', '')}, {row % ('b', ', counted: false')}"), CompareResult)
+    # Computed 10 and 6 ms.
+    assert found.text().endswith("Against 2 measured values the mean absolute error is 12.5 %.")
+    assert found.section().count("mean absolute error 12.5 % over 2 measured values") == 2

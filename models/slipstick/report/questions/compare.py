@@ -35,13 +35,17 @@ class TableCell:
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """A row of a comparison: predictions, measurements to hold them against, inputs of the model, or another case."""
+    """A row of a comparison: predictions, measurements to hold them against, inputs of the model, or another case.
+
+    A row that is not `counted` shows its errors, but they do not enter the mean over all tables.
+    """
 
     label: str
     cells: tuple[TableCell, ...]
     measured: bool = False
     input: bool = False
     against: tuple[str, ...] = ()
+    counted: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +127,7 @@ def summary(comparisons: Sequence[PublishedTable]) -> str:
         text = ""
     if lost := found.count("nothing computed"):
         text += f" {counted(lost, 'printed cell')} without a computed value."
-    measured = [cell for each in comparisons for row in each.rows if row.measured for cell in row.cells]
+    measured = [cell for each in comparisons for row in each.rows if row.measured and row.counted for cell in row.cells]
     if errors := _errors(measured):
         mean = percent(fmean(map(abs, errors)))
         text += f" Against {counted(len(errors), 'measured value')} the mean absolute error is {mean}."

@@ -429,6 +429,10 @@ class RowSpec(Spec):
     ] = Field(0.5, description="how far rounding can carry a cell, in the table's unit; one for all or one for each")
     measured: bool = Field(False, description="the values are measurements, not predictions")
     input: bool = Field(False, description="the values were given to the model, so agreement says nothing")
+    counted: bool = Field(
+        True,
+        description="whether its errors enter the mean; not those of a fit, of another's estimate, or of a quantity in another row",
+    )
     slips: dict[Name, Note] = Field(default_factory=dict, description="by column, where the source contradicts itself")
 
 

@@ -82,7 +82,7 @@ def _row(
         )
         for case, printed, allowed, more in zip(table.columns, beside, within, plus, strict=True)
     )
-    return TableRow(spec.row, cells, spec.measured, spec.input, tuple(spec.against))
+    return TableRow(spec.row, cells, spec.measured, spec.input, tuple(spec.against), spec.counted)
 
 
 def _computed(spec: RowSpec, answer: Answer, factor: float, measured: float | None) -> float | None:
