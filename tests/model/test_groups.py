@@ -123,13 +123,13 @@ def test_a_file_with_groups_reads_as_it_is_written(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(
         TEXT.replace("{bus: {servers: 2}}", "{bus: {servers: 2}, meet: {barrier: tree}}")
     )
-    model = load(f"activity/{tmp_path}/mine.yaml")
+    model = load(tmp_path / "mine.yaml")
     assert isinstance(model, Model)
     answer = solve(model)
     assert (answer["time"], answer["time[others]"]) == (10.0, 2.0)
     (tmp_path / "again.yaml").write_text(dump(model))
     assert EXPLAINED in " ".join(explain_text("mine", "", "", model).split())
-    again = load(f"activity/{tmp_path}/again.yaml")
+    again = load(tmp_path / "again.yaml")
     assert isinstance(again, Model)
     assert again.population == model.population
 

@@ -81,7 +81,7 @@ def test_a_lock_reads_as_it_is_written(tmp_path: Path) -> None:
 
 def read(path: Path, text: str) -> Model:
     path.write_text(text)
-    model = load(f"activity/{path}")
+    model = load(path)
     assert isinstance(model, Model)
     return model
 
@@ -102,5 +102,5 @@ def test_a_lock_that_cannot_be_is_refused(written: str, message: str, tmp_path: 
     path = tmp_path / "mine.yaml"
     path.write_text(TEXT.replace(TEXT.splitlines()[4], f"  door: {{{written}}}"))
     with pytest.raises(SpecError) as caught:
-        load(f"activity/{path}")
+        load(path)
     assert message in str(caught.value)

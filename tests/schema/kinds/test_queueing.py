@@ -48,7 +48,7 @@ NETWORKS = {name: text for name, text in SHIPPED.items() if name.startswith("que
 
 def built(folder: Path, text: str) -> QueueingNetwork:
     (folder / "x.yaml").write_text(text)
-    made = load(f"queueing-network/{folder / 'x.yaml'}")
+    made = load(folder / "x.yaml")
     assert isinstance(made, QueueingNetwork)
     return made
 
