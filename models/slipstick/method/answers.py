@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
@@ -297,7 +297,7 @@ class Answers:
             share=gradient.shares(known) if gradient else {},
             gradient=gradient.slopes if gradient else {},
             exact=bool(at(found.exact, index)),
-            notes=(*said.notes, AGAINST_ONE) if "speedup" in values else said.notes,
+            notes=(*said.notes, *_work_notes(found.useful, known)),
             limits=tuple(
                 Limit(name, max(stages, key=stages.__getitem__), stages)
                 for name, stages in ((name, _at(each, index)) for name, each in found.stages.items())
@@ -319,6 +319,20 @@ _BOOKS = ("account", "technology", "step")
 
 def _book(name: str) -> str:
     return name.partition("[")[0]
+
+
+def _work_notes(useful: Sequence[str], values: Mapping[str, float]) -> Iterator[str]:
+    """Say what speed-up and efficiency compare with, and what stands beside the processors lost."""
+    if values.get("efficiency"):
+        processors, workers = values["throughput"] * values["time"], values["speedup"] / values["efficiency"]
+        if workers > processors * (1 + 1e-9):
+            yield f"efficiency is speed-up over {workers:.4g}: the processors and servers that can do useful work at once"
+        hidden = [name for name in useful if values.get(f"overlap[{name}]", 0.0) > 0]
+        if hidden and any(name.startswith("processors_lost") for name in values):
+            beside = f"{', '.join(hidden)} goes on beside them, as overlap says"
+            yield f"processors lost are those of the branches that end last; {beside}"
+    if "speedup" in values:
+        yield AGAINST_ONE
 
 
 def at(column: Array | Flags, index: int) -> float:
@@ -411,6 +425,7 @@ def activity_solution(
     groups: Mapping[str, tuple[Array, Array]],
     single: Columns,
     uses: Mapping[str, Use],
+    beside: Callable[[Columns], Columns],
     other_labels: str = "wait",
     **others: Any,
 ) -> Solution:
@@ -425,6 +440,7 @@ def activity_solution(
     groups : time of a cycle and number of processors of each group that has a name
     single : values that compare with one processor alone
     uses : of resources
+    beside : gives values that stand beside the account of components, see `slipstick.method.occupation`
     other_labels : technology class of labels that are no step and no barrier; see `Labels`
     others : parts of the solution as they are
     """
@@ -440,6 +456,7 @@ def activity_solution(
             values[f"time[{name}]"] = np.broadcast_to(each, np.shape(time))
             rate = np.where(members > 0, CYCLE_RATE.equation(members, each), 0.0)
             values[f"throughput[{name}]"] = np.broadcast_to(rate, np.shape(time))
+        values |= beside(account)
     values |= single
     for name, use in uses.items():
         values[f"utilization[{name}]"] = use.utilization

@@ -68,6 +68,7 @@ class Layout:
     booked : by class, the first of its labels' sums over the cycles ended [s]
     tried, refused : by gate, who came, and who of them was sent away
     taken, waited, squares : by lock, how often it was taken, and the waits for it added up, and squared [s, s^2]
+    passes, spans : by pipeline, how often it was executed, and the times of that added up [s]
     width : columns of a row
     """
 
@@ -91,7 +92,10 @@ class Layout:
         self.taken = [first + 3 * each for each in locks]
         self.waited = [first + 3 * each + 1 for each in locks]
         self.squares = [first + 3 * each + 2 for each in locks]
-        self.width = first + 3 * len(plan.locks)
+        first += 3 * len(plan.locks)
+        self.passes = [first + 2 * each for each in range(len(plan.pipelines))]
+        self.spans = [first + 2 * each + 1 for each in range(len(plan.pipelines))]
+        self.width = first + 2 * len(plan.pipelines)
 
 
 BATCHES = 32

@@ -84,7 +84,8 @@ CASES: list[tuple[str, Model, tuple[str, ...]]] = [
 @pytest.mark.parametrize(("model", "notes"), [each[1:] for each in CASES], ids=[each[0] for each in CASES])
 def test_exact_or_a_note_says_why_not(model: Model, notes: tuple[str, ...]) -> None:
     answer = solve(model)
-    assert tuple(note for note in answer.notes if note != AGAINST_ONE) == notes
+    compared = ("efficiency is", "processors lost are", AGAINST_ONE)
+    assert tuple(note for note in answer.notes if not note.startswith(compared)) == notes
     assert answer.exact == (not notes)
 
 

@@ -97,7 +97,7 @@ def test_accounts_add_up_to_the_time_and_processors_to_the_population(drawn: tup
         )
         assert lost + n * useful / time == pytest.approx(n, rel=1e-9)
         assert answer["throughput"] == pytest.approx(n / time)
-        if "efficiency" in answer.values:
+        if "efficiency" in answer.values and not any(name.startswith("overlap") for name in answer.values):
             assert answer["efficiency"] == pytest.approx(useful / time)
             assert answer["speedup"] == pytest.approx(n * useful / time)
 

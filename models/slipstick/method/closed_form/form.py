@@ -35,6 +35,7 @@ from slipstick.method.answers import (
 )
 from slipstick.method.closed_form.exactness import neglected, sizes
 from slipstick.method.closed_form.times import demand, pipelines, stage_times, time
+from slipstick.method.occupation import ParallelWork
 from slipstick.model.activity import Activity
 from slipstick.model.system import Model, PhasedPopulation, SuperstepPopulation
 from slipstick.vocabulary import CLOSED_FORM
@@ -93,9 +94,18 @@ class ClosedForm(CompiledModel):
         self._sizes = sizes(model)
         self._sizes_alone = Tape(list(self._sizes))
         self._groups = _groups(model)
+        self._parallel = ParallelWork(model)
+        self._spans = {name: time(each, model, booked=False) for name, each in self._parallel.pipelines.items()}
         stage_times = [t for each in self.stages.values() for t in each.values()]
         of_groups = [each for times, size, work in self._groups.values() for each in (times, size, *work.values())]
-        others = [model.population.size, *stage_times, *self._work.values(), *of_groups, *self._sizes]
+        others = [
+            model.population.size,
+            *stage_times,
+            *self._work.values(),
+            *of_groups,
+            *self._sizes,
+            *self._spans.values(),
+        ]
         self.tape = Tape([self.time, self.account, *others])
         self._time_alone = Tape([self.time])
         self._single = SingleProcessorValues(model.single, ClosedForm(model.single.model)) if model.single else None
@@ -136,6 +146,7 @@ class ClosedForm(CompiledModel):
             for name, (_, _, asked) in self._groups.items()
         }
         left_out = neglected(self.model, {expr: next(others) for expr in self._sizes})
+        spans = {name: next(others) for name in self._spans}
         nothing, time = left_out.nothing(), _not_negative(whole.value)
         single = self._single.values(values, whole.value, size) if self._single else {}
         with np.errstate(all="ignore"):
@@ -150,6 +161,7 @@ class ClosedForm(CompiledModel):
             groups={name: (each, members) for name, (each, members, _) in groups.items()},
             single={name: np.where(nothing, each, np.nan) for name, each in single.items()},
             uses={name: _use(each, self.model.resources[name].capacity, nothing) for name, each in busy.items()},
+            beside=lambda account: self._parallel.columns(values, time, size, account, spans),
             other_labels="memory",
             once=whole.once,
             stages=stages,

@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from slipstick.errors import ModelError
 from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import Booked, Expr, Number, maximum, total, zero
 from slipstick.law.pipeline import FLOW_LINE
 from slipstick.method.answers import BARRIER
-from slipstick.model.activity import (
-    Activity,
-    BarrierWait,
-    Choice,
-    Fork,
-    Hold,
-    Pipeline,
-    Repeat,
-    Stage,
-    Step,
-    Then,
-    each_once,
-)
+from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Repeat, Step, Then, each_once
 from slipstick.model.system import Model
 
 
@@ -85,19 +73,46 @@ def demand(activity: Activity, resource: str, model: Model | None = None) -> Exp
     resource : what is asked
     model : whose locks may have their words there; without it, accesses to lock words are not counted
     """
+
+    def asked(node: Activity) -> Expr:
+        match node:
+            case Step(_, mean, used) if used == resource:
+                return mean
+            case Hold(name) if model is not None and model.held_resource(name).word == resource:
+                return total(_access_time(name, model, booked=False), TIME)
+        return zero(TIME)
+
+    return added_up(activity, asked)
+
+
+def added_up(activity: Activity, of: Callable[[Activity], Expr], known: dict[int, Expr] | None = None) -> Expr:
+    """Add up a time over everything that one pass executes, side by side or not [s].
+
+    Parameters
+    ----------
+    activity : what is done
+    of : the time that one execution of a node adds, without the nodes inside it
+    known : sums of parts that trees share, by identity
+    """
+    known = {} if known is None else known
+    if id(activity) in known:
+        return known[id(activity)]
     match activity:
-        case Step(_, mean, used):
-            return mean if used == resource else zero(TIME)
         case Choice(options):
-            return total((p * demand(body, resource, model) for p, body in options), TIME)
+            inside = [_times(p, added_up(body, of, known)) for p, body in options]
         case Repeat(count, body):
-            return _times(count, demand(body, resource, model))
+            inside = [_times(count, added_up(body, of, known))]
         case Pipeline(stages, items):
-            return total((_stage_demand(stage, items, resource, model) for stage in stages), TIME)
-        case Hold(name, body) if model is not None and model.held_resource(name).word == resource:
-            return total([*_access_time(name, model, booked=False), demand(body, resource, model)], TIME)
+            inside = [
+                _times(items, added_up(stage.bodies[0], of, known))
+                if len(stage.bodies) == 1
+                else total((added_up(body, of, known) for body in stage.bodies), TIME)
+                for stage in stages
+            ]
         case _:
-            return total((demand(child, resource, model) for child in activity.children), TIME)
+            inside = [added_up(child, of, known) for child in activity.children]
+    known[id(activity)] = found = total([of(activity), *inside], TIME)
+    return found
 
 
 def release_time(name: str, model: Model) -> Expr:
@@ -114,12 +129,6 @@ def _access_time(name: str, model: Model, booked: bool) -> list[Expr]:
         return []
     seconds = count * held.access
     return [Booked(held.label(name), seconds) if booked else seconds]
-
-
-def _stage_demand(stage: Stage, items: Expr, resource: str, model: Model | None) -> Expr:
-    if len(stage.bodies) == 1:
-        return _times(items, demand(stage.bodies[0], resource, model))
-    return total((demand(body, resource, model) for body in stage.bodies), TIME)
 
 
 def _times(count: Expr, work: Expr) -> Expr:

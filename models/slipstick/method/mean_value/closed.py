@@ -162,7 +162,8 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> MeanValueTabl
         found = recursion.solve(numbers, sizes, table.answerable, model.population.counts)
     for solved in found:
         parts, uses = (recursion.account(solved, labels), recursion.uses(solved)) if account else ({}, {})
-        table.put(solved.points, solved.rows, solved.state.first.time.mean, parts, uses)
+        first = solved.state.first
+        table.put(solved.points, solved.rows, first.time.mean, parts, uses, first.found.spans)
         for group, cycle in zip(groups, solved.state.cycles, strict=True):
             if group.name and cycle is not None:
                 table.groups[group.name][solved.points] = at_rows(cycle.time.mean, solved.rows)

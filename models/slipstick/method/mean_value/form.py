@@ -27,6 +27,7 @@ from slipstick.method.mean_value.open import solve_open
 from slipstick.method.mean_value.points import MeanValueTable, ModelNumbers, Numbers
 from slipstick.method.mean_value.programs import solve_phases, solve_supersteps
 from slipstick.method.mean_value.visits import SPIN_LOCKS
+from slipstick.method.occupation import ParallelWork
 from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Step, Then, steps
 from slipstick.model.resources import Lock, Permits, Station
 from slipstick.model.system import (
@@ -59,6 +60,7 @@ class MeanValue(CompiledModel):
         self.model = model
         self.numbers = ModelNumbers(model)
         self._sizes = sizes(model)
+        self._parallel = ParallelWork(model)
         self._single = SingleProcessorValues(model.single, MeanValue(model.single.model)) if model.single else None
 
     @property
@@ -111,6 +113,7 @@ class MeanValue(CompiledModel):
             groups={name: (found.groups.get(name, missing), numbers[size]) for name, size in groups.items()},
             single=self._single.values(values, found.time, found.size) if self._single else {},
             uses={name: Use(each.busy, each.present, each.wait) for name, each in found.uses.items()},
+            beside=lambda account: self._parallel.columns(values, found.time, found.size, account, found.spans),
             once={step.name: np.where(np.isnan(found.time), np.nan, numbers[step.time]) for step in steps},
             # What no processor ever waits for is left out of answers.
             kept=frozenset(part for step in self.model.steps for part in (step.name, step.component, step.technology)),

@@ -59,7 +59,7 @@ def solve_open(model: Model, numbers: Numbers, account: bool) -> MeanValueTable:
         means = MeanNumbers()
         means.add(recursion.tree.visit_ratios(solved.numbers), rate[solved.points], cycle.found)
         uses = means.uses(recursion.queues, 1) if account else {}
-        table.put(solved.points, solved.rows, cycle.time.mean, parts, uses)
+        table.put(solved.points, solved.rows, cycle.time.mean, parts, uses, cycle.found.spans)
     return table
 
 

@@ -168,6 +168,7 @@ class MeanValueTable:
     uses : of each queue by name
     wrong : why a point has no answer, by its number
     groups : time of each group's cycle by name, where there are several [s]
+    spans : mean time of one execution of each pipeline of the first group by name [s]
     """
 
     time: Array
@@ -176,6 +177,7 @@ class MeanValueTable:
     uses: dict[str, QueueUse] = field(default_factory=dict)
     wrong: dict[int, str] = field(default_factory=dict)
     groups: dict[str, Array] = field(default_factory=dict)
+    spans: dict[str, Array] = field(default_factory=dict)
 
     @classmethod
     def blank(
@@ -206,9 +208,17 @@ class MeanValueTable:
         return np.array([index for index in range(len(self.size)) if index not in self.wrong], dtype=int)
 
     def put(
-        self, points: Array, rows: Array, time: Array, booked: Mapping[str, Array], uses: Mapping[str, QueueUse]
+        self,
+        points: Array,
+        rows: Array,
+        time: Array,
+        booked: Mapping[str, Array],
+        uses: Mapping[str, QueueUse],
+        spans: Mapping[str, Array],
     ) -> None:
         """Fill in some points, each from a row of what was found."""
+        for name, span in spans.items():
+            self.spans.setdefault(name, np.full(len(self.size), np.nan))[points] = at_rows(span.real, rows)
         self.time[points] = at_rows(time, rows)
         for label, column in booked.items():
             self.booked[label][points] = at_rows(column, rows)

@@ -71,6 +71,8 @@ def solve_phases(model: Model, numbers: Numbers, account: bool) -> MeanValueTabl
 def _add_up(whole: MeanValueTable, parts: list[MeanValueTable], points: Array) -> None:
     """Add the phases; uses are weighted by their times."""
     whole.time[points] = sum(part.time[points] for part in parts)
+    for part in parts:
+        whole.spans.update(part.spans)
     for label, column in whole.booked.items():
         column[points] = sum((part.booked[label][points] for part in parts if label in part.booked), np.zeros(1))
     time = np.where(whole.time[points] > 0, whole.time[points], np.inf) if whole.uses else np.ones(1)
@@ -114,7 +116,7 @@ class _PhaseSolver:
             times = solved.numbers[repeat]
             time = self._time(here, times)
             spent, uses = self._account(here, time, times, labels) if account else ({}, {})
-            table.put(solved.points, solved.rows, time, spent, uses)
+            table.put(solved.points, solved.rows, time, spent, uses, cycle.found.spans)
             if account:
                 self._add_idle(table, solved.points, cycle.members / size[solved.points].real, labels)
         return table

@@ -58,6 +58,7 @@ class VisitTimes:
     item_waits : wait at a visit for other items of the same processor's pipeline, which delays no other processor [s]
     last_arrivals : time of the last arrival at each barrier, by number of the section that it ends [s]
     shortfalls : time by which a cycle is shorter than the work of a queue, by the label it is booked to [s]
+    spans : mean time of one execution of each pipeline, by name [s]
     """
 
     waits: dict[int, RandomTime] = field(default_factory=dict)
@@ -66,6 +67,7 @@ class VisitTimes:
     item_waits: dict[int, Array] = field(default_factory=dict)
     last_arrivals: dict[int, Array] = field(default_factory=dict)
     shortfalls: dict[str, Array] = field(default_factory=dict)
+    spans: dict[str, Array] = field(default_factory=dict)
 
     def copy(self) -> VisitTimes:
         """Copy everything that may be changed."""
@@ -76,6 +78,7 @@ class VisitTimes:
             dict(self.item_waits),
             dict(self.last_arrivals),
             dict(self.shortfalls),
+            dict(self.spans),
         )
 
 
@@ -312,6 +315,9 @@ def _pipeline_time(made: Traversal, pipeline: Pipeline) -> RandomTime:
             made.found.item_waits[visit.index] = waited / most
     constant = all(body.kind == "constant" for bodies in stages for body in bodies)
     mean, variance = (_interpolated([end[part] for end in ends], items) for part in (0, 1))
+    if made.fixed is None:
+        # At the start of a program the processors, in the order in which they arrive, stand along the first axis.
+        made.found.spans.setdefault(pipeline.name, mean.mean(axis=0) if np.ndim(mean) > 1 else mean)
     return RandomTime(mean, variance, "constant" if constant else "general")
 
 

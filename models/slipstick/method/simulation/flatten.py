@@ -242,7 +242,7 @@ class _Writer:
             case Pipeline(stages, items, name):
                 many = self._count(items, f"the items of {name}")
                 line = [(stage.kind == "serial", [later(body) for body in stage.bodies]) for stage in stages]
-                self.builder.pipeline(many, line, f"{name}:items")
+                self.builder.pipeline(many, line, name)
             case _:
                 raise ModelError(f"no simulation knows an activity of type {type(activity).__name__}")
 

@@ -33,6 +33,7 @@ from slipstick.method.answers import (
     unit_of,
 )
 from slipstick.method.closed_form.form import ClosedForm
+from slipstick.method.occupation import ParallelWork
 from slipstick.method.simulation.flatten import Flat, flatten
 from slipstick.model.system import Model, SingleProcessor
 from slipstick.sim.estimate import Estimate, Layout, Result, t_quantile
@@ -238,6 +239,7 @@ def _solution(model: Model, given: Mapping[str, float], settings: Simulation) ->
     estimates = {
         **_times(model, flat, result),
         **_efficiency(model, flat, booked),
+        **_beside(model, given, flat, booked),
         **_resources(result),
         **_fairness(result),
     }
@@ -362,6 +364,37 @@ def _efficiency(model: Model, flat: Flat, booked: _Booked) -> dict[str, Estimate
     for name, each in account.items():
         if name not in model.useful:
             found[f"processors_lost[{name}]"] = result.ratio(flat.population * each, time)
+    return found
+
+
+def _beside(model: Model, given: Mapping[str, float], flat: Flat, booked: _Booked) -> dict[str, Estimate]:
+    """Estimate what stands beside the account, efficiency and speed-up included where they differ.
+
+    The mean time of all executed steps is known from the model; times, the account and pipelines are from the run.
+    """
+    parallel, result, layout = ParallelWork(model), booked.result, booked.layout
+    columns = parallel.numbers(given)
+    numbers = {key: float(each[0]) for key, each in columns.items()}
+    time, cycles = result.column(layout.cycle_time[0]), result.column(layout.cycles[0])
+    found = {}
+    if ("work", "") in numbers and result.mean_time().mean > 0:
+        useful = flat.population * numbers["work", ""] * cycles
+        workers = float(parallel.workers(columns, flat.population)[0])
+        found["efficiency"] = result.ratio(useful / workers, time)
+        found["speedup"] = result.ratio(useful, time)
+    for name in parallel.components:
+        work = numbers["work of", name] * cycles
+        found[f"occupation[{name}]"] = result.ratio(work, time)
+        hidden = result.ratio(work - booked.weights(name), time)
+        # The difference of an expectation and what was seen may come out below nothing.
+        none = hidden.mean <= ROUNDING * found[f"occupation[{name}]"].mean
+        high = 0.0 if hidden.high is None or abs(hidden.high) <= ROUNDING else hidden.high
+        found[f"overlap[{name}]"] = Estimate(0.0, 0.0, max(high, 0.0)) if none else hidden
+    for index, name in enumerate(result.plan.pipelines):
+        if name in parallel.pipelines:
+            places = numbers["places", name] * result.column(layout.spans[index])
+            idle = places - numbers["stages", name] * result.column(layout.passes[index])
+            found[f"bubble[{name}]"] = result.ratio(idle, places)
     return found
 
 

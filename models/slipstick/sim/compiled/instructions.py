@@ -120,7 +120,7 @@ def fork_or_pipeline(s: State, token: int, code, op: int, value: float, now: flo
     if op == Op.FORK or op == Op.PIPELINE:
         return begin_branches(s, token, code, op, value, now)
     if op == Op.JOIN:
-        join(s, token, now)
+        join(s, token, code, now)
         return False
     if op == Op.ENTER_STAGE:
         before = s.token[token, TokenCol.BEFORE]
@@ -167,7 +167,7 @@ def begin_branches(s: State, token: int, code, op: int, value: float, now: float
 
 
 @inlined
-def join(s: State, token: int, now: float) -> None:
+def join(s: State, token: int, code, now: float) -> None:  # type: ignore[no-untyped-def]
     """JOIN."""
     parent = s.token[token, TokenCol.PARENT]
     labels = s.booked.shape[1]
@@ -181,6 +181,9 @@ def join(s: State, token: int, now: float) -> None:
         return
     for label in range(labels):
         s.booked[parent, label] += s.latest_booked[parent, label]
+    if code[1] >= 0:
+        s.pipelines[code[1], 0] += 1
+        s.pipelines[code[1], 1] += now - s.time[parent, TimeCol.SINCE]
     s.time[parent, TimeCol.SINCE] = now
     # Items refer to their neighbours, so all are freed together.
     child = s.token[parent, TokenCol.CHILD]

@@ -194,6 +194,7 @@ class State(NamedTuple):
     integral: Floats  # of resources
     rates: Floats  # of stations that have them, one behind the other
     gates: Ints  # arrivals, and arrivals turned away
+    pipelines: Floats  # executions, and the sum of their times
     barrier: Ints  # tokens that wait: number, first and last
     nodes: Ints
     flags: Ints
@@ -240,6 +241,7 @@ def state(plan: Plan, traced: int = 0) -> State:
         integral=np.zeros((resources, len(IntegralCol))),
         rates=np.array([*(rate for each in plan.stations for rate in each.rates), 0.0]),
         gates=np.zeros((len(plan.gates), 2), dtype=np.int64),
+        pipelines=np.zeros((len(plan.pipelines), 2)),
         barrier=np.tile(np.array([0, -1, -1]), (len(plan.barriers), 1)).astype(np.int64),
         nodes=np.zeros(plan.nodes, dtype=np.int64),
         flags=np.zeros(plan.flags, dtype=np.int64),
@@ -556,3 +558,7 @@ def write_row(s: State, now: float) -> None:
         row[place + 1] = s.integral[lock, IntegralCol.WAITED]
         row[place + 2] = s.integral[lock, IntegralCol.SQUARES]
         place += 3
+    for pipeline in range(s.pipelines.shape[0]):
+        row[place] = s.pipelines[pipeline, 0]
+        row[place + 1] = s.pipelines[pipeline, 1]
+        place += 2

@@ -262,6 +262,7 @@ def join(runtime: Runtime, pc: int, operands: Sequence[int]) -> Action:
 
     The account of the parent follows the branch that ends last; of several that end together, the first written.
     """
+    pipeline = operands[0]
 
     def run(token: Token, now: float) -> bool:
         parent = token.parent
@@ -273,6 +274,9 @@ def join(runtime: Runtime, pc: int, operands: Sequence[int]) -> Action:
             booked = parent.booked
             for label, seconds in enumerate(parent.latest_booked):
                 booked[label] += seconds
+            if pipeline >= 0:
+                runtime.passes[pipeline] += 1
+                runtime.spans[pipeline] += now - parent.since
             parent.since = now
             runtime.ready.append(parent)
         return False

@@ -39,6 +39,7 @@ class Runtime(EventLoop):
     draws : values of each random quantity
     pools : tokens of open groups that have left, to be used again
     tried, refused : by gate, number of arrivals, and of arrivals turned away
+    passes, spans : by pipeline, number of executions, and their times added up [s]
     alive : customers of a program that have not ended
     """
 
@@ -68,6 +69,7 @@ class Runtime(EventLoop):
         self.flags = [0] * plan.flags
         self.flag_waiters: list[Token | None] = [None] * plan.flags
         self.tried, self.refused = [0] * len(plan.gates), [0] * len(plan.gates)
+        self.passes, self.spans = [0] * len(plan.pipelines), [0.0] * len(plan.pipelines)
 
     def _values(self, draw: int, seed: int, replication: int) -> Iterator[float]:
         each = self.plan.draws[draw]
@@ -104,4 +106,6 @@ class Runtime(EventLoop):
             row += [float(tried), float(refused)]
         for lock in self.locks:
             row += [float(lock.grants), lock.waited, lock.squares]
+        for passes, span in zip(self.passes, self.spans, strict=True):
+            row += [float(passes), span]
         self.rows.append(row)

@@ -101,6 +101,7 @@ class Assembler:
         self._odds: list[float] = []
         self._counts: list[float] = []
         self._gates: list[str] = []
+        self._pipelines: list[str] = []
         self._marks: dict[str, int] = {}
         self._later: list[tuple[list[int], int, str]] = []
         self._nodes = self._flags = 0
@@ -330,12 +331,14 @@ class Builder(Assembler):
         for index, body in enumerate(branches):
             self._targets[first + index] = self.here
             body()
-            self.emit(Op.JOIN)
+            self.emit(Op.JOIN, -1)
         self._code[fork][3] = self.here
 
-    def pipeline(self, items: float, stages: Sequence[tuple[bool, Sequence[Body]]], stream: str) -> None:
+    def pipeline(self, items: float, stages: Sequence[tuple[bool, Sequence[Body]]], name: str) -> None:
         """Pass items through stages: (serial or not, one body, or one for each item)."""
-        pipe = self.emit(Op.PIPELINE, *self.count(items, stream), self.here + 1, -1)
+        if name not in self._pipelines:
+            self._pipelines.append(name)
+        pipe = self.emit(Op.PIPELINE, *self.count(items, f"{name}:items"), self.here + 1, -1)
         passed = 0
         for serial, bodies in stages:
             if serial:
@@ -344,7 +347,7 @@ class Builder(Assembler):
             if serial:
                 self.emit(Op.LEAVE_STAGE, passed)
                 passed += 1
-        self.emit(Op.JOIN)
+        self.emit(Op.JOIN, self._pipelines.index(name))
         self._code[pipe][4] = self.here
 
     def hold(self, lock: str, body: Body) -> None:
@@ -402,6 +405,7 @@ class Builder(Assembler):
             flags=self._flags,
             registers=self._registers,
             gates=tuple(self._gates),
+            pipelines=tuple(self._pipelines),
         )
 
     def _one_of(self, bodies: Sequence[Body]) -> None:

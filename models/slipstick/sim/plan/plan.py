@@ -37,7 +37,7 @@ class Op(IntEnum):
     SWITCH = 8  # first target: the one of this branch or item
     END = 9  # continue behind it (else from the start), lost (the cycle does not count)
     FORK = 10  # first target, targets, instruction behind the fork
-    JOIN = 11
+    JOIN = 11  # pipeline that ends, or -1
     PIPELINE = 12  # count, draw, first instruction of an item, instruction behind the pipeline
     ENTER_STAGE = 13  # serial stage, counted among the serial stages of the pipeline
     LEAVE_STAGE = 14
@@ -170,6 +170,7 @@ class Plan:
     barriers : their names
     nodes, flags : numbers of tree nodes, and of flags, of composite barriers
     gates : names of the places where arrivals are counted and may be turned away
+    pipelines : their names; how long they take is added up
     labels : names that time is booked to
     groups : groups of customers
     registers : number of loop counters of a customer
@@ -190,6 +191,7 @@ class Plan:
     flags: int = 0
     registers: int = 0
     gates: tuple[str, ...] = ()
+    pipelines: tuple[str, ...] = ()
     once: bool = field(init=False)
 
     def __post_init__(self) -> None:
