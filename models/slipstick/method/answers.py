@@ -323,7 +323,7 @@ def _book(name: str) -> str:
 
 def _work_notes(useful: Sequence[str], values: Mapping[str, float]) -> Iterator[str]:
     """Say what speed-up and efficiency compare with, and what stands beside the processors lost."""
-    if values.get("efficiency"):
+    if values.get("efficiency") and "speedup" in values:
         processors, workers = values["throughput"] * values["time"], values["speedup"] / values["efficiency"]
         if workers > processors * (1 + 1e-9):
             yield f"efficiency is speed-up over {workers:.4g}: the processors and servers that can do useful work at once"

@@ -17,7 +17,7 @@ MOST_TERMS = 2_000
 
 
 def symbolic_mean_values(
-    demand: Sequence[Sequence[Any]], think: Sequence[Any], population: Sequence[int]
+    demand: Sequence[Sequence[Any]], think: Sequence[Any], population: Sequence[int], most_terms: int = MOST_TERMS
 ) -> tuple[list[sympy.Expr], list[sympy.Expr]]:
     r"""Solve a closed network of single servers and delays for formulas.
 
@@ -30,6 +30,7 @@ def symbolic_mean_values(
     demand : of each class at each station, SymPy symbols or rational numbers [s]
     think : of each class, think time and demand at the delays [s]
     population : of each class
+    most_terms : of the polynomial in a denominator; a longer one is not even completed
 
     Returns
     -------
@@ -58,7 +59,7 @@ def symbolic_mean_values(
         loads = [[polynomials.from_expr(each) for each in row] for row in given]
     except ValueError:
         raise ModelError("a formula needs demands that are polynomials in the symbols") from None
-    constants = _constants(loads[:-1], loads[-1], polynomials.one, population)
+    constants = _constants(loads[:-1], loads[-1], polynomials.one, population, most_terms)
     whole = constants[tuple(population)]
     throughput, response = [sympy.Integer(0)] * len(demand), [sympy.Integer(0)] * len(demand)
     for r, count in enumerate(population):
@@ -83,7 +84,9 @@ def _rational(value: Any) -> Any:
     raise ModelError(f"a formula takes numbers and expressions, not {type(value).__name__}")
 
 
-def _constants(demand: list[Any], think: list[Any], one: Any, population: Sequence[int]) -> dict[tuple[int, ...], Any]:
+def _constants(
+    demand: list[Any], think: list[Any], one: Any, population: Sequence[int], most_terms: int
+) -> dict[tuple[int, ...], Any]:
     """Give G(n) of every population up to N."""
     lattice = list(product(*(range(each + 1) for each in population)))
     constants = {}
@@ -97,9 +100,9 @@ def _constants(demand: list[Any], think: list[Any], one: Any, population: Sequen
             for r in (r for r, n in enumerate(vector) if n):
                 before = tuple(n - (i == r) for i, n in enumerate(vector))
                 constants[vector] = constants[vector] + demand[r][station] * constants[before]
-            if len(constants[vector]) > MOST_TERMS:
+            if len(constants[vector]) > most_terms:
                 raise NoAnswerError(
-                    f"the formula for populations {tuple(population)} has more than {MOST_TERMS:,} terms; "
+                    f"the formula for populations {tuple(population)} has more than {most_terms:,} terms; "
                     "ask for the numbers, or for fewer customers, classes or stations"
                 )
     return constants

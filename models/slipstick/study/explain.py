@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from slipstick.expression.nodes import Expr
 from slipstick.law import Law
-from slipstick.method.closed_form.form import ClosedForm
+from slipstick.method.closed_form.form import whole_time
 from slipstick.method.networks.symbols import SymbolicSolution, solved_in_symbols
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
@@ -58,7 +58,7 @@ def explained(settings: Settings) -> Explanation:
     program = PROGRAMS.get(inputs.name)
     title = program.title if program else _word(inputs.tree, "title")
     source = program.source if program else _word(inputs.tree, "source")
-    structure = ClosedForm(built.model).time if isinstance(built.model, Model) else None
+    structure = whole_time(built.model) if isinstance(built.model, Model) else None
     solved = solved_in_symbols(built.model) if isinstance(built.model, QueueingNetwork) else ()
     return Explanation(inputs.name, title, source, built.model, built.entries, structure, solved)
 

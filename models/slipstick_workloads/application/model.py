@@ -68,14 +68,19 @@ class _Counted:
         return id(self.counts)
 
 
+def check_sequential(sequential: object, name: str) -> None:
+    """Refuse an application without the time on one processor."""
+    if sequential is None:
+        raise ModelError(f"{name} needs sequential: the time of the program on one processor")
+
+
 # A study builds one program on one machine many times, changing only a technology.
 @lru_cache(maxsize=32)
 def _application(
     machine: Machine, counted: _Counted, sequential: InputValue | None, faults: InputValue, locks: InputValue, name: str
 ) -> Model:
     counts = counted.counts
-    if sequential is None:
-        raise ModelError(f"{name} needs sequential: the time of the program on one processor")
+    check_sequential(sequential, name)
     measured = counts.without(START)
     if not measured.phases or not measured.total("work"):
         raise ModelError(f"the counts of {counts.program} hold no work after {START}; no time follows from them")

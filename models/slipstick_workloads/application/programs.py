@@ -12,7 +12,7 @@ from slipstick.model.machine import Machine
 from slipstick.model.system import Model
 from slipstick.program.counts import Counts
 from slipstick.program.program import CountedProgram, Input, InputValues, number
-from slipstick_workloads.application.model import COMMON, application
+from slipstick_workloads.application.model import COMMON, application, check_sequential
 
 LARGEST = 20000.0
 """Largest size of a program; counting more would take hours and more memory than there is."""
@@ -40,6 +40,7 @@ def _counted_program(name: str, title: str, generator: str, *parameters: Input) 
         return _count(generator, tuple(sorted(given.items())))
 
     def build(machine: Machine, inputs: InputValues) -> Model:
+        check_sequential(inputs.get("sequential"), f"dvsm/{name}")  # before a run that takes long
         sizes = {each.name: number(inputs, each.name) for each in parameters}
         shape = {"processors": number(inputs, "processors"), "page": number({"page": machine.page}, "page")}
         return application(machine, count(**sizes, **shape), inputs, f"dvsm/{name}")

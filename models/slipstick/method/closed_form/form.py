@@ -87,7 +87,7 @@ class ClosedForm(CompiledModel):
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self.time = _whole_time(model)
+        self.time = whole_time(model)
         self.stages = _serial_stages(model)
         self.account = _account_time(model)
         self._work = _demands(model)
@@ -199,7 +199,7 @@ def _use(busy: Array, servers: int, nothing: NDArray[np.bool_]) -> Use:
     return Use(busy / servers + none, busy + none, none)
 
 
-def _whole_time(model: Model) -> Expr:
+def whole_time(model: Model) -> Expr:
     """Add up a cycle, or all phases or supersteps."""
     known: dict[int, Expr] = {}
     return model.population.time(lambda body: time(body, model, known=known))
@@ -210,7 +210,7 @@ def _account_time(model: Model) -> Expr:
     if isinstance(model.population, SuperstepPopulation):
         return superstep_account(model.population, model, IDLE_PROCESSORS)
     if not isinstance(model.population, PhasedPopulation):
-        return _whole_time(model)
+        return whole_time(model)
     n = model.population.size
     parts: list[Expr] = []
     for phase in model.population.phases:

@@ -15,6 +15,10 @@ from slipstick.vocabulary import DISCIPLINES, NEVER, SAME_EXPONENTIAL
 LONGEST = 300
 """Signs of an equation that is still worth reading."""
 
+MOST_TERMS = LONGEST // len(" + D[a,b]")
+"""Terms of a denominator that such an equation has place for. Demands are letters of their own, so nothing cancels but a
+single term, and a longer polynomial is not completed."""
+
 
 @dataclass(frozen=True, slots=True)
 class SymbolicSolution:
@@ -48,7 +52,7 @@ def solved_in_symbols(model: QueueingNetwork) -> tuple[SymbolicSolution, ...]:
     from slipstick.queueing.symbolic import symbolic_mean_values
 
     try:
-        throughput, response = symbolic_mean_values(demands, thinks, populations)
+        throughput, response = symbolic_mean_values(demands, thinks, populations, MOST_TERMS)
     except (NoAnswerError, ModelError):
         return ()
     # What is spent at delays is away from the queues, but not from the stations.
