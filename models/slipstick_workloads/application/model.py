@@ -68,10 +68,11 @@ class _Counted:
         return id(self.counts)
 
 
-def check_sequential(sequential: object, name: str) -> None:
-    """Refuse an application without the time on one processor."""
+def check_sequential(sequential: InputValue | None, name: str) -> InputValue:
+    """Give the time on one processor; refuse an application without it."""
     if sequential is None:
         raise ModelError(f"{name} needs sequential: the time of the program on one processor")
+    return sequential
 
 
 # A study builds one program on one machine many times, changing only a technology.
@@ -80,7 +81,7 @@ def _application(
     machine: Machine, counted: _Counted, sequential: InputValue | None, faults: InputValue, locks: InputValue, name: str
 ) -> Model:
     counts = counted.counts
-    check_sequential(sequential, name)
+    sequential = check_sequential(sequential, name)
     measured = counts.without(START)
     if not measured.phases or not measured.total("work"):
         raise ModelError(f"the counts of {counts.program} hold no work after {START}; no time follows from them")

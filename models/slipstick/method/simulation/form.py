@@ -373,6 +373,7 @@ def _beside(model: Model, given: Mapping[str, float], flat: Flat, booked: _Booke
     The mean time of all executed steps is known from the model; times, the account and pipelines are from the run.
     """
     parallel, result, layout = ParallelWork(model), booked.result, booked.layout
+    account = booked.weights(booked.labels.component)
     columns = parallel.numbers(given)
     numbers = {key: float(each[0]) for key, each in columns.items()}
     time, cycles = result.column(layout.cycle_time[0]), result.column(layout.cycles[0])
@@ -385,7 +386,7 @@ def _beside(model: Model, given: Mapping[str, float], flat: Flat, booked: _Booke
     for name in parallel.components:
         work = numbers["work of", name] * cycles
         found[f"occupation[{name}]"] = result.ratio(work, time)
-        hidden = result.ratio(work - booked.weights(name), time)
+        hidden = result.ratio(work - account.get(name, 0.0), time)
         # The difference of an expectation and what was seen may come out below nothing.
         none = hidden.mean <= ROUNDING * found[f"occupation[{name}]"].mean
         high = 0.0 if hidden.high is None or abs(hidden.high) <= ROUNDING else hidden.high
