@@ -204,7 +204,7 @@ class _Draw:
         cycle = kinds[self.whole(0, len(kinds) - 1)]()
         rare = MeanValue(open_model(cycle, 1e-6, resources=self.resources)).points({}).answer(0).values
         works = [each.value / 1e-6 for name, each in rare.items() if name.startswith("utilization") and each.value]
-        rate = float(self.random.uniform(0.3, 0.85)) / max(works)
+        rate = float(self.random.uniform(0.3, 0.85)) / max(works, default=1.0)
         return open_model(cycle, round(rate, 6), resources=self.resources)
 
     def groups(self) -> Model:
