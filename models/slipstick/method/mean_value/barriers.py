@@ -187,6 +187,8 @@ class _SynchronizedStart:
         self.made, self.waits = made, made.found.waits
         self.passing = PassingTimes.together(processors)
         self.pending = ZERO_TIME
+        self.served_until: dict[str, Array] = {}
+        """By queue, when the servers would have done all that was asked of them so far, once begun [s]."""
 
     def through(self, nodes: Sequence[Activity]) -> RandomTime:
         for node in nodes:
@@ -210,8 +212,21 @@ class _SynchronizedStart:
         service = repeated(count, self.made.found.services[visit.index])
         before = self._after_pending()
         kept = self._kept_gaps(visit, service) / np.where(count.real > 1, count, 1)
-        self.passing, wait = before.served(service, self.made.servers(visit.queue), kept)
+        left = self._left(visit.queue, before, service.mean)
+        self.passing, wait = before.served(service, self.made.servers(visit.queue), kept, left)
         self._set_waits([visit], wait, count)
+
+    def _left(self, queue: str, before: PassingTimes, work: Array) -> Array:
+        """Give the work that the first processor finds left from earlier visits to the queue in the same section [s].
+
+        Derived here: the first that comes back to a queue while others wait for their first visit comes after them. The
+        queue is taken as busy from the first arrival on, so that the work of all visits adds up.
+        """
+        first, count = before.times[..., 0], before.times.shape[-1]
+        left: Array = self.served_until.get(queue, first) - first
+        left = np.where(left.real > 0, left, 0 * left)
+        self.served_until[queue] = first + left + count * work / self.made.servers(queue)
+        return left
 
     def _composite(self, node: Activity) -> None:
         """Pass a fork, pipeline or other composite: wait for the work that others ask of each queue, then its own time.
@@ -247,7 +262,8 @@ class _SynchronizedStart:
         work, lead, turns = self._work(node, here)
         lanes = max(1, servers // at_once)
         job = work.scaled(np.full(1, lanes / servers))
-        done = before.queued(job, lanes).closed_up(before, work.mean / servers, 1 / turns)
+        done = before.queued(job, lanes, self._left(here[0].queue, before, work.mean))
+        done = done.closed_up(before, work.mean / servers, 1 / turns)
         late = done.times + (lead + job.mean - alone.mean)[..., None]
         return PassingTimes(np.where(late.real > before.times.real, late, before.times), done.gaps)
 
@@ -341,28 +357,28 @@ class PassingTimes:
         gaps = np.where(random, (1 - kept) * gap * gap + kept * self.gaps, self.gaps)
         return PassingTimes(np.where(random, times, shifted.times), gaps)
 
-    def queued(self, service: RandomTime, servers: int) -> PassingTimes:
-        """Let each wait for one of the servers, in order.
+    def queued(self, service: RandomTime, servers: int, left: Array) -> PassingTimes:
+        """Let each wait for one of the servers, in order; the first finds some work `left` there [s].
 
         Exponential services of c servers end one by one, like those of one server c times as fast, of whose backlog the
         last c - 1 of c parts of a service cause no wait. Constant ones end c at a time: each waits for the processor c
         places before. Between the two the wait is interpolated by the scv (chosen here; exact in both limits).
         """
-        wait = self._waits(service, 1, service.mean / servers, service.mean * (servers - 1) / servers)
+        wait = self._waits(service, 1, service.mean / servers, service.mean * (servers - 1) / servers, left)
         if servers > 1:
-            constant = self._waits(service, servers, service.mean, 0 * service.mean)
+            constant = self._waits(service, servers, service.mean, 0 * service.mean, left)
             scv = np.where(service.scv.real < 1, service.scv, 1)[..., None]
             wait = scv * wait + (1 - scv) * constant
         busy = _waiting_probability(wait, service.mean / servers)
         gaps = busy * (service.variance / servers**2)[..., None] + (1 - busy) * self.gaps
         return PassingTimes(self.times + wait, gaps)
 
-    def served(self, service: RandomTime, servers: int, kept: Array) -> tuple[PassingTimes, Array]:
+    def served(self, service: RandomTime, servers: int, kept: Array, left: Array) -> tuple[PassingTimes, Array]:
         """Let each wait and be served; `kept` is the part of the gaps that remains where services alternate.
 
         Also gives the mean wait.
         """
-        waited = self.queued(service, servers).closed_up(self, service.mean / servers, kept)
+        waited = self.queued(service, servers, left).closed_up(self, service.mean / servers, kept)
         wait: Array = (waited.times - self.times).mean(axis=-1)
         if servers > 1:
             return waited.delayed(service), wait
@@ -387,7 +403,7 @@ class PassingTimes:
             return RandomTime(last, 0 * tail.mean)
         return RandomTime(np.where(tail.variance.real > 0, _in_order(self, tail)[..., -1], last), tail.variance)
 
-    def _waits(self, service: RandomTime, apart: int, step: Array, floor: Array) -> Array:
+    def _waits(self, service: RandomTime, apart: int, step: Array, floor: Array, left: Array) -> Array:
         """Follow the work left by those before, in mean and variance: V(k) = (V(k - apart) + step - gap)+.
 
         Source: Lindley, Proc. Cambridge Philosophical Society 48(2), 1952, 277-289.
@@ -397,11 +413,12 @@ class PassingTimes:
         apart : 1, or the number of servers whose customers are followed server by server
         step : work that each brings [s]
         floor : work that may be left without a wait [s]
+        left : from earlier visits [s]
         """
         count = self.times.shape[-1]
         varied = service.variance * (step / nonzero(service.mean)) ** 2
         nothing = 0 * (step + self.times[..., 0])
-        backlog = [(nothing, nothing)] * min(apart, count)
+        backlog = [(nothing + left, nothing)] * min(apart, count)
         for k in range(apart, count):
             mean, variance = backlog[k - apart]
             gap = self.times[..., k] - self.times[..., k - apart]
