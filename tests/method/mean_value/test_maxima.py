@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from slipstick.method.mean_value.maxima import RandomTime, maximum_of, maximum_of_identical, normal_distribution
+from slipstick.method.mean_value.maxima import (
+    JointlyNormalTimes,
+    RandomTime,
+    maximum_of,
+    maximum_of_identical,
+    normal_distribution,
+)
 from slipstick.service_times import hyperexponential
 from tests.strategies import quick
 
@@ -89,3 +95,15 @@ def test_constants_exactly_and_a_constant_among_random_times() -> None:
 def test_the_normal_distribution() -> None:
     x = np.linspace(-6, 6, 25)
     assert normal_distribution(x) == pytest.approx(stats.norm.cdf(x), abs=1e-7)
+
+
+@pytest.mark.parametrize(("scv", "exact"), [(0.25, 1.2734), (1.0, 1.5), (4.0, 1.65)])
+def test_the_later_of_two_times_keeps_the_tails_of_their_distribution(scv: float, exact: float) -> None:
+    """Exact: Erlang with four phases, exponential, hyperexponential with balanced means."""
+    times = JointlyNormalTimes()
+    a, b = (times.after(None, RandomTime(np.ones(1), np.full(1, scv))) for _ in range(2))
+    assert times.mean[times.later(a, b)][0] == pytest.approx(exact, rel=0.01)
+    # What both share does not differ.
+    start = times.after(None, RandomTime(np.ones(1), np.full(1, scv)))
+    a, b = (times.after(start, RandomTime(np.ones(1), np.full(1, scv))) for _ in range(2))
+    assert times.mean[times.later(a, b)][0] == pytest.approx(1 + exact, rel=0.01)

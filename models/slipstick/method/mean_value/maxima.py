@@ -283,9 +283,15 @@ class FittedDistribution:
 
 
 class JointlyNormalTimes:
-    """Times that depend on each other, taken as jointly normal: means and covariances by number.
+    """Times that depend on each other, taken as nearly jointly normal: means, covariances and fourth cumulants by number.
 
-    The maximum of two normal variates is not normal; it is taken for normal in the next maximum.
+    The maximum of two normal variates is not normal; it is taken for normal in the next maximum. Times with longer tails
+    than normal ones differ less on average for the same variance: E |D| = k sqrt(2 / pi) theta, where k = (1 + e / 8.8)^-0.41
+    with e the excess of D. That was fitted here to two alike gamma or hyperexponential times, of scv up to 4, and gives the
+    mean of their maximum to 1 %. Their maximum varies more than a normal one, by a factor on what that takes from the
+    variance; the factor 0.2 log(1 + e / 0.3) was fitted to sampled pipelines (0.744 is right for two times, and far too
+    much for many). Cumulants of sums of independent times add up, those that two times share follow the rule of
+    covariances (chosen here). Of pipelines alone, half the times are right to 1 % at scv 0.25, 2 % at scv 1 and 4 % at 4.
 
     Source: Clark, Operations Research 9(2), 1961, 145-162: mean, variance and covariances of a maximum.
     """
@@ -293,14 +299,19 @@ class JointlyNormalTimes:
     def __init__(self) -> None:
         self.mean: dict[int, Array] = {}
         self.covariance: dict[tuple[int, int], Array] = {}
+        self._fourth: dict[tuple[int, int], Array] = {}
         self._next = 0
 
     def after(self, before: int | None, time: RandomTime) -> int:
         """Add the sum of a time, or of the start of all, and an independent time."""
+        fourth = fourth_cumulant(time)
         if before is None:
-            return self._add(time.mean, time.variance, {other: np.zeros(1) for other in self.mean})
-        with_others = {other: self.covariance[before, other] for other in self.mean}
-        return self._add(self.mean[before] + time.mean, self.covariance[before, before] + time.variance, with_others)
+            nothing = {other: np.zeros(1) for other in self.mean}
+            return self._add(time.mean, (time.variance, nothing), (fourth, nothing))
+        made = []
+        for table, own in ((self.covariance, time.variance), (self._fourth, fourth)):
+            made.append((table[before, before] + own, {other: table[before, other] for other in self.mean}))
+        return self._add(self.mean[before] + time.mean, *made)
 
     def later(self, a: int, b: int) -> int:
         """Add the maximum of two times."""
@@ -309,20 +320,37 @@ class JointlyNormalTimes:
         square = va + vb - 2 * cab
         scale = (ma + mb) * (ma + mb) * 1e-20 + 1e-300
         theta = np.sqrt(np.where(square.real > scale.real, square, scale))
+        excess = (self._fourth[a, a] + self._fourth[b, b] - 2 * self._fourth[a, b]) / theta**4
+        excess = np.where(excess.real > 0, excess, 0 * excess)
+        shorter = theta * (1 + excess / 8.8) ** -0.41
+        alpha = (ma - mb) / shorter
+        first, second = normal_distribution(alpha), normal_distribution(-alpha)
+        mean = ma * first + mb * second + shorter * np.exp(-alpha * alpha / 2) / np.sqrt(2 * np.pi)
+        variance = self._variance_of_later(a, b, theta, excess)
+        # Where the difference does not vary, the larger mean is the later time.
+        constant = square.real <= scale.real
+        mean = np.where(constant, largest([ma, mb]), mean)
+        variance = np.where(constant, np.where(ma.real >= mb.real, va, vb), variance)
+        first = np.where(constant, np.where(ma.real >= mb.real, 1.0, 0.0), first)
+        shared = [
+            {o: table[a, o] * first + table[b, o] * (1 - first) for o in self.mean}
+            for table in (self.covariance, self._fourth)
+        ]
+        fourth = self._fourth[a, a] * first + self._fourth[b, b] * (1 - first)
+        return self._add(mean, (variance, shared[0]), (fourth, shared[1]))
+
+    def _variance_of_later(self, a: int, b: int, theta: Array, excess: Array) -> Array:
+        """Give the variance of the maximum of two normal times, corrected for their tails."""
+        ma, mb, va, vb = self.mean[a], self.mean[b], self.covariance[a, a], self.covariance[b, b]
         alpha = (ma - mb) / theta
         first, second = normal_distribution(alpha), normal_distribution(-alpha)
         density = np.exp(-alpha * alpha / 2) / np.sqrt(2 * np.pi)
         mean = ma * first + mb * second + theta * density
         # Squares are taken about the mean of the maximum, so that no digits cancel.
         da, db = ma - mean, mb - mean
-        variance = (da * da + va) * first + (db * db + vb) * second + (da + db) * theta * density
-        # Where the difference does not vary, the larger mean is the later time.
-        constant = square.real <= scale.real
-        mean = np.where(constant, largest([ma, mb]), mean)
-        variance = np.where(constant, np.where(ma.real >= mb.real, va, vb), variance)
-        first = np.where(constant, np.where(ma.real >= mb.real, 1.0, 0.0), first)
-        with_others = {o: self.covariance[a, o] * first + self.covariance[b, o] * (1 - first) for o in self.mean}
-        return self._add(mean, variance, with_others)
+        normal = (da * da + va) * first + (db * db + vb) * second + (da + db) * theta * density
+        variance: Array = normal + 0.2 * np.log(1 + excess / 0.3) * (va * first + vb * second - normal)
+        return variance
 
     def with_mean(self, time: int, mean: Array) -> int:
         """Add a copy of a time with another mean."""
@@ -333,13 +361,30 @@ class JointlyNormalTimes:
     def keep(self, wanted: set[int]) -> None:
         """Forget all other times."""
         self.mean = {key: each for key, each in self.mean.items() if key in wanted}
-        self.covariance = {(a, b): each for (a, b), each in self.covariance.items() if a in wanted and b in wanted}
+        for table in (self.covariance, self._fourth):
+            for a, b in [key for key in table if not wanted.issuperset(key)]:
+                del table[a, b]
 
-    def _add(self, mean: Array, variance: Array, with_others: dict[int, Array]) -> int:
+    def _add(self, mean: Array, *columns: tuple[Array, dict[int, Array]]) -> int:
         made = self._next
         self._next += 1
         self.mean[made] = mean
-        self.covariance[made, made] = variance
-        for other, each in with_others.items():
-            self.covariance[made, other] = self.covariance[other, made] = each
+        for table, (own, with_others) in zip((self.covariance, self._fourth), columns, strict=True):
+            table[made, made] = own
+            for other, each in with_others.items():
+                table[made, other] = table[other, made] = each
         return made
+
+
+def fourth_cumulant(time: RandomTime) -> Array:
+    """Give the fourth cumulant of a time, taken as gamma up to scv 1 and as hyperexponential with balanced means above.
+
+    Of mean 1: 6 scv^3; and E X^4 - 4 E X^3 + 6 E X^2 - 3 - 3 scv^2 with u = 1 / (2 (scv + 1)), E X^3 = 3/4 (1 - 2 u) / u^2
+    and E X^4 = 3/2 (1 - 3 u) / u^3. [s^4]
+    """
+    scv = time.scv
+    u = 1 / (2 * (scv + 1))
+    third, fourth = 0.75 * (1 - 2 * u) / u**2, 1.5 * (1 - 3 * u) / u**3
+    varied = fourth - 4 * third + 6 * (scv + 1) - 3 - 3 * scv**2
+    found: Array = time.mean**4 * np.where(scv.real > 1, varied, 6 * scv**3)
+    return found
