@@ -54,6 +54,9 @@ TUNED, PROMISED = 1, 10_000
 MOST_STATES, SMALL = 2_500, 3
 """States of a chain, and processors of a model that is tried as one."""
 
+UNCHAINED = ("spin locks", "arrivals at stations", "arrivals at locks and forks", "groups")
+"""Constructs that `activity_chain` does not know."""
+
 AIM_MEDIAN, AIM_MOST = 2.0, 10.0
 """Errors that the approximations aim at: the median, and that of 95 in 100 models [%]."""
 
@@ -198,9 +201,8 @@ class _Draw:
             parts.append((self.whole(1, 8), self.processors(), body))
         return phased_model(*parts, resources=self.resources)
 
-    def arrivals(self) -> Model:
+    def arrivals(self, *kinds: Callable[[], Activity]) -> Model:
         """Draw a stream that uses the busiest resource for 0.3 to 0.85 of the time."""
-        kinds: list[Callable[[], Activity]] = [self.stations, self.choices, self.inner_stations, self.forks]
         cycle = kinds[self.whole(0, len(kinds) - 1)]()
         rare = MeanValue(open_model(cycle, 1e-6, resources=self.resources)).points({}).answer(0).values
         works = [each.value / 1e-6 for name, each in rare.items() if name.startswith("utilization") and each.value]
@@ -228,7 +230,8 @@ CONSTRUCTS: dict[str, Callable[[_Draw], Model]] = {
     "pipelines": lambda draw: draw.closed(draw.pipelines),
     "barriers": lambda draw: draw.closed(draw.barriers),
     "phases": _Draw.phases,
-    "arrivals": _Draw.arrivals,
+    "arrivals at stations": lambda draw: draw.arrivals(draw.stations, draw.choices),
+    "arrivals at locks and forks": lambda draw: draw.arrivals(draw.inner_stations, draw.forks),
     "groups": _Draw.groups,
     "all together": lambda draw: draw.closed(draw.mixed),
 }
@@ -250,7 +253,7 @@ def reference(construct: str, scv: float, number: int, events: int) -> Row:
     """Solve a model exactly where it is small, else simulate it: time, and half-width of its interval [s]."""
     model = generated(construct, scv, number)
     sizes = [float(each.value or 0) for each in model.population.counts if isinstance(each, Number | Parameter)]
-    if scv and construct not in ("spin locks", "arrivals", "groups") and max(sizes) <= SMALL:
+    if scv and construct not in UNCHAINED and max(sizes) <= SMALL:
         found = import_module("activity_chain").exact_time(model, MOST_STATES)
         if found is not None:
             return {"time": found, "half": 0.0, "by": "chain"}
@@ -353,7 +356,7 @@ def measured(cases: Sequence[tuple[str, float, int]], keep: Path | None, events:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--models", type=int, default=20, help="models of each construct and scv; 20 make 1040")
+    parser.add_argument("--models", type=int, default=20, help="models of each construct and scv; 20 make 1120")
     parser.add_argument("--first", type=int, default=PROMISED, help=f"number of the first; {TUNED} to tune")
     parser.add_argument("--only", default=",".join(CONSTRUCTS), help="constructs")
     parser.add_argument("--scv", type=float, nargs="*", default=SCVS, help="squared coefficients of variation")
