@@ -10,12 +10,12 @@ import pytest
 
 from slipstick.expression.nodes import Parameter
 from slipstick.method.closed_form.form import ClosedForm
-from slipstick.method.mean_value import MeanValue
+from slipstick.method.mean_value import MeanValue, programs
 from slipstick.method.mean_value.barriers import MOST_FOLLOWED, ordered_ends
 from slipstick.method.mean_value.maxima import RandomTime
 from slipstick.model.activity import barrier, delay, service
 from slipstick.model.resources import Station
-from slipstick.model.system import phased_model
+from slipstick.model.system import phased_model, superstep_model
 from tests.method.mean_value.test_barriers import exact_section
 
 
@@ -127,4 +127,15 @@ def test_what_cannot_be_counted_is_refused() -> None:
     assert form.points({"p": 2.5}).answer(0).failed == (
         "mean-value counts processors one by one: the processors of phase 1 must be a whole number from 1 to 10000, "
         "got 2.5"
+    )
+
+
+def test_waits_of_supersteps_that_do_not_settle_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [delay(2.0, name=f"work{k}") >> service("bus", 1.0, name=f"visit{k}") for k in range(3)]
+    model = superstep_model((2, lines, delay(0.1, name="meet")))
+    assert MeanValue(model).points({}).answer(0).failed is None
+    monkeypatch.setattr(programs, "FIXED_POINT_STEPS", 1)
+    failed = MeanValue(model).points({}).answer(0).failed
+    assert failed == (
+        "the waits in the supersteps of model do not settle: after 1 steps they still change by 0.1 of the time; simulate it"
     )

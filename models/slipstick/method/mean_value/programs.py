@@ -36,7 +36,10 @@ from slipstick.model.activity import Activity, BarrierWait, Choice, Pipeline, Re
 from slipstick.model.system import Model, Phase, PhasedPopulation, Superstep, SuperstepPopulation, is_processor
 
 FIXED_POINT_STEPS, FIXED_POINT_TOLERANCE = 400, 1e-13
-"""Of the waits in a superstep: most iterations, and the largest last change as a part of its time [1]."""
+"""Of the waits in a superstep: most iterations, and the last change as a part of its time that ends them [1]."""
+
+SETTLED = 1e-9
+"""Last change of the waits, as a part of the time, above which no fixed point was reached [1]."""
 
 OWN, AWAY = "own", "away"
 """Queues of operations at the processor's own and at any other processor, within supersteps."""
@@ -344,7 +347,7 @@ class _SuperstepSolver:
     def __init__(self, reader: _LineReader, superstep: Superstep) -> None:
         self._lines = [reader.totals(line) for line in superstep.bodies]
         self._barrier = reader.totals(superstep.barrier)
-        self._repeat = reader.numbers[superstep.repeat]
+        self._repeat, self._name = reader.numbers[superstep.repeat], reader.model.name
 
     def solve(self, account: bool) -> _LineTotals:
         """Give the time of the superstep, and the account of the mean processor where one is asked for."""
@@ -386,9 +389,14 @@ class _SuperstepSolver:
                 ),
                 default=0.0,
             )
-            waits = {**waits, **found}
-            if change <= FIXED_POINT_TOLERANCE * float(np.max(np.abs(time))):
+            waits, change = {**waits, **found}, change / float(np.max(np.abs(time)))
+            if change <= FIXED_POINT_TOLERANCE:
                 return waits
+        if change > SETTLED:
+            raise NoAnswerError(
+                f"the waits in the supersteps of {self._name} do not settle: after {FIXED_POINT_STEPS} steps they still "
+                f"change by {change:.1g} of the time; simulate it"
+            )
         return waits
 
     def _at_station(self, queue: str, waits: Sequence[Array], time: Array) -> list[Array]:
