@@ -215,7 +215,8 @@ def models(draw: st.DrawFn, depth: int = 3) -> Model:
         return phased_model(*parts, resources=RESOURCES, useful=useful)
     cycle = draw(_activity(numbers, depth))
     if kind == "arrivals":
-        return open_model(cycle, PARAMETERS[RATE][0], resources=RESOURCES, useful=useful)
+        # So few that no resource is saturated, whatever the activity asks of it.
+        return open_model(cycle, PARAMETERS[RATE][0] * 1e-6, resources=RESOURCES, useful=useful)
     return closed_model(cycle, draw(st.integers(1, 16)), resources=RESOURCES, useful=useful)
 
 

@@ -105,7 +105,7 @@ REFUSED: list[tuple[Callable[[], object], type[SlipstickError], str]] = [
     (
         lambda: ServiceTime("exponential", -1.0),
         ModelError,
-        "the mean of an exponential time must be at least 0 s, got -1.0",
+        "the mean of an exponential time must be 0 s, or from 1e-140 to 1e+140 s, got -1.0",
     ),
     (
         lambda: ServiceTime("erlang", 1.0, 0.3),

@@ -13,8 +13,9 @@ from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Expr, maximum, select, total
 from slipstick.expression.tape import Tape
 from slipstick.method.answers import CompiledModel, Remarks, Solution, Values, only
-from slipstick.method.closed_form.times import demand, release_time, time
-from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Repeat, Step, steps
+from slipstick.method.closed_form.times import demand, held_time, time
+from slipstick.method.saturation import Deadlocks, Saturation, without
+from slipstick.model.activity import Activity, BarrierWait, Fork, Hold, Pipeline, Step, steps
 from slipstick.model.resources import Station
 from slipstick.model.system import Model, PhasedPopulation, is_processor
 from slipstick.vocabulary import BOUNDS, DISCIPLINES, SAME_EXPONENTIAL
@@ -79,6 +80,8 @@ class CompiledBounds(CompiledModel):
         self._lows, self._high = _lows(model), _high(model)
         high = [self._high] if self._high is not None else []
         self._tape = Tape([model.population.size, *high, *self._lows.values()])
+        self._saturation = Saturation(model)
+        self._deadlocks = Deadlocks(model)
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -108,6 +111,8 @@ class CompiledBounds(CompiledModel):
                 rates = {end: size / times["time"] for end, times in (("high", low), ("low", high)) if times}
             low |= {"throughput": rates["low"]} if "low" in rates else {}
             high |= {"throughput": rates["high"]}
+        saturated, deadlocks = self._saturation.reasons(values), self._deadlocks.reasons(values)
+        low["time"] = without(low["time"], saturated)
         return Solution(
             model=self.model.name,
             method=BOUNDS,
@@ -115,13 +120,17 @@ class CompiledBounds(CompiledModel):
             low={name: _finite(each) for name, each in low.items()},
             high={name: _finite(each) for name, each in high.items()},
             useful=self.model.useful,
-            remarks=lambda index: self._remarks(float(low["time"][index]), [*self._lows][binding[index]]),
+            remarks=lambda index: (
+                Remarks(failed=saturated[index])
+                if index in saturated
+                else self._remarks(float(low["time"][index]), [*self._lows][binding[index]], deadlocks.get(index, ()))
+            ),
         )
 
-    def _remarks(self, low: float, binding: str) -> Remarks:
+    def _remarks(self, low: float, binding: str, deadlock: tuple[str, ...]) -> Remarks:
         if not math.isfinite(low):
             return Remarks(failed=f"the least time of {self.model.name} comes out as {low!r} s")
-        return Remarks(notes=_notes(self.model, binding, self._high is not None))
+        return Remarks(notes=(*_notes(self.model, binding, self._high is not None), *deadlock))
 
 
 def _finite(column: Array) -> Array:
@@ -159,30 +168,13 @@ def _lows_of(model: Model, cycle: Activity, processors: Expr) -> dict[str, Expr]
         if isinstance(resource, Station):
             found[name] = processors * demand(cycle, name, model) / resource.servers
     for lock in dict.fromkeys(node.resource for node in steps(cycle) if isinstance(node, Hold)):
-        found[lock] = processors * _held(cycle, lock, model) / model.resources[lock].capacity
+        found[lock] = processors * held_time(cycle, lock, model) / model.resources[lock].capacity
     asked = [name for name in used if is_processor(name) and not name.startswith("processor[")]
     if not asked:
         return found
     # What is asked of others falls on the members themselves, but of one alone on processors outside.
     everything = total((demand(cycle, name) for name in asked), TIME)
     return {**found, PROCESSORS: select(processors, 1, demand(cycle, "own"), everything)}
-
-
-def _held(activity: Activity, lock: str, model: Model) -> Expr:
-    """Give how long one pass holds a lock, at least [s]."""
-    match activity:
-        case Hold(name, body) if name == lock:
-            return total([time(body, model, booked=False), release_time(lock, model)], TIME)
-        case Choice(options):
-            return total((p * _held(body, lock, model) for p, body in options), TIME)
-        case Repeat(count, body):
-            return count * _held(body, lock, model)
-        case Pipeline(stages, items):
-            once = total((_held(stage.bodies[0], lock, model) for stage in stages if len(stage.bodies) == 1), TIME)
-            each = (_held(body, lock, model) for stage in stages if len(stage.bodies) > 1 for body in stage.bodies)
-            return total([items * once, *each], TIME)
-        case _:
-            return total((_held(child, lock, model) for child in activity.children), TIME)
 
 
 def _high(model: Model) -> Expr | None:

@@ -77,7 +77,7 @@ CASES: list[tuple[str, Model, tuple[str, ...]]] = [
     ("phases of one processor", phased_model((3, 1, RANDOM)), ()),
     ("phases with a shared server", phased_model((1, 1, WORK), (3, 8, BUS)), (waiting("bus"),)),
     ("arrivals that only wait", open_model(WORK, 1.0), ()),
-    ("arrivals at a server", open_model(repeat(2, BUS), 1.0), (waiting("bus"),)),
+    ("arrivals at a server", open_model(repeat(2, BUS), 0.1), (waiting("bus"),)),
 ]  # fmt: skip
 
 

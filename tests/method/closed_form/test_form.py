@@ -160,7 +160,7 @@ def test_many_useful_components_add_up_alike_at_one_point_and_at_many() -> None:
 def test_processors_that_repeat_a_cycle_do_not_change_its_time(cycle: Activity, values: dict[str, float]) -> None:
     """Nobody is in the way: populations differ in rates alone."""
     forms = [closed_model(cycle, n, resources=RESOURCES) for n in (1, 7)] + [
-        open_model(cycle, 3.0, resources=RESOURCES)
+        open_model(cycle, 3e-6, resources=RESOURCES)
     ]
     whole = {**values, "parts": 3.0}
     times = {solve(model, at(model, whole))["time"] for model in forms}

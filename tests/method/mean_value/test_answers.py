@@ -13,6 +13,7 @@ from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import Parameter
 from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.mean_value import MeanValue
+from slipstick.method.mean_value.form import promised
 from slipstick.method.methods import answered, solve
 from slipstick.model.activity import (
     Activity,
@@ -32,7 +33,7 @@ from slipstick.model.system import Model, closed_model, open_model, phased_model
 from slipstick.vocabulary import MEAN_VALUE
 
 THINK = delay(9.0, name="think", scv=1.0)
-USUAL = "usual error of the time under {size} (95 of 100 generated models, scv of 0.25 and 1); shares and waits are less sure"
+USUAL = "usual error of the time under {size} (95 of 100 generated models, scv from 0.25 to 4); shares and waits are less sure"
 
 
 def notes(cycle: Activity, processors: int = 8, **resources: Resource) -> tuple[str, ...]:
@@ -105,6 +106,26 @@ def test_constant_times_promise_no_error_and_say_what_was_measured(populated: Ca
         "all times are constant, so processors may fall into step: errors of up to 56 % were measured, and none is "
         "promised; simulate"
     ) in found.notes
+
+
+def test_an_answer_outside_what_was_measured_promises_no_error_and_says_so() -> None:
+    inside = hold("door", delay(0.1, name="a", scv=1.0))
+    cases = {
+        "times of an scv above 4: errors of the time were not measured": closed_model(
+            THINK >> service("bus", 1.0, scv=5.0), 8
+        ),
+        "an open stream of times with an scv above 1: errors of up to 70 % were measured": open_model(
+            THINK >> service("bus", 1.0, scv=2.0) >> service("disk", 1.0, scv=1.0), 0.5
+        ),
+        "an open stream through locks or permits: errors of up to 50 % were measured, and more near saturation": open_model(
+            THINK >> inside >> hold("door", service("bus", 0.1, scv=0.5)), 0.5
+        ),
+    }
+    for words, model in cases.items():
+        found = MeanValue(model).points({}).answer(0)
+        assert found.promise is None
+        assert f"{words}, and none is promised; simulate" in found.notes
+        assert promised(model) is None
 
 
 def test_an_approximate_answer_promises_what_its_notes_say() -> None:

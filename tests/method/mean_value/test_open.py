@@ -10,7 +10,7 @@ import pytest
 from slipstick.answer import Answer
 from slipstick.method.mean_value import MeanValue
 from slipstick.model.activity import Activity, barrier, delay, fork, hold, service
-from slipstick.model.resources import Lock, Resource, Station
+from slipstick.model.resources import Lock, Permits, Resource, Station
 from slipstick.model.system import open_model
 
 
@@ -86,11 +86,16 @@ def failed(cycle: Activity, rate: float, **resources: Resource) -> str:
 
 
 def test_what_is_saturated_is_named_with_its_load() -> None:
-    words = "of the time; lower the arrivals, or shorten what is asked of it"
-    assert failed(service("bus", 2.0), 0.75) == f"station bus is saturated: 0.75/s arrive and keep it busy 1.5 {words}"
-    assert failed(service("bus", 1.0), 1.0) == f"station bus is saturated: 1/s arrive and keep it busy 1 {words}"
-    locked = hold("door", delay(3.0, name="crit"))
-    assert failed(locked, 0.5) == f"lock door is saturated: 0.5/s arrive and keep it busy 1.5 {words}"
+    words = "the limit is 1); lower the arrivals, or shorten what is asked of it"
+    assert failed(hold("door", service("bus", 0.5, scv=1.0)) >> service("bus", 0.4, name="b", scv=1.0), 1.1).startswith(
+        "lock door is saturated: 1.1/s arrive, fewer than "
+    )
+    assert failed(hold("door", service("bus", 0.5, scv=1.0)) >> service("bus", 0.4, name="b", scv=1.0), 1.1).endswith(
+        "(with the mean-value waits while it is held, which may be too long; simulation may have an answer)"
+    )
+    assert failed(service("bus", 1.0), 1.0) == (
+        f"station bus is saturated: 1/s arrive, fewer than 1/s can be served (load 1, {words}"
+    )
 
 
 def test_one_saturated_point_leaves_the_others_their_answers() -> None:
@@ -110,6 +115,9 @@ def test_what_makes_no_sense_of_a_stream_is_refused() -> None:
     )
     circle = hold("a", hold("b", delay(1.0, name="x"))) >> hold("b", hold("a", delay(1.0, name="y")))
     assert failed(circle, 0.1) == (
+        "locks a and b are taken in both orders: their holders may wait for each other without end; take them in one order"
+    )
+    assert failed(circle, 0.1, a=Permits(2)) == (
         "locks a, b are each taken while another is held; their holders may wait for each other without end"
     )
     assert failed(delay(1.0, name="a"), 0.0) == (

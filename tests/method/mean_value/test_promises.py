@@ -20,7 +20,8 @@ REFUSALS = (
     "where not every processor comes to it in turn; mean-value has no answer for that, simulation may",
     "needs a fixed population; mean-value has no answer for customers that arrive",
     "but an open population has none; mean-value needs a station for that",
-    "of the time; lower the arrivals, or shorten what is asked of it",
+    "the limit is 1); lower the arrivals, or shorten what is asked of it",
+    "their holders may wait for each other without end; take them in one order",
     "a repeat with a barrier inside must be done at least once for mean-value, got 0",
 )
 

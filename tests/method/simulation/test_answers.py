@@ -286,8 +286,8 @@ REFUSED = [
         lambda: open_model(service("disk", 0.01), 150.0),
         NoAnswerError,
         (
-            "station 'disk' is saturated: 150/s arrive, 100/s can be served (utilization 1.5). Lower the arrivals, or "
-            "shorten what is asked of it"
+            "station disk is saturated: 150/s arrive, fewer than 100/s can be served (load 1.5, the limit is 1); lower the "
+            "arrivals, or shorten what is asked of it"
         ),
     ),
     (
@@ -298,7 +298,7 @@ REFUSED = [
     (
         lambda: closed_model(delay(Parameter("t", TIME, 3.0) - Parameter("u", TIME, 4.0))),
         NoAnswerError,
-        "the time of step delay comes out as -1.0 s",
+        "the time of step delay comes out as -1.0 s; what is simulated takes 0 s, or from 1e-140 to 1e+140 s",
     ),
     (
         lambda: closed_model(choose((Parameter("p", COUNT, 0.5) * 3, delay(1.0)), (0.5, delay(2.0, name="other")))),
@@ -413,3 +413,23 @@ def test_waits_of_random_order_have_the_fairness_of_their_distribution() -> None
     assert seen.low is not None
     assert seen.high is not None
     assert seen.low < 0.25 < seen.high
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("scv", [0.0, 1.0])
+def test_times_of_any_size_are_simulated_rightly_or_refused_by_name(scv: float) -> None:
+    """Issue 12: 1e-300 s ended in a ZeroDivisionError, 1e300 s in warnings and an interval that was none."""
+
+    def answer(scale: float) -> Answer:
+        cycle = delay(3 * scale, name="work", scv=scv) >> service("bus", scale, scv=scv)
+        return solve(closed_model(cycle, 3), None, "simulation", Simulation(cycles=2000))
+
+    one = answer(1.0)["time"]
+    for scale in (3e-140, 1e-20, 1e20, 3e139):
+        # The order of simultaneous ends depends on rounding, so that the last cycle is another one.
+        assert answer(scale)["time"] == pytest.approx(scale * (one or 0.0), rel=1e-3)
+    for scale in (1e-300, 1e-150, 1e150, 1e300):
+        with pytest.raises(
+            NoAnswerError, match=r"the time of step work comes out as .*; what is simulated takes 0 s, or"
+        ):
+            answer(scale)

@@ -36,6 +36,7 @@ from slipstick.method.answers import (
 from slipstick.method.closed_form.exactness import neglected, sizes
 from slipstick.method.closed_form.times import demand, pipelines, stage_times, time
 from slipstick.method.occupation import ParallelWork
+from slipstick.method.saturation import Deadlocks, Saturation, without
 from slipstick.model.activity import Activity
 from slipstick.model.system import Model, PhasedPopulation, SuperstepPopulation
 from slipstick.vocabulary import CLOSED_FORM
@@ -108,6 +109,7 @@ class ClosedForm(CompiledModel):
         ]
         self.tape = Tape([self.time, self.account, *others])
         self._time_alone = Tape([self.time])
+        self._saturation, self._deadlocks = Saturation(model), Deadlocks(model)
         self._single = SingleProcessorValues(model.single, ClosedForm(model.single.model)) if model.single else None
 
     @property
@@ -120,6 +122,7 @@ class ClosedForm(CompiledModel):
         result = _not_negative(self._time_alone.run(only(values, self._time_alone.parameters))[0])
         points = [np.size(value) for value in values.values() if np.size(value) != 1]
         time = np.full(points[0], result) if points and len(result) == 1 else result
+        time = without(time, self._saturation.reasons(values))
         return Solution(
             model=self.model.name,
             method=CLOSED_FORM,
@@ -148,6 +151,8 @@ class ClosedForm(CompiledModel):
         left_out = neglected(self.model, {expr: next(others) for expr in self._sizes})
         spans = {name: next(others) for name in self._spans}
         nothing, time = left_out.nothing(), _not_negative(whole.value)
+        saturated, deadlocks = self._saturation.reasons(values), self._deadlocks.reasons(values)
+        time = without(time, saturated)
         single = self._single.values(values, whole.value, size) if self._single else {}
         with np.errstate(all="ignore"):
             busy = {name: size / time * each + _asked_by_others(name, groups) for name, each in work.items()}
@@ -165,7 +170,11 @@ class ClosedForm(CompiledModel):
             other_labels="memory",
             once=whole.once,
             stages=stages,
-            remarks=lambda index: self._remarks(at(whole.value, index), left_out.notes(index)),
+            remarks=lambda index: (
+                Remarks(failed=saturated[index])
+                if index in saturated
+                else self._remarks(at(whole.value, index), (*left_out.notes(index), *deadlocks.get(index, ())))
+            ),
             gradient=lambda index: Gradient(
                 {"time": {name: at(each, index) for name, each in whole.by_parameter.items()}},
                 {name: at(each, index) for name, each in whole.inputs.items()},

@@ -121,6 +121,23 @@ def release_time(name: str, model: Model) -> Expr:
     return held.accesses[1] * held.access
 
 
+def held_time(activity: Activity, lock: str, model: Model) -> Expr:
+    """Give how long one pass holds a lock, at least [s]."""
+    match activity:
+        case Hold(name, body) if name == lock:
+            return total([time(body, model, booked=False), release_time(lock, model)], TIME)
+        case Choice(options):
+            return total((p * held_time(body, lock, model) for p, body in options), TIME)
+        case Repeat(count, body):
+            return count * held_time(body, lock, model)
+        case Pipeline(stages, items):
+            once = total((held_time(stage.bodies[0], lock, model) for stage in stages if len(stage.bodies) == 1), TIME)
+            each = (held_time(body, lock, model) for stage in stages if len(stage.bodies) > 1 for body in stage.bodies)
+            return total([items * once, *each], TIME)
+        case _:
+            return total((held_time(child, lock, model) for child in activity.children), TIME)
+
+
 def _access_time(name: str, model: Model, booked: bool) -> list[Expr]:
     """Give the time of all accesses to a lock's word without contention, if there are any [s]."""
     held = model.held_resource(name)

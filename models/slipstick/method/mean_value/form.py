@@ -28,6 +28,7 @@ from slipstick.method.mean_value.points import MeanValueTable, ModelNumbers, Num
 from slipstick.method.mean_value.programs import solve_phases, solve_supersteps
 from slipstick.method.mean_value.visits import SPIN_LOCKS
 from slipstick.method.occupation import ParallelWork
+from slipstick.method.saturation import Deadlocks
 from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Step, Then, steps
 from slipstick.model.resources import Lock, Permits, Station
 from slipstick.model.system import (
@@ -59,7 +60,7 @@ class MeanValue(CompiledModel):
     def __init__(self, model: Model) -> None:
         self.model = model
         self.numbers = ModelNumbers(model)
-        self._sizes = sizes(model)
+        self._sizes, self._deadlocks = sizes(model), Deadlocks(model)
         self._parallel = ParallelWork(model)
         self._single = SingleProcessorValues(model.single, MeanValue(model.single.model)) if model.single else None
 
@@ -87,13 +88,19 @@ class MeanValue(CompiledModel):
 
     def table(self, numbers: Numbers, account: bool) -> MeanValueTable:
         """Solve for numbers that may be complex; what stops every point is said of each."""
+        points = len(next(iter(numbers.values())))
+        sizes_there = [numbers[size] for size in self.model.population.counts]
+        deadlocks = {index: text for index, (text,) in self._deadlocks.among(sizes_there, points).items()}
+        if len(deadlocks) == points:
+            return MeanValueTable.blank(np.ones(points), (), (), deadlocks)
         try:
             solve = _solver(self.model)
             with np.errstate(all="ignore"):
-                return solve(self.model, numbers, account)
+                found = solve(self.model, numbers, account)
         except NoAnswerError as error:
-            points = len(next(iter(numbers.values())))
             return MeanValueTable.blank(np.ones(points), (), (), dict.fromkeys(range(points), str(error)))
+        found.refuse(deadlocks)
+        return found
 
     def solution(self, values: Values) -> Solution:
         """Evaluate everything at aligned points."""
@@ -157,16 +164,12 @@ def _solver(model: Model) -> Callable[[Model, Numbers, bool], MeanValueTable]:
 
 
 STATIONS, SEVERAL, BACKING_OFF, SUPERSTEPS = 0.02, 0.1, 0.5, 0.05
-"""Usual error of the time [1], of 95 in 100 models: of plain stations; of all else; of locks with back-off; of
+"""Usual error of the time [1], of 95 in 100 models: of plain stations, scv up to 1; of all else; of locks with back-off; of
 supersteps.
 
 Measured by benchmarks/mean_value.py (stations, all constructs), tests/method/mean_value/test_spin_locks.py (back-off) and
 tests/workloads/application/test_model.py (supersteps)."""
 
-CONSTANT = (
-    "all times are constant, so processors may fall into step: errors of up to 56 % were measured, and none is promised; "
-    "simulate"
-)
 SUPERSTEP_NOTES = (
     (
         "supersteps: a visit finds the other processors in service or waiting at their mean loads, and each service delays "
@@ -179,7 +182,9 @@ SPIN_ERROR = (
     "usual error of the time with spin locks {size} (from 2 to 64 processors, random times); larger errors were seen near "
     "the size at which spinning fills the word's station, and for constant times"
 )
-ERROR = "usual error of the time {size} (95 of 100 generated models, scv of 0.25 and 1); shares and waits are less sure"
+ERROR = (
+    "usual error of the time {size} (95 of 100 generated models, scv from 0.25 to 4); shares and waits are less sure"
+)
 
 
 @dataclass
@@ -238,6 +243,11 @@ class _Used:
             for name, each in found.items()
             if isinstance(each, Lock) and each.kind in SPIN_LOCKS and not (backing_off and each.back_off == "none")
         ]
+
+    @property
+    def largest_scv(self) -> float:
+        """The largest squared coefficient of variation of all steps [1]."""
+        return max((step.scv for step in self.model.steps), default=0.0)
 
     @property
     def constant(self) -> bool:
@@ -311,24 +321,49 @@ def notes_of(model: Model) -> tuple[str, ...]:
     notes = [text.format(names=", ".join(names) if isinstance(names, list) else "") for text, names in found if names]
     usual = promised(model)
     if usual is None:
-        return (*notes, CONSTANT)
+        return (*notes, *(f"{text}, and none is promised; simulate" for text, where in _OUTSIDE if where(used)))
     text = SPIN_ERROR if used.spin_locks() else ERROR
     return (*notes, text.format(size=f"under {usual:.0%}".replace("%", " %")))
+
+
+MOST_VARIED = 4.0
+"""Largest squared coefficient of variation of the models whose errors were measured [1]."""
+
+_OUTSIDE: tuple[tuple[str, Callable[[_Used], bool]], ...] = (
+    (
+        "all times are constant, so processors may fall into step: errors of up to 56 % were measured",
+        lambda used: used.constant,
+    ),
+    (
+        f"times of an scv above {MOST_VARIED:g}: errors of the time were not measured",
+        lambda used: used.largest_scv > MOST_VARIED,
+    ),
+    (
+        "an open stream of times with an scv above 1: errors of up to 70 % were measured",
+        lambda used: isinstance(used.model.population, OpenPopulation) and used.largest_scv > 1,
+    ),
+    (
+        "an open stream through locks or permits: errors of up to 50 % were measured, and more near saturation",
+        lambda used: isinstance(used.model.population, OpenPopulation) and bool(used.locks or used.permits),
+    ),
+)
+"""What no error is promised for: the class of the error, and the models that it is of."""
 
 
 def promised(model: Model) -> float | None:
     """Give the relative error of the time that an approximate answer usually keeps, as benchmarks show it [1].
 
-    None where no error is promised: all times are constant, of processors or of a stream.
+    None where no error is promised; the notes of the answer then say what was measured.
     """
     if isinstance(model.population, SuperstepPopulation):
         return SUPERSTEPS
     used = _Used(model)
-    if used.constant:
+    if any(where(used) for _, where in _OUTSIDE):
         return None
     if used.spin_locks(backing_off=True):
         return BACKING_OFF
-    return SEVERAL if used.has(Fork, Hold, Pipeline, BarrierWait) else STATIONS
+    varied = used.largest_scv > 1 or isinstance(model.population, OpenPopulation)
+    return SEVERAL if varied or used.has(Fork, Hold, Pipeline, BarrierWait) else STATIONS
 
 
 def exact_everywhere(model: Model) -> bool:

@@ -14,9 +14,12 @@ from slipstick.method.mean_value.maxima import Array, RandomTime, nonzero
 from slipstick.method.mean_value.points import MeanValueTable, Numbers, at_points, out_of_range
 from slipstick.method.mean_value.traversal import Traversal
 from slipstick.method.mean_value.visits import PROCESSORS, Queue, competing_fraction
+from slipstick.method.saturation import saturated_text
 from slipstick.model.activity import BarrierWait, steps
 from slipstick.model.system import Model, OpenPopulation
 from slipstick.queueing.residual_wait import erlang_c, residual_time
+
+WAITS_INCLUDED = "with the mean-value waits while it is held, which may be too long; simulation may have an answer"
 
 
 def solve_open(model: Model, numbers: Numbers, account: bool) -> MeanValueTable:
@@ -88,6 +91,8 @@ class _Stream:
     def solve(self, numbers: Numbers, rate: Array) -> CycleState | dict[int, str]:
         """Give the times of one customer; or the points at which a queue is saturated, with the reason."""
         ratios = self.recursion.tree.visit_ratios(numbers)
+        alone = Traversal(self.recursion.model, numbers, 1, {})
+        alone.time(self.recursion.tree.root)
         saturated: dict[int, str] = {}
         waits: dict[int, RandomTime] = {}
         for queue in [*self.order, None]:
@@ -95,26 +100,26 @@ class _Stream:
             time = made.time(self.recursion.tree.root)
             if queue is None:
                 break
-            services = {visit.index: made.found.services[visit.index] for visit in queue.visits}
-            for index, text in _saturated(queue, ratios, services, rate).items():
-                saturated.setdefault(index, text)
+            services, bare = (
+                {visit.index: each.found.services[visit.index] for visit in queue.visits} for each in (made, alone)
+            )
+            without_waits = self._saturated(queue, ratios, bare, rate)
+            for index, text in self._saturated(queue, ratios, services, rate).items():
+                saturated.setdefault(index, without_waits.get(index, f"{text} ({WAITS_INCLUDED})"))
             if not saturated:
                 waits.update(_waits(queue, ratios, services, rate))
         return saturated or CycleState(1, time, made.found)
 
-
-def _saturated(
-    queue: Queue, ratios: Mapping[int, Array], services: Mapping[int, RandomTime], rate: Array
-) -> dict[int, str]:
-    """Say at which points a queue is asked for more than it can do."""
-    work = sum((ratios[index] * service.mean for index, service in services.items()), np.zeros(1))
-    load = np.broadcast_to((rate * work / queue.servers).real, rate.shape)
-    kind = ("permits" if queue.servers > 1 else "lock") if queue.lock else "station"
-    return {
-        int(index): f"{kind} {queue.name} is saturated: {rate[index].real:g}/s arrive and keep it busy "
-        f"{load[index]:.3g} of the time; lower the arrivals, or shorten what is asked of it"
-        for index in np.flatnonzero(~(load < 1))
-    }
+    def _saturated(
+        self, queue: Queue, ratios: Mapping[int, Array], services: Mapping[int, RandomTime], rate: Array
+    ) -> dict[int, str]:
+        """Say at which points a queue is asked for more than it can do."""
+        work = sum((ratios[index] * service.mean for index, service in services.items()), np.zeros(1))
+        load = np.broadcast_to((rate * work / queue.servers).real, rate.shape)
+        return {
+            int(index): saturated_text(self.recursion.model, queue.name, float(rate[index].real), float(load[index]))
+            for index in np.flatnonzero(~(load < 1))
+        }
 
 
 def _waits(

@@ -207,6 +207,13 @@ class MeanValueTable:
         """Number the points at which nothing is wrong."""
         return np.array([index for index in range(len(self.size)) if index not in self.wrong], dtype=int)
 
+    def refuse(self, reasons: Mapping[int, str]) -> None:
+        """Take back the answers of some points, and say why."""
+        self.wrong.update(reasons)
+        uses = (column for use in self.uses.values() for column in use.columns())
+        for column in (self.time, *self.booked.values(), *self.groups.values(), *uses):
+            column[list(reasons)] = np.nan
+
     def put(
         self,
         points: Array,

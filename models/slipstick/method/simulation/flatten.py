@@ -11,7 +11,7 @@ from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Tape
 from slipstick.method.answers import BARRIER
-from slipstick.method.closed_form.times import demand
+from slipstick.method.saturation import Saturation
 from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Repeat, Step, Then, steps
 from slipstick.model.resources import Barrier, HeldResource, Lock, Station
 from slipstick.model.system import (
@@ -27,7 +27,7 @@ from slipstick.model.system import (
 from slipstick.results.study import Timeline
 from slipstick.sim.plain.timeline import critical_path, record
 from slipstick.sim.plan.builder import BarrierImplementation, Builder, LockImplementation
-from slipstick.sim.plan.distributions import ServiceTime, service_time
+from slipstick.sim.plan.distributions import RANGE, ServiceTime, in_range, service_time
 from slipstick.sim.plan.plan import Plan, Where
 
 IDLE, OWN = "idle", "own"
@@ -248,8 +248,10 @@ class _Writer:
 
     def _step(self, step: Step) -> None:
         mean = self.numbers[step.time]
-        if not (mean >= 0 and math.isfinite(mean)):
-            raise NoAnswerError(f"the time of step {step.name} comes out as {mean!r} s")
+        if not in_range(mean):
+            raise NoAnswerError(
+                f"the time of step {step.name} comes out as {mean!r} s; what is simulated takes {RANGE}"
+            )
         self.once[step.name] = mean
         time = service_time(mean, step.scv)
         if step.resource is None:
@@ -328,23 +330,12 @@ def _whole(value: float, what: str, least: int = 1) -> int:
 
 
 def _check_load(model: Model, rate: float, values: Mapping[str, float]) -> None:
-    """Raise an error for an open model with a saturated station."""
+    """Raise an error for an open model with a saturated resource."""
     if not rate > 0:
         raise NoAnswerError(f"there are no arrivals at {model.name}: the arrival rate is {rate:g}/s")
-    assert isinstance(model.population, OpenPopulation)
-    used = [name for name in dict.fromkeys(step.resource for step in model.steps) if name in model.resources]
-    for name in used:
-        assert name is not None
-        station = model.resources[name]
-        assert isinstance(station, Station)
-        tape = Tape([demand(model.population.cycle, name)])
-        work = float(tape.run({key: value for key, value in values.items() if key in tape.parameters})[0][0])
-        load = rate * work / station.servers
-        if not load < 1:
-            raise NoAnswerError(
-                f"station {name!r} is saturated: {rate:g}/s arrive, {station.servers / work:g}/s can be served "
-                f"(utilization {load:.3g}). Lower the arrivals, or shorten what is asked of it"
-            )
+    saturated = Saturation(model).reasons(values)
+    if saturated:
+        raise NoAnswerError(saturated[0])
 
 
 def timeline(model: Model, values: Mapping[str, float] | None = None, seed: int = 0, cycles: int = 3) -> Timeline:

@@ -67,6 +67,17 @@ KINDS = (
 )
 
 
+SHORTEST, LONGEST = 1e-140, 1e140
+"""Mean times that are simulated, beside 0: squares of their sums neither vanish nor overflow [s]."""
+
+RANGE = f"0 s, or from {SHORTEST:g} to {LONGEST:g} s"
+
+
+def in_range(mean: float) -> bool:
+    """Say whether times of a mean can be simulated."""
+    return mean == 0 or SHORTEST <= mean <= LONGEST
+
+
 @dataclass(frozen=True, slots=True)
 class ServiceTime:
     """A distribution of a time that is never negative.
@@ -91,8 +102,8 @@ class ServiceTime:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ModelError(f"there is no distribution {self.kind!r}{did_you_mean(self.kind, KINDS)}")
-        if not (self.mean >= 0 and math.isfinite(self.mean)):
-            raise ModelError(f"the mean of {self._a} time must be at least 0 s, got {self.mean!r}")
+        if not in_range(self.mean):
+            raise ModelError(f"the mean of {self._a} time must be {RANGE}, got {self.mean!r}")
         if not _SUITS[self.kind](self.scv):
             raise ModelError(f"{self._a} time cannot have scv {self.scv!r}: it must be {_SCV[self.kind]}")
 
