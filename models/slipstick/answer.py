@@ -66,6 +66,7 @@ class Answer:
     share : by value and path, the part of one percent that one percent less buys; adds up to 1 for a time or a rate
     gradient : by value and path, the derivative in base units
     exact : equal to the model's expectation to rounding
+    bound : which value lies outside of its bounds, and by what; empty where none does
     failed : why there is no answer, or None
     notes : what the method left out or assumed
     limits : the limiting stage of each pipeline
@@ -89,6 +90,7 @@ class Answer:
     share: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     gradient: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     exact: bool = False
+    bound: str = ""
     failed: str | None = None
     notes: tuple[str, ...] = ()
     limits: tuple[Limit, ...] = ()

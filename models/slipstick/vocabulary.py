@@ -169,7 +169,7 @@ METHODS = {
     LAW: (CLOSED_FORM,),
     NETWORK: (BEST, EXACT, CONVOLUTION, SCHWEITZER, LINEARIZER, MARKOV_CHAIN, SIMULATION, BOUNDS),
 }
-"""The methods that answer for each kind of model, the default first."""
+"""The methods that answer for each kind of model, of laws and networks the default first."""
 
 
 def in_words(names: tuple[str, ...]) -> str:

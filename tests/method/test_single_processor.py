@@ -11,11 +11,11 @@ from slipstick.answer import Answer
 from slipstick.expression.nodes import Number
 from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.mean_value import MeanValue
-from slipstick.method.methods import solve
 from slipstick.model.system import Model
 from slipstick.model.technology import scaled
 from slipstick.program import PROGRAMS
 from slipstick.sim.settings import Simulation
+from tests.closed_form import solve
 from tests.specs import shared_machine
 
 SYMMETRY, TC2000 = shared_machine("sequent-symmetry-s81"), shared_machine("bbn-tc2000")

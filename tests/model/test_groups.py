@@ -12,13 +12,13 @@ from slipstick.expression.dimension import COUNT
 from slipstick.expression.nodes import Parameter
 from slipstick.method.bounds import bounds
 from slipstick.method.closed_form.form import ClosedForm
-from slipstick.method.methods import solve
 from slipstick.model.activity import Activity, barrier, delay, hold, service
 from slipstick.model.resources import Station
 from slipstick.model.system import GroupedPopulation, Model, closed_model, grouped_model
 from slipstick.model.technology import scaled
 from slipstick.report.equations import explain_text
 from slipstick.schema.dump import dump
+from tests.closed_form import solve
 
 ASK = service("bus", 1.0, name="ask", component="memory", scv=1.0)
 THINK = delay(9.0, name="think")

@@ -11,13 +11,13 @@ from slipstick.errors import SpecError
 from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import Parameter
 from slipstick.method.bounds import bounds
-from slipstick.method.methods import solve
 from slipstick.model.activity import delay, hold, service
 from slipstick.model.resources import Lock, Station
 from slipstick.model.system import Model, closed_model
 from slipstick.model.technology import scaled
 from slipstick.schema.dump import dump
 from slipstick.vocabulary import LOCKS
+from tests.closed_form import solve
 
 ACCESS = Parameter("access", TIME, 2.0)
 CRITICAL = delay(9.0, name="critical")

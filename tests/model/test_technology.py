@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from slipstick.expression.nodes import Parameter
 from slipstick.method.answers import Labels
-from slipstick.method.methods import solve
 from slipstick.model.activity import TECHNOLOGIES
 from slipstick.model.system import Model
 from slipstick.model.technology import scaled
+from tests.closed_form import solve
 from tests.strategies import models, quick
 
 

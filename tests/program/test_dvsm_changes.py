@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from slipstick.expression.dimension import BYTES
 from slipstick.expression.nodes import Parameter
 from slipstick.method.closed_form.form import ClosedForm
-from slipstick.method.methods import solve
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model
 from slipstick.program import PROGRAMS
+from tests.closed_form import solve
 from tests.paper import NETWORKS, PAPER, US, diff_request, lock, machine, page_fault
 from tests.strategies import machines, microseconds, quick
 

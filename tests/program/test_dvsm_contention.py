@@ -10,9 +10,9 @@ import pytest
 from slipstick.errors import ModelError
 from slipstick.expression.dimension import COUNT
 from slipstick.expression.nodes import Parameter
-from slipstick.method.methods import solve
 from slipstick.method.simulation import form as simulation
 from slipstick.program import PROGRAMS
+from tests.closed_form import solve
 from tests.contention import ALONE, CELLS, EXCHANGES, column, fault_time, inputs, phase_model, simulated
 from tests.paper import NETWORKS, PAPER, US, diff_request, machine, page_fault
 

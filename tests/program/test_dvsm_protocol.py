@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from slipstick.errors import ModelError
-from slipstick.method.methods import solve
+from tests.closed_form import solve
 from tests.contention import ALONE, CELLS, DISPATCH, EXCHANGES, column, fault_time, inputs, simulated
 from tests.paper import NETWORKS, PAPER, US, lock, machine
 from tests.program.reference_protocol import Requests, diff_phase, lock_phase

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from slipstick.answer import Answer
-from slipstick.method.methods import solve
+from tests.closed_form import solve
 from tests.paper import NETWORKS, PAPER, US, diff_request, lock, page_fault
 
 PHASES = ("I", "II", "III")

@@ -13,12 +13,12 @@ from slipstick.errors import ModelError
 from slipstick.expression.nodes import Parameter
 from slipstick.expression.tape import Tape
 from slipstick.method.bounds import bounds
-from slipstick.method.methods import solve
 from slipstick.model.resources import Barrier, Station
 from slipstick.model.shared_memory import SharedMemory
 from slipstick.model.system import ClosedPopulation, GroupedPopulation, Model
 from slipstick.program import PROGRAMS
 from slipstick.program.shared_memory import barrier_cost
+from tests.closed_form import solve
 from tests.specs import shared_machine
 
 US = 1e-6

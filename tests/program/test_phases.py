@@ -11,7 +11,6 @@ from slipstick.answer import Answer
 from slipstick.expression.nodes import Number
 from slipstick.expression.tape import Tape
 from slipstick.law.grain import PHASE_TIME
-from slipstick.method.methods import solve
 from slipstick.model.system import Model
 from slipstick.program import PROGRAMS
 from slipstick.program.shared_memory import barrier_cost
@@ -19,6 +18,7 @@ from slipstick.schema.build import build
 from slipstick.schema.inputs import resolve
 from slipstick.schema.library import Library
 from slipstick.sim.settings import Simulation
+from tests.closed_form import solve
 from tests.specs import settings, shared_machine
 
 TC2000 = shared_machine("bbn-tc2000")

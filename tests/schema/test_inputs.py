@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from slipstick.errors import SpecError
-from slipstick.method.methods import solve
 from slipstick.model.system import Model
 from slipstick.schema.build import BuiltModel, build
 from slipstick.schema.inputs import model_names, resolve
 from slipstick.schema.library import Library
+from tests.closed_form import solve
 from tests.specs import MACHINE, line, refused, settings, valid
 
 ATM = {"model": "dvsm/lock", "machine": "rs6000-43p-atm"}

@@ -25,7 +25,7 @@ cycle:
 """
 STUDY = """\
 study: 1
-base: {model: model.yaml, simulation.precision: 5%}
+base: {model: model.yaml, method: closed-form, simulation.precision: 5%}
 what_if:
   seen: {method: simulation, simulation.seed: 3}
 vary:

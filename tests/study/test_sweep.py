@@ -16,7 +16,7 @@ from slipstick.study.run import prepare, run
 from slipstick.study.solve import solve_settings
 from tests.specs import activity, refused, settings, study
 
-DIFFS = "{model: dvsm/diff-request, machine: rs6000-43p-fast-ethernet, request: 12 B, reply: 4120 B, compute: 300 us}"
+DIFFS = "{model: dvsm/diff-request, method: closed-form, machine: rs6000-43p-fast-ethernet, request: 12 B, reply: 4120 B, compute: 300 us}"
 
 
 def results(folder: Path, text: str, **how: bool | int) -> Results:
@@ -97,7 +97,7 @@ def test_names_numbers_and_specs_in_place_can_be_axes(tmp_path: Path) -> None:
     found = sweep(tmp_path, f"vary: {{s: {{axes: {{machine.network: {networks}, parts: [1, 3]}}}}}}")
     names = ["fast-ethernet", "atm-oc3", "{'extends': 'atm-oc3', 'adapter': '1 us'}"]
     assert points(found) == list(itertools.product(names, [1, 3]))
-    base = {"model": "dvsm/diff-request", "machine": "rs6000-43p-fast-ethernet"}
+    base = {"model": "dvsm/diff-request", "method": "closed-form", "machine": "rs6000-43p-fast-ethernet"}
     inputs = {"request": "12 B", "reply": "4120 B", "compute": "300 us", "parts": "3"}
     third = alone(settings(**base, **inputs, machine__network="{extends: atm-oc3, adapter: 1 us}"))
     assert found.columns["time"][5] == third["time"]
@@ -121,7 +121,13 @@ def test_a_point_of_a_sweep_has_the_bits_of_the_point_alone(tmp_path: Path) -> N
     )
     found = sweep(tmp_path, lines, whole=True)
     assert len(found) == 3 * 9 * 7 * 2
-    base = {"model": "dvsm/diff-request", "machine": "rs6000-43p-fast-ethernet", "request": "12 B", "compute": "300 us"}
+    base = {
+        "model": "dvsm/diff-request",
+        "method": "closed-form",
+        "machine": "rs6000-43p-fast-ethernet",
+        "request": "12 B",
+        "compute": "300 us",
+    }
     for row in range(0, len(found), 17):
         at = {axis.path: found.points[axis.path][row] for axis in found.axes}
         single = alone(
@@ -231,7 +237,7 @@ def test_a_number_that_shapes_the_model_is_swept_too(tmp_path: Path) -> None:
             item, "{name: w, service: bus, time: 1 s, scv: 1}", head="population: {processors: 4}\nresources: {bus: {}}"
         )
     )
-    base = f"{{model: {tmp_path}/model.yaml}}"
+    base = f"{{model: {tmp_path}/model.yaml, method: closed-form}}"
     assert sweep(tmp_path, "vary: {resources.bus.servers: [1, 2, 4]}", base=base).axes[0].values == ("1", "2", "4")
     answers = sweep(tmp_path, "vary: {resources.bus.servers: [1, 4]}", base=base, whole=True).answers
     assert [answer.exact for answer in answers] == [False, True]

@@ -151,6 +151,8 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
     if resume and not as_json and is_current(folder, prepared.hashes, versions(), command):
         click.echo(f"{folder / 'report.md'} is up to date")
         return DONE
+    for note in prepared.simulated:
+        click.echo(f"note: {note}", err=True)
     with _Progress(prepared.points) as progress:
         results = run_study(prepared, jobs=jobs, whole=as_json, progress=progress)
     write(results, prepared.spec, folder, command)

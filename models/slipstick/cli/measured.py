@@ -191,7 +191,7 @@ _FitOPTIONS = (
         help="Cycles of the model in the measured work. [its time is the measured one]",
     ),
     click.option(
-        "--with", "method", metavar="METHOD", help="Method that solves the model. [mean-value for an activity]"
+        "--with", "method", metavar="METHOD", help="Method that solves the model. [mean-value where anything waits]"
     ),
     click.option("--at", "wanted", metavar="P,...", default="", help="Processors to predict the time for."),
     click.option(
@@ -292,9 +292,7 @@ def _families(
     """Tell families from the model, and make a family of the model."""
     from slipstick.measure.fit.families import FAMILIES
     from slipstick.measure.fit.model import FitSettings, model_family, prepare_model
-    from slipstick.schema.inputs import resolve
     from slipstick.schema.library import Library
-    from slipstick.vocabulary import MEAN_VALUE
 
     names = _words(models)
     own = [name for name in names if name not in FAMILIES]
@@ -307,8 +305,6 @@ def _families(
     library, settings = Library(), {"model": text_node(own[0], "--model"), **nodes_of(changes)}
     if method:
         settings["method"] = text_node(method, "--with")
-    elif resolve(settings, library).kind in ("activity", "program"):
-        settings["method"] = text_node(MEAN_VALUE, "--with")
     free_paths = [text_node(word, "--free") for word in _words(free)]
     processors = text_node(population, "--population") if population else None
     size = text_node(size_path, "--size-of") if size_path else None

@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from slipstick.answer import Answer, Value
+from slipstick.method.answers import ROUNDING
 from slipstick.results.study import Agreement, MethodValues
 from slipstick.vocabulary import BOUNDS, EXACT
-
-ROUNDING = 1e-9
-"""Relative difference that rounding explains."""
 
 EDGE = 2.0
 """Half-widths from the mean of an interval within which chance is an explanation: one in twenty is beyond 1."""

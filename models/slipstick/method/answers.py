@@ -11,7 +11,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -170,10 +170,12 @@ class CompiledModel:
     ----------
     quantity : the value that it gives first of all, NaN at a point without an answer
     block : how many points it is to be given at a time
+    bounds : compiles the bounds that its answers are held against; None: against none
     """
 
     quantity = "time"
     block = BLOCK
+    bounds: Callable[[], CompiledModel] | None = None
 
     @property
     @abstractmethod
@@ -186,7 +188,37 @@ class CompiledModel:
 
     def points(self, values: Values) -> Answers:
         """Solve at aligned points, to be read as columns or as answers."""
-        return Answers(self.solution(values))
+        return self._held(self.solution(values), values)
+
+    def brief_points(self, values: Values) -> Answers:
+        """Solve for the first quantity alone."""
+        return self._held(self.brief(values), values)
+
+    def _held(self, found: Solution, values: Values) -> Answers:
+        """Have a solution held against the bounds, once what it is outside of is asked for."""
+        compiled = self.bounds
+        if compiled is None:
+            return Answers(found)
+
+        def bounds(rows: NDArray[np.intp]) -> Solution:
+            form = compiled()
+            known = only(values, form.parameters)
+            return form.solution(
+                {name: each if np.size(each) == 1 else np.asarray(each)[rows] for name, each in known.items()}
+            )
+
+        return Answers(found, bounds)
+
+    def blocks(self, values: Values, count: int) -> Iterator[NDArray[np.intp]]:
+        """Part aligned points into those that are to be solved together.
+
+        Parameters
+        ----------
+        values : of the parameters, by which a method may choose
+        count : of points
+        """
+        for start in range(0, count, self.block):
+            yield np.arange(start, min(start + self.block, count))
 
     def brief(self, values: Values) -> Solution:
         """Solve for the first quantity alone, where that is faster than for all of them."""
@@ -207,10 +239,12 @@ class Answers:
     Parameters
     ----------
     solution : what a method found
+    bounds : solves for the bounds at some of the points
     """
 
-    def __init__(self, solution: Solution) -> None:
+    def __init__(self, solution: Solution, bounds: Callable[[NDArray[np.intp]], Solution] | None = None) -> None:
         self.solution = solution
+        self._bounds = bounds
 
     def __len__(self) -> int:
         return self.solution.count
@@ -240,14 +274,40 @@ class Answers:
         """
         found, points = self.solution, count or len(self)
         methods = [*(found.methods or [found.method])]
-        return Provenance(methods if len(methods) == points else methods * points, np.broadcast_to(found.exact, points))
+        outside = self.outside if len(self) == points else dict.fromkeys(range(points), self.outside.get(0, ""))
+        return Provenance(
+            methods if len(methods) == points else methods * points,
+            np.broadcast_to(found.exact, points),
+            {index: words for index, words in outside.items() if words},
+        )
+
+    @cached_property
+    def outside(self) -> dict[int, str]:
+        """Say of each point that lies outside of its bounds where it does; an exact answer cannot."""
+        found = self.solution
+        if self._bounds is None or found.exact.all() or not found.values:
+            return {}
+        first = np.broadcast_to(next(iter(found.values.values())), (found.count,))
+        # What has no answer may have no bounds either.
+        rows = np.flatnonzero(np.isfinite(first) & ~np.broadcast_to(found.exact, (found.count,)))
+        if not len(rows):
+            return {}
+        bounds = self._bounds(rows)
+        words: dict[int, str] = {}
+        for name in found.values:
+            if name in bounds.low or name in bounds.high:
+                for index, said in _outside(name, found, bounds, rows).items():
+                    words.setdefault(index, said)
+        return words
 
     def limits(self) -> dict[str, list[str]]:
         """Name the limiting stage of each pipeline at each point; the first written wins a tie."""
         found = {}
         for pipeline, stages in self.solution.stages.items():
             table = np.stack([np.broadcast_to(each, (len(self),)) for each in stages.values()])
-            found[pipeline] = [list(stages)[index] for index in np.argmax(table, axis=0)]
+            names, known = list(stages), np.isfinite(table.sum(axis=0))
+            largest = np.argmax(table, axis=0)
+            found[pipeline] = [names[at] if there else "" for at, there in zip(largest, known, strict=True)]
         return found
 
     def answer(
@@ -266,7 +326,7 @@ class Answers:
         given : what was set beside the files
         shares : compute shares and gradient too; of some methods they cost one more solution
         """
-        found = self.solution
+        found, bound = self.solution, self.outside.get(index, "")
         if found.detail is not None:
             found, index = found.detail(index), 0
         said = found.remarks(index)
@@ -297,6 +357,7 @@ class Answers:
             share=gradient.shares(known) if gradient else {},
             gradient=gradient.slopes if gradient else {},
             exact=bool(at(found.exact, index)),
+            bound=bound,
             notes=(*said.notes, *_work_notes(found.useful, known)),
             limits=tuple(
                 Limit(name, max(stages, key=stages.__getitem__), stages)
@@ -312,6 +373,94 @@ class Answers:
                 if _book(name) in _BOOKS and each.low is not None and each.high is not None
             },
         )
+
+
+_TABLES = ("values", "low", "high", "account", "technology", "steps", "once")
+
+
+def joined(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Solution]]) -> Solution:
+    """Put solutions of some points each together; NaN where one does not have a number.
+
+    Parameters
+    ----------
+    pieces : the places of the points, and their solution; together all places from 0 on
+    """
+    count, first = sum(len(rows) for rows, _ in pieces), pieces[0][1]
+    owner = {int(row): (each, index) for rows, each in pieces for index, row in enumerate(rows)}
+    methods, exact = np.full(count, "", dtype=object), np.zeros(count, dtype=bool)
+    for rows, each in pieces:
+        methods[np.asarray(rows)], exact[np.asarray(rows)] = [*(each.methods or [each.method] * len(rows))], each.exact
+    tables: dict[str, Any] = {
+        key: _columns_of([(rows, getattr(each, key)) for rows, each in pieces], count) for key in _TABLES
+    }
+    pipelines = dict.fromkeys(name for _, each in pieces for name in each.stages)
+    return replace(
+        first,
+        count=count,
+        methods=methods.tolist(),
+        exact=exact,
+        **tables,
+        stages={
+            name: _columns_of([(rows, each.stages.get(name, {})) for rows, each in pieces], count) for name in pipelines
+        },
+        detail=lambda index: _alone(*owner[index]),
+        interrupted=any(each.interrupted for _, each in pieces),
+    )
+
+
+ROUNDING = 1e-9
+"""Relative difference that rounding explains."""
+
+
+def _outside(name: str, found: Solution, bounds: Solution, rows: NDArray[np.intp]) -> dict[int, str]:
+    """Say at which of some points one value lies below its lower or above its upper bound, and by what."""
+    words: dict[int, str] = {}
+    value = np.broadcast_to(found.values[name], (found.count,))[rows]
+    for side, ends, sign in (("below its lower", bounds.low, 1.0), ("above its upper", bounds.high, -1.0)):
+        if name not in ends:
+            continue
+        limit = np.broadcast_to(ends[name], (len(rows),))
+        with np.errstate(invalid="ignore"):
+            beyond = sign * (limit - value) > ROUNDING * np.abs(limit)
+        for place in np.flatnonzero(beyond):
+            index, unit = int(rows[place]), f" {found.unit(name)}".removesuffix(" 1")
+            words[index] = f"{name} is {side} bound {limit[place]:.6g}{unit}"
+            low, high = (at(each[name], index) if name in each else math.nan for each in (found.low, found.high))
+            if low <= limit[place] <= high:
+                words[index] += ", which its interval holds"
+    return words
+
+
+def _columns_of(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Columns]], count: int) -> dict[str, Array]:
+    """Spread columns over the places of their points."""
+    found: dict[str, Array] = {}
+    for rows, columns in pieces:
+        for name, column in columns.items():
+            found.setdefault(name, np.full(count, math.nan))[np.asarray(rows)] = column
+    return found
+
+
+def _alone(found: Solution, index: int) -> Solution:
+    """Cut out the solution of one point."""
+    if found.detail is not None:
+        return found.detail(index)
+
+    def cut(columns: Columns) -> Columns:
+        return {name: each[[index]] if len(each) > 1 else each for name, each in columns.items()}
+
+    tables: dict[str, Any] = {key: cut(getattr(found, key)) for key in _TABLES}
+    slopes = found.gradient
+
+    return replace(
+        found,
+        count=1,
+        methods=[found.methods[index]] if found.methods else (),
+        exact=found.exact[[index]] if len(found.exact) > 1 else found.exact,
+        **tables,
+        stages={name: cut(each) for name, each in found.stages.items()},
+        remarks=lambda _: found.remarks(index),
+        gradient=None if slopes is None else lambda _: slopes(index),
+    )
 
 
 _BOOKS = ("account", "technology", "step")

@@ -15,6 +15,7 @@ from slipstick.method.answers import CompiledModel
 from slipstick.method.bounds import CompiledBounds, bounds
 from slipstick.method.closed_form.form import ClosedForm, with_takeovers
 from slipstick.method.closed_form.law import CompiledLaw
+from slipstick.method.default import SIMULATED, DefaultForm
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model, need_model
 from slipstick.sim.settings import Simulation
@@ -53,21 +54,13 @@ _MOST_TAKEOVERS = 20
 def _closed_form(model: Model, _: Parameters) -> tuple[Answer, ...]:
     """Answer in closed form, with what another stage needs to take over, and a warning of saturation."""
     form = ClosedForm(model)
+    form.bounds = lambda: CompiledBounds(model)
     answer = form.points({}).answer(0)
     if answer.failed:
         return (answer,)
     # The takeover points are searched one by one, and a longer list of them is not read.
     limits = with_takeovers(form, answer.limits, {}) if 0 < len(answer.limits) <= _MOST_TAKEOVERS else answer.limits
-    return (replace(answer, limits=limits, notes=(*_saturation(model, answer), *answer.notes)),)
-
-
-def _saturation(model: Model, answer: Answer) -> tuple[str, ...]:
-    """Warn where a resource cannot do what the closed form asks of it, and say by how much."""
-    time, least = answer["time"] or 0.0, bounds(model).values.get("time")
-    if least is None or least.low is None or least.low <= time * (1 + 1e-9):
-        return ()
-    times = f"{least.low / time:.3g} times" if time else "more than"
-    return (f"waiting is not to be left out: a cycle takes at least {least.low:.4g} s, {times} what is answered here",)
+    return (replace(answer, limits=limits),)
 
 
 def _mean_value(model: Model, _: Parameters, __: Simulation) -> CompiledModel:
@@ -124,16 +117,44 @@ METHODS: tuple[Method, ...] = (
     Method(SIMULATION, NETWORK, _network_simulation),
     Method(BOUNDS, NETWORK, _network_bounds_form, _network_bounds),
 )
-"""Every method, by kind of model, the default first; a network takes each solver of `slipstick.vocabulary.METHODS`."""
+"""Every method, by kind of model, of laws and networks the default first; a network takes each solver of `slipstick.vocabulary.METHODS`."""
+
+
+def default_method(model: Subject, smooth: bool = False) -> str:
+    """Name the method that answers where none is named, and the closed form is not exact.
+
+    Of an activity it is mean value, where that is exact or an error is promised; else simulation, which leaves nothing out:
+    above all where all times are constant, so that processors may fall into step. Of a network it is the most exact solver
+    that its size allows, chosen for each point.
+
+    Parameters
+    ----------
+    model : the system, the network, or the law
+    smooth : what is asked needs derivatives, or thousands of points, so nothing is simulated
+
+    >>> from slipstick.model.activity import delay, service
+    >>> from slipstick.model.system import closed_model
+    >>> [default_method(closed_model(delay(9.0) >> service("bus", 3.0, scv=scv), processors=4)) for scv in (0.0, 1.0)]
+    ['simulation', 'mean-value']
+    """
+    if not isinstance(model, Model):
+        return methods_for(_KINDS[type(model)])[0].name
+    from slipstick.method.mean_value.form import promise_holds
+
+    return MEAN_VALUE if smooth or promise_holds(model) else SIMULATION
 
 
 def methods_for(kind: str) -> list[Method]:
-    """List the methods that answer for a kind of model, the default first."""
+    """List the methods that answer for a kind of model, of laws and networks the default first."""
     return [each for each in METHODS if each.kind == kind]
 
 
 def form_of(
-    model: Subject, parameters: Parameters, method: str | None = None, simulation: Simulation | None = None
+    model: Subject,
+    parameters: Parameters,
+    method: str | None = None,
+    simulation: Simulation | None = None,
+    smooth: bool = False,
 ) -> CompiledModel:
     """Compile a model for many points.
 
@@ -141,29 +162,51 @@ def form_of(
     ----------
     model : the system, the network, or the law
     parameters : a parameter with a value for each symbol of a law
-    method : by name; None is the default of the model
+    method : by name; None is the default of the model, see `default_method`
     simulation : settings of a simulation: seed, precision, budget
+    smooth : nothing is simulated, unless it is named
 
     Raises
     ------
     UnknownNameError : there is no such method for such a model
     """
-    return _method(model, method).form(model, parameters, simulation or _DEFAULT_SIMULATION)
+    settings = simulation or _DEFAULT_SIMULATION
+    if method is None and isinstance(model, Model):
+        form: CompiledModel = DefaultForm(
+            model,
+            lambda: default_method(model, smooth),
+            lambda name: _method(model, name).form(model, parameters, settings),
+        )
+    else:
+        form = _method(model, method).form(model, parameters, settings)
+    if method != BOUNDS and not isinstance(model, Law):
+        form.bounds = lambda: _method(model, BOUNDS).form(model, parameters, settings)
+    return form
 
 
 def answered(
-    model: Subject, parameters: Parameters, method: str | None = None, simulation: Simulation | None = None
+    model: Subject,
+    parameters: Parameters,
+    method: str | None = None,
+    simulation: Simulation | None = None,
+    smooth: bool = False,
 ) -> tuple[Answer, ...]:
     """Answer for a model by one method, at the values of its own parameters; bounds may be several.
 
     Parameters
     ----------
-    model, parameters, method, simulation : as for `form_of`
+    model, parameters, method, simulation, smooth : as for `form_of`
 
     Raises
     ------
     UnknownNameError : there is no such method for such a model
     """
+    if method is None and isinstance(model, Model):
+        if not ClosedForm(model).exact({}).all():
+            answer = form_of(model, parameters, None, simulation, smooth).points({}).answer(0)
+            told = (SIMULATED,) if answer.method == SIMULATION and not answer.failed else ()
+            return (replace(answer, notes=(*answer.notes, *told)),)
+        method = CLOSED_FORM
     found = _method(model, method)
     if found.answers is not None:
         return found.answers(model, parameters)
@@ -183,8 +226,7 @@ def solve(
     ----------
     model : an activity with its population, or a queueing network
     values : parameters that differ from the model's own, in base units
-    method : by name; by default the closed form of an activity, and for a network the most exact that its size
-        allows
+    method : by name; by default the closed form where it is exact, else see `default_method`
     simulation : settings of a simulation: seed, precision, budget
     shares : compute shares and gradient too, which cost some methods one more solution
 
@@ -195,9 +237,9 @@ def solve(
 
     >>> from slipstick.model.activity import delay, service
     >>> from slipstick.model.system import closed_model
-    >>> answer = solve(closed_model(delay(9.0, name="work") >> service("bus", 3.0, component="wait"), processors=4))
+    >>> answer = solve(closed_model(delay(9.0, name="work") >> service("bus", 3.0, component="wait"), processors=1))
     >>> answer["time"], answer["efficiency"], answer["speedup"]
-    (12.0, 0.75, 3.0)
+    (12.0, 0.75, 0.75)
     >>> answer.share["time"]
     {'work': 0.75, 'bus': 0.25}
     >>> busy = closed_model(delay(9.0, name="work", scv=1) >> service("bus", 3.0, scv=1), processors=4)

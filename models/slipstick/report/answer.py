@@ -180,6 +180,7 @@ def _heading(answer: Answer, entries: Entries) -> str:
         line = f"{answer.model} by {answer.method}: exact"
     else:
         line = f"{answer.model} by {answer.method}: not exact; the notes say what is left out"
+    line += f". {answer.bound}" if answer.bound else ""
     where = [*_settings("at", answer.point, entries), *_settings("with", answer.given, entries)]
     return "\n".join([wrapped(line, _INDENT), *where])
 

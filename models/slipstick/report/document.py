@@ -27,6 +27,7 @@ def answer_document(answer: Answer) -> dict[str, Any]:
         "share": {name: dict(each) for name, each in answer.share.items()},
         "gradient": {name: dict(each) for name, each in answer.gradient.items()},
         "exact": answer.exact,
+        "bound": answer.bound or None,
         "failed": answer.failed,
         "notes": list(answer.notes),
         "seed": answer.seed,

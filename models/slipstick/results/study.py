@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -65,13 +65,33 @@ class Provenance:
     """
 
     methods: Sequence[str]
-    exact: Sequence[bool] | Array
+    exact: Sequence[bool] | NDArray[np.bool_]
     outside: Mapping[int, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, answers: Sequence[Answer]) -> Provenance:
         """Say how answers were computed, one after the other."""
-        return cls([each.method for each in answers], [each.exact for each in answers])
+        outside = {index: each.bound for index, each in enumerate(answers) if each.bound}
+        return cls([each.method for each in answers], [each.exact for each in answers], outside)
+
+    @classmethod
+    def joined(cls, count: int, pieces: Iterable[tuple[NDArray[np.intp], Provenance]]) -> Provenance:
+        """Put points together.
+
+        Parameters
+        ----------
+        count : of all points
+        pieces : the places of some of them, and how those were computed
+        """
+
+        import numpy as np
+
+        methods, exact = np.full(count, "", dtype=object), np.zeros(count, dtype=bool)
+        outside: dict[int, str] = {}
+        for rows, piece in pieces:
+            methods[rows], exact[rows] = piece.methods, piece.exact
+            outside |= {int(rows[index]): words for index, words in piece.outside.items()}
+        return cls(methods.tolist(), exact.tolist(), dict(sorted(outside.items())))
 
     def columns(self, failed: Collection[int] = ()) -> dict[str, list[str | None]]:
         """Give the columns that every table of values has; a point without an answer is neither exact nor not.

@@ -13,14 +13,17 @@ from slipstick.expression.dimension import Dimension
 from slipstick.expression.nodes import parameters
 from slipstick.law.account import OVERHEAD_REDUCTION
 from slipstick.model.system import Model
-from slipstick.results.study import Array
+from slipstick.results.study import Array, Provenance
 from slipstick.schema.build import BuiltModel, built_with
 from slipstick.schema.inputs import Inputs, Settings
 from slipstick.schema.library import Library
 from slipstick.vocabulary import CLOSED_FORM
 
 if TYPE_CHECKING:
-    from slipstick.method.answers import CompiledModel
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from slipstick.method.answers import Answers, CompiledModel
 
 OVERHEAD, REDUCTION = "overhead", "overhead_reduction"
 """Time of a processor that is not useful: all that the account holds besides the useful; and 1 - after / before of it."""
@@ -37,11 +40,13 @@ class Evaluator:
     ----------
     case : its name
     inputs, built : the case, and its model
+    smooth : nothing is simulated, unless the case says so
     """
 
     case: str
     inputs: Inputs
     built: BuiltModel
+    smooth: bool = False
 
     @cached_property
     def form(self) -> CompiledModel:
@@ -50,7 +55,12 @@ class Evaluator:
         from slipstick.method.methods import form_of
 
         built = self.built
-        return form_of(built.model, built.parameters, built.options.method, built.options.simulation)
+        return form_of(built.model, built.parameters, built.options.method, built.options.simulation, self.smooth)
+
+    @property
+    def smoothed(self) -> Evaluator:
+        """The same, for what needs derivatives or thousands of points: where simulation is the default, mean value answers."""
+        return replace(self, smooth=True) if self.built.options.method is None else self
 
     @cached_property
     def free(self) -> frozenset[str]:
@@ -63,7 +73,7 @@ class Evaluator:
     @property
     def method(self) -> str:
         """Name the method that answers."""
-        return self.form.points({}).answer(0, shares=False).method
+        return self.solved({}, ())[1].methods[0]
 
     def columns(
         self, values: Mapping[str, Array], wanted: Collection[str] | None = None, *, jobs: int = 1
@@ -76,27 +86,49 @@ class Evaluator:
         wanted : the columns to give; all by default
         jobs : blocks solved side by side; the results do not depend on it
         """
+        return self._all(values, wanted, jobs)[0]
+
+    def solved(
+        self, values: Mapping[str, Array], wanted: Collection[str] | None = None, *, jobs: int = 1
+    ) -> tuple[dict[str, Array], Provenance]:
+        """Give the same columns, and how each point was computed.
+
+        Parameters
+        ----------
+        values, wanted, jobs : as for `columns`
+        """
+        found, pieces = self._all(values, wanted, jobs)
+        count = sum(len(rows) for rows, _ in pieces)
+        return found, Provenance.joined(count, ((rows, points.provenance(len(rows))) for rows, points in pieces))
+
+    def _all(
+        self, values: Mapping[str, Array], wanted: Collection[str] | None, jobs: int
+    ) -> tuple[dict[str, Array], list[tuple[NDArray[np.intp], Answers]]]:
+        """Solve block by block: the columns of all, and the answers of each block."""
 
         import numpy as np
 
         count = max((len(each) for each in values.values()), default=1)
         read = {path: each for path, each in values.items() if path in self.form.parameters}
-        starts = range(0, count, self.form.block)
+        blocks = list(self.form.blocks(read, count))
 
-        def solved(start: int) -> dict[str, Array]:
-            cut = {path: each[start : start + self.form.block] for path, each in read.items()}
-            return self._block(cut, min(self.form.block, count - start), wanted)
+        def at_rows(rows: NDArray[np.intp]) -> tuple[dict[str, Array], Answers]:
+            return self._block({path: each[rows] for path, each in read.items()}, len(rows), wanted)
 
-        if jobs > 1 and len(starts) > 1:
+        if jobs > 1 and len(blocks) > 1:
             with ThreadPoolExecutor(jobs) as pool:
-                pieces = list(pool.map(solved, starts))
+                pieces = list(pool.map(at_rows, blocks))
         else:
-            pieces = [solved(start) for start in starts]
-        names = dict.fromkeys(name for piece in pieces for name in piece)
-        missing = {len(piece): np.full(len(next(iter(piece.values()))), np.nan) for piece in pieces if piece}
-        return {name: np.concatenate([p.get(name, missing.get(len(p), np.zeros(0))) for p in pieces]) for name in names}
+            pieces = [at_rows(rows) for rows in blocks]
+        found: dict[str, Array] = {}
+        for rows, (piece, _) in zip(blocks, pieces, strict=True):
+            for name, column in piece.items():
+                found.setdefault(name, np.full(count, np.nan))[rows] = column
+        return found, [(rows, points) for rows, (_, points) in zip(blocks, pieces, strict=True)]
 
-    def _block(self, values: Mapping[str, Array], count: int, wanted: Collection[str] | None) -> dict[str, Array]:
+    def _block(
+        self, values: Mapping[str, Array], count: int, wanted: Collection[str] | None
+    ) -> tuple[dict[str, Array], Answers]:
         import numpy as np
 
         points = self.form.points(values)
@@ -107,7 +139,7 @@ class Evaluator:
         if isinstance(self.built.model, Model) and "time" in found:
             found[OVERHEAD] = overhead(found, self.built.model.useful)
         kept = found if wanted is None else {name: each for name, each in found.items() if name in wanted}
-        return {name: np.where(known, each, np.nan) for name, each in kept.items()}
+        return {name: np.where(known, each, np.nan) for name, each in kept.items()}, points
 
     def unit(self, column: str) -> str:
         """Give the base unit of a column."""
@@ -134,7 +166,7 @@ class Evaluator:
 
         built = self.built
         trial = replace(built.options.simulation, shares=max(shares, built.options.simulation.shares))
-        (found,) = answered(built.model, built.parameters, built.options.method, trial)
+        (found,) = answered(built.model, built.parameters, built.options.method, trial, self.smooth)
         return replace(found, notes=(*found.notes, *built.notes))
 
 

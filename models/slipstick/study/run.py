@@ -11,6 +11,7 @@ from typing import Any
 
 from slipstick.answer import Answer
 from slipstick.errors import SpecError, did_you_mean
+from slipstick.method.default import SIMULATED, DefaultForm
 from slipstick.results.study import Results, Sweep, Timeline
 from slipstick.schema.inputs import Settings
 from slipstick.schema.kinds.study import StudySpec, TimelineSpec
@@ -58,6 +59,19 @@ class PreparedStudy:
     def hashes(self) -> dict[str, str]:
         """SHA-256 of every file read, by name."""
         return dict(sorted(self.context.library.hashes.items()))
+
+    @property
+    def simulated(self) -> tuple[str, ...]:
+        """Say of each sweep how many of its points are simulated without having been asked for."""
+        found = {
+            name: sum(
+                group.form.simulated(group.values, len(group.rows))
+                for group in plan.groups
+                if isinstance(group.form, DefaultForm)
+            )
+            for name, plan in self.plans.items()
+        }
+        return tuple(f"sweep {name}: {count} points {SIMULATED}" for name, count in found.items() if count)
 
     @property
     def points(self) -> int:
@@ -145,7 +159,7 @@ def run(
         hashes=study.hashes,
         resolved=resolved,
         versions=versions(),
-        notes=tuple(dict.fromkeys([*_remarks(study), *_without_effect(sweeps)])),
+        notes=tuple(dict.fromkeys([*_remarks(study), *study.simulated, *_without_effect(sweeps)])),
         timelines=_timelines(study),
     )
     for name, question in study.questions.items():

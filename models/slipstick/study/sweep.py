@@ -314,19 +314,19 @@ class _Block:
 
 def _blocks(group: PointGroup, answer: Sequence[str], whole: bool) -> Iterator[_Block]:
     form, rows = group.form, group.rows
-    if list(answer) == [form.quantity] and not whole and len(rows) > form.block > 1:
+    blocks = list(form.blocks(group.values, len(rows)))
+    if list(answer) == [form.quantity] and not whole and len(blocks) > 1 and all(len(each) > 1 for each in blocks):
         # The whole sweep through the time's own tape: many times faster than asking for everything.
         yield _Block(group, rows, group.values, alone=True)
         return
-    for start in range(0, len(rows), form.block):
-        cut = slice(start, start + form.block)
+    for cut in blocks:
         yield _Block(group, rows[cut], {path: each[cut] for path, each in group.values.items()})
 
 
 def _found(block: _Block, plan: SweepPlan, answer: Sequence[str], whole: bool) -> _Found:
     form, rows = block.group.form, block.rows
     if block.alone:
-        alone = Answers(form.brief(block.values))
+        alone = form.brief_points(block.values)
         column = alone.columns()[form.quantity]
         return _Found(rows, {form.quantity: _spread(column, len(rows))}, form, alone.provenance(len(rows)))
     points = form.points(block.values)
@@ -365,9 +365,6 @@ def _assembled(name: str, plan: SweepPlan, answer: Sequence[str], pieces: Sequen
             for row, limit in zip(piece.rows, names, strict=True):
                 column_of_names[row] = limit
         answers.update(zip(piece.rows.tolist(), piece.answers, strict=False))
-    methods, exact = np.full(total, "", dtype=object), np.zeros(total, dtype=bool)
-    for piece in pieces:
-        methods[piece.rows], exact[piece.rows] = piece.provenance.methods, piece.provenance.exact
     failed = _failures(plan, columns)
     for column in columns.values():
         column[list(failed)] = np.nan
@@ -379,7 +376,7 @@ def _assembled(name: str, plan: SweepPlan, answer: Sequence[str], pieces: Sequen
         columns=columns,
         units={key: "s" if key == OVERHEAD else form.unit(key) for key, form in forms.items()},
         limits=limits,
-        provenance=Provenance(methods.tolist(), exact),
+        provenance=Provenance.joined(total, ((piece.rows, piece.provenance) for piece in pieces)),
         failed=failed,
         idle=_idle(plan, columns),
         answers=[answers[row] for row in sorted(answers)],

@@ -6,7 +6,6 @@ import pytest
 
 from slipstick.expression.nodes import Parameter
 from slipstick.method.answers import AGAINST_ONE
-from slipstick.method.methods import solve
 from slipstick.model.activity import (
     Activity,
     barrier,
@@ -22,6 +21,7 @@ from slipstick.model.activity import (
 )
 from slipstick.model.resources import Station
 from slipstick.model.system import Model, closed_model, open_model, phased_model
+from tests.closed_form import solve
 
 WORK = delay(9.0, name="work")
 RANDOM = delay(9.0, name="random", scv=1.0)

@@ -16,7 +16,7 @@ from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.dimension import COUNT, TIME
 from slipstick.expression.nodes import Parameter, maximum
 from slipstick.method.closed_form.form import ClosedForm
-from slipstick.method.methods import solve
+from slipstick.method.methods import form_of
 from slipstick.model.activity import (
     Activity,
     barrier,
@@ -33,6 +33,8 @@ from slipstick.model.activity import (
 )
 from slipstick.model.resources import Barrier, Station
 from slipstick.model.system import ClosedPopulation, Model, PhasedPopulation, closed_model, open_model, phased_model
+from slipstick.vocabulary import CLOSED_FORM
+from tests.closed_form import solve
 from tests.evaluators import plain_time
 from tests.evaluators import value as plain_value
 from tests.strategies import ALL_PARAMETERS, RESOURCES, activities, models, parameter_values, quick
@@ -138,7 +140,7 @@ def test_one_point_and_the_same_point_in_a_sweep_give_the_same_answer(drawn: tup
     names = [name for name in values if name != "parts"]
     columns: dict[str, np.ndarray | float] = {name: values[name] * np.linspace(1.0, 2.0, 5) for name in names}
     columns.update({name: values[name] for name in values if name == "parts"})
-    swept = ClosedForm(model).points(columns)
+    swept = form_of(model, {}, CLOSED_FORM).points(columns)
     for index in range(len(swept)):
         point = {name: float(np.broadcast_to(column, 5)[index]) for name, column in columns.items()}
         assert swept.answer(index) == solve(model, point)

@@ -8,7 +8,6 @@ import pytest
 
 from slipstick.expression.dimension import COUNT, RATE, TIME
 from slipstick.expression.nodes import Expr, Number, Parameter
-from slipstick.method.methods import solve
 from slipstick.model.activity import (
     Activity,
     barrier,
@@ -24,6 +23,7 @@ from slipstick.model.activity import (
 )
 from slipstick.model.resources import Barrier, Lock, Station
 from slipstick.model.system import ClosedPopulation, Model, OpenPopulation, PhasedPopulation
+from tests.closed_form import solve
 from tests.specs import DESIGN, activity, built, refused, valid
 
 RESOURCES = "resources: {bus: {}, door: {lock: fifo}, meet: {barrier: tree, cost: 5 us}}"

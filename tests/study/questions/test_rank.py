@@ -17,6 +17,7 @@ from tests.specs import activity, settings, study
 GIVEN = {
     "model": "dvsm/diff-request",
     "machine": "rs6000-43p-fast-ethernet",
+    "method": "closed-form",
     "parts": "7",
     "request": "12 B",
     "reply": "4120 B",

@@ -329,7 +329,7 @@ class _Evaluated:
 
 
 def _compiled(built: BuiltModel) -> Compiled:
-    return form_of(built.model, built.parameters, built.options.method, built.options.simulation)
+    return form_of(built.model, built.parameters, built.options.method, built.options.simulation, smooth=True)
 
 
 def _read(form: Compiled, values: Mapping[str, Array]) -> dict[str, Array]:

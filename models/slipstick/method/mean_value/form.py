@@ -42,6 +42,8 @@ from slipstick.model.system import (
 )
 from slipstick.vocabulary import ANY_SERVICE, DISCIPLINES, MEAN_VALUE
 
+_FEW = 4.0
+
 
 class MeanValue(CompiledModel):
     """A model compiled for mean value; points that differ in the population alone share one recursion.
@@ -79,6 +81,19 @@ class MeanValue(CompiledModel):
             exact=self._exact(numbers, found),
             values={self.quantity: found.time},
         )
+
+    def refuses(self) -> bool:
+        """Say whether the model has a part that mean value has no answer for, whatever its numbers."""
+        known = self.numbers.tape.parameters
+        numbers = self.numbers.columns({name: 1.0 for name, each in known.items() if each.value is None})
+        # Of any size the same parts are refused, and a few processors are solved at once.
+        few = {size: np.minimum(numbers[size], _FEW) for size in self.model.population.counts}
+        try:
+            with np.errstate(all="ignore"):
+                _solver(self.model)(self.model, {**numbers, **few}, False)
+        except NoAnswerError:
+            return True
+        return False
 
     def _exact(self, numbers: Numbers, found: MeanValueTable) -> Flags:
         """Say at which points the mean values are exact; a model that is refused is so nowhere, and cannot be asked."""
@@ -364,6 +379,14 @@ def promised(model: Model) -> float | None:
         return BACKING_OFF
     varied = used.largest_scv > 1 or isinstance(model.population, OpenPopulation)
     return SEVERAL if varied or used.has(Fork, Hold, Pipeline, BarrierWait) else STATIONS
+
+
+def promise_holds(model: Model) -> bool:
+    """Say whether mean value is exact for a model, or promises an error of `SEVERAL` at most; not if it refuses it."""
+    if MeanValue(model).refuses():
+        return False
+    usual = promised(model)
+    return exact_everywhere(model) or (usual is not None and usual <= SEVERAL)
 
 
 def exact_everywhere(model: Model) -> bool:

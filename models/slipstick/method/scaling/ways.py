@@ -78,12 +78,12 @@ class Runs:
         pieces: list[tuple[NDArray[np.intp], Columns]] = []
         for form, numbers in self.forms:
             mine = np.arange(len(count)) if self.any_number else np.flatnonzero(np.isin(count, numbers))
-            for start in range(0, len(mine), form.block):
-                rows = mine[start : start + form.block]
-                values = {path: each for path, each in self.sizes(factor[rows]).items() if path in form.parameters}
-                if self.any_number:
-                    values[self.processors] = count[rows]
-                pieces.append((rows, form.points(values).columns()))
+            values = {path: each for path, each in self.sizes(factor[mine]).items() if path in form.parameters}
+            if self.any_number:
+                values[self.processors] = count[mine]
+            for cut in form.blocks(values, len(mine)):
+                here = {path: each[cut] for path, each in values.items()}
+                pieces.append((mine[cut], form.points(here).columns()))
         found = {name: np.full(len(count), np.nan) for _, columns in pieces for name in columns}
         for rows, columns in pieces:
             for name, column in columns.items():

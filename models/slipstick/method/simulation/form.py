@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from slipstick.method.answers import (
     Remarks,
     Solution,
     Values,
+    joined,
     only,
     unit_of,
 )
@@ -494,7 +494,7 @@ class CompiledSimulation(CompiledModel):
         count = max((len(each) for each in columns.values()), default=1)
         spread = {name: np.broadcast_to(each, (count,)) for name, each in columns.items()}
         found = [self._at({name: float(each[point]) for name, each in spread.items()}) for point in range(count)]
-        return found[0] if count == 1 else _joined(found)
+        return found[0] if count == 1 else joined([([index], each) for index, each in enumerate(found)])
 
     def _at(self, values: Mapping[str, float]) -> Solution:
         try:
@@ -503,26 +503,6 @@ class CompiledSimulation(CompiledModel):
             failed = Remarks(failed=str(error))
             nothing = {self.quantity: np.array([math.nan])}
             return Solution(model=self.name, method=SIMULATION, values=nothing, remarks=lambda _: failed)
-
-
-def _joined(found: Sequence[Solution]) -> Solution:
-    """Put solutions of one point each side by side; NaN where a point does not have a number."""
-
-    def joined(key: str) -> Any:
-        tables: list[Mapping[str, Array]] = [getattr(each, key) for each in found]
-        names = dict.fromkeys(name for table in tables for name in table)
-        return {
-            name: np.array([float(table[name][0]) if name in table else math.nan for table in tables]) for name in names
-        }
-
-    return replace(
-        found[0],
-        count=len(found),
-        exact=np.concatenate([each.exact for each in found]),
-        **{key: joined(key) for key in ("values", "low", "high", "account", "technology", "steps", "once")},
-        detail=found.__getitem__,
-        interrupted=any(each.interrupted for each in found),
-    )
 
 
 def simulation_of(model: Model, simulation: Simulation) -> CompiledSimulation:

@@ -288,8 +288,9 @@ def _further(results: Results) -> str:
 def _cases(results: Results, answer: Sequence[str]) -> str:
     names = [name for name in dict.fromkeys(answer) if "[" not in name] or _first_wanted(results, answer)
     notes = Notes()
-    rows = [_case(results, case, names, notes) for case in results.cases]
-    head = ["case", "model", "differs from the base in", *map(escape, names), "method", "exact", "notes"]
+    bound = ["bound"] if any(each.bound for each in results.cases.values()) else []
+    rows = [_case(results, case, names, notes, bound) for case in results.cases]
+    head = ["case", "model", "differs from the base in", *map(escape, names), "method", "exact", *bound, "notes"]
     listed = [f"{number}. {escape(text)}" for number, text in notes.listed.items()]
     table = markdown_table(head, rows, range(3, 3 + len(names)))
     return "\n\n".join(part for part in ("## Cases", table, "\n".join(listed)) if part)
@@ -304,13 +305,14 @@ def _first_wanted(results: Results, answer: Sequence[str]) -> list[str]:
     return chosen or list(answer[:1])
 
 
-def _case(results: Results, case: str, names: Sequence[str], notes: Notes) -> list[str]:
+def _case(results: Results, case: str, names: Sequence[str], notes: Notes, bound: Sequence[str]) -> list[str]:
     answer = results.cases[case]
     values = [quantity(answer.find(name), results.unit(name), ends=answer.ends(name)) for name in names]
     said = [f"no answer: {answer.failed}"] if answer.failed else answer.notes
     numbers = ", ".join(str(notes.number(note)) for note in said)
     exact = NOTHING if answer.failed else "yes" if answer.exact else "no"
-    return [escape(case), code(answer.model), _settings(results, case), *values, escape(answer.method), exact, numbers]
+    how = [escape(answer.method), exact, *(escape(answer.bound) or NOTHING for _ in bound)]
+    return [escape(case), code(answer.model), _settings(results, case), *values, *how, numbers]
 
 
 def _settings(results: Results, case: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from slipstick.report.formatting import NOTHING, code, escape, finite, markdown_table, percent, prose, quantity
-from slipstick.results.study import Array, QuestionResult
+from slipstick.results.study import Array, Provenance, QuestionResult
 from slipstick.vocabulary import CLOSED_FORM
 
 _READING = (
@@ -27,7 +27,8 @@ class CaseBottlenecks:
 
     Parameters
     ----------
-    case, method : what was solved, and how
+    case : what was solved
+    provenance : how each point was solved
     path, unit : what is varied, and its base unit
     values : of the axis, in base units
     population : customers N
@@ -38,13 +39,13 @@ class CaseBottlenecks:
 
     >>> import numpy as np
     >>> one, two, both = np.array([1.0, 20.0]), np.array([0.1, 1.0]), np.array([10.0, 10.0])
-    >>> found = CaseBottlenecks("base", "exact", "n", "1", one, one, two, both, {"bus": np.array([1.0, 1.0])})
+    >>> found = CaseBottlenecks("base", Provenance(["exact"] * 2, [True] * 2), "n", "1", one, one, two, both, {"bus": np.array([1.0, 1.0])})
     >>> found.bound.tolist(), found.saturation.tolist(), found.bottlenecks
     ([0.1, 1.0], [10.0, 10.0], ('bus', 'bus'))
     """
 
     case: str
-    method: str
+    provenance: Provenance
     path: str
     unit: str
     values: Array
@@ -128,10 +129,11 @@ def _sentences(found: CaseBottlenecks) -> list[str]:
     if found.above.any():
         index = int(np.argmax(found.above))
         excess = float(np.max(found.throughput[found.above] / found.bound[found.above])) - 1
-        advice = "; it leaves waiting out, mean-value and simulation do not" if found.method == CLOSED_FORM else ""
+        method = found.provenance.methods[index]
+        advice = "; it leaves waiting out, mean-value and simulation do not" if method == CLOSED_FORM else ""
         first = f"{found.path} = {_value(found, index)}"
         lines.append(
-            f"the throughput by {found.method} is above the bound from {first} on, by up to {percent(excess)}{advice}"
+            f"the throughput by {method} is above the bound from {first} on, by up to {percent(excess)}{advice}"
         )
     return lines
 
@@ -154,10 +156,12 @@ def _part(found: CaseBottlenecks) -> str:
         ]
         for index, name in enumerate(names)
     ]
-    head = [code(found.path), "N", "throughput", "at most", "bottleneck", "its utilization", "N*"]
+    how = found.provenance.shown(found.failed)
+    rows = [[*row, *(escape(cells[index] or NOTHING) for cells in how.values())] for index, row in enumerate(rows)]
+    head = [code(found.path), "N", "throughput", "at most", "bottleneck", "its utilization", "N*", *how]
     lines = "\n".join(f"- {escape(line)}" for line in _sentences(found))
     failed = "\n".join(f"- {_value(found, index)}: {escape(why)}" for index, why in found.failed.items())
-    parts = [f"### {escape(found.case)} by {escape(found.method)}", lines]
+    parts = [f"### {escape(found.case)} {escape(found.provenance.common)}".rstrip(), lines]
     parts += [markdown_table(head, rows, [0, 1, 2, 3, 5, 6]), failed, _resources(found)]
     return "\n\n".join(part for part in parts if part)
 
@@ -178,7 +182,8 @@ def _of_resource(found: CaseBottlenecks, name: str, index: int) -> str:
 def _document(found: CaseBottlenecks) -> dict[str, Any]:
     return {
         "case": found.case,
-        "method": found.method,
+        "methods": list(found.provenance.methods),
+        "exact": list(map(bool, found.provenance.exact)),
         "axis": {"path": found.path, "unit": found.unit, "values": found.values.tolist()},
         "population": found.population.tolist(),
         "throughput": list(map(finite, found.throughput.tolist())),
@@ -205,5 +210,6 @@ def _columns(found: CaseBottlenecks) -> dict[str, Any]:
         "bottleneck": list(found.bottlenecks),
         **{f"utilization[{name}] [1]": found.utilization(name) for name in found.demands},
         "saturation_population [1]": found.saturation,
+        **found.provenance.columns(found.failed),
         "failed": [found.failed.get(index) for index in range(count)],
     }

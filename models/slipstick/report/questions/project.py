@@ -13,7 +13,7 @@ from slipstick.expression.dimension import Dimension
 from slipstick.report.formatting import NOTHING, counted, escape, finite, markdown_table, percent, prose, quantity
 from slipstick.report.pictures.figures import STROKES, axis_title, logarithmic, sheet, title_of
 from slipstick.report.questions.seek import Crossing, year
-from slipstick.results.study import Array, QuestionResult
+from slipstick.results.study import Array, Provenance, QuestionResult
 from slipstick.units import choose
 
 if TYPE_CHECKING:
@@ -74,7 +74,8 @@ class ProjectedCase:
 
     Parameters
     ----------
-    case, trend, method : which, and how it was solved
+    case, trend : which
+    provenance : how each year was solved
     columns : answers with the rates as stated, in base units
     low, high : band of each answer; empty if nothing is drawn
     dominant : the class of cost that takes the most time, from when to when
@@ -85,7 +86,7 @@ class ProjectedCase:
 
     case: str
     trend: str
-    method: str
+    provenance: Provenance
     columns: Mapping[str, Array]
     low: Mapping[str, Array]
     high: Mapping[str, Array]
@@ -255,16 +256,16 @@ def _span(each: UsedRate) -> str:
 
 
 def _table(found: Projection, track: ProjectedCase) -> str:
-    rows = []
+    rows, how = [], track.provenance.shown(track.failed)
     for index in _chosen(len(found.years)):
         cells = [*([] if found.factors is None else [f"{found.factors[index]:.4g}"]), year(found.years[index])]
         for name, column in track.columns.items():
             unit, value = found.units.get(name, "1"), float(column[index])
             cells.append(f"{quantity(value, unit)}{_band(track, name, index, unit)}" if isfinite(value) else NOTHING)
-        rows.append(cells)
-    head = [*([] if found.factors is None else ["processors"]), "year", *map(escape, track.columns)]
+        rows.append([*cells, *(escape(column[index] or NOTHING) for column in how.values())])
+    head = [*([] if found.factors is None else ["processors"]), "year", *map(escape, track.columns), *how]
     why = "\n".join(f"- {year(found.years[index])}: {escape(text)}" for index, text in track.failed.items())
-    title = f"### {escape(track.case)} along {escape(track.trend)} by {escape(track.method)}"
+    title = f"### {escape(track.case)} along {escape(track.trend)} {escape(track.provenance.common)}".rstrip()
     return "\n\n".join(part for part in (title, markdown_table(head, rows, range(len(head))), why) if part)
 
 
@@ -312,7 +313,8 @@ def _columns(found: Projection, track: ProjectedCase, head: Callable[[str], str]
         for end, band in (("low", track.low), ("high", track.high)):
             if name in band:
                 columns[f"{end} {head(name)}"] = band[name]
-    return {**columns, "failed": [track.failed.get(place) for place in range(count)]}
+    how = track.provenance.columns(track.failed)
+    return {**columns, **how, "failed": [track.failed.get(place) for place in range(count)]}
 
 
 def _answers(found: Projection) -> Iterator[Answer]:
@@ -326,7 +328,10 @@ def _answers(found: Projection) -> Iterator[Answer]:
             point: dict[str, float | str] = {"case": track.case, "trend": track.trend, "year": float(each)}
             if found.factors is not None:
                 point["processors"] = float(found.factors[index])
-            yield Answer("project", track.method, values=values, point=point, failed=track.failed.get(index))
+            how, failed = track.provenance, track.failed.get(index)
+            exact = bool(how.exact[index]) and not failed
+            bound = how.outside.get(index, "")
+            yield Answer("project", how.methods[index], values, point=point, exact=exact, bound=bound, failed=failed)
 
 
 def _panels(found: Projection, spec: ProjectionPictureSpec) -> Figure:

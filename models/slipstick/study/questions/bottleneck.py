@@ -90,15 +90,11 @@ def _solved(case: str, plan: SweepPlan, jobs: int) -> CaseBottlenecks:
         population[group.rows], cycle[group.rows] = here[0], here[1]
         for resource, demand in here[2].items():
             demands.setdefault(resource, np.zeros(count))[group.rows] = demand
-    axis, method = plan.axes[0], plan.groups[0].form.points(_first(plan.groups[0])).answer(0, shares=False).method
+    axis = plan.axes[0]
     values = np.array(axis.values, dtype=float)
     return CaseBottlenecks(
-        case, method, axis.path, axis.unit, values, population, throughput, cycle, demands, found.failed
+        case, found.provenance, axis.path, axis.unit, values, population, throughput, cycle, demands, found.failed
     )
-
-
-def _first(group: PointGroup) -> dict[str, Array]:
-    return {path: each[:1] for path, each in group.values.items()}
 
 
 def _of_model(group: PointGroup) -> tuple[Array, Array, dict[str, Array]]:

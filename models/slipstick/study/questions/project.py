@@ -78,7 +78,7 @@ def read(asked: ProjectSpec, study: StudyContext) -> ProjectQuestion:
     tracks = []
     for case in asked.cases:
         for trended in trends:
-            track = trended_case(case, trended, asked.base_year, ("project", "base_year"), study)
+            track = trended_case(case, trended, asked.base_year, ("project", "base_year"), study).smoothed
             conditions = (
                 condition_of(text, ("project", "watch", index), track.case, track.case, study)
                 for index, text in enumerate(asked.watch)
@@ -150,13 +150,13 @@ def _track(
 ) -> ProjectedCase:
     years, case = asked.years, track.case
     values = track.values(years)
-    found = case.columns(values, jobs=jobs)
+    found, how = case.solved(values, jobs=jobs)
     first = found[case.form.quantity]
     low, high, margins = _band(track, conditions, asked, answer, jobs)
     return ProjectedCase(
         case=case.case,
         trend=track.trend.name,
-        method=case.method,
+        provenance=how,
         columns={name: found[name] for name in answer if name in found},
         low=low,
         high=high,

@@ -40,7 +40,7 @@ class RankQuestion(Question):
     @property
     def shares_of(self) -> list[str]:
         """The cases to rank quantities for: elasticities are read off their gradients."""
-        return [each.case.case for each in self.rankings if not each.technology]
+        return [each.case.case for each in self.rankings if each.of_the_case]
 
     @property
     def answer_names(self) -> list[str]:
@@ -73,7 +73,9 @@ def read(asked: RankSpec, study: StudyContext) -> RankQuestion:
     for case in asked.cases:
         for technology, settings in _under(study.cases[case], asked, study.tree).items():
             if asked.of or not asked.changes:
-                rankings.append(_case_ranking(evaluator(case, settings, study.library), technology, asked, study))
+                rankings.append(
+                    _case_ranking(evaluator(case, settings, study.library).smoothed, technology, asked, study)
+                )
             if asked.changes:
                 # A model is built once for all changes of numbers that it is computed from, and once more for each other.
                 changes.append(_ChangeReader(case, settings, asked, study).read(technology))
@@ -110,6 +112,16 @@ class _CaseRanking:
     spec: RankSpec
     study: StudyContext
 
+    @property
+    def of_the_case(self) -> bool:
+        """Whether the answer of the case is that to rank by: solved by the same method, under its own technology."""
+        from slipstick.method.methods import default_method
+
+        model = self.case.built.model
+        return not self.technology and (
+            not self.case.smooth or default_method(model) == default_method(model, smooth=True)
+        )
+
     def solve(self, answers: BaseAnswers) -> Ranking:
         """Rank the quantities of the case by what the stated change of each does to the time.
 
@@ -117,7 +129,7 @@ class _CaseRanking:
         from the derivatives. Where less of a quantity would not help, it is that much more of it.
         """
         name, change = self.case.case, self.spec.change.value
-        answer = self.case.answer(ALL_SHARES) if self.technology else answers.cases[name]
+        answer = answers.cases[name] if self.of_the_case else self.case.answer(ALL_SHARES)
         if answer.failed:
             return Ranking(name, change, (), (), self.technology)
         wanted = [canonical(self.case.inputs.tree, path) for path in self.spec.of] or list(self.case.built.parameters)
@@ -187,7 +199,8 @@ class _RankedCase:
             changed = build(self.case.inputs.with_value(path, node, self.study.library))
         except SpecError:
             return None
-        form = form_of(changed.model, changed.parameters, changed.options.method, changed.options.simulation)
+        options = changed.options
+        form = form_of(changed.model, changed.parameters, options.method, options.simulation, self.case.smooth)
         after = float(form.times({})[0])
         return 1.0 - after / self._base if math.isfinite(after) else None
 
@@ -274,7 +287,7 @@ class _ChangeReader:
             if (now := _now(now_known, path)) is not None
         }
         self.settings = {**neutral, **settings}
-        self.before = evaluator(case, self.settings, study.library)
+        self.before = evaluator(case, self.settings, study.library).smoothed
 
     def read(self, technology: str) -> _CaseChanges:
         changed = {name: self._changed(name, {}) for name in self.rank.changes}
@@ -311,13 +324,13 @@ class _ChangeReader:
         inputs, known = self.before.inputs, self.before.free
         paths = {path: canonical(inputs.tree, path) for path in nodes}
         if not all(path in known for path in paths.values()):
-            return _ChangedPoint(evaluator(self.case, {**self.settings, **nodes}, self.study.library), {})
+            return _ChangedPoint(evaluator(self.case, {**self.settings, **nodes}, self.study.library).smoothed, {})
         for path, node in nodes.items():
             inputs = inputs.with_value(path, node, self.study.library)
         given = {canonical(inputs.tree, each.path): each.given for each in entries(inputs.checked())}
         wrong = {path: name for path, name in paths.items() if name not in given}
         if wrong:  # a formula, perhaps
-            return _ChangedPoint(evaluator(self.case, {**self.settings, **nodes}, self.study.library), {})
+            return _ChangedPoint(evaluator(self.case, {**self.settings, **nodes}, self.study.library).smoothed, {})
         return _ChangedPoint(self.before, {name: given[name].value for name in paths.values()})
 
 

@@ -70,7 +70,7 @@ def read(asked: SampleSpec, study: StudyContext) -> SampleQuestion:
     ]
     cases = []
     for case in asked.cases:
-        built = evaluator(case, _with_all(asked, study.tree, study.cases[case]), study.library)
+        built = evaluator(case, _with_all(asked, study.tree, study.cases[case]), study.library).smoothed
         found: dict[str, Uncertainty] = {}
         words: dict[str, str] = {}
         for written, each in asked.of.items():

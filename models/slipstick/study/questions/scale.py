@@ -16,6 +16,7 @@ from slipstick.expression.tape import Tape
 from slipstick.law import Law
 from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.closed_form.law import CompiledLaw
+from slipstick.method.default import DefaultForm
 from slipstick.method.scaling.isoefficiency import isoefficiency
 from slipstick.method.scaling.overhead import Run, run_of
 from slipstick.method.scaling.ways import FIXED_SIZE, TIME_BOUND, Runs, factors, scalability
@@ -308,6 +309,9 @@ def _extreme(numbers: Array, values: Array, chosen: NDArray[np.bool_], *, first:
 def _growth(asked: _ScaledCase) -> tuple[IsoefficiencyFormula | None, str]:
     """Take the isoefficiency in symbols, or say why there is none."""
     model, spec, form = asked.built.model, asked.spec, asked.runs.forms[0][0]
+    numbers_of_processors = {asked.runs.processors: asked.count} if asked.runs.any_number else {}
+    if isinstance(form, DefaultForm) and form.closed.exact(numbers_of_processors).all():
+        form = form.closed
     if spec.efficiency is None or not spec.size:
         return None, ""
     if not isinstance(model, Model | Law) or not isinstance(form, ClosedForm | CompiledLaw):

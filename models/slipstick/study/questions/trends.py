@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,11 @@ class TrendedCase:
     trend: Trend
     base_year: float
     own: Mapping[str, float]
+
+    @property
+    def smoothed(self) -> TrendedCase:
+        """The same without simulation by default: draws are thousands of points."""
+        return replace(self, case=self.case.smoothed)
 
     def values(self, years: Array, factors: Mapping[str, Array] | None = None) -> dict[str, Array]:
         """Give what the trend changes, by path, sample by sample [samples x years].
