@@ -223,7 +223,10 @@ SYSTEMS = [
         lambda: closed_model(pipeline([A], 2) >> pipeline([C], 2)),
         "two different pipelines are called pipeline; give each a name of its own",
     ),
-    bad(lambda: closed_model(A, name="two words"), f"'two words' cannot be a name: {NAMING}, starting with a letter"),
+    bad(
+        lambda: closed_model(A, name="two\nlines"),
+        "'two\\nlines' cannot name a model: write at most 255 signs that can be printed",
+    ),
     bad(lambda: closed_model(A, 0), "a population needs at least 1 processor, got 0"),
     bad(lambda: closed_model(A, T), "processors must be a [1], got [s]: t"),
     bad(lambda: open_model(A, T), "arrivals must be a [1/s], got [s]: t"),

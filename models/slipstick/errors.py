@@ -43,8 +43,14 @@ class Problem:
         return self.file, self.line, self.column
 
     def __str__(self) -> str:
-        place = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
-        return f"{place}: {self.path}: {self.message}" if self.path else f"{place}: {self.message}"
+        option = self.file.startswith("--") or self.file in (
+            "MODEL",
+            "command line",
+        )  # a place on the command line, as it was typed
+        place = f"{self.file}:{self.line}:{self.column}" if self.line and not option else self.file
+        name = self.file.removeprefix("--").removeprefix("set ").casefold()
+        told = option and self.path.casefold() in (name, f"simulation.{name}")
+        return f"{place}: {self.path}: {self.message}" if self.path and not told else f"{place}: {self.message}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +119,9 @@ class ModelFaultsError(ModelError):
 class UnknownNameError(InputError):
     """A name is not among the known ones."""
 
-    def __init__(self, kind: str, name: str, known: Sequence[str]) -> None:
+    def __init__(self, kind: str, name: str, known: Sequence[str], hint: str = "") -> None:
         self.kind, self.name, self.known = kind, name, tuple(known)
-        super().__init__(f"there is no {kind} {name!r}{did_you_mean(name, known)}")
+        super().__init__(f"there is no {kind} {name!r}{hint or did_you_mean(name, known)}")
 
 
 class MissingExtraError(InputError):

@@ -86,84 +86,74 @@ def test_a_list_of_values_is_one_for_each_part() -> None:
 REFUSED = [
     (
         {"model": "dvsm/lok", "machine": "rs6000-43p-atm"},
-        ["--set model:1:1: model: there is no model 'dvsm/lok'; did you mean 'dvsm/lock'?"],
+        ["--set model: there is no model 'dvsm/lok'; did you mean 'dvsm/lock'?"],
     ),
     (
         {"model": "dvsm/lock"},
-        ["--set model:1:1: machine: dvsm/lock runs on a machine; name one of rs6000-43p-atm, rs6000-43p-fast-ethernet"],
+        ["--set model: machine: dvsm/lock runs on a machine; name one of rs6000-43p-atm, rs6000-43p-fast-ethernet"],
     ),
-    (
-        {"model": "dvsm/lock", "machin": "rs6000-43p-atm"},
-        ["--set machin:1:1: machin: unknown key; did you mean 'machine'?"],
-    ),
-    (
-        {"machine": "rs6000-43p-atm", "modle": "dvsm/lock"},
-        ["--set modle:1:1: modle: unknown key; did you mean 'model'?"],
-    ),
+    ({"model": "dvsm/lock", "machin": "rs6000-43p-atm"}, ["--set machin: unknown key; did you mean 'machine'?"]),
+    ({"machine": "rs6000-43p-atm", "modle": "dvsm/lock"}, ["--set modle: unknown key; did you mean 'model'?"]),
     (
         {"machine": "rs6000-43p-atm"},
         [
-            f"--set machine:1:1: model: name a model, one of {', '.join(model_names())}, or the file of an activity or a queueing network"
+            f"--set machine: model: name a model, one of {', '.join(model_names())}, or the file of an activity or a queueing network"
         ],
     ),
     (
         {"model": "dvsm/lock", "machine": "rs6000-43p-atn"},
-        ["--set machine:1:1: machine: there is no machine 'rs6000-43p-atn'; did you mean 'rs6000-43p-atm'?"],
+        ["--set machine: there is no machine 'rs6000-43p-atn'; did you mean 'rs6000-43p-atm'?"],
     ),
     (
         {"model": "dvsm/lock", "machine": "rs6000-43p-atm", "workload": "page-fault"},
-        ["--set workload:1:1: workload: this workload is for dvsm/page-fault, not for dvsm/lock"],
+        ["--set workload: this workload is for dvsm/page-fault, not for dvsm/lock"],
     ),
     (
         {"workload": "page-falt", "machine": "rs6000-43p-atm"},
-        ["--set workload:1:1: workload: there is no workload 'page-falt'; did you mean 'page-fault'?"],
+        ["--set workload: there is no workload 'page-falt'; did you mean 'page-fault'?"],
     ),
-    ({"model": "law/flow-lin"}, ["--set model:1:1: model: there is no law 'flow-lin'; did you mean 'flow-line'?"]),
+    ({"model": "law/flow-lin"}, ["--set model: there is no law 'flow-lin'; did you mean 'flow-line'?"]),
     (
         {"model": "law/flow-line", "items": "3", "once": "10 us", "longst": "3 us"},
-        ["--set longst:1:1: longst: unknown key; did you mean 'longest'?"],
+        ["--set longst: unknown key; did you mean 'longest'?"],
     ),
     (
         {"model": "law/flow-line", "items": "3 us", "once": "10 us"},
         [
-            "--set items:1:1: items: '3 us' is a quantity in s, but a plain number is wanted, such as '3'",
-            "--set model:1:1: longest: key 'longest' is missing: one item at the longest serial stage",
+            "--set items: '3 us' is a quantity in s, but a plain number is wanted, such as '3'",
+            "--set model: longest: key 'longest' is missing: one item at the longest serial stage",
         ],
     ),
-    ({**ATM, "partis": "3"}, ["--set partis:1:1: partis: unknown key; did you mean 'parties'?"]),
-    ({**ATM, "parties": "-3"}, ["--set parties:1:1: parties: must be at least 2, got -3"]),
-    ({**ATM, "parties": "2.5"}, ["--set parties:1:1: parties: must be a whole number, got 2.5"]),
+    ({**ATM, "partis": "3"}, ["--set partis: unknown key; did you mean 'parties'?"]),
+    ({**ATM, "parties": "-3"}, ["--set parties: must be at least 2, got -3"]),
+    ({**ATM, "parties": "2.5"}, ["--set parties: must be a whole number, got 2.5"]),
     (
         {**ATM, "machine__network__adaptor": "5 us"},
-        ["--set machine__network__adaptor:1:1: machine.network.adaptor: unknown key; did you mean 'adapter'?"],
+        ["--set machine__network__adaptor: machine.network.adaptor: unknown key; did you mean 'adapter'?"],
     ),
     (
         {**ATM, "machine__netwerk__adapter": "5 us"},
         [
-            "--set machine__netwerk__adapter:1:1: machine.netwerk.adapter: there is no path 'netwerk'; did you mean 'network'?"
+            "--set machine__netwerk__adapter: machine.netwerk.adapter: there is no path 'netwerk'; did you mean 'network'?"
         ],
     ),
     (
         {**ATM, "machine__network__adapter": "5"},
-        [
-            "--set machine__network__adapter:1:1: machine.network.adapter: write a number with a unit, such as '5 us'; got 5"
-        ],
+        ["--set machine__network__adapter: machine.network.adapter: write a number with a unit, such as '5 us'; got 5"],
     ),
     (
         {**ATM, "machine__network": "atm-oc4"},
-        ["--set machine__network:1:1: network: there is no network 'atm-oc4'; did you mean 'atm-oc3'?"],
+        ["--set machine__network: network: there is no network 'atm-oc4'; did you mean 'atm-oc3'?"],
     ),
     (
         {**ATM, "technology__wier": "0.5"},
-        ["--set technology__wier:1:1: technology.wier: unknown key; did you mean 'wire'?"],
+        ["--set technology__wier: technology.wier: unknown key; did you mean 'wire'?"],
     ),
     (
         {"model": "three-parts", "parameters__latencie": "3 us"},
-        [
-            "--set parameters__latencie:1:1: parameters.latencie: there is no parameter 'latencie'; did you mean 'latency'?"
-        ],
+        ["--set parameters__latencie: parameters.latencie: there is no parameter 'latencie'; did you mean 'latency'?"],
     ),
-    ({**ATM, "technology__wire": "0"}, ["--set technology__wire:1:1: technology.wire: must be more than 0, got 0"]),
+    ({**ATM, "technology__wire": "0"}, ["--set technology__wire: technology.wire: must be more than 0, got 0"]),
 ]
 
 
@@ -175,9 +165,9 @@ def test_each_refusal_word_for_word(given: dict[str, str], problems: list[str]) 
 def test_all_formulas_of_a_program_are_read() -> None:
     found = refusal(**ATM, call="nothing", compute="machine.memory.page", reply="nowhere + 1 B")
     assert [each.partition("; known")[0] for each in found] == [
-        "--set call:1:1: call: there is no name 'nothing'",
-        "--set compute:1:1: compute: machine.memory.page gives a [B], but a [s] is wanted",
-        "--set reply:1:1: reply: there is no name 'nowhere'",
+        "--set call: there is no name 'nothing'",
+        "--set compute: machine.memory.page gives a [B], but a [s] is wanted",
+        "--set reply: there is no name 'nowhere'",
     ]
 
 

@@ -57,7 +57,7 @@ def test_whatever_is_listed_can_be_shown(each: object) -> None:
         (
             "network/x",
             SpecError,
-            "network/x:1:1: there is no network 'x'; known: 25gbe-tcp, atm-oc3, fast-ethernet, infiniband-hdr",
+            "network/x: there is no network 'x'; known: 25gbe-tcp, atm-oc3, fast-ethernet, infiniband-hdr",
         ),
     ],
 )

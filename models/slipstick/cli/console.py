@@ -43,10 +43,10 @@ def plain_problems(problems: Iterable[Problem]) -> list[dict[str, Any]]:
 
 
 def text_node(text: str, place: str) -> Scalar:
-    """Give a text from an option as a value of a spec."""
+    """Give a text from the command line as a value of a spec; `place` is the option, or what an argument is called."""
     from slipstick.schema.text.nodes import Mark, Scalar
 
-    return Scalar(text, text, Mark(place, 1, 1), quoted=True)
+    return Scalar(text, text, Mark(place, 0, 0), quoted=True)
 
 
 def nodes_of(changes: Sequence[str]) -> dict[str, Node]:

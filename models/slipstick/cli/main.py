@@ -219,11 +219,16 @@ def solve(
       slipstick solve law/flow-line --set items=3 --set 'once=10 us' --set 'longest=3 us'
     """
     from slipstick.schema.library import Library
+    from slipstick.schema.text.reader import read_value
     from slipstick.study.solve import side_by_side, solve_settings, timeline_of
 
-    simulation = {"simulation.seed": seed, "simulation.precision": precision}
-    changes = [*changes, *(f"{path}={value}" for path, value in simulation.items() if value is not None)]
-    settings = {**_references(model, machine, workload, technology), **nodes_of(changes)}
+    simulation = {"seed": seed, "precision": precision}
+    options = {
+        f"simulation.{name}": read_value(str(value), f"--{name}")
+        for name, value in simulation.items()
+        if value is not None
+    }
+    settings = {**_references(model, machine, workload, technology), **nodes_of(changes), **options}
     names = [name.strip() for name in methods.split(",")] if methods else [None]
     answers, built = solve_settings(settings, Library(), names)
     if timeline is not None:
@@ -459,8 +464,9 @@ class _Progress:
 
 
 def _references(model: str, machine: str | None, workload: str | None, technology: str | None) -> dict[str, Node]:
-    given = {"model": model, "machine": machine, "workload": workload, "technology": technology}
-    return {key: text_node(value, f"--{key}") for key, value in given.items() if value is not None}
+    given = {"machine": machine, "workload": workload, "technology": technology}
+    named = {key: text_node(value, f"--{key}") for key, value in given.items() if value is not None}
+    return {"model": text_node(model, "MODEL"), **named}
 
 
 def _command(study: str, changes: Sequence[str]) -> str:

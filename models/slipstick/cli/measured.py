@@ -272,7 +272,8 @@ def _goal(word: str) -> float:
     goal = positive(word, "--efficiency")
     assert goal is not None
     if goal > 1:
-        refuse("--efficiency", f"an efficiency is at most 100 %; got {word}")
+        meant = f"; write {goal:g} % or {goal / 100:g}" if goal <= 100 else ""
+        refuse("--efficiency", f"an efficiency is at most 100 %; got {word}{meant}")
     return goal
 
 

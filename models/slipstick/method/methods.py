@@ -27,6 +27,7 @@ Subject = Model | QueueingNetwork | Law
 
 Parameters = Mapping[str, Parameter]
 
+_FOR = {ACTIVITY: "activities and programs", LAW: "laws", NETWORK: "queueing networks"}
 _KINDS: dict[type, str] = {Model: ACTIVITY, Law: LAW, QueueingNetwork: NETWORK}
 
 
@@ -261,5 +262,7 @@ def _method(model: Subject, name: str | None) -> Method:
     known = methods_for(_KINDS[type(model)])
     found = next((each for each in known if each.name == name), None) if name else known[0]
     if found is None:
-        raise UnknownNameError("method", str(name)[:100], [each.name for each in known])
+        others = [_FOR[kind] for kind, names in NAMES.items() if name in names]
+        hint = f" for it: it is for {others[0]}; known: {', '.join(each.name for each in known)}" if others else ""
+        raise UnknownNameError("method", str(name)[:100], [each.name for each in known], hint)
     return found

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from slipstick.errors import Fault, ModelError, ModelFaultsError, did_you_mean
 from slipstick.expression.dimension import COUNT, RATE, TIME, Dimension
 from slipstick.expression.nodes import Expr, Like, Number, Parameter, parameters, zero
-from slipstick.model.quantities import check_name
+from slipstick.model.quantities import check_model_name
 from slipstick.vocabulary import BLOCKING, DISCIPLINES
 
 OUT = "out"
@@ -141,7 +141,7 @@ class QueueingNetwork:
     routing: tuple[Route, ...] = ()
 
     def __post_init__(self) -> None:
-        check_name(self.name.replace("/", "."))
+        check_model_name(self.name)
         if found := faults(self):
             raise ModelFaultsError(found)
 

@@ -19,6 +19,12 @@ def check_name(name: str) -> None:
         raise ModelError(f"{name[:64]!r} cannot be a name: write letters, digits, _ - and dots, starting with a letter")
 
 
+def check_model_name(name: str) -> None:
+    """Insist on a name of a model that can be printed in a line; a file's name is one."""
+    if not (name and name.isprintable() and len(name) <= 255):
+        raise ModelError(f"{name[:64]!r} cannot name a model: write at most 255 signs that can be printed")
+
+
 def timed(value: Like, name: str) -> Expr:
     """Take a time: an expression as it is, a number as a parameter of the given name."""
     if not isinstance(value, Expr):

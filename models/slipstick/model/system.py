@@ -10,7 +10,7 @@ from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.dimension import COUNT, RATE, TIME
 from slipstick.expression.nodes import Expr, Like, Number, Parameter, maximum, total
 from slipstick.model.activity import Activity, BarrierWait, Hold, Pipeline, Step, each_once, steps
-from slipstick.model.quantities import at_least, check_name, counted
+from slipstick.model.quantities import at_least, check_model_name, check_name, counted
 from slipstick.model.resources import USED_BY, Barrier, HeldResource, Lock, Resource, Station
 
 PROCESSORS = ("own", "other", "each-other")
@@ -297,7 +297,7 @@ class Model:
     single: SingleProcessor | None = None
 
     def __post_init__(self) -> None:
-        check_name(self.name.replace("/", "."))
+        check_model_name(self.name)
         for lock, each in self.resources.items():
             if isinstance(each, HeldResource) and each.word is not None:
                 self._check_use(f"the word of lock {lock}", each.word, "service")

@@ -86,7 +86,9 @@ def hardware_of(spec: BaseModel, name: str = "", prefix: str = "machine") -> Mac
 
 def _entries(value: object, path: str, meaning: str, context: _Context) -> Iterator[DescribedValue]:
     if isinstance(value, Given):
-        yield DescribedValue(path, value, meaning, context.spelt_out.get(value.source, value.source) or context.source)
+        yield DescribedValue(
+            path, value, value.meaning or meaning, context.spelt_out.get(value.source, value.source) or context.source
+        )
     elif isinstance(value, BaseModel):
         inside = context.inside(value)
         for name, info in type(value).model_fields.items():

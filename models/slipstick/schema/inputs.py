@@ -14,7 +14,7 @@ from slipstick.expression.dimension import COUNT
 from slipstick.law import LAWS, Law
 from slipstick.program import PROGRAMS
 from slipstick.schema.kinds.quantity import Given, Quantity, Spec
-from slipstick.schema.library import Library, is_file_name, kinds_called, names, spec_model
+from slipstick.schema.library import Library, is_file_name, kinds_called, names, spec_model, unknown_name
 from slipstick.schema.solver_options import METHOD, SolverOptions, is_solver_option, solver_options
 from slipstick.schema.text.nodes import Entry, Mark, Node, Scalar, Table, at, from_plain, split
 from slipstick.schema.text.nodes import replace as replaced
@@ -109,7 +109,7 @@ def _what(settings: Settings, library: Library) -> Inputs:
         from slipstick.schema.programs import program_inputs
 
         return program_inputs(reference, settings, values, library)
-    raise input_problem(model, "model", str(UnknownNameError("model", reference[:100], model_names())))
+    raise input_problem(model, "model", str(unknown_name("model", reference, model_names())))
 
 
 def _model_named(settings: Settings, library: Library) -> Node:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -74,7 +74,35 @@ def find(kind: str, reference: str, beside: Path | None = None) -> Path:
         return (beside or Path()) / reference
     if path := _named(kind, reference):
         return path
-    raise UnknownNameError(kind, reference.removeprefix(f"{kind}/")[:100], names(kind))
+    raise unknown_name(kind, reference.removeprefix(f"{kind}/"), names(kind))
+
+
+_USES = {
+    "activity": "an activity: slipstick solve {name}",
+    "queueing-network": "a queueing network: slipstick solve {name}",
+    "study": "a study: slipstick run {name}",
+    "workload": "a workload: slipstick solve MODEL --workload {name}",
+    "machine": "a machine: slipstick solve MODEL --machine {name}",
+    "technology": "a technology: slipstick solve MODEL --technology {name}",
+}
+"""What a name of each kind is, and how it is used; what is not here is shown."""
+
+
+def unknown_name(kind: str, name: str, known: Sequence[str]) -> UnknownNameError:
+    """Make the error of a name that is none of a kind; say what else it is, or which law it may mean.
+
+    >>> print(unknown_name("study", "lock-and-bus", []))
+    there is no study 'lock-and-bus': it is an activity: slipstick solve lock-and-bus
+    """
+    hint = ""
+    others = [] if not name or is_file_name(name) else kinds_called(name)
+    if others and not any(each.endswith(f"/{name}") for each in known):
+        use = _USES.get(others[0], f"a {others[0]}: slipstick show {others[0]}/{name}")
+        hint = f": it is {use.format(name=name)}"
+    elif "did you mean" not in did_you_mean(name, known):
+        laws = [each for each in known if each.startswith("law/") and name and name.casefold() in each]
+        hint = f"; did you mean {' or '.join(map(repr, laws[:3]))}?" if laws else ""
+    return UnknownNameError(kind, name[:100], known, hint)
 
 
 def _named(kind: str, reference: str) -> Path | None:
@@ -185,7 +213,7 @@ class Library:
         SpecError : all problems found
         """
         beside = self._folder(at_mark)
-        mark = at_mark or Mark(reference, 1, 1)
+        mark = at_mark or Mark(reference, 0, 0)
         try:
             path = find(kind, reference, beside)
         except UnknownNameError as error:
@@ -220,7 +248,7 @@ class Library:
 
     def resolve(self, kind: str, tree: Table, _open: tuple[Path, ...] = ()) -> Table:
         """Follow the references inside a tree: `extends`, and a machine's network."""
-        based = self._extended(kind, tree, _open)
+        based = _with_bandwidth(kind, self._extended(kind, tree, _open))
         if kind == "machine":
             network = at(based, ["network"])
             if isinstance(network, Scalar) and isinstance(network.value, str):
@@ -355,6 +383,15 @@ def _check_kind(kind: str, tree: Table) -> None:
                 )
             ]
         )
+
+
+def _with_bandwidth(kind: str, tree: Table) -> Table:
+    """Take the bandwidth of a network's wire for its time of a byte, which may be written as a rate."""
+    wire = at(tree, ["wire"]) if kind == "network" else None
+    if not isinstance(wire, Table) or "bandwidth" not in wire.entries or "per_byte" in wire.entries:
+        return tree
+    renamed = {"per_byte" if key == "bandwidth" else key: entry for key, entry in wire.entries.items()}
+    return _table(replace(tree, ["wire"], Table(renamed, wire.mark)))
 
 
 def _table(node: Node) -> Table:

@@ -40,9 +40,34 @@ def read_formula(
     except FormulaError as error:
         raise SpecError([Problem(mark.file, mark.line, mark.column, join(loc), str(error))]) from None
     if wanted is not None and made.dimension != wanted:
+        for name in set(re.findall(r"\w+", formula.text)) & known.keys():
+            _refuse_without_unit(tree, loc, formula, name, known, wanted)
         why = f"{formula.text} gives a [{made.dimension}], but a [{wanted}] is wanted"
         raise SpecError([Problem(mark.file, mark.line, mark.column, join(loc), why)])
     return made
+
+
+def _refuse_without_unit(
+    tree: Node, loc: Sequence[str | int], formula: Formula, name: str, known: Mapping[str, Expr], wanted: Dimension
+) -> None:
+    """Refuse a parameter of the file where it is written, if the formula has its dimension once the parameter has one."""
+    bare = known[name]
+    if not isinstance(bare, Parameter) or bare.dimension != COUNT or bare.value is None:
+        return
+    try:
+        whole = read_expression(formula.text, {**known, name: Parameter(name, wanted)})
+    except FormulaError:
+        return
+    if whole.dimension == wanted:
+        units = " or ".join(
+            f"'{bare.value:g} {unit}'" for unit in _UNITS.get(str(wanted), (str(wanted).replace("1/", "/"),))
+        )
+        why = f"{bare.value:g} lacks its unit; write {units}: {join(loc)} wants a [{wanted}]"
+        raise SpecError([problem(tree, ("parameters", name), why)])
+
+
+_UNITS = {"s": ("s", "ms"), "B": ("B", "kB"), "1/s": ("/s",), "s/B": ("ns/B",), "B/s": ("MB/s",)}
+"""Units that are written most, by dimension."""
 
 
 class QuantityReader:

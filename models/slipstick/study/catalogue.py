@@ -16,7 +16,17 @@ from slipstick.schema.build import build_workload
 from slipstick.schema.describe import DescribedValue, entries, with_sources
 from slipstick.schema.kinds.counts import CountsSpec
 from slipstick.schema.kinds.quantity import Given
-from slipstick.schema.library import FOLDERS, Library, find, is_file_name, kinds_called, names, spec_model, spec_names
+from slipstick.schema.library import (
+    FOLDERS,
+    Library,
+    find,
+    is_file_name,
+    kinds_called,
+    names,
+    spec_model,
+    spec_names,
+    unknown_name,
+)
 from slipstick.schema.text.nodes import Mark, Scalar, at, plain
 from slipstick.schema.validate import validate
 
@@ -62,7 +72,7 @@ def shown(name: str) -> CatalogueEntry:
         if not kinds and rest:
             raise UnknownNameError("kind", kind, KINDS)
         if not kinds:
-            raise UnknownNameError("spec", name[:100], spec_names())
+            raise unknown_name("spec", name, [*spec_names(), *(f"law/{each}" for each in LAWS)])
         if len(kinds) > 1:
             _write_kind(name, [f"{each}/{name}" for each in kinds])
         kind = kinds[0]

@@ -5,8 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from slipstick.errors import Problem, SpecError, UnknownNameError
-from slipstick.schema.library import Library, find, is_file_name, kinds_called, spec_model, spec_names, table_called
+from slipstick.errors import Problem, SpecError
+from slipstick.schema.library import (
+    Library,
+    find,
+    is_file_name,
+    kinds_called,
+    spec_model,
+    spec_names,
+    table_called,
+    unknown_name,
+)
 from slipstick.schema.text.nodes import Mark, Scalar, Table, canonical
 from slipstick.schema.validate import validate
 
@@ -47,7 +56,7 @@ def check_reference(reference: str) -> list[str]:
 
         read(table)
         return ["table of measurements"]
-    words = str(UnknownNameError("spec", reference[:100], [*spec_names(), *model_names()]))
+    words = str(unknown_name("spec", reference, [*spec_names(), *model_names()]))
     raise SpecError([Problem(reference[:100], 0, 0, "", words)])
 
 

@@ -210,7 +210,11 @@ def test_a_step_may_be_done_twice_if_it_is_the_same(tmp_path: Path) -> None:
 
 UNREAD = [
     (["{delay: wrok}"], "", ["6:13: cycle.0.delay: there is no name 'wrok'; did you mean 'work'?"]),
-    (["{delay: 2 * parts}"], "", ["6:13: cycle.0.delay: 2 * parts gives a [1], but a [s] is wanted"]),
+    (
+        ["{delay: 2 * parts}"],
+        "",
+        ["2:33: parameters.parts: 3 lacks its unit; write '3 s' or '3 ms': cycle.0.delay wants a [s]"],
+    ),
     (["{repeat: work, body: [{delay: work}]}"], "", ["6:14: cycle.0.repeat: work gives a [s], but a [1] is wanted"]),
     (["{delay: work +}"], "", ["6:13: cycle.0.delay: a number, a name or '(' is wanted here, got the end"]),
     (

@@ -170,7 +170,9 @@ def compare(timings: Timings, families: Sequence[str | Family] | None = None) ->
         if np.isfinite(fitted.aicc):
             fits.append((family, fitted))
         else:
-            why = f"{len(timings)} observations are too few to judge {len(fitted.theta)} parameters by"
+            # Akaike's criterion for few observations needs two more than there are parameters, the scatter counted.
+            more = len(fitted.theta) + fitted.formula.chosen_exponents + 3 - len(timings)
+            why = f"{len(timings)} observations are too few to judge {len(fitted.theta)} parameters by: add {more} or more"
             failed[family.name] = why
     if not fits:
         reasons = "; ".join(dict.fromkeys(failed.values()))

@@ -15,10 +15,10 @@ from slipstick.schema.kinds.quantity import (
     Bytes,
     Count,
     Described,
-    Factor,
     Name,
     PerByte,
     Spec,
+    Speed,
     Time,
     Whole,
     broken_rule,
@@ -65,7 +65,7 @@ class ProtocolSpec(Spec):
 class WireSpec(Spec):
     """Time on the wire."""
 
-    per_byte: PerByte = Field(description="time of a byte on the wire")
+    per_byte: PerByte = Field(description="time of a byte on the wire, or its rate, as 25 GB/s or 200 Gbit/s")
     added: Bytes = Field(description="bytes that headers and framing add on the wire")
 
 
@@ -112,7 +112,7 @@ class ProcessorsSpec(Spec):
     """The processors."""
 
     count: Whole = Field(description="how many there are")
-    speed: Factor = Field(ONE, description="speed of each, relative to the machine that the costs were measured on")
+    speed: Speed = Field(ONE, description="speed of each, relative to the machine that the costs were measured on")
 
 
 class MemorySpec(Spec):

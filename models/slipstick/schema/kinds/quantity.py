@@ -26,7 +26,7 @@ from slipstick.errors import Fault, UnitError, did_you_mean
 from slipstick.expression.dimension import BYTES, COUNT, RATE, TIME, TIME_PER_BYTE, Dimension
 from slipstick.units import InBaseUnits, parse, show, to_base
 
-_KEYS = ("value", "source", "assumed")
+_KEYS = ("value", "source", "assumed", "meaning")
 _OPERATORS = re.compile(r"[(*+]|\A\s*-|\s[-/]\s|\A[0-9.]+\s*/")
 
 
@@ -41,6 +41,7 @@ class Given:
     text : as written
     source : where the value comes from, if stated beside it
     assumed : stated to be a guess
+    meaning : what it is, if its author says so
     """
 
     value: float
@@ -48,6 +49,7 @@ class Given:
     text: str
     source: str = ""
     assumed: bool = False
+    meaning: str = ""
 
     def __str__(self) -> str:
         return show(self.value, self.dimension)
@@ -73,6 +75,7 @@ class Quantity:
     least, above, most : limits in base units; `above` excludes its own value
     whole : a count, so a whole number
     formula : arithmetic on parameters will do as well
+    advice : what to write instead of a quantity with a unit
     """
 
     dimension: Dimension | None
@@ -81,6 +84,7 @@ class Quantity:
     most: float | None = None
     whole: bool = False
     formula: bool = False
+    advice: str = ""
 
     def read(self, written: Any) -> Given | Formula:
         """Take ``25 us``, a bare count, ``{value: 25 us, source: ...}`` or, where allowed, a formula."""
@@ -104,13 +108,19 @@ class Quantity:
         if "value" not in written:
             raise _refused("a quantity written as keys needs 'value'")
         inner = replace(self, formula=False).read(written["value"])
-        source, assumed = written.get("source", ""), written.get("assumed", False)
-        if not isinstance(source, str):
-            raise _refused(f"'source' is text; got {_kind(source)}", "source")
+        assumed = written.get("assumed", False)
+        source, meaning = (self._text(written, key) for key in ("source", "meaning"))
         if not isinstance(assumed, bool):
             raise _refused(f"'assumed' is true or false; got {_kind(assumed)}", "assumed")
         assert isinstance(inner, Given)
-        return Given(inner.value, inner.dimension, inner.text, source, assumed)
+        return Given(inner.value, inner.dimension, inner.text, source, assumed, meaning)
+
+    @staticmethod
+    def _text(written: dict[str, Any], key: str) -> str:
+        text = written.get(key, "")
+        if not isinstance(text, str):
+            raise _refused(f"{key!r} is text; got {_kind(text)}", key)
+        return text
 
     def _checked(self, written: Any) -> Given:
         value, dimension = self._value(written)
@@ -133,6 +143,10 @@ class Quantity:
         if isinstance(written, str):
             if self.dimension is None:
                 return parse(written)
+            if self.dimension == TIME_PER_BYTE and (found := _RATE.fullmatch(written.strip())):
+                return _per_byte(written, found), TIME_PER_BYTE
+            if self.advice and not _is_plain(written):
+                raise UnitError(f"{written!r} is no plain number; {self.advice}")
             return to_base(written, self.dimension), self.dimension
         if isinstance(written, bool) or not isinstance(written, int | float):
             raise _refused(f"write {self._example()}; got {_kind(written)}")
@@ -164,11 +178,34 @@ class Quantity:
                 "value": {"anyOf": list(plain)},
                 "source": {"type": "string"},
                 "assumed": {"type": "boolean"},
+                "meaning": {"type": "string"},
             },
             "required": ["value"],
             "additionalProperties": False,
         }
         return {"anyOf": [*plain, sourced]}
+
+
+_RATE = re.compile(r"([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*([kMGT]i?|)(B|bit|b)\s*/\s*s")
+"""A rate of bytes or bits; of a network, `Gb/s` can only mean bits."""
+
+
+def _per_byte(written: str, rate: re.Match[str]) -> float:
+    """Read a rate of bytes where the time of a byte is wanted: its inverse [s/B]."""
+    unit = {"b": "bit"}.get(rate[3], rate[3])
+    value, _ = parse(f"{rate[1]} {rate[2]}{unit}/s")
+    if not value > 0:
+        raise UnitError(
+            f"{written!r}: a byte never arrives at a rate of 0; write more than that, or the time of a byte"
+        )
+    return 1 / value
+
+
+def _is_plain(written: str) -> bool:
+    try:
+        return parse(written)[1] == COUNT
+    except UnitError:
+        return True  # what is wrong with it is said elsewhere
 
 
 _EXAMPLES = {"s": "5 us", "B": "4 KiB", "s/B": "0.08 us/B", "1/s": "0.3 /s", "B/s": "100 Mbit/s"}
@@ -179,6 +216,15 @@ Rate = Annotated[Given, Quantity(RATE, least=None, above=0.0)]
 Count = Annotated[Given, Quantity(COUNT)]
 Whole = Annotated[Given, Quantity(COUNT, least=1.0, whole=True)]
 Factor = Annotated[Given, Quantity(COUNT, least=None, above=0.0)]
+Speed = Annotated[
+    Given,
+    Quantity(
+        COUNT,
+        least=None,
+        above=0.0,
+        advice="a speed is how many times as fast as the machine that the costs were measured on, such as 1.5",
+    ),
+]
 AnyQuantity = Annotated[Given | Formula, Quantity(None, least=None, formula=True)]
 TimeOrFormula = Annotated[Given | Formula, Quantity(TIME, formula=True)]
 CountFormula = Annotated[Given | Formula, Quantity(COUNT, formula=True)]

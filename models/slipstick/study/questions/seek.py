@@ -11,11 +11,12 @@ from slipstick.errors import Problem, SpecError, did_you_mean
 from slipstick.method.sign_changes import changes, margin
 from slipstick.report.questions.seek import ConditionSearch, Crossing, SeekResult
 from slipstick.results.study import Array
+from slipstick.schema.build import described
 from slipstick.schema.describe import entries
 from slipstick.schema.inputs import REFERENCES, Inputs, resolve
 from slipstick.schema.kinds.study import YEAR, AxisSpec, SeekSpec, SweepSpec
 from slipstick.schema.solver_options import is_solver_option
-from slipstick.schema.text.nodes import Entry, Node, Table, at, canonical
+from slipstick.schema.text.nodes import Entry, Node, Scalar, Table, at, canonical, split
 from slipstick.study.cases import Place, StudyContext, SweepDefinition, axis_nodes, numbers_of
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import BaseAnswers, Question
@@ -94,7 +95,12 @@ def _of_a_parameter(name: str, spec: SeekSpec, case: str, study: StudyContext) -
     place: Place = ("seek", name)
     written, settings = _written(study, name), study.cases[case]
     if spec.of not in REFERENCES and not is_solver_option(spec.of):
-        _check_ends(spec.of, place, resolve(settings, study.library), study)
+        inputs = resolve(settings, study.library)
+        there = at(inputs.tree, split(spec.of))
+        if isinstance(there, Scalar) and isinstance(there.value, int) and spec.of not in described(inputs):
+            why = f"{spec.of} is a whole number that {case} is built from; vary it in a sweep, which answers for each"
+            raise study.refusal((*place, "of"), why)
+        _check_ends(spec.of, place, inputs, study)
     axes = Table({spec.of: Entry(written.mark, written)}, written.mark)
     node = Table({"axes": Entry(written.mark, axes)}, written.mark)
     sweep = _RangeOfSearch(name, SweepSpec(axes={spec.of: _axis(spec)}, cases=[case]), node, place)
