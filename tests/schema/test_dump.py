@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from slipstick import PROGRAMS, closed_model, delay, load, solve
+from slipstick import PROGRAMS, closed_model, delay, load
 from slipstick.errors import ModelError
 from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import Parameter
@@ -15,6 +15,7 @@ from slipstick.model.machine import Machine
 from slipstick.model.system import Model
 from slipstick.schema.dump import dump
 from slipstick.schema.kinds.activity import activity_data
+from tests.closed_form import solve
 from tests.strategies import models
 
 

@@ -6,13 +6,14 @@ from collections import Counter
 
 import pytest
 
-from slipstick import PROGRAMS, Simulation, load, solve
+from slipstick import PROGRAMS, Simulation, load
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import Parameter
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model
 from slipstick.model.technology import scaled
 from slipstick.program.counts import CountedPhase, Counts, ProcessorTally
+from tests.closed_form import solve
 
 FE, ATM = "rs6000-43p-fast-ethernet", "rs6000-43p-atm"
 

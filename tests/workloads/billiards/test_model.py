@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from slipstick import PROGRAMS, Answer, Simulation, solve
+from slipstick import PROGRAMS, Answer, Simulation
 from slipstick.law.scalability import IDLE_TIME, LATENCY_FROM_SOURCES, PARALLEL_TIME
 from slipstick_workloads.billiards.counts import observe
+from tests.closed_form import solve
 from tests.specs import shared_machine
 
 KSR = shared_machine("ksr-1")
