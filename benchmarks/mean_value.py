@@ -277,7 +277,7 @@ def solved(construct: str, scv: float, number: int) -> float | None:
 
 def table(rows: Sequence[Row]) -> str:
     """Write the errors as a table: median, 95 in 100 and worst by construct and scv [%]; misses of the aim are bold."""
-    heads = ["construct", *(f"scv {scv:g}" for scv in SCVS)]
+    heads = ["construct", *((f"scv {scv:g}" if scv else "constant times") for scv in SCVS)]
     lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
     for label, constructs in [*((each, (each,)) for each in CONSTRUCTS), ("**all**", tuple(CONSTRUCTS))]:
         cells = []

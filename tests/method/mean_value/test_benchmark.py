@@ -92,3 +92,11 @@ def test_models_of_the_promise_are_not_those_of_tuning() -> None:
     assert first != program.generated("locks", 1.0, program.TUNED)
     # What is drawn differs between the constructs and scvs too.
     assert first.population != program.generated("locks", 4.0, program.PROMISED).population
+
+
+def test_readme_shows_the_error_of_every_construct() -> None:
+    text = (Path(program.__file__).parents[1] / "README.md").read_text()
+    table = text[text.index("| construct |") :].split("\n\n")[0].splitlines()
+    rows = {cells[1].strip(): cells[2:-1] for cells in (line.split("|") for line in table[2:])}
+    assert list(rows) == [*program.CONSTRUCTS, "**all**"]
+    assert {len(cells) for cells in rows.values()} == {len(program.SCVS)}
