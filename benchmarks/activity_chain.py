@@ -18,8 +18,7 @@ from scipy.sparse.linalg import spsolve
 
 from slipstick.errors import TooManyStatesError
 from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Repeat, Step, Then, repeat
-from slipstick.model.resources import Station
-from slipstick.model.system import ClosedPopulation, Model, PhasedPopulation
+from slipstick.model.system import ClosedPopulation, Model, PhasedPopulation, Station
 from slipstick.queueing.markov.chain import MarkovChain, explore_states
 from slipstick.queueing.markov.chain_solution import stationary
 from slipstick.service_times import PhaseType, erlang, hyperexponential

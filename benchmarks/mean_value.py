@@ -44,8 +44,18 @@ from slipstick.model.activity import (
     service,
     then,
 )
-from slipstick.model.resources import Barrier, Lock, Permits, Resource, Station
-from slipstick.model.system import Model, closed_model, grouped_model, open_model, phased_model
+from slipstick.model.system import (
+    Barrier,
+    Lock,
+    Model,
+    Permits,
+    Resource,
+    Station,
+    closed_model,
+    grouped_model,
+    open_model,
+    phased_model,
+)
 
 SCVS = (0.25, 1.0, 4.0, 0.0)
 TUNED, PROMISED = 1, 10_000

@@ -15,8 +15,7 @@ import numpy as np
 
 from slipstick.expression.nodes import Booked, Expr, Number, Operation, Parameter
 from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Repeat, Step, Then
-from slipstick.model.resources import Barrier
-from slipstick.model.system import Model
+from slipstick.model.system import Barrier, Model
 
 Dual = tuple[float, float]
 

@@ -26,8 +26,7 @@ from slipstick.model.activity import (
     service,
     then,
 )
-from slipstick.model.resources import Barrier, Lock, Resource, Station
-from slipstick.model.system import Model, closed_model, open_model, phased_model
+from slipstick.model.system import Barrier, Lock, Model, Resource, Station, closed_model, open_model, phased_model
 
 LOCKS = ("door", "gate", "hatch")
 """Taken in this order from the outside in, so that nobody waits in a circle."""

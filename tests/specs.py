@@ -8,7 +8,7 @@ import pytest
 
 from slipstick.api import load
 from slipstick.errors import SpecError
-from slipstick.model.shared_memory import SharedMemory
+from slipstick.model.machine import SharedMemory
 from slipstick.schema.build import BuiltModel, build
 from slipstick.schema.inputs import resolve
 from slipstick.schema.library import Library

@@ -46,8 +46,7 @@ from slipstick.model.activity import (
     then,
 )
 from slipstick.model.machine import LinearCost, Machine, Network, SizeRange
-from slipstick.model.resources import Barrier, Lock, Resource, Station
-from slipstick.model.system import Model, closed_model, open_model, phased_model
+from slipstick.model.system import Barrier, Lock, Model, Resource, Station, closed_model, open_model, phased_model
 
 PARAMETERS: dict[Dimension, tuple[Parameter, ...]] = {
     TIME: (Parameter("work", TIME, 9.0), Parameter("bus.time", TIME, 2.0), Parameter("sync-time", TIME, 0.5)),

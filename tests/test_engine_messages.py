@@ -40,8 +40,18 @@ from slipstick.model.activity import (
     service,
 )
 from slipstick.model.network import closed_class, network, open_class, station
-from slipstick.model.resources import Barrier, Lock, Permits, Station
-from slipstick.model.system import Model, closed_model, grouped_model, open_model, phased_model, superstep_model
+from slipstick.model.system import (
+    Barrier,
+    Lock,
+    Model,
+    Permits,
+    Station,
+    closed_model,
+    grouped_model,
+    open_model,
+    phased_model,
+    superstep_model,
+)
 from slipstick.program import PROGRAMS, counted_program
 from slipstick.program.counts import Counts, ProcessorTally
 from tests.paper import machine

@@ -8,7 +8,7 @@ import pytest
 from slipstick import closed_class, delay, grouped_model, load, network, service, solve, station, sweep
 from slipstick.errors import ModelError, NoAnswerError, SlipstickError, UnknownNameError
 from slipstick.model.activity import Activity
-from slipstick.model.resources import Station
+from slipstick.model.system import Station
 from slipstick.results.study import Sweep
 from slipstick.sim.plan.plan import MOST_PERMITS, LockPlan
 

@@ -27,11 +27,11 @@ from slipstick.model.network import network as network
 from slipstick.model.network import open_class as open_class
 from slipstick.model.network import route as route
 from slipstick.model.network import station as station
-from slipstick.model.resources import Barrier as Barrier
-from slipstick.model.resources import Lock as Lock
-from slipstick.model.resources import Permits as Permits
-from slipstick.model.resources import Station as Station
+from slipstick.model.system import Barrier as Barrier
+from slipstick.model.system import Lock as Lock
 from slipstick.model.system import Model as Model
+from slipstick.model.system import Permits as Permits
+from slipstick.model.system import Station as Station
 from slipstick.model.system import closed_model as closed_model
 from slipstick.model.system import grouped_model as grouped_model
 from slipstick.model.system import open_model as open_model

@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from slipstick.expression.nodes import Parameter
     from slipstick.law import Law
     from slipstick.method.answers import CompiledModel
-    from slipstick.model.machine import Machine, Network
+    from slipstick.model.machine import Machine, Network, SharedMemory
     from slipstick.model.network import QueueingNetwork
-    from slipstick.model.shared_memory import SharedMemory
     from slipstick.model.system import Model
     from slipstick.results.study import Results, Sweep
     from slipstick.schema.inputs import Settings
@@ -410,7 +409,7 @@ def _settings(
     simulation: Simulation | None = None,
 ) -> dict[str, Node]:
     """Gather everything that a model from the catalogue or a file is solved with, by path."""
-    from slipstick.schema.solver_options import SECTION
+    from slipstick.schema.inputs import SECTION
 
     named = {"model": model, "machine": machine, "workload": workload, "technology": technology}
     settings = {path: _reference(each, path) for path, each in named.items() if each is not None}

@@ -12,12 +12,10 @@ import numpy as np
 import pytest
 
 from slipstick.law import LAWS
-from slipstick.law.barrier import COMBINING_TREE_BARRIER, DISSEMINATION_BARRIER, TOURNAMENT_BARRIER_MESSAGES
-from slipstick.law.bus import BUS_SATURATION, BUS_THROUGHPUT_BOUND
-from slipstick.law.lock import LOCK_SATURATION, LOCK_THROUGHPUT_BOUND, TEST_AND_TEST_AND_SET_QUIESCENCE
-from slipstick.law.memory import MEMORY_BANDWIDTH, MEMORY_BANDWIDTH_RETRYING, MEMORY_RUN
-from slipstick.law.multistage import (
+from slipstick.law.interconnects import (
     BUFFERED_DELAY,
+    BUS_SATURATION,
+    BUS_THROUGHPUT_BOUND,
     CIRCUIT_DELAY,
     CIRCUIT_HOT_SPOT_LIMIT,
     CIRCUIT_THROUGHPUT,
@@ -27,11 +25,25 @@ from slipstick.law.multistage import (
     HOT_MODULE_LOAD,
     HOT_SPOT_LIMIT,
     HOT_SPOT_PROCESSORS,
+    MEMORY_BANDWIDTH,
+    MEMORY_BANDWIDTH_RETRYING,
+    MEMORY_RUN,
     RETRYING_DELAY,
     RETRYING_RATE,
     RETRYING_THROUGHPUT,
+    RING_LATENCY,
+    RING_LOAD,
+    RING_SATURATION,
+    TWO_LEVEL_RING_LATENCY,
 )
-from slipstick.law.ring import RING_LATENCY, RING_LOAD, RING_SATURATION, TWO_LEVEL_RING_LATENCY
+from slipstick.law.synchronization import (
+    COMBINING_TREE_BARRIER,
+    DISSEMINATION_BARRIER,
+    LOCK_SATURATION,
+    LOCK_THROUGHPUT_BOUND,
+    TEST_AND_TEST_AND_SET_QUIESCENCE,
+    TOURNAMENT_BARRIER_MESSAGES,
+)
 
 
 def busy_modules(rates: Sequence[Fraction], modules: int) -> Fraction:

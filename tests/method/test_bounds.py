@@ -10,8 +10,7 @@ from slipstick import barrier, choose, closed_model, delay, fork, hold, open_mod
 from slipstick.method.bounds import bounds
 from slipstick.method.methods import answered, form_of
 from slipstick.model.network import closed_class, network, station
-from slipstick.model.resources import Station
-from slipstick.model.system import Model
+from slipstick.model.system import Model, Station
 from tests.strategies import models
 
 EXPONENTIAL_BUS = delay(9.0, name="think") >> service("bus", 1.0, scv=1.0)

@@ -35,8 +35,7 @@ from slipstick.model.activity import (
     steps,
     then,
 )
-from slipstick.model.resources import Station
-from slipstick.model.system import Model, closed_model, open_model, phased_model
+from slipstick.model.system import Model, Station, closed_model, open_model, phased_model
 from slipstick.sim.settings import Simulation
 from tests.evaluators import value as plain_value
 from tests.sim_strategies import RESOURCES, busy_models, calm_models, trees

@@ -10,8 +10,7 @@ from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.mean_value import MeanValue
 from slipstick.method.methods import answered, form_of
 from slipstick.model.activity import Activity, choose, delay, fork, hold, pipeline, repeat, serial, service
-from slipstick.model.resources import Permits, Resource, Station
-from slipstick.model.system import Model, closed_model, open_model
+from slipstick.model.system import Model, Permits, Resource, Station, closed_model, open_model
 from slipstick.sim.settings import Simulation
 
 METHODS = ("closed-form", "mean-value", "simulation", "bounds")

@@ -11,8 +11,7 @@ from slipstick.answer import Answer
 from slipstick.expression.nodes import Number
 from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.mean_value import MeanValue
-from slipstick.model.system import Model
-from slipstick.model.technology import scaled
+from slipstick.model.system import Model, scaled
 from slipstick.program import PROGRAMS
 from slipstick.sim.settings import Simulation
 from tests.closed_form import solve

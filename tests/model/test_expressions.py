@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from slipstick.expression.nodes import parameters
 from slipstick.model.activity import barrier, delay, hold, repeat
-from slipstick.model.resources import Barrier, Lock
-from slipstick.model.system import closed_model
+from slipstick.model.system import Barrier, Lock, closed_model
 
 SHARED = delay(2.0, name="work")
 

@@ -13,9 +13,7 @@ from slipstick.expression.nodes import Parameter
 from slipstick.method.bounds import bounds
 from slipstick.method.closed_form.form import ClosedForm
 from slipstick.model.activity import Activity, barrier, delay, hold, service
-from slipstick.model.resources import Station
-from slipstick.model.system import GroupedPopulation, Model, closed_model, grouped_model
-from slipstick.model.technology import scaled
+from slipstick.model.system import GroupedPopulation, Model, Station, closed_model, grouped_model, scaled
 from slipstick.report.equations import explain_text
 from slipstick.schema.dump import dump
 from tests.closed_form import solve

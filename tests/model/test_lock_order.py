@@ -6,8 +6,7 @@ import pytest
 
 from slipstick.model.activity import Activity, barrier, choose, delay, fork, hold
 from slipstick.model.lock_order import lock_cycle
-from slipstick.model.resources import Permits
-from slipstick.model.system import Model, closed_model, grouped_model, phased_model
+from slipstick.model.system import Model, Permits, closed_model, grouped_model, phased_model
 
 
 def held(*locks: str) -> Activity:

@@ -12,9 +12,7 @@ from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import Parameter
 from slipstick.method.bounds import bounds
 from slipstick.model.activity import delay, hold, service
-from slipstick.model.resources import Lock, Station
-from slipstick.model.system import Model, closed_model
-from slipstick.model.technology import scaled
+from slipstick.model.system import Lock, Model, Station, closed_model, scaled
 from slipstick.schema.dump import dump
 from slipstick.vocabulary import LOCKS
 from tests.closed_form import solve

@@ -9,8 +9,7 @@ from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.nodes import Parameter
 from slipstick.method.bounds import bounds
 from slipstick.model.activity import delay, fork, hold, parallel, pipeline, relabelled, serial, service
-from slipstick.model.system import Model, superstep_model
-from slipstick.model.technology import scaled
+from slipstick.model.system import Model, scaled, superstep_model
 
 
 def program() -> Model:

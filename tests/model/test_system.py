@@ -8,8 +8,7 @@ from hypothesis import given
 from slipstick.expression.dimension import COUNT, RATE
 from slipstick.expression.nodes import Parameter
 from slipstick.model.activity import Step, barrier, delay, hold, repeat, service, steps
-from slipstick.model.resources import Barrier, Lock, Station
-from slipstick.model.system import Model, closed_model, is_processor, open_model, phased_model
+from slipstick.model.system import Barrier, Lock, Model, Station, closed_model, is_processor, open_model, phased_model
 from tests.strategies import models, quick
 
 WORK = delay(9.0, name="work")

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from slipstick.expression.nodes import Parameter
 from slipstick.method.answers import Labels
 from slipstick.model.activity import TECHNOLOGIES
-from slipstick.model.system import Model
-from slipstick.model.technology import scaled
+from slipstick.model.system import Model, scaled
 from tests.closed_form import solve
 from tests.strategies import models, quick
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slipstick.model.trend import Period, Trend, gain, outside
-from slipstick.model.uncertainty import Fixed, Lognormal
+from slipstick.model.uncertainty import Fixed, Lognormal, Period, Trend, gain, outside
 
 PERIODS = (Period(1990, 2000, Fixed(1.5)), Period(2000, 2010, Fixed(1.2)), Period(2010, 2020, Fixed(0.9)))
 

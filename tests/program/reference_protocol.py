@@ -21,7 +21,7 @@ from slipstick.expression.tape import Tape
 from slipstick.model.machine import Machine
 from slipstick.program import dvsm as operations
 from slipstick.program import dvsm_contention as contention
-from slipstick.program.message import latency, protocol_time, wire_time
+from slipstick.program.dvsm import latency, protocol_time, wire_time
 from slipstick.program.program import InputValues, number, one
 from slipstick.sim.plain.process import Process, System
 from slipstick.sim.plan.distributions import service_time

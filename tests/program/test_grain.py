@@ -13,9 +13,8 @@ from slipstick.errors import ModelError
 from slipstick.expression.nodes import Parameter
 from slipstick.expression.tape import Tape
 from slipstick.method.bounds import bounds
-from slipstick.model.resources import Barrier, Station
-from slipstick.model.shared_memory import SharedMemory
-from slipstick.model.system import ClosedPopulation, GroupedPopulation, Model
+from slipstick.model.machine import SharedMemory
+from slipstick.model.system import Barrier, ClosedPopulation, GroupedPopulation, Model, Station
 from slipstick.program import PROGRAMS
 from slipstick.program.shared_memory import barrier_cost
 from tests.closed_form import solve

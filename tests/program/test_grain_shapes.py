@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from slipstick.method.simulation.form import solve
-from slipstick.model.shared_memory import SharedMemory
+from slipstick.model.machine import SharedMemory
 from slipstick.program import PROGRAMS
 from slipstick.sim.settings import Simulation
 from tests.specs import shared_machine

@@ -10,7 +10,7 @@ import pytest
 from slipstick.answer import Answer
 from slipstick.expression.nodes import Number
 from slipstick.expression.tape import Tape
-from slipstick.law.grain import PHASE_TIME
+from slipstick.law.account import PHASE_TIME
 from slipstick.model.system import Model
 from slipstick.program import PROGRAMS
 from slipstick.program.shared_memory import barrier_cost

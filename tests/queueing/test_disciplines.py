@@ -12,8 +12,7 @@ from slipstick.errors import ModelError, NoAnswerError
 from slipstick.method.methods import solve
 from slipstick.model.activity import delay, fork, service
 from slipstick.model.network import QueueingNetwork, closed_class, network, open_class, station
-from slipstick.model.resources import Station
-from slipstick.model.system import closed_model, grouped_model
+from slipstick.model.system import Station, closed_model, grouped_model
 from slipstick.queueing.exact import exact
 from slipstick.queueing.markov.solve import solve_markov_chain
 from slipstick.queueing.network import network_arrays

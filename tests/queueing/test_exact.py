@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.queueing.checks import checked
-from slipstick.queueing.convolution import convolution
-from slipstick.queueing.exact import exact
+from slipstick.queueing.exact import convolution, exact
 from slipstick.queueing.network import NetworkArrays, NetworkSolution, network_arrays
 from tests.queueing.reference import enumerate_states
 from tests.queueing.reference_mva import mean_values

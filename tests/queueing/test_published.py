@@ -11,8 +11,7 @@ import pytest
 import yaml
 
 from slipstick.queueing.checks import checked
-from slipstick.queueing.convolution import convolution
-from slipstick.queueing.exact import exact
+from slipstick.queueing.exact import convolution, exact
 from slipstick.queueing.network import NetworkArrays, NetworkSolution, network_arrays
 from slipstick.queueing.routes import joined_chains, routes, traffic_equations
 

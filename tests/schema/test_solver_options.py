@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from slipstick.errors import SpecError
-from slipstick.schema.solver_options import SolverOptions, is_solver_option, solver_options
+from slipstick.schema.inputs import SolverOptions, is_solver_option, solver_options
 from slipstick.schema.text.reader import read_value
 
 

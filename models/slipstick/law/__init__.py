@@ -17,22 +17,16 @@ __all__ = ["FAMILIES", "LAWS", "Law"]
 
 FAMILIES = (
     "account",
-    "barrier",
-    "bus",
     "finite_capacity",
     "finite_population",
     "general_service",
-    "grain",
-    "lock",
-    "memory",
-    "multistage",
+    "interconnects",
     "network",
     "pipeline",
-    "priority",
-    "ring",
     "scalability",
     "speedup",
     "station",
+    "synchronization",
 )
 """The modules that hold the laws, one for each family."""
 

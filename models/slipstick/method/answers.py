@@ -21,8 +21,15 @@ from slipstick.answer import Answer, Limit, Value
 from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Parameter
 from slipstick.expression.tape import Tape
-from slipstick.law.account import CYCLE_RATE, EFFICIENCY, PROCESSORS_LOST, SPEEDUP
-from slipstick.law.grain import GRAIN_EFFICIENCY, GRAIN_INTERFERENCE, WORDS_ACCESSED_RANDOMLY
+from slipstick.law.account import (
+    CYCLE_RATE,
+    EFFICIENCY,
+    GRAIN_EFFICIENCY,
+    GRAIN_INTERFERENCE,
+    PROCESSORS_LOST,
+    SPEEDUP,
+    WORDS_ACCESSED_RANDOMLY,
+)
 from slipstick.model.system import Model, SingleProcessor
 from slipstick.results.study import Provenance
 

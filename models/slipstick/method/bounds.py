@@ -16,8 +16,7 @@ from slipstick.method.answers import CompiledModel, Remarks, Solution, Values, o
 from slipstick.method.closed_form.times import demand, held_time, time
 from slipstick.method.saturation import Deadlocks, Saturation, without
 from slipstick.model.activity import Activity, BarrierWait, Fork, Hold, Pipeline, Step, steps
-from slipstick.model.resources import Station
-from slipstick.model.system import Model, PhasedPopulation, is_processor
+from slipstick.model.system import Model, PhasedPopulation, Station, is_processor
 from slipstick.vocabulary import BOUNDS, DISCIPLINES, SAME_EXPONENTIAL
 
 PROCESSORS, SPAN = "processors", "span"

@@ -12,8 +12,7 @@ from slipstick.expression.tape import Tape
 from slipstick.method.answers import Values, only
 from slipstick.method.closed_form.times import demand, held_time
 from slipstick.model.lock_order import lock_cycle
-from slipstick.model.resources import HeldResource, Permits, Station
-from slipstick.model.system import Model, OpenPopulation
+from slipstick.model.system import HeldResource, Model, OpenPopulation, Permits, Station
 
 
 class Saturation:

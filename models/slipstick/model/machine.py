@@ -1,7 +1,14 @@
-"""Machines and networks: the quantities that programs read, as expressions over spec paths."""
+"""Machines on a network and with shared memory: the quantities that programs read, as expressions over spec paths.
+
+Machines whose processors share memory: caches, interconnects, memory modules, locks and barriers.
+
+Every time is that of one use without contention; the waiting is described by the activities that
+programs build from these (`slipstick.program.shared_memory`).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from slipstick.expression.nodes import Expr
@@ -116,3 +123,179 @@ class Machine:
     signal: Expr
     network: Network
     dvsm: Dvsm | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """A processor's cache for shared data.
+
+    Parameters
+    ----------
+    size, line : of the whole and of one line [B]
+    ways : lines of one set [1]
+    hit : time of an access that finds its line [s]
+    protocol : write-back or write-through; both invalidate the copies of others
+    """
+
+    size: Expr
+    line: Expr
+    ways: Expr
+    hit: Expr
+    protocol: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bus:
+    """One bus for all.
+
+    Parameters
+    ----------
+    request : a request or its address occupies the bus [s]
+    transfer : the data of one access, or one line, occupy it [s]
+    invalidate : a message that makes others drop their copies occupies it [s]
+    split : the bus is free while memory works; an atomic bus is held until the data are there
+    """
+
+    request: Expr
+    transfer: Expr
+    invalidate: Expr
+    split: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Multistage:
+    """Stages of k x k switches between processors and memory modules.
+
+    Parameters
+    ----------
+    radix : k, inputs and outputs of a switch [1]
+    ports : processors and modules that the network joins; it has ceil(log_k ports) stages [1]
+    hop : crossing one stage [s]
+    transfer : the data of one access occupy a path [s]
+    circuit : a path is held from the request to the reply, and refused while it is in use; else packets queue
+    retry : pause after a refusal [s]
+    """
+
+    radix: Expr
+    ports: Expr
+    hop: Expr
+    transfer: Expr
+    circuit: bool
+    retry: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Ring:
+    """Slotted rings of one or two levels.
+
+    Parameters
+    ----------
+    members : processors of one ring [1]
+    slots : packets that one ring carries at a time [1]
+    rotation : a request goes round and is answered on the way [s]
+    upper : the same by way of the ring of rings, the lower rings included [s]; None where there is one level
+    upper_slots : packets that the ring of rings carries at a time [1]
+    """
+
+    members: Expr
+    slots: Expr
+    rotation: Expr
+    upper: Expr | None
+    upper_slots: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class Crossbar:
+    """A path of its own from every processor to every module.
+
+    Parameters
+    ----------
+    hop : crossing it [s]
+    transfer : the data of one access occupy the module's port [s]
+    """
+
+    hop: Expr
+    transfer: Expr
+
+
+Interconnect = Bus | Multistage | Ring | Crossbar
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Memory modules and how addresses are spread over them.
+
+    Parameters
+    ----------
+    modules : how many [1]
+    access : one access occupies a module [s]
+    block : consecutive bytes in one module before the next begins [B]
+    element : size of a shared element [B]
+    """
+
+    modules: Expr
+    access: Expr
+    block: Expr
+    element: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class MachineLock:
+    """One of the machine's locks.
+
+    Parameters
+    ----------
+    kind : one of `slipstick.vocabulary.LOCKS`
+    latency : acquire and release without contention, the accesses to the lock word included [s]
+    access : one access to the lock word occupies the resource that holds it [s]
+    back_off : none, constant or exponential
+    base, most : the pause after the first failure, and the longest [s]
+    """
+
+    kind: str
+    latency: Expr
+    access: Expr
+    back_off: str
+    base: Expr
+    most: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class BarrierKind:
+    """One of the machine's barriers.
+
+    Parameters
+    ----------
+    kind : one of `slipstick.vocabulary.BARRIERS`
+    access : one access to a shared counter or flag, or one message [s]
+    radix : arrivals combined at a node of a tree [1]
+    """
+
+    kind: str
+    access: Expr
+    radix: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class SharedMemory:
+    """Processors that share memory.
+
+    Parameters
+    ----------
+    name : in the catalogue
+    processors : how many at most [1]
+    step : one unit of computing of the grains [s]
+    cache : for shared data; None where they are not cached
+    interconnect : between processors and modules
+    memory : the modules
+    locks, barriers : by name
+    """
+
+    name: str
+    processors: Expr
+    step: Expr
+    cache: Cache | None
+    interconnect: Interconnect
+    memory: Memory
+    locks: Mapping[str, MachineLock]
+    barriers: Mapping[str, BarrierKind]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from slipstick.errors import Fault, ModelError, ModelFaultsError, did_you_mean
 from slipstick.expression.dimension import COUNT, RATE, TIME, Dimension
 from slipstick.expression.nodes import Expr, Like, Number, Parameter, parameters, zero
-from slipstick.model.quantities import check_model_name
+from slipstick.model.activity import check_model_name
 from slipstick.vocabulary import BLOCKING, DISCIPLINES
 
 OUT = "out"

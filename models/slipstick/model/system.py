@@ -1,17 +1,284 @@
-"""Models: a population that executes activities, the resources it shares, and what of its work is useful."""
+"""Models: a population that executes activities, the resources it shares, and what of its work is useful.
+
+Resources that activities share: stations, locks, permits, barriers.
+
+Each says how many processors use it at a time (`capacity`), the numbers it is made of (`expressions`), and itself with its
+times multiplied by the factors of a technology (`scaled`).
+
+Technologies: factors that multiply all times of a technology class.
+"""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.dimension import COUNT, RATE, TIME
-from slipstick.expression.nodes import Expr, Like, Number, Parameter, maximum, total
-from slipstick.model.activity import Activity, BarrierWait, Hold, Pipeline, Step, each_once, steps
-from slipstick.model.quantities import at_least, check_model_name, check_name, counted
-from slipstick.model.resources import USED_BY, Barrier, HeldResource, Lock, Resource, Station
+from slipstick.expression.nodes import Expr, Like, Number, Parameter, as_expr, log2, maximum, total, zero
+from slipstick.expression.special import raised
+from slipstick.model.activity import (
+    Activity,
+    BarrierWait,
+    Hold,
+    Pipeline,
+    Step,
+    at_least,
+    check_model_name,
+    check_name,
+    counted,
+    each_once,
+    mapped,
+    steps,
+)
+from slipstick.vocabulary import ACTIVITY_DISCIPLINES, BACK_OFFS, BARRIERS, LOCKS
+
+USED_BY = {"service": "a station", "hold": "a lock or permits", "barrier": "a barrier"}
+"""The kinds of resources that each kind of step takes."""
+
+
+class ResourceKind:
+    """A station, a lock, permits or a barrier; attributes by class: what messages call it, and the step that uses it."""
+
+    __slots__ = ()
+
+    noun = use = ""
+
+    @property
+    def capacity(self) -> int:
+        """How many processors use it at a time."""
+        return 1
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        """The numbers that it is made of."""
+        return ()
+
+    @abstractmethod
+    def scaled(self, factors: Mapping[str, Expr]) -> Resource:
+        """Return the same with its times multiplied by the factors of their technology classes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Station(ResourceKind):
+    """Servers with a queue."""
+
+    servers: int = 1
+    discipline: str = "fcfs"
+
+    noun, use = "a station", "service"
+
+    def __post_init__(self) -> None:
+        if self.servers < 1:
+            raise ModelError(f"a station needs at least 1 server, got {self.servers}")
+        _one_of("discipline", self.discipline, ACTIVITY_DISCIPLINES)
+
+    @property
+    def capacity(self) -> int:
+        return self.servers
+
+    def scaled(self, factors: Mapping[str, Expr]) -> Station:
+        return self
+
+
+class HeldResource(ResourceKind):
+    """A resource that a processor holds while it executes a body; requests that find `capacity` holders wait.
+
+    The properties are those of a resource that is acquired and released at no cost.
+    """
+
+    __slots__ = ()
+
+    use = "hold"
+
+    @abstractmethod
+    def label(self, name: str) -> str:
+        """Return the account label of the time from the request until it is held."""
+
+    @property
+    def word(self) -> str | None:
+        """The station that holds its word; None without one."""
+        return None
+
+    @property
+    def access(self) -> Expr:
+        """Time that one access to the word takes [s]."""
+        return zero(TIME)
+
+    @property
+    def accesses(self) -> tuple[int, int]:
+        """The accesses to the word of an acquire and of a release without contention."""
+        return 0, 0
+
+
+@dataclass(frozen=True, slots=True)
+class Lock(HeldResource):
+    """A lock: its kind, and the station that holds its word.
+
+    Without contention, acquire and release access the word `accesses` times. While another processor holds the lock,
+    test-and-set accesses the word repeatedly, with a pause of `back_off` between two attempts; test-and-test-and-set and
+    ticket spin on a cached copy, which every waiting processor fetches again at each release; array and mcs spin on a
+    word of each waiting processor.
+
+    Parameters
+    ----------
+    kind : one of `LOCKS`; all but tas and ttas are handed over in the order of requests
+    word : the station that holds the lock word; None if reading it costs nothing
+    access : time that one access occupies that station [s]
+    back_off : one of `BACK_OFFS`; exponential pauses double
+    base, most : the first pause after a failure, and the longest [s]
+    """
+
+    kind: str = "fifo"
+    word: str | None = None
+    access: Expr = field(default_factory=lambda: zero(TIME))
+    back_off: str = "none"
+    base: Expr = field(default_factory=lambda: zero(TIME))
+    most: Expr = field(default_factory=lambda: zero(TIME))
+
+    noun = "a lock"
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return self.access, self.base, self.most
+
+    def scaled(self, factors: Mapping[str, Expr]) -> Lock:
+        """Multiply the access to the word, which is a matter of memory."""
+        found = "memory" in factors and self.word is not None
+        return replace(self, access=self.access * factors["memory"]) if found else self
+
+    def __post_init__(self) -> None:
+        _one_of("lock", self.kind, LOCKS)
+        _one_of("back-off", self.back_off, BACK_OFFS)
+
+    def label(self, name: str) -> str:
+        return f"lock:{name}"
+
+    @property
+    def accesses(self) -> tuple[int, int]:
+        kind = LOCKS[self.kind]
+        return (0, 0) if self.word is None else (kind.acquire, kind.release)
+
+
+@dataclass(frozen=True, slots=True)
+class Permits(HeldResource):
+    """A counted resource, such as a pool of threads, connections or licences: a number of permits, each held over a body.
+
+    Permits are granted in the order of the requests, at no cost; with one permit they are a FIFO lock.
+    """
+
+    number: int
+
+    noun = "permits"
+
+    def __post_init__(self) -> None:
+        if self.number < 1:
+            raise ModelError(f"a resource needs at least 1 permit, got {self.number}")
+
+    @property
+    def capacity(self) -> int:
+        return self.number
+
+    def label(self, name: str) -> str:
+        return f"wait:{name}"
+
+    def scaled(self, factors: Mapping[str, Expr]) -> Permits:
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier(ResourceKind):
+    """An implementation of a barrier: its cost beyond waiting for the last arrival [s]."""
+
+    kind: str = "central"
+    cost: Expr = field(default_factory=lambda: zero(TIME))
+
+    noun, use = "a barrier", "barrier"
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return (self.cost,)
+
+    def scaled(self, factors: Mapping[str, Expr]) -> Barrier:
+        """Multiply the cost, which the account books to run-time software."""
+        return replace(self, cost=self.cost * factors["software"]) if "software" in factors else self
+
+    def __post_init__(self) -> None:
+        _one_of("barrier", self.kind, BARRIERS)
+
+
+Resource = Station | Lock | Permits | Barrier
+
+
+def _one_of(what: str, value: str, known: Collection[str]) -> None:
+    if value not in known:
+        raise ModelError(f"there is no {what} {value!r}{did_you_mean(value, known)}")
+
+
+def faster(
+    factors: Mapping[str, Expr],
+    processors: Like,
+    fully: Iterable[str],
+    partly: Iterable[str],
+    benefit: Like | None = None,
+) -> dict[str, Expr]:
+    """Multiply the gain of faster processors into the factors of a technology.
+
+    With processors p times as fast, a class under `fully` takes 1 / p of its time, one under `partly`
+    (1 + b)^(-log2 p): each doubling makes it 1 + b times as fast, which is as much for b = 1 and nothing for b = 0.
+
+    Parameters
+    ----------
+    factors : by class [1], without the gain
+    processors : p, how many times faster they are, above 0 [1]
+    fully, partly : classes that gain; no class stands under both
+    benefit : b, from 0 to 1 [1]; None is 1
+
+    Notes
+    -----
+    Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, technology studies; the rule for a part of the gain is our
+    reading of a garbled line.
+
+    >>> from slipstick.expression.nodes import Parameter
+    >>> faster({}, Parameter("p"), ["software"], ["protocol"], Parameter("b"))
+    {'software': 1 / p, 'protocol': pow(1 + b, 0 - log2(p))}
+    """
+    p = as_expr(processors)
+    part = 1 / p if benefit is None else raised(1 + as_expr(benefit), 0 - log2(p))
+    gained = {**dict.fromkeys(fully, 1 / p), **dict.fromkeys(partly, part)}
+    return {**factors, **{name: factors[name] * each if name in factors else each for name, each in gained.items()}}
+
+
+def scaled(model: Model, factors: Mapping[str, Expr]) -> Model:
+    """Multiply the time of every step, lock access and barrier by the factor of its technology class.
+
+    Parameters
+    ----------
+    model : the system
+    factors : by class [1]; a class that is left out keeps its times
+
+    >>> from slipstick.expression.nodes import Parameter
+    >>> from slipstick.model.activity import delay
+    >>> from slipstick.model.system import closed_model
+    >>> model = closed_model(delay(2.0, name="link", technology="wire"))
+    >>> scaled(model, {"wire": Parameter("technology.wire", value=0.5)}).steps[0].time
+    link * technology.wire
+    """
+    if not factors:
+        return model
+
+    def changed(step: Step) -> Step:
+        return replace(step, time=step.time * factors[step.technology]) if step.technology in factors else step
+
+    known: dict[int, Activity] = {}
+    return replace(
+        model,
+        population=model.population.rebuilt(lambda body: mapped(body, changed, known=known)),
+        resources={name: each.scaled(factors) for name, each in model.resources.items()},
+        single=model.single and replace(model.single, model=scaled(model.single.model, factors)),
+    )
+
 
 PROCESSORS = ("own", "other", "each-other")
 """Processors as resources: the requesting one itself, one other at random, one other for each item or branch."""

@@ -9,8 +9,7 @@ from typing import Any
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.dimension import Dimension
 from slipstick.expression.nodes import Expr, Number, Parameter
-from slipstick.model.machine import Machine
-from slipstick.model.shared_memory import SharedMemory
+from slipstick.model.machine import Machine, SharedMemory
 from slipstick.model.system import Model
 from slipstick.program.counts import Counts
 

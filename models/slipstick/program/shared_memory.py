@@ -3,7 +3,7 @@
 Approximations:
 
 - A multistage network or a crossbar is a delay in each direction, and each module is one server together with the last
-  link before it, so earlier links never delay a request (`slipstick.law.multistage` has their effect on uniform traffic).
+  link before it, so earlier links never delay a request (`slipstick.law.interconnects` has their effect on uniform traffic).
 - A refused circuit waits in a queue instead of trying again.
 - A ring is a station with as many servers as slots, each held for one rotation; of many rings, one stands for the near
   traffic of all.
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import Expr, ceil_log, maximum, zero
-from slipstick.law.barrier import (
+from slipstick.law.synchronization import (
     CENTRAL_BARRIER,
     COMBINING_TREE_BARRIER,
     DISSEMINATION_BARRIER,
@@ -25,8 +25,8 @@ from slipstick.law.barrier import (
     TOURNAMENT_BARRIER,
 )
 from slipstick.model.activity import Activity, barrier, choose, delay, service, then
-from slipstick.model.resources import Barrier, Resource, Station
-from slipstick.model.shared_memory import BarrierKind, Bus, MachineLock, Multistage, Ring, SharedMemory
+from slipstick.model.machine import BarrierKind, Bus, MachineLock, Multistage, Ring, SharedMemory
+from slipstick.model.system import Barrier, Resource, Station
 from slipstick.program.program import known
 
 BUS, RING, UPPER = "bus", "ring", "upper-ring"

@@ -1,10 +1,19 @@
-"""Exact answers for product-form networks: open, closed and mixed, one class or many, any speeds."""
+"""Exact answers for product-form networks: open, closed and mixed, one class or many, any speeds.
+
+A second exact method: convolution of the stations' terms, in logarithms.
+
+Slower than `exact` and independent of it: no recurrence, no scale, every term of every sum written out. The range
+of numbers never matters.
+"""
 
 from __future__ import annotations
 
+from math import prod
+from typing import Any
+
 import numpy as np
 
-from slipstick.queueing.convolution import solve_logarithms
+from slipstick.errors import NoAnswerError
 from slipstick.queueing.mixed_classes import ClosedSolver, check_product_form, solve_mixed
 from slipstick.queueing.multi_class import solve_multi_class
 from slipstick.queueing.network import Array, NetworkArrays, NetworkSolution
@@ -71,3 +80,124 @@ def _mend(
                 mended[one] = 0
                 mended[one, : own.shape[1]] = own
     return ClosedSolution(throughput, queue, shown, np.ones_like(answer.in_range))
+
+
+MOST_TERMS = 200_000_000
+"""Exponentials that a network may take: points x stations x (states of the lattice) squared."""
+
+
+def convolution(network: NetworkArrays) -> NetworkSolution:
+    r"""Solve a product-form network by convolution, with the probabilities of every station's number.
+
+        G = f_1 * f_2 * ... * f_K,    f_k(n) = |n|! / (s_k(1) ... s_k(|n|)) prod over r of D_rk^n_r / n_r!
+        X_r(N) = G(N - e_r) / G(N),   P(n at k) = f_k(n) G_without_k(N - n) / G(N)
+
+    All in logarithms, each sum with its largest term taken out.
+
+    Raises
+    ------
+    ModelError : the network has no product form
+    NoAnswerError : a station is saturated, nothing takes any time, or there are too many terms
+
+    Source: Buzen, Comm. ACM 16(9), 1973, 527-531; Reiser and Kobayashi, IBM J. Res. Dev. 19(3), 1975, 283-294.
+
+    >>> from slipstick.queueing.network import network_arrays
+    >>> answer = convolution(network_arrays([0.6, 0.4], population=2))
+    >>> answer.probability[0]
+    array([[0.21052632, 0.31578947, 0.47368421]])
+    """
+    check_product_form(network)
+    return solve_mixed(network, ClosedSolver("convolution in logarithms", solve_logarithms))
+
+
+def solve_logarithms(demand: Array, last: Array, several: Speeds, delay: Array, population: Array) -> ClosedSolution:
+    """Solve closed classes at points of one vector of populations.
+
+    Parameters
+    ----------
+    demand : (P, R, K) [s]
+    last : speed of each station with very many present, (P or 1, K)
+    several : where the speed depends on the number present, its values for 1, 2, 3 ..., (P or 1, m)
+    delay : (P, R) [s]
+    population : (P, R), the same in every row
+
+    Raises
+    ------
+    NoAnswerError : too many terms
+    """
+    points, classes, stations = demand.shape
+    box = tuple(int(each) + 1 for each in population[0])
+    work = points * (stations + 1) * prod(box) ** 2
+    if work > MOST_TERMS:
+        raise NoAnswerError(
+            f"convolution in logarithms would take {work:,} terms, more than {MOST_TERMS:,}; ask for exact, "
+            "or for linearizer or schweitzer"
+        )
+    ones = np.ones((1, 1))
+    load = [demand[:, :, k] / (1 if k in several else last[:, k, None]) for k in range(stations)]
+    own = [_terms(each, several.get(k, ones), box) for k, each in enumerate(load)]
+    away = _terms(delay, np.arange(1.0, sum(box) + 1)[None], box)
+    before, after = [away], [_unit(away)]
+    for each in own:
+        before.append(_convolve(before[-1], each))
+    for each in own[:0:-1]:
+        after.insert(0, _convolve(after[0], each))
+    corner = tuple(n - 1 for n in box)
+    whole = [_at(before[-1], place) for place in (corner, *_one_fewer(corner))]
+    queue, shown = np.zeros(demand.shape, dtype=whole[0].dtype), list[Array | None]()
+    present = np.indices(box).reshape(classes, -1)
+    for k, each in enumerate(own):
+        others = _convolve(before[k], after[k])
+        chance = np.exp(each + others[_backwards(corner)] - whole[0].reshape(points, *(1,) * classes))
+        queue[:, :, k] = chance.reshape(points, -1) @ present.T
+        shown.append(chance.reshape(points, -1) @ np.eye(sum(corner) + 1)[present.sum(axis=0)])
+    throughput = np.exp(np.stack(whole[1:], axis=1) - whole[0][:, None])
+    return ClosedSolution(throughput, queue, shown, np.ones(points, dtype=bool))
+
+
+def _terms(load: Array, speed: Array, box: tuple[int, ...]) -> Array:
+    """Give log f(n) of a station at every population, (P, n_1.., n_R)."""
+    present = np.indices(box)
+    total = present.sum(axis=0)
+    ranks = np.arange(total.max() + 1)
+    factorial = np.concatenate([[0.0], np.cumsum(np.log(ranks[1:]))])
+    pace = np.log(speed[:, np.minimum(ranks[1:] - 1, speed.shape[1] - 1)])
+    paces = np.concatenate([np.zeros((len(pace), 1)), np.cumsum(pace, axis=1)], axis=1)
+    # Zero has no logarithm; exp(-1e5) is zero too.
+    logs = np.where(load == 0, -1e5, np.log(np.where(load == 0, 1, load)))
+    terms: Array = factorial[total] - factorial[present].sum(axis=0) - paces[:, total]
+    for r, each in enumerate(present):
+        terms = terms + logs[:, r].reshape(-1, *(1,) * len(box)) * each
+    return terms
+
+
+def _unit(like: Array) -> Array:
+    unit = np.full(like.shape, -np.inf)
+    unit.reshape(len(like), -1)[:, 0] = 0
+    return unit
+
+
+def _convolve(a: Array, b: Array) -> Array:
+    """Give the logarithms of the convolution of two arrays given by theirs, (P, n_1.., n_R)."""
+    product = np.empty(a.shape, dtype=np.result_type(a, b))
+    for place in np.ndindex(*a.shape[1:]):
+        box: Any = (slice(None), *(slice(n + 1) for n in place))
+        terms = (a[box] + b[box][_backwards(place)]).reshape(len(a), -1)
+        top = terms.real.max(axis=1, keepdims=True)
+        here: Any = (slice(None), *place)
+        product[here] = np.log(np.exp(terms - top).sum(axis=1)) + top[:, 0]
+    return product
+
+
+def _backwards(place: tuple[int, ...]) -> Any:
+    return (slice(None), *(slice(None, None, -1) for _ in place))
+
+
+def _at(array: Array, place: tuple[int, ...]) -> Array:
+    index: Any = (slice(None), *place)
+    value: Array = array[index]
+    return value
+
+
+def _one_fewer(place: tuple[int, ...]) -> list[tuple[int, ...]]:
+    return [tuple(n - (i == r) for i, n in enumerate(place)) for r in range(len(place))]

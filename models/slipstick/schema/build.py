@@ -12,9 +12,8 @@ from slipstick.errors import ModelError, Problem, SpecError
 from slipstick.expression.nodes import Parameter
 from slipstick.law import LAWS
 from slipstick.schema.describe import DescribedValue, entries, parameters_of, with_sources
-from slipstick.schema.inputs import Inputs, Settings, resolve
+from slipstick.schema.inputs import Inputs, Settings, SolverOptions, resolve
 from slipstick.schema.library import Library
-from slipstick.schema.solver_options import SolverOptions
 from slipstick.schema.text.nodes import Node, Scalar, canonical, split
 from slipstick.schema.text.reader import short
 from slipstick.schema.validate import problem

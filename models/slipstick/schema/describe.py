@@ -18,8 +18,7 @@ from slipstick.schema.library import FOLDERS, ONLY_SHARED, spec_model
 from slipstick.schema.text.nodes import Node, at, join, value_mark
 
 if TYPE_CHECKING:
-    from slipstick.model.machine import Machine, Network
-    from slipstick.model.shared_memory import SharedMemory
+    from slipstick.model.machine import Machine, Network, SharedMemory
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,8 @@ from pydantic import BaseModel, Field, create_model
 from slipstick.errors import Problem, SpecError, did_you_mean
 from slipstick.expression.dimension import Dimension
 from slipstick.expression.nodes import Expr, Parameter
-from slipstick.model.machine import Network
-from slipstick.model.shared_memory import SharedMemory
-from slipstick.model.system import Model
-from slipstick.model.technology import scaled
+from slipstick.model.machine import Network, SharedMemory
+from slipstick.model.system import Model, scaled
 from slipstick.program import PROGRAMS
 from slipstick.program.counts import Counts
 from slipstick.program.program import Input, Program

@@ -143,8 +143,7 @@ def _check_sweep(asked: SweepDefinition, settings: Settings, library: Library) -
     """Check one sweep from one case, and give the paths of its axes as results call them."""
     from slipstick.errors import FormulaError
     from slipstick.schema.build import build, built_with
-    from slipstick.schema.inputs import REFERENCES
-    from slipstick.schema.solver_options import is_solver_option
+    from slipstick.schema.inputs import REFERENCES, is_solver_option
     from slipstick.schema.text.formula import read_condition
     from slipstick.study.cases import kept, numbers_of, to_check
 

@@ -21,10 +21,9 @@ from slipstick.model.system import Model
 from slipstick.results.study import Axis, Provenance, Sweep
 from slipstick.schema.build import BuiltModel
 from slipstick.schema.describe import entries
-from slipstick.schema.inputs import REFERENCES, Inputs, Settings, resolve
+from slipstick.schema.inputs import REFERENCES, Inputs, Settings, is_solver_option, resolve
 from slipstick.schema.kinds.quantity import Given
 from slipstick.schema.library import Library
-from slipstick.schema.solver_options import is_solver_option
 from slipstick.schema.text.formula import read_condition
 from slipstick.schema.text.nodes import Node, Scalar, canonical, plain
 from slipstick.study.cases import CHECK_ALL, SweepDefinition, numbers_of, to_check

@@ -29,7 +29,7 @@ from slipstick.model.activity import Activity, Then, choose, relabelled, repeat,
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model, superstep_model
 from slipstick.program.counts import CountedPhase, Counts, ProcessorTally
-from slipstick.program.message import software
+from slipstick.program.dvsm import software
 from slipstick.program.program import Input, InputValue, InputValues, Program, one
 from slipstick_workloads import START
 from slipstick_workloads.application.operations import OperationClasses, Operations, by_key, key_of

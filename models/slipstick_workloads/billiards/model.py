@@ -28,7 +28,7 @@ from slipstick.expression.special import exp
 from slipstick.law.symbols import SCALE_GRAPH
 from slipstick.method.closed_form.times import time
 from slipstick.model.activity import Activity, choose, delay, repeat, then
-from slipstick.model.shared_memory import SharedMemory
+from slipstick.model.machine import SharedMemory
 from slipstick.model.system import Model, closed_model, phased_model
 from slipstick.program.program import Input, InputValues, Program, number, one, word
 from slipstick.program.shared_memory import NONE, MemoryPort, barrier_of, lock_kind

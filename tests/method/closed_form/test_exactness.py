@@ -19,8 +19,7 @@ from slipstick.model.activity import (
     serial,
     service,
 )
-from slipstick.model.resources import Station
-from slipstick.model.system import Model, closed_model, open_model, phased_model
+from slipstick.model.system import Model, Station, closed_model, open_model, phased_model
 from tests.closed_form import solve
 
 WORK = delay(9.0, name="work")

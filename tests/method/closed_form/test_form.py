@@ -31,8 +31,16 @@ from slipstick.model.activity import (
     service,
     then,
 )
-from slipstick.model.resources import Barrier, Station
-from slipstick.model.system import ClosedPopulation, Model, PhasedPopulation, closed_model, open_model, phased_model
+from slipstick.model.system import (
+    Barrier,
+    ClosedPopulation,
+    Model,
+    PhasedPopulation,
+    Station,
+    closed_model,
+    open_model,
+    phased_model,
+)
 from slipstick.vocabulary import CLOSED_FORM
 from tests.closed_form import solve
 from tests.evaluators import plain_time

@@ -28,8 +28,7 @@ from slipstick.model.activity import (
     serial,
     service,
 )
-from slipstick.model.resources import Lock, Resource, Station
-from slipstick.model.system import Model, closed_model, open_model, phased_model
+from slipstick.model.system import Lock, Model, Resource, Station, closed_model, open_model, phased_model
 from slipstick.vocabulary import MEAN_VALUE
 
 THINK = delay(9.0, name="think", scv=1.0)
@@ -178,7 +177,7 @@ def test_numbers_out_of_range_are_refused_by_name() -> None:
 
 
 def test_the_cost_of_a_barrier_below_nothing_is_refused() -> None:
-    from slipstick.model.resources import Barrier
+    from slipstick.model.system import Barrier
 
     meet = Barrier("central", Parameter("cost", TIME, 1.0))
     form = MeanValue(closed_model(delay(1.0, name="a") >> barrier("meet"), 2, resources={"meet": meet}))

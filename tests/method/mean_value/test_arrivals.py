@@ -7,8 +7,7 @@ import pytest
 
 from slipstick.method.mean_value import MeanValue
 from slipstick.model.activity import Activity, delay, hold, parallel, pipeline, serial, service
-from slipstick.model.resources import Lock, Resource, Station
-from slipstick.model.system import closed_model
+from slipstick.model.system import Lock, Resource, Station, closed_model
 from slipstick.queueing.markov.chain import explore_states
 from slipstick.queueing.markov.chain_solution import stationary
 

@@ -15,8 +15,7 @@ from slipstick.method.mean_value.barriers import PassingTimes
 from slipstick.method.mean_value.maxima import RandomTime
 from slipstick.method.simulation.form import solve
 from slipstick.model.activity import Activity, barrier, delay, fork, parallel, pipeline, repeat, serial, service, then
-from slipstick.model.resources import Barrier, Resource, Station
-from slipstick.model.system import Model, closed_model
+from slipstick.model.system import Barrier, Model, Resource, Station, closed_model
 from slipstick.sim.settings import Simulation
 
 ONE = np.ones(1)

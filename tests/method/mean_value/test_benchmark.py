@@ -21,8 +21,7 @@ from slipstick.model.activity import (
     serial,
     service,
 )
-from slipstick.model.resources import Permits, Resource, Station
-from slipstick.model.system import closed_model, phased_model
+from slipstick.model.system import Permits, Resource, Station, closed_model, phased_model
 
 STATES = 2000
 

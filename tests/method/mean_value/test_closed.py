@@ -16,8 +16,7 @@ from slipstick.method.mean_value import MeanValue
 from slipstick.method.mean_value.closed import Recursion
 from slipstick.method.simulation.form import solve
 from slipstick.model.activity import Activity, barrier, choose, delay, hold, repeat, service
-from slipstick.model.resources import Resource, Station
-from slipstick.model.system import Model, closed_model, grouped_model
+from slipstick.model.system import Model, Resource, Station, closed_model, grouped_model
 from slipstick.queueing.exact import exact
 from slipstick.queueing.markov.solve import solve_markov_chain
 from slipstick.queueing.network import network_arrays

@@ -10,8 +10,7 @@ import pytest
 from slipstick.answer import Answer
 from slipstick.method.mean_value import MeanValue
 from slipstick.model.activity import Activity, barrier, delay, fork, hold, service
-from slipstick.model.resources import Lock, Permits, Resource, Station
-from slipstick.model.system import open_model
+from slipstick.model.system import Lock, Permits, Resource, Station, open_model
 
 
 def answered(cycle: Activity, rate: float, **resources: Resource) -> Answer:

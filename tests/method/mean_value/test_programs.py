@@ -14,8 +14,7 @@ from slipstick.method.mean_value import MeanValue, programs
 from slipstick.method.mean_value.barriers import MOST_FOLLOWED, ordered_ends
 from slipstick.method.mean_value.maxima import RandomTime
 from slipstick.model.activity import barrier, delay, service
-from slipstick.model.resources import Station
-from slipstick.model.system import phased_model, superstep_model
+from slipstick.model.system import Station, phased_model, superstep_model
 from tests.method.mean_value.test_barriers import exact_section
 
 

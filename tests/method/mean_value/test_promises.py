@@ -12,8 +12,7 @@ from slipstick.answer import Answer
 from slipstick.method.bounds import bounds
 from slipstick.method.mean_value import MeanValue
 from slipstick.model.activity import Choice, barrier, delay, fork, hold, pipeline, repeat, serial, service, steps
-from slipstick.model.resources import Station
-from slipstick.model.system import Model, OpenPopulation, closed_model, phased_model
+from slipstick.model.system import Model, OpenPopulation, Station, closed_model, phased_model
 from tests.strategies import models, quick
 
 REFUSALS = (

@@ -10,13 +10,12 @@ import pytest
 
 from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import Parameter
-from slipstick.law.lock import TEST_AND_SET_HANDOFF, TICKET_HANDOFF
+from slipstick.law.synchronization import TEST_AND_SET_HANDOFF, TICKET_HANDOFF
 from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.mean_value import MeanValue
 from slipstick.method.simulation.form import solve
 from slipstick.model.activity import delay, hold, service
-from slipstick.model.resources import Lock, Station
-from slipstick.model.system import Model, closed_model, grouped_model, open_model
+from slipstick.model.system import Lock, Model, Station, closed_model, grouped_model, open_model
 from slipstick.sim.settings import Simulation
 
 KINDS = ("tas", "ttas", "ticket", "array", "mcs")

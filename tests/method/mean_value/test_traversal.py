@@ -9,8 +9,7 @@ from slipstick.expression.nodes import Parameter
 from slipstick.law.pipeline import FLOW_LINE
 from slipstick.method.mean_value import MeanValue
 from slipstick.model.activity import Activity, delay, fork, parallel, pipeline, serial, service
-from slipstick.model.resources import Resource, Station
-from slipstick.model.system import closed_model
+from slipstick.model.system import Resource, Station, closed_model
 
 
 def time_of(cycle: Activity, processors: int, **resources: Resource) -> float:

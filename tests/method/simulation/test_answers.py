@@ -32,8 +32,7 @@ from slipstick.model.activity import (
     service,
     then,
 )
-from slipstick.model.resources import Lock, Station
-from slipstick.model.system import Model, closed_model, open_model, phased_model
+from slipstick.model.system import Lock, Model, Station, closed_model, open_model, phased_model
 from slipstick.sim.compiled.state import AVAILABLE
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.plan import Op

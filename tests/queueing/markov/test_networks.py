@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.queueing.exact import exact
-from slipstick.queueing.markov.build import estimated_states
+from slipstick.queueing.markov.build import estimated_states, routing
 from slipstick.queueing.markov.chain import explore_states
 from slipstick.queueing.markov.chain_solution import gth, stationary
-from slipstick.queueing.markov.routing import routing
 from slipstick.queueing.markov.solve import markov_chain, solve_markov_chain
 from slipstick.queueing.network import NetworkArrays, network_arrays
 from tests.queueing.yardstick import reference_chain

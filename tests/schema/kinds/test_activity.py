@@ -21,8 +21,7 @@ from slipstick.model.activity import (
     serial,
     service,
 )
-from slipstick.model.resources import Barrier, Lock, Station
-from slipstick.model.system import ClosedPopulation, Model, OpenPopulation, PhasedPopulation
+from slipstick.model.system import Barrier, ClosedPopulation, Lock, Model, OpenPopulation, PhasedPopulation, Station
 from tests.closed_form import solve
 from tests.specs import DESIGN, activity, built, refused, valid
 

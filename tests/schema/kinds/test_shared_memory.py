@@ -10,7 +10,7 @@ import pytest
 
 from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Tape
-from slipstick.model.shared_memory import Bus, Crossbar, Multistage, Ring
+from slipstick.model.machine import Bus, Crossbar, Multistage, Ring
 from slipstick.schema.describe import editor_schema
 from slipstick.schema.library import shipped
 from slipstick.schema.text.nodes import plain

@@ -13,7 +13,7 @@ from scipy import stats
 
 from slipstick.cli.main import main
 from slipstick.errors import SpecError, UnknownNameError
-from slipstick.model.trend import PROCESSORS, gain
+from slipstick.model.uncertainty import PROCESSORS, gain
 from slipstick.report.pages.write import frame
 from slipstick.report.questions.project import Projection, ProjectResult
 from slipstick.report.questions.sample import SampleResult

@@ -10,8 +10,7 @@ from slipstick import PROGRAMS, Simulation, load
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import Parameter
 from slipstick.model.machine import Machine
-from slipstick.model.system import Model
-from slipstick.model.technology import scaled
+from slipstick.model.system import Model, scaled
 from slipstick.program.counts import CountedPhase, Counts, ProcessorTally
 from tests.closed_form import solve
 

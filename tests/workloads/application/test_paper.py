@@ -12,7 +12,7 @@ from slipstick import PROGRAMS, load
 from slipstick.expression.nodes import Parameter
 from slipstick.method.closed_form.form import ClosedForm
 from slipstick.model.machine import Machine
-from slipstick.model.technology import scaled
+from slipstick.model.system import scaled
 from slipstick.schema.library import Library
 from slipstick.schema.programs import load_counts
 from slipstick.schema.text.nodes import Mark

@@ -35,8 +35,7 @@ from slipstick.method.mean_value.maxima import (
 from slipstick.method.mean_value.traversal import Traversal
 from slipstick.method.mean_value.visits import Visit, VisitedHold, VisitedStep, visit_ratios, visits_in
 from slipstick.model.activity import Activity, BarrierWait, Fork, Pipeline, Repeat, Then
-from slipstick.model.resources import Barrier
-from slipstick.model.system import is_processor
+from slipstick.model.system import Barrier, is_processor
 
 MOST_FOLLOWED = 256
 """Larger populations are not followed one by one; their sections end with the maximum of independent times."""

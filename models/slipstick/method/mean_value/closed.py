@@ -49,8 +49,7 @@ from slipstick.method.mean_value.visits import (
     visit_trees,
 )
 from slipstick.model.activity import Activity, BarrierWait, Choice, Repeat, Step, Then, steps
-from slipstick.model.resources import Station
-from slipstick.model.system import ClosedPopulation, GroupedPopulation, Model
+from slipstick.model.system import ClosedPopulation, GroupedPopulation, Model, Station
 from slipstick.queueing.residual_wait import finite_source_all_busy, finite_source_residual, residual_time
 from slipstick.vocabulary import DISCIPLINES
 

@@ -30,13 +30,15 @@ from slipstick.method.mean_value.visits import SPIN_LOCKS
 from slipstick.method.occupation import ParallelWork
 from slipstick.method.saturation import Deadlocks
 from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Step, Then, steps
-from slipstick.model.resources import Lock, Permits, Station
 from slipstick.model.system import (
     ClosedPopulation,
     GroupedPopulation,
+    Lock,
     Model,
     OpenPopulation,
+    Permits,
     PhasedPopulation,
+    Station,
     SuperstepPopulation,
     is_processor,
 )

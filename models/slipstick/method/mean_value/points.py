@@ -11,8 +11,7 @@ from slipstick.expression.nodes import Expr, parameters
 from slipstick.expression.tape import Tape
 from slipstick.method.mean_value.maxima import Array
 from slipstick.model.activity import BarrierWait, Choice, Hold, Pipeline, Repeat, Step, steps
-from slipstick.model.resources import Barrier, Lock
-from slipstick.model.system import Model
+from slipstick.model.system import Barrier, Lock, Model
 
 Numbers = Mapping[Expr, Array]
 Values = Mapping[str, "Array | float"]

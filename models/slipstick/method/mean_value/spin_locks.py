@@ -8,7 +8,7 @@ form, exactly). What they do to the word's station depends on the kind of lock:
   released, and the next holder may be done before that burst is over;
 - array and mcs: nothing beyond the accesses that `visits` counts.
 
-Mean hand-over times are the laws of `law.lock`. Sources: Anderson, IEEE Trans. Parallel and Distributed Systems 1(1),
+Mean hand-over times are the laws of `law.synchronization`. Sources: Anderson, IEEE Trans. Parallel and Distributed Systems 1(1),
 1990, 6-16 (counts of accesses, bursts); Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, 21-65 (ticket and queue locks).
 How these laws enter the recursion is derived here. Checked against simulation from 2 to 64 processors in
 tests/method/mean_value/test_spin_locks.py: usual error under 10 %, with back-off under 50 %; larger near the size at which
@@ -22,13 +22,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from slipstick.law.lock import TEST_AND_SET_HANDOFF_BACKOFF, TICKET_HANDOFF
+from slipstick.law.synchronization import TEST_AND_SET_HANDOFF_BACKOFF, TICKET_HANDOFF
 from slipstick.method.mean_value.arrivals import ArrivalState
 from slipstick.method.mean_value.maxima import Array, RandomTime, nonzero
 from slipstick.method.mean_value.points import Numbers
 from slipstick.method.mean_value.visits import LockAccess, Queue, Visit
-from slipstick.model.resources import Lock
-from slipstick.model.system import Model
+from slipstick.model.system import Lock, Model
 
 BURST_ACCESSES = {"ttas": 2.0, "ticket": 1.0}
 """Accesses of each waiting processor at a release: a read and a failed attempt, or a read of the counter.

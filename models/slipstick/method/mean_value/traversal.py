@@ -40,8 +40,7 @@ from slipstick.method.mean_value.visits import (
     visits_in,
 )
 from slipstick.model.activity import Activity, Choice, Fork, Pipeline, Repeat, Step, Then
-from slipstick.model.resources import Station
-from slipstick.model.system import Model, is_processor
+from slipstick.model.system import Model, Station, is_processor
 from slipstick.vocabulary import DISCIPLINES, SHARED
 
 _ONE = np.ones(1)

@@ -17,8 +17,7 @@ from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import Expr
 from slipstick.method.mean_value.maxima import Array
 from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Repeat, Step, Then, steps
-from slipstick.model.resources import HeldResource, Lock, Station
-from slipstick.model.system import Model, is_processor
+from slipstick.model.system import HeldResource, Lock, Model, Station, is_processor
 from slipstick.vocabulary import DISCIPLINES, LOCKS, SHARED
 
 SPIN_LOCKS = tuple(name for name, kind in LOCKS.items() if kind.spinning)

@@ -14,8 +14,8 @@ from slipstick.errors import ModelError, NoAnswerError, TooManyStatesError
 from slipstick.method.networks.arrays import NetworkPoints
 from slipstick.queueing.checks import EXACT, checked
 from slipstick.queueing.markov.blocking import blocking_after_service
+from slipstick.queueing.markov.build import Routing, routing_in_order, routing_of_chains
 from slipstick.queueing.markov.chain import STATE_LIMIT, MarkovChain
-from slipstick.queueing.markov.routing import Routing, routing_in_order, routing_of_chains
 from slipstick.queueing.markov.solve import MarkovSolution, markov_chain, solve_markov_chain
 from slipstick.queueing.markov.state_space import StateSpace
 from slipstick.queueing.network import Array, NetworkArrays, SolutionWithLosses

@@ -51,7 +51,7 @@ def _perturbed(network: NetworkArrays) -> bool:
 
 
 def _convolution(arrays: NetworkPoints) -> NetworkSolution:
-    from slipstick.queueing.convolution import convolution
+    from slipstick.queueing.exact import convolution
 
     return convolution(arrays.network)
 

@@ -13,14 +13,17 @@ from slipstick.expression.tape import Tape
 from slipstick.method.answers import BARRIER
 from slipstick.method.saturation import Saturation
 from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Repeat, Step, Then, steps
-from slipstick.model.resources import Barrier, HeldResource, Lock, Station
 from slipstick.model.system import (
+    Barrier,
     ClosedPopulation,
     Group,
     GroupedPopulation,
+    HeldResource,
+    Lock,
     Model,
     OpenPopulation,
     PhasedPopulation,
+    Station,
     Superstep,
     SuperstepPopulation,
 )

@@ -17,7 +17,7 @@ from slipstick.errors import SlipstickError
 from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Parameter
 from slipstick.expression.tape import Tape
-from slipstick.law.grain import GRAIN_EFFICIENCY, GRAIN_INTERFERENCE
+from slipstick.law.account import GRAIN_EFFICIENCY, GRAIN_INTERFERENCE
 from slipstick.method.answers import (
     IDLE,
     IDLE_PROCESSORS,

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.queueing.checks import EXACT, checked
-from slipstick.queueing.markov.build import NetworkPoint, build_state_space, network_point, size_in_words
+from slipstick.queueing.markov.build import NetworkPoint, Routing, build_state_space, network_point, size_in_words
 from slipstick.queueing.markov.chain import STATE_LIMIT, Array, MarkovChain, refuse_size
 from slipstick.queueing.markov.chain_solution import stationary
-from slipstick.queueing.markov.routing import Routing
 from slipstick.queueing.markov.state_space import StateSpace
 from slipstick.queueing.network import NetworkArrays, SolutionWithLosses
 from slipstick.service_times import PhaseType

@@ -1,7 +1,16 @@
-"""The state space of a queueing network: the columns of all stations, and the transitions between states."""
+"""The state space of a queueing network: the columns of all stations, and the transitions between states.
+
+Stations as columns of a chain's states, one representation for each kind of discipline.
+
+Each knows its own columns only: which customers are present, how they are served, how one enters. `SharedServers`
+serves all customers present or those of the first ranks. `RankedQueue` counts waiting customers by class apart from
+those in service. `SampledClassQueue` draws the class of a waiting customer when its service begins. `OrderedQueue`
+keeps the order of the customers.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,8 +19,8 @@ from numpy.typing import NDArray
 
 from slipstick.errors import ModelError
 from slipstick.queueing.markov.chain import Array, MarkovChain, Rows, Transitions, explore_rows
-from slipstick.queueing.markov.station_states import OrderedQueue, StationState
-from slipstick.vocabulary import BEFORE_SERVICE, LOSS, REPEAT
+from slipstick.service_times import PhaseType
+from slipstick.vocabulary import ARRIVAL, BEFORE_SERVICE, DISCIPLINES, LOSS, RANDOM, REPEAT, REVERSE, Discipline
 
 BLOCKING = (LOSS, REPEAT, BEFORE_SERVICE)
 """What becomes of a customer on the way to a full station: see `solve_markov_chain`."""
@@ -212,3 +221,458 @@ def _free(space: StateSpace, row: Rows, stations: Sequence[int]) -> int | None:
         if most is None or space.stations[at].length(row[:, space.columns(at)])[0] < most:
             return at
     return None
+
+
+Completions = tuple[NDArray[np.int64], Rows, Array, int]
+"""Which rows change, the rows after, the rate [1/s], and the class whose service ended, or -1 for the end of a phase."""
+
+Entries = tuple[NDArray[np.int64], Rows, Array]
+"""Which rows, the rows after, and the probability of each [1]."""
+
+
+class StationState(ABC):
+    """A station as columns of the state.
+
+    Parameters
+    ----------
+    times : service time of each class that visits the station, by number
+    classes : number of classes in all
+    speed : work done a second with 0, 1, 2, ... present, the last holds for more; None if a server is
+        always free [1] [present]
+    """
+
+    width: int
+
+    def __init__(self, times: Mapping[int, PhaseType], classes: int, speed: Array | None) -> None:
+        self.times = dict(times)
+        self.classes = classes
+        self.speed = speed
+
+    def total_speed(self, present: NDArray[np.int64]) -> Array:
+        """Give the work done a second at given numbers present [1] [rows]."""
+        if self.speed is None:
+            return present.astype(float)
+        total: Array = self.speed[np.minimum(present, len(self.speed) - 1)]
+        return total
+
+    def length(self, rows: Rows) -> NDArray[np.int64]:
+        """Count the customers present [rows]."""
+        count: NDArray[np.int64] = rows.sum(axis=1, dtype=np.int64)
+        return count
+
+    @abstractmethod
+    def present(self, rows: Rows) -> Array:
+        """Count the customers present by class; a mean where a class is drawn only later [rows, classes]."""
+
+    @abstractmethod
+    def work(self, rows: Rows) -> Array:
+        """Give the work done a second for each class [1] [rows, classes]."""
+
+    @abstractmethod
+    def enter(self, rows: Rows, kind: int) -> Iterator[Entries]:
+        """Add a customer of a class."""
+
+    @abstractmethod
+    def serve(self, rows: Rows) -> Iterator[Completions]:
+        """Give the phases and services that may end next."""
+
+
+def changed(rows: Rows, *steps: tuple[int, int]) -> Rows:
+    """Copy rows with some columns raised by some numbers."""
+    copy = rows.copy()
+    for column, by in steps:
+        copy[:, column] += by
+    return copy
+
+
+def cells(times: Mapping[int, PhaseType]) -> list[tuple[int, int]]:
+    """List class and phase of every kind of customer that can be in service."""
+    return [(kind, phase) for kind, time in times.items() for phase in range(time.phases)]
+
+
+class SharedServers(StationState):
+    """One column for each class and phase; all customers share the speed, or the lowest ranks take it first.
+
+    Parameters
+    ----------
+    ranks : rank of each class, all different, the lowest served first with preemption; None where all share alike
+    """
+
+    def __init__(
+        self, times: Mapping[int, PhaseType], classes: int, speed: Array | None, ranks: Mapping[int, int] | None = None
+    ) -> None:
+        super().__init__(times, classes, speed)
+        self.cells = cells(self.times)
+        self.column = {cell: at for at, cell in enumerate(self.cells)}
+        self.width = len(self.cells)
+        self.ranks = ranks
+
+    def present(self, rows: Rows) -> Array:
+        count = np.zeros((len(rows), self.classes), dtype=np.int64)
+        for at, (kind, _) in enumerate(self.cells):
+            count[:, kind] += rows[:, at]
+        return count
+
+    def work(self, rows: Rows) -> Array:
+        done = self._shares(rows)
+        total = np.zeros((len(rows), self.classes), dtype=done.dtype)
+        for at, (kind, _) in enumerate(self.cells):
+            total[:, kind] += done[:, at]
+        return total
+
+    def _shares(self, rows: Rows) -> Array:
+        """Give the work done a second in each column [1] [rows, columns]."""
+        count = rows.sum(axis=1, dtype=np.int64)
+        if self.ranks is None:
+            each: Array = (self.total_speed(count) / np.maximum(count, 1))[:, None] * rows
+            return each
+        shares = np.zeros(rows.shape, dtype=self.total_speed(count).dtype)
+        ahead = np.zeros(len(rows), dtype=np.int64)
+        for at in sorted(range(self.width), key=self._rank):
+            after = ahead + rows[:, at]
+            shares[:, at] = self.total_speed(after) - self.total_speed(ahead)
+            ahead = after
+        return shares
+
+    def _rank(self, column: int) -> int:
+        assert self.ranks is not None
+        return self.ranks[self.cells[column][0]]
+
+    def enter(self, rows: Rows, kind: int) -> Iterator[Entries]:
+        everyone = np.arange(len(rows))
+        for phase, probability in enumerate(self.times[kind].start):
+            if probability != 0:
+                after = changed(rows, (self.column[kind, phase], 1))
+                yield everyone, after, np.full(len(rows), probability)
+
+    def serve(self, rows: Rows) -> Iterator[Completions]:
+        shares = self._shares(rows)
+        for at, (kind, phase) in enumerate(self.cells):
+            here = np.flatnonzero(shares[:, at])
+            rate = shares[here, at] * self.times[kind].rates[phase]
+            for target, probability in enumerate(self.times[kind].onward[phase]):
+                if probability != 0:
+                    after = changed(rows[here], (at, -1), (self.column[kind, target], 1))
+                    yield here, after, rate * probability, -1
+            ends = self.times[kind].exits[phase]
+            if ends != 0:
+                yield here, changed(rows[here], (at, -1)), rate * ends, kind
+
+
+class RankedQueue(StationState):
+    """Waiting customers by class, then customers in service by class and phase; the lowest rank is served next.
+
+    Holds where all classes differ in rank, or there is one class: the order within a class changes no count.
+
+    Parameters
+    ----------
+    servers : number of servers, each of speed 1
+    ranks : rank of each class, all different
+    """
+
+    def __init__(self, times: Mapping[int, PhaseType], classes: int, servers: int, ranks: Mapping[int, int]) -> None:
+        super().__init__(times, classes, np.arange(servers + 1.0))
+        self.servers = servers
+        self.order = sorted(self.times, key=lambda kind: ranks[kind])
+        self.waiting = {kind: at for at, kind in enumerate(self.order)}
+        self.cells = cells(self.times)
+        self._lay_out(len(self.order))
+
+    def _lay_out(self, waiting: int) -> None:
+        """Number the columns: first those of waiting customers, then one for each class and phase in service."""
+        self.first = waiting
+        self.column = {cell: waiting + at for at, cell in enumerate(self.cells)}
+        self.width = waiting + len(self.cells)
+
+    def present(self, rows: Rows) -> Array:
+        count = self._in_service(rows)
+        for kind, at in self.waiting.items():
+            count[:, kind] += rows[:, at]
+        return count
+
+    def work(self, rows: Rows) -> Array:
+        return self._in_service(rows).astype(float)
+
+    def _in_service(self, rows: Rows) -> NDArray[np.int64]:
+        count = np.zeros((len(rows), self.classes), dtype=np.int64)
+        for (kind, _), at in self.column.items():
+            count[:, kind] += rows[:, at]
+        return count
+
+    def enter(self, rows: Rows, kind: int) -> Iterator[Entries]:
+        busy = rows[:, self.first :].sum(axis=1) >= self.servers
+        wait, begin = np.flatnonzero(busy), np.flatnonzero(~busy)
+        if len(wait):
+            yield wait, changed(rows[wait], (self.waiting[kind], 1)), np.ones(len(wait))
+        if len(begin):
+            yield from self._begun(rows, begin, kind)
+
+    def _begun(self, rows: Rows, here: NDArray[np.int64], kind: int) -> Iterator[Entries]:
+        for phase, probability in enumerate(self.times[kind].start):
+            if probability != 0:
+                after = changed(rows[here], (self.column[kind, phase], 1))
+                yield here, after, np.full(len(here), probability)
+
+    def serve(self, rows: Rows) -> Iterator[Completions]:
+        for (kind, phase), at in self.column.items():
+            here = np.flatnonzero(rows[:, at])
+            rate = rows[here, at] * self.times[kind].rates[phase]
+            for target, probability in enumerate(self.times[kind].onward[phase]):
+                if probability != 0:
+                    after = changed(rows[here], (at, -1), (self.column[kind, target], 1))
+                    yield here, after, rate * probability, -1
+            ends = self.times[kind].exits[phase]
+            if ends != 0:
+                for some, after, probability in self._next_service(changed(rows[here], (at, -1))):
+                    yield here[some], after, rate[some] * ends * probability, kind
+
+    def _next_service(self, rows: Rows) -> Iterator[Entries]:
+        """Begin the next service, if a customer waits."""
+        left = np.ones(len(rows), dtype=bool)
+        for kind in self.order:
+            called = np.flatnonzero(left & (rows[:, self.waiting[kind]] > 0))
+            left[called] = False
+            if len(called):
+                before = changed(rows, (self.waiting[kind], -1))
+                yield from self._begun(before, called, kind)
+        nobody = np.flatnonzero(left)
+        if len(nobody):
+            yield nobody, rows[nobody], np.ones(len(nobody))
+
+
+class RandomQueue(RankedQueue):
+    """Waiting customers by class, then customers in service; the next customer is drawn among all that wait."""
+
+    def __init__(self, times: Mapping[int, PhaseType], classes: int, servers: int) -> None:
+        super().__init__(times, classes, servers, dict.fromkeys(times, 0))
+
+    def _next_service(self, rows: Rows) -> Iterator[Entries]:
+        waiting = rows[:, : self.first].sum(axis=1)
+        for kind, at in self.waiting.items():
+            drawn = np.flatnonzero(rows[:, at] > 0)
+            if len(drawn):
+                before = changed(rows, (at, -1))
+                for here, after, probability in self._begun(before, drawn, kind):
+                    yield here, after, probability * rows[here, at] / waiting[here]
+        idle = np.flatnonzero(waiting == 0)
+        if len(idle):
+            yield idle, rows[idle], np.ones(len(idle))
+
+
+class SampledClassQueue(RankedQueue):
+    """One column for all waiting customers, whose class is drawn when service begins.
+
+    Holds where every class arrives from outside at a constant rate and the next customer is taken without regard to
+    its class: the classes of waiting customers are then independent draws.
+
+    Parameters
+    ----------
+    shares : probability that a waiting customer is of each class [1]
+    """
+
+    def __init__(
+        self, times: Mapping[int, PhaseType], classes: int, servers: int, shares: Mapping[int, complex]
+    ) -> None:
+        super().__init__(times, classes, servers, dict.fromkeys(times, 0))
+        self.shares = dict(shares)
+        self.waiting = dict.fromkeys(self.times, 0)
+        self._lay_out(1)
+
+    def present(self, rows: Rows) -> Array:
+        waits = np.array([self.shares.get(kind, 0.0) for kind in range(self.classes)])
+        count: Array = self._in_service(rows) + rows[:, :1] * waits
+        return count
+
+    def _next_service(self, rows: Rows) -> Iterator[Entries]:
+        called = np.flatnonzero(rows[:, 0] > 0)
+        if len(called):
+            before = changed(rows, (0, -1))
+            for kind, share in self.shares.items():
+                for here, after, probability in self._begun(before, called, kind):
+                    yield here, after, share * probability
+        nobody = np.flatnonzero(rows[:, 0] == 0)
+        if len(nobody):
+            yield nobody, rows[nobody], np.ones(len(nobody))
+
+
+class OrderedQueue(StationState):
+    """One column for each place; the first places are served. 0 is an empty place.
+
+    A code gives class and phase; a class of several phases has one code more, for customers not yet served.
+    Disciplines differ only in the place where a customer enters: last, first, or behind those of its rank; without
+    preemption behind those in service. A customer whose service is interrupted keeps its phase.
+
+    Parameters
+    ----------
+    discipline : of the order of arrival, its reverse, or by rank
+    places : most customers present
+    ranks : rank of each class, the lowest first
+    """
+
+    def __init__(
+        self,
+        times: Mapping[int, PhaseType],
+        classes: int,
+        speed: Array,
+        discipline: Discipline,
+        places: int,
+        ranks: Mapping[int, int],
+    ) -> None:
+        super().__init__(times, classes, speed)
+        self.discipline = discipline
+        self.width = places
+        self.heads = min(len(speed) - 1 if _whole_servers(speed) else 1, places)
+        self.codes: list[tuple[int, int]] = [(-1, -1)]
+        self.code: dict[tuple[int, int], int] = {}
+        for kind, time in self.times.items():
+            for phase in range(time.phases) if time.phases == 1 else range(-1, time.phases):
+                self.code[kind, phase] = len(self.codes)
+                self.codes.append((kind, phase))
+        self.rank = np.array([-1] + [ranks[kind] for kind, _ in self.codes[1:]])
+
+    def present(self, rows: Rows) -> Array:
+        return self._by_class(rows)
+
+    def _by_class(self, rows: Rows) -> NDArray[np.int64]:
+        count = np.zeros((len(rows), self.classes), dtype=np.int64)
+        for code, (kind, _) in enumerate(self.codes):
+            if code:
+                count[:, kind] += (rows == code).sum(axis=1)
+        return count
+
+    def work(self, rows: Rows) -> Array:
+        return self._pace(rows)[:, None] * self._by_class(rows[:, : self.heads])
+
+    def length(self, rows: Rows) -> NDArray[np.int64]:
+        count: NDArray[np.int64] = np.count_nonzero(rows, axis=1).astype(np.int64)
+        return count
+
+    def _pace(self, rows: Rows) -> Array:
+        """Give the speed of service at each place that is served [1] [rows]."""
+        count = self.length(rows)
+        pace: Array = self.total_speed(count) / np.clip(count, 1, self.heads)
+        return pace
+
+    def enter(self, rows: Rows, kind: int) -> Iterator[Entries]:
+        at = self._entry_place(rows, kind)
+        code = self.code[kind, -1 if (kind, -1) in self.code else 0]
+        places = np.arange(self.width)
+        shifted = np.concatenate([rows[:, :1], rows[:, :-1]], axis=1)
+        after = np.where(places < at[:, None], rows, shifted)
+        after[np.arange(len(rows)), at] = code
+        yield from self._begun(after)
+
+    def _entry_place(self, rows: Rows, kind: int) -> NDArray[np.int64]:
+        """Give the place where a customer enters: behind those in service, unless it preempts, by its order."""
+        count = self.length(rows)
+        first = 0 if self.discipline.preemptive else self.heads
+        if self.discipline.order == ARRIVAL:
+            return count
+        if self.discipline.order == REVERSE:
+            return np.minimum(count, first)
+        rank = self.rank[self.code[kind, 0]]
+        behind = (rows[:, first:] > 0) & (self.rank[rows[:, first:]] <= rank)
+        place: NDArray[np.int64] = np.minimum(count, first) + behind.sum(axis=1)
+        return place
+
+    def serve(self, rows: Rows) -> Iterator[Completions]:
+        pace = self._pace(rows)
+        for place in range(self.heads):
+            for code, (kind, phase) in enumerate(self.codes):
+                if phase < 0:
+                    continue
+                here = np.flatnonzero(rows[:, place] == code)
+                if not len(here):
+                    continue
+                rate = pace[here] * self.times[kind].rates[phase]
+                yield from self._phases(rows, here, place, kind, phase, rate)
+                ends = self.times[kind].exits[phase]
+                if ends != 0:
+                    left = np.delete(rows[here], place, axis=1)
+                    after = np.concatenate([left, np.zeros((len(here), 1), dtype=rows.dtype)], axis=1)
+                    for some, begun, probability in self._begun(after):
+                        yield here[some], begun, rate[some] * ends * probability, kind
+
+    def _phases(
+        self, rows: Rows, here: NDArray[np.int64], place: int, kind: int, phase: int, rate: Array
+    ) -> Iterator[Completions]:
+        for target, probability in enumerate(self.times[kind].onward[phase]):
+            if probability != 0:
+                after = rows[here]
+                after[:, place] = self.code[kind, target]
+                yield here, self._in_one_order(after), rate * probability, -1
+
+    def _begun(self, rows: Rows) -> Iterator[Entries]:
+        """Draw the first phase of the customer whose service begins; there is at most one."""
+        waits = np.zeros(len(rows), dtype=np.int64)
+        place = np.zeros(len(rows), dtype=np.int64)
+        for head in range(self.heads):
+            for (kind, phase), code in self.code.items():
+                if phase < 0:
+                    new = rows[:, head] == code
+                    waits[new], place[new] = kind + 1, head
+        settled = np.flatnonzero(waits == 0)
+        if len(settled):
+            yield settled, self._in_one_order(rows[settled]), np.ones(len(settled))
+        for kind, time in self.times.items():
+            here = np.flatnonzero(waits == kind + 1)
+            for phase, probability in enumerate(time.start):
+                if len(here) and probability != 0:
+                    after = rows[here]
+                    after[np.arange(len(here)), place[here]] = self.code[kind, phase]
+                    yield here, self._in_one_order(after), np.full(len(here), probability)
+
+    def _in_one_order(self, rows: Rows) -> Rows:
+        """Sort the customers in service, where none is interrupted: which server has which customer changes nothing."""
+        if self.heads > 1 and not self.discipline.preemptive:
+            rows[:, : self.heads] = -np.sort(-rows[:, : self.heads], axis=1)
+        return rows
+
+
+def _whole_servers(speed: Array) -> bool:
+    """Tell whether the speed is that of servers of speed 1."""
+    return bool((speed == np.arange(len(speed))).all())
+
+
+def station_state(
+    name: str,
+    times: Mapping[int, PhaseType],
+    classes: int,
+    *,
+    servers: int,
+    rates: Array | None,
+    places: int,
+    ranks: Mapping[int, int],
+    shares: Mapping[int, complex] | None,
+) -> StationState:
+    """Choose the smallest representation that distinguishes what a discipline does.
+
+    Parameters
+    ----------
+    name : of the discipline
+    times, classes : see `StationState`
+    servers, rates : number of servers, or the speed with 1, 2, 3 ... present, the last for more
+    places : most customers present
+    ranks : priority of each class; says nothing unless the discipline looks at it
+    shares : probability that an arrival is of each class, where all arrive from outside at constant rates
+    """
+    discipline = DISCIPLINES[name]
+    if discipline.delay:
+        return SharedServers(times, classes, None)
+    servers = min(servers, places)
+    speed = np.arange(servers + 1.0) if rates is None else np.concatenate([[0.0], rates])
+    if discipline.shared or sum(time.phases for time in times.values()) <= 1:
+        return SharedServers(times, classes, speed)
+    ranks = ranks if discipline.ranked else dict.fromkeys(times, 0)
+    if rates is None and len(set(ranks.values())) == len(ranks):
+        if not discipline.preemptive:
+            return RankedQueue(times, classes, servers, ranks)
+        if discipline.ranked and all(time.phases == 1 for time in times.values()):
+            return SharedServers(times, classes, speed, ranks)
+    if rates is None and discipline.blind and shares is not None:
+        return SampledClassQueue(times, classes, servers, shares)
+    if discipline.order == RANDOM:
+        if rates is not None:
+            raise ModelError("a chain has no random order of service with rates; ask for linearizer, or for servers")
+        return RandomQueue(times, classes, servers)
+    return OrderedQueue(times, classes, speed, discipline, places, ranks)

@@ -40,20 +40,24 @@ from slipstick.model.activity import (
     serial,
     then,
 )
-from slipstick.model.resources import Barrier, Lock, Permits, Resource, Station
 from slipstick.model.system import (
+    Barrier,
     ClosedPopulation,
     Group,
     GroupedPopulation,
+    Lock,
     Model,
     OpenPopulation,
+    Permits,
     Phase,
     PhasedPopulation,
     Population,
+    Resource,
+    Station,
     SuperstepPopulation,
     need_model,
+    scaled,
 )
-from slipstick.model.technology import scaled
 from slipstick.schema.kinds.quantity import (
     ONE,
     SPELT,

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from slipstick.expression.dimension import Dimension
 from slipstick.expression.nodes import Parameter
-from slipstick.model.shared_memory import (
+from slipstick.model.machine import (
     BarrierKind,
     Bus,
     Cache,

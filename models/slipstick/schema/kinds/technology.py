@@ -10,7 +10,7 @@ from pydantic import Field, StringConstraints, model_validator
 from slipstick.expression.dimension import COUNT
 from slipstick.expression.nodes import Expr, Parameter
 from slipstick.model.activity import TECHNOLOGIES
-from slipstick.model.technology import faster
+from slipstick.model.system import faster
 from slipstick.schema.kinds.quantity import Described, Factor, Given, Note, Quantity, Spec, broken_rule
 
 Technology = Literal["application", "software", "system", "protocol", "signal", "adapter", "switch", "wire", "memory"]

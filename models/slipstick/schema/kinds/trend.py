@@ -21,8 +21,7 @@ from slipstick.schema.kinds.quantity import Described, Factor, Given, Quantity, 
 from slipstick.schema.kinds.technology import Part, Technology
 
 if TYPE_CHECKING:
-    from slipstick.model.trend import Period, Trend
-    from slipstick.model.uncertainty import Uncertainty
+    from slipstick.model.uncertainty import Period, Trend, Uncertainty
 
 _YEAR = 31_557_600.0  # a year of 365.25 days [s]
 
@@ -112,14 +111,14 @@ class TrendSpec(Described):
 
 def trend_of(spec: TrendSpec, name: str) -> Trend:
     """Build the trend of a checked file, its source keys spelt out."""
-    from slipstick.model.trend import Trend
+    from slipstick.model.uncertainty import Trend
 
     rates = {key: tuple(_period(each, spec) for each in periods) for key, periods in spec.rates.listed.items()}
     return Trend(name, spec.title or name, rates)
 
 
 def _period(spec: PeriodSpec, trend: TrendSpec) -> Period:
-    from slipstick.model.trend import Period
+    from slipstick.model.uncertainty import Period
 
     given = spec.uncertain or spec.factor or spec.doubling or spec.halving
     assert given is not None

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from slipstick.method.sampling import random_stream, sample_points
 from slipstick.method.sign_changes import Change, changes
-from slipstick.model.trend import PROCESSORS, Trend, gain, outside
+from slipstick.model.uncertainty import PROCESSORS, Trend, gain, outside
 from slipstick.report.questions.project import (
     ConditionHistory,
     DominantClass,

@@ -13,9 +13,8 @@ from slipstick.report.questions.seek import ConditionSearch, Crossing, SeekResul
 from slipstick.results.study import Array
 from slipstick.schema.build import described
 from slipstick.schema.describe import entries
-from slipstick.schema.inputs import REFERENCES, Inputs, resolve
+from slipstick.schema.inputs import REFERENCES, Inputs, is_solver_option, resolve
 from slipstick.schema.kinds.study import YEAR, AxisSpec, SeekSpec, SweepSpec
-from slipstick.schema.solver_options import is_solver_option
 from slipstick.schema.text.nodes import Entry, Node, Scalar, Table, at, canonical, split
 from slipstick.study.cases import Place, StudyContext, SweepDefinition, axis_nodes, numbers_of
 from slipstick.study.evaluator import Evaluator, evaluator

@@ -15,7 +15,7 @@ from slipstick.expression.dimension import Dimension
 from slipstick.expression.nodes import Parameter
 from slipstick.expression.tape import Tape
 from slipstick.method.sign_changes import margin
-from slipstick.model.trend import Trend, outside
+from slipstick.model.uncertainty import Trend, outside
 from slipstick.results.study import Array
 from slipstick.schema.inputs import TECHNOLOGY, resolve
 from slipstick.schema.kinds.trend import TrendSpec, trend_of
