@@ -1,7 +1,8 @@
 """Fuzz the loader of specs: whatever a file holds, it is valid or refused with a line, at once; a fault is found where it is.
 
 Every shipped spec is changed at random, sign by sign, line by line and word by word, and checked as ``slipstick check``
-does; then single faults of 14 kinds are planted at known lines, and each must be named there and nowhere else.
+does; then single faults of 14 kinds are planted at known lines, and each must be named there and nowhere else; then generated
+specs, half of them with a small mistake, are checked and solved, and both must agree whether they are valid.
 
 Run ``python benchmarks/specs.py`` for the figures of a release, 100,000 mutated and 2,500 planted (6 minutes on two
 processors); the exit status is 1 if a promise does not hold.
@@ -29,11 +30,12 @@ _tests = types.ModuleType("tests")
 _tests.__path__ = [str(Path(__file__).resolve().parent.parent / "tests")]
 sys.modules["tests"] = _tests
 
+from tests.agreement import agree, spec
 from tests.mutations import FAULTS, Outcome, checked, mutated, planted, planted_lines
 
 SECONDS = 5
 MEMORY = 1 << 30
-CHUNK = 500
+CHUNK = 100
 
 
 class Late(BaseException):
@@ -59,9 +61,9 @@ def main() -> int:
     """Run both kinds and print the counts."""
     options = arguments()
     kept = True
-    for kind, count in (("mutated", options.mutated), ("planted", options.planted)):
+    for kind, count in (("mutated", options.mutated), ("planted", options.planted), ("agreed", options.agreed)):
         start, whole = perf_counter(), Found()
-        with ProcessPoolExecutor(options.jobs, initializer=limit) as pool:
+        with ProcessPoolExecutor(options.jobs, initializer=limit, initargs=(kind,)) as pool:
             for each in pool.map(checks, *zip(*tasks(kind, count, options.seed), strict=True)) if count else ():
                 whole.kinds += each.kinds
                 whole.slowest = max(whole.slowest, each.slowest)
@@ -81,6 +83,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("--mutated", type=int, default=100_000, help="texts changed at random")
     parser.add_argument("--planted", type=int, default=2500, help="texts with one fault at a known line")
+    parser.add_argument("--agreed", type=int, default=2000, help="generated specs, checked and then solved")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where to keep the texts that broke a promise")
@@ -93,9 +96,10 @@ def tasks(kind: str, count: int, seed: int) -> Iterator[tuple[str, str, int]]:
         yield kind, f"{kind} {seed} {start}", min(CHUNK, count - start)
 
 
-def limit() -> None:
-    """Bound the memory of a worker, so that what allocates without end is seen as an error."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+def limit(kind: str) -> None:
+    """Bound the memory of a worker, so that what allocates without end is seen as an error; solving takes more."""
+    most = 8 * MEMORY if kind == "agreed" else MEMORY
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
     signal.signal(signal.SIGALRM, ring)
 
 
@@ -113,6 +117,11 @@ def checks(kind: str, seed: str, count: int) -> Found:
                 _, text = mutated(chance)
                 outcome = timed(text, path)
                 found.add(outcome.kind, outcome, text, outcome.kind in ("valid", "refused"))
+            elif kind == "agreed":
+                text = spec(chance)
+                said = agree(text, Path(folder))
+                outcome = Outcome("disagree" if said else "agree", frozenset(), said, 0.0)
+                found.add(outcome.kind, outcome, text, not said)
             else:
                 fault = planted(chance)
                 outcome = timed(fault.text, path)

@@ -360,22 +360,14 @@ def _asked(varied: Mapping[str, Sequence[Any]], combine: str) -> SweepDefinition
 
 def _parameters(model: Object) -> Mapping[str, Parameter]:
     """Give everything that can be set of a model that is built already, by path."""
-    from slipstick.expression.nodes import Parameter, parameters
     from slipstick.law import Law
+    from slipstick.method.names import parameters_of_model
     from slipstick.model.network import QueueingNetwork
-    from slipstick.model.system import Model, need_model
+    from slipstick.model.system import need_model
 
-    match model:
-        case Law():
-            found = tuple(Parameter(each.name, each.dimension) for each in model.symbols)
-        case Model():
-            found = parameters(*model.expressions(unused=True))
-        case QueueingNetwork():
-            found = parameters(*dict(model.quantities()).values())
-        case _:
-            found = ()
-            need_model(model, "solve")
-    return {each.name: each for each in found}
+    if not isinstance(model, QueueingNetwork | Law):
+        need_model(model, "solve")
+    return parameters_of_model(model)
 
 
 def _number(path: str, value: Any, known: Mapping[str, Parameter]) -> float:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slipstick.expression.nodes import Parameter
-from slipstick.method.answers import Labels
+from slipstick.method.names import Labels
 from slipstick.model.activity import TECHNOLOGIES
 from slipstick.model.system import Model, scaled
 from tests.closed_form import solve

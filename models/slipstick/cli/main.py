@@ -30,7 +30,7 @@ from slipstick.cli.console import (
     text_node,
 )
 from slipstick.cli.measured import fit, measured
-from slipstick.errors import NoAnswerError, Problem, SlipstickError, SpecError, UnknownNameError
+from slipstick.errors import ModelError, NoAnswerError, Problem, SlipstickError, SpecError, UnknownNameError
 from slipstick.vocabulary import ACTIVITY, METHODS, NETWORK
 
 if TYPE_CHECKING:
@@ -418,6 +418,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return NO_ANSWER
     except SlipstickError as error:
         return _refused([Problem(HERE, 1, 1, "", str(error))], arguments, error)
+    except (MemoryError, RecursionError) as error:
+        what = "memory" if isinstance(error, MemoryError) else "levels of calls"
+        words = f"this takes more {what} than there is; make the model, the axes or the file smaller"
+        return _refused([Problem(HERE, 1, 1, "", words)], arguments, ModelError(words))
     except OSError as error:
         return _cannot_write(error)
     except (click.Abort, KeyboardInterrupt):

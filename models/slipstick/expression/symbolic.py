@@ -87,8 +87,9 @@ def _function(name: str, on_paper: str, numeric: Callable[..., Any]) -> Any:
             sympy.Float(sympy.N(numeric(*values), digits), digits) if all(each.is_number for each in values) else None
         )
 
-    def latex(self: Any, printer: Any) -> str:
-        return on_paper.format(*(printer.doprint(each) for each in self.args))
+    def latex(self: Any, printer: Any, exp: str | None = None) -> str:
+        written = on_paper.format(*(printer.doprint(each) for each in self.args))
+        return written if exp is None else rf"\left({written}\right)^{{{exp}}}"
 
     def done(self: Any, **hints: Any) -> Any:
         return numeric(*self.args)
@@ -170,7 +171,19 @@ def latex(expr: Expr, names: Mapping[str, str] | None = None) -> str:
     with sympy.evaluate(False):
         tree = to_sympy(expr, symbols)
     # Printing asks what is real or zero, and to answer that SymPy must be allowed to evaluate.
-    return str(sympy.latex(tree, symbol_names=printed, order="none"))
+    return str(_printer()({"symbol_names": printed, "order": "none"}).doprint(tree))
+
+
+@cache
+def _printer() -> Any:
+    """Make SymPy's printer of LaTeX, which can write a power of anything but of a choice between ranges."""
+    from sympy.printing.latex import LatexPrinter
+
+    def power_of_ranges(self: Any, expr: Any, exp: str | None = None) -> str:
+        written = LatexPrinter._print_Piecewise(self, expr)
+        return written if exp is None else rf"\left({written}\right)^{{{exp}}}"
+
+    return type("Printer", (LatexPrinter,), {"_print_Piecewise": power_of_ranges})
 
 
 def upright(name: str) -> str:

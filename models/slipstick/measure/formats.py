@@ -38,6 +38,8 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
     if format is not None and format not in FORMATS:
         raise UnknownNameError("format", format, list(FORMATS))
     reading = open_file(path, hints or Hints())
+    if not reading.content:
+        return reading.finished()  # which says that there is nothing in it
     name = format or next((name for name, each in FORMATS.items() if each.recognize(reading)), None)
     if name is None:
         known = ", ".join(FORMATS)

@@ -30,6 +30,7 @@ from slipstick.law.account import (
     SPEEDUP,
     WORDS_ACCESSED_RANDOMLY,
 )
+from slipstick.method.names import Labels, unit_of
 from slipstick.model.system import Model, SingleProcessor
 from slipstick.results.study import Provenance
 
@@ -46,29 +47,7 @@ BLOCK = 32_768
 COMPLEX_STEP = 1e-20
 """Imaginary step of derivatives, relative; its square vanishes beside 1."""
 
-BARRIER, IDLE = "barrier", "idle"
-"""Components of the account that are not written in a model."""
-
-IDLE_PROCESSORS = "idle:processors"
-"""Label of the time of processors without work; no step can have this name."""
-
 AGAINST_ONE = "speed-up counts useful work; it is against one processor only if its useful work is the same"
-
-_SECONDS = (
-    *("time", "time_alone", "time_quantile", "wait", "account", "technology", "step", "once"),
-    *("response_time", "residence_time", "time_per_visit", "waiting_time", "response_time_quantile"),
-)
-_UNITS = {"throughput": "1/s", "warps": "1/s", **dict.fromkeys(_SECONDS, "s")}
-
-
-def unit_of(name: str) -> str:
-    """Give the base unit of a value, or of an end of its interval, by its name; most are plain numbers.
-
-    >>> unit_of("low[throughput[jobs]]")
-    '1/s'
-    """
-    kind, _, inside = name.partition("[")
-    return unit_of(inside[:-1]) if kind in ("low", "high") else _UNITS.get(kind, "1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -514,42 +493,6 @@ def _values(found: Solution, index: int) -> dict[str, Value]:
 
 def _kept(found: Solution, book: Columns, index: int) -> dict[str, float]:
     return {name: each for name, each in _at(book, index).items() if each or found.kept is None or name in found.kept}
-
-
-@dataclass(frozen=True, slots=True)
-class Labels:
-    """What the labels of an account stand for: steps, waiting, and the cost of locks and barriers.
-
-    Parameters
-    ----------
-    steps : component and technology class of each step
-    others : technology class of all else: waiting, or in closed form the accesses to the words of locks
-    """
-
-    steps: Mapping[str, tuple[str, str]]
-    others: str = "wait"
-
-    @classmethod
-    def of(cls, model: Model, others: str = "wait") -> Labels:
-        """Read the steps of a model."""
-        return cls({step.name: (step.component, step.technology) for step in model.steps}, others)
-
-    def component(self, label: str) -> str:
-        """Give the component that a label is part of; waiting is a component of its own."""
-        return self._both(label)[0]
-
-    def technology(self, label: str) -> str:
-        """Give the technology class of a label; waiting is a class of its own."""
-        return self._both(label)[1]
-
-    def _both(self, label: str) -> tuple[str, str]:
-        if label in self.steps:
-            return self.steps[label]
-        if label.startswith(f"{BARRIER}:"):
-            return BARRIER, "software"
-        if label in (IDLE, IDLE_PROCESSORS):
-            return IDLE, "application"
-        return label, self.others
 
 
 def added_up(booked: Columns, key: Callable[[str], str]) -> dict[str, Array]:

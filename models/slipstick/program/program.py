@@ -100,7 +100,7 @@ class Program:
         for name in given:
             if name not in known:
                 raise ModelError(f"{self.name} has no input {name!r}{did_you_mean(name, list(known))}")
-        made = {name: _as_given(known[name], value) for name, value in given.items()}
+        made = {name: checked_input(known[name], value) for name, value in given.items()}
         if lacking := [each.name for each in self.inputs if each.counts and each.name not in made]:
             raise ModelError(f"{self.name} needs {lacking[0]}: counts of a program, derived or measured")
         return {**self._defaults(machine, made), **made}
@@ -171,7 +171,13 @@ _READ_FROM = {
 """Attribute of a machine that holds the value of a path."""
 
 
-def _as_given(each: Input, value: InputValue | float) -> InputValue:
+def checked_input(each: Input, value: InputValue | float) -> InputValue:
+    """Check the value of an input; a number becomes a parameter.
+
+    Raises
+    ------
+    ModelError : it is not allowed
+    """
     if each.word:
         return _as_word(each, value)
     if each.counts != isinstance(value, Counts):

@@ -227,8 +227,9 @@ def plain_table(
     # tabulate gives a title two blanks more than it needs.
     widths = [max(len(title) + 2, *map(len, cells)) for title, *cells in zip(head, *rows, strict=True)]
     room = width - 2 * (len(head) - 1)
-    while sum(widths) > room:
-        widest = max((index for index in range(len(head)) if index not in right), key=lambda index: widths[index])
+    words = [index for index in range(len(head)) if index not in right]
+    while words and sum(widths) > room:
+        widest = max(words, key=lambda index: widths[index])
         if widths[widest] <= _NARROWEST:
             break
         widths[widest] = max(_NARROWEST, widths[widest] - (sum(widths) - room))

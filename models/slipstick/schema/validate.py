@@ -11,6 +11,7 @@ from pydantic import BaseModel, Tag, ValidationError
 from slipstick.errors import Problem, SpecError, did_you_mean
 from slipstick.schema.kinds.quantity import RULE, SPELT, Described
 from slipstick.schema.text.nodes import Node, Table, at, join, key_mark, leaves, plain, value_mark
+from slipstick.schema.text.reader import MOST_PROBLEMS
 
 if TYPE_CHECKING:
     from slipstick.schema.kinds.activity import ItemSpec
@@ -57,16 +58,20 @@ def problem(node: Node, loc: Loc, message: str, key: bool = False) -> Problem:
 
 def _problems(model: type[BaseModel], node: Node, error: ValidationError, partial: bool = False) -> list[Problem]:
     details = [each for each in error.errors(include_url=False, include_input=True) if not (partial and _whole(each))]
+    del details[MOST_PROBLEMS:]
     mistyped = {near for each in details if each["type"] == "extra_forbidden" for near in _meant(model, each["loc"])}
     mistyped |= {(each["loc"][:-1], "extends") for each in details if each["loc"][-1:] == ("extends",)}
     found = []
+    places: dict[str, list[str]] = {}
+    for path, _ in leaves(node):
+        places.setdefault(path.rpartition(".")[2], []).append(path)
     for each in details:
         loc: Loc = each["loc"]
         if each["type"] == "missing" and mistyped & {(loc[:-1], loc[-1]), (loc[:-1], "extends")}:
             # The key is there, misspelt; one problem is enough.
             continue
         written, at_key = _place(model, node, each)
-        found.append(problem(node, written, _words(model, node, each, written), key=at_key))
+        found.append(problem(node, written, _words(model, places, each, written), key=at_key))
     return found
 
 
@@ -98,10 +103,10 @@ def _whole(each: Any) -> bool:
     return each["type"] in ("missing", RULE)
 
 
-def _words(model: type[BaseModel], node: Node, each: Any, written: Loc) -> str:
+def _words(model: type[BaseModel], places: Mapping[str, Sequence[str]], each: Any, written: Loc) -> str:
     kind, loc, context = each["type"], each["loc"], each.get("ctx", {})
     if kind == "extra_forbidden":
-        inside = [path for path, _ in leaves(node) if path.rpartition(".")[2] == str(loc[-1])]
+        inside = places.get(str(loc[-1]), ())
         if len(loc) == 1 and len(inside) == 2:
             # One is the stray key itself; the other is where its author may have meant it to go.
             return f"unknown key; did you mean {next(path for path in inside if '.' in path)!r}?"

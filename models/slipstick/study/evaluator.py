@@ -9,24 +9,20 @@ from functools import cached_property, reduce
 from typing import TYPE_CHECKING
 
 from slipstick.answer import Answer, Value
-from slipstick.expression.dimension import Dimension
-from slipstick.expression.nodes import parameters
 from slipstick.law.account import OVERHEAD_REDUCTION
+from slipstick.method.names import OVERHEAD, REDUCTION, AnswerNames, names_of, parameters_of_model
 from slipstick.model.system import Model
 from slipstick.results.study import Array, Provenance
 from slipstick.schema.build import BuiltModel, built_with
 from slipstick.schema.inputs import Inputs, Settings
 from slipstick.schema.library import Library
-from slipstick.vocabulary import CLOSED_FORM
+from slipstick.schema.text.nodes import canonical
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from slipstick.method.answers import Answers, CompiledModel
-
-OVERHEAD, REDUCTION = "overhead", "overhead_reduction"
-"""Time of a processor that is not useful: all that the account holds besides the useful; and 1 - after / before of it."""
 
 ALL_SHARES = 10**6
 """More shares than there are parameters: what a ranking needs of a simulation."""
@@ -64,11 +60,13 @@ class Evaluator:
 
     @cached_property
     def free(self) -> frozenset[str]:
-        """Name what can be varied without building anew; of the closed form that is all that the model is computed from."""
-        model = self.built.model
-        if isinstance(model, Model) and self.built.options.method in (None, CLOSED_FORM):
-            return frozenset(each.name for each in parameters(*model.expressions(unused=True)))
-        return frozenset(self.form.parameters)
+        """Name what can be varied without building anew: all that the model is computed from."""
+        return frozenset(parameters_of_model(self.built.model))
+
+    @cached_property
+    def names(self) -> AnswerNames:
+        """List the values that answers can have; nothing is compiled or solved for it."""
+        return names_of(self.built.model, self.built.options.method)
 
     @property
     def method(self) -> str:
@@ -150,10 +148,6 @@ class Evaluator:
         """Answer at the case's own values."""
         return self.columns({})
 
-    def units(self) -> dict[str, Dimension]:
-        """Give the dimension of every column there is at the case's own values."""
-        return {name: Dimension.of(self.unit(name) or "1") for name in self.own}
-
     def why(self, values: Mapping[str, Array], index: int) -> str:
         """Say why a point has no answer, in the words of the point solved alone."""
         alone = {path: each[index : index + 1] for path, each in values.items() if path in self.form.parameters}
@@ -186,6 +180,21 @@ def evaluator(case: str, settings: Settings, library: Library) -> Evaluator:
     """
     inputs, built = built_with(settings, library)
     return library.once((case, id(inputs)), lambda: Evaluator(case, inputs, built), inputs)
+
+
+def with_values(case: str, settings: Settings, values: Settings, library: Library) -> Evaluator:
+    """Build a case so that some of its values, which were checked in their place, can be varied.
+
+    What it is computed from anyway is no reason to build it anew.
+
+    Raises
+    ------
+    SpecError : something is wrong with its settings
+    """
+    own = evaluator(case, settings, library)
+    if (own.free & own.built.parameters.keys()).issuperset(canonical(own.inputs.tree, path) for path in values):
+        return own
+    return evaluator(case, {**settings, **values}, library)
 
 
 def overhead(columns: Mapping[str, Array], useful: Sequence[str]) -> Array:

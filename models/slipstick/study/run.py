@@ -10,17 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from slipstick.answer import Answer
-from slipstick.errors import SpecError, did_you_mean
 from slipstick.method.default import SIMULATED, DefaultForm
-from slipstick.results.study import Results, Sweep, Timeline
+from slipstick.method.names import unit_of
+from slipstick.results.study import Results, Sweep, Timeline, split_name
 from slipstick.schema.inputs import Settings
-from slipstick.schema.kinds.study import StudySpec, TimelineSpec
+from slipstick.schema.kinds.study import LinesSpec, MapSpec, StudySpec, TimelineSpec
 from slipstick.schema.library import Library
 from slipstick.schema.text.nodes import Table, plain
 from slipstick.schema.validate import validate
-from slipstick.study.cases import BASE, StudyContext, check_answer_names, check_axes, check_names, shown, sweeps_of
+from slipstick.study.cases import BASE, StudyContext, shown
 from slipstick.study.evaluator import ALL_SHARES, evaluator, unless_interrupted, with_derived
-from slipstick.study.questions import BaseAnswers, Question, read_questions
+from slipstick.study.questions import BaseAnswers, Question
+from slipstick.study.reading import read_study
 from slipstick.study.solve import given_values, timeline_of
 from slipstick.study.sweep import Progress, SweepPlan, carried_out, planned
 
@@ -60,6 +61,14 @@ class PreparedStudy:
         """SHA-256 of every file read, by name."""
         return dict(sorted(self.context.library.hashes.items()))
 
+    def drawn_of(self, sweep: str) -> list[str]:
+        """Name the values of a sweep that pictures show."""
+        drawn: dict[str, None] = {}
+        for picture in self.spec.pictures:
+            if isinstance(picture, LinesSpec | MapSpec) and picture.sweep == sweep:
+                drawn |= dict.fromkeys(picture.y if isinstance(picture, LinesSpec) else [picture.value])
+        return list(drawn)
+
     @property
     def simulated(self) -> tuple[str, ...]:
         """Say of each sweep how many of its points are simulated without having been asked for."""
@@ -97,25 +106,9 @@ def prepare(reference: str | Table, overrides: Settings | None = None) -> Prepar
     tree = library.load("study", reference) if isinstance(reference, str) else library.resolve("study", reference)
     name = Path(reference).stem if isinstance(reference, str) else "study"
     spec = validate(StudySpec, tree)
-    context = StudyContext.of(spec, tree, library, overrides or {})
-    sweeps = sweeps_of(spec, tree)
-    check_names(context, sweeps)
-    questions, context = read_questions(context)
-    check_answer_names(context, [name for each in questions.values() for name in each.answer_names])
-    if "answer" not in spec.model_fields_set:
-        context = replace(context, spec=spec.model_copy(update={"answer": _first_quantities(context)}))
-    plans = {each.name: planned(each, context.cases, library) for each in sweeps}
-    check_axes(context, {name: [axis.path for axis in plan.axes] for name, plan in plans.items()})
-    return PreparedStudy(name, context, plans, questions)
-
-
-def _first_quantities(context: StudyContext) -> list[str]:
-    """Name what each case is asked for where the study does not say."""
-    found = []
-    for case, settings in context.cases.items():
-        built = evaluator(case, settings, context.library)
-        found.append("time" if built.inputs.kind in ("program", "activity") else built.form.quantity)
-    return list(dict.fromkeys(found)) or ["time"]
+    found = read_study(spec, tree, library, overrides, fitted=True)
+    plans = {each.name: planned(each, found.context.cases, library) for each in found.sweeps}
+    return PreparedStudy(name, found.context, plans, found.questions)
 
 
 def run(
@@ -144,10 +137,8 @@ def run(
     answers = with_derived(answers, BASE, spec.answer)
     whole = whole and study.points <= MOST_ANSWERS
     sweeps = tuple(
-        carried_out(name, plan, spec.answer, jobs=jobs, whole=whole, progress=progress)
-        for name, plan in study.plans.items()
+        _solved(study, name, plan, jobs=jobs, whole=whole, progress=progress) for name, plan in study.plans.items()
     )
-    _check_columns(study, answers, sweeps)
     results = Results(
         name=study.name,
         title=spec.title or study.name,
@@ -159,7 +150,11 @@ def run(
         hashes=study.hashes,
         resolved=resolved,
         versions=versions(),
-        notes=tuple(dict.fromkeys([*_remarks(study), *study.simulated, *_without_effect(sweeps)])),
+        notes=tuple(
+            dict.fromkeys(
+                [*_remarks(study), *study.simulated, *_without_effect(sweeps), *_absent(study, answers, sweeps)]
+            )
+        ),
         timelines=_timelines(study),
     )
     for name, question in study.questions.items():
@@ -195,18 +190,28 @@ def _timelines(study: PreparedStudy) -> dict[str, Timeline]:
     return found
 
 
-def _check_columns(study: PreparedStudy, answers: Mapping[str, Answer], sweeps: Sequence[Sweep]) -> None:
-    """Refuse values that were asked for and that no point has."""
-    known = dict.fromkeys(name for sweep in sweeps for name in (*sweep.columns, *(f"limit[{p}]" for p in sweep.limits)))
-    known |= dict.fromkeys(name for answer in answers.values() for name in _names_in(answer))
+def _solved(study: PreparedStudy, name: str, plan: SweepPlan, **how: Any) -> Sweep:
+    """Solve a sweep; what pictures show of it and no point has is not a number, or nothing."""
+    import numpy as np
+
+    drawn = study.drawn_of(name)
+    found = carried_out(name, plan, list(dict.fromkeys([*study.spec.answer, *drawn])), **how)
+    stages = [split_name(each)[1] for each in drawn if split_name(each)[0] == "limit"]
+    values = [each for each in drawn if split_name(each)[0] != "limit" and each not in found.columns]
+    return replace(
+        found,
+        columns={**found.columns, **{each: np.full(len(found), np.nan) for each in values}},
+        units={**found.units, **{each: unit_of(each) for each in values}},
+        limits={**{each: [""] * len(found) for each in stages}, **found.limits},
+    )
+
+
+def _absent(study: PreparedStudy, answers: Mapping[str, Answer], sweeps: Sequence[Sweep]) -> list[str]:
+    """Name the values that were asked for and that no point has."""
+    known = {name for sweep in sweeps for name in (*sweep.columns, *(f"limit[{p}]" for p in sweep.limits))}
+    known |= {name for answer in answers.values() for name in _names_in(answer)}
     solved = any(not answer.failed for answer in answers.values())
-    problems = [
-        study.context.problem(("answer", index), f"no answer has the value {name}{did_you_mean(name, list(known))}")
-        for index, name in enumerate(study.spec.answer)
-        if name not in known and solved
-    ]
-    if problems:
-        raise SpecError(problems)
+    return [f"no answer has a value of {name}" for name in study.spec.answer if name not in known and solved]
 
 
 def _names_in(answer: Answer) -> list[str]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from slipstick.answer import Answer
 from slipstick.errors import FormulaError, Problem, SpecError
 from slipstick.method.answers import Answers, CompiledModel
+from slipstick.method.names import OVERHEAD
 from slipstick.model.system import Model
 from slipstick.results.study import Axis, Provenance, Sweep
 from slipstick.schema.build import BuiltModel
@@ -27,7 +28,7 @@ from slipstick.schema.library import Library
 from slipstick.schema.text.formula import read_condition
 from slipstick.schema.text.nodes import Node, Scalar, canonical, plain
 from slipstick.study.cases import CHECK_ALL, SweepDefinition, numbers_of, to_check
-from slipstick.study.evaluator import OVERHEAD, evaluator, overhead
+from slipstick.study.evaluator import evaluator, overhead
 
 Array = NDArray[np.float64]
 
@@ -116,16 +117,23 @@ def planned(asked: SweepDefinition, cases: Mapping[str, Settings], library: Libr
 
 def _axes(asked: SweepDefinition, settings: Settings, library: Library) -> list[_Axis]:
     base = resolve(settings, library)
-    return [
-        _Axis(path, nodes, None, "")
-        if path in REFERENCES or is_solver_option(path)
-        else _checked_axis(path, nodes, base, library)
-        for path, nodes in asked.axes().items()
-    ]
+    return [_read_axis(path, nodes, base, library) for path, nodes in asked.axes().items()]
 
 
-def _checked_axis(path: str, nodes: Sequence[Node], base: Inputs, library: Library) -> _Axis:
+def checked_axis(asked: SweepDefinition, path: str, base: Inputs, library: Library) -> Axis:
+    """Check the values of one axis of a sweep in their place, and give them.
+
+    Raises
+    ------
+    SpecError : a value is not allowed, or the path does not exist
+    """
+    return _read_axis(path, asked.axes()[path], base, library).result()
+
+
+def _read_axis(path: str, nodes: Sequence[Node], base: Inputs, library: Library) -> _Axis:
     """Check values in their place, like written ones, and read them as numbers if they are."""
+    if path in REFERENCES or is_solver_option(path):
+        return _Axis(path, nodes, None, "")
     sample = to_check(nodes)
     problems: list[Problem] = []
     given: list[Given | None] = []

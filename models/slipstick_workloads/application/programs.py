@@ -6,12 +6,12 @@ from functools import lru_cache
 from importlib import import_module
 
 from slipstick.errors import UnknownNameError
-from slipstick.expression.dimension import COUNT
+from slipstick.expression.dimension import BYTES, COUNT
 from slipstick.law.symbols import PARSONS
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model
 from slipstick.program.counts import Counts
-from slipstick.program.program import CountedProgram, Input, InputValues, number
+from slipstick.program.program import CountedProgram, Input, InputValues, checked_input, number
 from slipstick_workloads.application.model import COMMON, application, check_sequential
 
 LARGEST = 20000.0
@@ -19,6 +19,7 @@ LARGEST = 20000.0
 PROCESSORS = Input(
     "processors", COUNT, "processors that run the program", "machine.processors.count", least=1, most=4096, whole=True
 )
+PAGE = Input("page", BYTES, "size of a page", "machine.memory.page", least=8, most=2.0**30, whole=True)
 
 
 def _counted_program(name: str, title: str, generator: str, *parameters: Input) -> CountedProgram:
@@ -31,12 +32,13 @@ def _counted_program(name: str, title: str, generator: str, *parameters: Input) 
     generator : module and function in `slipstick_workloads.sharing` that gives the accesses
     parameters : of that function
     """
-    known = [*(each.name for each in parameters), "processors", "page"]
+    known = {each.name: each for each in (*parameters, PROCESSORS, PAGE)}
 
     def count(**given: float) -> Counts:
-        for each in given:
+        for each, value in given.items():
             if each not in known:
-                raise UnknownNameError(f"parameter of {name}", each, known)
+                raise UnknownNameError(f"parameter of {name}", each, list(known))
+            checked_input(known[each], value)
         return _count(generator, tuple(sorted(given.items())))
 
     def build(machine: Machine, inputs: InputValues) -> Model:

@@ -190,7 +190,7 @@ WRONG = [
         "base_year: 2005, of: parameters.latency",
         "trend and base_year go with of: year, not with",
     ),
-    ("of: parameters.latency, from: 0 us, to: 100 us", "of: method, from: 1, to: 3", "no method"),
+    ("of: parameters.latency, from: 0 us, to: 100 us", "of: method, from: 1, to: 3", "method is no number"),
     (
         "of: parameters.latency, from: 0 us, to: 100 us",
         "of: simulation.seed, from: 1, to: 3, step: 1",

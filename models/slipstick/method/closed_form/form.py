@@ -20,7 +20,6 @@ from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Booked, Expr, Parameter, maximum, parameters, total
 from slipstick.expression.tape import Tape
 from slipstick.method.answers import (
-    IDLE_PROCESSORS,
     CompiledModel,
     Flags,
     Gradient,
@@ -35,6 +34,7 @@ from slipstick.method.answers import (
 )
 from slipstick.method.closed_form.exactness import neglected, sizes
 from slipstick.method.closed_form.times import demand, pipelines, stage_times, time
+from slipstick.method.names import IDLE_PROCESSORS
 from slipstick.method.occupation import ParallelWork
 from slipstick.method.saturation import Deadlocks, Saturation, without
 from slipstick.model.activity import Activity

@@ -8,7 +8,7 @@ from slipstick.errors import ModelError
 from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import Booked, Expr, Number, maximum, total, zero
 from slipstick.law.pipeline import FLOW_LINE
-from slipstick.method.answers import BARRIER
+from slipstick.method.names import BARRIER
 from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Repeat, Step, Then, each_once
 from slipstick.model.system import Model
 

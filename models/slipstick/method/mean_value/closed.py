@@ -21,7 +21,7 @@ import numpy as np
 
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import Expr
-from slipstick.method.answers import BARRIER, COMPLEX_STEP
+from slipstick.method.answers import COMPLEX_STEP
 from slipstick.method.mean_value.arrivals import ArrivalState, ArrivalWaits, PairTimes
 from slipstick.method.mean_value.barriers import cycle_time
 from slipstick.method.mean_value.maxima import LEAST_VARIED, ZERO_TIME, Array, RandomTime, nonzero
@@ -48,6 +48,7 @@ from slipstick.method.mean_value.visits import (
     queues_of,
     visit_trees,
 )
+from slipstick.method.names import BARRIER
 from slipstick.model.activity import Activity, BarrierWait, Choice, Repeat, Step, Then, steps
 from slipstick.model.system import ClosedPopulation, GroupedPopulation, Model, Station
 from slipstick.queueing.residual_wait import finite_source_all_busy, finite_source_residual, residual_time

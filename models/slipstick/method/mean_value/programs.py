@@ -26,12 +26,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from slipstick.errors import NoAnswerError
-from slipstick.method.answers import IDLE_PROCESSORS
 from slipstick.method.mean_value.barriers import is_contended, ordered_ends, synchronized_start
 from slipstick.method.mean_value.closed import MeanNumbers, Recursion, SolvedPopulation, not_negative
 from slipstick.method.mean_value.maxima import Array, RandomTime, largest, maximum_of_identical, nonzero, repeated
 from slipstick.method.mean_value.points import MeanValueTable, Numbers, QueueUse, out_of_range, uncountable
 from slipstick.method.mean_value.traversal import Traversal
+from slipstick.method.names import IDLE_PROCESSORS
 from slipstick.model.activity import Activity, BarrierWait, Choice, Pipeline, Repeat, Step, Then, steps
 from slipstick.model.system import Model, Phase, PhasedPopulation, Superstep, SuperstepPopulation, is_processor
 

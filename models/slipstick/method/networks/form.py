@@ -16,6 +16,7 @@ from slipstick.errors import NoAnswerError
 from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import parameters
 from slipstick.method.answers import COMPLEX_STEP, Columns, CompiledModel, Gradient, Remarks, Solution, Values, value_at
+from slipstick.method.names import QUANTILES, THINK
 from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
 from slipstick.method.networks.measures import Measures
 from slipstick.method.networks.solvers import SolvedPoints, preferred, solved_points
@@ -25,11 +26,7 @@ from slipstick.queueing.network import NetworkArrays, NetworkSolution
 from slipstick.queueing.residual_wait import erlang_c
 from slipstick.vocabulary import BEST, DISCIPLINES, SAME_EXPONENTIAL
 
-QUANTILES = (0.5, 0.9, 0.95, 0.99)
 """The quantiles of response time that answers give where they have a closed form."""
-
-THINK = "think"
-"""What the account books thinking to."""
 
 
 def account(compiled: NetworkLayout, arrays: NetworkPoints, columns: Mapping[str, float]) -> dict[str, float]:

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import ModelError, NoAnswerError
-from slipstick.method.answers import Answers, Gradient, Remarks, Solution, unit_of
+from slipstick.method.answers import Answers, Gradient, Remarks, Solution
+from slipstick.method.names import QUANTILES, THINK, unit_of
 from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
-from slipstick.method.networks.form import QUANTILES, THINK, CompiledNetwork, assumed
+from slipstick.method.networks.form import CompiledNetwork, assumed
 from slipstick.method.networks.solvers import unsolvable
 from slipstick.method.simulation.form import ROUNDING, CompiledSimulation, Differences, as_value, notes_of, one_point
 from slipstick.model.network import Chain, ClosedClass, OpenClass, Place, QueueingNetwork

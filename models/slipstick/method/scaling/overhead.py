@@ -17,8 +17,8 @@ from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.nodes import Booked, Expr, Operation, only_booked, parameters, walk
 from slipstick.expression.symbolic import to_sympy
 from slipstick.law import Law
-from slipstick.method.answers import Labels
 from slipstick.method.closed_form.form import ClosedForm
+from slipstick.method.names import Labels
 from slipstick.model.system import ClosedPopulation, Model, PhasedPopulation
 
 USEFUL, ONE = "useful", "one-processor"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Tape
-from slipstick.method.answers import BARRIER
+from slipstick.method.names import BARRIER
 from slipstick.method.saturation import Saturation
 from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Repeat, Step, Then, steps
 from slipstick.model.system import (

@@ -18,21 +18,9 @@ from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Parameter
 from slipstick.expression.tape import Tape
 from slipstick.law.account import GRAIN_EFFICIENCY, GRAIN_INTERFERENCE
-from slipstick.method.answers import (
-    IDLE,
-    IDLE_PROCESSORS,
-    Answers,
-    CompiledModel,
-    Gradient,
-    Labels,
-    Remarks,
-    Solution,
-    Values,
-    joined,
-    only,
-    unit_of,
-)
+from slipstick.method.answers import Answers, CompiledModel, Gradient, Remarks, Solution, Values, joined, only
 from slipstick.method.closed_form.form import ClosedForm
+from slipstick.method.names import IDLE, IDLE_PROCESSORS, TIME_QUANTILES, Labels, unit_of
 from slipstick.method.occupation import ParallelWork
 from slipstick.method.simulation.flatten import Flat, flatten
 from slipstick.model.system import Model, SingleProcessor
@@ -206,9 +194,6 @@ def _within(value: float, half: float) -> Value:
     return Value(value, "1") if math.isnan(half) else Value(value, "1", value - half, value + half)
 
 
-QUANTILES = (0.5, 0.95, 0.99)
-
-
 def solve(model: Model, values: Mapping[str, float] | None = None, simulation: Simulation | None = None) -> Answer:
     """Answer for a model at one point, by simulation; every value with its 95 % interval.
 
@@ -346,7 +331,7 @@ def _times(model: Model, flat: Flat, result: Result) -> dict[str, Estimate]:
             found[f"throughput[{members.name}]"] = result.ratio(
                 result.column(layout.cycles[index]), result.column(layout.time)
             )
-    found.update({f"time_quantile[{p:g}]": result.time_quantile(p) for p in QUANTILES})
+    found.update({f"time_quantile[{p:g}]": result.time_quantile(p) for p in TIME_QUANTILES})
     return found
 
 

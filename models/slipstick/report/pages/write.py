@@ -182,6 +182,9 @@ def _axis_type(axis: Axis) -> Any:
     return pl.String if axis.named else pl.Float64
 
 
+MOST_EARLIER = 16 * 1024 * 1024
+"""So many characters of an earlier inputs.yaml are read."""
+
 PAGE, TABLE, INPUTS = "report.md", "results.csv", "inputs.yaml"
 
 _PICTURES = (".png", ".svg")
@@ -359,8 +362,10 @@ def _earlier(folder: Path) -> Mapping[str, Any]:
     import yaml
 
     try:
-        earlier = yaml.safe_load((folder / INPUTS).read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError):
+        with (folder / INPUTS).open(encoding="utf-8") as file:
+            # All that is needed of it is text; what else YAML knows, such as merging, may take without end.
+            earlier = yaml.load(file.read(MOST_EARLIER), Loader=yaml.BaseLoader)
+    except (OSError, ValueError, RecursionError, yaml.YAMLError):
         return {}
     return earlier if isinstance(earlier, dict) else {}
 

@@ -354,10 +354,10 @@ def _lines(axes: Axes, found: Projection, name: str, spec: ProjectionPictureSpec
     import numpy as np
 
     tracks = [each for each in found.tracks if name in each.columns]
-    if not tracks:
+    if name not in found.units:
         raise UnknownNameError("projected value", name, list(found.units))
     across = found.years if found.factors is None else found.factors
-    shown = np.concatenate([each.columns[name] for each in tracks])
+    shown = np.concatenate([np.full(1, np.nan), *(each.columns[name] for each in tracks)])
     unit, factor = choose(shown[np.isfinite(shown)].tolist(), Dimension.of(found.units[name]))
     for index, each in enumerate(tracks):
         colour, marker, dashes = STROKES[index % len(STROKES)]
@@ -371,5 +371,5 @@ def _lines(axes: Axes, found: Projection, name: str, spec: ProjectionPictureSpec
     axes.set_ylabel(axis_title(name, unit))
     if spec.log == "y":
         logarithmic(axes.yaxis, shown / factor)
-    elif float(np.nanmin(shown)) >= 0:
+    elif np.min(shown, initial=0.0, where=np.isfinite(shown)) >= 0:
         axes.set_ylim(bottom=0)

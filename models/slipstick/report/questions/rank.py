@@ -292,12 +292,14 @@ def _columns(found: ChangeRanking) -> dict[str, Any]:
     }
 
 
+EFFECT_VALUES = {"time": "s", "overhead": "s", "time_saved": "1", "overhead_reduction": "1"}
+"""The values of the answer with a change, and their units."""
+
+
 def _answer(found: ChangeRanking, effect: ChangeEffect) -> Answer:
     point: dict[str, float | str] = {"case": found.case, "technology": found.under, "change": effect.name}
-    numbers = {"time": (effect.time, "s"), "overhead": (effect.overhead, "s"), "time_saved": (effect.saved, "1")}
-    values = {name: Value(value, unit) for name, (value, unit) in numbers.items() if isfinite(value)}
-    if effect.reduction is not None:
-        values["overhead_reduction"] = Value(effect.reduction, "1")
+    numbers = zip(EFFECT_VALUES, (effect.time, effect.overhead, effect.saved, effect.reduction), strict=True)
+    values = {name: Value(each, EFFECT_VALUES[name]) for name, each in numbers if each is not None and isfinite(each)}
     return Answer("changes", "difference", values=values, point=point, failed=effect.failed or None)
 
 

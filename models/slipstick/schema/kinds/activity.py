@@ -59,6 +59,7 @@ from slipstick.model.system import (
     scaled,
 )
 from slipstick.schema.kinds.quantity import (
+    MOST_SERVERS,
     ONE,
     SPELT,
     AnyQuantity,
@@ -383,7 +384,7 @@ class ResourceSpec(Spec):
 class StationSpec(ResourceSpec):
     """Servers with a queue."""
 
-    servers: int = Field(1, description="how many serve at the same time", ge=1, le=10**9)
+    servers: int = Field(1, description="how many serve at the same time", ge=1, le=MOST_SERVERS)
     discipline: Annotated[str, one_of(ACTIVITY_DISCIPLINES)] = Field("fcfs", description=in_words(ACTIVITY_DISCIPLINES))
 
     key, node = "station", Station

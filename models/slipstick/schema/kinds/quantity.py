@@ -215,6 +215,10 @@ PerByte = Annotated[Given, Quantity(TIME_PER_BYTE)]
 Rate = Annotated[Given, Quantity(RATE, least=None, above=0.0)]
 Count = Annotated[Given, Quantity(COUNT)]
 Whole = Annotated[Given, Quantity(COUNT, least=1.0, whole=True)]
+MOST_SERVERS = 1_000_000
+"""Servers of one station; solvers keep a number for each."""
+
+Servers = Annotated[Given, Quantity(COUNT, least=1.0, most=MOST_SERVERS, whole=True)]
 Factor = Annotated[Given, Quantity(COUNT, least=None, above=0.0)]
 Speed = Annotated[
     Given,

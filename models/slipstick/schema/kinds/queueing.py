@@ -34,6 +34,7 @@ from slipstick.schema.kinds.quantity import (
     Given,
     Name,
     Quantity,
+    Servers,
     Spec,
     TimeOrFormula,
     Whole,
@@ -81,7 +82,7 @@ class QueueSpec(Spec):
     """One station."""
 
     discipline: Annotated[str, one_of(DISCIPLINES)] = Field("fcfs", description=in_words(NETWORK_DISCIPLINES))
-    servers: Whole = Field(ONE, description="how many serve at the same time")
+    servers: Servers = Field(ONE, description="how many serve at the same time")
     demand: dict[Name, TimeOrFormula] = Field(default_factory=dict, description="service in a whole cycle")
     service: dict[Name, TimeOrFormula] = Field(
         default_factory=dict, description="mean service time of a visit; in the place of a demand"

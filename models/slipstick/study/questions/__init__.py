@@ -14,10 +14,13 @@ from importlib import import_module
 from typing import Any
 
 from slipstick.answer import Answer
-from slipstick.errors import Problem, SpecError
+from slipstick.errors import Problem
 from slipstick.results.study import QuestionResult
 from slipstick.schema.inputs import Settings
-from slipstick.study.cases import StudyContext, kept
+from slipstick.study.cases import StudyContext
+
+ValueNames = Mapping[str, str]
+"""Names of values, with their units."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +45,9 @@ class Question(ABC):
     """One question of a study, read, checked and built."""
 
     @property
-    def answer_names(self) -> Collection[str]:
-        """Names of the answers that its result adds beside the cases."""
-        return ()
+    def answer_names(self) -> Mapping[str, ValueNames]:
+        """Names of the answers that its result adds beside the cases, with the names of their values."""
+        return {}
 
     @property
     def shares_of(self) -> Collection[str]:
@@ -64,6 +67,24 @@ class Question(ABC):
     def fitted_settings(self) -> Settings:
         """Give values by path to lay over the base of the study before the cases are built."""
         return {}
+
+    def values_of(self, wanted: Sequence[str]) -> Sequence[str]:
+        """Name the values that it answers for.
+
+        Parameters
+        ----------
+        wanted : what the study asks for
+        """
+        return wanted
+
+    def name_problems(self, named: Mapping[str, ValueNames]) -> Sequence[Problem]:
+        """List the names in it that are of no value.
+
+        Parameters
+        ----------
+        named : names of the values of each case, and of each answer that a question adds
+        """
+        return ()
 
     @abstractmethod
     def solve(self, answers: BaseAnswers) -> QuestionResult:
@@ -85,29 +106,3 @@ def read_question(name: str, asked: Any, study: StudyContext) -> Question:
     """
     found: Question = import_module(f"{__name__}.{name}").read(asked, study)
     return found
-
-
-def read_questions(study: StudyContext) -> tuple[dict[str, Question], StudyContext]:
-    """Read all questions of a study, in the order of their registry.
-
-    What a question fits is laid over the base, and so holds in the questions after it.
-
-    Returns
-    -------
-    the questions by key, and the study with what was fitted
-
-    Raises
-    ------
-    SpecError : everything that is wrong with any of them
-    NoAnswerError : nothing can be fitted to the data of the study
-    """
-    problems: list[Problem] = []
-    found: dict[str, Question] = {}
-    for name, asked in study.spec.questions.items():
-        with kept(problems):
-            found[name] = read_question(name, asked, study)
-            if laid := found[name].fitted_settings():
-                study = StudyContext.of(study.spec, study.tree, study.library, study.overrides, laid)
-    if problems:
-        raise SpecError(problems)
-    return found, study

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from slipstick.answer import Answer
-from slipstick.errors import SpecError, UnknownNameError
+from slipstick.errors import SpecError, UnknownNameError, did_you_mean
 from slipstick.report.questions.agree import AgreeResult
 from slipstick.results.study import Agreement
 from slipstick.schema.kinds.study import AgreeSpec
 from slipstick.study.cases import StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator, unless_interrupted
 from slipstick.study.questions import BaseAnswers, Question
-from slipstick.vocabulary import METHODS
+from slipstick.vocabulary import ACTIVITY, METHODS
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,13 @@ def read(asked: AgreeSpec, study: StudyContext) -> AgreeQuestion:
     ]
     if problems:
         raise SpecError(problems)
-    cases = asked.cases or study.cases
-    return AgreeQuestion(
-        tuple(asked.methods), {case: evaluator(case, study.cases[case], study.library) for case in cases}
-    )
+    cases = {case: evaluator(case, study.cases[case], study.library) for case in asked.cases or study.cases}
+    for index, method in enumerate(asked.methods):
+        for case in cases.values():
+            answering = METHODS[{"program": ACTIVITY}.get(case.inputs.kind, case.inputs.kind)]
+            if method not in answering:
+                why = f"no method {method!r} answers for {case.case}{did_you_mean(method, answering)}"
+                problems.append(study.problem(("agree", "methods", index), why))
+    if problems:
+        raise SpecError(problems)
+    return AgreeQuestion(tuple(asked.methods), cases)

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from slipstick.answer import Answer
-from slipstick.errors import SpecError, UnitError, did_you_mean
+from slipstick.errors import Problem, SpecError, UnitError, did_you_mean
 from slipstick.expression.dimension import Dimension
 from slipstick.report.questions.compare import CompareResult, PublishedTable, TableCell, TableRow
 from slipstick.schema.kinds.study import RowSpec, TableSpec
-from slipstick.study.cases import Place, StudyContext
-from slipstick.study.questions import BaseAnswers, Question
+from slipstick.study.cases import StudyContext
+from slipstick.study.questions import BaseAnswers, Question, ValueNames
 from slipstick.units import scale
 
 
@@ -24,20 +24,23 @@ class CompareQuestion(Question):
     study: StudyContext
 
     def solve(self, answers: BaseAnswers) -> CompareResult:
-        """Fill in the tables.
+        """Fill in the tables."""
+        return CompareResult(tuple(self._filled(each, answers.named) for each in self.tables))
 
-        Raises
-        ------
-        SpecError : a row names a value that no case has, or one of another unit
-        """
-        return CompareResult(tuple(self._filled(each, index, answers.named) for index, each in enumerate(self.tables)))
+    def name_problems(self, named: Mapping[str, ValueNames]) -> list[Problem]:
+        """List the values of rows that no case of their table has, and those of another unit than the table's."""
+        found = []
+        for index, table in enumerate(self.tables):
+            known = [named[case] for case in table.columns]
+            for row, spec in enumerate(table.rows):
+                for number, name in enumerate(spec.sum):
+                    if why := _unfit(name, table, known):
+                        found.append(self.study.problem(("compare", index, "rows", row, "sum", number), why))
+        return found
 
-    def _filled(self, spec: TableSpec, index: int, answers: Mapping[str, Answer]) -> PublishedTable:
+    def _filled(self, spec: TableSpec, answers: Mapping[str, Answer]) -> PublishedTable:
         factor = float(scale(spec.unit)[0])
-        rows = tuple(
-            _row(row, ("compare", index, "rows", number), spec, self.study, answers, factor)
-            for number, row in enumerate(spec.rows)
-        )
+        rows = tuple(_row(row, spec, answers, factor) for row in spec.rows)
         return PublishedTable(spec.title, spec.source, spec.text, spec.unit, tuple(spec.columns), rows)
 
 
@@ -59,20 +62,16 @@ def read(asked: Sequence[TableSpec], study: StudyContext) -> CompareQuestion:
     return CompareQuestion(asked, study)
 
 
-def _row(
-    spec: RowSpec, place: Place, table: TableSpec, study: StudyContext, answers: Mapping[str, Answer], factor: float
-) -> TableRow:
-    for number, name in enumerate(spec.sum):
-        if any(answers[case].failed or answers[case].find(name) is not None for case in table.columns):
-            continue
-        known = sorted({key for case in table.columns for key in answers[case].names})
-        message = f"no case has the value {name}{did_you_mean(name, known)}"
-        raise study.refusal((*place, "sum", number), message)
-    for number, name in enumerate(spec.sum):
-        unit = next(filter(None, (answers[case].unit(name) for case in table.columns)), "1")
-        if Dimension.of(unit) != scale(table.unit)[1]:
-            message = f"{name} is a [{unit}], but the table's unit is {table.unit}"
-            raise study.refusal((*place, "sum", number), message)
+def _unfit(name: str, table: TableSpec, known: Sequence[ValueNames]) -> str:
+    """Say why a value cannot be added up in a table; nothing if it can."""
+    units = {each[name] or "1" for each in known if name in each}
+    if not units:
+        return f"no case has the value {name}{did_you_mean(name, sorted({other for each in known for other in each}))}"
+    wrong = [unit for unit in units if Dimension.of(unit) != scale(table.unit)[1]]
+    return f"{name} is a [{wrong[0]}], but the table's unit is {table.unit}" if wrong else ""
+
+
+def _row(spec: RowSpec, table: TableSpec, answers: Mapping[str, Answer], factor: float) -> TableRow:
     beside = [_computed(spec, answers[case], factor, None) for case in spec.against] or map(_number, spec.printed)
     within = spec.within if isinstance(spec.within, list) else [spec.within] * len(table.columns)
     plus = spec.plus or [None] * len(table.columns)

@@ -14,7 +14,7 @@ from slipstick.schema.kinds.study import MeasuredSpec
 from slipstick.schema.library import find, names, table_called
 from slipstick.schema.text.nodes import at
 from slipstick.study.cases import Place, StudyContext
-from slipstick.study.questions import BaseAnswers, Question
+from slipstick.study.questions import BaseAnswers, Question, ValueNames
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,10 @@ class MeasuredQuestion(Question):
     runs: Mapping[str, Measured]
 
     @property
-    def answer_names(self) -> list[str]:
+    def answer_names(self) -> dict[str, ValueNames]:
         """Each number of processors of each question, as NAME-PROCESSORS."""
-        return list(self._result.named_answers())
+        found = self._result.named_answers()
+        return {name: {value: each.unit(value) for value in each.names} for name, each in found.items()}
 
     @property
     def notes(self) -> list[Problem]:

@@ -130,7 +130,7 @@ def _projected(asked: ProjectQuestion, answer: Sequence[str], jobs: int) -> Proj
     spec = asked.spec
     tracks = tuple(_track(track, conditions, asked, answer, jobs) for track, conditions in asked.tracks)
     trends = {track.trend.name: track.trend for track, _ in asked.tracks}
-    units = {name: track.case.unit(name) for track, _ in asked.tracks for name in track.case.units() if name in answer}
+    units = {name: track.case.unit(name) for track, _ in asked.tracks for name in answer if name in track.case.names}
     return Projection(
         factors=asked.factors,
         base_year=spec.base_year,

@@ -11,7 +11,9 @@ from slipstick.answer import Answer
 from slipstick.errors import Problem, SpecError, did_you_mean
 from slipstick.expression.dimension import COUNT
 from slipstick.law.account import OVERHEAD_REDUCTION
+from slipstick.method.names import OVERHEAD
 from slipstick.report.questions.rank import (
+    EFFECT_VALUES,
     ChangeEffect,
     ChangePair,
     ChangeRanking,
@@ -26,8 +28,8 @@ from slipstick.schema.inputs import TECHNOLOGY, Settings, resolve
 from slipstick.schema.kinds.study import ChangesSpec, RankSpec
 from slipstick.schema.text.nodes import Mark, Node, Scalar, at, canonical, value_mark
 from slipstick.study.cases import Place, StudyContext
-from slipstick.study.evaluator import ALL_SHARES, OVERHEAD, Evaluator, evaluator
-from slipstick.study.questions import BaseAnswers, Question
+from slipstick.study.evaluator import ALL_SHARES, Evaluator, evaluator
+from slipstick.study.questions import BaseAnswers, Question, ValueNames
 
 
 @dataclass(frozen=True)
@@ -43,9 +45,10 @@ class RankQuestion(Question):
         return [each.case.case for each in self.rankings if each.of_the_case]
 
     @property
-    def answer_names(self) -> list[str]:
+    def answer_names(self) -> dict[str, ValueNames]:
         """Names of the answers with the effect of each single change."""
-        return [effect_name(each.case, name, each.technology) for each in self.changes for name in each.singles]
+        names = [effect_name(each.case, name, each.technology) for each in self.changes for name in each.singles]
+        return dict.fromkeys(names, EFFECT_VALUES)
 
     def solve(self, answers: BaseAnswers) -> RankResult:
         """Rank the quantities, then the changes, case by case."""

@@ -19,7 +19,7 @@ from slipstick.schema.kinds.study import HistogramSpec, SampleSpec
 from slipstick.schema.text.nodes import Mark, Node, Scalar, canonical, value_mark
 from slipstick.study.cases import StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator
-from slipstick.study.questions import BaseAnswers, Question
+from slipstick.study.questions import BaseAnswers, Question, ValueNames
 
 _REPLICATIONS = 8
 """So many independent sets of points say how sure a quantile is."""
@@ -50,10 +50,24 @@ class SampleQuestion(Question):
     """Cases with uncertain quantities to sample."""
 
     cases: tuple[_SampledCase, ...]
+    study: StudyContext
 
     def solve(self, answers: BaseAnswers) -> SampleResult:
         """Draw points of each case, answer at each, and read off quantiles and indices."""
         return SampleResult(tuple(_sampled(each, answers.wanted, answers.jobs) for each in self.cases))
+
+    def values_of(self, wanted: Sequence[str]) -> Sequence[str]:
+        """Name the values to look at; by default those of the study."""
+        return self.cases[0].spec.answer or wanted
+
+    def name_problems(self, named: Mapping[str, ValueNames]) -> list[Problem]:
+        """List the values to look at that no case can have."""
+        known = [each.case.names for each in self.cases]
+        return [
+            self.study.problem(("sample", "answer", index), f"no sampled case has the value {name}{_near(name, known)}")
+            for index, name in enumerate(self.cases[0].spec.answer)
+            if not any(name in each for each in known)
+        ]
 
 
 def read(asked: SampleSpec, study: StudyContext) -> SampleQuestion:
@@ -80,7 +94,11 @@ def read(asked: SampleSpec, study: StudyContext) -> SampleQuestion:
         cases.append(_SampledCase(asked, built, found, words))
     if problems:
         raise SpecError(problems)
-    return SampleQuestion(tuple(cases))
+    return SampleQuestion(tuple(cases), study)
+
+
+def _near(name: str, known: Sequence[ValueNames]) -> str:
+    return did_you_mean(name, list(dict.fromkeys(other for each in known for other in each)))
 
 
 def _with_all(spec: SampleSpec, tree: Node, settings: Settings) -> Settings:
@@ -100,8 +118,8 @@ def _problems(
 ) -> Iterator[Problem]:
     """Refuse a path that is no quantity, or shapes the model, and check the least and the largest value in their place."""
     place = ("sample", "of", written)
-    if path not in built.form.parameters:
-        near = did_you_mean(written, list(built.form.parameters))
+    if path not in built.free:
+        near = did_you_mean(written, sorted(built.free))
         why = f"no answer of {built.case} is computed from {written} as a number that can be anything{near}"
         yield study.problem(place, why, key=True)
         return
@@ -144,10 +162,12 @@ def _sampled(asked: _SampledCase, answer: Sequence[str], jobs: int) -> SampleStu
     (Student's t). Sensitivity indices are SciPy's, after Saltelli.
     """
     spec, case = asked.spec, asked.case
-    names = [name for name in dict.fromkeys(spec.answer or answer) if name in case.units()]
+    names = [name for name in dict.fromkeys(spec.answer or answer) if name in case.names]
     points = _points(asked)
-    found = case.columns(points, {*names, case.form.quantity}, jobs=jobs)
-    own = case.columns({}, names)
+    # A value of a known name may have no meaning at any point, and then no column.
+    nothing = dict.fromkeys(names, np.full(spec.samples, np.nan))
+    found = {**nothing, **case.columns(points, {*names, case.form.quantity}, jobs=jobs)}
+    own = {**nothing, **case.columns({}, names)}
     without = int(np.count_nonzero(~np.isfinite(found[case.form.quantity])))
     influences, why = (
         _influences(asked, names, jobs) if spec.indices and not without else ({}, _why_none(spec, without))
@@ -221,7 +241,9 @@ def _influences(
     probe = asked.case.columns(_points(asked), names, jobs=jobs)
     # Of an answer that never changes nothing causes the variance.
     kept += [
-        name for name in names if np.isfinite(probe[name]).all() and np.ptp(probe[name]) > 1e-12 * abs(probe[name][0])
+        name
+        for name in names
+        if name in probe and np.isfinite(probe[name]).all() and np.ptp(probe[name]) > 1e-12 * abs(probe[name][0])
     ]
     if not kept:
         return {}, "no answer changes"

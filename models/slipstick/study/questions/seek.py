@@ -17,10 +17,10 @@ from slipstick.schema.inputs import REFERENCES, Inputs, is_solver_option, resolv
 from slipstick.schema.kinds.study import YEAR, AxisSpec, SeekSpec, SweepSpec
 from slipstick.schema.text.nodes import Entry, Node, Scalar, Table, at, canonical, split
 from slipstick.study.cases import Place, StudyContext, SweepDefinition, axis_nodes, numbers_of
-from slipstick.study.evaluator import Evaluator, evaluator
+from slipstick.study.evaluator import Evaluator, evaluator, with_values
 from slipstick.study.questions import BaseAnswers, Question
 from slipstick.study.questions.trends import Condition, beyond, condition_of, trend_called, trended_case
-from slipstick.study.sweep import planned
+from slipstick.study.sweep import checked_axis
 
 
 @dataclass(frozen=True)
@@ -103,15 +103,15 @@ def _of_a_parameter(name: str, spec: SeekSpec, case: str, study: StudyContext) -
     axes = Table({spec.of: Entry(written.mark, written)}, written.mark)
     node = Table({"axes": Entry(written.mark, axes)}, written.mark)
     sweep = _RangeOfSearch(name, SweepSpec(axes={spec.of: _axis(spec)}, cases=[case]), node, place)
-    axis = planned(sweep, {case: settings}, study.library).axes[0]
+    axis = checked_axis(sweep, spec.of, resolve(settings, study.library), study.library)
     if axis.named:
         raise study.refusal((*place, "of"), f"{spec.of} is no number, so nothing can be sought along it")
     places = _rising(np.array(axis.values, dtype=float), study, place)
     first = axis_nodes(_axis(spec), written, place)[0]
-    built = evaluator(case, {**settings, spec.of: first}, study.library)
+    built = with_values(case, settings, {spec.of: first}, study.library)
     path = canonical(built.inputs.tree, spec.of)
-    if path not in built.form.parameters:
-        near = did_you_mean(spec.of, list(built.form.parameters))
+    if path not in built.free:
+        near = did_you_mean(spec.of, sorted(built.free))
         why = f"no answer of {case} is computed from {spec.of} as a number that can be anything{near}"
         raise study.refusal((*place, "of"), why)
     condition = _condition(spec, place, case, built, study)

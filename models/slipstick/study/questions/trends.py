@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -148,7 +148,7 @@ def factors_of(trend: Trend, drawn: Mapping[str, Array]) -> dict[str, Array]:
 _RELATIONS = ("<", "<=", ">", ">=")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Condition:
     """A condition on the answers of one case.
 
@@ -157,22 +157,32 @@ class Condition:
     text : as written
     parts : comparisons, all of which must hold
     columns : the column that each name of an expression stands for
+    others : the values of other cases that such names stand for, each solved when it is first asked for
     """
 
     text: str
     parts: tuple[Comparison, ...]
     columns: Mapping[str, str]
+    others: Mapping[str, tuple[Evaluator, str]]
 
     def sides(self, found: Mapping[str, Array]) -> list[tuple[Array, Array]]:
-        """Give the two sides of each part [points]."""
+        """Give the two sides of each part; not a number where an answer has no such value [points]."""
         count = max((len(each) for each in found.values()), default=1)
+        nothing = np.full(1, np.nan)
         sides = []
         for part in self.parts:
             tape = Tape([part.left, part.right])
-            given = {name: found[self.columns[name]] for name in tape.parameters if name in self.columns}
+            given = {
+                name: found.get(self.columns[name], nothing) if name in self.columns else self._other(name, nothing)
+                for name in tape.parameters
+            }
             left, right = (np.broadcast_to(each, (count,)) for each in tape.run(given))
             sides.append((left, right))
         return sides
+
+    def _other(self, name: str, nothing: Array) -> Array:
+        case, column = self.others[name]
+        return case.own.get(column, nothing)
 
     def look(self, found: Mapping[str, Array]) -> tuple[Array, NDArray[np.bool_]]:
         """Give the margin of the part that is nearest to failing, or fails worst, and whether all hold [points]."""
@@ -182,8 +192,36 @@ class Condition:
         return margins, holds
 
 
+class _ValueNames(Mapping[str, Parameter]):
+    """The names that a condition may have, each a parameter that is made when the condition names it.
+
+    Parameters
+    ----------
+    cases : by what the names of their values begin with
+    """
+
+    def __init__(self, cases: Mapping[str, Evaluator]) -> None:
+        self._cases = cases
+        self.made: dict[str, tuple[Parameter, str, str]] = {}
+
+    def __getitem__(self, name: str) -> Parameter:
+        if name not in self.made:
+            prefix = next((each for each in self._cases if each and name.startswith(each)), "")
+            column = name.removeprefix(prefix)
+            dimension = Dimension.of(self._cases[prefix].names[column] or "1")
+            symbol = _symbol(name, {each: parameter for each, (parameter, _, _) in self.made.items()})
+            self.made[name] = Parameter(symbol, dimension), prefix, column
+        return self.made[name][0]
+
+    def __iter__(self) -> Iterator[str]:
+        return (f"{prefix}{name}" for prefix, case in self._cases.items() for name in case.names)
+
+    def __len__(self) -> int:
+        return sum(len(case.names) for case in self._cases.values())
+
+
 def condition_of(text: str, place: Place, case: Evaluator, own: Evaluator, study: StudyContext) -> Condition:
-    """Read a condition on the answers of a case; a bare name is that of a column.
+    """Read a condition on the answers of a case; a bare name is that of a column. Nothing is solved.
 
     Parameters
     ----------
@@ -197,22 +235,9 @@ def condition_of(text: str, place: Place, case: Evaluator, own: Evaluator, study
     ------
     SpecError : it is no condition, or one that cannot be sought
     """
-    others = {"own": own}
-    if BASE in study.cases:
-        others[BASE] = evaluator(BASE, study.cases[BASE], study.library)
-    known: dict[str, Parameter] = {}
-    columns: dict[str, str] = {}
-    for name, dimension in case.units().items():
-        symbol = _symbol(name, known)
-        known[name] = Parameter(symbol, dimension)
-        columns[symbol] = name
-    # Only what the condition names is solved.
-    for word, other in ((word, other) for word, other in others.items() if f"{word}." in text):
-        for name, column in other.own.items():
-            value = float(column[0])
-            if np.isfinite(value):
-                dimension = Dimension.of(other.unit(name) or "1")
-                known[f"{word}.{name}"] = Parameter(_symbol(f"{word}.{name}", known), dimension, value)
+    base = {f"{BASE}.": evaluator(BASE, study.cases[BASE], study.library)} if BASE in study.cases else {}
+    cases = {"": case, "own.": own, **base}
+    known = _ValueNames(cases)
     try:
         parts = read_condition(text, known, answers=True)
     except FormulaError as error:
@@ -221,7 +246,10 @@ def condition_of(text: str, place: Place, case: Evaluator, own: Evaluator, study
         if part.relation not in _RELATIONS:
             why = f"at {part.relation} nothing starts or stops holding; write one of {' '.join(_RELATIONS)}"
             raise study.refusal(place, why)
-    return Condition(text, parts, columns)
+    named = known.made.values()
+    columns = {each.name: column for each, prefix, column in named if not prefix}
+    others = {each.name: (cases[prefix], column) for each, prefix, column in named if prefix}
+    return Condition(text, parts, columns, others)
 
 
 def _symbol(name: str, taken: Mapping[str, Parameter]) -> str:

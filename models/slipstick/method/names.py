@@ -1,0 +1,268 @@
+"""The names and units of the values of answers, told from a model without solving it.
+
+What a study asks for is checked against these names, and `slipstick.method.answers` gives its columns by the same labels
+and units. A value of that name may still be absent at a point: where there is no answer, or where it has no meaning.
+
+Why this shape: no numerical library is imported, for checking a file must be quick.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from slipstick.expression.nodes import Parameter, parameters
+from slipstick.law import Law
+from slipstick.model.activity import BarrierWait, Fork, Hold, Pipeline, Step, each_once
+from slipstick.model.network import ClosedClass, QueueingNetwork
+from slipstick.model.resources import Barrier
+from slipstick.model.system import Model, PhasedPopulation, SuperstepPopulation
+from slipstick.vocabulary import BOUNDS, CLOSED_FORM, SIMULATION
+
+BARRIER, IDLE = "barrier", "idle"
+"""Components of the account that are not written in a model."""
+
+IDLE_PROCESSORS = "idle:processors"
+"""Label of the time of processors without work; no step can have this name."""
+
+THINK = "think"
+"""What the account of a network books thinking to."""
+
+OVERHEAD, REDUCTION = "overhead", "overhead_reduction"
+"""Time of a processor that is not useful: all that the account holds besides the useful; and 1 - after / before of it."""
+
+LOW, HIGH = "low", "high"
+
+TIME_QUANTILES = (0.5, 0.95, 0.99)
+"""Of the time of a cycle; given by simulation."""
+
+QUANTILES = (0.5, 0.9, 0.95, 0.99)
+"""Of the response times of a network."""
+
+_SECONDS = (
+    *("time", "time_alone", "time_quantile", "wait", "account", "technology", "step", "once", OVERHEAD),
+    *("response_time", "residence_time", "time_per_visit", "waiting_time", "response_time_quantile"),
+)
+_UNITS = {"throughput": "1/s", "warps": "1/s", **dict.fromkeys(_SECONDS, "s")}
+_PROBABILITY = re.compile(r"probability\[(?P<station>.+),(?:0|[1-9][0-9]{0,8})\]")
+
+
+def unit_of(name: str) -> str:
+    """Give the base unit of a value, or of an end of its interval, by its name; most are plain numbers.
+
+    >>> unit_of("low[throughput[jobs]]")
+    '1/s'
+    """
+    kind, _, inside = name.partition("[")
+    return unit_of(inside[:-1]) if kind in (LOW, HIGH) else _UNITS.get(kind, "1")
+
+
+class AnswerNames(Mapping[str, str]):
+    """The names of values that answers for a model can have, each with its base unit.
+
+    Parameters
+    ----------
+    units : by name
+    counted : stations that ``probability[station,n]`` is known of, for any number n of customers
+    intervals : every value may have ends, such as ``low[time]``
+
+    >>> names = AnswerNames({"time": "s"}, ["cpu"], intervals=True)
+    >>> names["high[time]"], names["probability[cpu,3]"], "speed" in names
+    ('s', '1', False)
+    """
+
+    def __init__(self, units: Mapping[str, str], counted: Iterable[str] = (), intervals: bool = False) -> None:
+        self._units, self._counted, self._intervals = dict(units), frozenset(counted), intervals
+
+    def __getitem__(self, name: str) -> str:
+        kind, _, inside = name.partition("[")
+        if self._intervals and kind in (LOW, HIGH):
+            return self._single(inside.removesuffix("]"))
+        return self._single(name)
+
+    def _single(self, name: str) -> str:
+        found = _PROBABILITY.fullmatch(name)
+        return unit_of(name) if found and found["station"] in self._counted else self._units[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._units)
+
+    def __len__(self) -> int:
+        return len(self._units)
+
+
+def names_of(model: Model | QueueingNetwork | Law, method: str | None = None) -> AnswerNames:
+    """List the names of the values of a model's answers.
+
+    Parameters
+    ----------
+    model : the system, the network, or the law
+    method : by name; None for the values of any method
+
+    >>> from slipstick.model.activity import delay, service
+    >>> from slipstick.model.system import closed_model
+    >>> names = names_of(closed_model(delay(9.0, name="think") >> service("bus", 1.0)), "closed-form")
+    >>> [name for name in names if "bus" in name]
+    ['utilization[bus]', 'queue_length[bus]', 'wait[bus]', 'step[bus]', 'once[bus]']
+    """
+    intervals = method in (None, SIMULATION, BOUNDS)
+    if isinstance(model, Law):
+        return AnswerNames({model.gives.name: str(model.gives.dimension)})
+    if isinstance(model, QueueingNetwork):
+        found = _network_bounds(model) if method == BOUNDS else _network(model)
+        return AnswerNames(_with_units(found), () if method == BOUNDS else model.stations, intervals)
+    found = iter(("time", "throughput")) if method == BOUNDS else _activity(model, method)
+    return AnswerNames(_with_units(found), (), intervals)
+
+
+def first_quantity(model: Model | QueueingNetwork | Law, method: str | None = None) -> str:
+    """Name the value that an answer for a model gives first of all.
+
+    Parameters
+    ----------
+    model, method : as for `names_of`
+    """
+    if isinstance(model, Law):
+        return model.gives.name
+    if isinstance(model, Model):
+        return "time"
+    first = next(iter((*model.classes, *model.chains)))
+    return f"{LOW}[throughput[{first}]]" if method == BOUNDS else f"response_time[{first}]"
+
+
+def parameters_of_model(model: Model | QueueingNetwork | Law) -> dict[str, Parameter]:
+    """Give everything that a model is computed from, by path."""
+    if isinstance(model, Law):
+        return {each.name: Parameter(each.name, each.dimension) for each in model.symbols}
+    used = model.expressions(unused=True) if isinstance(model, Model) else dict(model.quantities()).values()
+    return {each.name: each for each in parameters(*used)}
+
+
+def _with_units(names: Iterable[str]) -> dict[str, str]:
+    return {name: unit_of(name) for name in names}
+
+
+def _network(model: QueueingNetwork) -> Iterator[str]:
+    chains = {**dict.fromkeys(model.classes), **dict.fromkeys(model.chains)}
+    for name in dict.fromkeys([*chains, *model.class_names]):
+        yield from (f"throughput[{name}]", f"response_time[{name}]")
+        yield from (f"response_time_quantile[{name},{part:g}]" for part in QUANTILES)
+    for name, station in model.stations.items():
+        for label in station.visitors():
+            yield from (f"{kind}[{label},{name}]" for kind in _OF_PLACES)
+        yield from (f"{kind}[{name}]" for kind in ("queue_length", "utilization"))
+        yield from (f"account[{name}]", f"account[wait:{name}]")
+    yield from (f"saturation_population[{name}]" for name in _closed(model))
+    yield f"account[{THINK}]"
+
+
+def _network_bounds(model: QueueingNetwork) -> Iterator[str]:
+    for name in (*model.classes, *model.chains):
+        yield from (f"throughput[{name}]", f"response_time[{name}]")
+    yield from (f"saturation_population[{name}]" for name in _closed(model))
+
+
+def _closed(model: QueueingNetwork) -> Iterator[str]:
+    """List the classes and chains of customers that stay in the network."""
+    members = {**model.classes, **{name: chain.members for name, chain in model.chains.items()}}
+    return (name for name, each in members.items() if isinstance(each, ClosedClass))
+
+
+_OF_PLACES = (
+    *("queue_length", "residence_time", "time_per_visit", "waiting_time"),
+    *("utilization", "loss_probability"),
+)
+
+
+def _activity(model: Model, method: str | None) -> Iterator[str]:
+    """List the names of an activity's answers; those of bounds are fewer."""
+    waiting = method != CLOSED_FORM
+    labels, known = list(_labels(model, waiting)), Labels.of(model)
+    components = list(dict.fromkeys(map(known.component, labels)))
+    yield from ("time", "throughput", OVERHEAD, REDUCTION)
+    if not model.population.open:
+        yield from ("efficiency", "speedup")
+        yield from (f"processors_lost[{name}]" for name in components if name not in model.useful)
+    for group in model.population.groups:
+        yield from (f"{kind}[{group.name}]" for kind in ("time", "throughput") if group.name)
+    if model.single:
+        yield from ("time_alone", "grain_efficiency", "grain_interference")
+        yield from ("warps",) if model.single.words is not None else ()
+    for name in _resources(model, waiting):
+        yield from (f"{kind}[{name}]" for kind in ("utilization", "queue_length", "wait"))
+    yield from (f"account[{name}]" for name in components)
+    for others in ("wait", "memory"):
+        yield from (f"technology[{name}]" for name in map(Labels(known.steps, others).technology, labels))
+    yield from (f"step[{name}]" for name in labels)
+    yield from (f"once[{name}]" for name in labels)
+    outer = [node for node in each_once(model.bodies) if isinstance(node, Fork | Pipeline)]
+    beside = dict.fromkeys(node.component for node in each_once(outer) if isinstance(node, Step))
+    yield from (f"{kind}[{name}]" for name in beside for kind in ("occupation", "overlap"))
+    yield from (f"bubble[{node.name}]" for node in outer if isinstance(node, Pipeline))
+    if method in (None, CLOSED_FORM):
+        yield from (f"limit[{node.name}]" for node in each_once(model.bodies) if isinstance(node, Pipeline))
+    if method in (None, SIMULATION):
+        yield from (f"time_quantile[{part:g}]" for part in TIME_QUANTILES)
+        yield from ("fairness", *(f"fairness[{name}]" for name in model.resources))
+        yield from (f"share[time,{name}]" for name in parameters_of_model(model))
+
+
+def _labels(model: Model, waiting: bool) -> Iterator[str]:
+    """List the labels that time is booked to: steps, locks and barriers, and what is waited for."""
+    yield from (step.name for step in model.steps)
+    for node in each_once(model.bodies):
+        if isinstance(node, BarrierWait):
+            yield f"{BARRIER}:{node.name}"
+        elif isinstance(node, Hold):
+            held = model.held_resource(node.resource)
+            yield from (held.label(node.resource),) if waiting or any(held.accesses) else ()
+    if waiting:
+        yield from (f"wait:{name}" for name in _resources(model, waiting))
+    if isinstance(model.population, PhasedPopulation | SuperstepPopulation):
+        yield IDLE_PROCESSORS
+
+
+def _resources(model: Model, waiting: bool) -> list[str]:
+    """List what is used: stations, and where waiting is counted locks, permits and processors as well."""
+    used = dict.fromkeys(step.resource for step in model.steps if step.resource is not None)
+    if not waiting:  # and of phases and supersteps no use is known
+        return [name for name in used if name in model.resources and model.population.groups]
+    there = (name for name, each in model.resources.items() if not isinstance(each, Barrier))
+    return list(dict.fromkeys([*there, *used]))
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """What the labels of an account stand for: steps, waiting, and the cost of locks and barriers.
+
+    Parameters
+    ----------
+    steps : component and technology class of each step
+    others : technology class of all else: waiting, or in closed form the accesses to the words of locks
+    """
+
+    steps: Mapping[str, tuple[str, str]]
+    others: str = "wait"
+
+    @classmethod
+    def of(cls, model: Model, others: str = "wait") -> Labels:
+        """Read the steps of a model."""
+        return cls({step.name: (step.component, step.technology) for step in model.steps}, others)
+
+    def component(self, label: str) -> str:
+        """Give the component that a label is part of; waiting is a component of its own."""
+        return self._both(label)[0]
+
+    def technology(self, label: str) -> str:
+        """Give the technology class of a label; waiting is a class of its own."""
+        return self._both(label)[1]
+
+    def _both(self, label: str) -> tuple[str, str]:
+        if label in self.steps:
+            return self.steps[label]
+        if label.startswith(f"{BARRIER}:"):
+            return BARRIER, "software"
+        if label in (IDLE, IDLE_PROCESSORS):
+            return IDLE, "application"
+        return label, self.others

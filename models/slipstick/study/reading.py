@@ -1,0 +1,223 @@
+"""A study read and checked as a whole: what `slipstick check` accepts, `slipstick run` solves.
+
+Cases are built, the values of sweeps checked in their place, questions read, and every name of a value looked up among
+those that the models can have (`slipstick.method.names`). Nothing is solved, and all problems are reported together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from slipstick.errors import FormulaError, ModelError, Problem, SpecError, did_you_mean
+from slipstick.method.names import first_quantity
+from slipstick.model.system import need_model
+from slipstick.schema.inputs import REFERENCES, Settings, resolve
+from slipstick.schema.kinds.study import (
+    BarsSpec,
+    HistogramSpec,
+    LinesSpec,
+    MapSpec,
+    ProjectionPictureSpec,
+    StudySpec,
+    TimelineSpec,
+)
+from slipstick.schema.library import Library
+from slipstick.schema.solver_options import is_solver_option
+from slipstick.schema.text.formula import read_condition
+from slipstick.schema.text.nodes import Node, Table, canonical
+from slipstick.study.cases import (
+    CHECK_ALL,
+    Place,
+    StudyContext,
+    SweepDefinition,
+    cases_of,
+    check_answer_names,
+    check_axes,
+    check_names,
+    kept,
+    numbers_of,
+    sweeps_of,
+    to_check,
+)
+from slipstick.study.evaluator import Evaluator, evaluator, with_values
+from slipstick.study.questions import Question, ValueNames, read_question
+
+
+@dataclass(frozen=True, slots=True)
+class ReadStudy:
+    """A study, read and checked.
+
+    Parameters
+    ----------
+    context : the study, with what was fitted laid over its base
+    sweeps : what it varies
+    questions : what it asks, by key
+    """
+
+    context: StudyContext
+    sweeps: Sequence[SweepDefinition]
+    questions: Mapping[str, Question]
+
+
+def read_study(
+    spec: StudySpec, tree: Table, library: Library, overrides: Settings | None = None, fitted: bool = False
+) -> ReadStudy:
+    """Read every case, sweep and question of a study.
+
+    Parameters
+    ----------
+    spec, tree : the study, checked and as written
+    library : every file that is read
+    overrides : values by path that hold in every case
+    fitted : fit what the study fits, and lay it over the base, where it holds in all cases and later questions
+
+    Raises
+    ------
+    SpecError : everything that is wrong
+    NoAnswerError : nothing can be fitted to the data of the study
+    """
+    study, sweeps = StudyContext.of(spec, tree, library, overrides or {}), sweeps_of(spec, tree)
+    problems: list[Problem] = []
+    with kept(problems):
+        check_names(study, sweeps)
+    whole: dict[str, Evaluator] = {}
+    for name, settings in study.cases.items():
+        with kept(problems):
+            whole[name] = evaluator(name, settings, library)
+    questions: dict[str, Question] = {}
+    for key, asked in spec.questions.items():
+        if all(case in whole for case in cases_of(asked)):
+            with kept(problems):
+                questions[key] = read_question(key, asked, study)
+                if fitted and not problems and (laid := questions[key].fitted_settings()):
+                    study = StudyContext.of(spec, tree, library, study.overrides, laid)
+                    whole = {name: evaluator(name, each, library) for name, each in study.cases.items()}
+    points: dict[str, list[Evaluator]] = {}
+    axes: dict[str, list[str]] = {}
+    for sweep in sweeps:
+        for case in sweep.spec.cases:
+            if case in whole:
+                with kept(problems):
+                    axes[sweep.name], built = _read_sweep(sweep, case, study)
+                    points.setdefault(sweep.name, []).extend(built)
+    with kept(problems):
+        check_axes(study, axes)
+    if "answer" not in spec.model_fields_set:
+        first = [first_quantity(each.built.model, each.built.options.method) for each in whole.values()]
+        asking = spec.model_copy(update={"answer": list(dict.fromkeys(first)) or ["time"]})
+        study = replace(study, spec=asking)
+    if not problems:
+        added = {name: each for question in questions.values() for name, each in question.answer_names.items()}
+        check_answer_names(study, added)
+        _check_values(study, whole, points, added, questions)
+    if problems:
+        raise SpecError(list(dict.fromkeys(problems)))
+    return ReadStudy(study, sweeps, questions)
+
+
+def _read_sweep(asked: SweepDefinition, case: str, study: StudyContext) -> tuple[list[str], list[Evaluator]]:
+    """Check one sweep from one case: the paths of its axes as results call them, and its models, built."""
+    settings, library = study.cases[case], study.library
+    inputs, axes = resolve(settings, library), asked.axes()
+    problems: list[Problem] = []
+    asked.check_lengths({path: len(nodes) for path, nodes in axes.items()})
+    first = {path: nodes[0] for path, nodes in axes.items()}
+    found: list[Evaluator] = []
+    for path, nodes in axes.items():
+        for node in map(nodes.__getitem__, to_check(nodes)):
+            with kept(problems):
+                if path not in REFERENCES and not is_solver_option(path):
+                    inputs.with_value(path, node, library).checked()
+    if problems:
+        raise SpecError(problems)
+    whole = with_values(case, settings, first, library)
+    for path, nodes in axes.items():
+        for node in _each_a_model(path, nodes, whole):
+            with kept(problems):
+                found.append(evaluator(case, {**settings, **first, path: node}, library))
+    if problems:
+        raise SpecError(problems)
+    if asked.spec.where:
+        try:
+            read_condition(asked.spec.where, whole.built.parameters)
+        except FormulaError as error:
+            raise asked.problem(str(error), "where") from None
+    return [canonical(inputs.tree, path) for path in axes], [whole, *found]
+
+
+def _each_a_model(path: str, nodes: Sequence[Node], case: Evaluator) -> Iterator[Node]:
+    """List the values whose models are built anew: names, and numbers that shape the model; of many, the extremes."""
+    if numbers_of(nodes) is None:
+        yield from nodes
+    elif canonical(case.inputs.tree, path) not in case.free:
+        yield from nodes if len(nodes) <= CHECK_ALL else map(nodes.__getitem__, to_check(nodes))
+
+
+def _check_values(
+    study: StudyContext,
+    cases: Mapping[str, Evaluator],
+    points: Mapping[str, Sequence[Evaluator]],
+    added: Mapping[str, ValueNames],
+    questions: Mapping[str, Question],
+) -> None:
+    """Refuse names of values that nothing asked for can have."""
+    named = {**{name: _NamesOf(each) for name, each in cases.items()}, **added}
+    of_sweeps = {name: list(map(_NamesOf, built)) for name, built in points.items()}
+    problems: list[Problem] = []
+
+    def check(place: Place, name: str, known: Sequence[ValueNames], who: str = "no answer has") -> None:
+        if known and not any(name in each for each in known):
+            near = did_you_mean(name, list(dict.fromkeys(other for each in known for other in each)))
+            problems.append(study.problem(place, f"{who} the value {name}{near}"))
+
+    if "answer" in study.spec.model_fields_set:
+        everything = [named[name] for name in cases] + [each for several in of_sweeps.values() for each in several]
+        for index, name in enumerate(study.spec.answer):
+            check(("answer", index), name, everything)
+    for index, picture in enumerate(study.spec.pictures):
+        place: Place = ("pictures", index)
+        match picture:
+            case LinesSpec():
+                for number, name in enumerate(picture.y):
+                    check((*place, "y", number), name, of_sweeps[picture.sweep], f"no point of {picture.sweep} has")
+            case MapSpec():
+                check((*place, "value"), picture.value, of_sweeps[picture.sweep], f"no point of {picture.sweep} has")
+            case BarsSpec() if not isinstance(picture.stack, str):
+                drawn = [named[case] for case in picture.cases]
+                for label, names in picture.stack.items():
+                    for number, name in enumerate(names):
+                        check((*place, "stack", label, number), name, drawn, "no case of this picture has")
+            case TimelineSpec():
+                try:
+                    need_model(cases[picture.case].built.model, "a timeline")
+                except ModelError as error:
+                    problems.append(study.problem((*place, "case"), str(error)))
+            case ProjectionPictureSpec() | HistogramSpec():
+                asked = dict.fromkeys(questions[picture.question].values_of(study.spec.answer), "")
+                shown = isinstance(picture, ProjectionPictureSpec)
+                for number, name in enumerate(
+                    picture.y if isinstance(picture, ProjectionPictureSpec) else [picture.value]
+                ):
+                    where = (*place, "y", number) if shown else (*place, "value")
+                    check(where, name, [asked], f"{picture.question} does not ask for")
+    for question in questions.values():
+        problems += question.name_problems(named)
+    if problems:
+        raise SpecError(problems)
+
+
+@dataclass(frozen=True, slots=True)
+class _NamesOf(ValueNames):
+    """The names of the values of a case, listed when they are first asked for."""
+
+    case: Evaluator
+
+    def __getitem__(self, name: str) -> str:
+        return self.case.names[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.case.names)
+
+    def __len__(self) -> int:
+        return len(self.case.names)

@@ -1,0 +1,97 @@
+"""Specs of all kinds, some with a small mistake, and whether check and solving agree about them.
+
+The tests take a few; ``benchmarks/specs.py`` two thousand.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
+from pathlib import Path
+
+from slipstick.cli.main import main
+from tests.mutations import SHIPPED
+
+PARTS = (
+    "answer: [time, efficiency, 'account[lock]']",
+    "vary: {population.processors: [1, 2, 4]}",
+    "vary: {s: {axes: {parameters.work: {from: 1 ms, to: 9 ms, count: 3}}, cases: [base, more], where: parameters.work < 8 ms}}",
+    "rank: {of: [parameters.work, parameters.critical], cases: [base, more]}",
+    "rank: {changes: {half: {times: {parameters.work: 0.5}}, set: {set: {parameters.critical: 1 ms}}}}",
+    "seek: {n: {of: population.processors, from: 1, to: 9, step: 1, where: efficiency >= 0.5 * base.efficiency}}",
+    "sample: {of: {parameters.work: {distribution: uniform, from: 1 ms, to: 3 ms}}, samples: 16, answer: [time]}",
+    "compare: [{title: t, columns: [base, more], unit: ms, rows: [{row: r, sum: [time], printed: [10, 10]}]}]",
+    "agree: {methods: [closed-form, bounds], cases: [base, more]}",
+    "bottleneck: {along: {population.processors: [1, 2, 4]}}",
+    "scale: {processors: {population.processors: [1, 2, 4]}, ways: [fixed-size]}",
+    "project: {trends: [milestones], base_year: 2000, years: [2000, 2004], watch: [efficiency >= 0.5], samples: 0}",
+    "fits: {f: {made: {case: base, processors: [1, 2, 4, 8, 16]}, families: [amdahl]}}",
+)
+"""Parts of a study of ``lock-and-bus``."""
+
+HEAD = "study: 1\ntitle: t\nbase: {model: MODEL}\nwhat_if: {more: {parameters.work: 18 ms}}\n"
+SMALL = ("activities", "queueing", "machines", "networks", "workloads", "technologies", "trends")
+KINDS = tuple(name for name in SHIPPED if name.partition("/")[0] in SMALL)
+
+
+def spec(chance: random.Random) -> str:
+    """Write a spec of any kind, in one of two with a letter, a word or a number that is another."""
+    if chance.random() < 0.5:
+        chosen = {part.partition(":")[0]: part for part in chance.sample(PARTS, chance.randint(1, 3))}
+        text = HEAD + "\n".join(chosen.values()) + "\n"
+    else:
+        text = SHIPPED[chance.choice(KINDS)]
+    return _mistaken(text, chance) if chance.random() < 0.5 else text
+
+
+def _mistaken(text: str, chance: random.Random) -> str:
+    lines = text.splitlines()
+    at = chance.randrange(len(lines))
+    line = lines[at]
+    letters = [index for index, sign in enumerate(line) if sign.isalnum()]
+    if letters:
+        index = chance.choice(letters)
+        other = chance.choice("0123456789") if line[index].isdigit() else chance.choice("aeinrst")
+        kept = chance.choice((other, "", line[index] * 2))
+        lines[at] = line[:index] + kept + line[index + 1 :]
+    return "\n".join(lines) + "\n"
+
+
+def agree(text: str, folder: Path) -> str:
+    """Check and solve a spec from another folder than its own; what they disagree about, or nothing."""
+    shipped = "lock-and-bus"
+    (folder / "one").mkdir(exist_ok=True)
+    file = folder / "one" / "spec.yaml"
+    (folder / "one" / "model.yaml").write_text(SHIPPED[f"activities/{shipped}"])
+    file.write_text(text.replace("MODEL", "model.yaml"))
+    reference = os.path.relpath(file)
+    checked, said = _called("check", reference)
+    kind = text.lstrip().partition(":")[0]
+    if kind == "study":
+        status, words = _called("run", reference, "--out", str(folder / "out"))
+    elif kind in ("activity", "queueing-network"):
+        status, words = _called("solve", reference)
+    elif kind == "workload":
+        solved = [
+            _called("solve", "--workload", reference, "--machine", machine, _model(text))
+            for machine in ("rs6000-43p-atm", "sequent-symmetry-s81")
+        ]
+        status, words = min(solved, key=lambda each: each[0] == 2)
+    else:
+        status, words = _called("show", reference)
+    if (checked == 2) != (status == 2) or checked not in (0, 2) or status not in (0, 1, 2):
+        return f"check {checked} {said}; solving {status} {words}\n{text}"
+    return ""
+
+
+def _model(text: str) -> str:
+    return next((line.partition(":")[2].strip() for line in text.splitlines() if line.startswith("model:")), "none")
+
+
+def _called(*arguments: str) -> tuple[int, str]:
+    out, err = StringIO(), StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        status = main(arguments)
+    return status, err.getvalue()

@@ -1,0 +1,68 @@
+"""The names of values are told without solving: what any method finds is listed, and little else."""
+
+from __future__ import annotations
+
+import pytest
+
+from slipstick.errors import SlipstickError
+from slipstick.method.answers import Solution
+from slipstick.method.methods import form_of, methods_for
+from slipstick.method.names import names_of
+from slipstick.model.network import QueueingNetwork
+from slipstick.schema.build import BuiltModel, build
+from slipstick.schema.inputs import resolve
+from slipstick.schema.library import Library, names
+from slipstick.schema.text.nodes import Mark, Scalar
+from slipstick.sim.settings import Simulation
+from slipstick.vocabulary import ACTIVITY, BOUNDS, CLOSED_FORM, MARKOV_CHAIN, NETWORK
+
+SHORT = Simulation(least=2, cycles=300)
+MODELS = [(kind, name) for kind in (ACTIVITY, NETWORK) for name in names(kind)]
+
+
+def _built(name: str) -> BuiltModel:
+    return build(resolve({"model": Scalar(name, name, Mark("here", 1, 1), quoted=True)}, Library()))
+
+
+def _found(built: BuiltModel, method: str) -> tuple[Solution, list[str]] | None:
+    """Give the columns and the names of the answer of a method; None where it has no answer."""
+    try:
+        points = form_of(built.model, built.parameters, method, SHORT).points({})
+        answer = points.answer(0)
+    except SlipstickError:
+        return None
+    if answer.failed:
+        return None
+    limits = [f"limit[{each.pipeline}]" for each in answer.limits]
+    return points.solution, [*points.columns(), *answer.names, *limits]
+
+
+def _asked(model: object, method: str) -> bool:
+    """Leave out Markov chains: their values have the names of every solver of networks, and large ones take long."""
+    return not (isinstance(model, QueueingNetwork) and method == MARKOV_CHAIN)
+
+
+@pytest.mark.parametrize(("kind", "name"), MODELS, ids=[name for _, name in MODELS])
+def test_every_value_that_is_found_is_listed_with_its_unit(kind: str, name: str) -> None:
+    built = _built(name)
+    for method in (each.name for each in methods_for(kind) if _asked(built.model, each.name)):
+        found = _found(built, method)
+        if found is None:
+            continue
+        solution, values = found
+        for listed in (names_of(built.model, method), names_of(built.model)):
+            assert [each for each in values if each not in listed] == [], method
+            assert {each: listed[each] for each in solution.values} == {
+                each: solution.unit(each) for each in solution.values
+            }
+
+
+@pytest.mark.parametrize(("kind", "name"), MODELS, ids=[name for _, name in MODELS])
+def test_what_closed_form_and_bounds_do_not_find_is_not_listed(kind: str, name: str) -> None:
+    built = _built(name)
+    for method in (CLOSED_FORM, BOUNDS) if kind == ACTIVITY else (BOUNDS,):
+        if found := _found(built, method):
+            missing = set(names_of(built.model, method)) - set(found[1])
+            assert {
+                each for each in missing if not each.startswith(("overhead", "technology[", "overlap["))
+            } == set(), method

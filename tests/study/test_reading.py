@@ -1,0 +1,105 @@
+"""What check accepts, run solves: a study with any small mistake is refused by both, in the same words."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from slipstick.cli.main import main
+from slipstick.errors import NoAnswerError, SpecError
+from slipstick.study.check import check_file
+from slipstick.study.run import prepare, run
+from tests.agreement import agree, spec
+
+BASE = "study: 1\ntitle: t\nbase: {model: lock-and-bus}\n"
+SAMPLE = "sample: {of: {parameters.work: {distribution: uniform, from: 1 ms, to: 3 ms}}, samples: 16"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("answer: ['acount[lock]']", "answer.0: no answer has the value acount[lock]; did you mean 'account[lock]'?"),
+        (f"{SAMPLE}, answer: [tme]}}", "sample.answer.0: no sampled case has the value tme; did you mean 'time'?"),
+        (
+            f"{SAMPLE}}}\npictures: [{{name: p, title: p, kind: histogram, value: speedup}}]",
+            "pictures.0.value: sample does not ask for the value speedup; known: time",
+        ),
+        (
+            (
+                "vary: {population.processors: [1, 2]}\n"
+                "pictures: [{name: p, title: p, kind: lines, sweep: vary, x: population.processors, y: [sped]}]"
+            ),
+            "pictures.0.y.0: no point of vary has the value sped; did you mean 'speedup'?",
+        ),
+        (
+            "pictures: [{name: p, title: p, kind: bars, cases: [base], stack: {a: ['account[lok]']}}]",
+            "pictures.0.stack.a.0: no case of this picture has the value account[lok]; did you mean 'account[lock]'?",
+        ),
+        (
+            "compare: [{title: t, columns: [base], rows: [{row: r, sum: [tme], printed: [1]}]}]",
+            "compare.0.rows.0.sum.0: no case has the value tme; did you mean 'time'?",
+        ),
+        (
+            "compare: [{title: t, columns: [base], rows: [{row: r, sum: [efficiency], printed: [1]}]}]",
+            "compare.0.rows.0.sum.0: efficiency is a [1], but the table's unit is us",
+        ),
+        ("agree: {methods: [convolution, bounds]}", "agree.methods.0: no method 'convolution' answers for base"),
+        (
+            (
+                "what_if: {l: {model: law/flow-line, items: 3, once: 1 s, longest: 1 s}}\n"
+                "pictures: [{name: p, title: p, kind: timeline, case: l}]"
+            ),
+            "a timeline takes a model",
+        ),
+        ("seek: {s: {of: parameters.work, from: 1 ms, to: 9 ms, where: own.tme > 1 s}}", "there is no name 'own.tme'"),
+    ],
+)
+def test_a_value_that_nothing_has_is_refused_before_anything_is_solved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    study = Path("study.yaml")
+    study.write_text(BASE + text)
+    for reading in (lambda: check_file(study), lambda: prepare(str(study))):
+        with pytest.raises(SpecError) as caught:
+            reading()
+        assert words in str(caught.value)
+
+
+def test_a_value_without_meaning_is_named_in_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("study.yaml").write_text(
+        f"{BASE}  \nanswer: [time, 'time_quantile[0.5]']\n".replace("bus}", "bus, method: mean-value}")
+    )
+    with pytest.raises(SpecError, match="no answer has the value time_quantile"):
+        prepare("study.yaml")
+    Path("study.yaml").write_text(f"{BASE}answer: [time, 'fairness[bus]']\n")
+    assert "no answer has a value of fairness[bus]" in run(prepare("study.yaml")).notes
+
+
+@pytest.mark.parametrize("error", [MemoryError, RecursionError])
+def test_what_takes_too_much_is_one_message(
+    error: type[Exception], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(reference: str) -> list[str]:
+        raise error
+
+    monkeypatch.setattr("slipstick.study.check.check_reference", broken)
+    assert main(["check", "tour"]) == 2
+    what = "memory" if error is MemoryError else "levels of calls"
+    message = f"error: this takes more {what} than there is; make the model, the axes or the file smaller\n"
+    assert capsys.readouterr().err == message
+
+
+@pytest.mark.parametrize("number", range(40))
+def test_check_and_solving_agree_about_generated_specs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert agree(spec(random.Random(f"agreement {number}")), tmp_path) == ""
+
+
+def test_no_answer_is_not_wrong_input() -> None:
+    assert not issubclass(NoAnswerError, SpecError)
