@@ -12,6 +12,7 @@ from io import StringIO
 from pathlib import Path
 
 from slipstick.cli.main import main
+from slipstick.schema.library import names
 from tests.mutations import SHIPPED
 
 PARTS = (
@@ -74,11 +75,11 @@ def agree(text: str, folder: Path) -> str:
     elif kind in ("activity", "queueing-network"):
         status, words = _called("solve", reference)
     elif kind == "workload":
-        solved = [
-            _called("solve", "--workload", reference, "--machine", machine, _model(text))
-            for machine in ("rs6000-43p-atm", "sequent-symmetry-s81")
-        ]
-        status, words = min(solved, key=lambda each: each[0] == 2)
+        # It is valid if there is a machine in the catalogue that it runs on.
+        for machine in names("machine"):
+            status, words = _called("solve", "--workload", reference, "--machine", machine, _model(text))
+            if status != 2:
+                break
     else:
         status, words = _called("show", reference)
     if (checked == 2) != (status == 2) or checked not in (0, 2) or status not in (0, 1, 2):
