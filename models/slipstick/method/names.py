@@ -16,8 +16,7 @@ from slipstick.expression.nodes import Parameter, parameters
 from slipstick.law import Law
 from slipstick.model.activity import BarrierWait, Fork, Hold, Pipeline, Step, each_once
 from slipstick.model.network import ClosedClass, QueueingNetwork
-from slipstick.model.resources import Barrier
-from slipstick.model.system import Model, PhasedPopulation, SuperstepPopulation
+from slipstick.model.system import Barrier, Model, PhasedPopulation, SuperstepPopulation
 from slipstick.vocabulary import BOUNDS, CLOSED_FORM, SIMULATION
 
 BARRIER, IDLE = "barrier", "idle"

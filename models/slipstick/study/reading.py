@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from slipstick.errors import FormulaError, ModelError, Problem, SpecError, did_you_mean
 from slipstick.method.names import first_quantity
 from slipstick.model.system import need_model
-from slipstick.schema.inputs import REFERENCES, Settings, resolve
+from slipstick.schema.inputs import REFERENCES, Settings, is_solver_option, resolve
 from slipstick.schema.kinds.study import (
     BarsSpec,
     HistogramSpec,
@@ -23,7 +23,6 @@ from slipstick.schema.kinds.study import (
     TimelineSpec,
 )
 from slipstick.schema.library import Library
-from slipstick.schema.solver_options import is_solver_option
 from slipstick.schema.text.formula import read_condition
 from slipstick.schema.text.nodes import Node, Table, canonical
 from slipstick.study.cases import (
