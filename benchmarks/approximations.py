@@ -98,7 +98,10 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     arguments.add_argument("--networks", type=int, default=300)
     arguments.add_argument("--chains", type=int, default=60)
+    arguments.add_argument("--short", action="store_true", help="the smallest sizes, to see that it runs")
     asked = arguments.parse_args()
+    if asked.short:
+        asked.networks = asked.chains = 1
     print("relative errors in percent: median / 95th percentile / worst")
     print(f"{'construct':30} {'method':12} {'throughput':>24} {'response time':>24}")
     for name, draw, product_form in CONSTRUCTS:

@@ -91,7 +91,10 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     arguments.add_argument("--points", type=int, default=1_000_000)
     arguments.add_argument("--rounds", type=int, default=15)
+    arguments.add_argument("--short", action="store_true", help="the smallest sizes, to see that it runs")
     asked = arguments.parse_args()
+    if asked.short:
+        asked.points, asked.rounds = 100, 1
     form, points = ClosedForm(diff_request()), _points(asked.points)
     print(f"{asked.points:,} points; one thread; medians of {asked.rounds} rounds; ratios are rival / slipstick")
     print(f"{'varied':32} {'slipstick':>10} {'one expression':>18} {'named parts':>18}  worst difference")

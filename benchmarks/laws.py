@@ -174,7 +174,10 @@ def main() -> None:
     arguments.add_argument("--points", type=int, default=1_000_000)
     arguments.add_argument("--rounds", type=int, default=5)
     arguments.add_argument("--only", help="laws whose names hold this", default="")
+    arguments.add_argument("--short", action="store_true", help="the smallest sizes, to see that it runs")
     asked = arguments.parse_args()
+    if asked.short:
+        asked.points, asked.rounds = 1000, 1
     rows: list[tuple[float, float, str, float, float, float, float]] = []
     for law in (each for name, each in LAWS.items() if asked.only in name):
         values = points(law, asked.points)

@@ -43,9 +43,13 @@ def main() -> None:
     """Explore and solve every case; print one line each."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--large", action="store_true", help="also a chain that takes a minute to solve")
-    large = parser.parse_args().large
+    parser.add_argument("--short", action="store_true", help="the smallest sizes, to see that it runs")
+    asked = parser.parse_args()
+    cases = CASES | LARGE if asked.large else CASES
+    if asked.short:
+        cases = {"two queues, open": (CASES["two queues, open"][0], 20)}
     print(f"{'chain':28}{'states':>10}{'rates':>10}{'explored/s':>12}{'solved/s':>12}{'pi Q':>10}{'MiB':>8}")
-    for name, (given, cut) in (CASES | (LARGE if large else {})).items():
+    for name, (given, cut) in cases.items():
         start = perf_counter()
         _, chain = markov_chain(given, truncation=cut)
         explored = perf_counter()
@@ -57,10 +61,10 @@ def main() -> None:
             f"{name:28}{chain.size:>10,}{len(chain.rates):>10,}{chain.size / (explored - start):>12,.0f}"
             f"{chain.size / (solved - explored):>12,.0f}{rest:>10.0e}{memory:>8.0f}"
         )
-    by_state()
+    by_state(4 if asked.short else 40)
 
 
-def by_state() -> None:
+def by_state(customers: int) -> None:
     """Explore the four closed stations one state at a time."""
 
     def moves(at: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], float]]:
@@ -72,7 +76,7 @@ def by_state() -> None:
                 yield tuple(after), 1 / mean
 
     start = perf_counter()
-    first: tuple[int, ...] = (40, 0, 0, 0)
+    first: tuple[int, ...] = (customers, 0, 0, 0)
     chain = explore_states(first, moves)
     print(f"{'the same, state by state':28}{chain.size:>10,}{'':>10}{chain.size / (perf_counter() - start):>12,.0f}")
 

@@ -58,10 +58,10 @@ def blocks(rank: int, size: int, turn: int) -> Iterator[int]:
     return (LEAST + MORE * ((7 * turn + 5 * block) % 4) for block in range(BLOCKS) if block % size == rank)
 
 
-def plain(total: Any, lock: Lock, meet: Barrier) -> float:
+def plain(total: Any, lock: Lock, meet: Barrier, rounds: int) -> float:
     """Run on one process without any timing but that of the whole; give the processor's time [s]."""
     begin = thread_time()
-    for turn in range(ROUNDS):
+    for turn in range(rounds):
         for turns in blocks(0, 1, turn):
             found = work(turns)
             with lock:
@@ -70,12 +70,12 @@ def plain(total: Any, lock: Lock, meet: Barrier) -> float:
     return thread_time() - begin
 
 
-def timed(rank: int, size: int, total: Any, lock: Lock, meet: Barrier) -> Spent:
+def timed(rank: int, size: int, total: Any, lock: Lock, meet: Barrier, rounds: int) -> Spent:
     """Run the part of one process, every wait timed."""
     spent = Spent()
     meet.wait()
     spent.begin = perf_counter()
-    for turn in range(ROUNDS):
+    for turn in range(rounds):
         for turns in blocks(rank, size, turn):
             start, ran = perf_counter(), thread_time()
             found = work(turns)
@@ -95,14 +95,14 @@ def timed(rank: int, size: int, total: Any, lock: Lock, meet: Barrier) -> Spent:
     return spent
 
 
-def _process(rank: int, size: int, total: Any, lock: Lock, meet: Barrier, told: Any) -> None:
-    told.put((rank, timed(rank, size, total, lock, meet)))
+def _process(rank: int, size: int, total: Any, lock: Lock, meet: Barrier, rounds: int, told: Any) -> None:
+    told.put((rank, timed(rank, size, total, lock, meet, rounds)))
 
 
-def run(size: int) -> list[Spent]:
+def run(size: int, rounds: int) -> list[Spent]:
     """Run on some processes, each tied to a processor of its own; give what each spent."""
     context = multiprocessing.get_context("fork")
-    shared = (context.Value("q", 0, lock=False), context.Lock(), context.Barrier(size))
+    shared = (context.Value("q", 0, lock=False), context.Lock(), context.Barrier(size), rounds)
     told = context.SimpleQueue()
     processes = [context.Process(target=_process, args=(rank, size, *shared, told)) for rank in range(size)]
     cores = sorted(os.sched_getaffinity(0))
@@ -115,10 +115,10 @@ def run(size: int) -> list[Spent]:
     return [found[rank] for rank in range(size)]
 
 
-def untimed() -> float:
+def untimed(rounds: int) -> float:
     """Run once without timing [s]."""
     context = multiprocessing.get_context("fork")
-    return plain(context.Value("q", 0, lock=False), context.Lock(), context.Barrier(1))
+    return plain(context.Value("q", 0, lock=False), context.Lock(), context.Barrier(1), rounds)
 
 
 def written(one: float, runs: list[tuple[int, int, list[Spent]]]) -> str:
@@ -153,11 +153,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repetitions", type=int, default=7)
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--short", action="store_true", help="the smallest sizes, to see that it runs")
     given = parser.parse_args()
+    rounds = 1 if given.short else ROUNDS
+    given.repetitions = 1 if given.short else given.repetitions
     one, runs = [], []
     for repetition in range(given.repetitions):
-        one.append(untimed())
-        runs += [(size, repetition, run(size)) for size in PROCESSORS]
+        one.append(untimed(rounds))
+        runs += [(size, repetition, run(size, rounds)) for size in PROCESSORS]
     text = written(statistics.median(one), sorted(runs, key=lambda each: each[:2]))
     if given.out:
         given.out.write_text(text)

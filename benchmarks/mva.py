@@ -159,24 +159,27 @@ def main() -> None:
     """Measure and print."""
     arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     arguments.add_argument("--rounds", type=int, default=9)
-    rounds = arguments.parse_args().rounds
+    arguments.add_argument("--short", action="store_true", help="the smallest sizes, to see that it runs")
+    asked = arguments.parse_args()
+    rounds = 1 if asked.short else asked.rounds
+    many, some, five = (20, 3, 5) if asked.short else (1000, 20, 100)
     random = np.random.default_rng(1)
     a, b, c = random.random((1, 10)), random.random((3, 6)), random.random((5, 20))
-    d, counts = central_server()
+    d, counts = (each[:: 100 if asked.short else 1] for each in central_server())
     points = [(row[0], int(n)) for row, (n,) in zip(d.tolist(), counts.tolist(), strict=True)]
-    hundred, fives = [100] * 5, [1.0] * 5
+    hundred, fives = [five] * 5, [1.0] * 5
     cases: list[tuple[str, Callable[[], Any], Callable[[], Any], Callable[[], Any]]] = [
         (
             "(a) exact, 10 stations, N = 1000",
-            lambda: ours(exact, service=a, population=1000, think=1.0),
-            lambda: one_class(a[0].tolist(), 1.0, 1000),
-            lambda: line_solver(a.tolist(), [1.0], [1000], "exact"),
+            lambda: ours(exact, service=a, population=many, think=1.0),
+            lambda: one_class(a[0].tolist(), 1.0, many),
+            lambda: line_solver(a.tolist(), [1.0], [many], "exact"),
         ),
         (
             "(b) exact, 6 stations, (20, 20, 20)",
-            lambda: ours(exact, service=b, population=[20] * 3, think=1.0),
-            lambda: lattice(b.tolist(), [1.0] * 3, [20] * 3),
-            lambda: line_solver(b.tolist(), [1.0] * 3, [20] * 3, "exact"),
+            lambda: ours(exact, service=b, population=[some] * 3, think=1.0),
+            lambda: lattice(b.tolist(), [1.0] * 3, [some] * 3),
+            lambda: line_solver(b.tolist(), [1.0] * 3, [some] * 3, "exact"),
         ),
         (
             "(c) Schweitzer, 20 stations, 5 x 100",
@@ -203,11 +206,11 @@ def main() -> None:
         own, theirs, ratio = in_turn(mine, loop, rounds if "Linearizer" not in name else 1 + rounds // 4)
         worst = float(np.max(np.abs(np.asarray(mine()).reshape(-1) / np.asarray(loop()).reshape(-1) - 1)))
         scale = 200 if name.startswith("(d)") else 1
-        asked = "not installed" if _absent() else ""
-        if not asked:
+        beside = "not installed" if _absent() else ""
+        if not beside:
             long = taken(peer) * scale
-            asked = f"{long * 1e3:9.0f} ms {long / own:6.0f} x"
-        print(f"{name:38} {own * 1e3:7.2f} ms {theirs * 1e3:9.2f} ms {ratio:6.1f} x {asked:>22}  {worst:.0e}")
+            beside = f"{long * 1e3:9.0f} ms {long / own:6.0f} x"
+        print(f"{name:38} {own * 1e3:7.2f} ms {theirs * 1e3:9.2f} ms {ratio:6.1f} x {beside:>22}  {worst:.0e}")
 
 
 def _absent() -> bool:

@@ -8,6 +8,7 @@ the time it says it took, without starting up, and its completions of service, t
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import io
 import random
@@ -26,7 +27,7 @@ from slipstick.sim.plan.builder import Builder
 from slipstick.sim.plan.distributions import ServiceTime
 from slipstick.sim.plan.plan import Plan
 
-CUSTOMERS = 1_000_000
+CUSTOMERS, SHORT = 1_000_000, 4_000
 
 
 def exponential(mean: float) -> ServiceTime:
@@ -278,14 +279,14 @@ TARGETS = (("plain", "simpy", 2.5), ("compiled", "simpy", 40.0), ("compiled", "b
 """Who is to be at least so many times as fast as whom."""
 
 
-def compare(title: str, plan: Plan, visits: int, peers: dict[str, Contender]) -> None:
+def compare(title: str, plan: Plan, visits: int, peers: dict[str, Contender], customers: int) -> None:
     """Print cycles and visits a second, and which targets are met."""
     print(f"\n{title}")
-    contenders: dict[str, Contender] = {**peers, "plain": lambda: ours(plan, Kernel, CUSTOMERS // 4)}
+    contenders: dict[str, Contender] = {**peers, "plain": lambda: ours(plan, Kernel, customers // 4)}
     if find_spec("numba"):
-        contenders["compiled"] = lambda: ours(plan, CompiledKernel, 4 * CUSTOMERS)
+        contenders["compiled"] = lambda: ours(plan, CompiledKernel, 4 * customers)
     # In turn, so that whatever else the machine does meets all of them.
-    rounds = [{name: run() for name, run in contenders.items()} for _ in range(3)]
+    rounds = [{name: run() for name, run in contenders.items()} for _ in range(3 if customers == CUSTOMERS else 1)]
     rows = {name: max(each[name] for each in rounds) for name in contenders}
     unit = rows.get("simpy", rows["plain"])[0]
     for name, (rate, mean) in rows.items():
@@ -315,7 +316,10 @@ def memory() -> None:
 
 
 def main() -> None:
-    cycles, few = CUSTOMERS // 10, 20_000
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--short", action="store_true", help="the smallest sizes, to see that it runs")
+    customers = SHORT if parser.parse_args().short else CUSTOMERS
+    cycles, few = customers // 10, customers // 50
     single: dict[str, Contender] = {}
     central: dict[str, Contender] = {}
     lock: dict[str, Contender] = {}
@@ -328,20 +332,20 @@ def main() -> None:
         central["ciw"] = lambda: ciw_central(few)
         lock["ciw"] = lambda: ciw_lock(few)
     if find_spec("line_solver"):
-        single["line-solver"] = lambda: line_single(4 * CUSTOMERS)
-        central["line-solver"] = lambda: line_central(4 * CUSTOMERS)
-        lock["line-solver"] = lambda: line_lock(4 * CUSTOMERS)
+        single["line-solver"] = lambda: line_single(4 * customers)
+        central["line-solver"] = lambda: line_central(4 * customers)
+        lock["line-solver"] = lambda: line_lock(4 * customers)
     if find_spec("numba"):
-        single["bare"] = lambda: bare_single(4 * CUSTOMERS)
-        central["bare"] = lambda: bare_closed(2 * CUSTOMERS, 20, 0.0, [1.0, 1.8, 1.6])
-        lock["bare"] = lambda: bare_closed(4 * CUSTOMERS, 16, 9.0, [1.0])
+        single["bare"] = lambda: bare_single(4 * customers)
+        central["bare"] = lambda: bare_closed(2 * customers, 20, 0.0, [1.0, 1.8, 1.6])
+        lock["bare"] = lambda: bare_closed(4 * customers, 16, 9.0, [1.0])
     for name in ("simpy", "ciw", "line_solver", "numba"):
         if not find_spec(name):
             print(f"{name} is not installed and is left out")
-    compare("M/M/1 at utilization 0.8 (mean 4)", single_server(), 1, single)
-    compare("closed central server, 3 stations, N = 20", central_server(), 2, central)
-    compare("16 processors on one lock, work 9, critical section 1", one_lock(), 1, lock)
-    if find_spec("numba"):
+    compare("M/M/1 at utilization 0.8 (mean 4)", single_server(), 1, single, customers)
+    compare("closed central server, 3 stations, N = 20", central_server(), 2, central, customers)
+    compare("16 processors on one lock, work 9, critical section 1", one_lock(), 1, lock, customers)
+    if find_spec("numba") and customers == CUSTOMERS:
         memory()
 
 

@@ -33,7 +33,6 @@ sys.modules["tests"] = _tests
 from tests.agreement import agree, spec
 from tests.mutations import FAULTS, Outcome, checked, mutated, planted, planted_lines
 
-SECONDS = 5
 MEMORY = 1 << 30
 CHUNK = 100
 
@@ -61,10 +60,13 @@ def main() -> int:
     """Run both kinds and print the counts."""
     options = arguments()
     kept = True
+    signal.signal(signal.SIGALRM, ring)
     for kind, count in (("mutated", options.mutated), ("planted", options.planted), ("agreed", options.agreed)):
         start, whole = perf_counter(), Found()
-        with ProcessPoolExecutor(options.jobs, initializer=limit, initargs=(kind,)) as pool:
-            for each in pool.map(checks, *zip(*tasks(kind, count, options.seed), strict=True)) if count else ():
+        with ProcessPoolExecutor(max(1, options.jobs), initializer=limit, initargs=(kind,)) as pool:
+            mapped = pool.map if options.jobs else map
+            pieces = zip(*tasks(kind, count, options.seed, options.seconds), strict=True) if count else ()
+            for each in mapped(checks, *pieces) if count else ():
                 whole.kinds += each.kinds
                 whole.slowest = max(whole.slowest, each.slowest)
                 whole.broken += each.broken
@@ -85,15 +87,23 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--planted", type=int, default=2500, help="texts with one fault at a known line")
     parser.add_argument("--agreed", type=int, default=2000, help="generated specs, checked and then solved")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--seconds", type=int, default=5, help="what a check may take at most")
+    parser.add_argument(
+        "--jobs", type=int, default=2, help="processes; 0 for none but this one, without a limit of memory"
+    )
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where to keep the texts that broke a promise")
-    return parser.parse_args()
+    parser.add_argument("--short", action="store_true", help="the smallest sizes, to see that it runs")
+    asked = parser.parse_args()
+    if asked.short:
+        asked.mutated = asked.planted = asked.agreed = 5
+        asked.seconds, asked.jobs = 120, 0
+    return asked
 
 
-def tasks(kind: str, count: int, seed: int) -> Iterator[tuple[str, str, int]]:
+def tasks(kind: str, count: int, seed: int, seconds: int) -> Iterator[tuple[str, str, int, int]]:
     """Cut the work into pieces that do not depend on how many processes share it."""
     for start in range(0, count, CHUNK):
-        yield kind, f"{kind} {seed} {start}", min(CHUNK, count - start)
+        yield kind, f"{kind} {seed} {start}", min(CHUNK, count - start), seconds
 
 
 def limit(kind: str) -> None:
@@ -107,7 +117,7 @@ def ring(number: int, frame: FrameType | None) -> None:
     raise Late
 
 
-def checks(kind: str, seed: str, count: int) -> Found:
+def checks(kind: str, seed: str, count: int, seconds: int) -> Found:
     """Check some texts; the same seed gives the same texts."""
     chance, found = random.Random(seed), Found()
     with tempfile.TemporaryDirectory() as folder:
@@ -115,7 +125,7 @@ def checks(kind: str, seed: str, count: int) -> Found:
         for _ in range(count):
             if kind == "mutated":
                 _, text = mutated(chance)
-                outcome = timed(text, path)
+                outcome = timed(text, path, seconds)
                 found.add(outcome.kind, outcome, text, outcome.kind in ("valid", "refused"))
             elif kind == "agreed":
                 text = spec(chance)
@@ -124,19 +134,19 @@ def checks(kind: str, seed: str, count: int) -> Found:
                 found.add(outcome.kind, outcome, text, not said)
             else:
                 fault = planted(chance)
-                outcome = timed(fault.text, path)
+                outcome = timed(fault.text, path, seconds)
                 right = planted_lines(fault, outcome)
                 word = "on the right line" if right else f"{fault.kind} not on the right line"
                 found.add(word, outcome, f"# line {fault.line}\n{fault.text}", right)
     return found
 
 
-def timed(text: str, path: Path) -> Outcome:
-    signal.alarm(SECONDS)
+def timed(text: str, path: Path, seconds: int) -> Outcome:
+    signal.alarm(seconds)
     try:
         return checked(text, path)
     except Late:
-        return Outcome(f"over {SECONDS} s", frozenset(), "", float(SECONDS))
+        return Outcome(f"over {seconds} s", frozenset(), "", float(seconds))
     finally:
         signal.alarm(0)
 

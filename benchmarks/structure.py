@@ -10,6 +10,7 @@ least of several runs, and as a ratio to ``python -c "import numpy"`` of the sam
 
 from __future__ import annotations
 
+import argparse
 import ast
 import os
 import subprocess
@@ -78,10 +79,18 @@ COMMANDS = {
 
 
 def main() -> None:
-    checkouts = [Path(each).resolve() for each in sys.argv[1:]] or [Path(__file__).resolve().parents[1]]
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("checkouts", nargs="*", type=Path, metavar="CHECKOUT")
+    parser.add_argument("--short", action="store_true", help="the smallest sizes, to see that it runs")
+    asked = parser.parse_args()
+    checkouts = [each.resolve() for each in asked.checkouts] or [Path(__file__).resolve().parents[1]]
     rows: dict[str, list[object]] = defaultdict(list)
     for checkout in checkouts:
-        for name, value in (*sizes(checkout), *passed(checkout), *start_up(checkout)):
+        for name, value in (
+            *sizes(checkout, asked.short),
+            *passed(checkout, asked.short),
+            *start_up(checkout, asked.short),
+        ):
             rows[name].append(value)
     print(tabulate([[name, *values] for name, values in rows.items()], ["", *(each.name for each in checkouts)]))
 
@@ -93,13 +102,15 @@ def core(checkout: Path) -> list[Path]:
     return [each for each in files if not each.relative_to(package).as_posix().startswith(PAPERS)]
 
 
-def sizes(checkout: Path) -> Iterator[tuple[str, object]]:
-    files = core(checkout)
-    trees = {each: ast.parse(each.read_text()) for each in files}
+def sizes(checkout: Path, short: bool) -> Iterator[tuple[str, object]]:
+    files, every = core(checkout), list((checkout / "models").rglob("*.py"))
+    if short:
+        files = every = files[::20]
+    everything = {each: ast.parse(each.read_text()) for each in every}
+    trees = {each: everything[each] for each in files}
     yield "files of the core", len(files)
     yield "lines of the core", sum(each.read_text().count("\n") for each in files)
     yield "modules with one importer, in their own folder", sum(1 for _ in only_importers(checkout, trees))
-    everything = {each: ast.parse(each.read_text()) for each in (checkout / "models").rglob("*.py")}
     classes = Counter(node.name for tree in everything.values() for node in tree.body if isinstance(node, ast.ClassDef))
     yield "class names with several meanings", sum(1 for count in classes.values() if count > 1)
     functions = sorted(length for tree in trees.values() for length in lengths(tree))
@@ -139,18 +150,19 @@ def lengths(tree: ast.Module) -> Iterator[int]:
             yield node.end_lineno - node.lineno + 1 - ((first.end_lineno or 0) - first.lineno + 1 if text else 0)
 
 
-def passed(checkout: Path) -> Iterator[tuple[str, object]]:
-    for name, question in QUESTIONS.items():
+def passed(checkout: Path, short: bool) -> Iterator[tuple[str, object]]:
+    for name, question in list(QUESTIONS.items())[: 1 if short else None]:
         question = question.replace("os.devnull + 'x'", repr(str(scratch() / name.replace(" ", "-"))))
         done = run(checkout, "-c", PASSED, str(checkout), question)
         yield f"files passed by {name}", int(done.stdout) if done.returncode == 0 else done.stderr.splitlines()[-1]
 
 
-def start_up(checkout: Path) -> Iterator[tuple[str, object]]:
-    least = min(seconds(checkout, "-c", "import numpy") for _ in range(RUNS))
+def start_up(checkout: Path, short: bool) -> Iterator[tuple[str, object]]:
+    runs = 1 if short else RUNS
+    least = min(seconds(checkout, "-c", "import numpy") for _ in range(runs))
     yield "import numpy [s]", round(least, 3)
-    for name, words in COMMANDS.items():
-        took = min(seconds(checkout, "-m", "slipstick", *words) for _ in range(RUNS))
+    for name, words in list(COMMANDS.items())[: 1 if short else None]:
+        took = min(seconds(checkout, "-m", "slipstick", *words) for _ in range(runs))
         yield f"{name} / import numpy", round(took / least, 2)
 
 

@@ -10,7 +10,7 @@ from numba import njit
 __all__ = ["closed", "single"]
 
 
-@njit
+@njit(cache=True)
 def push(heap_time: Any, heap_job: Any, size: int, due: float, job: int) -> int:
     """Put an event on the heap; gives its new size."""
     place = size
@@ -21,7 +21,7 @@ def push(heap_time: Any, heap_job: Any, size: int, due: float, job: int) -> int:
     return size + 1
 
 
-@njit
+@njit(cache=True)
 def pop(heap_time: Any, heap_job: Any, size: int) -> int:
     """Take the first event off the heap; gives its new size."""
     size -= 1
@@ -37,7 +37,7 @@ def pop(heap_time: Any, heap_job: Any, size: int) -> int:
     return size
 
 
-@njit
+@njit(cache=True)
 def single(cycles: int, seed: int) -> float:
     """One server and arrivals: next arrival, next departure, a ring of arrival times."""
     np.random.seed(seed)
@@ -80,7 +80,7 @@ def single(cycles: int, seed: int) -> float:
     return total / cycles
 
 
-@njit
+@njit(cache=True)
 def closed(cycles: int, seed: int, jobs: int, think: float, means: Any) -> float:
     """Closed networks: think, the first station, one of the others."""
     np.random.seed(seed)

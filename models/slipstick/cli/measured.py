@@ -200,7 +200,7 @@ _FitOPTIONS = (
         default="75%",
         help="What the most processors keep, and the size needed gives. [75%]",
     ),
-    click.option("--intervals", type=click.Choice(["bootstrap", "profile"]), help="[bootstrap; profile with --free]"),
+    click.option("--intervals", type=click.Choice(["bootstrap", "profile"]), help="[profile]"),
     click.option("--seed", type=click.IntRange(0), default=1, help="Of the random streams of the bootstrap. [1]"),
     click.option(
         "--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw the fits into a .png or .svg file."
@@ -255,8 +255,14 @@ def fit(
     families = _families(**asked)
     runs = read_data(files, **told)
     timings, notes = timings_of(runs, region, positive(told["size"])), timing_notes(runs, region)
-    by = intervals or ("profile" if asked["free"] else "bootstrap")
-    found = fits(timings, families, p, IntervalSettings(by, seed=seed), picture is not None, _goal(efficiency))
+    found = fits(
+        timings,
+        families,
+        p,
+        IntervalSettings(intervals or "profile", seed=seed),
+        picture is not None,
+        _goal(efficiency),
+    )
     if picture is not None:
         write_fits(found, picture, ", ".join(path.name for path in files))
     if as_json:

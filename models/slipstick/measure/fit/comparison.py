@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -21,7 +21,15 @@ from slipstick.measure.fit.extrapolation import (
 )
 from slipstick.measure.fit.families import FAMILIES, family_called
 from slipstick.measure.fit.formula import Family, Timings
-from slipstick.measure.fit.intervals import Interval, Profiled, Resampled, profile, resample
+from slipstick.measure.fit.intervals import (
+    ParameterFunction,
+    Profiled,
+    Resampled,
+    profile,
+    resample,
+    standard_error,
+    time_at,
+)
 from slipstick.measure.fit.least_squares import FittedFormula, fit
 from slipstick.results.study import Curve, Fitting
 
@@ -29,8 +37,27 @@ APART = 4.0
 """Models whose criteria differ by less are not told apart (Burnham and Anderson, 2002, section 2.6: 4 to 7 is less
 support, over 10 none)."""
 
-LEFT_OUT = 0.25
-"""Part of the numbers of processors, the largest ones, that is left out to test predictions there."""
+STEPS = (2.0, 4.0)
+"""Steps beyond the data that are tried inside them."""
+
+WEIGHED = 14.0
+"""Models whose criteria are farther behind have a weight under 1/1000."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """A fit to the smaller runs only, held against the largest ones.
+
+    Parameters
+    ----------
+    step : largest number of processors measured over the largest that was kept [1]
+    missed : relative error at the largest runs (root of the mean square) [1]
+    form : error of the mean logarithm there, beyond what scatter and uncertain parameters explain [1]
+    """
+
+    step: float
+    missed: float
+    form: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +69,34 @@ class Candidate:
     family : what was fitted
     fitted : the fit
     behind : difference of its criterion from the best one [1]
-    missed : relative error at the largest runs, when fitted without them (root of the mean square); None where too few
-        are left to fit
+    tests : its predictions of the largest runs, by steps that ascend; none where too few are left to fit
     """
 
     family: Family
     fitted: FittedFormula
     behind: float
-    missed: float | None
+    tests: tuple[HeldOut, ...]
 
     @property
     def name(self) -> str:
         """The family's."""
         return self.family.name
+
+    @property
+    def missed(self) -> float | None:
+        """The relative error at the largest runs when fitted without them, in the smallest step."""
+        return self.tests[0].missed if self.tests else None
+
+    def test(self, step: float) -> HeldOut | None:
+        """Give the test at the smallest step that is as large; None where the data have none."""
+        return next((each for each in self.tests if each.step >= step * (1 - 1e-9)), None)
+
+    def form_error(self, step: float) -> float | None:
+        """Give the error of the form so many times beyond the data: the largest of its tests, by the logarithm of the step."""
+        tests = [each for each in map(self.test, (*STEPS, step)) if each]
+        if not tests:
+            return None
+        return max(each.form * max(0.0, float(np.log(step) / np.log(each.step))) for each in tests)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +106,10 @@ class FitComparison:
     Parameters
     ----------
     candidates : by the criterion, the best first
-    kept : largest number of processors that was kept when the largest were left out; None if nothing could be
     failed : why a family has no fit, by its name
     """
 
     candidates: tuple[Candidate, ...]
-    kept: float | None
     failed: Mapping[str, str]
 
     @property
@@ -82,28 +122,85 @@ class FitComparison:
         """The families that the data cannot tell from the best one, the best one first."""
         return tuple(each for each in self.candidates if each.behind < APART)
 
-    def warning(self, p: float) -> str:
-        """Say how far a prediction is beyond the data, and the error to expect; nothing within the data.
+    @property
+    def most(self) -> float:
+        """The largest number of processors measured."""
+        return float(self.best.fitted.timings.p.max())
 
-        The error at the largest runs when they were left out is extrapolated in proportion to the logarithm of the
-        distance. That is a rule of thumb, and optimistic: effects that do not show in the data are not in it.
+    def refusal(self, p: float) -> str:
+        """Say why there is no prediction for a number of processors; nothing where there is one.
+
+        A step beyond the data is made only if the data can test one as large: the best family, fitted to the runs on most / step
+        processors and fewer, then predicts the largest runs. Families that agree on the data may differ beyond any bound.
+        """
+        step, best = p / self.most, self.best
+        if step <= 1 or best.test(step):
+            return ""
+        kept = int((best.fitted.timings.processors <= self.most / step).sum())
+        return (
+            f"no prediction at p = {p:g}, {step:.3g} times the largest measured, {self.most:g}: to test {best.name} at such a step "
+            f"takes runs on {len(best.fitted.theta) + 1} numbers of processors up to {self.most / step:.3g}, each more than once or on "
+            f"more numbers; there are runs on {kept}"
+        )
+
+    def warning(self, p: float) -> str:
+        """Say how far a prediction is beyond the data, and what is known of its error; nothing within the data.
 
         Parameters
         ----------
         p : processors
         """
-        most = float(self.best.fitted.timings.p.max())
-        if p <= most:
-            return ""
-        words = f"{p:g} processors are {p / most:.3g} times the largest measured, {most:g}"
-        missed = self.best.missed
-        if self.kept is None or missed is None:
-            return f"{words}; too few were measured to see how the model does beyond its data"
-        error = missed * np.log(p / most) / np.log(most / self.kept)
+        if p <= self.most or self.refusal(p):
+            return self.refusal(p)
+        step = p / self.most
+        far = [test for each in self.rivals if (test := each.test(step))]
+        least, largest = (100 * pick(each.missed for each in far) for pick in (min, max))
+        between = f"{least:.1f} %" if largest - least < 0.05 else f"{least:.1f} to {largest:.1f} %"
         return (
-            f"{words}; fitted up to {self.kept:g} only, it misses those by {100 * missed:.1f} %, so expect an error of "
-            f"{100 * error:.1f} % or more here"
+            f"{p:g} processors are {step:.3g} times the largest measured, {self.most:g}: the models left, fitted to the runs on up "
+            f"to {self.most / far[0].step:g}, miss those on {self.most:g} by {between}, which the interval holds; effects that begin "
+            "beyond the data it cannot hold"
         )
+
+    def predict(self, p: float, level: float) -> tuple[float, float]:
+        """Enclose the time on a number of processors by all families, each by the weight of its evidence [s].
+
+        The logarithm of the time has a mixture of Student's distributions. Weights are exp(-behind / 2) (Akaike's). The spread of
+        a family is that of its parameters (by slopes) and the error of its form (`HeldOut`). That error is known from one or two
+        tests, so that it counts as Student's with two degrees of freedom. A family that could not be tested is taken to be as wrong
+        as the worst of the others. Measured by ``benchmarks/fit_coverage.py``.
+
+        Source: Burnham and Anderson, Model Selection and Multimodel Inference, 2nd ed., 2002, chapter 4.
+
+        Parameters
+        ----------
+        p : processors
+        level : part of the mixture that lies inside [1]
+        """
+        from scipy.optimize import brentq
+        from scipy.special import ndtri, stdtr, stdtrit
+
+        chosen = [each for each in self.candidates if each.behind < WEIGHED and each.fitted.freedom > 0]
+        forms = [each.form_error(p / self.most) for each in chosen]
+        worst = max((each for each in forms if each is not None), default=0.0)
+        tail = (1 + level) / 2
+        wider = float(stdtrit(2, tail) / ndtri(tail))
+        weight = np.exp([-each.behind / 2 for each in chosen])
+        centre = np.log([float(each.fitted.predict([p])[0]) for each in chosen])
+        own = [standard_error(each.fitted, _log_time(each.fitted, p)) for each in chosen]
+        spread = np.hypot(own, [wider * (worst if each is None else each) for each in forms]) + 1e-12
+        freedom = np.array([each.fitted.freedom for each in chosen])
+
+        def below(log: float, part: float) -> float:
+            return float(weight @ stdtr(freedom, (log - centre) / spread) / weight.sum()) - part
+
+        def quantile(part: float) -> float:
+            ends = centre + spread * stdtrit(freedom, part)
+            if np.ptp(ends) < 1e-12:
+                return float(ends[0])
+            return float(brentq(below, ends.min() - 1e-9, ends.max() + 1e-9, args=(part,)))
+
+        return float(np.exp(quantile(1 - tail))), float(np.exp(quantile(tail)))
 
     def disagreement(self, p: float, n: float | None = None) -> float:
         """Give the disagreement of the rivals: largest over smallest prediction, minus 1.
@@ -142,13 +239,16 @@ class FitComparison:
         return words
 
 
-def compare(timings: Timings, families: Sequence[str | Family] | None = None) -> FitComparison:
-    """Fit several families, and order them by Akaike's criterion for few observations.
+def compare(
+    timings: Timings, families: Sequence[str | Family] | None = None, steps: Sequence[float] = STEPS
+) -> FitComparison:
+    """Fit several families, order them by Akaike's criterion for few observations, and test each on the largest runs.
 
     Parameters
     ----------
     timings : what was measured
     families : families of our own by name, or others; all of our own if None
+    steps : times the data, at which they are tested
 
     Raises
     ------
@@ -157,7 +257,9 @@ def compare(timings: Timings, families: Sequence[str | Family] | None = None) ->
     """
     if len(timings.processors) == 1:
         count = f"{timings.p[0]:g} {'processor' if timings.p[0] == 1 else 'processors'}"
-        raise NoAnswerError(f"all timings are on {count}, which does not show how the time changes; measure on more")
+        raise NoAnswerError(
+            f"all timings are on {count}, which does not show how the time changes; measure on 2 or more"
+        )
     wanted = [family_called(each) if isinstance(each, str) else each for each in families or FAMILIES]
     fits: list[tuple[Family, FittedFormula]] = []
     failed: dict[str, str] = {}
@@ -179,31 +281,41 @@ def compare(timings: Timings, families: Sequence[str | Family] | None = None) ->
         raise NoAnswerError(f"no model can be fitted: {reasons}")
     fits.sort(key=lambda each: each[1].aicc)
     least = fits[0][1].aicc
-    kept = _largest_kept(timings)
-    candidates = [Candidate(family, each, each.aicc - least, _missed(family, each, kept)) for family, each in fits]
-    known = kept if any(each.missed is not None for each in candidates) else None
-    return FitComparison(tuple(candidates), known, failed)
+    return FitComparison(
+        tuple(Candidate(family, each, each.aicc - least, _tests(family, each, steps)) for family, each in fits), failed
+    )
 
 
-def _largest_kept(timings: Timings) -> float:
-    """Give the largest number of processors that is kept when the largest are left out."""
-    distinct = timings.processors
-    out = max(1, round(LEFT_OUT * len(distinct)))
-    return float(distinct[max(0, len(distinct) - out - 1)])
-
-
-def _missed(family: Family, fitted: FittedFormula, kept: float) -> float | None:
-    """Fit the family without the largest runs, and give the error of its predictions there."""
+def _tests(family: Family, fitted: FittedFormula, steps: Sequence[float]) -> tuple[HeldOut, ...]:
+    """Test a family at some steps, each on what is kept of the data."""
     timings = fitted.timings
-    inside, beyond = timings.select(timings.p <= kept), timings.select(timings.p > kept)
-    if not len(beyond) or len(inside.processors) <= len(fitted.theta):
+    most = float(timings.p.max())
+    kept = {float(inside.max()) for step in steps if len(inside := timings.p[timings.p <= most / step * (1 + 1e-9)])}
+    found = (_left_out(family, fitted, most, each) for each in sorted(kept, reverse=True))
+    return tuple(each for each in found if each)
+
+
+def _log_time(fitted: FittedFormula, p: float) -> ParameterFunction:
+    time = time_at(fitted, p)
+    return lambda thetas: np.log(time(thetas))
+
+
+def _left_out(family: Family, fitted: FittedFormula, most: float, kept: float) -> HeldOut | None:
+    """Fit the family to the runs on few processors, and hold its prediction against the largest runs."""
+    timings = fitted.timings
+    inside, largest = timings.select(timings.p <= kept), timings.select(timings.p == most)
+    if len(inside.processors) <= len(fitted.theta):
         return None
     try:
         again = fit(family, inside)
     except NoAnswerError:
         return None
-    ratio = again.formula.time(again.theta, beyond) / beyond.time
-    return float(np.sqrt(np.mean((ratio - 1) ** 2)))
+    if again.freedom < 1:
+        return None
+    off = np.log(again.formula.time(again.theta, largest) / largest.time)
+    explained = standard_error(again, _log_time(again, most)) ** 2 + fitted.scatter**2 / len(off)
+    form = np.sqrt(max(0.0, float(off.mean()) ** 2 - explained))
+    return HeldOut(most / kept, float(np.sqrt(np.mean(np.expm1(off) ** 2))), float(form))
 
 
 EFFICIENT = 0.75
@@ -227,7 +339,7 @@ class IntervalSettings:
     seed, draws : of the bootstrap
     """
 
-    by: str = "bootstrap"
+    by: str = "profile"
     level: float = 0.95
     seed: int = 1
     draws: int = 200
@@ -242,7 +354,10 @@ class IntervalSettings:
     def text(self) -> str:
         """What low and high mean."""
         how = "the profile of the fit" if self.by == "profile" else f"{self.draws} fits to resampled timings"
-        return f"low and high enclose {100 * self.level:.0f} %, by {how}, if the formula is right"
+        return (
+            f"low and high enclose {100 * self.level:.0f} %: of parameters by {how}, if the formula is right; of times by all models, "
+            "each by the weight of its evidence and by what it misses of the largest runs when fitted without them"
+        )
 
 
 def fits(
@@ -255,8 +370,9 @@ def fits(
 ) -> Fitting:
     """Fit families, and predict the time at some numbers of processors.
 
-    Families that the data do not exclude have intervals; the others have values to compare only. Processors lost are those
-    at the largest number asked for, or measured if none is.
+    Families that the data do not exclude have intervals; the others have values to compare only. Those of times carry the doubt
+    about the family (`FitComparison.predict`). What the data cannot test has no prediction (`FitComparison.refusal`). Processors lost
+    are those at the largest number predicted for, or measured if none is.
 
     Parameters
     ----------
@@ -271,18 +387,21 @@ def fits(
     ------
     UnknownNameError, NoAnswerError : as for `compare`
     """
-    found = compare(timings, families)
-    told = [_Told.of(each, intervals or IntervalSettings(), efficiency) for each in found.candidates]
-    answers = [each.answer(p) for each in told]
+    intervals = intervals or IntervalSettings()
+    most = float(timings.p.max())
+    found = compare(timings, families, sorted({*STEPS, *(each / most for each in p if each > most)}))
+    warnings = tuple(words for each in p if (words := found.warning(each)))
+    between = {each: found.predict(each, intervals.level) for each in p if not found.refusal(each)}
+    told = [_Told.of(each, intervals, efficiency, between) for each in found.candidates]
+    answers = [each.answer() for each in told]
     answers += [Answer(name, "fit", failed=why) for name, why in found.failed.items()]
-    last = max([2 * float(timings.p.max()), *p])
-    curves = tuple(each.curve(last) for each in told) if drawn else ()
+    curves = _curves(found, max([2 * most, *p]), intervals.level) if drawn else ()
     size = float(timings.n.max()) if timings.has_sizes else None
     data = timings.select(timings.n == timings.n.max())
     return Fitting(
         tuple(answers),
         found.verdict(p),
-        _warnings(found, p),
+        warnings,
         data.p.tolist(),
         data.time.tolist(),
         curves,
@@ -291,8 +410,13 @@ def fits(
     )
 
 
-def _warnings(found: FitComparison, p: Sequence[float]) -> tuple[str, ...]:
-    return tuple(words for each in p if (words := found.warning(each)))
+def _curves(found: FitComparison, last: float, level: float) -> tuple[Curve, ...]:
+    """Follow every fit to a number of processors, and the best one's intervals as far as there are predictions."""
+    p, points = (np.unique(np.round(np.geomspace(1, last, count))).tolist() for count in (POINTS, SURE_POINTS))
+    at = [each for each in points if not found.refusal(each)] if found.best.fitted.freedom > 0 else []
+    low, high = ([ends[side] for ends in (found.predict(each, level) for each in at)] for side in (0, 1))
+    curves = [Curve(each.name, p, each.fitted.predict(p).tolist(), [], [], []) for each in found.candidates]
+    return replace(curves[0], at=at, low=low, high=high), *curves[1:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,30 +426,30 @@ class _Told:
     candidate: Candidate
     intervals: IntervalSettings
     efficiency: float
+    between: Mapping[float, tuple[float, float]]
     sure: Resampled | Profiled | None
     why: str = ""
 
     @classmethod
-    def of(cls, candidate: Candidate, intervals: IntervalSettings, efficiency: float) -> _Told:
+    def of(
+        cls,
+        candidate: Candidate,
+        intervals: IntervalSettings,
+        efficiency: float,
+        between: Mapping[float, tuple[float, float]],
+    ) -> _Told:
+        told = cls(candidate, intervals, efficiency, between, None)
         if candidate.behind >= APART:
-            return cls(candidate, intervals, efficiency, None)
+            return told
         try:
-            return cls(candidate, intervals, efficiency, intervals.of(candidate))
+            return replace(told, sure=intervals.of(candidate))
         except NoAnswerError as error:
-            return cls(candidate, intervals, efficiency, None, str(error))
+            return replace(told, why=str(error))
 
-    def curve(self, last: float) -> Curve:
-        """Follow the fit to a number of processors."""
-        p, at = (np.unique(np.round(np.geomspace(1, last, count))).tolist() for count in (POINTS, SURE_POINTS))
-        time = self.candidate.fitted.predict(p).tolist()
-        between = self.sure.predict(at, level=self.intervals.level) if self.sure else []
-        low, high = ([getattr(each, end) for each in between] for end in ("low", "high"))
-        return Curve(self.candidate.name, p, time, at if between else [], low, high)
-
-    def answer(self, p: Sequence[float]) -> Answer:
+    def answer(self) -> Answer:
         """Give everything that is known of the fit."""
-        fitted, family = self.candidate.fitted, self.candidate.family
-        values = self._sure(_predicted(self.candidate, p), p)
+        fitted, family, p = self.candidate.fitted, self.candidate.family, list(self.between)
+        values = {**self._parameters(), **self._times()}
         values["behind"] = Value(self.candidate.behind, "1")
         values["scatter"] = Value(fitted.scatter, "1")
         if self.candidate.missed is not None:
@@ -350,23 +474,21 @@ class _Told:
         open_ended = between.high >= LARGEST * fitted.timings.n.max() * (1 - ROUNDING)
         return Value(found, "1", between.low, None if open_ended else between.high)
 
-    def _sure(self, values: dict[str, Value], p: Sequence[float]) -> dict[str, Value]:
-        """Put intervals to parameters and predictions."""
-        if self.sure is None:
-            return values
-        level = self.intervals.level
-        between: dict[str, Interval] = self.sure.parameters(level)
-        if len(p):
-            between |= {f"time[{at:g}]": one for at, one in zip(p, self.sure.predict(p, level=level), strict=True)}
-        return values | {name: Value(one.value, values[name].unit, one.low, one.high) for name, one in between.items()}
+    def _parameters(self) -> dict[str, Value]:
+        fitted = self.candidate.fitted
+        units = {each.name: each.unit for each in fitted.formula.parameters}
+        between = self.sure.parameters(self.intervals.level) if self.sure else {}
+        ends = {name: (each.low, each.high) for name, each in between.items()}
+        return {name: Value(each, units[name], *ends.get(name, ())) for name, each in fitted.parameters.items()}
 
-
-def _predicted(candidate: Candidate, p: Sequence[float]) -> dict[str, Value]:
-    fitted = candidate.fitted
-    units = {parameter.name: parameter.unit for parameter in fitted.formula.parameters}
-    values = {name: Value(value, units[name]) for name, value in fitted.parameters.items()}
-    times = fitted.predict(p).tolist() if len(p) else []
-    return values | {f"time[{at:g}]": Value(time, "s") for at, time in zip(p, times, strict=True)}
+    def _times(self) -> dict[str, Value]:
+        """Predict the times, and enclose them and what the other families say."""
+        found = {}
+        for p, (low, high) in self.between.items():
+            (time,) = self.candidate.fitted.predict([p]).tolist()
+            ends = (min(low, time), max(high, time)) if self.sure else ()
+            found[f"time[{p:g}]"] = Value(time, "s", *ends)
+        return found
 
 
 def _limits(extrapolation: Extrapolation, efficiency: float) -> Mapping[str, Value]:

@@ -5,14 +5,14 @@ A profile interval is found by forcing a value away from the best fit until the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from slipstick.errors import NoAnswerError
-from slipstick.measure.fit.formula import Array, TimeFormula, Timings
+from slipstick.measure.fit.formula import Array
 from slipstick.measure.fit.least_squares import FittedFormula, fit_formula, minimized
 
 DRAW_TOLERANCE = 1e-7
@@ -50,19 +50,10 @@ class Resampled:
         found = zip(self.fitted.formula.names, self.fitted.theta, self.thetas.T, strict=True)
         return {name: self._between(float(value), draws, level) for name, value, draws in found}
 
-    def predict(self, p: Sequence[float], n: float | None = None, level: float = 0.95) -> list[Interval]:
-        """Give an interval for the mean time at each number of processors [s], if the formula is right."""
-        drawn = np.array([self._with(theta).predict(p, n) for theta in self.thetas])
-        values = self.fitted.predict(p, n)
-        return [self._between(float(value), draws, level) for value, draws in zip(values, drawn.T, strict=True)]
-
     def of_positive(self, value: Callable[[Array], Array], level: float = 0.95) -> Interval:
         """Give an interval for a positive function of sets of parameters, (D, k) to (D,)."""
         logs = np.log(value(np.vstack([self.fitted.theta, self.thetas])))
         return self._between(float(logs[0]), logs[1:], level, least=-np.inf).exp()
-
-    def _with(self, theta: Array) -> FittedFormula:
-        return FittedFormula(self.fitted.formula, theta, self.fitted.timings, self.fitted.residuals)
 
     def _between(self, value: float, draws: Array, level: float, least: float = 0.0) -> Interval:
         """Take quantiles, widened from the normal to Student's t distribution, for the scatter itself is estimated."""
@@ -114,7 +105,7 @@ def check_freedom(fitted: FittedFormula) -> None:
     if fitted.freedom < 1:
         count = len(fitted.residuals)
         raise NoAnswerError(
-            f"{count} observations leave none over to estimate the scatter from; measure at more points"
+            f"{count} observations leave none over to estimate the scatter from; measure {1 - fitted.freedom} more"
         )
 
 
@@ -148,12 +139,6 @@ class Profiled:
         names = self.fitted.formula.names
         return {name: self._between(partial(_parameter, at), level) for at, name in enumerate(names)}
 
-    def predict(self, p: Sequence[float], n: float | None = None, level: float = 0.95) -> list[Interval]:
-        """Give an interval for the mean time at each number of processors [s], if the formula is right."""
-        there = [self.fitted.at([each], n) for each in p]
-        logs = [self._between(partial(_log_time, self.fitted.formula, at), level, least=-np.inf) for at in there]
-        return [each.exp() for each in logs]
-
     def of_positive(self, value: ParameterFunction, level: float = 0.95) -> Interval:
         """Give an interval for a positive function of sets of parameters, (D, k) to (D,)."""
         return self._between(lambda thetas: np.log(value(thetas)), level, least=-np.inf).exp()
@@ -163,7 +148,7 @@ class Profiled:
 
         fitted = self.fitted
         best = float(value(fitted.theta[None])[0])
-        error = _standard_error(fitted, value)
+        error = standard_error(fitted, value)
         if not (np.isfinite(error) and error > 0 and fitted.scatter > 0):
             return Interval(best, best, best)
         far = float(t.ppf((1 + level) / 2, fitted.freedom))
@@ -239,9 +224,10 @@ def _parameter(at: int, thetas: Array) -> Array:
     return found
 
 
-def _log_time(formula: TimeFormula, at: Timings, thetas: Array) -> Array:
-    found: Array = np.log(formula.times(thetas, at)[:, 0])
-    return found
+def time_at(fitted: FittedFormula, p: float) -> ParameterFunction:
+    """Give the time on p processors as a function of sets of parameters, for the largest size measured [s]."""
+    at = fitted.at([p])
+    return lambda thetas: np.asarray(fitted.formula.times(thetas, at)[:, 0])
 
 
 def _push(value: ParameterFunction, stiff: float, aim: float, thetas: Array) -> Array:
@@ -249,7 +235,7 @@ def _push(value: ParameterFunction, stiff: float, aim: float, thetas: Array) -> 
     return found
 
 
-def _standard_error(fitted: FittedFormula, value: ParameterFunction) -> float:
+def standard_error(fitted: FittedFormula, value: ParameterFunction) -> float:
     """Give the standard error of a value by the slopes at the best fit."""
     theta = fitted.theta
     scale = np.maximum(np.abs(theta), 1e-3 * np.abs(theta).max())

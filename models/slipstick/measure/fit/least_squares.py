@@ -115,11 +115,12 @@ def fit(family: Family, timings: Timings) -> FittedFormula:
     >>> fit(FAMILIES["amdahl"], Timings(p, np.ones(4), 10 + 90 / p)).parameters
     {'single': 100.0, 'serial': 0.1}
     """
-    formulas = [formula for formula in family.formulas(timings) if len(formula.parameters) <= len(timings.processors)]
+    every, count = family.formulas(timings), len(timings.processors)
+    formulas = [formula for formula in every if len(formula.parameters) <= count]
     if not formulas:
-        count = len(timings.processors)
+        least = min(len(formula.parameters) for formula in every)
         raise NoAnswerError(
-            f"{family.title} cannot be fitted to {count} numbers of processors; measure at more of them"
+            f"{least} parameters need {least - count} more numbers of processors than the {count} measured"
         )
     begun = [
         (_squares(formula, start, timings), formula, start) for formula in formulas for start in formula.starts(timings)

@@ -1,0 +1,41 @@
+"""Every program of benchmarks/ runs at its smallest sizes, alone and to its end."""
+
+from __future__ import annotations
+
+import runpy
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+LATER = {"mean_value.py"}
+"""It gets its short form with its new measurements."""
+
+PROGRAMS = sorted({path.name for path in BENCHMARKS.glob("*.py") if "__main__" in path.read_text()} - LATER)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_program_runs_in_its_short_form(
+    program: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", [program, "--short"])
+    monkeypatch.setattr(sys, "path", [str(BENCHMARKS), *sys.path])
+    monkeypatch.setitem(sys.modules, "tests", sys.modules["tests"])
+    alarm = signal.getsignal(signal.SIGALRM)
+    code: object = 0
+    try:
+        runpy.run_path(str(BENCHMARKS / program), run_name="__main__")
+    except SystemExit as ended:
+        code = ended.code
+    finally:
+        signal.signal(signal.SIGALRM, alarm)
+    printed = capsys.readouterr().out
+    assert not code, printed
+    assert printed.strip()
+
+
+def test_every_program_is_in_the_list_of_measurements() -> None:
+    named = (BENCHMARKS / "README.md").read_text()
+    assert [program for program in PROGRAMS if f"`{program}`" not in named] == []
