@@ -284,7 +284,7 @@ def test_solve_prints_one_document_and_nothing_else(slip: Run) -> None:
     )
     assert (status, err) == (0, "")
     (answer,) = check_document(out)["answers"]
-    assert (answer["model"], answer["method"], answer["point"]) == ("lock-and-bus", "closed-form", {})
+    assert (answer["model"], answer["method"], answer["point"]) == ("lock-and-bus", "mean-value", {})
     assert answer["given"] == {"population.processors": 32.0, "cycle.work.delay": 3e-3}
     check_document(slip(*LOCK, "--set", "parties=3", "--json").out)
     law = check_document(

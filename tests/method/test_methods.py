@@ -32,4 +32,6 @@ def test_a_method_that_is_not_there_is_refused() -> None:
 def test_a_law_has_a_closed_form_only() -> None:
     with pytest.raises(UnknownNameError) as caught:
         answered(LAWS["flow-line"], {}, "bounds")
-    assert str(caught.value) == "there is no method 'bounds'; known: closed-form"
+    assert str(caught.value) == (
+        "there is no method 'bounds' for it: it is for activities and programs; known: closed-form"
+    )

@@ -69,7 +69,7 @@ def test_a_law_that_overflows_has_no_answer() -> None:
 
 
 def test_a_model_behind_the_same_interface() -> None:
-    made = form_of(closed_model(delay(2.0, name="work")), {})
+    made = form_of(closed_model(delay(2.0, name="work")), {}, "closed-form")
     assert isinstance(made, ClosedForm)
     assert made.times({"work": 3.0}).tolist() == [3.0]
     assert len(made.points({"work": np.array([1.0, 2.0])})) == 2

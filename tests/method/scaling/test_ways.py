@@ -25,6 +25,7 @@ from slipstick.method.scaling.ways import (
 from slipstick.model.activity import delay, hold
 from slipstick.model.system import closed_model
 from slipstick.sim.settings import Simulation
+from slipstick.vocabulary import CLOSED_FORM
 from tests.method.scaling.test_overhead import ADDING, GRID, ITEMS, START, STEP, N
 
 FEW = np.array([2.0, 4.0, 16.0, 64.0])
@@ -36,25 +37,27 @@ def runs(form: CompiledModel, against: str = "useful", **size: tuple[float, floa
 
 
 def test_a_fixed_size_does_not_grow() -> None:
-    assert factors(runs(form_of(ADDING, {})), FIXED_SIZE, FEW).tolist() == [1.0] * 4
+    assert factors(runs(form_of(ADDING, {}, CLOSED_FORM)), FIXED_SIZE, FEW).tolist() == [1.0] * 4
 
 
 def test_at_one_time_numbers_are_added_as_worked_by_hand() -> None:
     # items / N x 1 us + log2(N) x 20 us = 1 ms
-    sizes = runs(form_of(ADDING, {})).sizes(factors(runs(form_of(ADDING, {})), TIME_BOUND, FEW, 1e-3))["items"]
+    sizes = runs(form_of(ADDING, {}, CLOSED_FORM)).sizes(
+        factors(runs(form_of(ADDING, {}, CLOSED_FORM)), TIME_BOUND, FEW, 1e-3)
+    )["items"]
     assert sizes == pytest.approx(FEW * (1000 - 20 * np.log2(FEW)), rel=1e-9)
 
 
 @pytest.mark.parametrize("model", [ADDING, GRID], ids=["adding", "grid"])
 def test_at_one_efficiency_forms_and_symbols_give_one_size(model: object) -> None:
-    form = form_of(model, {})  # type: ignore[arg-type]
+    form = form_of(model, {}, CLOSED_FORM)  # type: ignore[arg-type]
     sizes = runs(form).sizes(factors(runs(form), EFFICIENCY_CONSERVED, FEW, 0.7))["items"]
     symbols = isoefficiency(run_of(model, "items"), 0.7).size(FEW)  # type: ignore[arg-type]
     assert sizes == pytest.approx(symbols, rel=1e-8)
 
 
 def test_sizes_grow_in_the_proportion_stated() -> None:
-    both = runs(form_of(GRID, {}), items=(4096.0, 1.0), rounds=(2.0, 0.5))
+    both = runs(form_of(GRID, {}, CLOSED_FORM), items=(4096.0, 1.0), rounds=(2.0, 0.5))
     factor = factors(both, TIME_BOUND, FEW, 0.2)
     sizes = both.sizes(factor)
     assert sizes["items"] / 4096 == pytest.approx((sizes["rounds"] / 2) ** 2, rel=1e-12)
@@ -63,14 +66,18 @@ def test_sizes_grow_in_the_proportion_stated() -> None:
 
 def test_memory_is_kept_by_its_own_formula() -> None:
     factor = factors(
-        runs(form_of(ADDING, {})), MEMORY_BOUND, FEW, 1024.0, lambda factor, count: 8 * 4096 * factor / count
+        runs(form_of(ADDING, {}, CLOSED_FORM)),
+        MEMORY_BOUND,
+        FEW,
+        1024.0,
+        lambda factor, count: 8 * 4096 * factor / count,
     )
     assert 4096 * factor == pytest.approx(128 * FEW, rel=1e-9)
 
 
 def test_what_no_size_reaches_is_not_a_number() -> None:
     # The exchange alone takes 120 us on 64 processors.
-    found = factors(runs(form_of(ADDING, {})), TIME_BOUND, FEW, 100e-6)
+    found = factors(runs(form_of(ADDING, {}, CLOSED_FORM)), TIME_BOUND, FEW, 100e-6)
     assert np.isfinite(found).tolist() == [True, True, True, False]
     replicated = closed_model(
         delay(ITEMS / N * STEP, name="add", component="busy") >> delay(ITEMS * STEP, name="same", component="copy"), N
@@ -128,7 +135,7 @@ def test_a_model_built_anew_for_each_number_is_solved_by_its_own_form() -> None:
     ]
     built = Runs(apart, "parts", {"items": (4096.0, 1.0)}, "useful")
     assert not built.any_number
-    whole = runs(form_of(ADDING, {}))
+    whole = runs(form_of(ADDING, {}, CLOSED_FORM))
     assert factors(built, TIME_BOUND, FEW, 1e-3) == pytest.approx(factors(whole, TIME_BOUND, FEW, 1e-3), rel=1e-9)
 
 

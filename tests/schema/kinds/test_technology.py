@@ -13,7 +13,7 @@ from slipstick.study.check import check_file
 from slipstick.study.solve import solve_settings
 from tests.specs import activity, settings
 
-FAULT = {"model": "dvsm/diff-request", "workload": "diff-request", "machine": "rs6000-43p-atm"}
+FAULT = {"method": "closed-form", "model": "dvsm/diff-request", "workload": "diff-request", "machine": "rs6000-43p-atm"}
 
 
 def answered(**given: str) -> Answer:
