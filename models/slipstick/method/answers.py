@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.answer import Answer, Limit, Value
+from slipstick.errors import NoAnswerError
 from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Parameter
 from slipstick.expression.tape import Tape
@@ -276,13 +277,21 @@ class Answers:
         first = np.broadcast_to(next(iter(found.values.values())), (found.count,))
         # What has no answer may have no bounds either.
         rows = np.flatnonzero(np.isfinite(first) & ~np.broadcast_to(found.exact, (found.count,)))
-        if not len(rows):
-            return {}
-        bounds = self._bounds(rows)
+        return self._outside_among(rows) if len(rows) else {}
+
+    def _outside_among(self, rows: NDArray[np.intp]) -> dict[int, str]:
+        """Hold some points against their bounds; those that have none are outside of none."""
+        assert self._bounds is not None
+        try:
+            bounds = self._bounds(rows)
+        except NoAnswerError:
+            # A point without bounds, such as a queue with losses that is asked for more than it can do, stops all.
+            alone = [self._outside_among(rows[i : i + 1]) for i in range(len(rows))] if len(rows) > 1 else []
+            return {index: said for each in alone for index, said in each.items()}
         words: dict[int, str] = {}
-        for name in found.values:
+        for name in self.solution.values:
             if name in bounds.low or name in bounds.high:
-                for index, said in _outside(name, found, bounds, rows).items():
+                for index, said in _outside(name, self.solution, bounds, rows).items():
                     words.setdefault(index, said)
         return words
 
