@@ -158,11 +158,13 @@ class CompiledModel:
     quantity : the value that it gives first of all, NaN at a point without an answer
     block : how many points it is to be given at a time
     bounds : compiles the bounds that its answers are held against; None: against none
+    estimated : its values are estimates of a simulation, each with an interval
     """
 
     quantity = "time"
     block = BLOCK
     bounds: Callable[[], CompiledModel] | None = None
+    estimated = False
 
     @property
     @abstractmethod

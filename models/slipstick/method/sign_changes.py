@@ -25,12 +25,15 @@ class Change:
     before : the last place seen on the near side
     starts : it holds from there on, and not before
     jump : a side of the condition jumps there
+    low, high : ends of the interval of the place, where the sides are estimates
     """
 
     value: float
     before: float
     starts: bool
     jump: bool = False
+    low: float | None = None
+    high: float | None = None
 
 
 def margin(comparison: Comparison, left: Array, right: Array) -> Array:
@@ -78,6 +81,80 @@ def changes(
         value = _root(function, low, high, float(near), float(far))
         found.append(Change(value, low, starts, jump=abs(function(value)) > _NEARLY))
     return found
+
+
+def decided(margins: Array, holds: NDArray[np.bool_]) -> NDArray[np.int8]:
+    """Say of each place whether a condition on estimates holds (1), does not (-1), or cannot be told from noise (0).
+
+    Parameters
+    ----------
+    margins : value, low end and high end of the margin [3, places]
+    holds : the values themselves meet the condition [places]
+
+    >>> decided(np.array([[0.1, 0.1, -0.1], [-0.1, 0.05, -0.2], [0.3, 0.2, -0.05]]), np.array([True, True, False]))
+    array([ 0,  1, -1], dtype=int8)
+    """
+    _, low, high = margins
+    return np.where((low > 0) | (high < 0) | (low == high), np.where(holds, 1, -1), 0).astype(np.int8)
+
+
+def estimated_changes(
+    margins: Array, holds: NDArray[np.bool_], places: Array, *, single: bool
+) -> tuple[list[Change], list[tuple[float, float]]]:
+    """List where a condition on estimates starts or stops holding, and where it cannot be told.
+
+    A change lies between two places where it is decided, and that differ. Its interval reaches from where the end of the
+    interval of the margin that crosses 0 first does so to where the other end does; between neighbours, margins are taken
+    as straight lines. What undecided places in between seem to say is noise, and gives no change of its own.
+
+    Parameters
+    ----------
+    margins, holds : as for `decided`; not a number where there is no answer
+    places : rising
+    single : there is nothing between the places; a change is then at the first place on its far side
+
+    Returns
+    -------
+    the changes, and the first and the last place of each further stretch of undecided places
+
+    >>> margins = np.array([[-2.0, -0.5, 1.0], [-3.0, -1.5, 0.5], [-1.0, 0.5, 1.5]])
+    >>> (change,), stretches = estimated_changes(margins, margins[0] > 0, np.array([0.0, 1.0, 2.0]), single=False)
+    >>> round(change.low, 3), round(change.value, 3), round(change.high, 3), stretches
+    (0.667, 1.333, 1.75, [])
+    """
+    states, known = decided(margins, holds), np.isfinite(margins[0])
+    found: list[Change] = []
+    stretches: list[tuple[float, float]] = []
+    sure: int | None = None
+    open_since: int | None = None
+
+    for index in range(len(places) + 1):
+        ended = index == len(places) or not known[index]
+        if not ended and not states[index]:
+            open_since = index if open_since is None else open_since
+            continue
+        if sure is not None and not ended and states[index] != states[sure]:
+            found.append(_estimated_change(margins, places, sure, index, bool(states[index] > 0), single=single))
+        elif open_since is not None:
+            stretches.append((float(places[open_since]), float(places[index - 1])))
+        sure, open_since = None if ended else index, None
+    return found, stretches
+
+
+def _estimated_change(margins: Array, places: Array, near: int, far: int, starts: bool, *, single: bool) -> Change:
+    """Locate a change between two decided places."""
+    middle, low, high = margins[:, near : far + 1] if starts else -margins[:, near : far + 1]
+    first, last = (high, low) if starts else (low, high)
+    # The curve that comes to 0 first does so for the first time, the others for the last time.
+    cells = (int(np.argmax(first[1:] >= 0)), *(int(np.flatnonzero(each[:-1] <= 0)[-1]) for each in (middle, last)))
+    if single:
+        low_place, value, high_place = (float(places[near + cell + 1]) for cell in cells)
+        return Change(value, float(places[near + cells[1]]), starts, low=low_place, high=high_place)
+    low_place, value, high_place = (
+        float(np.interp(0.0, each[cell : cell + 2], places[near + cell : near + cell + 2]))
+        for cell, each in zip(cells, (first, middle, last), strict=True)
+    )
+    return Change(value, float(places[near]), starts, low=min(low_place, value), high=max(high_place, value))
 
 
 def _root(function: Callable[[float], float], low: float, high: float, near: float, far: float) -> float:

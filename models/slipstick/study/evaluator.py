@@ -68,6 +68,13 @@ class Evaluator:
         """List the values that answers can have; nothing is compiled or solved for it."""
         return names_of(self.built.model, self.built.options.method)
 
+    def longer(self, factor: float) -> Evaluator:
+        """Give the case with runs of its simulation about so many times as long."""
+        if factor == 1:
+            return self
+        options = replace(self.built.options, simulation=self.built.options.simulation.longer(factor))
+        return replace(self, built=replace(self.built, options=options))
+
     @property
     def method(self) -> str:
         """Name the method that answers."""

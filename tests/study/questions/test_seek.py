@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from slipstick.cli.main import main
 from slipstick.errors import SpecError
-from slipstick.method.sign_changes import changes
+from slipstick.method.sign_changes import changes, decided, estimated_changes
 from slipstick.report.questions.seek import ConditionSearch, SeekResult, search_text
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
@@ -227,3 +228,104 @@ def test_a_question_of_several_cases_is_written_once(folder: Path) -> None:
     assert section.count("efficiency >= 0.6, looked at parameters.latency from 0 s to 100 us") == 1
     assert "  - base: holds up to parameters.latency = 25 us" in section
     assert "  - slow: holds nowhere for parameters.latency" in section
+
+
+QUANTILE = "response_time_quantile[jobs,0.99]"
+SERVICE = """\
+queueing-network: 1
+classes: {jobs: {arrivals: 8 /s}}
+stations: {web: {servers: 10, discipline: fcfs, service: {jobs: 1 s}, visits: {jobs: 1}}}
+"""
+
+
+def exact_quantile(folder: Path, servers: int, rate: float = 8.0) -> float:
+    """Give the 99th percentile of M/M/c in closed form."""
+    (folder / "web.yaml").write_text(SERVICE)
+    given = {"model": "web.yaml", "stations__web__servers": str(servers), "classes__jobs__arrivals": f"{rate!r} /s"}
+    return alone(QUANTILE, **given)
+
+
+def simulated(question: str, limit: float, cycles: int = 4000) -> ConditionSearch:
+    base = f"{{model: web.yaml, method: simulation, simulation.cycles: {cycles}}}"
+    return seek(f"{question}, where: '{QUANTILE} <= {limit!r} s'", base=base)
+
+
+SERVERS = "of: stations.web.servers, from: 9, to: 12, step: 1"
+
+
+def test_a_limit_that_noise_hides_is_refined_until_it_is_decided(folder: Path) -> None:
+    limit = (exact_quantile(folder, 9) + exact_quantile(folder, 10)) / 2
+    made = simulated(SERVERS, limit)
+    assert [(each.value, each.low, each.high, each.starts) for each in made.crossings] == [(10, 10, 10, True)]
+    near = simulated(SERVERS, 1.03 * exact_quantile(folder, 10))
+    assert near.longer > 1
+    assert [(each.low, each.value, each.high) for each in near.crossings] == [(10, 10, 10)]
+    assert search_text(near).endswith(f"; runs up to {near.longer:g} times as long were to decide")
+
+
+def test_a_limit_at_the_value_itself_stays_undecided(folder: Path) -> None:
+    made = simulated(SERVERS, exact_quantile(folder, 10))
+    (crossing,) = made.crossings
+    assert crossing.low == 10
+    assert crossing.high is not None
+    assert 10 < crossing.high <= 12
+    assert crossing.low <= crossing.value <= crossing.high
+    words = f"holds from stations.web.servers = {crossing.high:g} on and is undecided from 10 on, where it seems to start at"
+    assert words in search_text(made)
+    at_the_end = simulated(SERVERS.replace("to: 12", "to: 10"), exact_quantile(folder, 9))
+    assert (at_the_end.crossings, at_the_end.undecided) == ((), ((9, 9),))
+    assert "is undecided at 9 and changes nowhere else" in search_text(at_the_end)
+
+
+def test_a_crossing_of_simulated_values_has_an_interval(folder: Path) -> None:
+    limit = exact_quantile(folder, 10, 8.7)
+    made = simulated("of: classes.jobs.arrivals, from: 6 /s, to: 9.4 /s, points: 5", limit)
+    (crossing,) = made.crossings
+    assert crossing.low is not None
+    assert crossing.high is not None
+    assert crossing.low < crossing.value < crossing.high
+    assert crossing.low < 8.7 < crossing.high
+    assert f"holds up to classes.jobs.arrivals = {crossing.value:.6g} ({crossing.low:.6g} to " in search_text(made)
+
+
+def test_an_estimate_without_an_interval_decides_nothing(folder: Path) -> None:
+    made = simulated(SERVERS.replace("to: 12", "to: 10"), 2 * exact_quantile(folder, 9), cycles=100)
+    assert made.longer > 1
+    assert made.crossings == ()
+
+
+def test_page_table_and_json_of_an_undecided_search(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    limit = exact_quantile(folder, 10)
+    question = f"{{it: {{{SERVERS}, where: '{QUANTILE} <= {limit!r} s'}}}}"
+    base = "{model: web.yaml, method: simulation, simulation.cycles: 4000}"
+    Path("study.yaml").write_text(f"study: 1\nbase: {base}\nanswer: ['{QUANTILE}']\nseek: {question}\n")
+    assert main(["run", "study.yaml", "--out", "here", "--json"]) == 0
+    (answer,) = [each for each in json.loads(capsys.readouterr().out)["answers"] if each["model"] == "seek"]
+    value = answer["values"]["starts.0"]
+    assert value["low"] <= value["value"] <= value["high"]
+    with Path("here/results.csv").open() as file:
+        (row,) = [row for row in csv.DictReader(file) if row["sweep"] == "seek"]
+    assert float(row["low at"]) <= float(row["at"]) <= float(row["high at"])
+    assert "is undecided from 10 on" in Path("here/report.md").read_text()
+
+
+@given(
+    st.lists(st.tuples(st.floats(-1, 1), st.floats(0, 0.5), st.floats(0, 0.5)), min_size=2, max_size=30), st.booleans()
+)
+def test_noise_makes_no_changes(points: list[tuple[float, float, float]], single: bool) -> None:
+    """Changes are those between decided places, each inside its interval, and every undecided place is in one stretch."""
+    middle, below, above = np.array(points).T
+    margins, places = np.array([middle, middle - below, middle + above]), np.arange(float(len(points)))
+    holds = middle >= 0
+    states = decided(margins, holds)
+    found, stretches = estimated_changes(margins, holds, places, single=single)
+    sure = [state for state in states if state]
+    assert [each.starts for each in found] == [b > 0 for a, b in pairwise(sure) if a != b]
+    for each in found:
+        assert each.low is not None
+        assert each.high is not None
+        assert each.low <= each.value <= each.high
+    told = [place for place, state in zip(places, states, strict=True) if not state]
+    inside = [any(first <= place <= last for first, last in stretches) for place in told]
+    between = [any(each.before <= place for each in found) for place in told]
+    assert all(one or other for one, other in zip(inside, between, strict=True))

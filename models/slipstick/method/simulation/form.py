@@ -463,6 +463,7 @@ class CompiledSimulation(CompiledModel):
     """
 
     block = 1
+    estimated = True
 
     def __init__(
         self, name: str, quantity: str, parameters: Sequence[str], solve: Callable[[Mapping[str, float]], Solution]

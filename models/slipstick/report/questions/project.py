@@ -61,11 +61,12 @@ class DominantClass:
 
 @dataclass(frozen=True, slots=True)
 class ConditionHistory:
-    """When a condition holds along a track: at the first year, and where that changes."""
+    """When a condition holds along a track: at the first year, where that changes, and where estimates do not tell."""
 
     condition: str
     holds_first: bool | None
     crossings: tuple[Crossing, ...]
+    undecided: tuple[tuple[float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,12 +216,16 @@ def _dominant(track: ProjectedCase) -> Iterator[str]:
 
 
 def _condition_text(each: ConditionHistory, found: Projection) -> str:
-    if not each.crossings:
+    open_ = [
+        f"is undecided in {year(first)}" if first == last else f"is undecided from {year(first)} to {year(last)}"
+        for first, last in each.undecided
+    ]
+    if not each.crossings and not open_:
         span = f"from {year(found.years[0])} to {year(found.years[-1])}"
         if each.holds_first is None:
             return f"{each.condition} has no answer in {year(found.years[0])}"
         return f"{each.condition} holds {span}" if each.holds_first else f"{each.condition} holds in no year {span}"
-    words = [_crossing(crossing) for crossing in each.crossings]
+    words = [*(_crossing(crossing) for crossing in each.crossings), *open_]
     return f"{each.condition} {', '.join(words)}"
 
 

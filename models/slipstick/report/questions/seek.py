@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from slipstick.answer import Answer, Value
-from slipstick.report.formatting import escape, percent, quantity
+from slipstick.report.formatting import NOTHING, bracketed, escape, percent, quantity
 from slipstick.results.study import QuestionResult
 
 
@@ -21,7 +21,7 @@ class Crossing:
     starts : it holds from there on, and not before
     before : the last value on the near side, of a condition that is seen at single values only; else None
     jump : a side of the condition jumps there
-    low, high : band of the place, where rates are uncertain
+    low, high : band of the place, where rates are uncertain, or its interval, where answers are estimates
     part : how much of the draws cross there at all [1]
     """
 
@@ -51,6 +51,8 @@ class ConditionSearch:
     nearest : the place where the condition comes nearest to changing; None if there is no answer anywhere
     margin : how near it comes there, relative to the sides [1]
     beyond : rates used outside their periods, in words
+    undecided : first and last place of each further stretch where an estimate does not tell whether it holds
+    longer : so many times as long as the first was the longest run that was to decide
     """
 
     name: str
@@ -65,20 +67,21 @@ class ConditionSearch:
     holds_last: bool | None
     places: int
     crossings: tuple[Crossing, ...]
-    sides: tuple[tuple[float, float], ...] = ()
-    side_unit: str = "1"
+    sides: tuple[tuple[Value, Value], ...] = ()
     nearest: float | None = None
     margin: float | None = None
     beyond: tuple[str, ...] = ()
+    undecided: tuple[tuple[float, float], ...] = ()
+    longer: float = 1.0
 
 
-def year(value: float) -> str:
-    """Write a year, and the tenth of it where it is not whole.
+def year(value: float | None) -> str:
+    """Write a year, and the tenth of it where it is not whole; none is a dash.
 
-    >>> year(2024.0), year(2024.46)
-    ('2024', '2024.5')
+    >>> year(2024.0), year(2024.46), year(None)
+    ('2024', '2024.5', '-')
     """
-    return f"{value:.1f}".removesuffix(".0")
+    return NOTHING if value is None else f"{value:.1f}".removesuffix(".0")
 
 
 _YEAR = "year"
@@ -102,7 +105,7 @@ class SeekResult(QuestionResult):
         return [_answer(each) for each in self.searches]
 
     def columns(self, head: Callable[[str], str]) -> list[dict[str, Any]]:
-        return [_columns(self.searches)] if any(each.crossings for each in self.searches) else []
+        return [_columns(self.searches)] if any(each.crossings or each.undecided for each in self.searches) else []
 
 
 def _question(cases: Sequence[ConditionSearch]) -> Iterator[str]:
@@ -114,14 +117,18 @@ def _question(cases: Sequence[ConditionSearch]) -> Iterator[str]:
     yield f"- {escape(f'{first.name}{_along(first)}: {first.condition}, looked at {_ends(first)}{_beyond(first)}')}"
     for each in cases:
         said = _said(each) if each.crossings else _none(each, _ends(each))
-        yield f"  - {escape(f'{each.case}: {said}{_gaps(each)}')}"
+        yield f"  - {escape(f'{each.case}: {said}{_gaps(each)}{_effort(each)}')}"
 
 
 def search_text(found: ConditionSearch) -> str:
     """Say in one line where a condition starts or stops holding, or why it does nowhere."""
     who, ends, gaps = f"{found.name}, {found.case}{_along(found)}: {found.condition}", _ends(found), _gaps(found)
     said = f"{_said(found)} (looked at {ends}{gaps})" if found.crossings else f"{_none(found, ends)}{gaps}"
-    return f"{who} {said}{_beyond(found)}"
+    return f"{who} {said}{_effort(found)}{_beyond(found)}"
+
+
+def _effort(found: ConditionSearch) -> str:
+    return f"; runs up to {found.longer:g} times as long were to decide" if found.longer > 1 else ""
 
 
 def _along(found: ConditionSearch) -> str:
@@ -137,18 +144,41 @@ def _beyond(found: ConditionSearch) -> str:
 
 
 def _said(found: ConditionSearch) -> str:
-    return ", ".join(_crossing(found, each) for each in found.crossings)
+    return ", ".join([*(_crossing(found, each) for each in found.crossings), *_undecided(found)])
+
+
+def _undecided(found: ConditionSearch) -> Iterator[str]:
+    for first, last in found.undecided:
+        yield f"undecided {'at' if first == last else 'from'} {_value(found, first)}" + (
+            "" if first == last else f" to {_value(found, last)}"
+        )
 
 
 def _crossing(found: ConditionSearch, each: Crossing) -> str:
-    at = f"{found.of} = {_value(found, each.value)}" if found.of != _YEAR else year(each.value)
     if each.before is not None:
-        before = _value(found, each.before)
+        return _single(found, each)
+    ends = (each.low, each.high)
+    lead = "" if found.of == _YEAR else f"{found.of} = "
+    at = (
+        bracketed(year(each.value), *map(year, ends))
+        if found.of == _YEAR
+        else quantity(each.value, found.unit, 6, ends)
+    )
+    jump = ", by a jump" if each.jump else ""
+    return f"holds from {lead}{at} on{jump}" if each.starts else f"holds up to {lead}{at}{jump}"
+
+
+def _single(found: ConditionSearch, each: Crossing) -> str:
+    """Say where a condition that is seen at single values changes, or between which of them it does."""
+    value, before = _value(found, each.value), _value(found, each.before)
+    at = f"{found.of} = {value}" if found.of != _YEAR else value
+    if each.low == each.high:
         return (
             f"holds from {at} on, not yet at {before}" if each.starts else f"holds up to {before}, not any more at {at}"
         )
-    jump = ", by a jump" if each.jump else ""
-    return f"holds from {at} on{jump}" if each.starts else f"holds up to {at}{jump}"
+    low, high = _value(found, each.low), _value(found, each.high)
+    sure = f"holds from {found.of} = {high} on" if each.starts else f"holds not any more from {found.of} = {high} on"
+    return f"{sure} and is undecided from {low} on, where it seems to {'start' if each.starts else 'stop'} at {value}"
 
 
 def _none(found: ConditionSearch, ends: str) -> str:
@@ -156,18 +186,20 @@ def _none(found: ConditionSearch, ends: str) -> str:
     if found.nearest is None or found.margin is None:
         return f"has no answer anywhere for {ends}"
     holds = "holds throughout" if found.holds_first or found.holds_last else "holds nowhere"
-    first, last, near = (_sides(found, pair) for pair in found.sides)
+    if found.undecided:
+        holds = f"is {', '.join(_undecided(found))} and changes nowhere else"
+    first, last, near = map(_sides, found.sides)
     at = _value(found, found.nearest)
     approach = f"it comes nearest to changing at {at}, with {near}, {percent(found.margin)} apart"
     return f"{holds} for {ends}: {first} at one end and {last} at the other; {approach}"
 
 
-def _sides(found: ConditionSearch, pair: tuple[float, float]) -> str:
-    left, right = (quantity(each, found.side_unit) for each in pair)
+def _sides(pair: tuple[Value, Value]) -> str:
+    left, right = (quantity(each.value, each.unit, ends=(each.low, each.high)) for each in pair)
     return f"{left} against {right}"
 
 
-def _value(found: ConditionSearch, value: float) -> str:
+def _value(found: ConditionSearch, value: float | None) -> str:
     return year(value) if found.of == _YEAR else quantity(value, found.unit, 6)
 
 
@@ -177,22 +209,32 @@ def _gaps(found: ConditionSearch) -> str:
 
 
 def _columns(searches: Sequence[ConditionSearch]) -> dict[str, Any]:
-    rows = [(each, crossing) for each in searches for crossing in each.crossings]
+    rows: list[tuple[ConditionSearch, float | None, float | None, float | None, str]] = []
+    for each in searches:
+        for crossing in each.crossings:
+            holds = "from there" if crossing.starts else "until there"
+            rows.append((each, crossing.value, crossing.low, crossing.high, holds))
+        rows += [(each, None, first, last, "undecided") for first, last in each.undecided]
+    found, at, low, high, words = zip(*rows, strict=True)
+    ends = {"low at": low, "high at": high} if any(each is not None for each in low) else {}
     return {
         "sweep": ["seek"] * len(rows),
-        "case": [each.case for each, _ in rows],
-        "trend": [each.trend or None for each, _ in rows],
-        "sought": [each.name for each, _ in rows],
-        "at": [crossing.value for _, crossing in rows],
-        "unit": [each.unit for each, _ in rows],
-        "holds": ["from there" if crossing.starts else "until there" for _, crossing in rows],
+        "case": [each.case for each in found],
+        "trend": [each.trend or None for each in found],
+        "sought": [each.name for each in found],
+        "at": at,
+        **ends,
+        "unit": [each.unit for each in found],
+        "holds": words,
     }
 
 
 def _answer(found: ConditionSearch) -> Answer:
     point: dict[str, float | str] = {"case": found.case, "seek": found.name}
     values = {
-        f"{'starts' if each.starts else 'stops'}.{index}": Value(each.value, found.unit)
+        f"{'starts' if each.starts else 'stops'}.{index}": Value(each.value, found.unit, each.low, each.high)
         for index, each in enumerate(found.crossings)
     }
+    for index, (first, last) in enumerate(found.undecided):
+        values[f"undecided.{index}"] = Value(None, found.unit, first, last)
     return Answer("seek", "search", values=values, point=point, notes=(search_text(found),))

@@ -200,7 +200,12 @@ class SeekSpec(QuestionSpec):
         description="the condition, such as efficiency >= 0.6; own.efficiency is the case's, base.efficiency the base's"
     )
     step: Any = Field(None, description="look at single values only, so far apart; for what must be whole")
-    points: int = Field(129, description="how many places to look at before closing in", ge=2, le=100_000)
+    points: int | None = Field(
+        None,
+        description="how many places to look at before closing in; by default 129, or 17 where each is simulated",
+        ge=2,
+        le=100_000,
+    )
     spacing: Literal["linear", "geometric"] = Field("linear", description="how the places are spread")
     trend: Note = Field("", description="the trend that the years go along")
     base_year: Year | None = Field(None, description="year that the values of the cases are of")

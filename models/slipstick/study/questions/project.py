@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.method.sampling import random_stream, sample_points
-from slipstick.method.sign_changes import Change, changes
+from slipstick.method.sign_changes import Change, changes, estimated_changes
 from slipstick.model.uncertainty import PROCESSORS, Trend, gain, outside
 from slipstick.report.questions.project import (
     ConditionHistory,
@@ -189,7 +189,7 @@ def _band(
         cut = {name: each[start : start + step] for name, each in factors.items()}
         pieces.append(track.case.columns(track.values(years, cut), wanted, jobs=jobs))
     found = {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
-    margins = [condition.look(found)[0].reshape(spec.samples, len(years)) for condition in conditions]
+    margins = [condition.look(found)[0][0].reshape(spec.samples, len(years)) for condition in conditions]
     ends = ((1 - spec.band.value) / 2, (1 + spec.band.value) / 2)
     quantiles = {
         name: np.quantile(found[name].reshape(spec.samples, len(years)), ends, axis=0)
@@ -225,27 +225,33 @@ def _history(
     band: float,
 ) -> ConditionHistory:
     def at_year(year: float) -> float:
-        return float(condition.look(track.case.columns(track.values(np.array([year]))))[0][0])
+        return float(condition.look(track.case.columns(track.values(np.array([year]))))[0][0, 0])
 
     looked, holds = condition.look(found)
-    crossings = changes(looked, holds, years, at_year)
-    first = bool(holds[0]) if np.isfinite(looked[0]) else None
+    undecided: list[tuple[float, float]] = []
+    if track.case.form.estimated:
+        crossings, undecided = estimated_changes(looked, holds, years, single=False)
+    else:
+        crossings = changes(looked[0], holds, years, at_year)
+    first = bool(holds[0]) if np.isfinite(looked[0, 0]) else None
     ends = ((1 - band) / 2, (1 + band) / 2)
-    return ConditionHistory(condition.text, first, tuple(_with_band(each, margins, years, ends) for each in crossings))
+    with_bands = tuple(_with_band(each, margins, years, ends) for each in crossings)
+    return ConditionHistory(condition.text, first, with_bands, tuple(undecided))
 
 
 def _with_band(change: Change, margins: Array | None, years: Array, ends: tuple[float, float]) -> Crossing:
-    """Give a crossing the band of the first crossing to the same side in each draw."""
+    """Give a crossing the band of the first crossing to the same side in each draw, widened by its own interval."""
+    found = Crossing(change.value, change.starts, jump=change.jump, low=change.low, high=change.high)
     if margins is None:
-        return Crossing(change.value, change.starts, jump=change.jump)
+        return found
     places = _first_crossings(margins if change.starts else -margins, years)
     crossed = places[np.isfinite(places)]
     if not len(crossed):
-        return Crossing(change.value, change.starts, jump=change.jump, part=0.0)
-    low, high = np.quantile(crossed, ends)
-    return Crossing(
-        change.value, change.starts, jump=change.jump, low=float(low), high=float(high), part=len(crossed) / len(places)
-    )
+        return replace(found, part=0.0)
+    low, high = (float(each) for each in np.quantile(crossed, ends))
+    if change.low is not None and change.high is not None:
+        low, high = low - (change.value - change.low), high + (change.high - change.value)
+    return replace(found, low=low, high=high, part=len(crossed) / len(places))
 
 
 def _first_crossings(margins: Array, years: Array) -> Array:

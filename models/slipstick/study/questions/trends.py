@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +16,7 @@ from slipstick.expression.nodes import Parameter
 from slipstick.expression.tape import Tape
 from slipstick.method.sign_changes import margin
 from slipstick.model.uncertainty import Trend, outside
-from slipstick.results.study import Array
+from slipstick.results.study import Array, split_name
 from slipstick.schema.inputs import TECHNOLOGY, resolve
 from slipstick.schema.kinds.trend import TrendSpec, trend_of
 from slipstick.schema.text.formula import read_condition
@@ -145,7 +145,26 @@ def factors_of(trend: Trend, drawn: Mapping[str, Array]) -> dict[str, Array]:
     }
 
 
+_CERTAIN = ("once", "low", "high")
+"""Kinds of columns of a simulation that are no estimates: times as given, and the ends of intervals."""
+
 _RELATIONS = ("<", "<=", ">", ">=")
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionSides:
+    """The two sides of a part of a condition at some points, and its margin; each with the ends of its interval.
+
+    Parameters
+    ----------
+    left, right, margin : value, low end and high end; the three are one where nothing is an estimate [3, points]
+    holds : the part holds for the values themselves [points]
+    """
+
+    left: Array
+    right: Array
+    margin: Array
+    holds: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -158,38 +177,76 @@ class Condition:
     parts : comparisons, all of which must hold
     columns : the column that each name of an expression stands for
     others : the values of other cases that such names stand for, each solved when it is first asked for
+    case : whose answers the columns are
     """
 
     text: str
     parts: tuple[Comparison, ...]
     columns: Mapping[str, str]
     others: Mapping[str, tuple[Evaluator, str]]
+    case: Evaluator
 
-    def sides(self, found: Mapping[str, Array]) -> list[tuple[Array, Array]]:
-        """Give the two sides of each part; not a number where an answer has no such value [points]."""
+    def sides(self, found: Mapping[str, Array]) -> list[ConditionSides]:
+        """Give what each part compares.
+
+        The interval of a side or a margin adds up what each estimate in it changes alone, moved to the ends of its own
+        interval: with one estimate it is exact, with several it holds to first order however they depend on each other.
+        """
         count = max((len(each) for each in found.values()), default=1)
-        nothing = np.full(1, np.nan)
-        sides = []
-        for part in self.parts:
-            tape = Tape([part.left, part.right])
-            given = {
-                name: found.get(self.columns[name], nothing) if name in self.columns else self._other(name, nothing)
-                for name in tape.parameters
-            }
-            left, right = (np.broadcast_to(each, (count,)) for each in tape.run(given))
-            sides.append((left, right))
-        return sides
+        return [self._sides(part, found, count) for part in self.parts]
 
-    def _other(self, name: str, nothing: Array) -> Array:
-        case, column = self.others[name]
-        return case.own.get(column, nothing)
+    def _sides(self, part: Comparison, found: Mapping[str, Array], count: int) -> ConditionSides:
+        tape = Tape([part.left, part.right])
+
+        def at(given: Mapping[str, Array | float]) -> Array:
+            left, right = (np.broadcast_to(each, (count,)) for each in tape.run(given))
+            return np.array([left, right, margin(part, left, right)])
+
+        nothing = np.full(1, np.nan)
+        given = {name: values.get(column, nothing) for name, _, column, values in self._named(tape.parameters, found)}
+        middle = at(given)
+        low, high = middle.copy(), middle.copy()
+        for name, ends in self._ends(tape.parameters, found, count):
+            moved = np.array([at({**given, name: end}) for end in ends]) - middle
+            known = np.isfinite(ends[0]) & np.isfinite(ends[1])
+            # A margin lies between -1 and 1: without an interval nothing is known of it.
+            moved = np.where(known, moved, np.array([[-2.0], [2.0]])[:, :, None])
+            low += np.minimum(moved.min(axis=0), 0.0)
+            high += np.maximum(moved.max(axis=0), 0.0)
+        left, right, margins = np.stack([middle, low, high], axis=1)
+        return ConditionSides(left, right, margins, part.between(left[0], right[0]))
+
+    def _ends(
+        self, names: Iterable[str], found: Mapping[str, Array], count: int
+    ) -> Iterator[tuple[str, tuple[Array, Array]]]:
+        """Give both ends of every name that stands for an estimate; NaN where a point has no interval."""
+        unknown = np.full(count, np.nan)
+        for name, case, column, values in self._named(names, found):
+            if case.form.estimated and split_name(column)[0] not in _CERTAIN:
+                ends = (values.get(f"{end}[{column}]", unknown) for end in ("low", "high"))
+                low, high = (np.broadcast_to(each, (count,)) for each in ends)
+                yield name, (low, high)
+
+    def _named(
+        self, names: Iterable[str], found: Mapping[str, Array]
+    ) -> Iterator[tuple[str, Evaluator, str, Mapping[str, Array]]]:
+        """Give what each name of an expression stands for: the case, the column, and the columns that have it."""
+        for name in names:
+            if name in self.columns:
+                yield name, self.case, self.columns[name], found
+            else:
+                case, column = self.others[name]
+                yield name, case, column, case.own
 
     def look(self, found: Mapping[str, Array]) -> tuple[Array, NDArray[np.bool_]]:
-        """Give the margin of the part that is nearest to failing, or fails worst, and whether all hold [points]."""
+        """Give the margin of the part that is nearest to failing, or fails worst, and whether all hold.
+
+        Returns
+        -------
+        the margin with the ends of its interval, and whether the values themselves meet the condition [3, points]
+        """
         sides = self.sides(found)
-        margins = np.min([margin(part, *each) for part, each in zip(self.parts, sides, strict=True)], axis=0)
-        holds = np.all([part.between(*each) for part, each in zip(self.parts, sides, strict=True)], axis=0)
-        return margins, holds
+        return np.min([each.margin for each in sides], axis=0), np.all([each.holds for each in sides], axis=0)
 
 
 class _ValueNames(Mapping[str, Parameter]):
@@ -249,7 +306,7 @@ def condition_of(text: str, place: Place, case: Evaluator, own: Evaluator, study
     named = known.made.values()
     columns = {each.name: column for each, prefix, column in named if not prefix}
     others = {each.name: (cases[prefix], column) for each, prefix, column in named if prefix}
-    return Condition(text, parts, columns, others)
+    return Condition(text, parts, columns, others, case)
 
 
 def _symbol(name: str, taken: Mapping[str, Parameter]) -> str:
