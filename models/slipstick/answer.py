@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf
 
 from slipstick.errors import UnknownNameError
 
@@ -150,12 +151,15 @@ class Answer:
     def ends(self, name: str) -> tuple[float | None, float | None]:
         """Give the ends of the interval of a number by its name, in its base unit; None where there is none.
 
+        They are infinite where a simulation does not know how sure its estimate is: it was too short, or drifts.
+
         >>> Answer("m", "simulation", account={"lock": 2.0}, intervals={"account[lock]": (1.9, 2.1)}).ends("account[lock]")
         (1.9, 2.1)
         """
-        if name in self.values:
-            return self.values[name].low, self.values[name].high
-        return self.intervals.get(name, (None, None))
+        each = self.values.get(name)
+        ends = (each.low, each.high) if each is not None else self.intervals.get(name, (None, None))
+        unsure = self.converged is not None and not self.exact and self.find(name) is not None
+        return (-inf, inf) if unsure and None in ends and not name.startswith("once[") else ends
 
     def unit(self, name: str) -> str:
         """Give the base unit of a number by its name; empty where there is none."""

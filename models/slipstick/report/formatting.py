@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from itertools import zip_longest
-from math import isfinite, isnan
+from math import inf, isfinite, isnan
 
 from slipstick.errors import MissingExtraError
 from slipstick.expression.dimension import Dimension
@@ -34,6 +34,9 @@ INTERVALS = (
 )
 """What the form that `quantity` gives an interval means."""
 
+UNKNOWN = "no interval"
+"""What stands behind an estimate of which it is not known how sure it is."""
+
 Ends = tuple[float | None, float | None]
 """Both ends of an interval; None where there is none."""
 
@@ -48,7 +51,8 @@ def quantity(value: float | None, unit: str, digits: int = 4, ends: Ends = NO_EN
     value : in base units; None where only bounds are known
     unit : the base unit
     digits : significant digits [1]
-    ends : of the interval, or bounds; an interval without width is left out
+    ends : of the interval, or bounds; an interval without width is left out, an infinite one is that of an estimate of
+        which it is not known how sure it is
 
     >>> quantity(0.001705, "s"), quantity(3.0, "1"), quantity(None, "s"), quantity(None, "s", ends=(1.0, 2.0))
     ('1.705 ms', '3', '-', '1 to 2 s')
@@ -56,6 +60,8 @@ def quantity(value: float | None, unit: str, digits: int = 4, ends: Ends = NO_EN
     ('294.7 (293.4 to 302.4) ms', 'at most 5 /s')
     """
     low, high = map(finite, ends)
+    if value is not None and inf in ends:
+        return f"{show(value, Dimension.of(unit), digits)} ({UNKNOWN})"
     if value is not None and (low is None or high is None or low == high):
         return show(value, Dimension.of(unit), digits)
     known = [each for each in (value, low, high) if each is not None]
@@ -136,9 +142,13 @@ def column(
 def bracketed(value: str, low: str, high: str) -> str:
     """Put the ends of an interval behind a value, all written already; none where they are the value itself.
 
+    Ends that are infinite are those of an estimate of which it is not known how sure it is.
+
     >>> bracketed("20", "19", "21"), bracketed("20", "-", "-"), bracketed("20", "20", "20"), bracketed("-", "19", "21")
     ('20 (19 to 21)', '20', '20', '19 to 21')
     """
+    if "inf" in (low, high):
+        return f"{value} ({UNKNOWN})"
     if NOTHING in (low, high) or low == high == value:
         return value
     return f"{low} to {high}" if value == NOTHING else f"{value} ({low} to {high})"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import MissingExtraError, ModelError, UnknownNameError
+from slipstick.vocabulary import SIMULATION
 
 if TYPE_CHECKING:
     import numpy as np
@@ -167,11 +168,22 @@ class Sweep:
         return _known(f"value in sweep {self.name}", name, self.columns)
 
     def ends(self, name: str) -> tuple[Array, Array]:
-        """Give the ends of the interval of a column, point by point; not a number where there is none."""
+        """Give the ends of the interval of a column, point by point; not a number where there is none.
+
+        They are infinite where a simulation does not know how sure its estimate is, as in `Answer.ends`.
+        """
         import numpy as np
 
         nothing = np.full(len(self), np.nan)
-        return self.columns.get(f"low[{name}]", nothing), self.columns.get(f"high[{name}]", nothing)
+        low, high = self.columns.get(f"low[{name}]", nothing), self.columns.get(f"high[{name}]", nothing)
+        how = self.provenance
+        estimated = np.array([method == SIMULATION for method in how.methods], dtype=bool) & ~np.asarray(
+            how.exact, dtype=bool
+        )
+        unsure = (
+            estimated & np.isnan(low) & np.isfinite(self.columns.get(name, nothing)) & (split_name(name)[0] != "once")
+        )
+        return np.where(unsure, -np.inf, low), np.where(unsure, np.inf, high)
 
     def stages(self, pipeline: str) -> Sequence[str]:
         """Find the limiting stage of a pipeline at each point; raises UnknownNameError."""

@@ -7,12 +7,13 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
-from matplotlib.container import BarContainer
+from matplotlib.container import BarContainer, ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -21,7 +22,7 @@ from slipstick.errors import MissingExtraError, UnknownNameError
 from slipstick.report.pictures.figures import FILLS, STROKES, draw, save
 from slipstick.report.pictures.lines import lines_of
 from slipstick.report.pictures.maps import grid_of
-from slipstick.results.study import Axis, Results
+from slipstick.results.study import Axis, Provenance, Results, Sweep
 from slipstick.schema.kinds.study import BarsSpec, MapSpec, PictureSpec
 from tests.report.made_up import (
     ADAPTER,
@@ -335,3 +336,58 @@ def _heights(figure: Figure) -> list[float]:
 
 def _drawn(line: Line2D) -> tuple[list[float], list[float]]:
     return np.asarray(line.get_xdata()).tolist(), np.asarray(line.get_ydata()).tolist()
+
+
+def estimates() -> Sweep:
+    """A sweep by simulation along two axes: the times are known within 10 %, the last of them not at all."""
+    x, y = Axis("x", "1", (1.0, 2.0, 3.0)), Axis("y", "1", (1.0, 2.0))
+    made = sweep("s", [x, y], lambda _, u, v: u * v)
+    time = made.columns["time"]
+    ends = {"low[time]": 0.9 * time, "high[time]": 1.1 * time}
+    for each in ends.values():
+        each[-1] = math.nan
+    how = Provenance(["simulation"] * len(made), [False] * len(made))
+    return replace(made, columns={**made.columns, **ends}, provenance=how)
+
+
+@pytest.mark.parametrize("changes", [{}, {"relative": True}, {"series": "y", "against": "y"}], ids=str)
+def test_lines_of_estimates_have_their_intervals(changes: dict[str, object]) -> None:
+    spec = LINES.model_copy(update={"sweep": "s", "x": "x", "series": "y", **changes})
+    lines = lines_of(estimates(), spec)
+    assert lines
+    for line in lines:
+        known = np.isfinite(line.low) & np.isfinite(line.high)
+        assert (line.low[known] <= line.y[known]).all()
+        assert (line.y[known] <= line.high[known]).all()
+        assert (line.low[known] < line.high[known]).any()
+    assert not np.isfinite(lines[-1].high[-1] - lines[-1].low[-1])
+    axes = draw(with_sweeps(estimates()), spec).axes[0]
+    drawn = [each for each in axes.containers if isinstance(each, ErrorbarContainer)]
+    assert len(drawn) == len(lines)
+
+
+def test_a_line_of_many_estimates_has_a_band() -> None:
+    axis = Axis("x", "1", tuple(float(x) for x in range(1, 31)))
+    made = sweep("s", [axis], lambda _, x: x)
+    time = made.columns["time"]
+    made = replace(made, columns={**made.columns, "low[time]": 0.9 * time, "high[time]": 1.1 * time})
+    axes = draw(with_sweeps(made), LINES.model_copy(update={"sweep": "s", "x": "x", "series": ""})).axes[0]
+    assert len(axes.collections) == 1
+
+
+def test_cells_of_estimates_have_their_intervals() -> None:
+    spec = MapSpec(kind="map", name="m", title="t", sweep="s", x="x", y="y", value="time")
+    written = {text.get_text() for text in draw(with_sweeps(estimates()), spec).axes[0].texts}
+    assert {"0.9 to 1.1", "3.6 to 4.4", "no interval"} <= written
+
+
+@pytest.mark.parametrize("stack", ["component", {"all": ["account[busy]", "account[fault]"]}], ids=str)
+def test_a_bar_of_estimates_has_the_interval_of_its_total(stack: Any) -> None:
+    time = Value(1705 * US, "s", 1600 * US, 1800 * US)
+    parts = {"account[busy]": (950 * US, 1050 * US), "account[fault]": (650 * US, 750 * US)}
+    estimated = replace(BASE, values={"time": time}, intervals=parts)
+    spec = BarsSpec(kind="bars", name="b", title="t", cases=["base"], stack=stack)
+    axes = draw(replace(SMALL_RESULTS, cases={"base": estimated}), spec).axes[0]
+    (bar,) = (each for each in axes.containers if isinstance(each, ErrorbarContainer))
+    ((_, low), (_, high)) = bar.lines[2][0].get_segments()[0]
+    assert (low, high) == pytest.approx((1.6, 1.8))

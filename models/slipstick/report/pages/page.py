@@ -112,10 +112,8 @@ def _every_point(sweep: Sweep, names: Sequence[str]) -> str:
         head.append(code(axis.path))
         columns.append([escape(_axis_value(axis, value)) for value in sweep.points[axis.path]])
     for name in names:
-        values, lows, highs = (
-            [finite(float(each)) for each in ends] for ends in (sweep.columns[name], *sweep.ends(name))
-        )
-        unit, texts = column(values, sweep.units[name], lows=lows, highs=highs)
+        lows, highs = (each.tolist() for each in sweep.ends(name))
+        unit, texts = column(list(map(finite, sweep.columns[name])), sweep.units[name], lows=lows, highs=highs)
         head.append(f"{escape(name)} [{unit}]")
         columns.append(texts)
     for pipeline, stages in sweep.limits.items():

@@ -13,7 +13,7 @@ import numpy as np
 
 from slipstick.answer import Answer
 from slipstick.errors import InputError
-from slipstick.report.formatting import need
+from slipstick.report.formatting import finite, need
 from slipstick.report.pages.page import page
 from slipstick.results.study import Axis, Fitting, Provenance, Results, Sweep, Timeline, split_name
 
@@ -140,8 +140,8 @@ def _case_columns(results: Results, names: Iterable[str]) -> dict[str, Any]:
 
 def _ends(head: str, lows: Iterable[float | None], highs: Iterable[float | None]) -> dict[str, Any]:
     """Give the columns of both ends of an interval; none where no value has one."""
-    known = any(each is not None and np.isfinite(each) for each in (*lows, *highs))
-    return {f"low {head}": lows, f"high {head}": highs} if known else {}
+    both = {f"low {head}": list(map(finite, lows)), f"high {head}": list(map(finite, highs))}
+    return both if any(each is not None for ends in both.values() for each in ends) else {}
 
 
 def _limit(answer: Answer, pipeline: str) -> str | None:

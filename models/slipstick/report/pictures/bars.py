@@ -15,7 +15,7 @@ import numpy as np
 from slipstick.answer import Answer
 from slipstick.expression.dimension import Dimension
 from slipstick.model.activity import TECHNOLOGIES
-from slipstick.report.formatting import quantity
+from slipstick.report.formatting import finite, quantity
 from slipstick.report.pictures.figures import FILLS, axis_title, sheet, tilt, title_of
 from slipstick.results.study import Array, Results
 from slipstick.units import choose
@@ -54,7 +54,12 @@ def draw_bars(results: Results, spec: BarsSpec) -> Figure:
     shown, factor = ("%", 0.01) if spec.share else choose(totals.tolist(), Dimension.of(unit))
     heights = _shares(table, totals) if spec.share else table
     _stack(axes, heights / factor, {label: fills[label] for label in labels})
-    _totals(axes, heights.sum(axis=0) / factor, [quantity(float(each), unit) for each in totals])
+    tops = heights.sum(axis=0)
+    if not spec.share:  # what is shared out is certain: all of it
+        tops = _intervals(
+            axes, np.array([_ends(results.named_answer(case), spec) for case in spec.cases]), tops, factor
+        )
+    _totals(axes, tops / factor, [quantity(float(each), unit) for each in totals])
     axes.set_ylabel(axis_title(f"share of the {what}" if spec.share else what, shown))
     axes.set_xlabel("case")
     axes.set_xticks(range(len(spec.cases)), spec.cases)
@@ -81,6 +86,31 @@ def _parts(answer: Answer, spec: BarsSpec) -> dict[str, float]:
         return dict(answer.technology)
     found = {label: [answer.find(name) for name in names] for label, names in spec.stack.items()}
     return {label: sum(each for each in values if each is not None) for label, values in found.items()}
+
+
+def _ends(answer: Answer, spec: BarsSpec) -> tuple[float, float]:
+    """Give how far the interval of a bar's total reaches below and above it; that of the time, or of all parts together."""
+    if isinstance(spec.stack, str):
+        books = {"component": ("account", answer.account), "technology": ("technology", answer.technology)}
+        book, parts = books[spec.stack]
+        names = ["time"] if "time" in answer.values else [f"{book}[{label}]" for label in parts]
+    else:
+        names = [name for each in spec.stack.values() for name in each]
+    reach = []
+    for name in names:
+        value, (low, high) = answer.find(name), map(finite, answer.ends(name))
+        if value is not None and low is not None and high is not None:
+            reach.append((value - low, high - value))
+    return sum(below for below, _ in reach), sum(above for _, above in reach)
+
+
+def _intervals(axes: Axes, reach: Array, tops: Array, factor: float) -> Array:
+    """Draw the interval of each total that has one, and give the upper ends."""
+    drawn = np.flatnonzero(reach.sum(axis=1) > 0)
+    if len(drawn):
+        lengths = reach[drawn].T / factor
+        axes.errorbar(drawn, tops[drawn] / factor, lengths, fmt="none", ecolor="black", elinewidth=1.2, capsize=4)
+    return np.asarray(tops + reach[:, 1])
 
 
 def _fills(results: Results, spec: BarsSpec) -> dict[str, int]:

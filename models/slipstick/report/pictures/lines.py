@@ -49,6 +49,7 @@ class Line:
     unit : its base unit; empty for relative lines
     label : what tells it from the others
     x, y : coordinates in base units, or as places of names; ordered along x
+    low, high : ends of the interval of each y; not a number where there is none
     method : that gave it, where several are drawn; empty where one is
     """
 
@@ -57,6 +58,8 @@ class Line:
     label: str
     x: Array
     y: Array
+    low: Array
+    high: Array
     method: str = ""
 
 
@@ -143,18 +146,18 @@ def lines_of(sweep: Sweep, spec: LinesSpec) -> list[Line]:
     x, lines = _places(sweep, spec.x), []
     groups, short = _groups(sweep, spec), _short(spec.y)
     for name in spec.y:
-        column = np.asarray(sweep.column(name))
-        column = _against(sweep, column, spec.against) if spec.against else column
+        columns = np.array([sweep.column(name), *sweep.ends(name)])
+        columns = _against(sweep, columns, spec.against) if spec.against else columns
         unit = "" if spec.relative or spec.against else sweep.units[name]
         alone = sum(sweep.units[other] == sweep.units[name] for other in spec.y) == 1
         alone = alone and not (not unit and len(spec.y) > 1)
         for (label, method), points in groups.items():
             ordered = points[np.argsort(x[points], kind="stable")]
-            y = column[ordered]
-            y = _relative(y) if spec.relative else y
+            y, low, high = _relative(columns[:, ordered]) if spec.relative else columns[:, ordered]
             words = [] if alone else [short[name]]
             words += [label] if label and (alone or len(groups) > 1) else []
-            lines.append(Line(name, unit, ", ".join(words) or method, x[ordered], y, method if words else ""))
+            label = ", ".join(words) or method
+            lines.append(Line(name, unit, label, x[ordered], y, low, high, method if words else ""))
     return lines
 
 
@@ -205,24 +208,36 @@ def _places(sweep: Sweep, path: str) -> Array:
     return np.asarray(column, dtype=float)
 
 
-def _against(sweep: Sweep, column: Array, path: str) -> Array:
-    """Divide what is at an axis' first value, all else equal, by each value."""
+def _against(sweep: Sweep, columns: Array, path: str) -> Array:
+    """Divide what is at an axis' first value, all else equal, by each value; values with both ends of their intervals."""
     others = [sweep.points[axis.path] for axis in sweep.axes if axis.path != path]
     keys = list(zip(sweep.cases, *others, strict=True))
-    first = {key: column[index] for index, key in enumerate(keys) if _is_first(sweep, path, index)}
-    with np.errstate(all="ignore"):
-        return np.asarray([first.get(key, np.nan) for key in keys] / column)
+    first = {key: columns[:, index] for index, key in enumerate(keys) if _is_first(sweep, path, index)}
+    found = _ratio(np.array([first.get(key, np.full(3, np.nan)) for key in keys]).T, columns)
+    found[1:, [_is_first(sweep, path, index) for index in range(len(keys))]] = 1.0  # against itself
+    return found
 
 
 def _is_first(sweep: Sweep, path: str, index: int) -> bool:
     return bool(sweep.points[path][index] == sweep.axis(path).values[0])
 
 
-def _relative(y: Array) -> Array:
-    known = y[np.isfinite(y)]
-    if not len(known) or known[0] == 0:
-        return np.full_like(y, np.nan)
-    return np.asarray(y / known[0])
+def _relative(columns: Array) -> Array:
+    known = np.flatnonzero(np.isfinite(columns[0]))
+    if not len(known) or columns[0, known[0]] == 0:
+        return np.full_like(columns, np.nan)
+    found = _ratio(columns, columns[:, known[:1]])
+    found[1:, known[0]] = 1.0  # against itself
+    return found
+
+
+def _ratio(above: Array, below: Array) -> Array:
+    """Divide values with both ends of their intervals; the ends are the widest, however the two depend on each other."""
+    with np.errstate(all="ignore"):
+        (value, low, high), (other, least, most) = (np.where(np.isnan(each), each[:1], each) for each in (above, below))
+        certain, unsure = np.isnan(above[1]) & np.isnan(below[1]), np.isinf(above[1]) | np.isinf(below[1])
+        ends = (np.where(unsure, sign * np.inf, each) for sign, each in ((-1, low / most), (1, high / least)))
+        return np.array([value / other, *(np.where(certain, np.nan, each) for each in ends)])
 
 
 def _handles(labels: Sequence[str], methods: Sequence[str]) -> dict[str, Line2D]:
@@ -240,7 +255,9 @@ def _panel(
 ) -> None:
     """Draw the lines of one unit."""
     dimension = Dimension.of(lines[0].unit or "1") if lines else COUNT
-    values = np.concatenate([line.y for line in lines]) if lines else np.zeros(0)
+    values = (
+        np.concatenate([each for line in lines for each in (line.y, line.low, line.high)]) if lines else np.zeros(0)
+    )
     known = values[np.isfinite(values)]
     unit, factor = choose(known.tolist(), dimension)
     log = spec.log in ("y", "both") and bool(np.any(known > 0))
@@ -251,6 +268,7 @@ def _panel(
         # On long lines, markers are spread out and shifted, so that lines that lie on each other can be told apart.
         every = -(-len(y) // _MOST_MARKERS) or 1
         axes.plot(across.places(line.x), y / factor, markevery=(index % every, every), **look)
+        _intervals(axes, across.places(line.x), y / factor, line.low / factor, line.high / factor, look["color"])
     names = list(dict.fromkeys(line.value for line in lines))
     what = ", ".join(names) if len(names) < 3 else _KINDS.get(split_name(names[0])[0], "value")
     words = f"{what} / first of its line" if spec.relative else what
@@ -263,3 +281,15 @@ def _panel(
     elif 0 <= known.min() < 0.6 * known.max():
         # From nothing upwards, unless all values lie far above it and their differences would be lost.
         axes.set_ylim(bottom=0)
+
+
+def _intervals(axes: Axes, x: Array, y: Array, low: Array, high: Array, colour: str) -> None:
+    """Draw the intervals of a line: a bar at each of few points, a band along many."""
+    drawn = np.isfinite(y) & np.isfinite(high - low) & (low < high)
+    if not drawn.any():
+        return
+    if np.count_nonzero(drawn) > _MOST_MARKERS:
+        axes.fill_between(x, low, high, where=drawn, color=colour, alpha=0.18, linewidth=0)
+        return
+    lengths = np.array([y - low, high - y])[:, drawn]
+    axes.errorbar(x[drawn], y[drawn], lengths, fmt="none", ecolor=colour, elinewidth=1.2, capsize=3)

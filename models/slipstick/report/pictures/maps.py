@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.expression.dimension import Dimension
-from slipstick.report.formatting import quantity, short_path
+from slipstick.report.formatting import UNKNOWN, quantity, short_path
 from slipstick.report.pictures.figures import axis_title, ink_on, logarithmic, sheet, tilt, title_of
 from slipstick.results.study import Axis, Results, Sweep, split_name
 from slipstick.units import choose
@@ -98,6 +98,7 @@ def _cut(sweep: Sweep, spec: MapSpec) -> str:
 def _shades(axes: Axes, sweep: Sweep, spec: MapSpec, at: Indices) -> None:
     column = np.asarray(sweep.column(spec.value), dtype=float)
     values = np.where(at >= 0, column[at], np.nan)
+    lows, highs = sweep.ends(spec.value)
     unit, factor = choose(values[np.isfinite(values)].tolist(), Dimension.of(sweep.units[spec.value]))
     shown = np.ma.masked_invalid(values / factor)
     wide = bool(shown.count()) and shown.min() > 0 and shown.max() > _WIDE * shown.min()
@@ -111,7 +112,13 @@ def _shades(axes: Axes, sweep: Sweep, spec: MapSpec, at: Indices) -> None:
     if max(at.shape) <= _MOST_WRITTEN:
         for (row, place), value in np.ndenumerate(values / factor):
             if np.isfinite(value):
-                _write(axes, place, row, f"{value:.3g}", image.to_rgba(np.array([value]))[0])
+                text, low, high = (
+                    f"{each:.3g}" for each in (value, *(ends[at[row, place]] / factor for ends in (lows, highs)))
+                )
+                interval = (
+                    UNKNOWN if high == "inf" else "" if high == "nan" or low == high == text else f"{low} to {high}"
+                )
+                _write(axes, place, row, text, image.to_rgba(np.array([value]))[0], interval)
 
 
 def _categories(axes: Axes, sweep: Sweep, spec: MapSpec, at: Indices) -> None:
@@ -156,8 +163,12 @@ def _cells(at: Indices) -> dict[str, Any]:
     return {"edgecolors": "face", "linewidth": 0.2, "rasterized": at.size > _MOST_SHAPES}
 
 
-def _write(axes: Axes, place: int, row: int, text: str, colour: Any) -> None:
-    axes.text(place + 0.5, row + 0.5, text, ha="center", va="center", fontsize=8, color=ink_on(colour))
+def _write(axes: Axes, place: int, row: int, text: str, colour: Any, below: str = "") -> None:
+    """Write into a cell; its interval, if it has one, small and below."""
+    ink = ink_on(colour)
+    axes.text(place + 0.5, row + 0.5, text, ha="center", va="bottom" if below else "center", fontsize=8, color=ink)
+    if below:
+        axes.text(place + 0.5, row + 0.45, below, ha="center", va="top", fontsize=5.5, color=ink)
 
 
 def _borders(axes: Axes, places: Indices) -> None:
