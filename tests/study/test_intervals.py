@@ -101,3 +101,85 @@ def test_every_part_of_a_simulated_account_has_an_interval(folder: Path, capsys:
     rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith(("busy ", "lock:door ", "time "))]
     assert all(low <= value <= high for row in rows for value, low, high in printed(row))
     assert len([row for row in rows if printed(row)]) >= 3
+
+
+ACTIVITY = """\
+activity: 1
+population: {processors: 4}
+resources: {bus: {}}
+cycle:
+  - {name: work, delay: 9 ms, scv: 1}
+  - {name: ask, service: bus, time: 3 ms, scv: 1, component: io, technology: memory}
+"""
+TREND = """\
+trend: 1
+source: made up
+rates:
+  processors: [{from: 2000, to: 2040, factor: 1.1, spread: 10%}]
+"""
+QUESTIONS = """\
+study: 1
+base: {model: asks.yaml, method: simulation, simulation.cycles: 6000, simulation.shares: 2}
+what_if: {long: {simulation.seed: 1}}
+answer: [time, efficiency, "account[io]", overhead, overhead_reduction]
+rank:
+  of: [cycle.work.delay, cycle.ask.time]
+  changes:
+    half: {times: {cycle.ask.time: 0.5}}
+    same: {times: {cycle.ask.time: 0.505}}
+project: {trends: [trend.yaml], base_year: 2010, years: [2010, 2012, 2016], samples: SAMPLES, watch: ["time <= 12 ms"]}
+scale: {processors: {population.processors: [1, 2, 4, 8]}, size: {cycle.work.delay: 1}, threshold: 70%, ways: [fixed-size]}
+sample: {of: {cycle.ask.time: {distribution: uniform, from: 2 ms, to: 4 ms}}, samples: 16, indices: false}
+compare:
+  - title: Measured
+    unit: ms
+    columns: [base, long]
+    rows:
+      - {row: time, sum: [time], printed: [15.1, 30], within: 0.5, measured: true}
+      - {row: beside, sum: [time], against: [long, long]}
+pictures:
+  - {kind: changes, name: changes, title: Changes}
+  - {kind: projection, name: years, title: Years, y: [time]}
+  - {kind: bars, name: bars, title: Bars, cases: [base], stack: component}
+"""
+
+
+@pytest.mark.parametrize("samples", [0, 16])
+def test_every_question_shows_the_intervals_of_what_is_simulated(
+    folder: Path, capsys: pytest.CaptureFixture[str], samples: int
+) -> None:
+    Path("asks.yaml").write_text(ACTIVITY)
+    Path("trend.yaml").write_text(TREND)
+    Path("study.yaml").write_text(QUESTIONS.replace("SAMPLES", str(samples)))
+    assert main(["run", "study.yaml", "--out", "here", "--json"]) == 0
+    document, page = json.loads(capsys.readouterr().out), Path("here/report.md").read_text()
+    assert all(low <= value <= high for value, low, high in printed(page))
+    for heading in ("Cases", "What would help most", "Changes", "The years ahead", "How it scales", "Comparisons"):
+        section = page.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+        assert len(printed(section)) >= 2, heading
+    estimated = 0
+    for each in objects(document):
+        if {"value", "low", "high"} <= each.keys() and None not in (each["value"], each["low"], each["high"]):
+            assert each["low"] <= each["value"] <= each["high"]
+            estimated += each["low"] < each["high"]
+    assert estimated > 40
+    (scaled,) = document["scalings"]
+    way = scaled["ways"]["fixed-size"]
+    for name, ends in way["intervals"].items():
+        values = way["account"][name[8:-1]] if name.startswith("account[") else way[name]
+        triples = [each for each in zip(ends["low"], values, ends["high"], strict=True) if None not in each]
+        assert triples, name
+        assert all(low <= value <= high for low, value, high in triples), name
+    with Path("here/results.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        for head in (head[4:] for head in row if head.startswith("low ")):
+            if row[head] and row[f"low {head}"]:
+                assert float(row[f"low {head}"]) <= float(row[head]) * (1 + 1e-12), (row["sweep"], head)
+                assert float(row[head]) <= float(row[f"high {head}"]) * (1 + 1e-12), (row["sweep"], head)
+        assert row["low time [s]"], row["sweep"]
+    assert "half takes away the most overhead of all single changes" in page
+    assert ", undecided against same, for their intervals overlap" in page
+    assert "inside the interval" in page
+    assert "outside the interval" in page
+    assert ", undecided" in page.partition("\n## Comparisons\n")[2]

@@ -82,12 +82,15 @@ def finite(value: float | None) -> float | None:
     return value if value is not None and isfinite(value) else None
 
 
-def percent(part: float | None, digits: int = 3, signed: bool = False) -> str:
-    """Write a fraction in percent.
+def percent(part: float | None, digits: int = 3, signed: bool = False, ends: Ends = NO_ENDS) -> str:
+    """Write a fraction in percent, with its interval if it has one.
 
-    >>> percent(0.51234), percent(0.02, signed=True), percent(1.0), percent(12.3456, 2)
-    ('51.2 %', '+2 %', '100 %', '1235 %')
+    >>> percent(0.51234), percent(0.02, signed=True), percent(1.0), percent(12.3456, 2), percent(0.5, ends=(0.45, 0.55))
+    ('51.2 %', '+2 %', '100 %', '1235 %', '50 (45 to 55) %')
     """
+    if ends != NO_ENDS:
+        words = (percent(each, digits, signed) for each in (part, *ends))
+        return f"{bracketed(*(each.removesuffix(' %') for each in words))} %"
     if part is None or isnan(part):
         return NOTHING
     # A number with more digits than are wanted would be written with a power of ten.
@@ -137,6 +140,18 @@ def column(
         bracketed(*(_number(each, factor, digits) for each in (value, low, high)))
         for value, low, high in zip_longest(values, lows, highs)
     ]
+
+
+def overlap(one: Ends, other: Ends) -> bool:
+    """Say whether two intervals have something in common, so that the order of their values is undecided.
+
+    >>> overlap((1.0, 2.0), (1.5, 3.0)), overlap((1.0, 2.0), (2.5, 3.0)), overlap((1.0, 2.0), NO_ENDS)
+    (True, False, False)
+    """
+    low, high, least, most = *one, *other
+    if low is None or high is None or least is None or most is None:
+        return False
+    return low <= most and least <= high
 
 
 def bracketed(value: str, low: str, high: str) -> str:

@@ -142,13 +142,13 @@ class Evaluator:
         found = {name: np.broadcast_to(each, (count,)) for name, each in points.columns().items()}
         known = np.isfinite(found[self.form.quantity])
         if isinstance(self.built.model, Model) and "time" in found:
-            found[OVERHEAD] = overhead(found, self.built.model.useful)
+            found |= overhead(found, self.built.model.useful)
         kept = found if wanted is None else {name: each for name, each in found.items() if name in wanted}
         return {name: np.where(known, each, np.nan) for name, each in kept.items()}, points
 
     def unit(self, column: str) -> str:
         """Give the base unit of a column."""
-        return "s" if column == OVERHEAD else self.form.unit(column)
+        return "s" if OVERHEAD in column else self.form.unit(column)
 
     @cached_property
     def own(self) -> dict[str, Array]:
@@ -204,19 +204,35 @@ def with_values(case: str, settings: Settings, values: Settings, library: Librar
     return evaluator(case, {**settings, **values}, library)
 
 
-def overhead(columns: Mapping[str, Array], useful: Sequence[str]) -> Array:
+def overhead(columns: Mapping[str, Array], useful: Sequence[str]) -> dict[str, Array]:
     """Take the useful parts of the account off the time [s, points].
+
+    Where the account is an estimate, the intervals of the other parts add up, which is the most it can be off.
 
     Parameters
     ----------
     columns : of the answers, ``time`` among them
     useful : components of the account
+
+    Returns
+    -------
+    the column ``overhead``, and with estimates those of the ends of its interval
     """
 
     import numpy as np
 
-    parts = [columns[f"account[{name}]"] for name in useful if f"account[{name}]" in columns]
-    return columns["time"] - reduce(np.add, parts, np.zeros(len(columns["time"])))
+    parts = {name for name in columns if name.startswith("account[")}
+    mine = {f"account[{name}]" for name in useful}
+    zeros = np.zeros(len(columns["time"]))
+    found = {OVERHEAD: columns["time"] - reduce(np.add, (columns[name] for name in parts & mine), zeros)}
+    if others := sorted(name for name in parts - mine if f"low[{name}]" in columns):
+        off = (sum(columns[f"{end}[{name}]"] - columns[name] for name in others) for end in ("low", "high"))
+        low, high = (found[OVERHEAD] + each for each in off)
+        found |= {
+            f"low[{OVERHEAD}]": np.where(low < 0, np.minimum(0.0, found[OVERHEAD]), low),
+            f"high[{OVERHEAD}]": high,
+        }
+    return found
 
 
 def with_derived(cases: Mapping[str, Answer], base: str, wanted: Sequence[str]) -> dict[str, Answer]:
@@ -234,18 +250,47 @@ def with_derived(cases: Mapping[str, Answer], base: str, wanted: Sequence[str]) 
     return {name: _with(answer, before if name != base else None) for name, answer in cases.items()}
 
 
-def _overhead(answer: Answer) -> float | None:
+def _overhead(answer: Answer) -> Value | None:
+    """Give the overhead of an answer, as `overhead` does."""
+    import numpy as np
+
     time = answer.find("time")
     if time is None or not answer.account:
         return None
-    return time - sum(answer.account.get(name, 0.0) for name in answer.useful)
+    columns = {
+        "time": np.array([time]),
+        **{f"account[{name}]": np.array([each]) for name, each in answer.account.items()},
+    }
+    for name, ends in answer.intervals.items():
+        columns |= {f"{end}[{name}]": np.array([each]) for end, each in zip(("low", "high"), ends, strict=True)}
+    found = {name: float(each[0]) for name, each in overhead(columns, answer.useful).items()}
+    return Value(found[OVERHEAD], "s", found.get(f"low[{OVERHEAD}]"), found.get(f"high[{OVERHEAD}]"))
 
 
-def _with(answer: Answer, before: float | None) -> Answer:
+def _with(answer: Answer, before: Value | None) -> Answer:
     after = _overhead(answer)
     if after is None:
         return answer
-    values = {**answer.values, OVERHEAD: Value(after, "s")}
-    if before:
-        values[REDUCTION] = Value(float(OVERHEAD_REDUCTION.equation(before, after)), "1")
+    values = {**answer.values, OVERHEAD: after}
+    if before is not None and before.value:
+        values[REDUCTION] = reduction(after, before)
     return replace(answer, values=values)
+
+
+def reduction(after: Value, before: Value) -> Value:
+    """Give 1 - after / before; the interval is the widest, however the two depend on each other.
+
+    >>> reduction(Value(1.0, "s", 0.75, 1.25), Value(2.0, "s", 1.75, 2.5))
+    Value(value=0.5, unit='1', low=0.2857142857142857, high=0.7)
+    """
+    assert after.value is not None and before.value  # noqa: PT018
+    value = float(OVERHEAD_REDUCTION.equation(before.value, after.value))
+    if {after.low, after.high} | {before.low, before.high} == {None}:
+        return Value(value, "1")
+    (least, most), (low, high) = _both(after), _both(before)
+    return Value(value, "1", 1.0 - most / low if low > 0 else None, 1.0 - least / high)
+
+
+def _both(each: Value) -> tuple[float, float]:
+    assert each.value is not None
+    return each.value if each.low is None else each.low, each.value if each.high is None else each.high

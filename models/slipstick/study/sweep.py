@@ -342,7 +342,7 @@ def _found(block: _Block, plan: SweepPlan, answer: Sequence[str], whole: bool) -
     columns = {key: _spread(column, len(rows)) for key, column in points.columns().items()}
     model = block.group.built.model
     if OVERHEAD in answer and isinstance(model, Model):
-        columns[OVERHEAD] = overhead(columns, model.useful)
+        columns |= overhead(columns, model.useful)
     limits = {key: each * (len(rows) // len(each)) for key, each in points.limits().items()}
     notes = block.group.built.notes
     answers = [_labelled(points, number, row, plan, notes) for number, row in enumerate(rows)] if whole else []
@@ -381,7 +381,7 @@ def _assembled(name: str, plan: SweepPlan, answer: Sequence[str], pieces: Sequen
         cases=plan.cases,
         points=plan.points,
         columns=columns,
-        units={key: "s" if key == OVERHEAD else form.unit(key) for key, form in forms.items()},
+        units={key: "s" if OVERHEAD in key else form.unit(key) for key, form in forms.items()},
         limits=limits,
         provenance=Provenance.joined(total, ((piece.rows, piece.provenance) for piece in pieces)),
         failed=failed,

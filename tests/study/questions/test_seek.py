@@ -205,7 +205,7 @@ WRONG = [
     (
         "of: parameters.latency, from: 0 us, to: 100 us",
         "of: technology.wire, from: 1, to: 2",
-        "no answer of base is computed from technology.wire as a number that can be anything",
+        "; to look at single values of it, give a step",
     ),
     ("where: efficiency >= 0.6", "where: efficiency >= 0.6, cases: [bass]", "seek.it.cases.0: there is no case 'bass'"),
 ]

@@ -67,10 +67,15 @@ class Runs:
         """
         found = self._solved(factor, count)
         first = self.forms[0][0].quantity
-        found["time"] = found[first]
-        if self.against == ONE:
-            with np.errstate(all="ignore"):
-                found["efficiency"] = self._solved(factor, np.ones(len(count)))[first] / (count * found[first])
+        sides = [("", ""), ("low", "high"), ("high", "low")] if f"low[{first}]" in found else [("", "")]
+        one = self._solved(factor, np.ones(len(count))) if self.against == ONE else {}
+        for end, other in sides:
+            found[_end(end, "time")] = found[_end(end, first)]
+            if self.against == ONE:
+                # Divided by the other end: the widest that the interval of the ratio can be.
+                with np.errstate(all="ignore"):
+                    alone = one.get(_end(end, first), one[first])
+                    found[_end(end, "efficiency")] = alone / (count * found[_end(other, first)])
         found.setdefault("efficiency", np.full(len(count), np.nan))
         return found
 
@@ -89,6 +94,10 @@ class Runs:
             for name, column in columns.items():
                 found[name][rows] = column
         return found
+
+
+def _end(end: str, name: str) -> str:
+    return f"{end}[{name}]" if end else name
 
 
 def factors(

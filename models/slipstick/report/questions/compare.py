@@ -7,24 +7,55 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from slipstick.report.formatting import NOTHING, Notes, counted, escape, markdown_table, percent, prose
+from slipstick.report.formatting import (
+    NO_ENDS,
+    NOTHING,
+    Ends,
+    Notes,
+    bracketed,
+    counted,
+    escape,
+    markdown_table,
+    percent,
+    prose,
+)
 from slipstick.results.study import QuestionResult
 
 
 @dataclass(frozen=True, slots=True)
 class TableCell:
-    """A computed value beside a published one, in the table's unit."""
+    """A computed value beside a published one, or that of another case, in the table's unit.
+
+    Parameters
+    ----------
+    ends, printed_ends : of the interval of each where it is simulated
+    """
 
     case: str
     computed: float | None
     printed: float | None
     within: float
     slip: str = ""
+    ends: Ends = NO_ENDS
+    printed_ends: Ends = NO_ENDS
 
     @property
     def difference(self) -> float | None:
         """Computed minus printed."""
         return None if self.computed is None or self.printed is None else self.computed - self.printed
+
+    @property
+    def inside(self) -> bool | None:
+        """Say whether the interval of the computed value reaches the other, or its interval; None where none has one."""
+        sides = ((self.computed, self.ends), (self.printed, self.printed_ends))
+        if self.difference is None or all(ends == NO_ENDS for _, ends in sides):
+            return None
+        (low, high), (least, most) = (
+            (ends[0] if ends[0] is not None else value, ends[1] if ends[1] is not None else value)
+            for value, ends in sides
+        )
+        assert low is not None and high is not None and least is not None and most is not None  # noqa: PT018
+        return low <= most and least <= high
 
     @property
     def agrees(self) -> bool:
@@ -167,13 +198,17 @@ def _below_each_other(table: PublishedTable, marked: list[list[str]]) -> str:
 
 def _other(row: TableRow, cell: TableCell) -> str:
     """Write the value of another case like the computed one, and name the case."""
-    value = NOTHING if cell.printed is None else f"{cell.printed:.{_decimals(cell)}f}"
+    value = _written(cell.printed, cell.printed_ends, _decimals(cell))
     return f"{value} ({escape(row.against[row.cells.index(cell)])})"
 
 
 def _pair(cell: TableCell, measured: bool = False) -> tuple[str, str]:
-    computed = NOTHING if cell.computed is None else f"{cell.computed:.{_decimals(cell, measured)}f}"
+    computed = _written(cell.computed, cell.ends, _decimals(cell, measured))
     return computed, NOTHING if cell.printed is None else f"{cell.printed:.10g}"
+
+
+def _written(value: float | None, ends: Ends, decimals: int) -> str:
+    return bracketed(*(NOTHING if each is None else f"{each:.{decimals}f}" for each in (value, *ends)))
 
 
 def _triple(row: TableRow, cell: TableCell, mark: str) -> tuple[str, str, str]:
@@ -192,6 +227,12 @@ def _decimals(cell: TableCell, measured: bool = False) -> int:
 def _marked(row: TableRow, cell: TableCell, slips: Notes, misses: Notes) -> str:
     """Write a difference, or the error of a measured row, with what is to be said of it."""
     text = _error_text(cell) if row.measured or row.against else _difference_text(cell)
+    if cell.inside is not None:
+        text += (
+            (", undecided" if cell.inside else "")
+            if row.against
+            else f", {'in' if cell.inside else 'out'}side the interval"
+        )
     if verdict(cell) == "miss" and not (row.measured or row.against):
         place = f"{row.label}, {cell.case}: computed {_pair(cell)[0]}, printed {_pair(cell)[1]}"
         return f"{text} (miss {misses.number(f'{place}; rounding allows {cell.within:g}')})"

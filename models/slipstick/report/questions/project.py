@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Any
 from slipstick.answer import Answer, Value
 from slipstick.errors import UnknownNameError
 from slipstick.expression.dimension import Dimension
-from slipstick.report.formatting import NOTHING, counted, escape, finite, markdown_table, percent, prose, quantity
+from slipstick.report.formatting import (
+    NO_ENDS,
+    NOTHING,
+    Ends,
+    counted,
+    escape,
+    finite,
+    markdown_table,
+    percent,
+    prose,
+    quantity,
+)
 from slipstick.report.pictures.figures import STROKES, axis_title, logarithmic, sheet, title_of
 from slipstick.report.questions.seek import Crossing, year
 from slipstick.results.study import Array, Provenance, QuestionResult
@@ -78,7 +89,7 @@ class ProjectedCase:
     case, trend : which
     provenance : how each year was solved
     columns : answers with the rates as stated, in base units
-    low, high : band of each answer; empty if nothing is drawn
+    low, high : band of each answer, or its interval where it is simulated; empty if neither is known
     dominant : the class of cost that takes the most time, from when to when
     conditions : when conditions hold
     unmoved : what the trend changes and the case does not have
@@ -197,13 +208,12 @@ def _goes(found: Projection, track: ProjectedCase) -> Iterator[str]:
     for name, column in track.columns.items():
         unit, first, last = found.units.get(name, "1"), float(column[0]), float(column[-1])
         if isfinite(first) and isfinite(last):
-            yield f"{name} from {quantity(first, unit)} to {quantity(last, unit)}{_band(track, name, -1, unit)}"
+            ends = [quantity(each, unit, ends=_band(track, name, at)) for at, each in ((0, first), (-1, last))]
+            yield f"{name} from {ends[0]} to {ends[1]}"
 
 
-def _band(track: ProjectedCase, name: str, index: int, unit: str) -> str:
-    if name not in track.low:
-        return ""
-    return f" ({quantity(float(track.low[name][index]), unit)} to {quantity(float(track.high[name][index]), unit)})"
+def _band(track: ProjectedCase, name: str, index: int) -> Ends:
+    return (float(track.low[name][index]), float(track.high[name][index])) if name in track.low else NO_ENDS
 
 
 def _dominant(track: ProjectedCase) -> Iterator[str]:
@@ -266,7 +276,7 @@ def _table(found: Projection, track: ProjectedCase) -> str:
         cells = [*([] if found.factors is None else [f"{found.factors[index]:.4g}"]), year(found.years[index])]
         for name, column in track.columns.items():
             unit, value = found.units.get(name, "1"), float(column[index])
-            cells.append(f"{quantity(value, unit)}{_band(track, name, index, unit)}" if isfinite(value) else NOTHING)
+            cells.append(quantity(value, unit, ends=_band(track, name, index)) if isfinite(value) else NOTHING)
         rows.append([*cells, *(escape(column[index] or NOTHING) for column in how.values())])
     head = [*([] if found.factors is None else ["processors"]), "year", *map(escape, track.columns), *how]
     why = "\n".join(f"- {year(found.years[index])}: {escape(text)}" for index, text in track.failed.items())

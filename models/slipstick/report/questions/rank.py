@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from slipstick.answer import Answer, Value
-from slipstick.report.formatting import NOTHING, code, escape, fraction, markdown_table, percent, prose, quantity
+from slipstick.report.formatting import (
+    NO_ENDS,
+    NOTHING,
+    Ends,
+    code,
+    escape,
+    finite,
+    fraction,
+    markdown_table,
+    overlap,
+    percent,
+    prose,
+    quantity,
+)
 from slipstick.report.pictures.figures import FILLS, axis_title, sheet, tilt, title_of
 from slipstick.results.study import QuestionResult
 
@@ -30,6 +44,7 @@ class RankedQuantity:
     elasticity : relative change of the time for a relative change of the quantity
     effect : 1 - time after / time before, for the stated change; None where the changed value is not allowed
     more : the change is that much more of the quantity, for less of it would not help
+    share_ends, effect_ends : of their intervals, where they are estimates
     """
 
     path: str
@@ -40,6 +55,8 @@ class RankedQuantity:
     elasticity: float
     effect: float | None
     more: bool = False
+    share_ends: Ends = NO_ENDS
+    effect_ends: Ends = NO_ENDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +91,7 @@ class ChangeEffect:
     saved : 1 - time after / time before
     reduction : 1 - overhead after / overhead before; None where there is no overhead before
     failed : why there is no answer, or it is not allowed
+    ends : of the intervals of those that are estimates, by the names above
     """
 
     name: str
@@ -83,6 +101,7 @@ class ChangeEffect:
     saved: float
     reduction: float | None
     failed: str = ""
+    ends: Mapping[str, Ends] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +125,7 @@ class ChangeRanking:
     effects : of each change, as written
     pairs : the best first
     budget : what a pair may cost; None if not given
+    ends : of the intervals of time and overhead before, where they are estimates
     """
 
     case: str
@@ -115,6 +135,7 @@ class ChangeRanking:
     effects: tuple[ChangeEffect, ...]
     pairs: tuple[ChangePair, ...]
     budget: float | None = None
+    ends: Mapping[str, Ends] = field(default_factory=dict)
 
     @property
     def all_effects(self) -> list[ChangeEffect]:
@@ -174,7 +195,11 @@ def _where(found: ChangeRanking) -> str:
 
 
 def _part(found: ChangeRanking) -> str:
-    before = f"Before: {quantity(found.time, 's')}, of which {quantity(found.overhead, 's')} are overhead."
+    time, overhead = (
+        quantity(value, "s", ends=found.ends.get(name, NO_ENDS))
+        for name, value in (("time", found.time), ("overhead", found.overhead))
+    )
+    before = f"Before: {time}, of which {overhead} are overhead."
     head = ["change", "cost", "time", "overhead", "time saved", "overhead reduction"]
     rows = [_row(each) for each in found.effects]
     failed = "\n".join(f"- {escape(each.name)}: {escape(each.failed)}" for each in found.effects if each.failed)
@@ -192,11 +217,15 @@ def _row(each: ChangeEffect) -> list[str]:
     return [
         escape(each.name),
         _cost(each.cost),
-        quantity(each.time, "s") if not each.failed else NOTHING,
-        quantity(each.overhead, "s") if not each.failed else NOTHING,
-        percent(each.saved),
-        percent(each.reduction),
+        quantity(each.time, "s", ends=each.ends.get("time", NO_ENDS)) if not each.failed else NOTHING,
+        quantity(each.overhead, "s", ends=each.ends.get("overhead", NO_ENDS)) if not each.failed else NOTHING,
+        percent(each.saved, ends=each.ends.get("time_saved", NO_ENDS)),
+        _reduction(each),
     ]
+
+
+def _reduction(each: ChangeEffect) -> str:
+    return percent(each.reduction, ends=each.ends.get("overhead_reduction", NO_ENDS))
 
 
 def _cost(cost: float | None) -> str:
@@ -207,12 +236,18 @@ def _verdict(found: ChangeRanking) -> str:
     best = max(found.effects, key=lambda each: each.reduction or 0.0)
     if not best.reduction or best.reduction <= 0:
         return "no change takes overhead away"
-    words = f"{best.name} takes away the most overhead of all single changes, {percent(best.reduction)}"
+    words = f"{best.name} takes away the most overhead of all single changes, {_reduction(best)}"
+    rivals = [each.name for each in found.effects if each is not best and _overlap(best.ends, each.ends)]
+    words += f", undecided against {', '.join(rivals)}, for their intervals overlap" if rivals else ""
     pair = next((each for each in found.pairs if each.affordable), None)
     budget = "" if found.budget is None else f" within {found.budget:g}"
     if pair is None:
         return words + (f"; no pair costs less than {found.budget:g}" if found.budget is not None else "")
-    return f"{words}; the best pair{budget} is {pair.effect.name}, {percent(pair.effect.reduction)} ({_together(pair)})"
+    return f"{words}; the best pair{budget} is {pair.effect.name}, {_reduction(pair.effect)} ({_together(pair)})"
+
+
+def _overlap(best: Mapping[str, Ends], other: Mapping[str, Ends]) -> bool:
+    return overlap(best.get("overhead_reduction", NO_ENDS), other.get("overhead_reduction", NO_ENDS))
 
 
 def _together(pair: ChangePair) -> str:
@@ -228,7 +263,7 @@ def _pairs(found: ChangeRanking) -> str:
             escape(each.effect.name),
             _cost(each.effect.cost),
             "yes" if each.affordable else "no",
-            percent(each.effect.reduction),
+            _reduction(each.effect),
             percent(each.apart),
             percent(round((each.effect.reduction or 0.0) - each.apart, 12), signed=True),
         ]
@@ -252,16 +287,17 @@ def _ranking(ranking: Ranking) -> str:
             code(each.path),
             escape(each.meaning),
             quantity(each.value, each.unit),
-            percent(each.share),
+            percent(each.share, ends=each.share_ends),
             fraction(each.elasticity),
             f"{percent(ranking.change)} {'more' if each.more else 'less'}",
-            percent(each.effect),
+            percent(each.effect, ends=each.effect_ends),
         ]
         for each in ranking.rows
     ]
     parts = [
         f"### Case {escape(ranking.case)}" + (f" under {escape(ranking.under)}" if ranking.under else ""),
         markdown_table(head, rows, [2, 3, 4, 6]) if rows else "",
+        _undecided(ranking),
         f"Without effect here: {', '.join(map(code, ranking.idle))}." if ranking.idle else "",
     ]
     return "\n\n".join(part for part in parts if part)
@@ -276,6 +312,16 @@ def effect_name(case: str, change: str, technology: str) -> str:
     return "-".join(filter(None, (case, change, technology)))
 
 
+def _undecided(ranking: Ranking) -> str:
+    """Say which neighbours in a ranking of estimates may stand in the other order."""
+    pairs = [
+        f"{code(one.path)} and {code(other.path)}"
+        for one, other in pairwise(ranking.rows)
+        if overlap(one.effect_ends, other.effect_ends)
+    ]
+    return f"Undecided, for their intervals overlap: the order of {', of '.join(pairs)}." if pairs else ""
+
+
 def _columns(found: ChangeRanking) -> dict[str, Any]:
     effects = found.all_effects
     return {
@@ -288,6 +334,7 @@ def _columns(found: ChangeRanking) -> dict[str, Any]:
         "overhead [s]": [each.overhead for each in effects],
         "time_saved [1]": [each.saved for each in effects],
         "overhead_reduction [1]": [each.reduction for each in effects],
+        **_ends_columns(effects),
         "failed": [each.failed or None for each in effects],
     }
 
@@ -296,10 +343,24 @@ EFFECT_VALUES = {"time": "s", "overhead": "s", "time_saved": "1", "overhead_redu
 """The values of the answer with a change, and their units."""
 
 
+def _ends_columns(effects: Sequence[ChangeEffect]) -> dict[str, Any]:
+    """Give the columns of both ends of all intervals, where there are any."""
+    return {
+        f"{end} {name} [{unit}]": [each.ends.get(name, NO_ENDS)[at] for each in effects]
+        for name, unit in EFFECT_VALUES.items()
+        if any(each.ends.get(name, NO_ENDS) != NO_ENDS for each in effects)
+        for at, end in enumerate(("low", "high"))
+    }
+
+
 def _answer(found: ChangeRanking, effect: ChangeEffect) -> Answer:
     point: dict[str, float | str] = {"case": found.case, "technology": found.under, "change": effect.name}
     numbers = zip(EFFECT_VALUES, (effect.time, effect.overhead, effect.saved, effect.reduction), strict=True)
-    values = {name: Value(each, EFFECT_VALUES[name]) for name, each in numbers if each is not None and isfinite(each)}
+    values = {
+        name: Value(each, EFFECT_VALUES[name], *effect.ends.get(name, NO_ENDS))
+        for name, each in numbers
+        if each is not None and isfinite(each)
+    }
     return Answer("changes", "difference", values=values, point=point, failed=effect.failed or None)
 
 
@@ -314,10 +375,18 @@ def _bars(found: Sequence[ChangeRanking], title: str) -> Figure:
     axes = figure.subplots()
     width = _GROUP_WIDTH / len(names)
     for index, name in enumerate(names):
-        heights = [100 * (next(each for each in one.effects if each.name == name).reduction or 0.0) for one in found]
+        effects = [next(each for each in one.effects if each.name == name) for one in found]
+        heights = [100 * (each.reduction or 0.0) for each in effects]
+        known = (list(map(finite, each.ends.get("overhead_reduction", NO_ENDS))) for each in effects)
+        reach = [
+            (top - 100 * low, 100 * high - top) if low is not None and high is not None else (0.0, 0.0)
+            for top, (low, high) in zip(heights, known, strict=True)
+        ]
         colour, hatch = FILLS[index % len(FILLS)]
         places = np.arange(len(found)) - _GROUP_WIDTH / 2 + (index + 0.5) * width
         axes.bar(places, heights, width, color=colour, hatch=hatch, edgecolor="black", linewidth=0.6, label=name)
+        if any(map(any, reach)):
+            axes.errorbar(places, heights, np.transpose(reach), fmt="none", ecolor="black", capsize=2)
     axes.axhline(0.0, color="black", linewidth=0.8)
     axes.set_xticks(range(len(found)), [each.case for each in found])
     if max(len(each.case) for each in found) > 12:

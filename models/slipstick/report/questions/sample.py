@@ -155,7 +155,7 @@ def _quantiles(outcomes: Sequence[SampledValue]) -> str:
 
 def _interval(each: SampledValue, part: float) -> str:
     middle, low, high = each.quantiles[part]
-    return f"{quantity(middle, each.unit)} ({quantity(low, each.unit)} to {quantity(high, each.unit)})"
+    return quantity(middle, each.unit, ends=(low, high))
 
 
 def _influences(outcomes: Sequence[SampledValue]) -> str:

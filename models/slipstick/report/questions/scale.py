@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from slipstick.report.formatting import (
+    NO_ENDS,
     NOTHING,
+    Ends,
     code,
     escape,
+    finite,
     fraction,
     markdown_table,
     percent,
@@ -39,6 +42,7 @@ class ScaledRuns:
     time, efficiency : of the run [s], [1]
     account : time of a processor by component [s]
     failed : why there is no size, by place
+    ends : of the intervals of what is simulated, by name: ``time``, ``efficiency``, ``latency`` and ``account[lock]``
     """
 
     goal: float | None
@@ -48,6 +52,7 @@ class ScaledRuns:
     efficiency: Array
     account: Mapping[str, Array]
     failed: Mapping[int, str]
+    ends: Mapping[str, tuple[Array, Array]] = field(default_factory=dict)
 
     @property
     def latency(self) -> Array:
@@ -103,11 +108,20 @@ class BestProcessors:
     processors : how many [1]
     value : what is reached there, in base units
     at_the_end : it is the largest that was looked at, so a larger one may do better
+    ends : of the interval of the value, where it is simulated
+    undecided : other numbers of processors that may stand out instead, for intervals overlap or hold the limit
     """
 
     processors: float | None
     value: float
     at_the_end: bool
+    ends: Ends = NO_ENDS
+    undecided: tuple[float, ...] = ()
+
+    @property
+    def doubt(self) -> str:
+        """Say which other numbers of processors may stand out."""
+        return f"; undecided against {', '.join(f'{each:g}' for each in self.undecided)}" if self.undecided else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,15 +245,15 @@ def _fastest(best: BestProcessors) -> str:
     if best.processors is None:
         return "At a fixed size no number of processors has an answer"
     end = ", the most that were looked at" if best.at_the_end else ""
-    return f"At a fixed size it is fastest on {best.processors:g} processors{end}: {quantity(best.value, 's')}"
+    return f"At a fixed size it is fastest on {best.processors:g} processors{end}: {quantity(best.value, 's', ends=best.ends)}{best.doubt}"
 
 
 def _largest(best: BestProcessors, threshold: float) -> str:
     wanted = f"an efficiency of at least {percent(threshold)}"
     if best.processors is None:
-        return f"At a fixed size no number of processors has {wanted}"
+        return f"At a fixed size no number of processors has {wanted}{best.doubt}"
     end = ", the most that were looked at" if best.at_the_end else ""
-    return f"At a fixed size it has {wanted} on up to {best.processors:g} processors{end}: {percent(best.value)}"
+    return f"At a fixed size it has {wanted} on up to {best.processors:g} processors{end}: {percent(best.value, ends=best.ends)}{best.doubt}"
 
 
 def _way(found: Scaling, way: str, each: ScaledRuns) -> str:
@@ -249,10 +263,16 @@ def _way(found: Scaling, way: str, each: ScaledRuns) -> str:
     columns = {
         "N": [f"{number:g}" for number in found.processors],
         **{code(path): _cells(values, found.units[path]) for path, values in sizes.items()},
-        "time": _cells(each.time, "s"),
-        "efficiency": [percent(value) for value in each.efficiency],
-        "latency": _cells(each.latency, "s"),
-        **{escape(cause): _cells(values, "s") for cause, values in _causes(found, each).items()},
+        "time": _cells(each.time, "s", each.ends.get("time")),
+        "efficiency": [
+            percent(value, ends=ends)
+            for value, ends in zip(each.efficiency, _pairs(each.ends.get("efficiency"), len(each.time)), strict=True)
+        ],
+        "latency": _cells(each.latency, "s", each.ends.get("latency")),
+        **{
+            escape(cause): _cells(values, "s", each.ends.get(f"account[{cause}]"))
+            for cause, values in _causes(found, each).items()
+        },
     }
     table = markdown_table(list(columns), list(zip(*columns.values(), strict=True)), range(len(columns)))
     why = "\n".join(f"- N = {found.processors[index]:g}: {escape(text)}" for index, text in each.failed.items())
@@ -271,8 +291,18 @@ def _causes(found: Scaling, each: ScaledRuns) -> dict[str, Array]:
     }
 
 
-def _cells(values: Array, unit: str) -> list[str]:
-    return [NOTHING if isnan(value) else quantity(float(value), unit) for value in values]
+def _cells(values: Array, unit: str, ends: tuple[Array, Array] | None = None) -> list[str]:
+    return [
+        NOTHING if isnan(value) else quantity(float(value), unit, ends=pair)
+        for value, pair in zip(values, _pairs(ends, len(values)), strict=True)
+    ]
+
+
+def _pairs(ends: tuple[Array, Array] | None, count: int) -> list[Ends]:
+    """Give the ends of intervals point by point."""
+    if ends is None:
+        return [NO_ENDS] * count
+    return [(finite(low), finite(high)) for low, high in zip(*ends, strict=True)]
 
 
 def _matrix(found: Scaling) -> str:
@@ -383,6 +413,7 @@ def _way_document(each: ScaledRuns) -> dict[str, Any]:
         "efficiency": _plain(each.efficiency),
         "latency": _plain(each.latency),
         "account": {name: _plain(values) for name, values in each.account.items()},
+        "intervals": {name: {"low": _plain(low), "high": _plain(high)} for name, (low, high) in each.ends.items()},
         "failed": [each.failed.get(index) for index in range(len(each.time))],
     }
 
@@ -401,7 +432,9 @@ def _formula_document(growth: IsoefficiencyFormula) -> dict[str, Any]:
 
 def _extreme(best: BestProcessors, unit: str) -> dict[str, Any]:
     value = None if best.processors is None else best.value
-    return {"processors": best.processors, "value": value, "unit": unit, "at_the_end": best.at_the_end}
+    low, high = best.ends
+    found = {"processors": best.processors, "value": value, "unit": unit, "low": low, "high": high}
+    return {**found, "at_the_end": best.at_the_end, "undecided": list(best.undecided)}
 
 
 def _plain(values: Array) -> list[float | None]:
@@ -428,6 +461,11 @@ def _columns(found: Scaling, way: str, each: ScaledRuns) -> dict[str, Any]:
         "efficiency [1]": each.efficiency,
         "latency [s]": each.latency,
         **account,
+        **{
+            f"{end} {name} [{'1' if name == 'efficiency' else 's'}]": values
+            for name, both in each.ends.items()
+            for end, values in zip(("low", "high"), both, strict=True)
+        },
         **matrix,
         "failed": [each.failed.get(index) for index in range(height)],
     }

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from slipstick.answer import Answer
 from slipstick.errors import Problem, SpecError, UnitError, did_you_mean
 from slipstick.expression.dimension import Dimension
+from slipstick.report.formatting import NO_ENDS, Ends
 from slipstick.report.questions.compare import CompareResult, PublishedTable, TableCell, TableRow
 from slipstick.schema.kinds.study import RowSpec, TableSpec
 from slipstick.study.cases import StudyContext
@@ -72,24 +73,32 @@ def _unfit(name: str, table: TableSpec, known: Sequence[ValueNames]) -> str:
 
 
 def _row(spec: RowSpec, table: TableSpec, answers: Mapping[str, Answer], factor: float) -> TableRow:
-    beside = [_computed(spec, answers[case], factor, None) for case in spec.against] or map(_number, spec.printed)
+    beside = [_computed(spec, answers[case], factor, None) for case in spec.against] or [
+        (None if cell is None else float(cell), NO_ENDS) for cell in spec.printed
+    ]
     within = spec.within if isinstance(spec.within, list) else [spec.within] * len(table.columns)
     plus = spec.plus or [None] * len(table.columns)
     cells = tuple(
-        TableCell(
-            case, _computed(spec, answers[case], factor, more), printed, float(allowed or 0), spec.slips.get(case, "")
-        )
-        for case, printed, allowed, more in zip(table.columns, beside, within, plus, strict=True)
+        TableCell(case, computed, printed, float(allowed or 0), spec.slips.get(case, ""), ends, printed_ends)
+        for case, (printed, printed_ends), allowed, more in zip(table.columns, beside, within, plus, strict=True)
+        for computed, ends in [_computed(spec, answers[case], factor, more)]
     )
     return TableRow(spec.row, cells, spec.measured, spec.input, tuple(spec.against), spec.counted)
 
 
-def _computed(spec: RowSpec, answer: Answer, factor: float, measured: float | None) -> float | None:
-    found = [value / factor for name in spec.sum if (value := answer.find(name)) is not None]
-    if measured is not None:
-        found.append(float(measured))
-    return math.fsum(found) if found else None
-
-
-def _number(cell: float | None) -> float | None:
-    return None if cell is None else float(cell)
+def _computed(spec: RowSpec, answer: Answer, factor: float, measured: float | None) -> tuple[float | None, Ends]:
+    """Add up the values of a row; their intervals add up too, which is the most that the sum can be off."""
+    parts: list[tuple[float, Ends]] = [] if measured is None else [(float(measured), NO_ENDS)]
+    for name in spec.sum:
+        if (value := answer.find(name)) is not None:
+            low, high = answer.ends(name)
+            parts.append(
+                (value / factor, (None if low is None else low / factor, None if high is None else high / factor))
+            )
+    if not parts:
+        return None, NO_ENDS
+    value = math.fsum(each for each, _ in parts)
+    if all(ends == NO_ENDS for _, ends in parts):
+        return value, NO_ENDS
+    low, high = (math.fsum(each if ends[at] is None else ends[at] or 0.0 for each, ends in parts) for at in (0, 1))
+    return value, (min(low, value), max(high, value))

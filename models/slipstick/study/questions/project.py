@@ -153,6 +153,12 @@ def _track(
     found, how = case.solved(values, jobs=jobs)
     first = found[case.form.quantity]
     low, high, margins = _band(track, conditions, asked, answer, jobs)
+    for name in answer:
+        if f"low[{name}]" in found:
+            # A band of estimates is widened by how far each of them may be off, which is the most that both can be.
+            value = found[name]
+            low[name] = low.get(name, value) - (value - found[f"low[{name}]"])
+            high[name] = high.get(name, value) + (found[f"high[{name}]"] - value)
     return ProjectedCase(
         case=case.case,
         trend=track.trend.name,

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
-from slipstick.answer import Answer
+from slipstick.answer import Answer, Value
 from slipstick.errors import Problem, SpecError, did_you_mean
 from slipstick.expression.dimension import COUNT
-from slipstick.law.account import OVERHEAD_REDUCTION
 from slipstick.method.names import OVERHEAD
+from slipstick.report.formatting import NO_ENDS, finite
 from slipstick.report.questions.rank import (
     EFFECT_VALUES,
     ChangeEffect,
@@ -22,13 +22,14 @@ from slipstick.report.questions.rank import (
     RankResult,
     effect_name,
 )
+from slipstick.results.study import Array
 from slipstick.schema.build import build, described
 from slipstick.schema.describe import DescribedValue, entries
 from slipstick.schema.inputs import TECHNOLOGY, Settings, resolve
 from slipstick.schema.kinds.study import ChangesSpec, RankSpec
 from slipstick.schema.text.nodes import Mark, Node, Scalar, at, canonical, value_mark
 from slipstick.study.cases import Place, StudyContext
-from slipstick.study.evaluator import ALL_SHARES, Evaluator, evaluator
+from slipstick.study.evaluator import ALL_SHARES, Evaluator, evaluator, reduction
 from slipstick.study.questions import BaseAnswers, Question, ValueNames
 
 
@@ -168,8 +169,9 @@ class _RankedCase:
         slope = self.answer.gradient[self.quantity].get(path, 0.0)
         value, base = entry.given.value, self._base
         effect, more = self._effect(path, -change), False
-        if effect is not None and effect < 0.0:
+        if effect is not None and effect.value is not None and effect.value < 0.0:
             effect, more = self._effect(path, change), True
+        share = self.answer.values.get(f"share[{self.quantity},{path}]", Value(None, "1"))
         return RankedQuantity(
             path=path,
             meaning=entry.meaning,
@@ -177,22 +179,24 @@ class _RankedCase:
             value=value,
             share=self.answer.share.get(self.quantity, {}).get(path),
             elasticity=slope * value / base if base else 0.0,
-            effect=effect,
+            effect=None if effect is None else effect.value,
             more=more,
+            share_ends=(share.low, share.high),
+            effect_ends=NO_ENDS if effect is None else (effect.low, effect.high),
         )
 
     @property
     def _base(self) -> float:
         return self.answer.values[self.quantity].value or 0.0
 
-    def _effect(self, path: str, change: float) -> float | None:
+    def _effect(self, path: str, change: float) -> Value | None:
         """Solve again with the changed value; None if the spec does not allow it (half a processor)."""
 
         from slipstick.method.methods import form_of
 
         given = self.case.built.entries[path].given
         if given.value == 0.0 or not self._base:
-            return 0.0
+            return Value(0.0, "1")
         value = given.value * (1.0 + change)
         node = Scalar(value, repr(value), Mark("rank", 1, 1), quoted=False)
         if given.dimension != COUNT:
@@ -204,8 +208,10 @@ class _RankedCase:
             return None
         options = changed.options
         form = form_of(changed.model, changed.parameters, options.method, options.simulation, self.case.smooth)
-        after = float(form.times({})[0])
-        return 1.0 - after / self._base if math.isfinite(after) else None
+        columns = form.points({}).columns() if form.estimated else {self.quantity: form.times({})}
+        after = _value(columns, self.quantity, 0)
+        known = after.value is not None and math.isfinite(after.value)
+        return reduction(after, self.answer.values[self.quantity]) if known else None
 
 
 @dataclass(frozen=True)
@@ -251,9 +257,9 @@ class _CaseChanges:
         spec = self.spec
         points = {"": self.before, **self.singles, **{" + ".join(names): each for names, each in self.pairs.items()}}
         times = _times(points)
-        time, overhead = times[""]
+        before = times[""]
         effects = tuple(
-            _effect(name, _cost(spec, name), each, times[name], (time, overhead)) for name, each in self.singles.items()
+            _effect(name, _cost(spec, name), each, times[name], before) for name, each in self.singles.items()
         )
         alone = {each.name: each.reduction or 0.0 for each in effects}
         pairs = []
@@ -261,18 +267,20 @@ class _CaseChanges:
             costs = [_cost(spec, name) for name in names]
             cost = sum(each for each in costs if each is not None) if None not in costs else None
             name = " + ".join(names)
-            effect = _effect(name, cost, each, times[name], (time, overhead))
+            effect = _effect(name, cost, each, times[name], before)
             affordable = spec.budget is None or (cost is not None and cost <= spec.budget.value * (1 + 1e-12))
             pairs.append(ChangePair(names, effect, sum(alone[name] for name in names), affordable))
         pairs.sort(key=lambda pair: (not pair.affordable, -(pair.effect.reduction or 0.0)))
+        time, overhead = before
         return ChangeRanking(
             self.case,
             self.technology,
-            time,
-            overhead,
+            math.nan if time.value is None else time.value,
+            math.nan if overhead.value is None else overhead.value,
             effects,
             tuple(pairs),
             spec.budget.value if spec.budget else None,
+            {"time": (time.low, time.high), "overhead": (overhead.low, overhead.high)},
         )
 
 
@@ -354,12 +362,12 @@ def _cost(spec: RankSpec, name: str) -> float | None:
     return None if cost is None else cost.value
 
 
-def _times(points: Mapping[str, _ChangedPoint]) -> dict[str, tuple[float, float]]:
+def _times(points: Mapping[str, _ChangedPoint]) -> dict[str, tuple[Value, Value]]:
     """Give time and overhead at each point, all points of one model at once."""
 
     import numpy as np
 
-    found: dict[str, tuple[float, float]] = {}
+    found: dict[str, tuple[Value, Value]] = {}
     cases = {id(each.case): each.case for each in points.values()}
     for key, case in cases.items():
         here = {name: each.values for name, each in points.items() if id(each.case) == key}
@@ -367,22 +375,32 @@ def _times(points: Mapping[str, _ChangedPoint]) -> dict[str, tuple[float, float]
         own = {path: case.built.parameters[path].value or 0.0 for path in paths}
         values = {path: np.array([each.get(path, own[path]) for each in here.values()]) for path in paths}
         columns = case.columns(values)
-        first = columns[case.form.quantity]
-        rest = columns.get(OVERHEAD, first)
-        found |= {
-            name: (float(first[index % len(first)]), float(rest[index % len(rest)])) for index, name in enumerate(here)
-        }
+        first = case.form.quantity
+        names = (first, OVERHEAD if OVERHEAD in columns else first)
+        for index, name in enumerate(here):
+            time, rest = (_value(columns, each, index) for each in names)
+            found[name] = time, rest
     return found
 
 
-def _effect(
-    name: str, cost: float | None, point: _ChangedPoint, after: tuple[float, float], before: tuple[float, float]
-) -> ChangeEffect:
-    import numpy as np
+def _value(columns: Mapping[str, Array], name: str, index: int) -> Value:
+    """Read a value with its interval off columns, of which those of one point hold for all."""
+    value, low, high = (
+        float(each[index % len(each)]) if (each := columns.get(column)) is not None else None
+        for column in (name, f"low[{name}]", f"high[{name}]")
+    )
+    return Value(value, "s", finite(low), finite(high))
 
-    (time, overhead), (time_before, overhead_before) = after, before
-    if not np.isfinite(time):
-        return ChangeEffect(name, cost, time, overhead, float("nan"), None, point.why())
-    saved = 1.0 - time / time_before if time_before else float("nan")
-    reduction = OVERHEAD_REDUCTION.equation(overhead_before, overhead) if overhead_before > 0 else None
-    return ChangeEffect(name, cost, time, overhead, saved, None if reduction is None else float(reduction))
+
+def _effect(
+    name: str, cost: float | None, point: _ChangedPoint, after: tuple[Value, Value], before: tuple[Value, Value]
+) -> ChangeEffect:
+    time, rest = (each.value if each.value is not None else math.nan for each in after)
+    if not math.isfinite(time):
+        return ChangeEffect(name, cost, time, rest, math.nan, None, point.why())
+    saved = reduction(after[0], before[0]) if before[0].value else None
+    less = reduction(after[1], before[1]) if (before[1].value or 0.0) > 0 else None
+    known = {"time": after[0], "overhead": after[1], "time_saved": saved, "overhead_reduction": less}
+    ends = {key: (each.low, each.high) for key, each in known.items() if each is not None and each.low is not None}
+    gain = math.nan if saved is None or saved.value is None else saved.value
+    return ChangeEffect(name, cost, time, rest, gain, None if less is None else less.value, "", ends)

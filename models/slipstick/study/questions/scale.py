@@ -21,6 +21,7 @@ from slipstick.method.scaling.isoefficiency import isoefficiency
 from slipstick.method.scaling.overhead import Run, run_of
 from slipstick.method.scaling.ways import FIXED_SIZE, TIME_BOUND, Runs, factors, scalability
 from slipstick.model.system import Model
+from slipstick.report.formatting import NO_ENDS, finite
 from slipstick.report.questions.scale import (
     BestProcessors,
     IsoefficiencyFormula,
@@ -219,7 +220,8 @@ def _scaled(asked: _ScaledCase) -> Scaling:
     """
     spec, runs, count = asked.spec, asked.runs, asked.count
     ways: dict[str, ScaledRuns] = {way: _scaled_runs(asked, way) for way in spec.ways}
-    numbers, time, efficiency = _scanned(runs, count)
+    numbers, scanned = _scanned(runs, count)
+    time, efficiency, ends = scanned["time"], scanned["efficiency"], _ends(scanned)
     growth, why = _growth(asked)
     matrix = {way: scalability(each.time, each.efficiency) for way, each in ways.items() if way != FIXED_SIZE}
     return Scaling(
@@ -232,9 +234,9 @@ def _scaled(asked: _ScaledCase) -> Scaling:
         useful=asked.built.model.useful if isinstance(asked.built.model, Model) else (),
         ways=ways,
         matrix=matrix,
-        fastest=_extreme(numbers, time, np.isfinite(time) & (time == np.nanmin(time, initial=np.inf)), first=True),
+        fastest=_fastest(numbers, time, ends.get("time", (time, time))),
         threshold=spec.threshold.value,
-        largest=_extreme(numbers, efficiency, efficiency >= spec.threshold.value, first=False),
+        largest=_largest(numbers, efficiency, spec.threshold.value, ends.get("efficiency", (efficiency, efficiency))),
         growth=growth,
         no_growth=why,
         printed=tuple(_printed(asked, matrix)),
@@ -270,7 +272,18 @@ def _scaled_runs(asked: _ScaledCase, way: str) -> ScaledRuns:
         efficiency=kept["efficiency"],
         account=accounted,
         failed={int(index): _why(asked, way, float(count[index])) for index in np.flatnonzero(~known)},
+        ends=_ends(kept),
     )
+
+
+def _ends(columns: Mapping[str, Array]) -> dict[str, tuple[Array, Array]]:
+    """Give the ends of the intervals of estimates; those of T (1 - E) are the widest that T and E allow."""
+    names = [name for name in columns if name in ("time", "efficiency") or name.startswith("account[")]
+    found = {name: (columns[f"low[{name}]"], columns[f"high[{name}]"]) for name in names if f"low[{name}]" in columns}
+    if "time" in found and "efficiency" in found:
+        (least, most), (low, high) = found["time"], found["efficiency"]
+        found["latency"] = least * np.maximum(1.0 - high, 0.0), most * (1.0 - low)
+    return found
 
 
 def _why(asked: _ScaledCase, way: str, count: float) -> str:
@@ -288,22 +301,46 @@ def _why(asked: _ScaledCase, way: str, count: float) -> str:
     )
 
 
-def _scanned(runs: Runs, count: Array) -> tuple[Array, Array, Array]:
+def _scanned(runs: Runs, count: Array) -> tuple[Array, dict[str, Array]]:
     """Run the fixed size on every whole number of processors where that costs little, else on those that are listed."""
     numbers = count
     whole = runs.any_number and runs.forms[0][0].block > 1 and float(count[-1] - count[0]) < _MOST_SCANNED
     if whole:
         numbers = np.arange(np.ceil(count[0]), np.floor(count[-1]) + 1.0)
-    columns = runs.columns(np.ones(len(numbers)), numbers)
-    return numbers, columns["time"], columns["efficiency"]
+    return numbers, runs.columns(np.ones(len(numbers)), numbers)
 
 
-def _extreme(numbers: Array, values: Array, chosen: NDArray[np.bool_], *, first: bool) -> BestProcessors:
-    places = np.flatnonzero(chosen)
-    if not len(places):
-        return BestProcessors(None, float("nan"), at_the_end=False)
-    place = int(places[0] if first else places[-1])
-    return BestProcessors(float(numbers[place]), float(values[place]), at_the_end=place == len(numbers) - 1)
+def _fastest(numbers: Array, time: Array, ends: tuple[Array, Array]) -> BestProcessors:
+    """Find the least time; undecided against every time whose interval begins before that of the least ends."""
+    best = np.isfinite(time) & (time == np.nanmin(time, initial=np.inf))
+    place = int(np.argmax(best))
+    low, high = ends
+    return _extreme(numbers, time, place if best.any() else None, ends, (low <= high[place]) & (low < high))
+
+
+def _largest(numbers: Array, efficiency: Array, threshold: float, ends: tuple[Array, Array]) -> BestProcessors:
+    """Find the last efficiency above a threshold; undecided wherever the threshold lies in the interval."""
+    above = np.flatnonzero(efficiency >= threshold)
+    low, high = ends
+    place = int(above[-1]) if len(above) else None
+    return _extreme(numbers, efficiency, place, ends, (low < threshold) & (threshold < high))
+
+
+def _extreme(
+    numbers: Array, values: Array, place: int | None, ends: tuple[Array, Array], undecided: NDArray[np.bool_]
+) -> BestProcessors:
+    others = tuple(float(numbers[index]) for index in np.flatnonzero(undecided) if index != place)
+    if place is None:
+        return BestProcessors(None, float("nan"), at_the_end=False, undecided=others)
+    low, high = (finite(float(end[place])) for end in ends)
+    certain = low == high
+    return BestProcessors(
+        float(numbers[place]),
+        float(values[place]),
+        at_the_end=place == len(numbers) - 1,
+        ends=NO_ENDS if certain else (low, high),
+        undecided=others,
+    )
 
 
 def _growth(asked: _ScaledCase) -> tuple[IsoefficiencyFormula | None, str]:
