@@ -432,9 +432,11 @@ def _formula_document(growth: IsoefficiencyFormula) -> dict[str, Any]:
 
 def _extreme(best: BestProcessors, unit: str) -> dict[str, Any]:
     value = None if best.processors is None else best.value
+    found = {"processors": best.processors, "value": value, "unit": unit, "at_the_end": best.at_the_end}
+    if best.ends == NO_ENDS and not best.undecided:
+        return found
     low, high = best.ends
-    found = {"processors": best.processors, "value": value, "unit": unit, "low": low, "high": high}
-    return {**found, "at_the_end": best.at_the_end, "undecided": list(best.undecided)}
+    return {**found, "low": low, "high": high, "undecided": list(best.undecided)}
 
 
 def _plain(values: Array) -> list[float | None]:
