@@ -9,6 +9,7 @@ one takes over from the other they agree, for both are exact there.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -65,6 +66,11 @@ class DefaultForm(CompiledModel):
         """How many points of the other method are to be given at a time."""
         return 1 if self.method == SIMULATION else ClosedForm.block
 
+    @property
+    def estimated(self) -> bool:  # type: ignore[override]
+        """Say whether the other method gives estimates; what the closed form gives then has intervals without width."""
+        return self.method == SIMULATION
+
     @cached_property
     def parameters(self) -> tuple[str, ...]:
         used = (each.name for each in parameters(*self.model.expressions()))
@@ -101,9 +107,18 @@ class DefaultForm(CompiledModel):
         parts = self._parts(values, count)
         if len(parts) == 1:
             ((_, form),) = parts
-            return solve(form, only(values, form.parameters))
+            return self._alike(solve(form, only(values, form.parameters)))
         pieces = []
         for rows, form in parts:
             cut = {name: np.broadcast_to(each, (count,))[rows] for name, each in values.items()}
-            pieces.append((rows, solve(form, only(cut, form.parameters))))
+            pieces.append((rows, self._alike(solve(form, only(cut, form.parameters)))))
         return joined(pieces)
+
+    def _alike(self, found: Solution) -> Solution:
+        """Give what is exact an interval without width where other points are estimates."""
+        if not self.estimated or found.low:
+            return found
+        books = {"account": found.account, "technology": found.technology, "step": found.steps}
+        booked = {f"{book}[{name}]": each for book, parts in books.items() for name, each in parts.items()}
+        every = {**found.values, **booked}
+        return replace(found, low=every, high=every)
