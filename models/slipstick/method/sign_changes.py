@@ -146,7 +146,8 @@ def _estimated_change(margins: Array, places: Array, near: int, far: int, starts
     middle, low, high = margins[:, near : far + 1] if starts else -margins[:, near : far + 1]
     first, last = (high, low) if starts else (low, high)
     # The curve that comes to 0 first does so for the first time, the others for the last time.
-    cells = (int(np.argmax(first[1:] >= 0)), *(int(np.flatnonzero(each[:-1] <= 0)[-1]) for each in (middle, last)))
+    before = [np.flatnonzero(np.append(True, each)) for each in (middle[1:-1] < 0, last[1:-1] <= 0)]
+    cells = (int(np.argmax(first[1:] >= 0)), *(int(each[-1]) for each in before))
     if single:
         low_place, value, high_place = (float(places[near + cell + 1]) for cell in cells)
         return Change(value, float(places[near + cells[1]]), starts, low=low_place, high=high_place)

@@ -327,5 +327,5 @@ def test_noise_makes_no_changes(points: list[tuple[float, float, float]], single
         assert each.low <= each.value <= each.high
     told = [place for place, state in zip(places, states, strict=True) if not state]
     inside = [any(first <= place <= last for first, last in stretches) for place in told]
-    between = [any(each.before <= place for each in found) for place in told]
+    between = [any((each.low or 0.0) - 1 <= place <= (each.high or 0.0) + 1 for each in found) for place in told]
     assert all(one or other for one, other in zip(inside, between, strict=True))
