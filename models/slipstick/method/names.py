@@ -102,7 +102,7 @@ def names_of(model: Model | QueueingNetwork | Law, method: str | None = None) ->
     >>> from slipstick.model.activity import delay, service
     >>> from slipstick.model.system import closed_model
     >>> names = names_of(closed_model(delay(9.0, name="think") >> service("bus", 1.0)), "closed-form")
-    >>> [name for name in names if "bus" in name]
+    >>> [name for name in names if "[bus]" in name]
     ['utilization[bus]', 'queue_length[bus]', 'wait[bus]', 'step[bus]', 'once[bus]']
     """
     intervals = method in (None, SIMULATION, BOUNDS)

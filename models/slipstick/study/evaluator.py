@@ -199,7 +199,9 @@ def with_values(case: str, settings: Settings, values: Settings, library: Librar
     SpecError : something is wrong with its settings
     """
     own = evaluator(case, settings, library)
-    if (own.free & own.built.parameters.keys()).issuperset(canonical(own.inputs.tree, path) for path in values):
+    paths = {canonical(own.inputs.tree, path) for path in values}
+    # A parameter of a file may be written in any unit, so whether its new one fits is known only once it is built.
+    if paths <= own.free & own.built.parameters.keys() and not any(path.startswith("parameters.") for path in paths):
         return own
     return evaluator(case, {**settings, **values}, library)
 
