@@ -153,7 +153,7 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
         return DONE
     for note in prepared.simulated:
         click.echo(f"note: {note}", err=True)
-    with _Progress(prepared.points) as progress:
+    with _ProgressBar(prepared.points) as progress:
         results = run_study(prepared, jobs=jobs, whole=as_json, progress=progress)
     write(results, prepared.spec, folder, command)
     failed = any(answer.failed for answer in results.cases.values()) or any(sweep.failed for sweep in results.sweeps)
@@ -438,7 +438,7 @@ def _start_faster() -> None:
 
 def _cannot_write(error: OSError) -> int:
     if isinstance(error, BrokenPipeError):
-        # Whoever read our output has seen enough; keep the interpreter from complaining at exit.
+        # The reader of the output has closed it; keep the interpreter from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     click.echo(
@@ -447,7 +447,7 @@ def _cannot_write(error: OSError) -> int:
     return WRONG_INPUT
 
 
-class _Progress:
+class _ProgressBar:
     """A bar on standard error for whatever takes over a second; silent where tqdm is not installed."""
 
     def __init__(self, total: int) -> None:

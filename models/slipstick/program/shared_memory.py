@@ -77,7 +77,7 @@ class MemoryPort:
         ratios : share of the accesses to each module [1]
         component : of the account
         """
-        label = _Label(name, component)
+        label = _AccessSteps(name, component)
         memory, between = self.machine.memory, self.machine.interconnect
         match between:
             case Bus(request, transfer, _, split):
@@ -103,10 +103,10 @@ class MemoryPort:
         """Invalidate other copies: a transaction on a bus, part of the access elsewhere."""
         between = self.machine.interconnect
         if isinstance(between, Bus):
-            return _Label(name, "coherence").at(BUS, between.invalidate, "invalidate")
+            return _AccessSteps(name, "coherence").at(BUS, between.invalidate, "invalidate")
         return then()
 
-    def _round(self, label: _Label, ring: Ring) -> Activity:
+    def _round(self, label: _AccessSteps, ring: Ring) -> Activity:
         """Go around the ring, or around the ring of rings if a processor of another ring replies."""
         near = label.at(RING, ring.rotation, "ring")
         if ring.upper is None:
@@ -122,7 +122,7 @@ def module(number: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Label:
+class _AccessSteps:
     """Names and component of the steps of one kind of access."""
 
     name: str
@@ -136,7 +136,7 @@ class _Label:
         return delay(seconds, name=f"{self.name}.{part}", component=self.component, technology="switch")
 
 
-def _one_of(label: _Label, ratios: Sequence[float], seconds: Expr) -> Activity:
+def _one_of(label: _AccessSteps, ratios: Sequence[float], seconds: Expr) -> Activity:
     """Access one of the modules, each with its share of the accesses."""
     if seconds == zero(TIME):
         return then()

@@ -38,7 +38,7 @@ def checked(network: NetworkArrays, solution: NetworkSolution, within: float = E
     >>> checked(two, exact(two)).throughput
     array([[1.31578947]])
     """
-    check = _Check(network, solution, within)
+    check = _SolutionCheck(network, solution, within)
     check.numbers()
     check.little()
     check.population()
@@ -48,7 +48,7 @@ def checked(network: NetworkArrays, solution: NetworkSolution, within: float = E
     return solution
 
 
-class _Check:
+class _SolutionCheck:
     def __init__(self, network: NetworkArrays, solution: NetworkSolution, within: float) -> None:
         self.network, self.method, self.within = network, solution.method, within
         names = ("throughput", "residence", "queue", "utilization")

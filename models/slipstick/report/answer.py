@@ -109,7 +109,7 @@ def sweep_text(sweep: Sweep) -> str:
           2            3
     """
     how = {name: [each or NOTHING for each in cells] for name, cells in sweep.provenance.shown(sweep.failed).items()}
-    table = _Columns(reserved=sum(max(len(name), *map(len, cells)) + 2 for name, cells in how.items()))
+    table = _TableColumns(reserved=sum(max(len(name), *map(len, cells)) + 2 for name, cells in how.items()))
     if len(set(sweep.cases)) > 1:
         table.add("case", "", sweep.cases)
     for axis in sweep.axes:
@@ -132,7 +132,7 @@ def sweep_text(sweep: Sweep) -> str:
     return ascii_only("\n".join(part for part in parts if part))
 
 
-class _Columns:
+class _TableColumns:
     """The columns of a table for the terminal; those that are optional are left out once one does not fit.
 
     Parameters

@@ -73,7 +73,7 @@ class SweepPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class _Axis:
+class _ReadAxis:
     path: str
     nodes: Sequence[Node]
     numbers: Array | None
@@ -97,7 +97,7 @@ def planned(asked: SweepDefinition, cases: Mapping[str, Settings], library: Libr
     ------
     SpecError : a path does not exist, a value is not allowed, or the axes do not fit together
     """
-    axes: list[_Axis] = []
+    axes: list[_ReadAxis] = []
     names: list[str] = []
     indices: list[NDArray[np.intp]] = []
     groups: list[PointGroup] = []
@@ -115,7 +115,7 @@ def planned(asked: SweepDefinition, cases: Mapping[str, Settings], library: Libr
     )
 
 
-def _axes(asked: SweepDefinition, settings: Settings, library: Library) -> list[_Axis]:
+def _axes(asked: SweepDefinition, settings: Settings, library: Library) -> list[_ReadAxis]:
     base = resolve(settings, library)
     return [_read_axis(path, nodes, base, library) for path, nodes in asked.axes().items()]
 
@@ -130,10 +130,10 @@ def checked_axis(asked: SweepDefinition, path: str, base: Inputs, library: Libra
     return _read_axis(path, asked.axes()[path], base, library).result()
 
 
-def _read_axis(path: str, nodes: Sequence[Node], base: Inputs, library: Library) -> _Axis:
+def _read_axis(path: str, nodes: Sequence[Node], base: Inputs, library: Library) -> _ReadAxis:
     """Check values in their place, like written ones, and read them as numbers if they are."""
     if path in REFERENCES or is_solver_option(path):
-        return _Axis(path, nodes, None, "")
+        return _ReadAxis(path, nodes, None, "")
     sample = to_check(nodes)
     problems: list[Problem] = []
     given: list[Given | None] = []
@@ -147,9 +147,9 @@ def _read_axis(path: str, nodes: Sequence[Node], base: Inputs, library: Library)
     found = [each for each in given if each is not None]
     path = canonical(base.tree, path)
     if len(found) < len(sample):
-        return _Axis(path, nodes, None, "")
+        return _ReadAxis(path, nodes, None, "")
     numbers = [each.value for each in found] if len(sample) == len(nodes) else numbers_of(nodes)
-    return _Axis(path, nodes, np.array(numbers), str(found[0].dimension))
+    return _ReadAxis(path, nodes, np.array(numbers), str(found[0].dimension))
 
 
 def _given(path: str, node: Node, base: Inputs, library: Library) -> Given | None:
@@ -159,7 +159,7 @@ def _given(path: str, node: Node, base: Inputs, library: Library) -> Given | Non
     return next((each.given for each in entries(inputs.checked()) if canonical(inputs.tree, each.path) == wanted), None)
 
 
-def _combined(asked: SweepDefinition, axes: Sequence[_Axis]) -> NDArray[np.intp]:
+def _combined(asked: SweepDefinition, axes: Sequence[_ReadAxis]) -> NDArray[np.intp]:
     """Number the value of each axis at each point: all combinations, or value by value."""
     lengths = {axis.path: len(axis.nodes) for axis in axes}
     asked.check_lengths(lengths)
@@ -171,7 +171,7 @@ def _combined(asked: SweepDefinition, axes: Sequence[_Axis]) -> NDArray[np.intp]
 def _groups(
     case: str,
     asked: SweepDefinition,
-    axes: Sequence[_Axis],
+    axes: Sequence[_ReadAxis],
     index: NDArray[np.intp],
     settings: Settings,
     library: Library,
@@ -203,7 +203,7 @@ def _groups(
     return placed, order
 
 
-def _rebuilt(case: str, axes: Sequence[_Axis], settings: Settings, first: Settings, library: Library) -> list[int]:
+def _rebuilt(case: str, axes: Sequence[_ReadAxis], settings: Settings, first: Settings, library: Library) -> list[int]:
     """Choose the axes whose every value needs a model of its own: names, and numbers that shape the model."""
     _, form = _built(case, settings, first, library)
     fixed = []
@@ -242,7 +242,7 @@ def _where(asked: SweepDefinition, built: BuiltModel, values: Mapping[str, Array
     return held
 
 
-def _column(axis: _Axis, index: NDArray[np.intp]) -> Sequence[float | str] | Array:
+def _column(axis: _ReadAxis, index: NDArray[np.intp]) -> Sequence[float | str] | Array:
     if axis.numbers is not None:
         return axis.numbers[index]
     names = [_text(node) for node in axis.nodes]
@@ -304,7 +304,7 @@ def carried_out(
         try:
             return _assembled(name, plan, answer, list(pool.map(solved, blocks)))
         except BaseException:
-            # Whoever interrupts does not want what has not begun.
+            # After an interrupt nothing more is begun.
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 

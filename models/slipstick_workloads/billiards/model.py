@@ -114,7 +114,7 @@ class _Steps:
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class _RunSizes:
     """Sizes of a run.
 
     Parameters
@@ -133,20 +133,20 @@ class _Run:
     removed: float
 
 
-def _counted(inputs: InputValues, processors: int) -> _Run:
+def _counted(inputs: InputValues, processors: int) -> _RunSizes:
     """Take the counts of the simulation, and a whole number of steps."""
     balls, steps, collisions, seed = (int(number(inputs, each)) for each in ("balls", "steps", "collisions", "seed"))
     counts = observe(balls, collisions, seed)
     rounds = max(1, round(steps / counts.parallelism(processors)))
     n, done, together, queued = (Number(float(each)) for each in (balls, steps, rounds, counts.queued))
-    return _Run(n, done, together, queued, counts.added, counts.removed)
+    return _RunSizes(n, done, together, queued, counts.added, counts.removed)
 
 
-def _expected(inputs: InputValues, processors: int) -> _Run:
+def _expected(inputs: InputValues, processors: int) -> _RunSizes:
     """Take the values expected for very many balls; see `parallel`."""
     balls, steps = one(inputs, "balls"), one(inputs, "steps")
     parallelism = total((exp(-SHARING * (j + 0.5) ** 2 / balls) for j in range(processors)), COUNT)
-    return _Run(balls, steps, steps / maximum(parallelism, 1.0), (balls + 1) / 2, 1.5, 1.5)
+    return _RunSizes(balls, steps, steps / maximum(parallelism, 1.0), (balls + 1) / 2, 1.5, 1.5)
 
 
 PARALLEL = Program(

@@ -16,7 +16,7 @@ IntervalId = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class _Record:
+class _IntervalRecord:
     vector: Vector
     pages: tuple[int, ...]
 
@@ -27,14 +27,14 @@ class IntervalRecords:
     def __init__(self, processors: int) -> None:
         self.closed = [0] * processors
         self.seen = [[0] * processors for _ in range(processors)]
-        self._records: dict[IntervalId, _Record] = {}
+        self._records: dict[IntervalId, _IntervalRecord] = {}
 
     def close(self, processor: int, pages: tuple[int, ...]) -> int:
         """End a processor's interval, in which it began to write these pages; give its number."""
         self.closed[processor] += 1
         number = self.closed[processor]
         self.seen[processor][processor] = number
-        self._records[processor, number] = _Record(tuple(self.seen[processor]), pages)
+        self._records[processor, number] = _IntervalRecord(tuple(self.seen[processor]), pages)
         return number
 
     def unseen(self, processor: int, known: Sequence[int]) -> list[IntervalId]:

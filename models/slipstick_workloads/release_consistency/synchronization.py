@@ -86,7 +86,7 @@ class Notices:
 
 
 @dataclass(slots=True)
-class _Lock:
+class _LockState:
     manager: int
     last: int
     holder: int | None = None
@@ -98,12 +98,12 @@ class LockManagers:
 
     def __init__(self, protocol: Protocol, processors: int, notices: Notices, recorder: Recorder) -> None:
         self._protocol, self._processors, self._notices, self._recorder = protocol, processors, notices, recorder
-        self._locks: dict[int, _Lock] = {}
+        self._locks: dict[int, _LockState] = {}
 
     def acquire(self, processor: int, number: int) -> bool:
         """Request a lock; say whether it is granted at once."""
         manager = number % self._processors
-        lock = self._locks.setdefault(number, _Lock(manager, manager))
+        lock = self._locks.setdefault(number, _LockState(manager, manager))
         if lock.holder == processor or processor in lock.queue:
             raise ModelError(f"processor {processor} requests lock {number}, which it holds already")
         self._request(processor, lock)
@@ -132,7 +132,7 @@ class LockManagers:
         """Give the locks that are held, and their holders."""
         return {number: lock.holder for number, lock in self._locks.items() if lock.holder is not None}
 
-    def _request(self, processor: int, lock: _Lock) -> None:
+    def _request(self, processor: int, lock: _LockState) -> None:
         """Send the request by way of the manager to the processor that requested last."""
         last = lock.queue[-1] if lock.queue else lock.last
         way = [each for each in (lock.manager, last) if each != processor]
@@ -145,7 +145,7 @@ class LockManagers:
             self._recorder.send("lock request", way[0], way[1], self._protocol.sizes.lock_request)
             self._recorder.tallies[way[0]].forwarded += 1
 
-    def _grant(self, processor: int, lock: _Lock) -> None:
+    def _grant(self, processor: int, lock: _LockState) -> None:
         giver, lock.last, lock.holder = lock.last, processor, processor
         if giver != processor:
             size = self._protocol.sizes.lock_reply + self._notices.acquire(processor, giver)

@@ -166,7 +166,7 @@ class _Zone:
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
+class _TimeStep:
     """One time step: cells made, levels descended while building them, and each processor's zone."""
 
     cells: int
@@ -180,22 +180,22 @@ class _Movement:
     def __init__(self, bodies: tuple[Vectors, Vectors], tolerance: float, processors: int) -> None:
         self.places, self.velocities = bodies
         self.tolerance, self.processors = tolerance, processors
-        self.steps: list[_Step] = []
+        self.steps: list[_TimeStep] = []
         self.cost = np.ones(len(self.places), np.int64)
 
-    def step(self, index: int) -> _Step:
+    def step(self, index: int) -> _TimeStep:
         """Give a time step."""
         while len(self.steps) <= index:
             self.steps.append(self._next())
         return self.steps[index]
 
-    def _next(self) -> _Step:
+    def _next(self) -> _TimeStep:
         tree = Octree.of(self.places)
         acceleration = np.zeros_like(self.places)
         zones = [self._zone(tree, own, acceleration) for own in self._zones(tree)]
         self.velocities += acceleration * TIME_STEP
         self.places = self.places + self.velocities * TIME_STEP
-        return _Step(tree.cells, int(tree.depth.sum()), zones)
+        return _TimeStep(tree.cells, int(tree.depth.sum()), zones)
 
     def _zones(self, tree: Octree) -> list[Items]:
         """Cut the tree's order into runs of equal cost."""

@@ -392,7 +392,7 @@ def fits(
     found = compare(timings, families, sorted({*STEPS, *(each / most for each in p if each > most)}))
     warnings = tuple(words for each in p if (words := found.warning(each)))
     between = {each: found.predict(each, intervals.level) for each in p if not found.refusal(each)}
-    told = [_Told.of(each, intervals, efficiency, between) for each in found.candidates]
+    told = [_JudgedCandidate.of(each, intervals, efficiency, between) for each in found.candidates]
     answers = [each.answer() for each in told]
     answers += [Answer(name, "fit", failed=why) for name, why in found.failed.items()]
     curves = _curves(found, max([2 * most, *p]), intervals.level) if drawn else ()
@@ -420,7 +420,7 @@ def _curves(found: FitComparison, last: float, level: float) -> tuple[Curve, ...
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _JudgedCandidate:
     """A candidate, and how sure it is; why it is not known how sure."""
 
     candidate: Candidate
@@ -437,7 +437,7 @@ class _Told:
         intervals: IntervalSettings,
         efficiency: float,
         between: Mapping[float, tuple[float, float]],
-    ) -> _Told:
+    ) -> _JudgedCandidate:
         told = cls(candidate, intervals, efficiency, between, None)
         if candidate.behind >= APART:
             return told

@@ -56,7 +56,7 @@ def solve_open(model: Model, numbers: Numbers, account: bool) -> MeanValueTable:
     labels = recursion.labels if account else []
     queues = [queue.name for queue in recursion.queues] if account else []
     table = MeanValueTable.blank(np.array(rate), labels, queues, wrong)
-    stream = _Stream(recursion, order)
+    stream = _OpenQueues(recursion, order)
     for solved in _solved(stream, numbers, rate, table.answerable, table.wrong):
         parts, cycle = recursion.account(solved, labels) if account else {}, solved.state.first
         means = MeanNumbers()
@@ -67,7 +67,7 @@ def solve_open(model: Model, numbers: Numbers, account: bool) -> MeanValueTable:
 
 
 def _solved(
-    stream: _Stream, numbers: Numbers, rate: Array, points: Array, wrong: dict[int, str]
+    stream: _OpenQueues, numbers: Numbers, rate: Array, points: Array, wrong: dict[int, str]
 ) -> Iterator[SolvedPopulation]:
     """Solve the points that are not saturated; say of the others which queue is."""
     while len(points):
@@ -82,7 +82,7 @@ def _solved(
         points = np.delete(points, list(found))
 
 
-class _Stream:
+class _OpenQueues:
     """Solves the queues in order: stations before locks, inner locks before outer ones."""
 
     def __init__(self, recursion: Recursion, order: list[Queue]) -> None:

@@ -220,7 +220,7 @@ def solve(model: Model, values: Mapping[str, float] | None = None, simulation: S
 def _solution(model: Model, given: Mapping[str, float], settings: Simulation) -> Solution:
     flat = flatten(model, given)
     result = simulate(flat.plan, settings)
-    booked = _Booked(model, result)
+    booked = _SimulatedAccount(model, result)
     estimates = {
         **_times(model, flat, result),
         **_efficiency(model, flat, booked),
@@ -293,7 +293,7 @@ def one_point(
     )
 
 
-class _Booked:
+class _SimulatedAccount:
     """The account of a run: seconds of a cycle by label; a label with nothing booked is left out."""
 
     def __init__(self, model: Model, result: Result) -> None:
@@ -335,7 +335,7 @@ def _times(model: Model, flat: Flat, result: Result) -> dict[str, Estimate]:
     return found
 
 
-def _efficiency(model: Model, flat: Flat, booked: _Booked) -> dict[str, Estimate]:
+def _efficiency(model: Model, flat: Flat, booked: _SimulatedAccount) -> dict[str, Estimate]:
     result, layout = booked.result, booked.layout
     if model.population.open or not result.mean_time().mean > 0:
         return {}
@@ -352,7 +352,7 @@ def _efficiency(model: Model, flat: Flat, booked: _Booked) -> dict[str, Estimate
     return found
 
 
-def _beside(model: Model, given: Mapping[str, float], flat: Flat, booked: _Booked) -> dict[str, Estimate]:
+def _beside(model: Model, given: Mapping[str, float], flat: Flat, booked: _SimulatedAccount) -> dict[str, Estimate]:
     """Estimate what stands beside the account, efficiency and speed-up included where they differ.
 
     The mean time of all executed steps is known from the model; times, the account and pipelines are from the run.

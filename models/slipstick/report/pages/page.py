@@ -128,7 +128,7 @@ def _every_point(sweep: Sweep, names: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Group:
+class _SweepPart:
     """Points of one case and, while there are few of them, of one place on all axes but the last.
 
     Parameters
@@ -143,7 +143,7 @@ class _Group:
     indices: tuple[int, ...]
 
 
-def _groups(sweep: Sweep) -> list[_Group]:
+def _groups(sweep: Sweep) -> list[_SweepPart]:
     several = prod(len(axis.values) for axis in sweep.axes[:-1])
     # Where values are varied side by side, every place has one point only.
     fixed = sweep.axes[:-1] if several <= min(_MOST_GROUPS, len(sweep) // (2 * len(set(sweep.cases)))) else ()
@@ -151,7 +151,7 @@ def _groups(sweep: Sweep) -> list[_Group]:
     for index, case in enumerate(sweep.cases):
         places = (_axis_value(axis, sweep.points[axis.path][index]) for axis in fixed)
         found.setdefault((case, *places), []).append(index)
-    return [_Group(tags, sweep.axes[len(fixed) :], tuple(indices)) for tags, indices in found.items()]
+    return [_SweepPart(tags, sweep.axes[len(fixed) :], tuple(indices)) for tags, indices in found.items()]
 
 
 def _extremes(sweep: Sweep, names: Sequence[str]) -> str:
@@ -173,7 +173,7 @@ def _extremes(sweep: Sweep, names: Sequence[str]) -> str:
     return markdown_table(head, rows)
 
 
-def _value_at(sweep: Sweep, group: _Group, name: str, index: int) -> str:
+def _value_at(sweep: Sweep, group: _SweepPart, name: str, index: int) -> str:
     value, low, high = (float(each[index]) for each in (sweep.columns[name], *sweep.ends(name)))
     return f"{quantity(value, sweep.units[name], ends=(low, high))} at {_point(sweep, group.axes, index)}"
 

@@ -60,7 +60,7 @@ class TableCell:
     @property
     def agrees(self) -> bool:
         """Say whether the difference is within what rounding allows; nothing printed agrees with anything."""
-        # A hair more than the allowance, for decimal fractions have no exact double.
+        # Slightly more than the allowance, for decimal fractions have no exact double.
         return self.difference is None or abs(self.difference) <= self.within * (1 + 1e-9)
 
 

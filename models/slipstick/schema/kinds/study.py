@@ -706,7 +706,7 @@ QUESTIONS: dict[str, Any] = {
 """The keys of all questions, in the order in which they are read and shown: type and field of each."""
 
 
-class _StudySpec(Described):
+class _StudyKeys(Described):
     """One base, many questions."""
 
     study: Literal[1] = Field(description="version of this format")
@@ -726,7 +726,7 @@ class _StudySpec(Described):
     pictures: list[PictureSpec] = Field(default_factory=list, description="what to draw")
 
     @model_validator(mode="after")
-    def _base_is_taken(self) -> _StudySpec:
+    def _base_is_taken(self) -> _StudyKeys:
         if "base" in self.what_if:
             why = "a difference cannot be called base; that is what it differs from"
             raise broken_rule(why, "what_if", "base")
@@ -741,8 +741,8 @@ class _StudySpec(Described):
 
 if TYPE_CHECKING:
 
-    class StudySpec(_StudySpec):
+    class StudySpec(_StudyKeys):
         """A study, with a key for each question of `QUESTIONS`."""
 
 else:
-    StudySpec = create_model("StudySpec", __base__=_StudySpec, __doc__=_StudySpec.__doc__, **QUESTIONS)
+    StudySpec = create_model("StudySpec", __base__=_StudyKeys, __doc__=_StudyKeys.__doc__, **QUESTIONS)

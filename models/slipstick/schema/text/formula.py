@@ -135,13 +135,13 @@ def read_condition(text: str, known: Mapping[str, Expr], *, answers: bool = Fals
     return tuple(found)
 
 
-class _Token(NamedTuple):
+class _FormulaToken(NamedTuple):
     kind: str
     text: str
     column: int
 
 
-class _Part(NamedTuple):
+class _ParsedPart(NamedTuple):
     """A tree, how high it is, and how many nodes its text has."""
 
     expr: Expr
@@ -157,7 +157,7 @@ class _FormulaReader:
         self._name_of = _ANSWER if answers else _NAME
         self._here = next(self._tokens)
         self._known, self._times = known, times
-        self._named: dict[str, _Part] = {}
+        self._named: dict[str, _ParsedPart] = {}
 
     def chain(self) -> list[Comparison]:
         found, left = [], self.sum(0)
@@ -169,7 +169,7 @@ class _FormulaReader:
             raise FormulaError("a condition compares two sides, as in 'parts <= 8'", self._here.column)
         return found
 
-    def sum(self, depth: int) -> _Part:
+    def sum(self, depth: int) -> _ParsedPart:
         terms = [self._product(depth)]
         while sign := self.accept("+", "-"):
             right = self._product(depth)
@@ -181,20 +181,20 @@ class _FormulaReader:
             terms.append(right)
         return self._added(self._here, terms)
 
-    def _product(self, depth: int) -> _Part:
+    def _product(self, depth: int) -> _ParsedPart:
         left = self._signed(depth)
         while sign := self.accept("*", "/"):
             left = self._built(sign, operator.mul if sign.text == "*" else operator.truediv, left, self._signed(depth))
         return left
 
-    def _signed(self, depth: int) -> _Part:
+    def _signed(self, depth: int) -> _ParsedPart:
         sign = self.accept("+", "-")
         if not sign:
             return self._power(depth)
         operand = self._signed(_limit(_NESTING, depth + 1, sign))
         return operand if sign.text == "+" else self._built(sign, operator.neg, operand)
 
-    def _power(self, depth: int) -> _Part:
+    def _power(self, depth: int) -> _ParsedPart:
         base = self._atom(depth)
         sign = self.accept("**")
         if not sign:
@@ -207,7 +207,7 @@ class _FormulaReader:
             raise FormulaError(f"an exponent must be {wanted}; got {short(repr(power))}", start.column)
         return self._built(sign, lambda expr: expr ** int(power.value), base)
 
-    def _atom(self, depth: int) -> _Part:
+    def _atom(self, depth: int) -> _ParsedPart:
         token = self._next()
         if token.kind == "number":
             return self._number(token)
@@ -222,7 +222,7 @@ class _FormulaReader:
         self.close(token)
         return inner
 
-    def _call(self, name: _Token, depth: int) -> _Part:
+    def _call(self, name: _FormulaToken, depth: int) -> _ParsedPart:
         opened, inner = self._next(), _limit(_NESTING, depth + 1, name)
         parts = [self.sum(inner)] if self._here.text != ")" else []
         while parts and self.accept(","):
@@ -234,7 +234,7 @@ class _FormulaReader:
             raise FormulaError(f"{name.text} takes {wanted}, got {len(parts)}", name.column)
         return self._built(name, function, *parts)
 
-    def _name(self, name: _Token) -> _Part:
+    def _name(self, name: _FormulaToken) -> _ParsedPart:
         if name.text not in self._named:
             expr = self._known.get(name.text)
             if expr is None:
@@ -244,14 +244,14 @@ class _FormulaReader:
             self._named[name.text] = _checked(name, _measured(expr))
         return self._named[name.text]
 
-    def _number(self, token: _Token) -> _Part:
+    def _number(self, token: _FormulaToken) -> _ParsedPart:
         value, dimension = self._made(token, parse, token.text)
         if dimension.time_power and not self._times:
             why = "make it a named parameter, so that its share can be told"
             raise FormulaError(f"{short(token.text)} holds time; {why}", token.column)
-        return _Part(Number(value, dimension))
+        return _ParsedPart(Number(value, dimension))
 
-    def close(self, opened: _Token | None) -> None:
+    def close(self, opened: _FormulaToken | None) -> None:
         if self.accept(")" if opened else ""):
             return
         token = self._here
@@ -261,62 +261,62 @@ class _FormulaReader:
         reason = _MISPLACED.get(token.text, f"{strange}; operators are + - * / **")
         raise FormulaError(f"{short(token.text)} {reason}", token.column)
 
-    def accept(self, *texts: str) -> _Token | None:
+    def accept(self, *texts: str) -> _FormulaToken | None:
         return self._next() if self._here.text in texts else None
 
-    def _next(self) -> _Token:
+    def _next(self) -> _FormulaToken:
         token = self._here
         self._here = next(self._tokens, token)  # the end is followed by itself
         return token
 
-    def _added(self, sign: _Token, terms: list[_Part]) -> _Part:
+    def _added(self, sign: _FormulaToken, terms: list[_ParsedPart]) -> _ParsedPart:
         # One sum of many terms, not a tower of pairs: the value is the same and the tree stays low.
         return terms[0] if len(terms) == 1 else self._built(sign, lambda *each: nodes.total(each), *terms)
 
-    def _built(self, sign: _Token, make: Callable[..., Expr], *parts: _Part) -> _Part:
+    def _built(self, sign: _FormulaToken, make: Callable[..., Expr], *parts: _ParsedPart) -> _ParsedPart:
         above = _checked(sign, _above(parts[0].expr, *parts))
         return above._replace(expr=self._made(sign, make, *(each.expr for each in parts)))
 
-    def _made(self, sign: _Token, make: Callable[..., Made], *args: object) -> Made:
+    def _made(self, sign: _FormulaToken, make: Callable[..., Made], *args: object) -> Made:
         try:
             return make(*args)
         except (ModelError, UnitError) as error:
             raise FormulaError(str(error), sign.column) from None
 
 
-def _tokens(text: str, pattern: re.Pattern[str]) -> Iterator[_Token]:
-    _limit(_LENGTH, len(text), _Token("", "", _LENGTH[0] + 1))
+def _tokens(text: str, pattern: re.Pattern[str]) -> Iterator[_FormulaToken]:
+    _limit(_LENGTH, len(text), _FormulaToken("", "", _LENGTH[0] + 1))
     if strange := re.search(r"[^\t\n -~]", text):
         name = f"U+{ord(strange[0]):04X} {unicodedata.name(strange[0], 'without a name')}"
         raise FormulaError(f"the character {name} cannot stand here; write ASCII: * / - <=", strange.start() + 1)
     operations = 0
     for match in pattern.finditer(text):
         kind = match.lastgroup or ""
-        token = _Token(kind, match[kind], match.start(kind) + 1)
+        token = _FormulaToken(kind, match[kind], match.start(kind) + 1)
         operations += kind in ("call", "sign")
         _limit(_OPERATIONS, operations, token)
         yield token
 
 
-def _limit(limit: tuple[int, str, str], number: int, token: _Token) -> int:
+def _limit(limit: tuple[int, str, str], number: int, token: _FormulaToken) -> int:
     most, what, way_out = limit
     if number > most:
         raise FormulaError(f"this has over {most} {what}; {way_out}", token.column)
     return number
 
 
-def _checked(sign: _Token, part: _Part) -> _Part:
+def _checked(sign: _FormulaToken, part: _ParsedPart) -> _ParsedPart:
     _limit(_HEIGHT, part.height, sign)
     _limit(_SIZE, part.size, sign)
     return part
 
 
-def _measured(expr: Expr) -> _Part:
-    made: dict[int, _Part] = {}
+def _measured(expr: Expr) -> _ParsedPart:
+    made: dict[int, _ParsedPart] = {}
     for node in nodes.walk(expr):
         made[id(node)] = _above(node, *(made[id(each)] for each in nodes.operands(node)))
     return made[id(expr)]
 
 
-def _above(expr: Expr, *parts: _Part) -> _Part:
-    return _Part(expr, 1 + max((each.height for each in parts), default=0), 1 + sum(each.size for each in parts))
+def _above(expr: Expr, *parts: _ParsedPart) -> _ParsedPart:
+    return _ParsedPart(expr, 1 + max((each.height for each in parts), default=0), 1 + sum(each.size for each in parts))

@@ -151,7 +151,7 @@ def build(text: str, file: str) -> Node:
 
     Raises SpecError with all problems found.
     """
-    builder = _Builder(text.removeprefix("\ufeff").replace("\r\n", "\n"), file)
+    builder = _SpecTreeBuilder(text.removeprefix("\ufeff").replace("\r\n", "\n"), file)
     try:
         builder.check_characters()
         for event in yaml.parse(builder.text, Loader=LOADER):
@@ -202,7 +202,7 @@ class _Open:
         return (*self.path, str(len(self.items)))
 
 
-class _Builder:
+class _SpecTreeBuilder:
     """The tree so far, and what is wrong so far."""
 
     def __init__(self, text: str, file: str) -> None:

@@ -34,7 +34,7 @@ from slipstick.sim.plan.builder import CHANCE, Builder
 from slipstick.sim.plan.distributions import ServiceTime, Stream
 from slipstick.sim.plan.plan import CustomerGroup, Op, Plan
 
-Told = Callable[[int, int, str, float, float, int | None], None]
+EventLog = Callable[[int, int, str, float, float, int | None], None]
 
 Script = Callable[["Process"], Generator[Action, Any, Any]]
 
@@ -212,7 +212,7 @@ class System:
     log : told (process, 0, label, from, to, who ended a wait) for every stretch of time booked
     """
 
-    def __init__(self, seed: int = 0, log: Told | None = None) -> None:
+    def __init__(self, seed: int = 0, log: EventLog | None = None) -> None:
         self.seed = seed
         self.labels: list[str] = []
         self.meetings: dict[str, list[Token]] = {}

@@ -97,7 +97,7 @@ class _Sentence:
             most = stated["about"].value + stated["within"].value
         least = stated["from"].value if "from" in stated else least
         most = stated["to"].value if "to" in stated else most
-        # A hair more than the digits allow, for decimal fractions have no exact double.
+        # Slightly more than the digits allow, for decimal fractions have no exact double.
         least, most = (end + sign * 1e-9 * abs(end) for end, sign in ((least, -1), (most, 1)))
         low, high = self._values("above") or [(least, least)], self._values("below") or [(most, most)]
         rest = [each for name, each in zip(self.spec.of, values, strict=True) if name not in self._picked]

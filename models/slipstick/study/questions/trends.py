@@ -249,7 +249,7 @@ class Condition:
         return np.min([each.margin for each in sides], axis=0), np.all([each.holds for each in sides], axis=0)
 
 
-class _ValueNames(Mapping[str, Parameter]):
+class _ConditionNames(Mapping[str, Parameter]):
     """The names that a condition may have, each a parameter that is made when the condition names it.
 
     Parameters
@@ -294,7 +294,7 @@ def condition_of(text: str, place: Place, case: Evaluator, own: Evaluator, study
     """
     base = {f"{BASE}.": evaluator(BASE, study.cases[BASE], study.library)} if BASE in study.cases else {}
     cases = {"": case, "own.": own, **base}
-    known = _ValueNames(cases)
+    known = _ConditionNames(cases)
     try:
         parts = read_condition(text, known, answers=True)
     except FormulaError as error:
