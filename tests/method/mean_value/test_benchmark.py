@@ -70,7 +70,7 @@ def test_a_short_run_prints_errors_by_construct_and_goes_on_from_what_it_kept(
 ) -> None:
     monkeypatch.syspath_prepend(str(Path(program.__file__).parent))
     kept = tmp_path / "kept.jsonl"
-    short = ["--models", "1", "--first", "1", "--scv", "1", "--events", "2000", "--keep", str(kept)]
+    short = ["--short", "--first", "1", "--keep", str(kept)]
     program.main(short)
     printed = capsys.readouterr().out
     assert [line.split("|")[1].strip() for line in printed.splitlines()[2:-1] if line.startswith("|")] == [
