@@ -335,41 +335,44 @@ class Answers:
         )
         if said.failed:
             return replace(blank, failed=said.failed)
-        account, technology, steps = (
-            _kept(found, each, index) for each in (found.account, found.technology, found.steps)
-        )
-        lost = {f"processors_lost[{name}]" for name in found.account if name not in account}
-        every = _values(found, index)
-        values = {name: each for name, each in every.items() if name not in lost and _book(name) not in _BOOKS}
+        made = _with_numbers(blank, found, index)
+        known = {name: each.value for name, each in made.values.items() if each.value is not None}
         gradient = found.gradient(index) if found.gradient is not None and shares else None
-        known = {name: each.value for name, each in values.items() if each.value is not None}
         return replace(
-            blank,
-            values=values,
-            account=account,
-            technology=technology,
-            steps=steps,
-            once=_at(found.once, index),
-            useful=found.useful,
+            made,
             share=gradient.shares(known) if gradient else {},
             gradient=gradient.slopes if gradient else {},
-            exact=bool(at(found.exact, index)),
             bound=bound,
             notes=(*said.notes, *_work_notes(found.useful, known)),
-            limits=tuple(
-                Limit(name, max(stages, key=stages.__getitem__), stages)
-                for name, stages in ((name, _at(each, index)) for name, each in found.stages.items())
-            ),
             seed=said.seed,
             converged=said.converged,
             promise=said.promise,
             interrupted=said.interrupted,
-            intervals={
-                name: (each.low, each.high)
-                for name, each in every.items()
-                if _book(name) in _BOOKS and each.low is not None and each.high is not None
-            },
         )
+
+
+def _with_numbers(blank: Answer, found: Solution, index: int) -> Answer:
+    """Fill in what a solution holds of one point."""
+    account, technology, steps = (_kept(found, each, index) for each in (found.account, found.technology, found.steps))
+    lost = {f"processors_lost[{name}]" for name in found.account if name not in account}
+    every = _values(found, index)
+    stages = {name: _at(each, index) for name, each in found.stages.items()}
+    return replace(
+        blank,
+        values={name: each for name, each in every.items() if name not in lost and _book(name) not in _BOOKS},
+        account=account,
+        technology=technology,
+        steps=steps,
+        once=_at(found.once, index),
+        useful=found.useful,
+        exact=bool(at(found.exact, index)),
+        limits=tuple(Limit(name, max(times, key=times.__getitem__), times) for name, times in stages.items()),
+        intervals={
+            name: (each.low, each.high)
+            for name, each in every.items()
+            if _book(name) in _BOOKS and each.low is not None and each.high is not None
+        },
+    )
 
 
 _TABLES = ("values", "low", "high", "account", "technology", "steps", "once")
