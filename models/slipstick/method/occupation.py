@@ -47,15 +47,13 @@ from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Expr, Number, maximum, minimum, total, zero
 from slipstick.expression.tape import Tape
 from slipstick.law.account import EFFICIENCY, SPEEDUP
-from slipstick.method.closed_form.times import added_up
+from slipstick.method.answers import Columns, Values, only
+from slipstick.method.closed_form.times import total_work
 from slipstick.model.activity import Activity, Fork, Pipeline, Step, each_once
 from slipstick.model.system import Model, PhasedPopulation, SuperstepPopulation, is_processor
 
-Columns = Mapping[str, Array]
-
 PROCESSORS = ""
 """Stands for all processors among the resources that steps are at."""
-
 
 ROUNDING = 1e-12
 """Part of its work up to which a component that is never beside the line of the account may seem to be."""
@@ -96,14 +94,11 @@ class ParallelWork:
             self._numbers["stages", name], self._numbers["places", name] = _serial_stages(pipeline)
         self._tape = Tape([*self._numbers.values()] or [zero(TIME)])
 
-    def numbers(self, values: Mapping[str, Array | float]) -> dict[tuple[str, str | None], Array]:
+    def numbers(self, values: Values) -> dict[tuple[str, str | None], Array]:
         """Evaluate at aligned points: of the useful steps w, w_r and W_u, W of components, W and w of pipelines."""
-        known = {name: each for name, each in values.items() if name in self._tape.parameters}
-        return dict(zip(self._numbers, self._tape.run(known), strict=False))
+        return dict(zip(self._numbers, self._tape.run(only(values, self._tape.parameters)), strict=False))
 
-    def columns(
-        self, values: Mapping[str, Array | float], time: Array, size: Array, account: Columns, spans: Columns
-    ) -> dict[str, Array]:
+    def columns(self, values: Values, time: Array, size: Array, account: Columns, spans: Columns) -> dict[str, Array]:
         """Give what stands beside the account at aligned points, efficiency and speed-up included where they differ.
 
         Parameters
@@ -158,7 +153,7 @@ def _work_of(model: Model, counted: Collection[Step]) -> Expr:
     population, known = model.population, dict[int, Expr]()
 
     def work(body: Activity) -> Expr:
-        return added_up(
+        return total_work(
             body, lambda node: node.time if isinstance(node, Step) and node in counted else zero(TIME), known
         )
 
@@ -212,6 +207,6 @@ def _serial_stages(pipeline: Pipeline) -> tuple[Expr, Expr]:
     """Give the time of all steps in the serial stages in one execution [s], and how many can be under way at once [1]."""
     serial = tuple(stage for stage in pipeline.stages if stage.kind == "serial")
     alone = replace(pipeline, stages=serial)
-    work = added_up(alone, lambda node: node.time if isinstance(node, Step) else zero(TIME))
+    work = total_work(alone, lambda node: node.time if isinstance(node, Step) else zero(TIME))
     places = [maximum(*dict.fromkeys(most_at_once(body, None) for body in stage.bodies)) for stage in serial]
     return work, total(places)

@@ -82,10 +82,10 @@ def demand(activity: Activity, resource: str, model: Model | None = None) -> Exp
                 return total(_access_time(name, model, booked=False), TIME)
         return zero(TIME)
 
-    return added_up(activity, asked)
+    return total_work(activity, asked)
 
 
-def added_up(activity: Activity, of: Callable[[Activity], Expr], known: dict[int, Expr] | None = None) -> Expr:
+def total_work(activity: Activity, of: Callable[[Activity], Expr], known: dict[int, Expr] | None = None) -> Expr:
     """Add up a time over everything that one pass executes, side by side or not [s].
 
     Parameters
@@ -99,18 +99,18 @@ def added_up(activity: Activity, of: Callable[[Activity], Expr], known: dict[int
         return known[id(activity)]
     match activity:
         case Choice(options):
-            inside = [_times(p, added_up(body, of, known)) for p, body in options]
+            inside = [_times(p, total_work(body, of, known)) for p, body in options]
         case Repeat(count, body):
-            inside = [_times(count, added_up(body, of, known))]
+            inside = [_times(count, total_work(body, of, known))]
         case Pipeline(stages, items):
             inside = [
-                _times(items, added_up(stage.bodies[0], of, known))
+                _times(items, total_work(stage.bodies[0], of, known))
                 if len(stage.bodies) == 1
-                else total((added_up(body, of, known) for body in stage.bodies), TIME)
+                else total((total_work(body, of, known) for body in stage.bodies), TIME)
                 for stage in stages
             ]
         case _:
-            inside = [added_up(child, of, known) for child in activity.children]
+            inside = [total_work(child, of, known) for child in activity.children]
     known[id(activity)] = found = total([of(activity), *inside], TIME)
     return found
 
@@ -123,19 +123,13 @@ def release_time(name: str, model: Model) -> Expr:
 
 def held_time(activity: Activity, lock: str, model: Model) -> Expr:
     """Give how long one pass holds a lock, at least [s]."""
-    match activity:
-        case Hold(name, body) if name == lock:
-            return total([time(body, model, booked=False), release_time(lock, model)], TIME)
-        case Choice(options):
-            return total((p * held_time(body, lock, model) for p, body in options), TIME)
-        case Repeat(count, body):
-            return count * held_time(body, lock, model)
-        case Pipeline(stages, items):
-            once = total((held_time(stage.bodies[0], lock, model) for stage in stages if len(stage.bodies) == 1), TIME)
-            each = (held_time(body, lock, model) for stage in stages if len(stage.bodies) > 1 for body in stage.bodies)
-            return total([items * once, *each], TIME)
-        case _:
-            return total((held_time(child, lock, model) for child in activity.children), TIME)
+
+    def held(node: Activity) -> Expr:
+        if isinstance(node, Hold) and node.resource == lock:
+            return total([time(node.body, model, booked=False), release_time(lock, model)], TIME)
+        return zero(TIME)
+
+    return total_work(activity, held)
 
 
 def _access_time(name: str, model: Model, booked: bool) -> list[Expr]:
