@@ -6,7 +6,7 @@ Everything that several tests draw is here, so that a new construct is added to 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -201,8 +201,15 @@ def _pipeline(draw: st.DrawFn, numbers: Iterator[int], depth: int) -> Activity:
 
 
 @st.composite
-def models(draw: st.DrawFn, depth: int = 3) -> Model:
-    """Draw models of all three populations; processors use every resource of `RESOURCES` or none."""
+def models(draw: st.DrawFn, depth: int = 3, arrivals: Sequence[float] = (1e-6,)) -> Model:
+    """Draw models of all three populations; processors use every resource of `RESOURCES` or none.
+
+    Parameters
+    ----------
+    depth : of the activities
+    arrivals : factors of the arrival rate; by default arrivals are so few that no resource is saturated, whatever the
+        activity asks of it and whatever values the parameters get
+    """
     numbers = itertools.count()
     useful = draw(st.sampled_from([("busy",), ("busy", "memory"), ()]))
     kind = draw(st.sampled_from(["closed", "phases", "arrivals"]))
@@ -214,8 +221,9 @@ def models(draw: st.DrawFn, depth: int = 3) -> Model:
         return phased_model(*parts, resources=RESOURCES, useful=useful)
     cycle = draw(_activity(numbers, depth))
     if kind == "arrivals":
-        # So few that no resource is saturated, whatever the activity asks of it.
-        return open_model(cycle, PARAMETERS[RATE][0] * 1e-6, resources=RESOURCES, useful=useful)
+        return open_model(
+            cycle, PARAMETERS[RATE][0] * draw(st.sampled_from(arrivals)), resources=RESOURCES, useful=useful
+        )
     return closed_model(cycle, draw(st.integers(1, 16)), resources=RESOURCES, useful=useful)
 
 
