@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from slipstick.report.formatting import NOTHING, counted, escape, markdown_table, percent, quantity
+from slipstick.report.formatting import NO_ENDS, NOTHING, counted, escape, finite, markdown_table, percent, quantity
 from slipstick.results.study import QuestionResult
 
-ValueRange = tuple[float, float]
-"""The least and the largest value that an answer allows [base units]; equal but for a simulation."""
+
+class ComparedNumber(NamedTuple):
+    """A number in base units and the ends of its interval, which are equal to it but for a simulation."""
+
+    value: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +25,9 @@ class CheckedValue:
     """
 
     answer: str
-    value: ValueRange | None
+    value: ComparedNumber | None
     holds: bool | None
-    against: ValueRange | None = None
+    against: ComparedNumber | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +38,7 @@ class Statement:
     ----------
     name, says, source : of the sentence
     wanted : what must hold, in words
-    unit : base unit of the values
+    unit : base unit of the values; ``%`` for plain numbers that are to be written in percent
     values : of each answer
     needed : for how many of them it must hold [1]
     """
@@ -50,7 +55,7 @@ class Statement:
     def verdict(self) -> str:
         """Say whether the sentence holds: hit, miss, or undecided where intervals or unknown values leave it open.
 
-        >>> Statement("s", "", "", "", "1", (CheckedValue("a", (1.0, 1.0), True), CheckedValue("b", None, None)), 2).verdict
+        >>> Statement("s", "", "", "", "1", (CheckedValue("a", None, True), CheckedValue("b", None, None)), 2).verdict
         'undecided'
         """
         hits = sum(each.holds is True for each in self.values)
@@ -86,7 +91,7 @@ class StatementsResult(QuestionResult):
 def summary(statements: Sequence[Statement]) -> str:
     """Count the statements that hold and name the others.
 
-    >>> summary([Statement("faults", "", "", "", "1", (CheckedValue("sor", (0.17, 0.17), False),), 1)])
+    >>> summary([Statement("faults", "", "", "", "1", (CheckedValue("sor", None, False),), 1)])
     '1 statement checked: 0 hits, 1 miss (faults)'
     """
     by_verdict = {kind: [each.name for each in statements if each.verdict == kind] for kind in ("miss", "undecided")}
@@ -107,11 +112,11 @@ def computed(statement: Statement) -> str:
     )
 
 
-def _number(value: ValueRange | None, unit: str) -> str:
-    if value is None:
+def _number(each: ComparedNumber | None, unit: str) -> str:
+    if each is None:
         return "unknown"
-    ends = [percent(each) if unit == "1" else quantity(each, unit) for each in dict.fromkeys(value)]
-    return " to ".join(ends)
+    ends = NO_ENDS if each.low == each.high else (each.low, each.high)
+    return percent(each.value, ends=ends) if unit == "%" else quantity(each.value, unit, ends=ends)
 
 
 def _wanted(statement: Statement) -> str:
@@ -125,9 +130,9 @@ def _document(statement: Statement) -> dict[str, Any]:
         "says": statement.says,
         "source": statement.source,
         "wanted": _wanted(statement),
-        "unit": statement.unit,
+        "unit": statement.unit.replace("%", "1"),
         "values": {
-            each.answer: {"low": each.value[0], "high": each.value[1]} if each.value else None
+            each.answer: {name: finite(end) for name, end in each.value._asdict().items()} if each.value else None
             for each in statement.values
         },
         "holds": {each.answer: each.holds for each in statement.values},

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
 from slipstick.answer import Answer
-from slipstick.errors import SpecError, did_you_mean
+from slipstick.errors import Problem, did_you_mean
 from slipstick.expression.dimension import COUNT, Dimension
-from slipstick.report.questions.statements import CheckedValue, Statement, StatementsResult, ValueRange
+from slipstick.report.questions.statements import CheckedValue, ComparedNumber, Statement, StatementsResult
 from slipstick.schema.kinds.quantity import Given
 from slipstick.schema.kinds.study import StatementSpec
-from slipstick.study.cases import StudyContext
-from slipstick.study.questions import BaseAnswers, Question
+from slipstick.study.cases import Place, StudyContext
+from slipstick.study.questions import BaseAnswers, Question, ValueNames
 
 
 @dataclass(frozen=True)
@@ -23,15 +23,18 @@ class StatementsQuestion(Question):
     specs: Mapping[str, StatementSpec]
     study: StudyContext
 
-    def solve(self, answers: BaseAnswers) -> StatementsResult:
-        """Check every sentence.
+    def name_problems(self, named: Mapping[str, ValueNames]) -> list[Problem]:
+        """List the values that an answer does not have, and the stated numbers of another unit than theirs."""
+        return [
+            self.study.problem(("statements", name, *place), why)
+            for name, spec in self.specs.items()
+            for place, why in _unfit(spec, named)
+        ]
 
-        Raises
-        ------
-        SpecError : an answer has no such value, or one of another unit than the stated one
-        """
+    def solve(self, answers: BaseAnswers) -> StatementsResult:
+        """Check every sentence."""
         return StatementsResult(
-            tuple(_Sentence(name, spec, self.study, answers.named).checked() for name, spec in self.specs.items())
+            tuple(_Sentence(name, each, answers.named).checked() for name, each in self.specs.items())
         )
 
 
@@ -40,13 +43,36 @@ def read(asked: Mapping[str, StatementSpec], study: StudyContext) -> StatementsQ
     return StatementsQuestion(asked, study)
 
 
+def _stated(spec: StatementSpec) -> dict[str, Given]:
+    """Give the numbers that a sentence states, by key."""
+    numbers = {"about": spec.about, "within": spec.within, "from": spec.first, "to": spec.to}
+    return {key: each for key, each in numbers.items() if each is not None}
+
+
+def _unfit(spec: StatementSpec, named: Mapping[str, ValueNames]) -> Iterator[tuple[Place, str]]:
+    """Say which of the values a sentence names are none, or are not of the unit of the numbers that it states."""
+    for place, name in spec.named_cases():
+        for key, value in (("value", spec.value), ("per", spec.per)):
+            if value is not None and value not in named[name]:
+                yield (key,), f"{name}, under {place[0]}, has no value {value}{did_you_mean(value, named[name])}"
+                return
+    units = {named[name][value] for name in spec.of for value in (spec.value, spec.per) if value is not None}
+    if len(units) > 1:
+        yield ("per" if spec.per else "of",), f"values of several units are compared: {', '.join(sorted(units))}"
+        return
+    unit = "1" if spec.per or spec.relative_to else units.pop()
+    for key, each in _stated(spec).items():
+        if each.dimension != Dimension.of(unit):
+            wanted = "a plain number" if Dimension.of(unit) == COUNT else f"a quantity in {unit}"
+            yield (key,), f"{each.text} is compared with {wanted}; write such a value"
+
+
 @dataclass(frozen=True)
 class _Sentence:
     """One sentence, and the answers that it names."""
 
     name: str
     spec: StatementSpec
-    study: StudyContext
     answers: Mapping[str, Answer]
 
     def checked(self) -> Statement:
@@ -54,10 +80,10 @@ class _Sentence:
 
         A value from a simulation is an interval; where the sentence holds for a part of it only, it is undecided.
         """
-        spec, stated = self.spec, self._stated()
+        spec, stated = self.spec, _stated(self.spec)
         values = self._values("of") or []
         low, high = self._limits(stated, values)
-        none: list[ValueRange | None] = [None] * len(values)
+        none: list[ComparedNumber | None] = [None] * len(values)
         against = {"above": low, "greatest": low, "below": high, "smallest": high}.get(spec.form, none)
         cells = tuple(
             CheckedValue(name, values[index], _within(values[index], low[index], high[index]), against[index])
@@ -65,31 +91,20 @@ class _Sentence:
             if name in (self._picked or spec.of)
         )
         needed = spec.at_least or len(cells)
-        return Statement(self.name, spec.says, spec.source, _words(spec, stated), self._unit, cells, needed)
+        return Statement(self.name, spec.says, spec.source, _words(spec, stated), self._unit(stated), cells, needed)
 
     @property
     def _picked(self) -> Sequence[str]:
         return self.spec.greatest or self.spec.smallest
 
-    @property
-    def _unit(self) -> str:
-        if self.spec.per or self.spec.relative_to:
-            return "1"
+    def _unit(self, stated: Mapping[str, Given]) -> str:
+        if self.spec.per or self.spec.relative_to or any("%" in each.text for each in stated.values()):
+            return "%"
         return next(filter(None, (self.answers[name].unit(self.spec.value) for name in self.spec.of)), "1")
 
-    def _stated(self) -> dict[str, Given]:
-        """Give the numbers that the sentence states, by key, in the unit of its value."""
-        numbers = {"about": self.spec.about, "within": self.spec.within, "from": self.spec.first, "to": self.spec.to}
-        found = {key: each for key, each in numbers.items() if each is not None}
-        for key, each in found.items():
-            if each.dimension != Dimension.of(self._unit):
-                unit = "a plain number" if Dimension.of(self._unit) == COUNT else f"a quantity in {self._unit}"
-                raise self._refusal((key,), f"{each.text} is compared with {unit}; write such a value")
-        return found
-
     def _limits(
-        self, stated: Mapping[str, Given], values: Sequence[ValueRange | None]
-    ) -> tuple[list[ValueRange | None], list[ValueRange | None]]:
+        self, stated: Mapping[str, Given], values: Sequence[ComparedNumber | None]
+    ) -> tuple[list[ComparedNumber | None], list[ComparedNumber | None]]:
         """Give what each value has to reach and what it may not pass, each as an interval."""
         least, most = -inf, inf
         if "about" in stated:
@@ -99,7 +114,7 @@ class _Sentence:
         most = stated["to"].value if "to" in stated else most
         # Slightly more than the digits allow, for decimal fractions have no exact double.
         least, most = (end + sign * 1e-9 * abs(end) for end, sign in ((least, -1), (most, 1)))
-        low, high = self._values("above") or [(least, least)], self._values("below") or [(most, most)]
+        low, high = self._values("above") or [_exactly(least)], self._values("below") or [_exactly(most)]
         rest = [each for name, each in zip(self.spec.of, values, strict=True) if name not in self._picked]
         if self.spec.greatest:
             low = [_extreme(max, rest)]
@@ -108,53 +123,52 @@ class _Sentence:
         count = len(values)
         return low * (count if len(low) == 1 else 1), high * (count if len(high) == 1 else 1)
 
-    def _values(self, key: str) -> list[ValueRange | None] | None:
+    def _values(self, key: str) -> list[ComparedNumber | None] | None:
         """Give the value of each answer under a key, one for each under ``of``; None where there is none under it."""
         names = getattr(self.spec, key)
-        numbers = [self._number(key, index, name, self.spec.value) for index, name in enumerate(names)]
+        numbers = [self._number(name, self.spec.value) for name in names]
         if self.spec.per:
-            below = [self._number(key, index, name, self.spec.per) for index, name in enumerate(names)]
-            numbers = list(map(_ratio, numbers, below))
+            numbers = list(map(_ratio, numbers, [self._number(name, self.spec.per) for name in names]))
         if key == "of" and (bases := self._values("relative_to")):
             numbers = list(map(_ratio, numbers, bases))
         return numbers * (len(self.spec.of) if len(numbers) == 1 else 1) or None
 
-    def _number(self, key: str, index: int, name: str, value: str) -> ValueRange | None:
+    def _number(self, name: str, value: str) -> ComparedNumber | None:
         answer = self.answers[name]
-        if answer.failed or answer.converged is False:  # no interval of such a simulation can be trusted
+        found = answer.find(value)
+        if answer.failed or found is None:
             return None
-        if (found := answer.find(value)) is None:
-            raise self._refusal((key, index), f"{name} has no value {value}{did_you_mean(value, answer.names)}")
-        known = answer.values.get(value)
-        low, high = (known.low, known.high) if known else (None, None)
-        return (found if low is None else low, found if high is None else high)
-
-    def _refusal(self, place: tuple[str | int, ...], why: str) -> SpecError:
-        return self.study.refusal(("statements", self.name, *place), why)
+        low, high = answer.ends(value)
+        return ComparedNumber(found, found if low is None else low, found if high is None else high)
 
 
-def _extreme(pick: Callable[..., float], values: Sequence[ValueRange | None]) -> ValueRange | None:
+def _exactly(value: float) -> ComparedNumber:
+    return ComparedNumber(value, value, value)
+
+
+def _extreme(pick: Callable[..., float], values: Sequence[ComparedNumber | None]) -> ComparedNumber | None:
     """Give the greatest or the smallest of some values; nothing where one of them is unknown."""
     known = [each for each in values if each is not None]
-    if len(known) < len(values):
-        return None
-    return pick(each[0] for each in known), pick(each[1] for each in known)
+    return ComparedNumber(*map(pick, zip(*known, strict=True))) if len(known) == len(values) else None
 
 
-def _ratio(over: ValueRange | None, under: ValueRange | None) -> ValueRange | None:
+def _ratio(over: ComparedNumber | None, under: ComparedNumber | None) -> ComparedNumber | None:
     """Divide two values that are not negative; nothing where there is no answer, or a division by zero."""
-    if over is None or under is None or under[0] <= 0.0:
+    if over is None or under is None or under.low <= 0.0:
         return None
-    return over[0] / under[1], over[1] / under[0]
+    return ComparedNumber(over.value / under.value, over.low / under.high, over.high / under.low)
 
 
-def _within(value: ValueRange | None, least: ValueRange | None, most: ValueRange | None) -> bool | None:
-    """Tell whether a value lies between two others; None where that cannot be told."""
+def _within(value: ComparedNumber | None, least: ComparedNumber | None, most: ComparedNumber | None) -> bool | None:
+    """Tell whether a value lies between two others; None where that cannot be told.
+
+    Stated ends belong to what is stated; the value of another answer is to be passed.
+    """
     if value is None or least is None or most is None:
         return None
-    if value[0] >= least[1] and value[1] <= most[0]:
+    if value.low > least.high and value.high < most.low:
         return True
-    return False if value[1] < least[0] or value[0] > most[1] else None
+    return False if value.high <= least.low or value.low >= most.high else None
 
 
 def _words(spec: StatementSpec, stated: Mapping[str, Given]) -> str:
@@ -165,8 +179,8 @@ def _words(spec: StatementSpec, stated: Mapping[str, Given]) -> str:
     if spec.form == "from":
         return ", ".join(f"{'at least' if key == 'from' else 'at most'} {text}" for key, text in number.items())
     return {
-        "above": "more than against",
-        "below": "less than against",
-        "greatest": "the greatest of all, so more than the next",
-        "smallest": "the smallest of all, so less than the next",
+        "above": "more than the value beside it",
+        "below": "less than the value beside it",
+        "greatest": "the greatest of all, so more than the next one beside it",
+        "smallest": "the smallest of all, so less than the next one beside it",
     }[spec.form]
