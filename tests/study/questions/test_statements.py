@@ -14,7 +14,9 @@ from tests.questions import result_of
 from tests.study.small_program import found, in_folder
 
 # Computing 6 ms, memory 3 ms, network 0.8 ms; overhead 3.8 ms.
-CASES = "what_if: {slow: {parameters.memory: 12 ms}, far: {parameters.latency: 40 us}}"
+CASES = (
+    "what_if: {slow: {parameters.memory: 12 ms}, far: {parameters.latency: 40 us}, near: {parameters.latency: 0 us}}"
+)
 RANK = "rank: {changes: {nearer: {times: {parameters.latency: 0.5}}}, cases: [base, far]}"
 
 
@@ -35,6 +37,7 @@ def checked(*statements: str) -> StatementsResult:
         ("value: time, of: [base], about: 9.9 ms, within: 0.05 ms", "miss"),
         ("value: time, of: [base, far], from: 9.8 ms, to: 11 ms", "hit"),
         ("value: time, of: [base, slow], to: 11 ms", "miss"),
+        ('value: "account[network]", of: [near], from: 0 s, to: 0 s', "hit"),
         ("value: time, of: [base, slow], to: 11 ms, at_least: 1", "hit"),
         ("value: time, of: [slow, far], above: [base]", "hit"),
         ("value: time, of: [base, far], above: [far, base]", "miss"),
@@ -76,9 +79,12 @@ def test_what_an_interval_leaves_open_is_undecided(folder: Path) -> None:
     assert made.text().endswith("1 hit, 0 misses, 1 undecided (near)")
 
 
-def test_an_answer_that_is_lacking_leaves_it_open() -> None:
+def test_an_answer_that_is_lacking_leaves_it_open(folder: Path) -> None:
     lacking = Statement("s", "so", "", "at most 1", "1", (CheckedValue("a", None, None),), 1)
     assert summary([lacking]) == "1 statement checked: 0 hits, 0 misses, 1 undecided (s)"
+    cases = "what_if: {over: {parameters.memory: 1e308 s, parameters.computing: 1e308 s}}"
+    made = found(cases, "statements:", "  s: {says: so, value: time, of: [over], to: 1 s}")
+    assert result_of(made, StatementsResult).statements[0].verdict == "undecided"
 
 
 ONE = "write one of about (and within), from and to, above, below, greatest and smallest"
@@ -95,6 +101,10 @@ REFUSED = [
     ),
     ("value: time, of: [base], greatest: [slow]", "slow does not stand under of"),
     ("value: time, of: [base], to: 1 s, at_least: 2", "at most 1, as many as there are answers under of"),
+    (
+        "value: time, of: [base, far], greatest: [far], at_least: 2",
+        "at most 1, as many as there are answers under greatest",
+    ),
     ("value: time, of: [base], smallest: [base]", "some of the answers under of have to stand apart from these"),
     ("value: time, of: [base], to: 50 %", "50 % is compared with a quantity in s; write such a value"),
     (

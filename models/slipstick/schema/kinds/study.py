@@ -531,8 +531,9 @@ class StatementSpec(QuestionSpec):
                     raise broken_rule(f"{name} does not stand under of", key, index)
             if len(set(getattr(self, key))) == len(set(self.of)):
                 raise broken_rule("some of the answers under of have to stand apart from these", key)
-        if self.at_least is not None and self.at_least > len(self.of):
-            raise broken_rule(f"at most {len(self.of)}, as many as there are answers under of", "at_least")
+        key = "greatest" if self.greatest else "smallest" if self.smallest else "of"
+        if self.at_least is not None and self.at_least > (most := len(getattr(self, key))):
+            raise broken_rule(f"at most {most}, as many as there are answers under {key}", "at_least")
         return self
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf
+from math import inf, nextafter
 
 from slipstick.answer import Answer
 from slipstick.errors import Problem, did_you_mean
@@ -113,7 +113,7 @@ class _Sentence:
         least = stated["from"].value if "from" in stated else least
         most = stated["to"].value if "to" in stated else most
         # Slightly more than the digits allow, for decimal fractions have no exact double.
-        least, most = (end + sign * 1e-9 * abs(end) for end, sign in ((least, -1), (most, 1)))
+        least, most = (nextafter(end + 1e-9 * sign * abs(end), sign * inf) for end, sign in ((least, -1), (most, 1)))
         low, high = self._values("above") or [_exactly(least)], self._values("below") or [_exactly(most)]
         rest = [each for name, each in zip(self.spec.of, values, strict=True) if name not in self._picked]
         if self.spec.greatest:
