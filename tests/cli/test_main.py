@@ -234,6 +234,13 @@ def test_a_point_without_an_answer_fails_alone(slip: Run) -> None:
     assert Path("report/results.csv").read_text().count("\n") > 3
 
 
+def test_bounds_are_no_estimates_and_their_rows_no_failures(slip: Run) -> None:
+    Path("s.yaml").write_text(study(base="{model: lock-and-bus, method: bounds}"))
+    status, out, _ = slip("run", "s.yaml", "--out", "report")
+    assert (status, "failed" in out, "simulated" in out) == (0, False, False)
+    assert "at least" in out
+
+
 # JSON
 
 

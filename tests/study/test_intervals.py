@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
+from slipstick import run
 from slipstick.cli.main import main
+from slipstick.report.answer import sweep_text
 from slipstick.report.formatting import INTERVALS
 
 NETWORK = """\
@@ -74,6 +76,8 @@ def test_tables_csv_and_json_of_cases_and_sweeps(folder: Path, capsys: pytest.Ca
         for head in (f"{name} [s]" for name in VALUES):
             assert float(row[f"low {head}"]) <= float(row[head]) <= float(row[f"high {head}"]), (row, head)
     assert any(float(row[f"low {VALUES[0]} [s]"]) < float(row[f"high {VALUES[0]} [s]"]) for row in simulated)
+    for found in run("study.yaml").sweeps:
+        assert not re.search(r"\b(low|high)\[", sweep_text(found))
     (exact,) = (row for row in rows if row.get("method") == "exact")
     assert exact[f"low {VALUES[0]} [s]"] == exact[f"high {VALUES[0]} [s]"] == ""
     estimates = [each for answer in answers if answer["seed"] is not None for each in answer["values"].values()]

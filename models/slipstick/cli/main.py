@@ -492,9 +492,9 @@ def _print_cases(cases: Mapping[str, Answer], wanted: Sequence[str]) -> None:
 
     rows = []
     for name, answer in cases.items():
-        first = next((each for each in (*wanted, *answer.values) if answer.find(each) is not None), "")
+        first = next((each for each in (*wanted, *answer.values) if each in answer.names), "")
         shown = quantity(answer.find(first), answer.unit(first), ends=answer.ends(first))
-        shown = shown if first else f"failed: {answer.failed}"
+        shown = f"failed: {answer.failed}" if answer.failed else shown
         exact = "" if answer.failed else "yes" if answer.exact else "no"
         rows.append([name, answer.model, shown, answer.method, exact])
     click.echo(plain_table(["case", "model", "answer", "method", "exact"], rows))

@@ -22,7 +22,7 @@ from slipstick.report.formatting import (
     wrapped,
 )
 from slipstick.report.questions.agree import agreement_text
-from slipstick.results.study import Agreement, Array, Sweep, split_name
+from slipstick.results.study import Agreement, Array, Sweep
 
 if TYPE_CHECKING:
     from slipstick.schema.describe import DescribedValue
@@ -115,9 +115,8 @@ def sweep_text(sweep: Sweep) -> str:
     for axis in sweep.axes:
         table.add(axis.path, axis.unit, sweep.points[axis.path])
     # The ends of an interval stand behind its value.
-    names = [
-        name for name in sweep.columns if split_name(name)[0] not in ("low", "high") or name[4:-1] not in sweep.columns
-    ]
+    ends = {f"{end}[{name}]" for name in sweep.columns for end in ("low", "high")}
+    names = [name for name in sweep.columns if name not in ends]
     names.sort(key=_importance)
     shown = [name for name in names if table.add(name, sweep.units[name], sweep.columns[name], sweep.ends(name), True)]
     left_out = [name for name in names if name not in shown]

@@ -524,8 +524,10 @@ class Results:
     @property
     def simulated(self) -> bool:
         """Say whether any case or point is an estimate with an interval."""
-        ends = (answer.ends(name) for answer in self.cases.values() for name in answer.values)
-        swept = any(name.startswith("low[") for sweep in self.sweeps for name in sweep.columns)
+        simulated = (answer for answer in self.cases.values() if answer.converged is not None)
+        ends = (answer.ends(name) for answer in simulated for name in answer.values)
+        sweeps = (sweep for sweep in self.sweeps if SIMULATION in sweep.provenance.methods)
+        swept = any(name.startswith("low[") for sweep in sweeps for name in sweep.columns)
         return swept or any(low != high for low, high in ends)
 
     @property
