@@ -285,7 +285,8 @@ def reduction(after: Value, before: Value) -> Value:
     >>> reduction(Value(1.0, "s", 0.75, 1.25), Value(2.0, "s", 1.75, 2.5))
     Value(value=0.5, unit='1', low=0.2857142857142857, high=0.7)
     """
-    assert after.value is not None and before.value  # noqa: PT018
+    assert after.value is not None
+    assert before.value
     value = float(OVERHEAD_REDUCTION.equation(before.value, after.value))
     if {after.low, after.high} | {before.low, before.high} == {None}:
         return Value(value, "1")

@@ -57,8 +57,8 @@ def frame(results: Results, answer: Sequence[str]) -> pl.DataFrame:
                 (leading if first else added).setdefault(name, _column_type(column))
     axes = {_axis_head(axis): _axis_type(axis) for sweep in results.sweeps for axis in sweep.axes}
     written = {name for part in parts for name in part}
-    heads = (f"{end}{_head(results, name)}" for name in names for end in ("", "low ", "high "))
-    values = {head: pl.Float64 for head in heads if head[:4] not in ("low ", "high") or head in written}
+    heads = [(end, f"{end}{_head(results, name)}") for name in names for end in ("", "low ", "high ")]
+    values = {head: pl.Float64 for end, head in heads if not end or head in written}
     limits = {f"limit[{name}]": pl.String for name in results.pipelines}
     how = dict.fromkeys(Provenance([], []).columns(), pl.String)
     schema = {"sweep": pl.String, "case": pl.String, **leading, **axes, **values, **limits, **how, "failed": pl.String}

@@ -16,6 +16,7 @@ from slipstick.report.formatting import (
     counted,
     escape,
     markdown_table,
+    overlap,
     percent,
     prose,
 )
@@ -50,12 +51,8 @@ class TableCell:
         sides = ((self.computed, self.ends), (self.printed, self.printed_ends))
         if self.difference is None or all(ends == NO_ENDS for _, ends in sides):
             return None
-        (low, high), (least, most) = (
-            (ends[0] if ends[0] is not None else value, ends[1] if ends[1] is not None else value)
-            for value, ends in sides
-        )
-        assert low is not None and high is not None and least is not None and most is not None  # noqa: PT018
-        return low <= most and least <= high
+        one, other = ((value if low is None else low, value if high is None else high) for value, (low, high) in sides)
+        return overlap(one, other)
 
     @property
     def agrees(self) -> bool:

@@ -38,7 +38,7 @@ from slipstick.study.questions.trends import (
 _CLASS = "technology["
 _SPAN, _PLACES = (1900.0, 2200.0), 300_001
 _MOST_POINTS = 200_000
-"""Draws are answered so many points at a time, to built the memory."""
+"""Draws are answered so many points at a time, to bound the memory."""
 
 
 @dataclass(frozen=True)
