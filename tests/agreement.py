@@ -25,6 +25,7 @@ PARTS = (
     "sample: {of: {parameters.work: {distribution: uniform, from: 1 ms, to: 3 ms}}, samples: 16, answer: [time]}",
     "compare: [{title: t, columns: [base, more], unit: ms, rows: [{row: r, sum: [time], printed: [10, 10]}]}]",
     "agree: {methods: [closed-form, bounds], cases: [base, more]}",
+    "statements: {s: {says: s, value: efficiency, per: speedup, of: [base], from: 1 %}}",
     "bottleneck: {along: {population.processors: [1, 2, 4]}}",
     "scale: {processors: {population.processors: [1, 2, 4]}, ways: [fixed-size]}",
     "project: {trends: [milestones], base_year: 2000, years: [2000, 2004], watch: [efficiency >= 0.5], samples: 0}",
