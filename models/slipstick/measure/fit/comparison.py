@@ -136,11 +136,10 @@ class FitComparison:
         step, best = p / self.most, self.best
         if step <= 1 or best.test(step):
             return ""
-        kept = int((best.fitted.timings.processors <= self.most / step).sum())
         return (
             f"no prediction at p = {p:g}, {step:.3g} times the largest measured, {self.most:g}: to test {best.name} at such a step "
-            f"takes runs on {len(best.fitted.theta) + 1} numbers of processors up to {self.most / step:.3g}, each more than once or on "
-            f"more numbers; there are runs on {kept}"
+            f"takes runs on {len(best.fitted.theta) + 1} numbers of processors, each more than once or on more numbers, and runs on "
+            f"{step:.3g} times the largest of these; measure on more than {self.most:g} processors, so that the step is smaller"
         )
 
     def warning(self, p: float) -> str:
