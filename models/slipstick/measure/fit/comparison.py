@@ -179,7 +179,7 @@ class FitComparison:
         from scipy.optimize import brentq
         from scipy.special import ndtri, stdtr, stdtrit
 
-        chosen = [each for each in self.candidates if each.behind < WEIGHED and each.fitted.freedom > 0]
+        chosen = [each for each in self.candidates if each.behind < WEIGHED]
         forms = [each.form_error(p / self.most) for each in chosen]
         worst = max((each for each in forms if each is not None), default=0.0)
         tail = (1 + level) / 2
@@ -412,7 +412,7 @@ def fits(
 def _curves(found: FitComparison, last: float, level: float) -> tuple[Curve, ...]:
     """Follow every fit to a number of processors, and the best one's intervals as far as there are predictions."""
     p, points = (np.unique(np.round(np.geomspace(1, last, count))).tolist() for count in (POINTS, SURE_POINTS))
-    at = [each for each in points if not found.refusal(each)] if found.best.fitted.freedom > 0 else []
+    at = [each for each in points if not found.refusal(each)]
     low, high = ([ends[side] for ends in (found.predict(each, level) for each in at)] for side in (0, 1))
     curves = [Curve(each.name, p, each.fitted.predict(p).tolist(), [], [], []) for each in found.candidates]
     return replace(curves[0], at=at, low=low, high=high), *curves[1:]
