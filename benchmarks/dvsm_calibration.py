@@ -79,7 +79,7 @@ def main() -> None:
     for network, wanted in measured.items():
         predicted = times(compiled[network], given(found.x))
         errors = predicted / wanted - 1
-        kind = "fitted" if network == "fast-ethernet" else "predicted blind"
+        kind = "fitted" if network == "fast-ethernet" else "not fitted"
         print(f"\n{network}, {kind}: mean absolute error {np.abs(errors).mean():.1%}")
         for name, value, printed, error in zip(rows, predicted, wanted, errors, strict=True):
             print(f"  {name:12} {value:8.2f} s, printed {printed:6.1f} s, {error:+.1%}")
