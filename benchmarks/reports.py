@@ -36,7 +36,7 @@ def main() -> int:
             differing = ", ".join(differences(study, Path(folder)))
         rows.append((study, f"{process_time() - start:.1f}", differing or "nothing"))
     print(tabulate(rows, ["study", "seconds", "differs"]))
-    return int(not asked.short and any(differing != "nothing" for *_, differing in rows))
+    return int(any(differing != "nothing" for *_, differing in rows))
 
 
 if __name__ == "__main__":
