@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks import mean_value as program
 from benchmarks.activity_chain import exact_time
+from slipstick.method.mean_value import form
 from slipstick.model.activity import (
     Activity,
     barrier,
@@ -93,9 +94,15 @@ def test_models_of_the_promise_are_not_those_of_tuning() -> None:
     assert first.population != program.generated("locks", 4.0, program.PROMISED).population
 
 
-def test_readme_shows_the_error_of_every_construct() -> None:
+def test_readme_shows_the_error_of_every_construct_and_notes_say_the_worst() -> None:
     text = (Path(program.__file__).parents[1] / "README.md").read_text()
     table = text[text.index("| construct |") :].split("\n\n")[0].splitlines()
     rows = {cells[1].strip(): cells[2:-1] for cells in (line.split("|") for line in table[2:])}
     assert list(rows) == [*program.CONSTRUCTS, "**all**"]
     assert {len(cells) for cells in rows.values()} == {len(program.SCVS)}
+    constant = program.SCVS.index(0.0)
+    worst = {name: [int(cell.split("/")[-1]) for cell in cells] for name, cells in rows.items()}
+    said = [text for text, _ in form._OUTSIDE]
+    assert f"errors of up to {worst['**all**'][constant]} % were measured" in said[0]
+    assert f"errors of up to {max(worst['arrivals at stations'])} % were measured" in said[2]
+    assert f"near saturation of up to {max(worst['arrivals at locks and forks'])} %" in said[3]
