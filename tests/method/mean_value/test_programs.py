@@ -81,9 +81,10 @@ def test_iterations_of_a_phase_are_a_closed_cycle_with_a_start_and_an_end(
     assert min(answer.account.values()) >= 0
 
 
-def test_the_many_processors_of_a_phase_are_placed_at_quantiles() -> None:
-    exponential = RandomTime(np.ones(1), np.ones(1))
-    followed, placed = ordered_ends(exponential, MOST_FOLLOWED)[0], ordered_ends(exponential, MOST_FOLLOWED + 1)[0]
+@pytest.mark.parametrize("scv", [0.25, 1.0, 4.0])
+def test_the_many_processors_of_a_phase_are_placed_at_quantiles(scv: float) -> None:
+    time = RandomTime(np.ones(1), np.full(1, scv))
+    followed, placed = ordered_ends(time, MOST_FOLLOWED)[0], ordered_ends(time, MOST_FOLLOWED + 1)[0]
     assert placed[[128, 200, -1]] == pytest.approx(followed[[128, 200, -1]], rel=0.03)
 
 

@@ -165,7 +165,8 @@ def ordered_ends(time: RandomTime, processors: int) -> Array:
     """Give the mean times at which the first, second, ... of all processors end an independent time [s] [..., processors].
 
     More than `MOST_FOLLOWED` are placed at the quantiles (k - 3/8) / (N + 1/4) (Source: Blom, Statistical Estimates and
-    Transformed Beta-Variables, Wiley 1958).
+    Transformed Beta-Variables, Wiley 1958): the middle and the last one within 3 % of those that are followed, the first
+    ones up to 14 % early (tests/method/mean_value/test_programs.py).
     """
     if processors <= MOST_FOLLOWED:
         return PassingTimes.together(processors).delayed(time).times
