@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
+from slipstick.method.mean_value import MeanValue
 from slipstick.method.mean_value.maxima import (
     JointlyNormalTimes,
     RandomTime,
@@ -15,6 +18,8 @@ from slipstick.method.mean_value.maxima import (
     maximum_of_identical,
     normal_distribution,
 )
+from slipstick.model.activity import Stage, delay, parallel, pipeline, serial
+from slipstick.model.system import closed_model
 from slipstick.service_times import hyperexponential
 from tests.strategies import quick
 
@@ -107,3 +112,47 @@ def test_the_later_of_two_times_keeps_the_tails_of_their_distribution(scv: float
     start = times.after(None, RandomTime(np.ones(1), np.full(1, scv)))
     a, b = (times.after(start, RandomTime(np.ones(1), np.full(1, scv))) for _ in range(2))
     assert times.mean[times.later(a, b)][0] == pytest.approx(1 + exact, rel=0.01)
+
+
+def _sampled_end(scv: float, stages: list[tuple[bool, float]], items: int, random: np.random.Generator) -> float:
+    """Sample the mean time at which the last item leaves a pipeline of serial and parallel stages."""
+    ends = np.zeros((2000, items))
+    for is_serial, mean in stages:
+        if scv > 1:
+            phases = hyperexponential(mean, scv)
+            which = random.choice(2, ends.shape, p=phases.start)
+            times = random.exponential(1 / phases.rates[which])
+        else:
+            times = random.gamma(1 / scv, mean * scv, ends.shape)
+        for item in range(items):
+            before = ends[:, item - 1] if is_serial and item else 0.0
+            ends[:, item] = np.maximum(before, ends[:, item]) + times[:, item]
+    return float(ends.max(axis=1).mean())
+
+
+@pytest.mark.parametrize(
+    ("scv", "kinds", "half", "most"),
+    [
+        (0.25, [serial], 0.01, 0.02),
+        (1.0, [serial], 0.02, 0.04),
+        (4.0, [serial], 0.02, 0.05),
+        (0.25, [serial, parallel], 0.01, 0.04),
+        (1.0, [serial, parallel], 0.02, 0.12),
+        (4.0, [serial, parallel], 0.04, 0.25),
+    ],
+)
+def test_pipelines_alone(scv: float, kinds: list[Callable[..., Stage]], half: float, most: float) -> None:
+    random, errors = np.random.Generator(np.random.PCG64(40_000)), []
+    for _ in range(30):
+        means = np.exp(random.uniform(np.log(0.2), np.log(2.0), int(random.integers(2, 6)))).tolist()
+        chosen, items = [kinds[-1 if random.random() > 0.75 else 0] for _ in means], int(random.integers(2, 17))
+        parts = [
+            kind(delay(mean, name=f"s{k}", scv=scv)) for k, (kind, mean) in enumerate(zip(chosen, means, strict=True))
+        ]
+        (time,) = MeanValue(closed_model(pipeline(parts, items), 1)).times({})
+        exact = _sampled_end(
+            scv, [(kind is serial, mean) for kind, mean in zip(chosen, means, strict=True)], items, random
+        )
+        errors.append(abs(time / exact - 1))
+    assert np.median(errors) < half
+    assert np.quantile(errors, 0.95) < most

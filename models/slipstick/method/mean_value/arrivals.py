@@ -38,7 +38,7 @@ PairTimes = dict[tuple[int, int], Array]
 
 
 LEAST = 1e-3
-"""Least part of the time in which no holder of a lock is at a queue [1]."""
+"""Least part of the time in which no holder of a lock is at a queue [1], so that nothing divides by 0."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -220,7 +220,8 @@ class _SynchronizedStart:
         """Give the work that the first processor finds left from earlier visits to the queue in the same section [s].
 
         Derived here: the first that comes back to a queue while others wait for their first visit comes after them. The
-        queue is taken as busy from the first arrival on, so that the work of all visits adds up.
+        queue is taken as busy from the first arrival on, so that the work of all visits adds up: within 3 % of simulation
+        where 16 and 20 processors visit a queue three times (tests/method/mean_value/test_barriers.py).
         """
         first, count = before.times[..., 0], before.times.shape[-1]
         left: Array = self.served_until.get(queue, first) - first

@@ -500,7 +500,8 @@ class _RecursionStep:
         """Book the waits that were added as waits at the overloaded queues.
 
         A lock is often as busy as the station that is used under it, up to rounding. So the wait is not booked to the
-        busiest queue alone: the queues get parts in proportion to the squares of their excess, which has no jumps. What
+        busiest queue alone: the queues get parts in proportion to the squares of their excess, which has no jumps (chosen
+        here). What
         is only used under one lock is never waited for, as the lock is at least as busy.
         """
         waited = [not frozenset.intersection(*(v.exclusive for v in queue.visits)) for queue in self._queues]

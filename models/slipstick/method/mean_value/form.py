@@ -45,6 +45,7 @@ from slipstick.model.system import (
 from slipstick.vocabulary import ANY_SERVICE, DISCIPLINES, MEAN_VALUE
 
 _FEW = 4.0
+"""Processors with which a model is tried, to see whether it is refused."""
 
 
 class MeanValue(CompiledModel):
@@ -181,8 +182,8 @@ def _solver(model: Model) -> Callable[[Model, Numbers, bool], MeanValueTable]:
 
 
 STATIONS, SEVERAL, BACKING_OFF, SUPERSTEPS = 0.02, 0.1, 0.5, 0.05
-"""Usual error of the time [1], of 95 in 100 models: of plain stations in a closed cycle, scv up to 1; of all else; of locks with back-off; of
-supersteps.
+"""Usual error of the time [1], of 95 in 100 models: of plain stations in a closed cycle, scv up to 1; of all else; of locks
+with back-off; of supersteps.
 
 Measured by benchmarks/mean_value.py (stations, all constructs), tests/method/mean_value/test_spin_locks.py (back-off) and
 tests/workloads/application/test_model.py (supersteps)."""
