@@ -1,6 +1,6 @@
 """Where the processors went: the ratios that every account of time is read through.
 
-Unit grains: efficiency and interference among competitors, and memory bandwidth in words.
+For unit grains these are efficiency and interference among competitors, and memory bandwidth in words.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """One station with service, or arrivals, that are not exponential.
 
-One server, two and more classes, priorities: without preemption, and preemptive-resume.
+Priorities are those of one server and several classes: without preemption, and preemptive-resume.
 """
 
 from __future__ import annotations

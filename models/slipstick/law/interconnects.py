@@ -1,7 +1,7 @@
 """Interconnects and memories that processors share: saturation, throughput and delay.
 
-A bus, or any resource that one customer at a time can use; slotted rings of one and two levels; multistage networks of
-k x k switches, with a hot spot; interleaved memory.
+They are: a bus, or any resource that one customer at a time can use; slotted rings of one and two levels; multistage
+networks of k x k switches, with a hot spot; interleaved memory.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ _MOST_TAKEOVERS = 20
 
 
 def _closed_form(model: Model, _: Parameters) -> tuple[Answer, ...]:
-    """Answer in closed form, with what another stage needs to take over, and a warning of saturation."""
+    """Answer in closed form, and say what another stage of a pipeline needs to take over."""
     form = ClosedForm(model)
     form.bounds = lambda: CompiledBounds(model)
     answer = form.points({}).answer(0)
@@ -118,7 +118,9 @@ METHODS: tuple[Method, ...] = (
     Method(SIMULATION, NETWORK, _network_simulation),
     Method(BOUNDS, NETWORK, _network_bounds_form, _network_bounds),
 )
-"""Every method, by kind of model, of laws and networks the default first; a network takes each solver of `slipstick.vocabulary.METHODS`."""
+"""Every method, by kind of model, of laws and networks the default first.
+
+A network takes each solver of `slipstick.vocabulary.METHODS`."""
 
 
 def default_method(model: Subject, smooth: bool = False) -> str:

@@ -37,7 +37,7 @@ TIME_QUANTILES = (0.5, 0.95, 0.99)
 """Of the time of a cycle; given by simulation."""
 
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
-"""Of the response times of a network."""
+"""Of the response times of a network, where they are known."""
 
 _SECONDS = (
     *("time", "time_alone", "time_quantile", "wait", "account", "technology", "step", "once", OVERHEAD),

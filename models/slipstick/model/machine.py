@@ -1,6 +1,6 @@
 """Machines on a network and with shared memory: the quantities that programs read, as expressions over spec paths.
 
-Machines whose processors share memory: caches, interconnects, memory modules, locks and barriers.
+A machine with shared memory has caches, interconnects, memory modules, locks and barriers.
 
 Every time is that of one use without contention; the waiting is described by the activities that
 programs build from these (`slipstick.program.shared_memory`).

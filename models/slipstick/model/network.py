@@ -1,6 +1,6 @@
 """Queueing networks: classes of customers that go round, or through, stations.
 
-What can be wrong with a queueing network, each fault with its place, all at once.
+All faults of a queueing network are reported at once, each with its place.
 """
 
 from __future__ import annotations

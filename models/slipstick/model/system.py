@@ -1,11 +1,8 @@
 """Models: a population that executes activities, the resources it shares, and what of its work is useful.
 
-Resources that activities share: stations, locks, permits, barriers.
-
-Each says how many processors use it at a time (`capacity`), the numbers it is made of (`expressions`), and itself with its
-times multiplied by the factors of a technology (`scaled`).
-
-Technologies: factors that multiply all times of a technology class.
+Resources are stations, locks, permits and barriers. Each says how many processors use it at a time (`capacity`), the
+numbers it is made of (`expressions`), and itself with its times multiplied by the factors of a technology (`scaled`).
+A technology is a set of factors, each of which multiplies all times of a technology class.
 """
 
 from __future__ import annotations

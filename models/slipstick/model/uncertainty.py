@@ -1,6 +1,6 @@
 """What is known of a quantity that is not known exactly: distributions, by their quantiles.
 
-Trends: how many times faster each class of cost gets from one year to another, period by period.
+A trend says how many times faster each class of cost gets from one year to another, period by period.
 """
 
 from __future__ import annotations

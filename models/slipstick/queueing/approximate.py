@@ -7,9 +7,7 @@ system in the throughputs alone, which Newton's method solves in about ten steps
 stations are near saturation. Other stations are solved by substitution (`SeenOnArrival`). Usual errors are those
 that `benchmarks/approximations.py` measured (`MEASURED`).
 
-Residence times from the mean queues that an arriving customer meets, which approximate methods iterate.
-
-A customer of class r with service time S_r meets A_j others of class j at a station of c servers, B_j of them
+Both iterate residence times, which follow from the mean queues that an arriving customer meets. A customer of class r with service time S_r meets A_j others of class j at a station of c servers, B_j of them
 being served (all mean numbers; A and B are their sums):
 
     sharing      W_r = S_r (1 + (A - B + P) / c)

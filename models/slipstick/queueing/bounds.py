@@ -20,9 +20,10 @@ def asymptotic(network: NetworkArrays) -> Bounds:
         N / (Z + sum of D_k max n/s_k(n))  <=  X  <=  min(N / (Z + sum of D_k min n/s_k(n)),  max s_k(n) / D_k)
 
     with n up to the customers there are, without end where open ones come; so N D, or N D / c with c servers, on the
-    left and D on the right. At rates without product form 1/s takes the place of n/s on the right. Open classes take their part of the last term, and leave no lower bound; nor do priorities, nor first come first
-    served with service times that differ by class or several servers that are not exponential. The throughput of
-    an open class is its arrivals.
+    left and D on the right. At rates without product form 1/s takes the place of n/s on the right. Open classes take
+    their part of the last term, and leave no lower bound; nor do priorities, nor first come first served with service
+    times that differ by class or several servers that are not exponential. The throughput of an open class is its
+    arrivals.
 
     Source: Denning and Buzen, ACM Computing Surveys 10(3), 1978, 225-261; Lazowska, Zahorjan, Graham and Sevcik,
     Quantitative System Performance, 1984, Table 5.1.

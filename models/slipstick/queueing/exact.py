@@ -1,9 +1,7 @@
 """Exact answers for product-form networks: open, closed and mixed, one class or many, any speeds.
 
-A second exact method: convolution of the stations' terms, in logarithms.
-
-Slower than `exact` and independent of it: no recurrence, no scale, every term of every sum written out. The range
-of numbers never matters.
+`convolution` is a second exact method: the convolution of the stations' terms, in logarithms. It is slower than `exact`
+and independent of it: no recurrence, no scale, every term of every sum written out. The range of numbers never matters.
 """
 
 from __future__ import annotations

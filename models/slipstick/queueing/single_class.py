@@ -3,7 +3,7 @@
 A station turns the series g into f g, where f(x) = sum of x^n d^n / (s(1) ... s(n)). Beyond its last speed f is
 geometric, so f g is a short sum and one first-order recurrence, in which every term is positive: nothing cancels,
 whatever the population and the number of servers. The textbook recursion for such stations subtracts instead,
-and gives negative throughputs. One triangular solve in C runs the recurrence over all points.
+and gives negative throughputs. The recurrence runs over all points together (`geometric`).
 
 Source: Buzen, Comm. ACM 16(9), 1973, 527-531, for the recurrence.
 """

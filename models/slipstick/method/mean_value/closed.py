@@ -501,8 +501,7 @@ class _RecursionStep:
 
         A lock is often as busy as the station that is used under it, up to rounding. So the wait is not booked to the
         busiest queue alone: the queues get parts in proportion to the squares of their excess, which has no jumps (chosen
-        here). What
-        is only used under one lock is never waited for, as the lock is at least as busy.
+        here). What is only used under one lock is never waited for, as the lock is at least as busy.
         """
         waited = [not frozenset.intersection(*(v.exclusive for v in queue.visits)) for queue in self._queues]
         excess = np.where((uses.real > FULL) & np.array(waited)[:, None], uses - 1, 0.0) ** 2

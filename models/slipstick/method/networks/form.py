@@ -26,8 +26,6 @@ from slipstick.queueing.network import NetworkArrays, NetworkSolution
 from slipstick.queueing.residual_wait import erlang_c
 from slipstick.vocabulary import BEST, DISCIPLINES, SAME_EXPONENTIAL
 
-"""The quantiles of response time that answers give where they have a closed form."""
-
 
 def account(compiled: NetworkLayout, arrays: NetworkPoints, columns: Mapping[str, float]) -> dict[str, float]:
     """Follow one customer through a cycle: thinking, in service at each station, waiting for it.

@@ -1,6 +1,4 @@
-"""From the arrays of a network to its state space, with an estimate of the number of states;
-where customers go next.
-"""
+"""From the arrays of a network to where customers go next and to its state space, with an estimate of its size."""
 
 from __future__ import annotations
 

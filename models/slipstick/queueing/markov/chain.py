@@ -123,7 +123,7 @@ def explore_states(
         states,
         np.array(sources, dtype=np.int64),
         np.array(targets, dtype=np.int64),
-        np.array(rates) * 1.0,
+        np.array(rates) * 1.0,  # whole numbers are rates too
         first,
         np.full(len(rates), -1),
     )

@@ -1,8 +1,6 @@
 """The state space of a queueing network: the columns of all stations, and the transitions between states.
 
-Stations as columns of a chain's states, one representation for each kind of discipline.
-
-Each knows its own columns only: which customers are present, how they are served, how one enters. `SharedServers`
+A station has one representation for each kind of discipline. Each knows its own columns only: which customers are present, how they are served, how one enters. `SharedServers`
 serves all customers present or those of the first ranks. `RankedQueue` counts waiting customers by class apart from
 those in service. `SampledClassQueue` draws the class of a waiting customer when its service begins. `OrderedQueue`
 keeps the order of the customers.
