@@ -277,3 +277,8 @@ def test_what_is_built_anew_needs_one_processor_to_be_listed(folder: Path) -> No
     with pytest.raises(SpecError) as caught:
         scaling(shapes)
     assert "is built anew for each number of processors, so list 1 to hold the others against" in str(caught.value)
+
+
+def test_every_method_that_answers_is_named(folder: Path) -> None:
+    text = "study: 1\nbase: {model: lock-and-bus}\nscale: {processors: {population.processors: [1, 4]}}\n"
+    assert scaling(text).method == "closed-form and mean-value"

@@ -42,6 +42,7 @@ from slipstick.study.cases import StudyContext, SweepDefinition
 from slipstick.study.evaluator import evaluator
 from slipstick.study.questions import BaseAnswers, Question
 from slipstick.study.sweep import planned
+from slipstick.vocabulary import CLOSED_FORM
 
 _MOST_SCANNED = 10_000
 _UNITS = {"time-bound": "s", "efficiency-conserved": "1", "memory-bound": "B"}
@@ -226,7 +227,7 @@ def _scaled(asked: _ScaledCase) -> Scaling:
     matrix = {way: scalability(each.time, each.efficiency) for way, each in ways.items() if way != FIXED_SIZE}
     return Scaling(
         case=asked.case,
-        method=runs.forms[0][0].points(_first(runs, count)).answer(0, shares=False).method,
+        method=_method(runs),
         path=runs.processors,
         processors=count,
         powers={path: power for path, (_, power) in runs.size.items()},
@@ -252,8 +253,17 @@ def _printed(asked: _ScaledCase, matrix: Mapping[str, Array]) -> Iterator[Publis
             yield PublishedScalability(cell.fewer, cell.more, way, value, float(computed), cell.source)
 
 
-def _first(runs: Runs, count: Array) -> dict[str, Array]:
-    return {runs.processors: count[:1]} if runs.any_number else {}
+def _method(runs: Runs) -> str:
+    """Name the methods that answer on the numbers of processors, in their order."""
+    found: list[str] = []
+    for form, numbers in runs.forms:
+        values = {runs.processors: numbers} if runs.any_number else {}
+        if isinstance(form, DefaultForm):
+            found += [CLOSED_FORM if exact else form.method for exact in np.atleast_1d(form.closed.exact(values))]
+        else:
+            first = {path: each[:1] for path, each in values.items()}
+            found.append(form.points(first).answer(0, shares=False).method)
+    return " and ".join(dict.fromkeys(found))
 
 
 def _scaled_runs(asked: _ScaledCase, way: str) -> ScaledRuns:
