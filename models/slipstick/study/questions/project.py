@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.method.sampling import random_stream, sample_points
-from slipstick.method.sign_changes import Change, changes, estimated_changes
+from slipstick.method.sign_changes import Change
 from slipstick.model.uncertainty import PROCESSORS, Trend, gain, outside
 from slipstick.report.questions.project import (
     ConditionHistory,
@@ -230,15 +230,8 @@ def _history(
     margins: Array | None,
     band: float,
 ) -> ConditionHistory:
-    def at_year(year: float) -> float:
-        return float(condition.look(track.case.columns(track.values(np.array([year]))))[0][0, 0])
-
     looked, holds = condition.look(found)
-    undecided: list[tuple[float, float]] = []
-    if track.case.form.estimated:
-        crossings, undecided = estimated_changes(looked, holds, years, single=False)
-    else:
-        crossings = changes(looked[0], holds, years, at_year)
+    crossings, undecided = condition.changes(found, years, lambda several: track.case.columns(track.values(several)))
     first = bool(holds[0]) if np.isfinite(looked[0, 0]) else None
     ends = ((1 - band) / 2, (1 + band) / 2)
     with_bands = tuple(_with_band(each, margins, years, ends) for each in crossings)

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from slipstick.answer import Value
 from slipstick.errors import Problem, SpecError, did_you_mean
-from slipstick.method.sign_changes import changes, decided, estimated_changes
+from slipstick.method.sign_changes import decided
 from slipstick.report.questions.seek import ConditionSearch, Crossing, SeekResult
 from slipstick.results.study import Array
 from slipstick.schema.build import described
@@ -222,18 +221,14 @@ def _searched(asked: _CaseSearch, jobs: int) -> ConditionSearch:
     """Look along the places, and close in on every change that is seen between neighbours."""
     condition, case, places = asked.condition, asked.case, asked.places
     found = asked.columns(places, jobs=jobs)
-    undecided: list[tuple[float, float]] = []
     longest = 1.0
     if case.form.estimated:
         estimates = _Estimates(asked, places, found)
         estimates.decide()
         estimates.close_in()
         places, longest, found = estimates.places, float(estimates.longer.max()), estimates.found
-        margins, holds = estimates.margins, estimates.holds
-        seen, undecided = estimated_changes(margins, holds, places, single=asked.single)
-    else:
-        margins, holds = condition.look(found)
-        seen = changes(margins[0], holds, places, None if asked.single else lambda x: _margin(asked, x))
+    margins, holds = condition.look(found)
+    seen, undecided = condition.changes(found, places, None if asked.single else asked.columns)
     known = np.isfinite(margins[0])
     nearest = int(np.nanargmin(np.abs(np.where(known, margins[0], np.nan)))) if known.any() else None
     return ConditionSearch(
@@ -261,10 +256,6 @@ def _searched(asked: _CaseSearch, jobs: int) -> ConditionSearch:
     )
 
 
-def _margin(asked: _CaseSearch, x: float) -> float:
-    return float(asked.condition.look(asked.columns(np.array([x])))[0][0, 0])
-
-
 class _Estimates:
     """A condition on simulated answers at places: longer runs and further places, as far as the effort allows.
 
@@ -277,14 +268,6 @@ class _Estimates:
         self.longer = np.ones(len(places))
         self.effort = EFFORT * len(places)
 
-    @property
-    def margins(self) -> Array:
-        return self.asked.condition.look(self.found)[0]
-
-    @property
-    def holds(self) -> NDArray[np.bool_]:
-        return self.asked.condition.look(self.found)[1]
-
     def decide(self) -> None:
         """Run longer where it is undecided and a longer run should decide, the least effort first."""
         while True:
@@ -296,8 +279,9 @@ class _Estimates:
 
     def _needed(self) -> Array:
         """Give how much longer each undecided place must run: intervals shrink by the square root; infinite if decided."""
-        middle, low, high = self.margins
-        undecided = (decided(self.margins, self.holds) == 0) & np.isfinite(middle)
+        margins, holds = self.asked.condition.look(self.found)
+        middle, low, high = margins
+        undecided = (decided(margins, holds) == 0) & np.isfinite(middle)
         with np.errstate(all="ignore"):
             wide = np.where(middle > 0, middle - low, high - middle) / np.abs(middle)
         # Where there is no interval at all, a run four times as long may have one.
@@ -308,8 +292,9 @@ class _Estimates:
         """Halve the distance of neighbours between which an end of the interval crosses, to the precision of the runs."""
         precision = self.asked.case.built.options.simulation.precision
         while not self.asked.single:
-            known = np.isfinite(self.margins[0])
-            crossed = np.any(np.diff(np.sign(self.margins[1:]), axis=1) != 0, axis=0) & known[1:] & known[:-1]
+            margins, _ = self.asked.condition.look(self.found)
+            known = np.isfinite(margins[0])
+            crossed = np.any(np.diff(np.sign(margins[1:]), axis=1) != 0, axis=0) & known[1:] & known[:-1]
             gaps = np.where(crossed, np.diff(self.places) / np.maximum(np.abs(self.places[1:]), 1e-300), 0.0)
             index = int(np.argmax(gaps))
             longer = float(self.longer[index : index + 2].min())

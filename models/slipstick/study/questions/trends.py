@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +14,7 @@ from slipstick.expression.condition import Comparison
 from slipstick.expression.dimension import Dimension
 from slipstick.expression.nodes import Parameter
 from slipstick.expression.tape import Tape
-from slipstick.method.sign_changes import margin
+from slipstick.method.sign_changes import Change, changes, estimated_changes, margin
 from slipstick.model.uncertainty import Trend, outside
 from slipstick.results.study import Array, split_name
 from slipstick.schema.inputs import TECHNOLOGY, resolve
@@ -238,6 +238,24 @@ class Condition:
                 case, column = self.others[name]
                 yield name, case, column, case.own
 
+    def changes(
+        self, found: Mapping[str, Array], places: Array, columns: Callable[[Array], Mapping[str, Array]] | None
+    ) -> tuple[list[Change], list[tuple[float, float]]]:
+        """List where the condition starts or stops holding, and stretches where estimates do not tell.
+
+        Parameters
+        ----------
+        found : answers at the places
+        places : rising
+        columns : the answers at any other places; None if there are none
+        """
+        margins, holds = self.look(found)
+        if self.case.form.estimated:
+            return estimated_changes(margins, holds, places, single=columns is None)
+        if columns is None:
+            return changes(margins[0], holds, places, None), []
+        return changes(margins[0], holds, places, lambda x: float(self.look(columns(np.array([x])))[0][0, 0])), []
+
     def look(self, found: Mapping[str, Array]) -> tuple[Array, NDArray[np.bool_]]:
         """Give the margin of the part that is nearest to failing, or fails worst, and whether all hold.
 
@@ -266,7 +284,7 @@ class _ConditionNames(Mapping[str, Parameter]):
             prefix = next((each for each in self._cases if each and name.startswith(each)), "")
             column = name.removeprefix(prefix)
             dimension = Dimension.of(self._cases[prefix].names[column] or "1")
-            symbol = _symbol(name, {each: parameter for each, (parameter, _, _) in self.made.items()})
+            symbol = _symbol(name, {parameter.name for parameter, _, _ in self.made.values()})
             self.made[name] = Parameter(symbol, dimension), prefix, column
         return self.made[name][0]
 
@@ -309,8 +327,7 @@ def condition_of(text: str, place: Place, case: Evaluator, own: Evaluator, study
     return Condition(text, parts, columns, others, case)
 
 
-def _symbol(name: str, taken: Mapping[str, Parameter]) -> str:
+def _symbol(name: str, used: Collection[str]) -> str:
     """Turn the name of a column into one that an expression may have, and that no other column has."""
     made = re.sub(r"[^A-Za-z0-9_]+", "-", name).strip("-")
-    used = {each.name for each in taken.values()}
     return made if made not in used else next(each for n in range(2, 10**6) if (each := f"{made}-{n}") not in used)
