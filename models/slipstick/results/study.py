@@ -234,14 +234,14 @@ class Sweep:
         sizes = ", ".join(f"{path}: {len(values)}" for path, values in self.coords.items())
         return f"<Sweep of {len(self)} points ({sizes}) with {len(self.columns)} columns>"
 
-    def to_dict(self) -> dict[str, Array | list[str]]:
+    def to_dict(self) -> dict[str, Array | list[str | None]]:
         """Give every point as a row of flat columns: the cases, the axes, the values, and how they were computed."""
 
         import numpy as np
 
-        found: dict[str, Array | list[str]] = {"case": list(self.cases)} if len(set(self.cases)) > 1 else {}
+        found: dict[str, Array | list[str | None]] = {"case": [*self.cases]} if len(set(self.cases)) > 1 else {}
         found |= {path: np.asarray(values) for path, values in self.points.items()}
-        return {**found, **self.columns, **self.provenance.columns(self.failed)}  # type: ignore[dict-item]
+        return {**found, **self.columns, **self.provenance.columns(self.failed)}
 
     def to_polars(self) -> Any:
         """Give the table of `to_dict` as a polars DataFrame; MissingExtraError if polars is not installed."""

@@ -1,7 +1,4 @@
-"""Everything that a model is solved with, under the paths that a user may set.
-
-Solver options of a model: its method and, for a simulation, the settings.
-"""
+"""Everything that a model is solved with, solver options included, under the paths that a user may set."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Sweeps: a plan carried out, group by group, into columns.
-
-Plans of sweeps: which points there are, and which of them can be solved together.
-
-Axes: the values that a study writes down, expanded.
-"""
+"""Sweeps: the plan, which says which points there are and which of them can be solved together, and its results."""
 
 from __future__ import annotations
 
