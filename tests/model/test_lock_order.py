@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+from string import ascii_lowercase
+
 import pytest
 
-from slipstick.model.activity import Activity, barrier, choose, delay, fork, hold
+from slipstick.model.activity import Activity, barrier, choose, delay, fork, hold, then
 from slipstick.model.lock_order import lock_cycle
 from slipstick.model.system import Model, Permits, closed_model, grouped_model, phased_model
 
@@ -53,8 +56,9 @@ def test_locks_in_a_cycle_are_named(model: Model, words: str, processors: int) -
         closed_model(AB >> barrier("meet") >> BA >> barrier("meet"), 3),
         closed_model(AB >> BA, 3, resources={"a": Permits(2)}),
         phased_model((1, 2, AB), (1, 2, BA)),
+        closed_model(then(*(held(*pair) for pair in combinations(ascii_lowercase, 2))), 3),
     ],
-    ids=["one order", "gate", "barriers", "permits", "phases"],
+    ids=["one order", "gate", "barriers", "permits", "phases", "many locks"],
 )
 def test_no_cycle_where_holders_never_meet(model: Model) -> None:
     assert lock_cycle(model) is None

@@ -75,12 +75,23 @@ def lock_cycle(model: Model) -> LockCycle | None:
     found: dict[_NestedHold, None] = {}
     for number, body in enumerate(model.bodies):
         found.update(dict.fromkeys(_NestedHolds(model, 0 if together else number).of(body)))
-    for request in found:
-        locks = _closing((request,), list(found))
+    requests = _without_ends(list(found))
+    for request in requests:
+        locks = _closing((request,), requests)
         if locks:
             branches = any(_requests_in_branches(body, locks) for body in model.bodies)
             return LockCycle(locks, 1 if branches else len(locks))
     return None
+
+
+def _without_ends(requests: list[_NestedHold]) -> list[_NestedHold]:
+    """Leave out requests that no cycle goes through, for a path ends there: where locks have an order, all of them."""
+    while True:
+        going_on = {(each.section, each.held) for each in requests}
+        kept = [each for each in requests if (each.section, each.wanted) in going_on]
+        if len(kept) == len(requests):
+            return kept
+        requests = kept
 
 
 def _closing(path: tuple[_NestedHold, ...], requests: Sequence[_NestedHold]) -> tuple[str, ...]:
