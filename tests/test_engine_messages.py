@@ -235,7 +235,7 @@ SYSTEMS = [
     ),
     bad(
         lambda: closed_model(A, name="two\nlines"),
-        "'two\\nlines' cannot name a model: write at most 255 signs that can be printed",
+        "'two\\nlines' cannot name a model: write at most 255 characters that can be printed",
     ),
     bad(lambda: closed_model(A, 0), "a population needs at least 1 processor, got 0"),
     bad(lambda: closed_model(A, T), "processors must be a [1], got [s]: t"),

@@ -492,7 +492,7 @@ def check_name(name: str) -> None:
 def check_model_name(name: str) -> None:
     """Insist on a name of a model that can be printed in a line; a file's name is one."""
     if not (name and name.isprintable() and len(name) <= 255):
-        raise ModelError(f"{name[:64]!r} cannot name a model: write at most 255 signs that can be printed")
+        raise ModelError(f"{name[:64]!r} cannot name a model: write at most 255 characters that can be printed")
 
 
 def timed(value: Like, name: str) -> Expr:

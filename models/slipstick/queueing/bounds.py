@@ -239,9 +239,10 @@ def geometric(network: NetworkArrays) -> Bounds:
 
         X = 2 N / (b + sqrt(b^2 - 4 Z Dmax m)),    b = Z + D + Dmax (N - 1) - sum of (Dmax - D_k) Q_k
 
-    with m = N and Q_k from above for the upper bound, m = N - 1 and Q_k from below for the lower. The queue with one customer
-    fewer is y + y^2 + ... + y^(N-1): above with y = D_k times the upper proportional bound of N - 1 customers, below with
-    y = D_k (N-1) / (Z + D + Dmax (N-1)). The root is that of X = N / (b - Z Dmax X(N-1)) with X(N-1) between X (N-1)/N and X.
+    with m = N and Q_k from above for the upper bound, m = N - 1 and Q_k from below for the lower. The queue with one
+    customer fewer is y + y^2 + ... + y^(N-1): above with y = D_k times the upper proportional bound of N - 1 customers,
+    below with y = D_k (N-1) / (Z + D + Dmax (N-1)). The root is that of X = N / (b - Z Dmax X(N-1)) with X(N-1) between
+    X (N-1)/N and X.
 
     With think time the upper bound of few customers can lie above the asymptotic one, N / (Z + D).
 

@@ -13,7 +13,7 @@ from slipstick.model.network import ClosedClass, NetworkStation, QueueingNetwork
 from slipstick.vocabulary import DISCIPLINES, NEVER, SAME_EXPONENTIAL
 
 LONGEST = 300
-"""Signs of an equation that is still worth reading."""
+"""Characters of an equation that is still worth reading."""
 
 MOST_TERMS = LONGEST // len(" + D[a,b]")
 """Terms of a denominator that such an equation has place for. Demands are letters of their own, so nothing cancels but a
