@@ -40,7 +40,7 @@ def read_formula(
     except FormulaError as error:
         raise SpecError([Problem(mark.file, mark.line, mark.column, join(loc), str(error))]) from None
     if wanted is not None and made.dimension != wanted:
-        for name in set(re.findall(r"\w+", formula.text)) & known.keys():
+        for name in sorted(set(re.findall(r"\w+", formula.text)) & known.keys()):
             _refuse_without_unit(tree, loc, formula, name, known, wanted)
         why = f"{formula.text} gives a [{made.dimension}], but a [{wanted}] is wanted"
         raise SpecError([Problem(mark.file, mark.line, mark.column, join(loc), why)])

@@ -223,11 +223,11 @@ def overhead(columns: Mapping[str, Array], useful: Sequence[str]) -> dict[str, A
 
     import numpy as np
 
-    parts = {name for name in columns if name.startswith("account[")}
+    parts = [name for name in columns if name.startswith("account[")]
     mine = {f"account[{name}]" for name in useful}
     zeros = np.zeros(len(columns["time"]))
-    found = {OVERHEAD: columns["time"] - reduce(np.add, (columns[name] for name in parts & mine), zeros)}
-    if others := sorted(name for name in parts - mine if f"low[{name}]" in columns):
+    found = {OVERHEAD: columns["time"] - reduce(np.add, (columns[name] for name in parts if name in mine), zeros)}
+    if others := sorted(name for name in parts if name not in mine and f"low[{name}]" in columns):
         off = (sum(columns[f"{end}[{name}]"] - columns[name] for name in others) for end in ("low", "high"))
         low, high = (found[OVERHEAD] + each for each in off)
         found |= {

@@ -65,7 +65,7 @@ def read(asked: Sequence[TableSpec], study: StudyContext) -> CompareQuestion:
 
 def _unfit(name: str, table: TableSpec, known: Sequence[ValueNames]) -> str:
     """Say why a value cannot be added up in a table; nothing if it can."""
-    units = {each[name] or "1" for each in known if name in each}
+    units = dict.fromkeys(each[name] or "1" for each in known if name in each)
     if not units:
         return f"no case has the value {name}{did_you_mean(name, sorted({other for each in known for other in each}))}"
     wrong = [unit for unit in units if Dimension.of(unit) != scale(table.unit)[1]]
