@@ -134,7 +134,8 @@ def run(
     for name, settings in cases.items():
         answers[name], resolved[name] = _answered(study, name, settings, base)
         progress(1)
-    answers = with_derived(answers, BASE, spec.answer)
+    named = [name for question in study.questions.values() for name in question.named_values]
+    answers = with_derived(answers, BASE, [*spec.answer, *named])
     whole = whole and study.points <= MOST_ANSWERS
     sweeps = tuple(
         _solved(study, name, plan, jobs=jobs, whole=whole, progress=progress) for name, plan in study.plans.items()

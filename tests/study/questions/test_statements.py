@@ -56,6 +56,11 @@ def test_a_statement_holds_where_its_numbers_say_so(text: str, verdict: str, fol
     assert checked(text).statements[0].verdict == verdict
 
 
+def test_what_is_derived_is_there_without_being_an_answer_of_the_study(folder: Path) -> None:
+    lines = ["statements: {s: {says: so, value: overhead, of: [base], about: 3.8 ms, within: 0.05 ms}}"]
+    assert result_of(found(*lines), StatementsResult).statements[0].verdict == "hit"
+
+
 def test_the_last_line_names_what_misses(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = checked("value: time, of: [base], to: 9.8 ms", "value: time, of: [slow], to: 9.8 ms")
     assert made.text() == "2 statements checked: 1 hit, 1 miss (s1)"

@@ -55,6 +55,11 @@ class Question(ABC):
         return ()
 
     @property
+    def named_values(self) -> Collection[str]:
+        """Values of cases that it reads by name, so that those derived from others are there."""
+        return ()
+
+    @property
     def points(self) -> int:
         """How many points it solves beside those of the cases and sweeps, for a progress bar."""
         return 0

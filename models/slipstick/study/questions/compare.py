@@ -28,6 +28,11 @@ class CompareQuestion(Question):
         """Fill in the tables."""
         return CompareResult(tuple(self._filled(each, answers.named) for each in self.tables))
 
+    @property
+    def named_values(self) -> set[str]:
+        """What the rows add up."""
+        return {name for table in self.tables for row in table.rows for name in row.sum}
+
     def name_problems(self, named: Mapping[str, ValueNames]) -> list[Problem]:
         """List the values of rows that no case of their table has, and those of another unit than the table's."""
         found = []

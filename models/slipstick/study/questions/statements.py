@@ -23,6 +23,11 @@ class StatementsQuestion(Question):
     specs: Mapping[str, StatementSpec]
     study: StudyContext
 
+    @property
+    def named_values(self) -> set[str]:
+        """What the sentences are about."""
+        return {value for each in self.specs.values() for value in (each.value, each.per) if value is not None}
+
     def name_problems(self, named: Mapping[str, ValueNames]) -> list[Problem]:
         """List the values that an answer does not have, and the stated numbers of another unit than theirs."""
         return [
