@@ -129,7 +129,8 @@ def _read_sweep(asked: SweepDefinition, case: str, study: StudyContext) -> tuple
                 if path not in REFERENCES and not is_solver_option(path):
                     inputs.with_value(path, node, library).checked()
     if problems:
-        raise SpecError(problems)
+        # What is wrong with a path is wrong with each of its values.
+        raise SpecError(list({each.message: each for each in reversed(problems)}.values())[::-1])
     whole = with_values(case, settings, first, library)
     for path, nodes in axes.items():
         for node in _each_a_model(path, nodes, whole):
