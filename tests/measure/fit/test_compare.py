@@ -94,7 +94,7 @@ def test_a_warning_says_how_far_and_what_is_known_of_the_error() -> None:
     )
     assert f"{100 * near:.1f}" in found.warning(64)
     assert f"{100 * far:.1f}" in found.warning(128)
-    assert found.warning(128).endswith("which the interval holds; effects that begin beyond the data it cannot hold")
+    assert found.warning(128).endswith("which the interval holds; it does not hold effects that begin beyond the data")
 
 
 def test_what_the_data_cannot_test_is_not_predicted() -> None:
@@ -169,7 +169,7 @@ def test_too_little_data_is_said() -> None:
     with pytest.raises(NoAnswerError) as caught:
         compare(two, ["usl"])
     assert str(caught.value) == (
-        "no model can be fitted: 3 parameters need 1 more numbers of processors than the 2 measured"
+        "no model can be fitted: 3 parameters need times on as many numbers of processors; there are 2, so measure on 1 more"
     )
     with pytest.raises(NoAnswerError) as caught:
         compare(Timings(np.array([1.0, 2, 4]), np.ones(3), np.array([9.0, 5, 3])), ["amdahl", "latency"])

@@ -157,8 +157,8 @@ class FitComparison:
         between = f"{least:.1f} %" if largest - least < 0.05 else f"{least:.1f} to {largest:.1f} %"
         return (
             f"{p:g} processors are {step:.3g} times the largest measured, {self.most:g}: the models left, fitted to the runs on up "
-            f"to {self.most / far[0].step:g}, miss those on {self.most:g} by {between}, which the interval holds; effects that begin "
-            "beyond the data it cannot hold"
+            f"to {self.most / far[0].step:g}, miss those on {self.most:g} by {between}, which the interval holds; it does not hold "
+            "effects that begin beyond the data"
         )
 
     def predict(self, p: float, level: float) -> tuple[float, float]:

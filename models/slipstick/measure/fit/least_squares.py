@@ -120,7 +120,7 @@ def fit(family: Family, timings: Timings) -> FittedFormula:
     if not formulas:
         least = min(len(formula.parameters) for formula in every)
         raise NoAnswerError(
-            f"{least} parameters need {least - count} more numbers of processors than the {count} measured"
+            f"{least} parameters need times on as many numbers of processors; there are {count}, so measure on {least - count} more"
         )
     begun = [
         (_squares(formula, start, timings), formula, start) for formula in formulas for start in formula.starts(timings)
