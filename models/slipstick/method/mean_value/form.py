@@ -367,7 +367,7 @@ _OUTSIDE: tuple[tuple[str, Callable[[_Used], bool]], ...] = (
         lambda used: isinstance(used.model.population, OpenPopulation) and used.largest_scv > 1,
     ),
     (
-        "an open stream through locks or permits: errors of up to 50 % were measured, near saturation of up to 504 %",
+        "an open stream through locks or permits: errors of up to 50 % were measured, near saturation of up to 505 %",
         lambda used: isinstance(used.model.population, OpenPopulation) and bool(used.locks or used.permits),
     ),
     (
