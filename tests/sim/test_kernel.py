@@ -6,7 +6,7 @@ import pytest
 
 from slipstick.sim.deadlock import lock_cycle
 from slipstick.sim.plain.kernel import Kernel
-from slipstick.sim.plan.builder import BarrierImplementation, Builder, LockImplementation
+from slipstick.sim.plan.builder import Builder, LockImplementation
 from slipstick.sim.plan.distributions import ServiceTime
 from slipstick.sim.plan.plan import Op, Where
 from tests.sim.stories import Story, constant, story
@@ -191,18 +191,16 @@ def test_whoever_spins_on_a_copy_reads_the_word_when_it_is_freed() -> None:
     assert accesses(form, 2) < accesses(LockImplementation("tas", word="bus", access=constant(1.0)), 2)
 
 
-@pytest.mark.parametrize("kind", ["central", "tree", "dissemination", "manager"])
 @pytest.mark.parametrize("members", [1, 2, 5, 8])
-def test_nobody_passes_a_barrier_before_the_last_has_come(kind: str, members: int) -> None:
+def test_nobody_passes_a_barrier_before_the_last_has_come(members: int) -> None:
     builder = Builder()
-    builder.station("memory")
     starts = []
     for member in range(members):
         starts.append(builder.here)
         builder.delay(constant(float(member)), "before", stream=f"before{member}")
         builder.emit(Op.JUMP, 0)  # to where they meet, once that is known
     meet = builder.here
-    builder.barrier("meet", members, members, BarrierImplementation(kind, "memory", constant(0.125), radix=2))
+    builder.barrier("meet", members, constant(0.125))
     builder.delay(constant(1.0), "after")
     builder.finish()
     for start in starts:
@@ -215,7 +213,7 @@ def test_nobody_passes_a_barrier_before_the_last_has_come(kind: str, members: in
 
 def test_a_barrier_costs_what_it_says() -> None:
     builder = Builder()
-    builder.barrier("meet", 2, 2, BarrierImplementation(cost=constant(0.5)))
+    builder.barrier("meet", 2, constant(0.5))
     builder.delay(constant(1.0), "after")
     builder.once("all", [0, 0])
     assert [start for _, label, start, _ in story(builder) if label == "after"] == [0.5, 0.5]

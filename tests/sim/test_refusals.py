@@ -9,7 +9,7 @@ import pytest
 from slipstick.errors import ModelError, SlipstickError, UnknownNameError
 from slipstick.sim.compiled import kernel as compiled
 from slipstick.sim.plain.process import System
-from slipstick.sim.plan.builder import BarrierImplementation, Builder, LockImplementation
+from slipstick.sim.plan.builder import Builder, LockImplementation
 from slipstick.sim.plan.distributions import ServiceTime, empirical
 from slipstick.sim.plan.plan import CustomerGroup, Plan, StationPlan
 from slipstick.sim.settings import Simulation
@@ -45,12 +45,6 @@ def at_once() -> None:
     builder = Builder()
     builder.delay(constant(1.0))
     builder.open("jobs", constant(0.0), at=0)
-
-
-def part_of_a_tree() -> None:
-    builder = Builder()
-    builder.station("bus")
-    builder.barrier("meet", 2, 4, BarrierImplementation("tree", word="bus", access=constant(1.0)))
 
 
 def too_late() -> None:
@@ -112,16 +106,6 @@ REFUSED: list[tuple[Callable[[], object], type[SlipstickError], str]] = [
         ModelError,
         "an erlang time cannot have scv 0.3: it must be one over a whole number up to 1000",
     ),
-    (
-        lambda: BarrierImplementation(radix=1),
-        ModelError,
-        "a node of a combining tree combines at least 2 arrivals, got 1",
-    ),
-    (
-        lambda: BarrierImplementation("trees"),
-        ModelError,
-        "no simulated barrier is called 'trees'; did you mean 'tree'?",
-    ),
     (lambda: LockImplementation("tas"), ModelError, NO_SPIN),
     (lambda: LockImplementation("ttass"), ModelError, "no kernel knows the lock 'ttass'; did you mean 'ttas'?"),
     (
@@ -152,7 +136,6 @@ REFUSED: list[tuple[Callable[[], object], type[SlipstickError], str]] = [
         ModelError,
         "customers cannot be closed, once: write closed and open, or once alone",
     ),
-    (part_of_a_tree, ModelError, "barrier meet: a tree barrier is for the whole population of 4, not for 2"),
     (lambda: Simulation(seed=-1), ModelError, "a seed is at least 0, got -1"),
     (lambda: Simulation(kernel="fast"), ModelError, "there is no kernel 'fast'; there are auto, plain, compiled"),
     (lambda: Builder().serve("bus", constant(1.0)), UnknownNameError, "there is no station 'bus'"),

@@ -12,7 +12,7 @@ from slipstick.sim.compiled.kernel import CompiledKernel
 from slipstick.sim.compiled.state import AVAILABLE
 from slipstick.sim.estimate import Layout
 from slipstick.sim.plain.kernel import Kernel
-from slipstick.sim.plan.builder import BarrierImplementation, Builder, LockImplementation
+from slipstick.sim.plan.builder import Builder, LockImplementation
 from slipstick.sim.plan.distributions import ServiceTime, service_time
 from slipstick.sim.plan.plan import Plan
 from slipstick.vocabulary import SIMULATED_DISCIPLINES
@@ -156,13 +156,11 @@ def test_of_permits(number: int) -> None:
     check_same(builder.plan(), 6000)
 
 
-@pytest.mark.parametrize("kind", ["central", "tree", "dissemination", "manager"])
 @pytest.mark.parametrize("members", [1, 2, 5, 9])
-def test_of_every_barrier(kind: str, members: int) -> None:
+def test_of_a_barrier(members: int) -> None:
     builder = Builder()
-    builder.station("bus")
     builder.delay(EXPONENTIAL, "work")
-    builder.barrier("meet", members, members, BarrierImplementation(kind, "bus", CONSTANT, radix=2, cost=CONSTANT))
+    builder.barrier("meet", members, CONSTANT)
     builder.closed("all", members, at=0)
     plan = builder.plan()
     check_same(plan, 6000)

@@ -29,7 +29,7 @@ from slipstick.model.system import (
 )
 from slipstick.results.study import Timeline
 from slipstick.sim.plain.timeline import critical_path, record
-from slipstick.sim.plan.builder import BarrierImplementation, Builder, LockImplementation
+from slipstick.sim.plan.builder import Builder, LockImplementation
 from slipstick.sim.plan.distributions import RANGE, ServiceTime, in_range, service_time
 from slipstick.sim.plan.plan import Plan, Where
 
@@ -297,13 +297,7 @@ class _Writer:
             raise ModelError(f"barrier {name}: customers that arrive are never all there; say how many parties meet")
         barrier = self.model.resources[name]
         assert isinstance(barrier, Barrier)
-        cost = ServiceTime("deterministic", self.numbers[barrier.cost], 0.0)
-        self.builder.barrier(
-            name,
-            parties,
-            self.members,
-            BarrierImplementation("central" if barrier.kind == "tournament" else barrier.kind, cost=cost),
-        )
+        self.builder.barrier(name, parties, ServiceTime("deterministic", self.numbers[barrier.cost], 0.0))
 
     def _odds(self, choice: Choice) -> list[float]:
         odds = [self.numbers[p] for p, _ in choice.options]

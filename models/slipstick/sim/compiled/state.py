@@ -196,9 +196,6 @@ class State(NamedTuple):
     gates: Ints  # arrivals, and arrivals turned away
     pipelines: Floats  # executions, and the sum of their times
     barrier: Ints  # tokens that wait: number, first and last
-    nodes: Ints
-    flags: Ints
-    flag_waiter: Ints
     group: Ints
     cycle_time: Floats
     totals: Floats
@@ -243,9 +240,6 @@ def state(plan: Plan, traced: int = 0) -> State:
         gates=np.zeros((len(plan.gates), 2), dtype=np.int64),
         pipelines=np.zeros((len(plan.pipelines), 2)),
         barrier=np.tile(np.array([0, -1, -1]), (len(plan.barriers), 1)).astype(np.int64),
-        nodes=np.zeros(plan.nodes, dtype=np.int64),
-        flags=np.zeros(plan.flags, dtype=np.int64),
-        flag_waiter=np.full(plan.flags, -1, dtype=np.int64),
         group=np.zeros((customers, len(GroupCol)), dtype=np.int64),
         cycle_time=np.zeros(customers),
         totals=np.zeros((customers, labels)),

@@ -8,87 +8,66 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from heapq import heappop
 from typing import Any
 
 
+@dataclass(slots=True, eq=False)
 class Token:
     """A customer of the population, or one of its branches and pipeline items.
 
     Parameters
     ----------
-    customer : number of the customer, from 0
-    group : number of its group of customers
-    labels, registers : number of account labels, and of loop counters
+    customer, group : numbers of the customer and of its group of customers, from 0
+    booked : the account: time booked by label, up to `since` [s]
+    registers : loop counters
     parent : the token that forked it
     index : number of the branch or item
+    aim : the customer aimed at
+    begun : start of the cycle, or of its response time [s]
+    label, wait, rank : of the visit or wait under way
+    waited, work, requested, finish : at a station, time waited, service left and requested, and its end [s]
+    key, order, place, delayed, ticket : at a station or lock, the place in the order of service, and the planned end
+    cause : the customer that ended the wait
+    since_request : at a lock, time of the request [s]
+    left, last, latest, latest_booked : of a fork, branches under way; time, index and account of the one that ended last
+    before, after, passed, turn : of an item, its neighbours, the serial stages it has left, and the stage it waits for
     """
 
-    __slots__ = (
-        "after",
-        "aim",
-        "before",
-        "begun",
-        "booked",
-        "cause",
-        "customer",
-        "delayed",
-        "finish",
-        "generator",
-        "group",
-        "index",
-        "key",
-        "label",
-        "last",
-        "latest",
-        "latest_booked",
-        "left",
-        "order",
-        "parent",
-        "passed",
-        "pc",
-        "place",
-        "rank",
-        "registers",
-        "requested",
-        "since",
-        "since_request",
-        "ticket",
-        "turn",
-        "wait",
-        "waited",
-        "work",
-    )
-
-    def __init__(
-        self, customer: int, group: int, labels: int, registers: int, parent: Token | None = None, index: int = 0
-    ) -> None:
-        self.customer, self.group, self.parent, self.index = customer, group, parent, index
-        self.pc = 0
-        self.aim: int = 0 if parent is None else parent.aim
-        self.registers = [0] * registers
-        # The account: time booked by label, up to `since` [s].
-        self.booked = [0.0] * labels
-        self.begun = self.since = 0.0
-        self.label = self.wait = self.rank = 0
-        # At a station: service left and requested [s], its end, and the place in the order of service.
-        self.waited = self.work = self.requested = self.finish = 0.0
-        self.key = self.order = 0
-        self.place = 0.0
-        self.delayed = False
-        self.cause: int | None = None
-        # At a lock: time of the request [s].
-        self.since_request = 0.0
-        # A fork: branches that are not finished, and the account of the branch that ended last.
-        self.left, self.last, self.latest = 0, -1.0, 0
-        self.latest_booked = self.booked
-        # A pipeline item: its neighbours, the serial stages it has left, and the stage it waits for.
-        self.before: Token | None = None
-        self.after: Token | None = None
-        self.passed, self.turn = 0, -1
-        self.ticket: list[Token | None] = []
-        self.generator: Generator[Action, Any, Any] | None = None
+    customer: int
+    group: int
+    booked: list[float]
+    registers: list[int]
+    parent: Token | None = None
+    index: int = 0
+    aim: int = 0
+    begun: float = 0.0
+    since: float = 0.0
+    pc: int = 0
+    label: int = 0
+    wait: int = 0
+    rank: int = 0
+    waited: float = 0.0
+    work: float = 0.0
+    requested: float = 0.0
+    finish: float = 0.0
+    key: int = 0
+    order: int = 0
+    place: float = 0.0
+    delayed: bool = False
+    ticket: list[Token | None] = field(default_factory=list)
+    cause: int | None = None
+    since_request: float = 0.0
+    left: int = 0
+    last: float = -1.0
+    latest: int = 0
+    latest_booked: list[float] = field(default_factory=list)
+    before: Token | None = None
+    after: Token | None = None
+    passed: int = 0
+    turn: int = -1
 
 
 Action = Callable[[Token, float], bool]
@@ -125,22 +104,25 @@ class EventLoop:
         self.now, self.events, self.log, self.observe = 0.0, 0, log, observe
         self.code: list[Action] = []
         self.actor: Token | None = None
-        self.resume = self._make_resume()
 
-    def _make_resume(self) -> Action:
+    def go_on(self, token: Token, now: float) -> bool:
+        """Execute instructions until the token waits; as an action, it never goes on by itself."""
         code = self.code
+        going = True
+        while going:
+            pc = token.pc
+            token.pc = pc + 1
+            going = code[pc](token, now)
+        return False
 
-        def resume(token: Token, now: float) -> bool:
-            token.booked[token.label] += now - token.since
-            if self.log is not None:
-                self.log(token.customer, token.index, token.label, token.since, now, None)
-            token.since = now
-            self.actor = token
-            while code[token.pc](token, now):
-                pass
-            return False
-
-        return resume
+    def resume(self, token: Token, now: float) -> bool:
+        """Book the time that has passed to the token's label and let it go on."""
+        token.booked[token.label] += now - token.since
+        if self.log is not None:
+            self.log(token.customer, token.index, token.label, token.since, now, None)
+        token.since = now
+        self.actor = token
+        return self.go_on(token, now)
 
     def wake(self, token: Token, now: float) -> None:
         """Book the waiting time to the token's label and let it go on."""
@@ -162,10 +144,7 @@ class EventLoop:
             self._log_visit(token, now)
         token.since = now
         self.actor = token
-        code = self.code
-        while code[token.pc](token, now):
-            pass
-        return False
+        return self.go_on(token, now)
 
     def _log_visit(self, token: Token, now: float) -> None:
         assert self.log is not None
@@ -176,8 +155,8 @@ class EventLoop:
 
     def run(self, events: int) -> bool:
         """Simulate the next events; False when the event list is empty."""
-        heap, ready, code = self.heap, self.ready, self.code
-        self._settle()
+        heap = self.heap
+        self._run_ready()
         for done in range(events):
             if not heap:
                 self.events += done
@@ -185,16 +164,14 @@ class EventLoop:
             now, _, action, token = heappop(heap)
             self.now = now
             action(token, now)
-            while ready:
-                token = self.actor = ready.popleft()
-                while code[token.pc](token, now):
-                    pass
+            if self.ready:
+                self._run_ready()
         self.events += events
         return True
 
-    def _settle(self) -> None:
-        """Run the tokens that are ready before the first event."""
-        while self.ready:
-            token = self.actor = self.ready.popleft()
-            while self.code[token.pc](token, self.now):
-                pass
+    def _run_ready(self) -> None:
+        """Run the tokens that are ready at this instant."""
+        ready = self.ready
+        while ready:
+            token = self.actor = ready.popleft()
+            self.go_on(token, self.now)

@@ -1,27 +1,38 @@
 """The plain kernel: one run of a plan in plain Python, the executable specification of the simulator.
 
+Each instruction is a method named after it: it takes the operands that `slipstick.sim.plan.plan.Op` lists, the token that
+executes it and the time, changes the state of the run, and says whether the token goes on at once (True) or waits (False).
 The compiled kernel (`slipstick.sim.compiled`) gives the same events and the same statistics to the last bit.
+
+A spin lock is written in several instructions (see `slipstick.sim.plan.builder`): each test or test-and-set is a visit to
+the station that holds the lock word, then ATTEMPT, AWAIT_FREE or AWAIT_TURN looks at the state of the lock itself. The
+numbers of requests and of releases, which are counted anyway, are the tickets that a ticket lock hands out and calls.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
+from functools import partial
 from heapq import heappush
 
 import numpy as np
 
 from slipstick.sim.deadlock import Wait
-from slipstick.sim.plain.event_loop import Action, LogTime, ObserveResource, Token
-from slipstick.sim.plain.instructions import INSTRUCTIONS
-from slipstick.sim.plain.runtime import Runtime
+from slipstick.sim.estimate import Layout, chunk
+from slipstick.sim.plain.event_loop import Action, EventLoop, LogTime, ObserveResource, Token
+from slipstick.sim.plain.stations import QueueStatistics, SimulatedLock, make_station
 from slipstick.sim.plan.distributions import Array
-from slipstick.sim.plan.plan import CustomerGroup, Op, Plan
+from slipstick.sim.plan.plan import CustomerGroup, Op, Plan, Where
 
 Trace = list[tuple[float, int, int, int]]
 """(time [s], customer, branch or item, number of the instruction) of every instruction executed."""
 
+PLACES = 2.0**53
+"""Positions in a random order: as many as a random number distinguishes."""
 
-class Kernel(Runtime):
+
+class Kernel(EventLoop):
     """One run of a plan.
 
     Parameters
@@ -29,7 +40,17 @@ class Kernel(Runtime):
     plan : what to run
     seed, replication : keys of the random streams
     trace : collects what is executed
-    log, watch : told what happens
+    log, observe : called with all time booked, and with the states of resources, see `LogTime` and `ObserveResource`
+
+    Attributes
+    ----------
+    rows : cumulative statistics, see `slipstick.sim.estimate`, until they are taken
+    responses : times of the cycles ended, by group, until they are taken [s]
+    draws : values of each random quantity
+    pools : tokens of open groups that have left, to be used again
+    tried, refused : by gate, number of arrivals, and of arrivals turned away
+    passes, spans : by pipeline, number of executions, and their times added up [s]
+    alive : customers of a program that have not ended
     """
 
     def __init__(
@@ -42,14 +63,33 @@ class Kernel(Runtime):
         log: LogTime | None = None,
         observe: ObserveResource | None = None,
     ) -> None:
-        super().__init__(plan, seed, replication, log, observe)
-        self._assemble(trace)
+        super().__init__(log, observe)
+        self.plan, self.layout = plan, Layout(plan)
+        self.chunk = self.chunk_left = chunk(plan)
+        self.rows: list[list[float]] = []
+        self.responses: list[list[float]] = [[] for _ in plan.groups]
+        self.cycles = [0] * len(plan.groups)
+        self.cycle_time = [0.0] * len(plan.groups)
+        self.totals = [[0.0] * len(plan.labels) for _ in plan.groups]
+        self.alive = plan.population
+        self.pools: list[list[Token]] = [[] for _ in plan.groups]
+        self.draws = [self._values(draw, seed, replication) for draw in range(len(plan.draws))]
+        self.stations = [make_station(self, each) for each in plan.stations]
+        self.locks = [SimulatedLock(self, each) for each in plan.locks]
+        self.barriers: list[list[Token]] = [[] for _ in plan.barriers]
+        self.tried, self.refused = [0] * len(plan.gates), [0] * len(plan.gates)
+        self.passes, self.spans = [0] * len(plan.pipelines), [0.0] * len(plan.pipelines)
+        for pc, (op, *operands) in enumerate(plan.code):
+            instruction = getattr(self, Op(op).name.lower())
+            action = partial(instruction, *operands[: instruction.__func__.__code__.co_argcount - 3])
+            self.code.append(action if trace is None else traced(action, pc, trace))
         self._start()
 
-    def _assemble(self, trace: Trace | None) -> None:
-        for pc, (op, *operands) in enumerate(self.plan.code):
-            action = INSTRUCTIONS[Op(op)](self, pc, operands)
-            self.code.append(action if trace is None else traced(action, pc, trace))
+    def _values(self, draw: int, seed: int, replication: int) -> Iterator[float]:
+        each = self.plan.draws[draw]
+        if each.distribution.constant:
+            return itertools.repeat(each.distribution.mean)
+        return itertools.chain.from_iterable(block.tolist() for block in each.blocks(seed, replication))
 
     def _start(self) -> None:
         number = itertools.count()
@@ -73,12 +113,42 @@ class Kernel(Runtime):
             token = pool.pop() if pool else self.token(0, group)
             token.customer = next(number)
             token.pc, token.begun, token.since = start, now, now
-            code = self.code
-            while code[token.pc](token, now):
-                pass
-            return False
+            return self.go_on(token, now)
 
         heappush(heap, (next(between), order(), arrive, None))
+
+    def token(self, customer: int, group: int = 0, parent: Token | None = None, index: int = 0) -> Token:
+        """Make a token that begins now."""
+        booked, registers = [0.0] * len(self.plan.labels), [0] * self.plan.registers
+        aim = 0 if parent is None else parent.aim
+        return Token(customer, group, booked, registers, parent, index, aim, self.now, self.now)
+
+    def ended(self, group: int, now: float) -> None:
+        """Count a cycle, and write a row of statistics at the end of a chunk."""
+        self.cycles[group] += 1
+        self.chunk_left -= 1
+        if not self.chunk_left:
+            self.chunk_left = self.chunk
+            self.snapshot(now)
+
+    def snapshot(self, now: float) -> None:
+        """Write a row of statistics."""
+        row = [now, float(self.order())]
+        for count, time in zip(self.cycles, self.cycle_time, strict=True):
+            row += [float(count), time]
+        resources: list[QueueStatistics] = [*self.stations, *self.locks]
+        for each in resources:
+            each.accumulate(now)
+            row += [each.area, each.use, float(each.done)]
+        for totals in self.totals:
+            row += totals
+        for tried, refused in zip(self.tried, self.refused, strict=True):
+            row += [float(tried), float(refused)]
+        for lock in self.locks:
+            row += [float(lock.grants), lock.waited, lock.squares]
+        for passes, span in zip(self.passes, self.spans, strict=True):
+            row += [float(passes), span]
+        self.rows.append(row)
 
     def take_rows(self) -> Array:
         """Give the rows written since the last time."""
@@ -93,7 +163,7 @@ class Kernel(Runtime):
         return times
 
     def waits(self) -> list[Wait]:
-        """List the customers that wait for locks, barriers and signals."""
+        """List the customers that wait for locks and barriers."""
         found = []
         for plan, lock in zip(self.plan.locks, self.locks, strict=True):
             holders = tuple(each.customer for each in lock.holders)
@@ -102,8 +172,290 @@ class Kernel(Runtime):
             ]
         for name, waiting in zip(self.plan.barriers, self.barriers, strict=True):
             found += [Wait(each.customer, f"barrier {name}") for each in waiting]
-        found += [Wait(each.customer, "a signal") for each in self.flag_waiters if each is not None]
         return found
+
+    def delay(self, draw: int, label: int, token: Token, now: float) -> bool:
+        """Let time pass."""
+        token.label = label
+        heappush(self.heap, (now + next(self.draws[draw]), self.order(), self.resume, token))
+        return False
+
+    def serve(
+        self,
+        station: int,
+        draw: int,
+        label: int,
+        wait: int,
+        where: int,
+        rank: int,
+        place: int,
+        token: Token,
+        now: float,
+    ) -> bool:
+        """Visit a station; where its order is random, also draw the place in its queue."""
+        token.label, token.wait, token.rank = label, wait, rank
+        if place:
+            token.place = next(self.draws[place - 1])
+        if where != Where.FIXED:
+            station += token.customer if where == Where.OWN else token.aim
+        self.stations[station].enter(token, next(self.draws[draw]), now)
+        return False
+
+    def aim_at_random(self, draw: int, first: int, customers: int, token: Token, now: float) -> bool:
+        """Choose one of the other customers at random, for a visit to its station."""
+        far = int(next(self.draws[draw]) * (customers - 1))
+        token.aim = first + (token.customer - first + 1 + far) % customers
+        return True
+
+    def aim_in_turn(self, first: int, customers: int, token: Token, now: float) -> bool:
+        """Choose the j-th of the other customers, j the number of the branch or item."""
+        token.aim = first + (token.customer - first + 1 + token.index % (customers - 1)) % customers
+        return True
+
+    def choose(self, draw: int, first: int, count: int, token: Token, now: float) -> bool:
+        """Jump to one of several instructions; to the last where rounding leaves a gap in the probabilities."""
+        chance, odds, option = next(self.draws[draw]), self.plan.odds, first
+        while option < first + count - 1 and chance >= odds[option]:
+            option += 1
+        token.pc = self.plan.targets[option]
+        return True
+
+    def jump(self, target: int, token: Token, now: float) -> bool:
+        """Continue at another instruction."""
+        token.pc = target
+        return True
+
+    def set_count(self, register: int, count: int, draw: int, token: Token, now: float) -> bool:
+        """Set the number of rounds of a loop."""
+        token.registers[register] = self._whole(count, draw)
+        return True
+
+    def _whole(self, count: int, draw: int) -> int:
+        """Give a number of rounds or items; a fraction is the probability of one more."""
+        number = self.plan.counts[count]
+        whole = int(number)
+        return whole + (next(self.draws[draw]) < number - whole)
+
+    def loop(self, register: int, after: int, token: Token, now: float) -> bool:
+        """Start another round, or continue behind the loop."""
+        if token.registers[register] <= 0:
+            token.pc = after
+        else:
+            token.registers[register] -= 1
+        return True
+
+    def switch(self, first: int, token: Token, now: float) -> bool:
+        """Jump to the instruction of this branch or item."""
+        token.pc = self.plan.targets[first + token.index]
+        return True
+
+    def admit(self, gate: int, station: int, most: int, elsewhere: int, token: Token, now: float) -> bool:
+        """Count an arrival, and turn it away where the station is full."""
+        self.tried[gate] += 1
+        if most and self.stations[station].present >= most:
+            self.refused[gate] += 1
+            token.pc = elsewhere
+        return True
+
+    def start_response(self, token: Token, now: float) -> bool:
+        """Let the response time begin here."""
+        token.begun = now
+        return True
+
+    def end(self, onward: int, lost: int, token: Token, now: float) -> bool:
+        """Record the cycle; a closed customer begins another, an open one leaves, a program's is finished."""
+        group = token.group
+        self._book(token, now, lost)
+        kind, starts = self.plan.groups[group].kind, self.plan.groups[group].starts
+        if kind == "closed":
+            begun, token.begun = token.begun, now
+            if not onward:
+                token.pc = starts[0]
+            if not lost:
+                self.ended(group, now)
+            if begun == now:
+                # Through the event list, so that a cycle that takes no time does not exclude the other tokens.
+                heappush(self.heap, (now, self.order(), self.go_on, token))
+            return begun != now
+        if kind == "open":
+            if not lost:
+                self.ended(group, now)
+            self.pools[group].append(token)
+            return False
+        self.cycles[group] += 1
+        self.alive -= 1
+        if not self.alive:
+            self.snapshot(now)
+        return False
+
+    def _book(self, token: Token, now: float, lost: int) -> None:
+        """Record the time of a cycle, unless it was lost, and its account."""
+        group = token.group
+        if not lost:
+            time = now - token.begun
+            self.responses[group].append(time)
+            self.cycle_time[group] += time
+        totals, booked = self.totals[group], token.booked
+        for label, seconds in enumerate(booked):
+            if seconds:
+                totals[label] += seconds
+                booked[label] = 0.0
+
+    def fork(self, first: int, count: int, after: int, token: Token, now: float) -> bool:
+        """Start one token for each branch."""
+        token.pc = after
+        token.left, token.last = count, -1.0
+        for index in range(count):
+            branch = self.token(token.customer, token.group, token, index)
+            branch.since, branch.pc = now, self.plan.targets[first + index]
+            self.ready.append(branch)
+        return False
+
+    def join(self, pipeline: int, token: Token, now: float) -> bool:
+        """End a branch; the last of them continues the parent.
+
+        The account of the parent follows the branch that ends last; of several that end together, the first written.
+        """
+        parent = token.parent
+        assert parent is not None
+        if now > parent.last or token.index < parent.latest:
+            parent.last, parent.latest, parent.latest_booked = now, token.index, token.booked
+        parent.left -= 1
+        if not parent.left:
+            booked = parent.booked
+            for label, seconds in enumerate(parent.latest_booked):
+                booked[label] += seconds
+            if pipeline >= 0:
+                self.passes[pipeline] += 1
+                self.spans[pipeline] += now - parent.since
+            parent.since = now
+            self.ready.append(parent)
+        return False
+
+    def pipeline(self, count: int, draw: int, start: int, after: int, token: Token, now: float) -> bool:
+        """Start one token for each item."""
+        token.pc = after
+        items = self._whole(count, draw)
+        if not items:
+            return True
+        token.left, token.last = items, -1.0
+        before = None
+        for index in range(items):
+            item = self.token(token.customer, token.group, token, index)
+            item.since, item.pc, item.before = now, start, before
+            if before is not None:
+                before.after = item
+            before = item
+            self.ready.append(item)
+        return False
+
+    def enter_stage(self, stage: int, token: Token, now: float) -> bool:
+        """Wait until the item before has left this serial stage."""
+        if token.before is None or token.before.passed > stage:
+            return True
+        token.turn = stage
+        return False
+
+    def leave_stage(self, stage: int, token: Token, now: float) -> bool:
+        """Let the next item into this serial stage.
+
+        Where the next item waited, it waited for this one: its account up to now becomes a copy of this item's.
+        """
+        token.passed = stage + 1
+        following = token.after
+        if following is not None and following.turn == stage:
+            following.turn = -1
+            if now > following.since:
+                following.booked[:] = token.booked
+                following.since = now
+            self.ready.append(following)
+        return True
+
+    def acquire(self, number: int, label: int, token: Token, now: float) -> bool:
+        """Hold the lock, in the order of the requests."""
+        lock = self.locks[number]
+        token.label = label
+        lock.request(token, now)
+        if lock.free:
+            lock.grant(token, now)
+            return True
+        lock.queue.append(token)
+        return False
+
+    def release(self, number: int, token: Token, now: float) -> bool:
+        """Release the lock."""
+        self.locks[number].release(token, now)
+        return True
+
+    def request(self, number: int, token: Token, now: float) -> bool:
+        """Count as present at the lock from now on, while spinning."""
+        self.locks[number].request(token, now)
+        return True
+
+    def attempt(self, number: int, elsewhere: int, token: Token, now: float) -> bool:
+        """Hold the lock if it is free, else jump."""
+        lock = self.locks[number]
+        if lock.free:
+            lock.accumulate(now)
+            lock.grant(token, now)
+        else:
+            token.pc = elsewhere
+        return True
+
+    def await_free(self, number: int, label: int, token: Token, now: float) -> bool:
+        """Wait until the lock is released, spinning on a cached copy that loads no station."""
+        lock = self.locks[number]
+        if lock.free:
+            return True
+        token.label = label
+        lock.spinning.append(token)
+        return False
+
+    def back_off(self, draw: int, label: int, register: int, base: int, most: int, token: Token, now: float) -> bool:
+        """Pause before the next attempt; the mean pause doubles up to a limit."""
+        token.label = label
+        doublings, counts = token.registers[register], self.plan.counts
+        time = min(counts[base] * float(1 << doublings), counts[most]) * next(self.draws[draw])
+        token.registers[register] = min(doublings + 1, 60)
+        heappush(self.heap, (now + time, self.order(), self.resume, token))
+        return False
+
+    def take_ticket(self, number: int, register: int, token: Token, now: float) -> bool:
+        """Take the next number of a ticket lock, and count as present at the lock."""
+        lock = self.locks[number]
+        token.registers[register] = lock.done + lock.present
+        lock.request(token, now)
+        return True
+
+    def await_turn(
+        self, number: int, label: int, register: int, draw: int, look: int, token: Token, now: float
+    ) -> bool:
+        """Hold the lock if the token's number is called, else wait for the next release and read again.
+
+        After a release all waiting tokens read the number again, in an order drawn anew each time: the order in which a
+        bus or a memory serves them does not depend on their numbers.
+        """
+        lock = self.locks[number]
+        token.key = int(next(self.draws[draw]) * PLACES)
+        if token.registers[register] == lock.done:
+            lock.accumulate(now)
+            lock.grant(token, now)
+            return True
+        token.pc, token.label = look, label
+        lock.spin_in_order(token)
+        return False
+
+    def barrier(self, number: int, parties: int, label: int, token: Token, now: float) -> bool:
+        """Wait until `parties` have arrived; the last arrival wakes the others in the order of arrival."""
+        waiting = self.barriers[number]
+        if len(waiting) + 1 < parties:
+            token.label = label
+            waiting.append(token)
+            return False
+        for each in waiting:
+            self.wake(each, now)
+        waiting.clear()
+        return True
 
 
 def traced(action: Action, pc: int, trace: Trace) -> Action:

@@ -64,7 +64,7 @@ class Process:
 
     def __init__(self, system: System, number: int, script: Script) -> None:
         self.system, self.number = system, number
-        self.token = Token(number, 0, 0, 0)
+        self.token = Token(number, 0, _Growing(), [])
         self.account: dict[str, float] = {}
         self.done = False
         self._word: Any = None
@@ -258,7 +258,6 @@ class System:
     def process(self, script: Script, serves: bool = False) -> Process:
         """Let a process begin, now or when the system runs; one that `serves` others need not end."""
         made = Process(self, len(self._processes), script)
-        made.token.booked = _Growing()
         self._processes.append(made)
         if not serves:
             self.running.add(made.number)
@@ -321,6 +320,7 @@ class System:
         self._log(who, branch, self.labels[label], start, end, cause)
 
     def _step(self, token: Token, now: float) -> bool:
+        token.pc = 0
         return self._processes[token.customer].advance(token, now)
 
     def _waits(self) -> list[Wait]:

@@ -8,17 +8,22 @@ labels go by number.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
+from itertools import chain, repeat
 
 from slipstick.errors import ModelError, did_you_mean
-from slipstick.sim.plan.distributions import ServiceTime
+from slipstick.sim.plan.distributions import Array, ServiceTime, Stream
 from slipstick.vocabulary import SIMULATED_DISCIPLINES
 
 OPERANDS = 7
 
 MOST_PERMITS = 1_000_000
 """Permits of one resource at most: the tokens that hold them are kept in a table."""
+
+BLOCKS = (64, 512, 4096)
+"""Sizes of the first blocks of random numbers; all others have the last size. Short runs draw few numbers."""
 
 
 class Op(IntEnum):
@@ -44,7 +49,7 @@ class Op(IntEnum):
     ACQUIRE = 15  # lock, label
     RELEASE = 16  # lock
     REQUEST = 17  # lock: count as present from now on
-    TRY = 18  # lock, target if it is held
+    ATTEMPT = 18  # lock, target if it is held
     AWAIT_FREE = 19  # lock, label: wait until it is free
     BACK_OFF = 20  # draw, label, register, base, most: pause base x 2^register, then increment the register
     TAKE_TICKET = 21  # lock, register: take the next ticket
@@ -52,14 +57,8 @@ class Op(IntEnum):
         22  # lock, label, register, draw, target: hold the lock if the ticket is called, else wait for a release
     )
     BARRIER = 23  # barrier, parties, label
-    COMBINE = (
-        24  # first node, customers of a node, radix, children at this level, barrier, label, target of all but the last
-    )
-    OPEN_BARRIER = 25  # barrier: wake all that wait
-    SIGNAL = 26  # first flag, distance, customers: set the flag of the customer at the distance
-    AWAIT_SIGNAL = 27  # first flag, label: wait for the customer's own flag and clear it
-    ADMIT = 28  # gate, station, capacity (0: unlimited), target of an arrival that is turned away
-    START_RESPONSE = 29  # the response time begins here
+    ADMIT = 24  # gate, station, capacity (0: unlimited), target of an arrival that is turned away
+    START_RESPONSE = 25  # the response time begins here
 
 
 class Where(IntEnum):
@@ -76,6 +75,12 @@ class Draw:
 
     stream: str
     distribution: ServiceTime
+
+    def blocks(self, seed: int, replication: int) -> Iterator[Array]:
+        """Draw its values, block by block, see `BLOCKS`."""
+        stream = Stream(seed, self.stream, replication)
+        for size in chain(BLOCKS, repeat(BLOCKS[-1])):
+            yield self.distribution.sample(stream, size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +173,6 @@ class Plan:
     draws : random quantities
     stations, locks : resources, locks and permits; their statistics are kept in this order
     barriers : their names
-    nodes, flags : numbers of tree nodes, and of flags, of composite barriers
     gates : names of the places where arrivals are counted and may be turned away
     pipelines : their names; how long they take is added up
     labels : names that time is booked to
@@ -187,8 +191,6 @@ class Plan:
     targets: tuple[int, ...] = ()
     odds: tuple[float, ...] = ()
     counts: tuple[float, ...] = ()
-    nodes: int = 0
-    flags: int = 0
     registers: int = 0
     gates: tuple[str, ...] = ()
     pipelines: tuple[str, ...] = ()
