@@ -108,12 +108,11 @@ class EventLoop:
     def go_on(self, token: Token, now: float) -> bool:
         """Execute instructions until the token waits; as an action, it never goes on by itself."""
         code = self.code
-        going = True
-        while going:
+        while True:
             pc = token.pc
             token.pc = pc + 1
-            going = code[pc](token, now)
-        return False
+            if not code[pc](token, now):
+                return False
 
     def resume(self, token: Token, now: float) -> bool:
         """Book the time that has passed to the token's label and let it go on."""

@@ -80,8 +80,8 @@ class Kernel(EventLoop):
         self.tried, self.refused = [0] * len(plan.gates), [0] * len(plan.gates)
         self.passes, self.spans = [0] * len(plan.pipelines), [0.0] * len(plan.pipelines)
         for pc, (op, *operands) in enumerate(plan.code):
-            instruction = getattr(self, Op(op).name.lower())
-            action = partial(instruction, *operands[: instruction.__func__.__code__.co_argcount - 3])
+            instruction = getattr(Kernel, Op(op).name.lower())
+            action = partial(instruction, self, *operands[: instruction.__code__.co_argcount - 3])
             self.code.append(action if trace is None else traced(action, pc, trace))
         self._start()
 
