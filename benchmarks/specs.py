@@ -108,7 +108,9 @@ def tasks(kind: str, count: int, seed: int, seconds: int) -> Iterator[tuple[str,
 
 def limit(kind: str) -> None:
     """Bound the memory of a worker, so that what allocates without end is seen as an error; solving takes more."""
+    allowed = resource.getrlimit(resource.RLIMIT_AS)[1]
     most = 8 * MEMORY if kind == "agreed" else MEMORY
+    most = most if allowed == resource.RLIM_INFINITY else min(most, allowed)
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     signal.signal(signal.SIGALRM, ring)
 

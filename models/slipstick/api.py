@@ -316,7 +316,7 @@ def _plan(
 ) -> SweepPlan:
     """Lay out the points of a model that is built already."""
     from slipstick.results.study import Axis
-    from slipstick.schema.build import BuiltModel
+    from slipstick.schema.build import BuiltModel, ModelShape
     from slipstick.study.cases import BASE
     from slipstick.study.sweep import PointGroup, SweepPlan
 
@@ -325,7 +325,7 @@ def _plan(
     count = len(next(iter(points.values())))
     values = {**{path: np.full(count, value) for path, value in fixed.items()}, **points}
     axes = tuple(Axis(path, str(known[path].dimension), tuple(values.tolist())) for path, values in varied.items())
-    group = PointGroup(BASE, BuiltModel(model.name, model, {}, {}), form, values, np.arange(count))
+    group = PointGroup(BASE, BuiltModel(model.name, ModelShape(model), {}, {}), form, values, np.arange(count))
     return SweepPlan(axes, points, (BASE,) * count, (group,), not grid)
 
 

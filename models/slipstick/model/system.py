@@ -16,6 +16,7 @@ from slipstick.expression.dimension import COUNT, RATE, TIME
 from slipstick.expression.nodes import Expr, Like, Number, Parameter, as_expr, log2, maximum, total, zero
 from slipstick.expression.special import raised
 from slipstick.model.activity import (
+    TECHNOLOGIES,
     Activity,
     BarrierWait,
     Hold,
@@ -572,6 +573,16 @@ class Model:
                 kind = f"{type(node).__name__.lower()}s"
                 if by_name.setdefault((kind, node.name), node) != node:
                     raise ModelError(f"two different {kind} are called {node.name}; give each a name of its own")
+
+    @property
+    def technologies(self) -> list[str]:
+        """The technology classes whose factors `scaled` multiplies times of this model with."""
+        used = {step.technology for step in self.steps}
+        twice = {name: {name: Number(2.0)} for name in TECHNOLOGIES if name not in used}
+        used |= {
+            name for name, two in twice.items() for each in self.resources.values() if each.scaled(two) is not each
+        }
+        return sorted(used)
 
     @property
     def bodies(self) -> tuple[Activity, ...]:

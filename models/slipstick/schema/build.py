@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
 from slipstick.errors import ModelError, Problem, SpecError
-from slipstick.expression.nodes import Parameter
+from slipstick.expression.nodes import Expr, Parameter, parameters
 from slipstick.law import LAWS
+from slipstick.method.names import AnswerNames, names_of, parameters_of_model
+from slipstick.model.system import Model, scaled
 from slipstick.schema.describe import DescribedValue, entries, parameters_of, with_sources
 from slipstick.schema.inputs import Inputs, Settings, SolverOptions, resolve
 from slipstick.schema.library import Library
-from slipstick.schema.text.nodes import Node, Scalar, canonical, split
+from slipstick.schema.text.nodes import Node, Scalar, canonical, leaves, split
 from slipstick.schema.text.reader import short
 from slipstick.schema.validate import problem
 
@@ -22,26 +25,71 @@ if TYPE_CHECKING:
     from slipstick.method.methods import Subject
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
+class ModelShape:
+    """The structure of a model, and what follows from it whatever its numbers are, gathered once.
+
+    Parameters
+    ----------
+    model : any with this structure, without the factors of technology classes
+    """
+
+    model: Subject
+    _names: dict[str | None, AnswerNames] = field(default_factory=dict)
+
+    def names(self, method: str | None) -> AnswerNames:
+        """List the values that answers can have."""
+        if method not in self._names:
+            self._names[method] = names_of(self.model, method)
+        return self._names[method]
+
+    @cached_property
+    def parameters(self) -> frozenset[str]:
+        """The paths that the model is computed from."""
+        return frozenset(parameters_of_model(self.model))
+
+    @cached_property
+    def technologies(self) -> Sequence[str]:
+        """The technology classes whose factors multiply its times."""
+        return self.model.technologies if isinstance(self.model, Model) else ()
+
+
+@dataclass(frozen=True)
 class BuiltModel:
     """A model ready to solve.
 
     Parameters
     ----------
     name : of the model
-    model : the system, the network, or the law
+    shape : its structure, which may be that of another case as well
     parameters : every number of the inputs, by path
     entries : what the specs say of each
     options : method and settings of a simulation
     notes : what a technology sets and the model has no place for
+    factors : of the times of each technology class
+    own : builds the model without the factors; by default it is that of the shape
     """
 
     name: str
-    model: Subject
+    shape: ModelShape
     parameters: Mapping[str, Parameter]
     entries: Mapping[str, DescribedValue]
     options: SolverOptions = field(default_factory=SolverOptions)
     notes: tuple[str, ...] = ()
+    factors: Mapping[str, Expr] = field(default_factory=dict)
+    own: Callable[[], Subject] | None = None
+
+    @cached_property
+    def model(self) -> Subject:
+        """The system, the network, or the law; built when it is first asked for."""
+        made = self.own() if self.own else self.shape.model
+        return scaled(made, self.factors) if isinstance(made, Model) else made
+
+    @cached_property
+    def free(self) -> frozenset[str]:
+        """Name what can be varied without building anew: all that the model is computed from."""
+        used = (self.factors[name] for name in self.shape.technologies if name in self.factors)
+        return self.shape.parameters | {each.name for each in parameters(*used)}
 
 
 def build(inputs: Inputs) -> BuiltModel:
@@ -53,19 +101,12 @@ def build(inputs: Inputs) -> BuiltModel:
     """
     spec = inputs.checked()
     found = _entries(inputs, spec)
-    parameters = _parameters(inputs, found)
-    try:
-        model = _model(inputs, spec, parameters)
-    except ModelError as error:
-        mark = inputs.tree.mark
-        raise SpecError([Problem(mark.file, mark.line, mark.column, "", str(error))]) from None
-    return BuiltModel(
-        inputs.name, model, parameters, {**found, **_defaults(inputs, found)}, inputs.options, inputs.notes
-    )
+    numbers = _parameters(inputs, found)
+    return _with_shape(inputs, spec, found, numbers, ModelShape(_model(inputs, spec, numbers)))
 
 
 def built_with(settings: Settings, library: Library) -> tuple[Inputs, BuiltModel]:
-    """Resolve settings and build their model, once for the same settings.
+    """Resolve settings and build their model, once for the same settings, and its shape once for all that share it.
 
     Raises
     ------
@@ -74,10 +115,51 @@ def built_with(settings: Settings, library: Library) -> tuple[Inputs, BuiltModel
 
     def made() -> tuple[Inputs, BuiltModel]:
         inputs = resolve(settings, library)
-        return inputs, build(inputs)
+        return inputs, _sharing(inputs, library) if inputs.kind == "program" else build(inputs)
 
     key = tuple((path, node if isinstance(node, Scalar) else id(node)) for path, node in settings.items())
     return library.once(("model", key), made, settings)
+
+
+def _sharing(inputs: Inputs, library: Library) -> BuiltModel:
+    """Build a program, or take the shape of one that differs only in numbers that times are computed from.
+
+    Technologies multiply times, so they do not shape a program either.
+    """
+    spec = inputs.checked()
+    found = _entries(inputs, spec)
+    numbers = _parameters(inputs, found)
+    words = tuple(
+        (path, each.value)
+        for path, each in leaves(inputs.tree)
+        if not path.startswith("technology.") and path not in found and path.rpartition(".")[0] not in found
+    )
+    given = {path: each.given.value for path, each in found.items() if not path.startswith("technology.")}
+    counted = tuple(map(id, inputs.counts.values()))
+    alike: list[tuple[dict[str, float], BuiltModel]] = library.once(("shapes", inputs.name, words, counted), list)
+    for before, built in alike:
+        if before.keys() == given.keys() and all(before[path] == given[path] for path in given.keys() - built.free):
+            own = cache(lambda: _model(inputs, spec, numbers))
+            return replace(_with_shape(inputs, spec, found, numbers, built.shape), own=own)
+    made = _with_shape(inputs, spec, found, numbers, ModelShape(_model(inputs, spec, numbers)))
+    alike.append((given, made))
+    return made
+
+
+def _with_shape(
+    inputs: Inputs,
+    spec: BaseModel,
+    found: Mapping[str, DescribedValue],
+    numbers: Mapping[str, Parameter],
+    shape: ModelShape,
+) -> BuiltModel:
+    known: dict[str, Expr] = {}
+    if inputs.kind == "program":
+        from slipstick.schema.kinds.technology import factors
+
+        known = factors(getattr(spec, "technology"), numbers)  # noqa: B009  # the fields are made at run time
+    entries_of = {**found, **_defaults(inputs, found)}
+    return BuiltModel(inputs.name, shape, numbers, entries_of, inputs.options, inputs.notes, known)
 
 
 def described(inputs: Inputs) -> dict[str, DescribedValue]:
@@ -113,15 +195,20 @@ def _parameters(inputs: Inputs, found: Mapping[str, DescribedValue]) -> dict[str
     return parameters_of(found)
 
 
-def _model(inputs: Inputs, spec: BaseModel, parameters: Mapping[str, Parameter]) -> Subject:
+def _model(inputs: Inputs, spec: BaseModel, numbers: Mapping[str, Parameter]) -> Subject:
+    """Build the model, of a program without the factors of its technology."""
     if inputs.kind == "law":
         return LAWS[inputs.name.removeprefix("law/")]
-    if inputs.kind == "program":
-        from slipstick.schema.programs import build_program
+    try:
+        if inputs.kind == "program":
+            from slipstick.schema.programs import build_program
 
-        return build_program(inputs, spec, parameters)
-    model: Subject = getattr(spec, "build")(inputs.name, inputs.tree, parameters)  # noqa: B009  # of a kind of file
-    return model
+            return build_program(inputs, spec, numbers)
+        model: Subject = getattr(spec, "build")(inputs.name, inputs.tree, numbers)  # noqa: B009  # of a kind of file
+        return model
+    except ModelError as error:
+        mark = inputs.tree.mark
+        raise SpecError([Problem(mark.file, mark.line, mark.column, "", str(error))]) from None
 
 
 def _defaults(inputs: Inputs, found: Mapping[str, DescribedValue]) -> dict[str, DescribedValue]:

@@ -12,7 +12,7 @@ from slipstick.errors import Problem, SpecError, did_you_mean
 from slipstick.expression.dimension import Dimension
 from slipstick.expression.nodes import Expr, Parameter
 from slipstick.model.machine import Network, SharedMemory
-from slipstick.model.system import Model, scaled
+from slipstick.model.system import Model
 from slipstick.program import PROGRAMS
 from slipstick.program.counts import Counts
 from slipstick.program.program import Input, Program
@@ -30,7 +30,7 @@ from slipstick.schema.inputs import (
 )
 from slipstick.schema.kinds.counts import CountsSpec
 from slipstick.schema.kinds.quantity import Formula, Given, Name, Note, Quantity, Spec
-from slipstick.schema.kinds.technology import Factors, factors
+from slipstick.schema.kinds.technology import Factors
 from slipstick.schema.kinds.workload import WorkloadSpec
 from slipstick.schema.library import Library, is_shared_memory, names, spec_model
 from slipstick.schema.text.nodes import Entry, Mark, Node, Scalar, Table, at
@@ -166,7 +166,7 @@ def _field(each: Input) -> tuple[Any, Any]:
 
 
 def build_program(inputs: Inputs, spec: BaseModel, parameters: Mapping[str, Parameter]) -> Model:
-    """Build the model of a program on its machine.
+    """Build the model of a program on its machine, without the factors of its technology.
 
     Parameters
     ----------
@@ -180,8 +180,7 @@ def build_program(inputs: Inputs, spec: BaseModel, parameters: Mapping[str, Para
     program = PROGRAMS[inputs.name]
     machine = hardware_of(getattr(spec, "machine"))  # noqa: B009  # the fields are made at run time
     assert not isinstance(machine, Network)
-    model = program.on(machine, **_given(program, inputs, spec, parameters))
-    return scaled(model, factors(getattr(spec, "technology"), parameters))  # noqa: B009
+    return program.on(machine, **_given(program, inputs, spec, parameters))
 
 
 def _given(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from slipstick.answer import Answer, Value
 from slipstick.law.account import OVERHEAD_REDUCTION
-from slipstick.method.names import OVERHEAD, REDUCTION, AnswerNames, names_of, parameters_of_model
+from slipstick.method.names import OVERHEAD, REDUCTION, AnswerNames
 from slipstick.model.system import Model
 from slipstick.results.study import Array, Provenance
 from slipstick.schema.build import BuiltModel, built_with
@@ -58,15 +58,15 @@ class Evaluator:
         """The same, for what needs derivatives or thousands of points: where simulation is the default, mean value answers."""
         return replace(self, smooth=True) if self.built.options.method is None else self
 
-    @cached_property
+    @property
     def free(self) -> frozenset[str]:
         """Name what can be varied without building anew: all that the model is computed from."""
-        return frozenset(parameters_of_model(self.built.model))
+        return self.built.free
 
-    @cached_property
+    @property
     def names(self) -> AnswerNames:
         """List the values that answers can have; nothing is compiled or solved for it."""
-        return names_of(self.built.model, self.built.options.method)
+        return self.built.shape.names(self.built.options.method)
 
     def longer(self, factor: float) -> Evaluator:
         """Give the case with runs of its simulation about so many times as long."""

@@ -103,7 +103,7 @@ def read_study(
     with kept(problems):
         check_axes(study, axes)
     if "answer" not in spec.model_fields_set:
-        first = [first_quantity(each.built.model, each.built.options.method) for each in whole.values()]
+        first = [first_quantity(each.built.shape.model, each.built.options.method) for each in whole.values()]
         asking = spec.model_copy(update={"answer": list(dict.fromkeys(first)) or ["time"]})
         study = replace(study, spec=asking)
     if not problems:
@@ -190,7 +190,7 @@ def _check_values(
                         check((*place, "stack", label, number), name, drawn, "no case of this picture has")
             case TimelineSpec():
                 try:
-                    need_model(cases[picture.case].built.model, "a timeline")
+                    need_model(cases[picture.case].built.shape.model, "a timeline")
                 except ModelError as error:
                     problems.append(study.problem((*place, "case"), str(error)))
             case ProjectionPictureSpec() | HistogramSpec():
