@@ -9,8 +9,7 @@ import numpy as np
 from slipstick.errors import ModelError
 from slipstick.queueing.mixed_classes import ClosedSolver, check_product_form, solve_mixed
 from slipstick.queueing.multi_class import check_size
-from slipstick.queueing.network import Array, NetworkArrays, NetworkSolution
-from slipstick.queueing.single_class import ClosedSolution, Speeds
+from slipstick.queueing.network import ClosedPart, ClosedSolution, NetworkArrays, NetworkSolution
 
 __all__ = ["mean_values"]
 
@@ -46,9 +45,10 @@ def mean_values(network: NetworkArrays) -> NetworkSolution:
     return solve_mixed(network, ClosedSolver("exact mean-value analysis, population by population", _recursion))
 
 
-def _recursion(demand: Array, last: Array, several: Speeds, delay: Array, population: Array) -> ClosedSolution:
+def _recursion(closed: ClosedPart) -> ClosedSolution:
+    demand, delay, population = closed.demand, closed.delay, closed.population
     check_size(population[0])
-    pace = demand / last[:, None]
+    pace = demand / closed.last[:, None]
     points, classes, stations = demand.shape
     present = {(0,) * classes: np.zeros((points, stations))}
     queue, throughput = np.zeros(demand.shape), np.zeros((points, classes))

@@ -33,8 +33,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.errors import ModelError, NoAnswerError
-from slipstick.queueing.mixed_classes import ClosedPart, check_some_time, closed_part, open_load, speeds, whole_solution
-from slipstick.queueing.network import Array, NetworkArrays, NetworkSolution
+from slipstick.queueing.mixed_classes import check_some_time, closed_part, open_load, speeds, whole_solution
+from slipstick.queueing.network import Array, ClosedPart, ClosedSolution, NetworkArrays, NetworkSolution
 from slipstick.queueing.residual_wait import all_busy_by_load, residual_time
 from slipstick.vocabulary import DISCIPLINES
 
@@ -452,8 +452,8 @@ def _product_form(network: NetworkArrays, name: str, scheme: Scheme) -> NetworkS
     queue = flow[:, :, None] * time
     met = (1 + queue.sum(axis=1)) / closed.last
     idle = _idle(network, closed, flow)
-    nothing: list[Array | None] = [None] * demand.shape[2]
-    answer = whole_solution(network, closed, flow, queue, met, nothing, idle, name)
+    found = ClosedSolution(flow, queue, [None] * demand.shape[2], np.ones(len(flow), dtype=bool))
+    answer = whole_solution(network, closed, found, met, idle, name)
     return replace(answer, exact=not closed.classes.size, rule=NEWTON_RULE, iterations=steps, notes=notes)
 
 

@@ -14,8 +14,8 @@ import numpy as np
 from slipstick.errors import NoAnswerError
 from slipstick.queueing.mixed_classes import ClosedSolver, check_product_form, solve_mixed
 from slipstick.queueing.multi_class import solve_multi_class
-from slipstick.queueing.network import Array, NetworkArrays, NetworkSolution
-from slipstick.queueing.single_class import ClosedSolution, Speeds, solve_single_class
+from slipstick.queueing.network import Array, ClosedPart, ClosedSolution, NetworkArrays, NetworkSolution
+from slipstick.queueing.single_class import solve_single_class
 
 
 def exact(network: NetworkArrays, marginals: bool = False) -> NetworkSolution:
@@ -46,31 +46,22 @@ def exact(network: NetworkArrays, marginals: bool = False) -> NetworkSolution:
     """
     check_product_form(network)
 
-    def solve(demand: Array, last: Array, several: Speeds, delay: Array, population: Array) -> ClosedSolution:
-        if demand.shape[1] == 1:
-            one = demand[:, 0], last, several, delay[:, 0], population[:, 0]
-            answer = solve_single_class(*one, marginals)
-        else:
-            answer = solve_multi_class(demand, last, several, delay, population[0], marginals)
-        if answer.in_range.all():
-            return answer
-        return _mend(answer, demand, last, several, delay, population)
+    def solve(closed: ClosedPart) -> ClosedSolution:
+        solve_classes = solve_single_class if len(closed.classes) == 1 else solve_multi_class
+        return _mended(solve_classes(closed, marginals), closed)
 
-    return solve_mixed(
-        network, ClosedSolver("exact mean values, by scaled normalizing constants", solve, populations_together=True)
-    )
+    name = "exact mean values, by scaled normalizing constants"
+    return solve_mixed(network, ClosedSolver(name, solve, populations_together=True))
 
 
-def _mend(
-    answer: ClosedSolution, demand: Array, last: Array, several: Speeds, delay: Array, population: Array
-) -> ClosedSolution:
+def _mended(answer: ClosedSolution, closed: ClosedPart) -> ClosedSolution:
     """Solve in logarithms the few points whose constants left the range of doubles."""
+    if answer.in_range.all():
+        return answer
     throughput, queue, shown = answer.throughput.copy(), answer.queue.copy(), list(answer.probability)
     for point in np.flatnonzero(~answer.in_range):
         one = slice(point, point + 1)
-        some = {k: each if len(each) == 1 else each[one] for k, each in several.items()}
-        pace = last if len(last) == 1 else last[one]
-        part = solve_logarithms(demand[one], pace, some, delay[one], population[one])
+        part = solve_logarithms(closed.select(one))
         throughput[one], queue[one] = part.throughput, part.queue
         for k, (chance, own) in enumerate(zip(shown, part.probability, strict=True)):
             if chance is not None and own is not None:
@@ -108,21 +99,14 @@ def convolution(network: NetworkArrays) -> NetworkSolution:
     return solve_mixed(network, ClosedSolver("convolution in logarithms", solve_logarithms))
 
 
-def solve_logarithms(demand: Array, last: Array, several: Speeds, delay: Array, population: Array) -> ClosedSolution:
-    """Solve closed classes at points of one vector of populations.
-
-    Parameters
-    ----------
-    demand : (P, R, K) [s]
-    last : speed of each station with very many present, (P or 1, K)
-    several : where the speed depends on the number present, its values for 1, 2, 3 ..., (P or 1, m)
-    delay : (P, R) [s]
-    population : (P, R), the same in every row
+def solve_logarithms(closed: ClosedPart) -> ClosedSolution:
+    """Solve closed classes, of the same populations at all points, by convolution.
 
     Raises
     ------
     NoAnswerError : too many terms
     """
+    demand, last, several, population = closed.demand, closed.last, closed.several, closed.population
     points, classes, stations = demand.shape
     box = tuple(int(each) + 1 for each in population[0])
     work = points * (stations + 1) * prod(box) ** 2
@@ -134,7 +118,7 @@ def solve_logarithms(demand: Array, last: Array, several: Speeds, delay: Array, 
     ones = np.ones((1, 1))
     load = [demand[:, :, k] / (1 if k in several else last[:, k, None]) for k in range(stations)]
     own = [_terms(each, several.get(k, ones), box) for k, each in enumerate(load)]
-    away = _terms(delay, np.arange(1.0, sum(box) + 1)[None], box)
+    away = _terms(closed.delay, np.arange(1.0, sum(box) + 1)[None], box)
     before, after = [away], [_unit(away)]
     for each in own:
         before.append(_convolve(before[-1], each))

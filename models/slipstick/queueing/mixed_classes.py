@@ -7,43 +7,24 @@ classes by a `ClosedSolver`, points of one population vector together, and the a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from slipstick.errors import ModelError, NoAnswerError
-from slipstick.queueing.network import Array, NetworkArrays, NetworkSolution, sum_over_stations
-from slipstick.queueing.single_class import ClosedSolution, Speeds
+from slipstick.queueing.network import (
+    Array,
+    ClosedPart,
+    ClosedSolution,
+    NetworkArrays,
+    NetworkSolution,
+    solved_in_parts,
+    sum_over_stations,
+)
 
 MOST_SHOWN = 100
 """Numbers present whose probabilities are given where open classes leave them without end."""
-
-
-@dataclass(frozen=True, eq=False)
-class ClosedPart:
-    """The closed classes alone, at P points, at the speeds that open classes leave them.
-
-    Parameters
-    ----------
-    classes : which of the network's classes these are
-    queueing : which of the network's stations have a queue; the K of the arrays below
-    demand : (P, R, K) [s]
-    delay : think time and demand at the delays (P, R) [s]
-    population : (P, R)
-    last : speed of each of the stations with very many closed customers, (P or 1, K)
-    several : where the speed depends on their number, by place in K: with 1, 2, 3 ... of them, (P or 1, m)
-    empty : P(no open customer | no closed customer) at stations that open classes use, by place in K, (P,)
-    """
-
-    classes: Array
-    queueing: Array
-    demand: Array
-    delay: Array
-    population: Array
-    last: Array
-    several: dict[int, Array]
-    empty: dict[int, Array]
 
 
 def speeds(network: NetworkArrays, station: int) -> Array:
@@ -182,27 +163,19 @@ def _log_sum(terms: Array) -> Array:
 
 
 def whole_solution(
-    network: NetworkArrays,
-    closed: ClosedPart,
-    throughput: Array,
-    queue: Array,
-    _met_by_open_arrivals: Array,
-    probability: list[Array | None],
-    idle: dict[int, Array],
-    method: str,
+    network: NetworkArrays, closed: ClosedPart, found: ClosedSolution, ahead: Array, idle: dict[int, Array], method: str
 ) -> NetworkSolution:
     """Complete the solution of the closed classes to that of all classes at all stations.
 
     Parameters
     ----------
-    throughput : (P, R) of the closed classes
-    queue : (P, R, K) of the closed classes at the stations with a queue
+    found : of the closed classes, at the stations with a queue
     ahead : E[(n + 1) / s'(n + 1)] over the closed customers n at those stations (P, K): the residence time
         of an open customer as a multiple of its demand
-    probability : for each of those stations, P(n closed customers) or None
     idle : for stations with rates, P(no closed customer), (P,)
     """
     shape, demand, delays = network.service.shape, network.demand, network.delays
+    throughput, queue = found.throughput, found.queue
     kind = np.result_type(throughput, queue, demand, network.arrivals, network.think)
     if queue.shape == shape:
         # All classes are closed and all stations have a queue.
@@ -220,12 +193,12 @@ def whole_solution(
     if not network.all_closed:
         opened = ~network.closed
         factor = np.ones((shape[0], 1, shape[2]), dtype=kind)
-        factor[:, 0, closed.queueing] = _met_by_open_arrivals
+        factor[:, 0, closed.queueing] = ahead
         residence[:, opened] = demand[:, opened] * factor
         present[:, opened] = flow[:, opened, None] * residence[:, opened]
     shown: list[Array | None] = [None] * shape[2]
     load = open_load(network)
-    for station, chance in zip(closed.queueing.tolist(), probability, strict=True):
+    for station, chance in zip(closed.queueing.tolist(), found.probability, strict=True):
         alone = chance is None or not load[:, station].any()
         shown[station] = (
             chance if chance is None or alone else _number_present(network, station, chance, load[:, station])
@@ -282,13 +255,13 @@ class ClosedSolver:
     Parameters
     ----------
     method : its name in solutions
-    solve : from demand (P, R, K), last speeds, speeds, delay (P, R) and population (P, R)
+    solve : gives the solution of the closed classes
     populations_together : takes points of one class together whatever their populations; otherwise, and with several
         classes, all points have the same population vector
     """
 
     method: str
-    solve: Callable[[Array, Array, Speeds, Array, Array], ClosedSolution]
+    solve: Callable[[ClosedPart], ClosedSolution]
     populations_together: bool = False
 
 
@@ -307,13 +280,8 @@ def solve_mixed(network: NetworkArrays, solver: ClosedSolver) -> NetworkSolution
             raise NoAnswerError(
                 f"{solver.method}: a {name} leaves the range of doubles; look at the sizes of the demands"
             )
-    met, idle = (
-        closed.last if network.all_closed else _met_by_open_arrivals(closed, answer),
-        _idle(network, closed, answer),
-    )
-    return whole_solution(
-        network, closed, answer.throughput, answer.queue, met, answer.probability, idle, solver.method
-    )
+    met = closed.last if network.all_closed else _met_by_open_arrivals(closed, answer)
+    return whole_solution(network, closed, answer, met, _idle(network, closed, answer), solver.method)
 
 
 def check_some_time(network: NetworkArrays, cycle: Array, classes: Array) -> None:
@@ -336,55 +304,29 @@ def check_some_time(network: NetworkArrays, cycle: Array, classes: Array) -> Non
 
 def _solve_closed(closed: ClosedPart, solver: ClosedSolver) -> ClosedSolution:
     """Solve all points, those of one population vector together; classes without customers drop out."""
-    points, classes, stations = closed.demand.shape
     present = closed.population > 0
-    if present.all() and (
-        (classes == 1 and solver.populations_together) or (closed.population == closed.population[0]).all()
-    ):
-        return _solve(closed, slice(None), np.arange(classes), solver)
-    kind = np.result_type(closed.demand, closed.delay, closed.last, *closed.several.values())
-    throughput, queue = np.zeros((points, classes), kind), np.zeros((points, classes, stations), kind)
-    in_range = np.ones(points, dtype=bool)
-    shown: list[list[Array | None]] = []
-    vectors, group = np.unique(
-        present if solver.populations_together and (present.sum(axis=1) <= 1).all() else closed.population,
-        axis=0,
-        return_inverse=True,
-    )
-    groups = [np.flatnonzero(group.reshape(-1) == each) for each in range(len(vectors))]
-    for chosen in groups:
-        few = np.flatnonzero(present[chosen].any(axis=0))
-        part = _solve(closed, chosen, few, solver)
-        throughput[np.ix_(chosen, few)] = part.throughput
-        queue[np.ix_(chosen, few)] = part.queue
-        in_range[chosen] = part.in_range
-        shown.append(part.probability)
-    placed = [_placed(each, groups, points) for each in zip(*shown, strict=True)]
-    return ClosedSolution(throughput, queue, placed, in_range)
+    together = solver.populations_together and (present.sum(axis=1) <= 1).all()
+    if present.all() and (together or (closed.population == closed.population[0]).all()):
+        return _solve_present(closed, solver)
+    vectors, group = np.unique(present if together else closed.population, axis=0, return_inverse=True)
+    parts = [np.flatnonzero(group.reshape(-1) == each) for each in range(len(vectors))]
+    return solved_in_parts(closed, parts, lambda part: _solve_present(part, solver))
 
 
-def _solve(closed: ClosedPart, chosen: Array | slice, few: Array, solver: ClosedSolver) -> ClosedSolution:
-    some = {k: each if len(each) == 1 else each[chosen] for k, each in closed.several.items()}
-    last = closed.last if len(closed.last) == 1 else closed.last[chosen]
-    demand, delay, population = closed.demand[chosen], closed.delay[chosen], closed.population[chosen]
-    if len(few) < demand.shape[1]:
-        demand, delay, population = demand[:, few], delay[:, few], population[:, few]
-    if len(few) == 0:
-        points = len(demand)
-        empty_chance: list[Array | None] = [np.ones((points, 1))] * demand.shape[2]
-        return ClosedSolution(delay, demand, empty_chance, np.ones(points, dtype=bool))
-    return solver.solve(demand, last, some, delay, population)
-
-
-def _placed(parts: Sequence[Array | None], groups: list[Array], points: int) -> Array | None:
-    """Put the groups' probabilities of one station together, padded with zeros to the longest."""
-    known = [each for each in parts if each is not None]
-    if len(known) < len(parts):
-        return None
-    placed = np.zeros((points, max(each.shape[1] for each in known)), dtype=np.result_type(*known))
-    for part, chosen in zip(known, groups, strict=True):
-        placed[chosen, : part.shape[1]] = part
-    return placed
+def _solve_present(closed: ClosedPart, solver: ClosedSolver) -> ClosedSolution:
+    """Solve for the classes that have customers at all."""
+    few = np.flatnonzero((closed.population > 0).any(axis=0))
+    points, classes, stations = closed.demand.shape
+    if len(few) == classes > 0:
+        return solver.solve(closed)
+    throughput, queue = np.zeros_like(closed.delay), np.zeros_like(closed.demand)
+    if not len(few):
+        return ClosedSolution(throughput, queue, [np.ones((points, 1))] * stations, np.ones(points, dtype=bool))
+    found = solver.solve(closed.select(slice(None), few))
+    kind = np.result_type(found.throughput, found.queue)
+    throughput, queue = throughput.astype(kind), queue.astype(kind)
+    throughput[:, few], queue[:, few] = found.throughput, found.queue
+    return replace(found, throughput=throughput, queue=queue)
 
 
 def _met_by_open_arrivals(closed: ClosedPart, answer: ClosedSolution) -> Array:

@@ -11,14 +11,15 @@ Source: Reiser and Kobayashi, IBM J. Res. Dev. 19(3), 1975, 283-294, for the rec
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from slipstick.errors import NoAnswerError
-from slipstick.queueing.network import Array
-from slipstick.queueing.single_class import ClosedSolution, Speeds, terms
+from slipstick.queueing.network import Array, ClosedPart, ClosedSolution, Speeds, blocks, solved_in_parts
+from slipstick.queueing.single_class import terms
 
 MOST_STATES = 20_000_000
 """Populations in a lattice; a larger one is refused."""
@@ -42,49 +43,35 @@ def check_size(population: Array) -> None:
         )
 
 
-def solve_multi_class(
-    demand: Array, last: Array, several: Speeds, delay: Array, population: Array, marginals: bool = False
-) -> ClosedSolution:
+def solve_multi_class(closed: ClosedPart, marginals: bool = False) -> ClosedSolution:
     """Solve a closed network of several classes.
 
     Parameters
     ----------
-    demand : (P, R, K) [s]
-    last : speed of each station with very many present, (P or 1, K)
-    several : where the speed depends on the number present, its values for 1, 2, 3 ..., (P or 1, m)
-    delay : (P, R) [s]
-    population : customers of each class, the same at all points, (R,)
+    closed : the network, of the same populations at all points
     marginals : whether to give the probabilities of single servers too; costs as much again for each pair of them
 
     Raises
     ------
     NoAnswerError : the lattice is too large
     """
+    population = closed.population[0]
     check_size(population)
     order = np.argsort(-population, kind="stable")
     size = prod(int(each) + 1 for each in population[order][1:])
+    points, _, stations = closed.demand.shape
     if marginals:
-        several = {k: several.get(k, last[:, k, None]) for k in range(demand.shape[2])}
-    block = max(1, MOST_NUMBERS // (size * (int(population.sum()) + 1 if several else 2 * demand[0].size + 1)))
-    parts = []
-    for start in range(0, len(demand), block):
-        few = slice(start, start + block)
-        some = {k: one if len(one) == 1 else one[few] for k, one in several.items()}
-        pace = demand[few] / (last if len(last) == 1 else last[few])[:, None]
-        parts.append(_solve_block(demand[few][:, order], pace[:, order], some, delay[few][:, order], population[order]))
+        closed = replace(closed, several={k: closed.several.get(k, closed.last[:, k, None]) for k in range(stations)})
+    numbers = size * (int(population.sum()) + 1 if closed.several else 2 * closed.demand[0].size + 1)
+    ordered = closed.select(slice(None), order)
+    found = solved_in_parts(ordered, blocks(points, MOST_NUMBERS // numbers), _solve_block)
     back = np.argsort(order, kind="stable")
-    shown = [
-        None if one[0] is None else np.concatenate(one) for one in zip(*(x.probability for x in parts), strict=True)
-    ]
-    return ClosedSolution(
-        throughput=np.concatenate([one.throughput for one in parts])[:, back],
-        queue=np.concatenate([one.queue for one in parts])[:, back],
-        probability=shown,
-        in_range=np.concatenate([one.in_range for one in parts]),
-    )
+    return replace(found, throughput=found.throughput[:, back], queue=found.queue[:, back])
 
 
-def _solve_block(demand: Array, pace: Array, several: Speeds, delay: Array, population: Array) -> ClosedSolution:
+def _solve_block(closed: ClosedPart) -> ClosedSolution:
+    demand, delay, several, population = closed.demand, closed.delay, closed.several, closed.population[0]
+    pace = demand / closed.last[:, None]
     scale = _scale(demand.real, pace.real, delay.real, population)
     load, pace, grid = demand * scale[:, :, None], pace * scale[:, :, None], _Grid(population)
     shown: list[Array | None] = [None] * demand.shape[2]

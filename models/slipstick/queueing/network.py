@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -121,6 +121,105 @@ class NetworkArrays:
         rates = tuple(None if each is None else each if len(each) == 1 else each[points] for each in self.rates)
         names = ("service", "visits", "think", "population", "arrivals", "scv")
         return replace(self, rates=rates, **{name: getattr(self, name)[points] for name in names})
+
+
+Speeds = dict[int, Array]
+"""Of stations whose speed depends on the number present, with 1, 2, 3 ... of them; the last holds for more."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClosedPart:
+    """The closed classes alone, at P points, at the speeds that open classes leave them.
+
+    Parameters
+    ----------
+    classes : which of the network's classes these are
+    queueing : which of the network's stations have a queue; the K of the arrays below
+    demand : (P, R, K) [s]
+    delay : think time and demand at the delays (P, R) [s]
+    population : (P, R)
+    last : speed of each of the stations with very many closed customers, (P or 1, K)
+    several : where the speed depends on their number, by place in K: with 1, 2, 3 ... of them, (P or 1, m)
+    empty : P(no open customer | no closed customer) at stations that open classes use, by place in K, (P,)
+    """
+
+    classes: Array
+    queueing: Array
+    demand: Array
+    delay: Array
+    population: Array
+    last: Array
+    several: Speeds
+    empty: dict[int, Array]
+
+    def select(self, points: Any, classes: Any = slice(None)) -> ClosedPart:
+        """Take some of the points and of the classes, by slice, mask or indices."""
+        cut = {name: getattr(self, name)[points][:, classes] for name in ("demand", "delay", "population")}
+        few, empty = ({k: _few(each, points) for k, each in of.items()} for of in (self.several, self.empty))
+        last = _few(self.last, points)
+        return replace(self, classes=self.classes[classes], **cut, last=last, several=few, empty=empty)
+
+
+def _few(values: Array, points: Any) -> Array:
+    """Take some of the points; one value holds for all."""
+    few: Array = values if len(values) == 1 else values[points]
+    return few
+
+
+@dataclass(frozen=True, eq=False)
+class ClosedSolution:
+    """What a method finds for closed classes; K counts the stations with a queue.
+
+    Parameters
+    ----------
+    throughput : (P, R)
+    queue : (P, R, K)
+    probability : for each station P(n present), (P, n), or None
+    in_range : points where no number left the range of doubles, (P,)
+    """
+
+    throughput: Array
+    queue: Array
+    probability: list[Array | None]
+    in_range: Array
+
+
+def solved_in_parts(
+    closed: ClosedPart, parts: Sequence[Array], solve: Callable[[ClosedPart], ClosedSolution]
+) -> ClosedSolution:
+    """Solve parts of the points each together.
+
+    Parameters
+    ----------
+    parts : numbers of the points of each; together all
+    solve : gives the solution of a part
+    """
+    found = [solve(closed.select(rows)) for rows in parts]
+    points, shown = len(closed.demand), list[Array | None]()
+    for chances in zip(*(each.probability for each in found), strict=True):
+        known = [each for each in chances if each is not None]
+        if len(known) < len(chances):
+            shown.append(None)
+            continue
+        # Where a part has fewer customers, more of them have no probability.
+        every = np.zeros((points, max(each.shape[1] for each in known)), dtype=np.result_type(*known))
+        for rows, chance in zip(parts, known, strict=True):
+            every[rows, : chance.shape[1]] = chance
+        shown.append(every)
+
+    def placed(name: str) -> Array:
+        values = [getattr(each, name) for each in found]
+        every = np.zeros((points, *values[0].shape[1:]), dtype=np.result_type(*values))
+        for rows, each in zip(parts, values, strict=True):
+            every[rows] = each
+        return every
+
+    return ClosedSolution(placed("throughput"), placed("queue"), shown, placed("in_range"))
+
+
+def blocks(points: int, most: int) -> list[Array]:
+    """Number the points in blocks of at most so many, at least one."""
+    return np.split(np.arange(points), range(max(1, most), points, max(1, most)))
 
 
 @dataclass(frozen=True, eq=False)

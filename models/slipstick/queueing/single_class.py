@@ -11,16 +11,12 @@ Source: Buzen, Comm. ACM 16(9), 1973, 527-531, for the recurrence.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
-from slipstick.queueing.network import Array
-
-Speeds = dict[int, Array]
-"""Of stations whose speed depends on the number present, with 1, 2, 3 ... of them; the last holds for more."""
+from slipstick.queueing.network import Array, ClosedPart, ClosedSolution, Speeds, blocks, solved_in_parts
 
 SHORT_ROWS = 64
 """Rows of so many numbers are run side by side: as fast as in C, or faster, for one point and for thousands."""
@@ -29,64 +25,31 @@ MOST_NUMBERS = 4_000_000
 """Points are taken in blocks, so that no array is larger."""
 
 
-@dataclass(frozen=True, eq=False)
-class ClosedSolution:
-    """What a method finds for closed classes; K counts the stations with a queue.
-
-    Parameters
-    ----------
-    throughput : (P, R)
-    queue : (P, R, K)
-    probability : for each station P(n present), (P, n), or None
-    in_range : points where no number left the range of doubles, (P,)
-    """
-
-    throughput: Array
-    queue: Array
-    probability: list[Array | None]
-    in_range: Array
-
-
-def solve_single_class(
-    demand: Array, last: Array, several: Speeds, delay: Array, population: Array, marginals: bool = False
-) -> ClosedSolution:
+def solve_single_class(closed: ClosedPart, marginals: bool = False) -> ClosedSolution:
     """Solve a closed network of one class.
 
     Points that differ in nothing but the population share one series, so the curve over N costs one recursion.
 
     Parameters
     ----------
-    demand : (P, K) [s]
-    last : speed of each station with very many present, (P or 1, K)
-    several : where the speed depends on the number present, its values for 1, 2, 3 ..., (P or 1, m)
-    delay : (P,) [s]
-    population : (P,)
+    closed : the network; populations may differ between points
     marginals : whether to give the probabilities of single servers too; the others' are known in any case
     """
-    points, stations = demand.shape
-    length = int(population.max(initial=0)) + 1
-    block = max(1, MOST_NUMBERS // (length * max(1, stations)))
+    points, _, stations = closed.demand.shape
+    length = int(closed.population.max(initial=0)) + 1
+    block = MOST_NUMBERS // (length * max(1, stations))
     if points <= block:
-        return _solve_block(demand, last, several, delay, population, marginals)
-    parts = []
-    for start in range(0, points, block):
-        few = slice(start, start + block)
-        some = {k: each if len(each) == 1 else each[few] for k, each in several.items()}
-        parts.append(
-            _solve_block(
-                demand[few], last if len(last) == 1 else last[few], some, delay[few], population[few], marginals
-            )
-        )
-    return _join(parts, length)
+        return _solve_block(closed, marginals)
+    return solved_in_parts(closed, blocks(points, block), lambda part: _solve_block(part, marginals))
 
 
-def _distinct(demand: Array, last: Array, several: Speeds, delay: Array, population: Array) -> tuple[Array, Array]:
+def _distinct(closed: ClosedPart) -> tuple[Array, Array]:
     """Find the points that differ in more than the population, and for each point which of these it is."""
-    points = np.arange(len(demand))
-    if len(points) == 1 or (population == population[0]).all():
+    points = np.arange(len(closed.demand))
+    if len(points) == 1 or (closed.population == closed.population[0]).all():
         return points, points
-    varied = [each for each in (last, *several.values()) if len(each) > 1]
-    columns = np.concatenate([demand.T, delay[None], *(each.T for each in varied)])
+    varied = [each for each in (closed.last, *closed.several.values()) if len(each) > 1]
+    columns = np.concatenate([closed.demand[:, 0].T, closed.delay.T, *(each.T for each in varied)])
     # Neighbours are often alike, and cheaper to compare than to sort; the rest are sorted as bytes, all columns at once.
     begins = np.ones(len(points), dtype=bool)
     begins[1:] = (columns[:, 1:] != columns[:, :-1]).any(axis=0)
@@ -96,33 +59,20 @@ def _distinct(demand: Array, last: Array, several: Speeds, delay: Array, populat
     return (points[begins][rows], row_of[np.cumsum(begins) - 1]) if len(rows) < len(points) else (points, points)
 
 
-def _join(parts: list[ClosedSolution], length: int) -> ClosedSolution:
-    shown: list[Array | None] = []
-    for each in zip(*(part.probability for part in parts), strict=True):
-        some = [np.pad(one, ((0, 0), (0, length - one.shape[1]))) for one in each if one is not None]
-        shown.append(np.concatenate(some) if some else None)
-    names = ("throughput", "queue", "in_range")
-    return ClosedSolution(
-        probability=shown, **{name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
-    )
-
-
-def _solve_block(
-    demand: Array, last: Array, several: Speeds, delay: Array, population: Array, marginals: bool
-) -> ClosedSolution:
-    rows, row_of = _distinct(demand, last, several, delay, population)
-    if len(rows) < len(demand):
-        several = {k: each if len(each) == 1 else each[rows] for k, each in several.items()}
-        last = last if len(last) == 1 else last[rows]
-        demand, delay = demand[rows], delay[rows]
+def _solve_block(closed: ClosedPart, marginals: bool) -> ClosedSolution:
+    population = closed.population[:, 0]
+    rows, row_of = _distinct(closed)
     most = population
     if len(rows) < len(population):
+        closed = closed.select(rows)
         most = np.zeros(len(rows), dtype=np.int64)
         np.maximum.at(most, row_of, population)
-    pace = demand / last
+    demand, delay = closed.demand[:, 0], closed.delay[:, 0]
+    pace = demand / closed.last
     scale = _scale(demand.real, pace.real, delay.real, most)
     with np.errstate(all="ignore"):
-        series = _Series(scale * demand.T, scale * pace.T, several, scale * delay, int(most.max(initial=0)) + 1)
+        length = int(most.max(initial=0)) + 1
+        series = _Series(scale * demand.T, scale * pace.T, closed.several, scale * delay, length)
         total = series.total
         here, before = total[row_of, population], total[row_of, population - (population > 0)]
         throughput = np.where(population > 0, scale[row_of] * before / here, 0.0)
