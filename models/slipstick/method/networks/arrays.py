@@ -52,10 +52,6 @@ class NetworkPoints:
     classes: tuple[str, ...]
     wrong: Mapping[int, str] = field(default_factory=dict)
 
-    def only(self, point: int) -> NetworkPoints:
-        """Cut out one point."""
-        return replace(self.select([point]), wrong={0: self.wrong[point]} if point in self.wrong else {})
-
     def select(self, points: Any) -> NetworkPoints:
         """Take some of the points, by slice, mask or indices; nothing is known to be wrong with them."""
         cubes = {name: getattr(self, name)[points] for name in ("service", "visits", "scv")}

@@ -7,7 +7,7 @@ which each closed chain saturates its slowest station, and quantiles of the resp
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +19,7 @@ from slipstick.method.answers import COMPLEX_STEP, Columns, CompiledModel, Gradi
 from slipstick.method.names import QUANTILES, THINK
 from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
 from slipstick.method.networks.measures import Measures
-from slipstick.method.networks.solvers import SolvedPoints, preferred, solved_points
+from slipstick.method.networks.solvers import SolvedTogether, preferred, solved_points
 from slipstick.model.network import ClosedClass, QueueingNetwork
 from slipstick.queueing.bounds import saturation_population
 from slipstick.queueing.network import NetworkArrays, NetworkSolution
@@ -211,26 +211,32 @@ class CompiledNetwork(CompiledModel):
 
     def brief(self, values: Values) -> Solution:
         """Solve for times and rates alone."""
-        arrays = self.compiled.arrays(self.compiled.columns(values))
-        found = solved_points(arrays, self.method)
-        return self._solved(found, Measures(self.compiled, arrays, found.found).chains())
+        return self._solved(self.compiled.arrays(self.compiled.columns(values)), Measures.chains)[0]
 
     def solution(self, values: Values) -> Solution:
         """Solve at aligned points."""
         arrays = self.compiled.arrays(self.compiled.columns(values))
-        found = solved_points(arrays, self.method)
-        return replace(
-            self._solved(found, Measures(self.compiled, arrays, found.found).columns()),
-            detail=lambda index: self._detail(values, arrays.only(index), found.only(index), index),
-        )
+        found, pieces, wrong = self._solved(arrays, Measures.columns)
 
-    def _solved(self, found: SolvedPoints, columns: Columns) -> Solution:
-        """Make a solution of columns, with the solver of each point and whether it is exact."""
-        count = len(found.found.throughput)
+        def detail(index: int) -> Solution:
+            if index in wrong:
+                return self._failed(arrays.select([index]), wrong[index])
+            piece = next(each for each in pieces if index in each.points)
+            columns = {name: float(each[index].real) for name, each in found.values.items()}
+            return self._detail(values, arrays.select([index]), piece, columns, index)
+
+        return replace(found, detail=detail)
+
+    def _solved(
+        self, arrays: NetworkPoints, read: Callable[[Measures], Columns]
+    ) -> tuple[Solution, list[SolvedTogether], dict[int, str]]:
+        """Make a solution of columns, with the solver of each point and whether it is exact; also give its pieces."""
+        columns, pieces, wrong = _measured(self.compiled, arrays, self.method, read)
+        count = arrays.network.points
         methods, exact = np.full(count, self.method, dtype=object), np.zeros(count, dtype=bool)
-        for piece in found.pieces:
+        for piece in pieces:
             methods[piece.points], exact[piece.points] = piece.solver, piece.solution.exact
-        return Solution(
+        found = Solution(
             model=self.model.name,
             method=self.method,
             count=count,
@@ -238,16 +244,18 @@ class CompiledNetwork(CompiledModel):
             exact=exact,
             values=columns,
         )
+        return found, pieces, wrong
 
-    def _detail(self, values: Values, arrays: NetworkPoints, found: SolvedPoints, index: int) -> Solution:
+    def _failed(self, arrays: NetworkPoints, why: str) -> Solution:
+        method = preferred(arrays) if self.method == BEST else self.method
+        return Solution(model=self.model.name, method=method, remarks=lambda _: Remarks(failed=why))
+
+    def _detail(
+        self, values: Values, arrays: NetworkPoints, piece: SolvedTogether, measures: Mapping[str, float], index: int
+    ) -> Solution:
         """Add what only the answer at one point has: account, saturation, quantiles, derivatives."""
         compiled, network = self.compiled, arrays.network
-        measures = Measures(compiled, arrays, found.found).columns()
-        columns = {name: float(each[0].real) for name, each in measures.items() if not _too_many(name, network)}
-        if found.wrong:
-            method = preferred(arrays) if self.method == BEST else self.method
-            return Solution(model=self.model.name, method=method, remarks=lambda _: Remarks(failed=found.wrong[0]))
-        (piece,) = found.pieces
+        columns = {name: each for name, each in measures.items() if not _too_many(name, network)}
         columns |= constants(network) | quantiles(compiled, network)
         here = {name: value_at(values, name, index, each.value) for name, each in compiled.tape.parameters.items()}
         return Solution(
@@ -264,7 +272,7 @@ class CompiledNetwork(CompiledModel):
         """Differentiate throughputs and response times by the complex step, all parameters in one call."""
         names = self.smooth
         arrays = self.compiled.arrays(self.compiled.perturbed(here, names, COMPLEX_STEP))
-        moved = Measures(self.compiled, arrays, solved_points(arrays, solver).found).chains()
+        moved, _, _ = _measured(self.compiled, arrays, solver, Measures.chains)
         steps = [COMPLEX_STEP * (here[name] or 1.0) for name in names]
         slopes = {
             key: {name: float(each[1 + index].imag / steps[index]) for index, name in enumerate(names)}
@@ -272,6 +280,31 @@ class CompiledNetwork(CompiledModel):
         }
         rates = frozenset(key for key in slopes if key.startswith("throughput["))
         return Gradient(slopes, here, self.compiled.tape.parameters, rates)
+
+
+def _measured(
+    compiled: NetworkLayout, arrays: NetworkPoints, solver: str, read: Callable[[Measures], Columns]
+) -> tuple[Columns, list[SolvedTogether], dict[int, str]]:
+    """Solve a network and read columns off its solutions, NaN at a point without one."""
+    pieces, wrong = solved_points(arrays, solver)
+    count = arrays.network.points
+    if len(pieces) == 1 and len(pieces[0].points) == count:
+        return read(Measures(compiled, arrays, pieces[0].solution)), pieces, wrong
+    parts = [(each.points, read(Measures(compiled, arrays.select(each.points), each.solution))) for each in pieces]
+    if not parts:
+        shape = arrays.network.service.shape
+        flow, cube = np.full(shape[:2], np.nan), np.full(shape, np.nan)
+        nothing = NetworkSolution(flow, cube, cube, cube, (None,) * shape[2], solver, exact=False)
+        parts = [(np.arange(count), read(Measures(compiled, arrays, nothing)))]
+    columns: dict[str, Array] = {}
+    for name in dict.fromkeys(name for _, part in parts for name in part):
+        kind = np.result_type(float, *(part[name] for _, part in parts if name in part))
+        columns[name] = np.full(count, np.nan, kind)
+        for points, part in parts:
+            # A number of customers that none of these points has is not there.
+            known = name.startswith("probability[") and f"{name.rpartition(',')[0]},0]" in part
+            columns[name][points] = part.get(name, 0.0 if known else np.nan)
+    return columns, pieces, wrong
 
 
 def _one_point(numbers: Mapping[str, float]) -> dict[str, Array]:

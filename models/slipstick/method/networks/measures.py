@@ -38,32 +38,6 @@ class ClassMeasures:
     loss: Array | None
     probability: tuple[Array | None, ...]
 
-    def only(self, point: int) -> ClassMeasures:
-        """Cut out one point."""
-        here = slice(point, point + 1)
-        cubes = {name: getattr(self, name)[here] for name in CUBES}
-        loss = None if self.loss is None else self.loss[here]
-        tables = tuple(None if each is None else each[here] for each in self.probability)
-        return ClassMeasures(self.throughput[here], **cubes, loss=loss, probability=tables)
-
-
-CUBES = ("residence", "queue", "utilization", "made")
-"""What is known of each class at each station."""
-
-
-def class_measures(arrays: NetworkPoints, solution: NetworkSolution) -> ClassMeasures:
-    """Read a solution by class: a Markov chain's as it is, and a chain's shared out among its classes.
-
-    Parameters
-    ----------
-    arrays : the network
-    solution : of its chains; of its classes, and with losses, where it is a Markov chain's
-    """
-    with np.errstate(all="ignore"):
-        if isinstance(solution, SolutionWithLosses):
-            return _of_classes(arrays, solution)
-        return _of_chains(arrays, solution)
-
 
 def _of_classes(arrays: NetworkPoints, solution: SolutionWithLosses) -> ClassMeasures:
     flow = solution.throughput
@@ -124,11 +98,16 @@ class Measures:
     ----------
     compiled : the network
     arrays : its numbers
-    found : its solution
+    solution : of its chains; of its classes, and with losses, where it is a Markov chain's
     """
 
-    def __init__(self, compiled: NetworkLayout, arrays: NetworkPoints, found: ClassMeasures) -> None:
-        self._compiled, self._arrays, self._found = compiled, arrays, found
+    def __init__(self, compiled: NetworkLayout, arrays: NetworkPoints, solution: NetworkSolution) -> None:
+        self._compiled, self._arrays = compiled, arrays
+        with np.errstate(all="ignore"):
+            if isinstance(solution, SolutionWithLosses):
+                self._found = _of_classes(arrays, solution)
+            else:
+                self._found = _of_chains(arrays, solution)
         self._classes, self._stations = compiled.classes, compiled.stations
 
     def columns(self) -> dict[str, Array]:
