@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse.linalg import spsolve
 
-from slipstick.queueing.network import NetworkArrays
+from slipstick.queueing.network import NetworkArrays, NetworkSolution
 
 Job = tuple[int, int]
 """Class and phase; phase -1 waits and has none yet."""
@@ -147,3 +147,10 @@ class _Chain:
                         yield chance * more, after
                 return
         yield 1.0, self._with(state, k, tuple(sorted(line))) if everyone else state
+
+
+def present(found: NetworkSolution, station: int) -> Any:
+    """Give the probability that 0, 1, 2, ... are present at a station."""
+    chance = found.probability[station]
+    assert chance is not None
+    return chance[0]

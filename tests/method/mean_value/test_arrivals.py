@@ -83,7 +83,7 @@ def held_and_outside(n: int, think: float, own: float, inside: float, outside: f
         return found
 
     chain = explore_states((n, 0, 0, 0, 0), moves)
-    thinking = chain.reward(lambda state: state[0]) @ stationary(chain)
+    thinking = np.array([state[0] for state in chain.states]) @ stationary(chain)
     return float(n * think / thinking)
 
 

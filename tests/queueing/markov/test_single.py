@@ -11,6 +11,7 @@ import pytest
 from slipstick.queueing.markov.chain_solution import transient
 from slipstick.queueing.markov.solve import MarkovSolution, markov_chain, solve_markov_chain
 from slipstick.queueing.network import network_arrays
+from tests.queueing.yardstick import present
 
 
 def erlang_b(servers: int, load: float) -> float:
@@ -32,7 +33,7 @@ def test_a_queue_with_room_for_some(load: float, servers: int, room: int) -> Non
         network_arrays([1.0], arrivals=load, discipline="fcfs", servers=servers), capacity=[room]
     )
     expected = birth_death([load] * room, [min(n, servers) for n in range(1, room + 1)])
-    assert found.present(0) == pytest.approx(expected, abs=1e-14)
+    assert present(found, 0) == pytest.approx(expected, abs=1e-14)
     assert found.loss.item() == pytest.approx(expected[-1], rel=1e-12)
     assert found.throughput.item() == pytest.approx(load * (1 - expected[-1]), rel=1e-12)
     assert found.utilization.item() == pytest.approx(load * (1 - expected[-1]) / servers, rel=1e-12)
@@ -73,20 +74,20 @@ def test_the_machine_repairman(repairmen: int) -> None:
     expected = birth_death(
         [(machines - n) / run for n in range(machines)], [min(n, repairmen) / mend for n in range(1, machines + 1)]
     )
-    assert found.present(0) == pytest.approx(expected, abs=1e-14)
+    assert present(found, 0) == pytest.approx(expected, abs=1e-14)
 
 
 def test_who_never_waits_is_poisson() -> None:
     found = solve_markov_chain(network_arrays([2.0], arrivals=1.5, discipline="is"))
     expected = [math.exp(-3.0) * 3.0**n / math.factorial(n) for n in range(12)]
-    assert found.present(0)[:12] == pytest.approx(expected, rel=1e-9)
+    assert present(found, 0)[:12] == pytest.approx(expected, rel=1e-9)
     assert found.utilization.item() == pytest.approx(3.0)
 
 
 def test_speeds_by_number_present() -> None:
     found = solve_markov_chain(network_arrays([1.0], population=5, think=1.0, rates=[[1.0, 1.5, 1.7]]))
     expected = birth_death([5.0, 4, 3, 2, 1], [1.0, 1.5, 1.7, 1.7, 1.7])
-    assert found.present(0) == pytest.approx(expected, abs=1e-14)
+    assert present(found, 0) == pytest.approx(expected, abs=1e-14)
     assert found.utilization.item() == pytest.approx(1 - expected[0])
 
 
@@ -106,7 +107,7 @@ def test_service_in_phases_waits_as_pollaczek_and_khinchine_say(load: float, scv
 @pytest.mark.parametrize("discipline", ["ps", "lcfs-pr"])
 def test_sharing_and_the_stack_depend_on_the_mean_alone(discipline: str) -> None:
     found = solve_markov_chain(network_arrays([1.0], arrivals=0.5, discipline=discipline, scv=3.0), capacity=[9])
-    assert found.present(0) == pytest.approx(birth_death([0.5] * 9, [1.0] * 9), abs=1e-12)
+    assert present(found, 0) == pytest.approx(birth_death([0.5] * 9, [1.0] * 9), abs=1e-12)
 
 
 ARRIVALS, SERVICE = np.array([0.3, 0.2]), np.array([1.0, 2.5])
@@ -162,6 +163,6 @@ def test_no_more_lies_beyond_the_truncation_than_promised(load: float, error: fl
 
 def test_a_station_fills_as_known_over_time() -> None:
     space, chain = markov_chain(network_arrays([1 / 1.9], arrivals=0.7, discipline="fcfs"), capacity=[1])
-    found = transient(chain, [0.4]).probabilities[0]
+    found = transient(chain, [0.4])[0]
     busy = 0.7 / 2.6 * -math.expm1(-2.6 * 0.4)
     assert found @ space.stations[0].length(np.asarray(chain.states)) == pytest.approx(busy, abs=1e-10)

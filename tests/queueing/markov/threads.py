@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
+
+import numpy as np
 
 from slipstick.errors import ModelError
 from slipstick.queueing.markov.chain import STATE_LIMIT, MarkovChain, explore_states
@@ -73,19 +75,19 @@ def threads(
     chain = thread_chain(count, cores, work, critical, quantum=quantum, spin=spin, limit=limit)
     pi = stationary(chain)
 
-    def mean(name: str) -> complex:
-        value: complex = (pi @ chain.reward(lambda at: getattr(at, name))).item()
+    def mean(of: Callable[[_At], float]) -> complex:
+        value: complex = (pi @ np.array([of(at) for at in chain.states])).item()
         return value
 
-    holding = (pi @ chain.reward(lambda at: at.holder == 1)).item()
+    holding = mean(lambda at: at.holder == 1)
     return Threads(
         throughput=holding / critical,
-        working=mean("working"),
-        spinning=mean("spinning"),
+        working=mean(lambda at: at.working),
+        spinning=mean(lambda at: at.spinning),
         holding=holding,
-        idle=cores - mean("running"),
-        waiting=(pi @ chain.reward(lambda at: count - at.working - at.ready - (at.holder > 0))).item(),
-        stranded=(pi @ chain.reward(lambda at: at.holder == 2)).item(),
+        idle=cores - mean(lambda at: at.running),
+        waiting=mean(lambda at: count - at.working - at.ready - (at.holder > 0)),
+        stranded=mean(lambda at: at.holder == 2),
     )
 
 

@@ -13,7 +13,7 @@ from slipstick.method.networks.markov import by_class, chain_at
 from slipstick.method.networks.solvers import unsolvable
 from slipstick.model.network import QueueingNetwork
 from slipstick.queueing.markov.chain import STATE_LIMIT
-from slipstick.queueing.markov.chain_solution import absorption
+from slipstick.queueing.markov.chain_solution import mean_time_until
 from slipstick.queueing.markov.chain_solution import transient as of_chain
 from slipstick.queueing.markov.solve import MarkovSolution
 
@@ -60,7 +60,7 @@ def transient(
     """
     compiled, arrays = _arrays(model, values)
     space, chain = chain_at(arrays, _truncation(arrays, most, limit), limit)
-    chances = of_chain(chain, times).probabilities
+    chances = of_chain(chain, times)
     states = np.asarray(chain.states)
     present = np.tensordot(chances, space.present(states), axes=1)
     columns: Columns = {}
@@ -114,7 +114,7 @@ def time_until(
     ends = np.flatnonzero(lengths >= present)
     if not len(ends):
         raise NoAnswerError(f"never are {present} customers at {station}; at most {int(lengths.max(initial=0))} are")
-    return float(absorption(chain, ends.tolist()).mean.real)
+    return float(mean_time_until(chain, ends.tolist()).real)
 
 
 def _arrays(model: QueueingNetwork, values: Mapping[str, float] | None) -> tuple[NetworkLayout, NetworkPoints]:

@@ -2,7 +2,7 @@
 
 Finite capacity with loss and blocking, priorities, first come first served with unequal service times, service in
 phases. `solve.solve_markov_chain` takes `NetworkArrays` and gives a `NetworkSolution` like every other solver. The
-chain itself and its stationary, transient and absorption solutions serve chains of any kind.
+chain itself and its stationary and transient solutions serve chains of any kind.
 
 Why this shape: states are rows of whole numbers, and each station is a block of columns with transitions of its own
 (`station_states`). Disciplines, phases and capacities so combine freely, and thousands of states are explored at a

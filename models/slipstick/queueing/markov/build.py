@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.queueing.markov.chain import Array
@@ -30,7 +30,7 @@ from slipstick.service_times import PhaseType, exponential, phase_type
 
 @dataclass(frozen=True, eq=False)
 class NetworkPoint:
-    """One point of a network, with its routing, capacities and special service times.
+    """One point of a network, with its routing and capacities.
 
     Parameters
     ----------
@@ -38,14 +38,12 @@ class NetworkPoint:
     routing : where customers go next
     capacity : most customers present at each station, or None
     blocking : for each station one of `BLOCKING`
-    times : service times by class and station, where mean and scv do not say enough
     """
 
     network: NetworkArrays
     routing: Routing
     capacity: Sequence[int | None]
     blocking: Sequence[str]
-    times: Mapping[tuple[int, int], PhaseType] = field(default_factory=dict)
 
     def visited(self) -> NDArray[np.bool_]:
         """Tell which classes visit which stations [classes, stations]."""
@@ -68,7 +66,6 @@ def network_point(
     routing: Routing | None = None,
     capacity: Sequence[int | None] | None = None,
     blocking: str | Sequence[str] = "loss",
-    times: Mapping[tuple[int, int], PhaseType] | None = None,
 ) -> NetworkPoint:
     """Put one point of a network together, and refuse what a chain cannot represent.
 
@@ -88,7 +85,7 @@ def network_point(
         if kind not in BLOCKING:
             raise ModelError(f"{station}: there is no blocking {kind!r}; known: {', '.join(BLOCKING)}")
     takes_time = np.where(network.service[0].real > 0, network.visits[0], 0.0)
-    point = NetworkPoint(network, routing or routing_in_order(takes_time), capacities, kinds, times or {})
+    point = NetworkPoint(network, routing or routing_in_order(takes_time), capacities, kinds)
     _check_routing(point, routing)
     _check_blocking(point)
     return point
@@ -101,7 +98,7 @@ def _check_routing(point: NetworkPoint, given: Routing | None) -> None:
             f"routing is for {given.entry.shape} classes and stations, the network has {network.service.shape[1:]}"
         )
     for r, k in np.argwhere(point.visited()):
-        if not network.service[0, r, k].real > 0 and (r, k) not in point.times:
+        if not network.service[0, r, k].real > 0:
             raise ModelError(
                 f"{network.classes[r]} at {network.stations[k]}: routing leads there, but service takes no time"
             )
@@ -125,8 +122,6 @@ def _check_blocking(point: NetworkPoint) -> None:
 
 
 def _service_time(point: NetworkPoint, kind: int, station: int) -> PhaseType:
-    if (kind, station) in point.times:
-        return point.times[kind, station]
     network = point.network
     return phase_type(network.service[0, kind, station], network.scv[0, kind, station])
 
@@ -365,7 +360,7 @@ def _states_at(state: StationState, counts: NDArray[np.int64], limit: int | None
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Routing:
-    """Where customers go next. Build one with `routing` or `routing_in_order`.
+    """Where customers go next; see `routing_in_order` and `routing_of_chains`.
 
     Parameters
     ----------
@@ -390,32 +385,6 @@ class Routing:
             reach = (reach.astype(int) @ reach.astype(int)) > 0
         reach |= reach.T
         return reach
-
-
-def routing(entry: ArrayLike, onward: ArrayLike) -> Routing:
-    """Take routing as given, and look at every probability.
-
-    Parameters
-    ----------
-    entry, onward : see `Routing`
-
-    Raises
-    ------
-    ModelError : shapes do not fit, a probability is negative, or a row adds up to more than 1
-
-    >>> routing([[1.0, 0.0]], [[[[0.0, 0.5]], [[1.0, 0.0]]]]).onward[0, 0, 0].tolist()
-    [0.0, 0.5]
-    """
-    first, then = np.asarray(entry) * 1.0, np.asarray(onward) * 1.0
-    if first.ndim != 2 or then.shape != first.shape * 2:
-        raise ModelError(
-            f"routing has the shapes {first.shape} and {then.shape}; give (classes, stations) and "
-            "(classes, stations, classes, stations)"
-        )
-    for values, sums in ((first, first.sum(axis=1)), (then, then.sum(axis=(2, 3)))):
-        if not ((values.real >= 0).all() and (sums.real <= 1 + 1e-12).all()):
-            raise ModelError("probabilities of routing must be at least 0 and add up to at most 1 for each origin")
-    return Routing(first, then)
 
 
 def routing_in_order(visits: Array) -> Routing:

@@ -65,15 +65,6 @@ class MarkovChain:
         places = np.concatenate([here, here]), np.concatenate([there, here])
         return csr_array((np.concatenate([rates, -rates]), places), shape=(self.size, self.size))
 
-    def reward(self, function: Callable[[Any], float]) -> Array:
-        """Evaluate a function at every state [states]."""
-        return np.array([function(state) for state in self.states])
-
-    def flow(self, probabilities: Array, event: int) -> Any:
-        """Give how often an event happens when the states have these probabilities [1/s]."""
-        of = self.events == event
-        return (probabilities[self.sources[of]] * self.rates[of]).sum()
-
 
 def explore_states(
     start: ChainState | Mapping[ChainState, float],

@@ -1,18 +1,13 @@
-"""Where a chain is in the long run, and how that changes with its rates.
-
-Where a chain is at a time, by uniformization, with a bound on the error.
-
-How long until a chain ends, what it earns until then, and where it ends.
-"""
+"""Where a chain is in the long run and at a time, with a bound on the error, and how long until it gets somewhere."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 from scipy.sparse.linalg import LinearOperator, gmres, spilu, splu
@@ -115,7 +110,7 @@ def _closed(generator: csr_array) -> NDArray[np.int64]:
     if len(final) > 1:
         raise NoAnswerError(
             f"the chain ends in one of {len(final)} sets of states and stays there, so the long run depends on chance; "
-            "ask for the absorption instead"
+            "let every state be reached from every other"
         )
     return np.flatnonzero(label == final[0])
 
@@ -239,33 +234,14 @@ MOST_STEPS = 1_000_000
 """Steps of the uniform clock at most, in all."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Transient:
-    """A chain at some times.
-
-    Parameters
-    ----------
-    times : [s] [times]
-    probabilities : of each state at each time [1] [times, states]
-    spent : mean time in each state from 0 to each time [s] [times, states]
-    error : what the probabilities of one time may be off in all [1]
-    """
-
-    times: NDArray[np.float64]
-    probabilities: Array
-    spent: Array
-    error: float
-
-
-def transient(chain: MarkovChain, times: Sequence[float], error: float = 1e-10) -> Transient:
-    """Give the probability of each state at some times, and the time spent in each until then.
+def transient(chain: MarkovChain, times: Sequence[float], error: float = 1e-10) -> Array:
+    """Give the probability of each state at some times [1] [times, states].
 
     A clock ticks at rate L, at least as fast as any state is left; P = I + Q / L::
 
-        p(t)              = sum_k Poisson(k; L t) p(0) P^k
-        integral of p     = sum_k Prob(more than k ticks) p(0) P^k / L
+        p(t) = sum_k Poisson(k; L t) p(0) P^k
 
-    The sums are cut where the Poisson weights left out are below the error asked for; the weights that are kept add
+    The sum is cut where the Poisson weights left out are below the error asked for; the weights that are kept add
     up to 1, so the error of p(t), summed over the states, is at most twice what is left out.
 
     Parameters
@@ -277,14 +253,14 @@ def transient(chain: MarkovChain, times: Sequence[float], error: float = 1e-10) 
     Raises
     ------
     ModelError : a time is negative or not finite, or the error not between 0 and 1
-    NoAnswerError : so many ticks are needed that the sums would take too long
+    NoAnswerError : so many ticks are needed that the sum would take too long
 
     Source: Jensen, Skandinavisk Aktuarietidskrift 36, 1953, 87-91; Fox and Glynn, Communications of the ACM 31(4), 1988,
     440-445 (weights from the mode outwards).
 
     >>> from slipstick.queueing.markov.chain import explore_states
     >>> chain = explore_states("up", {"up": [("down", 1.0)], "down": [("up", 9.0)]}.__getitem__)
-    >>> transient(chain, [0.0, 0.1]).probabilities
+    >>> transient(chain, [0.0, 0.1])
     array([[1.    , 0.    ],
            [0.9368, 0.0632]])
     """
@@ -298,16 +274,11 @@ def transient(chain: MarkovChain, times: Sequence[float], error: float = 1e-10) 
     _check_steps(rate * float(at.max(initial=0.0)))
     step = csr_array(generator.T)
     now: Array = chain.start.astype(step.dtype)
-    spent: Array = np.zeros_like(now)
     clock, found = 0.0, {}
-    share = error / max(1, len(at))
-    for time in np.unique(at):
-        now, during = _onward(step, rate, now, float(time) - clock, share)
-        spent = spent + during
-        clock = float(time)
-        found[clock] = now, spent
-    pairs = [found[float(time)] for time in at]
-    return Transient(at, np.array([p for p, _ in pairs]), np.array([s for _, s in pairs]), error)
+    for time in np.unique(at).tolist():
+        now = _onward(step, rate, now, time - clock, error / max(1, len(at)))
+        clock, found[time] = time, now
+    return np.array([found[time] for time in at.tolist()])
 
 
 def _check_steps(ticks: float) -> None:
@@ -318,21 +289,17 @@ def _check_steps(ticks: float) -> None:
         )
 
 
-def _onward(step: csr_array, rate: float, start: Array, time: float, error: float) -> tuple[Array, Array]:
-    """Go on for a time; also give the time spent in each state meanwhile."""
+def _onward(step: csr_array, rate: float, start: Array, time: float, error: float) -> Array:
+    """Give the probabilities after a time."""
     if rate * time == 0:
-        return start, start * time
+        return start
     first, weights = _poisson(rate * time, error / 2)
-    later = 1.0 - np.cumsum(weights)
-    at, now, during = start, np.zeros_like(start), np.zeros_like(start)
+    at, now = start, np.zeros_like(start)
     for k in range(first + len(weights)):
         if k >= first:
             now = now + weights[k - first] * at
-            during = during + max(later[k - first], 0.0) * at
-        else:
-            during = during + at
         at = at + step @ at / rate
-    return now, during / rate
+    return now
 
 
 def _poisson(mean: float, error: float) -> tuple[int, NDArray[np.float64]]:
@@ -368,73 +335,38 @@ def sum_of_weights(mean: float) -> float:
     return max(1.0, math.sqrt(2 * math.pi * max(1.0, math.floor(mean))) * 0.9)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Absorption:
-    """The end of a chain.
+def mean_time_until(chain: MarkovChain, ends: Sequence[int]) -> Any:
+    """Give the mean time from the start of a chain until it is first in one of some states [s].
 
-    Parameters
-    ----------
-    ends : numbers of the states where it ends [ends]
-    reward : mean reward until the end from each state; the mean time [s] if the reward is 1 a second [states]
-    mean : mean reward until the end from where the chain starts
-    probability : of each end, from where the chain starts [1] [ends]
-    """
-
-    ends: NDArray[np.int64]
-    reward: Array
-    mean: complex
-    probability: Array
-
-
-def absorption(chain: MarkovChain, ends: Sequence[int] | None = None, reward: ArrayLike = 1.0) -> Absorption:
-    """Give the mean time, or reward, until a chain ends, and where it ends.
-
-    With T the rates among the states that are not ends, and E those from them to the ends::
-
-        -T m = reward        b = p(0) (-T)^-1 E
-
-    Rates may be complex (see `MarkovChain`).
+    With T the rates among the other states, the mean times m from each of them follow from ``-T m = 1``. Rates may be
+    complex (see `MarkovChain`).
 
     Parameters
     ----------
     chain : the chain; it starts at `chain.start`
-    ends : numbers of the states to end in; by default those that nothing leaves
-    reward : what each state earns a second: one number or one for each state
+    ends : numbers of the states to end in
 
     Raises
     ------
-    ModelError : there is no end, or it is not a state
+    ModelError : an end is not a state
     NoAnswerError : from some state no end can be reached
 
     Source: Kemeny and Snell, Finite Markov Chains, Van Nostrand 1960, ch. 3.
 
     >>> from slipstick.queueing.markov.chain import explore_states
-    >>> absorption(explore_states(0, lambda n: [(n + 1, 2.0)] * (n < 3))).mean
+    >>> mean_time_until(explore_states(0, lambda n: [(n + 1, 2.0)] * (n < 3)), [3])
     1.5
     """
     generator = chain.generator()
-    final = _ends(chain, generator, ends)
-    inside = np.delete(np.arange(chain.size), final)
-    _check_reachable(chain, generator, final)
-    earned = np.broadcast_to(np.asarray(reward), (chain.size,))[inside]
-    kind = np.result_type(generator.dtype, earned.dtype, np.float64)
-    total = np.zeros(chain.size, dtype=kind)
-    ended = chain.start[final].astype(kind)
-    if len(inside):
-        factors = splu(csc_array(-generator[inside][:, inside]).astype(kind))
-        total[inside] = factors.solve(earned.astype(kind))
-        visits = factors.solve(chain.start[inside].astype(kind), trans="T")
-        ended = ended + visits @ generator[inside][:, final]
-    return Absorption(final, total, (chain.start @ total).item(), ended)
-
-
-def _ends(chain: MarkovChain, generator: csr_array, ends: Sequence[int] | None) -> NDArray[np.int64]:
-    final = np.flatnonzero(generator.diagonal() == 0) if ends is None else np.unique(np.asarray(ends, dtype=np.int64))
-    if not len(final):
-        raise ModelError("no state ends this chain, as each is left; name the ends, or ask for the long run")
-    if final[0] < 0 or final[-1] >= chain.size:
+    final = np.unique(np.asarray(ends, dtype=np.int64))
+    if not len(final) or final[0] < 0 or final[-1] >= chain.size:
         raise ModelError(f"an end must be the number of a state from 0 to {chain.size - 1}, got {final.tolist()}")
-    return final
+    _check_reachable(chain, generator, final)
+    inside = np.delete(np.arange(chain.size), final)
+    if not len(inside):
+        return 0.0
+    factors = splu(csc_array(-generator[inside][:, inside]))
+    return (chain.start[inside] @ factors.solve(np.ones(len(inside), dtype=generator.dtype))).item()
 
 
 def _check_reachable(chain: MarkovChain, generator: csr_array, final: NDArray[np.int64]) -> None:

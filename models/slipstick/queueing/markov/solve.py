@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,6 @@ from slipstick.queueing.markov.chain import STATE_LIMIT, Array, MarkovChain, ref
 from slipstick.queueing.markov.chain_solution import stationary
 from slipstick.queueing.markov.state_space import StateSpace
 from slipstick.queueing.network import NetworkArrays, SolutionWithLosses
-from slipstick.service_times import PhaseType
 from slipstick.vocabulary import DISCIPLINES
 
 ERROR = 1e-10
@@ -41,13 +40,6 @@ class MarkovSolution(SolutionWithLosses):
     truncation: tuple[int, ...] = ()
     beyond: tuple[float, ...] = ()
 
-    def present(self, station: int, point: int = 0) -> Array:
-        """Give the probability that 0, 1, 2, ... are present at a station [1]."""
-        found = self.probability[station]
-        assert found is not None
-        row: Array = found[point]
-        return row
-
 
 def markov_chain(
     network: NetworkArrays,
@@ -55,7 +47,6 @@ def markov_chain(
     *,
     capacity: Sequence[int | None] | None = None,
     blocking: str | Sequence[str] = "loss",
-    times: Mapping[tuple[int, int], PhaseType] | None = None,
     truncation: int | None = None,
     limit: int = STATE_LIMIT,
 ) -> tuple[StateSpace, MarkovChain]:
@@ -66,7 +57,7 @@ def markov_chain(
     >>> chain.states.tolist(), space.columns(1)
     ([[0, 2], [1, 1], [2, 0]], slice(1, 2, None))
     """
-    point = network_point(network, routing, capacity, blocking, times)
+    point = network_point(network, routing, capacity, blocking)
     if truncation is None and point.unbounded():
         raise ModelError("open classes can fill a station without end; give the chain a truncation")
     return _explored(point, truncation, limit)
@@ -78,7 +69,6 @@ def solve_markov_chain(
     *,
     capacity: Sequence[int | None] | None = None,
     blocking: str | Sequence[str] = "loss",
-    times: Mapping[tuple[int, int], PhaseType] | None = None,
     error: float = ERROR,
     limit: int = STATE_LIMIT,
     method: str | None = None,
@@ -103,7 +93,6 @@ def solve_markov_chain(
     routing : where customers go next, one for all points or one for each; by default `in_order` of the visits
     capacity : most customers present at each station, in service included, or None
     blocking : one of the above, for all stations or each
-    times : service times by class and station number, where mean and scv do not say enough
     error : part of the mean number of open customers that may lie beyond the truncation [1]
     limit : states at most
     method : of `stationary`; by default by size
@@ -125,7 +114,7 @@ def solve_markov_chain(
     points = []
     rules = [routing] * network.points if routing is None or isinstance(routing, Routing) else routing
     for at, rule in zip(range(network.points), rules, strict=True):
-        point = network_point(network.select(slice(at, at + 1)), rule, capacity, blocking, times)
+        point = network_point(network.select(slice(at, at + 1)), rule, capacity, blocking)
         points.append(_point(point, error, limit, method))
     found = _together(network, points, routing is None)
     if routing is None and capacity is None:
