@@ -283,12 +283,75 @@ def changed(rows: Rows, *steps: tuple[int, int]) -> Rows:
     return copy
 
 
-def cells(times: Mapping[int, PhaseType]) -> list[tuple[int, int]]:
-    """List class and phase of every kind of customer that can be in service."""
-    return [(kind, phase) for kind, time in times.items() for phase in range(time.phases)]
+class ServedByPhase(StationState):
+    """Some columns of waiting customers, then one column for each class and phase of customers in service.
+
+    Parameters
+    ----------
+    waiting : number of the columns of waiting customers
+    """
+
+    def __init__(self, times: Mapping[int, PhaseType], classes: int, speed: Array | None, waiting: int = 0) -> None:
+        super().__init__(times, classes, speed)
+        self.cells = [(kind, phase) for kind, time in self.times.items() for phase in range(time.phases)]
+        self.first = waiting
+        self.column = {cell: waiting + at for at, cell in enumerate(self.cells)}
+        self.width = waiting + len(self.cells)
+
+    def present(self, rows: Rows) -> Array:
+        return self._by_class(rows[:, self.first :])
+
+    def work(self, rows: Rows) -> Array:
+        return self._by_class(self._shares(rows)).astype(float, copy=False)
+
+    def _shares(self, rows: Rows) -> Array:
+        """Give the work done a second in each column of customers in service [1] [rows, columns]."""
+        served: Array = rows[:, self.first :]
+        return served
+
+    def _by_class(self, served: Array) -> Array:
+        """Add the columns of customers in service up by class [rows, classes]."""
+        total = np.zeros((len(served), self.classes), np.result_type(served, np.int64))
+        for at, (kind, _) in enumerate(self.cells):
+            total[:, kind] += served[:, at]
+        return total
+
+    def enter(self, rows: Rows, kind: int) -> Iterator[Entries]:
+        yield from self._begun(rows, np.arange(len(rows)), kind)
+
+    def _begun(self, rows: Rows, here: NDArray[np.int64], kind: int) -> Iterator[Entries]:
+        """Begin the services of a class."""
+        for phase, probability in enumerate(self.times[kind].start):
+            if probability != 0:
+                after = changed(rows[here], (self.column[kind, phase], 1))
+                yield here, after, np.full(len(here), probability)
+
+    def serve(self, rows: Rows) -> Iterator[Completions]:
+        shares = self._shares(rows)
+        for at, (kind, phase) in enumerate(self.cells):
+            here, column = np.flatnonzero(shares[:, at]), self.first + at
+            rate = shares[here, at] * self.times[kind].rates[phase]
+            for target, probability in enumerate(self.times[kind].onward[phase]):
+                if probability != 0:
+                    after = changed(rows[here], (column, -1), (self.column[kind, target], 1))
+                    yield here, after, rate * probability, -1
+            ends = self.times[kind].exits[phase]
+            if ends != 0:
+                for some, after, probability in self._next_service(changed(rows[here], (column, -1))):
+                    yield here[some], after, rate[some] * ends * probability, kind
+
+    def _next_service(self, rows: Rows) -> Iterator[Entries]:
+        """Begin the next service, if a customer waits."""
+        yield from _unchanged(rows, np.arange(len(rows)))
 
 
-class SharedServers(StationState):
+def _unchanged(rows: Rows, here: NDArray[np.int64]) -> Iterator[Entries]:
+    """Leave rows as they are."""
+    if len(here):
+        yield here, rows[here], np.ones(len(here))
+
+
+class SharedServers(ServedByPhase):
     """One column for each class and phase; all customers share the speed, or the lowest ranks take it first.
 
     Parameters
@@ -300,64 +363,24 @@ class SharedServers(StationState):
         self, times: Mapping[int, PhaseType], classes: int, speed: Array | None, ranks: Mapping[int, int] | None = None
     ) -> None:
         super().__init__(times, classes, speed)
-        self.cells = cells(self.times)
-        self.column = {cell: at for at, cell in enumerate(self.cells)}
-        self.width = len(self.cells)
         self.ranks = ranks
 
-    def present(self, rows: Rows) -> Array:
-        count = np.zeros((len(rows), self.classes), dtype=np.int64)
-        for at, (kind, _) in enumerate(self.cells):
-            count[:, kind] += rows[:, at]
-        return count
-
-    def work(self, rows: Rows) -> Array:
-        done = self._shares(rows)
-        total = np.zeros((len(rows), self.classes), dtype=done.dtype)
-        for at, (kind, _) in enumerate(self.cells):
-            total[:, kind] += done[:, at]
-        return total
-
     def _shares(self, rows: Rows) -> Array:
-        """Give the work done a second in each column [1] [rows, columns]."""
         count = rows.sum(axis=1, dtype=np.int64)
         if self.ranks is None:
             each: Array = (self.total_speed(count) / np.maximum(count, 1))[:, None] * rows
             return each
         shares = np.zeros(rows.shape, dtype=self.total_speed(count).dtype)
         ahead = np.zeros(len(rows), dtype=np.int64)
-        for at in sorted(range(self.width), key=self._rank):
+        ranks = [self.ranks[kind] for kind, _ in self.cells]
+        for at in sorted(range(self.width), key=ranks.__getitem__):
             after = ahead + rows[:, at]
             shares[:, at] = self.total_speed(after) - self.total_speed(ahead)
             ahead = after
         return shares
 
-    def _rank(self, column: int) -> int:
-        assert self.ranks is not None
-        return self.ranks[self.cells[column][0]]
 
-    def enter(self, rows: Rows, kind: int) -> Iterator[Entries]:
-        everyone = np.arange(len(rows))
-        for phase, probability in enumerate(self.times[kind].start):
-            if probability != 0:
-                after = changed(rows, (self.column[kind, phase], 1))
-                yield everyone, after, np.full(len(rows), probability)
-
-    def serve(self, rows: Rows) -> Iterator[Completions]:
-        shares = self._shares(rows)
-        for at, (kind, phase) in enumerate(self.cells):
-            here = np.flatnonzero(shares[:, at])
-            rate = shares[here, at] * self.times[kind].rates[phase]
-            for target, probability in enumerate(self.times[kind].onward[phase]):
-                if probability != 0:
-                    after = changed(rows[here], (at, -1), (self.column[kind, target], 1))
-                    yield here, after, rate * probability, -1
-            ends = self.times[kind].exits[phase]
-            if ends != 0:
-                yield here, changed(rows[here], (at, -1)), rate * ends, kind
-
-
-class RankedQueue(StationState):
+class RankedQueue(ServedByPhase):
     """Waiting customers by class, then customers in service by class and phase; the lowest rank is served next.
 
     Holds where all classes differ in rank, or there is one class: the order within a class changes no count.
@@ -366,34 +389,25 @@ class RankedQueue(StationState):
     ----------
     servers : number of servers, each of speed 1
     ranks : rank of each class, all different
+    columns : of waiting customers, one for each class by default
     """
 
-    def __init__(self, times: Mapping[int, PhaseType], classes: int, servers: int, ranks: Mapping[int, int]) -> None:
-        super().__init__(times, classes, np.arange(servers + 1.0))
+    def __init__(
+        self,
+        times: Mapping[int, PhaseType],
+        classes: int,
+        servers: int,
+        ranks: Mapping[int, int],
+        columns: int | None = None,
+    ) -> None:
+        super().__init__(times, classes, np.arange(servers + 1.0), len(times) if columns is None else columns)
         self.servers = servers
         self.order = sorted(self.times, key=lambda kind: ranks[kind])
         self.waiting = {kind: at for at, kind in enumerate(self.order)}
-        self.cells = cells(self.times)
-        self._lay_out(len(self.order))
-
-    def _lay_out(self, waiting: int) -> None:
-        """Number the columns: first those of waiting customers, then one for each class and phase in service."""
-        self.first = waiting
-        self.column = {cell: waiting + at for at, cell in enumerate(self.cells)}
-        self.width = waiting + len(self.cells)
 
     def present(self, rows: Rows) -> Array:
-        count = self._in_service(rows)
+        count = super().present(rows)
         for kind, at in self.waiting.items():
-            count[:, kind] += rows[:, at]
-        return count
-
-    def work(self, rows: Rows) -> Array:
-        return self._in_service(rows).astype(float)
-
-    def _in_service(self, rows: Rows) -> NDArray[np.int64]:
-        count = np.zeros((len(rows), self.classes), dtype=np.int64)
-        for (kind, _), at in self.column.items():
             count[:, kind] += rows[:, at]
         return count
 
@@ -405,37 +419,14 @@ class RankedQueue(StationState):
         if len(begin):
             yield from self._begun(rows, begin, kind)
 
-    def _begun(self, rows: Rows, here: NDArray[np.int64], kind: int) -> Iterator[Entries]:
-        for phase, probability in enumerate(self.times[kind].start):
-            if probability != 0:
-                after = changed(rows[here], (self.column[kind, phase], 1))
-                yield here, after, np.full(len(here), probability)
-
-    def serve(self, rows: Rows) -> Iterator[Completions]:
-        for (kind, phase), at in self.column.items():
-            here = np.flatnonzero(rows[:, at])
-            rate = rows[here, at] * self.times[kind].rates[phase]
-            for target, probability in enumerate(self.times[kind].onward[phase]):
-                if probability != 0:
-                    after = changed(rows[here], (at, -1), (self.column[kind, target], 1))
-                    yield here, after, rate * probability, -1
-            ends = self.times[kind].exits[phase]
-            if ends != 0:
-                for some, after, probability in self._next_service(changed(rows[here], (at, -1))):
-                    yield here[some], after, rate[some] * ends * probability, kind
-
     def _next_service(self, rows: Rows) -> Iterator[Entries]:
-        """Begin the next service, if a customer waits."""
         left = np.ones(len(rows), dtype=bool)
         for kind in self.order:
             called = np.flatnonzero(left & (rows[:, self.waiting[kind]] > 0))
             left[called] = False
             if len(called):
-                before = changed(rows, (self.waiting[kind], -1))
-                yield from self._begun(before, called, kind)
-        nobody = np.flatnonzero(left)
-        if len(nobody):
-            yield nobody, rows[nobody], np.ones(len(nobody))
+                yield from self._begun(changed(rows, (self.waiting[kind], -1)), called, kind)
+        yield from _unchanged(rows, np.flatnonzero(left))
 
 
 class RandomQueue(RankedQueue):
@@ -452,9 +443,7 @@ class RandomQueue(RankedQueue):
                 before = changed(rows, (at, -1))
                 for here, after, probability in self._begun(before, drawn, kind):
                     yield here, after, probability * rows[here, at] / waiting[here]
-        idle = np.flatnonzero(waiting == 0)
-        if len(idle):
-            yield idle, rows[idle], np.ones(len(idle))
+        yield from _unchanged(rows, np.flatnonzero(waiting == 0))
 
 
 class SampledClassQueue(RankedQueue):
@@ -471,14 +460,13 @@ class SampledClassQueue(RankedQueue):
     def __init__(
         self, times: Mapping[int, PhaseType], classes: int, servers: int, shares: Mapping[int, complex]
     ) -> None:
-        super().__init__(times, classes, servers, dict.fromkeys(times, 0))
+        super().__init__(times, classes, servers, dict.fromkeys(times, 0), columns=1)
         self.shares = dict(shares)
         self.waiting = dict.fromkeys(self.times, 0)
-        self._lay_out(1)
 
     def present(self, rows: Rows) -> Array:
         waits = np.array([self.shares.get(kind, 0.0) for kind in range(self.classes)])
-        count: Array = self._in_service(rows) + rows[:, :1] * waits
+        count: Array = self._by_class(rows[:, 1:]) + rows[:, :1] * waits
         return count
 
     def _next_service(self, rows: Rows) -> Iterator[Entries]:
@@ -488,9 +476,7 @@ class SampledClassQueue(RankedQueue):
             for kind, share in self.shares.items():
                 for here, after, probability in self._begun(before, called, kind):
                     yield here, after, share * probability
-        nobody = np.flatnonzero(rows[:, 0] == 0)
-        if len(nobody):
-            yield nobody, rows[nobody], np.ones(len(nobody))
+        yield from _unchanged(rows, np.flatnonzero(rows[:, 0] == 0))
 
 
 class OrderedQueue(StationState):

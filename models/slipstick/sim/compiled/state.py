@@ -31,47 +31,17 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-class TokenCol(IntEnum):
-    """Columns of `State.token`, whole numbers."""
-
-    PC = 0
-    CUSTOMER = 1
-    GROUP = 2
-    PARENT = 3
-    INDEX = 4
-    AIM = 5
-    LABEL = 6
-    WAIT = 7
-    RANK = 8
-    LEFT = 9
-    LATEST = 10
-    BEFORE = 11
-    AFTER = 12
-    PASSED = 13
-    TURN = 14
-    NEXT = 15
-    KEY = 16
-    ORDER = 17
-    EVENT = 18
-    EVENT_KIND = 19
-    STATION = 20
-    DELAYED = 21
-    CHILD = 22
-    SIBLING = 23
+TokenCol = IntEnum(
+    "TokenCol",
+    "PC CUSTOMER GROUP PARENT INDEX AIM LABEL WAIT RANK LEFT LATEST BEFORE AFTER PASSED TURN NEXT KEY "
+    "ORDER EVENT EVENT_KIND STATION DELAYED CHILD SIBLING",
+    start=0,
+)
+"""Columns of `State.token`, whole numbers."""
 
 
-class TimeCol(IntEnum):
-    """Columns of `State.time`, the times of a token [s]."""
-
-    SINCE = 0
-    BEGUN = 1
-    WAITED = 2
-    WORK = 3
-    REQUESTED = 4
-    FINISH = 5
-    LATEST_END = 6
-    SINCE_REQUEST = 7
-    PLACE = 8
+TimeCol = IntEnum("TimeCol", "SINCE BEGUN WAITED WORK REQUESTED FINISH LATEST_END SINCE_REQUEST PLACE", start=0)
+"""Columns of `State.time`, the times of a token [s]."""
 
 
 class EventKind(IntEnum):
@@ -82,29 +52,13 @@ class EventKind(IntEnum):
     AGAIN = 2
 
 
-class ResourceCol(IntEnum):
-    """Columns of `State.resource`, stations and locks; SERVERS are the permits of a lock, SPIN_HEAD its first spinning token."""
-
-    SERVERS = 0
-    KIND = 1
-    LAST_FIRST = 2
-    PREEMPTS = 3
-    PRESENT = 4
-    BUSY = 5
-    DONE = 6
-    HEAD = 7
-    TAIL = 8
-    SERVING = 9
-    ARRIVED = 10
-    TICKET = 11
-    SPIN_HEAD = 12
-    SPIN_TAIL = 13
-    RATES_FROM = 14
-    RATES = 15
-    IN_TURN = 16
-    GRANTS = 17
-    HOLDERS_FROM = 18
-    AT_RANDOM = 19
+ResourceCol = IntEnum(
+    "ResourceCol",
+    "SERVERS KIND LAST_FIRST PREEMPTS PRESENT BUSY DONE HEAD TAIL SERVING ARRIVED TICKET SPIN_HEAD "
+    "SPIN_TAIL RATES_FROM RATES IN_TURN GRANTS HOLDERS_FROM AT_RANDOM",
+    start=0,
+)
+"""Columns of `State.resource`, stations and locks; SERVERS are the permits of a lock, SPIN_HEAD its first spinning token."""
 
 
 class StationKind(IntEnum):
@@ -115,26 +69,12 @@ class StationKind(IntEnum):
     ORDERED = 2
 
 
-class IntegralCol(IntEnum):
-    """Columns of `State.integral`, times of a resource [s]; of a lock also the sum of the waits and of their squares."""
-
-    AREA = 0
-    BUSY_AREA = 1
-    CHANGED = 2
-    PROGRESS = 3
-    WAITED = 4
-    SQUARES = 5
+IntegralCol = IntEnum("IntegralCol", "AREA BUSY_AREA CHANGED PROGRESS WAITED SQUARES", start=0)
+"""Columns of `State.integral`, times of a resource [s]; of a lock also the sum of the waits and of their squares."""
 
 
-class GroupCol(IntEnum):
-    """Columns of `State.group`, the groups of customers."""
-
-    KIND = 0
-    START = 1
-    ARRIVALS = 2
-    ARRIVED = 3
-    CYCLES = 4
-    RESPONSES = 5
+GroupCol = IntEnum("GroupCol", "KIND START ARRIVALS ARRIVED CYCLES RESPONSES", start=0)
+"""Columns of `State.group`, the groups of customers."""
 
 
 class GroupKind(IntEnum):
@@ -145,34 +85,17 @@ class GroupKind(IntEnum):
     ONCE = 2
 
 
-class ScalarCol(IntEnum):
-    """Places of single numbers in `State.number`."""
-
-    PLANNED = 0
-    HEAP = 1
-    READY_HEAD = 2
-    READY_TAIL = 3
-    FREE = 4
-    FREE_COUNT = 5
-    ALIVE = 6
-    CHUNK = 7
-    CHUNK_LEFT = 8
-    RUNNING = 9
-    ROWS = 10
-    TRACED = 11
-    WANTED = 12
-    EVENTS = 13
-    LOCKS_FROM = 14
+ScalarCol = IntEnum(
+    "ScalarCol",
+    "PLANNED HEAP READY_HEAD READY_TAIL FREE FREE_COUNT ALIVE CHUNK CHUNK_LEFT RUNNING ROWS TRACED WANTED "
+    "EVENTS LOCKS_FROM",
+    start=0,
+)
+"""Places of single numbers in `State.number`."""
 
 
-class Return(IntEnum):
-    """Why the loop returns to Python."""
-
-    EVENTS_DONE = 0
-    NO_EVENTS = 1
-    NEEDS_RANDOM = 2
-    NEEDS_SPACE = 3
-    TABLE_FULL = 4
+Return = IntEnum("Return", "EVENTS_DONE NO_EVENTS NEEDS_RANDOM NEEDS_SPACE TABLE_FULL", start=0)
+"""Why the loop returns to Python."""
 
 
 class State(NamedTuple):
