@@ -42,21 +42,41 @@ def open_load(network: NetworkArrays) -> Array:
     ------
     NoAnswerError : a station is saturated
     """
+    for why in saturated(network).values():
+        raise NoAnswerError(why)
+    return _open_load(network)
+
+
+def _open_load(network: NetworkArrays) -> Array:
     if network.all_closed:
         return np.zeros((1, len(network.stations)))
     arrivals = np.where(network.closed, 0.0, network.arrivals)
     load: Array = (arrivals[:, :, None] * network.demand).sum(axis=1)
-    for station in np.flatnonzero(~network.delays):
-        limit = np.broadcast_to(speeds(network, int(station))[:, -1].real, load.shape[:1])
-        over = np.flatnonzero(load[:, station].real >= limit)
-        if over.size:
-            raise NoAnswerError(
-                f"{network.stations[station]} is saturated: open classes bring {load[over[0], station].real:g} s of "
-                f"service each second, the limit is {limit[over[0]]:g}"
-                + (f" (at {over.size} of {network.points} points, first at point {over[0]})" if len(load) > 1 else "")
-                + "; lower the arrivals or the demand, or add servers"
-            )
     return load
+
+
+def saturated(network: NetworkArrays, limited: Array | None = None) -> dict[int, str]:
+    """Say at which points, by number, open classes ask a station for more than it can give; the first of several.
+
+    Parameters
+    ----------
+    network : what is asked of which station
+    limited : stations that are never saturated, because they lose customers (K,)
+    """
+    wrong: dict[int, str] = {}
+    if network.all_closed:
+        return wrong
+    load = _open_load(network).real
+    for station in np.flatnonzero(~network.delays if limited is None else ~network.delays & ~limited).tolist():
+        most = np.broadcast_to(speeds(network, station)[:, -1].real, len(load))
+        for point in np.flatnonzero((load[:, station] >= most) & (load[:, station] > 0)).tolist():
+            wrong.setdefault(
+                point,
+                f"station {network.stations[station]} is saturated: arrivals ask it for {load[point, station]:.6g} s of "
+                f"service a second, and it gives less than {most[point]:.6g}; lower the arrivals, shorten the demand, or "
+                "add servers",
+            )
+    return wrong
 
 
 def check_product_form(network: NetworkArrays) -> None:

@@ -23,25 +23,6 @@ from slipstick.sim.plan.distributions import Array
 from slipstick.sim.plan.plan import Plan
 from slipstick.sim.settings import Simulation
 
-__all__ = [
-    "BATCHES",
-    "CHUNK",
-    "FEWEST",
-    "AnyKernel",
-    "Estimate",
-    "Layout",
-    "Quantiles",
-    "Record",
-    "Result",
-    "chunk",
-    "correlated",
-    "grouped",
-    "ratio",
-    "sure",
-    "t_quantile",
-    "warm_up",
-]
-
 CHUNK = 40
 """Cycles between two rows, at least; a multiple of 5, for MSER-5."""
 

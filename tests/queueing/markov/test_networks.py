@@ -285,8 +285,8 @@ def test_a_saturated_station_is_named() -> None:
     with pytest.raises(NoAnswerError) as caught:
         solve_markov_chain(network_arrays([1.0, 0.5], arrivals=1.2, stations=["cpu", "disk"]))
     assert str(caught.value) == (
-        "cpu is saturated: open classes bring it 1.2 of the work it can do, and less than 1 is the limit; lower the "
-        "arrivals, shorten its service, or give it a capacity"
+        "station cpu is saturated: arrivals ask it for 1.2 s of service a second, and it gives less than 1; lower the "
+        "arrivals, shorten the demand, or add servers"
     )
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Expr, constant
+from slipstick.method.answers import at
 from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Step, each_once, steps
 from slipstick.model.system import Model, SuperstepPopulation, is_processor
 
@@ -41,18 +42,9 @@ class LeftOut:
 
     def notes(self, index: int) -> tuple[str, ...]:
         """Say what is left out at one point; nothing means that the answer is exact."""
-        crowded = [name for name, flags in self.crowded.items() if _at(flags, index)]
+        crowded = [name for name, flags in self.crowded.items() if at(flags, index)]
         waiting = [f"leaves out waiting for {', '.join(crowded)}"] if crowded else []
-        return (*waiting, *(note for note, flags in self.others.items() if _at(flags, index)))
-
-    def only(self, index: int) -> LeftOut:
-        """Cut out one point."""
-        point = np.array([index])
-        cut = [
-            {name: flags if len(flags) == 1 else flags[point] for name, flags in each.items()}
-            for each in (self.crowded, self.others)
-        ]
-        return LeftOut(*cut)
+        return (*waiting, *(note for note, flags in self.others.items() if at(flags, index)))
 
     def nothing(self) -> Flags:
         """Say at which points nothing is left out."""
@@ -184,7 +176,3 @@ def _most(widths: Iterable[Array]) -> Array:
 
 def _sum(widths: Iterable[Array]) -> Array:
     return reduce(np.add, widths, np.zeros(1))
-
-
-def _at(flags: Flags, index: int) -> bool:
-    return bool(flags[index] if len(flags) > 1 else flags[0])

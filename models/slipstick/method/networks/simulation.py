@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import ModelError, NoAnswerError
-from slipstick.method.answers import Answers, Gradient, Remarks, Solution
+from slipstick.method.answers import ROUNDING, Answers, Gradient, Remarks, Solution
 from slipstick.method.names import QUANTILES, THINK, unit_of
 from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
 from slipstick.method.networks.form import CompiledNetwork, assumed
 from slipstick.method.networks.solvers import unsolvable
-from slipstick.method.simulation.form import ROUNDING, CompiledSimulation, Differences, as_value, notes_of, one_point
+from slipstick.method.simulation.form import CompiledSimulation, Differences, as_value, notes_of, one_point
 from slipstick.model.network import Chain, ClosedClass, OpenClass, Place, QueueingNetwork
 from slipstick.queueing.mixed_classes import check_some_time
 from slipstick.sim.estimate import Estimate, Layout, Result

@@ -12,8 +12,9 @@ from slipstick.errors import ModelError, NoAnswerError
 from slipstick.method.networks.arrays import NetworkPoints
 from slipstick.queueing.checks import EXACT as ROUNDING
 from slipstick.queueing.checks import checked
+from slipstick.queueing.mixed_classes import saturated
 from slipstick.queueing.network import NetworkSolution
-from slipstick.vocabulary import BEST, CONVOLUTION, DISCIPLINES, EXACT, LINEARIZER, MARKOV_CHAIN, SCHWEITZER
+from slipstick.vocabulary import BEST, CONVOLUTION, EXACT, LINEARIZER, MARKOV_CHAIN, SCHWEITZER
 
 MOST_LISTED = 100
 """Up to so many customers the probabilities of every number present are worked out."""
@@ -77,7 +78,7 @@ def solved_points(arrays: NetworkPoints, solver: str) -> tuple[list[SolvedTogeth
 
 def unsolvable(arrays: NetworkPoints) -> dict[int, str]:
     """Say which points no solver can solve, and why: an undefined number, or a saturated station."""
-    return {**_saturated(arrays), **arrays.wrong}
+    return {**saturated(arrays.network, arrays.capacity > 0), **arrays.wrong}
 
 
 def _pieces(
@@ -96,26 +97,6 @@ def _pieces(
             yield from _pieces(arrays, half, solver, wrong)
     else:
         yield SolvedTogether(points, chosen, solution)
-
-
-def _saturated(arrays: NetworkPoints) -> dict[int, str]:
-    """Name the first station that streams ask more of than it can give."""
-    network = arrays.network
-    load = (network.arrivals[:, :, None] * network.demand).real.sum(axis=1)
-    wrong: dict[int, str] = {}
-    for k, (name, kind) in enumerate(zip(network.stations, network.discipline, strict=True)):
-        rates = network.rates[k]
-        most = np.array([float(network.servers[k])]) if rates is None else rates.real[:, -1]
-        if DISCIPLINES[kind].delay or arrays.capacity[k]:
-            continue
-        for point in np.flatnonzero((load[:, k] >= most) & (load[:, k] > 0)):
-            limit = float(np.broadcast_to(most, (network.points,))[point])
-            wrong.setdefault(
-                int(point),
-                f"station {name} is saturated: arrivals ask it for {load[point, k]:.6g} s of service a second, and it "
-                f"gives less than {limit:.6g}; lower the arrivals, shorten the demand, or add servers",
-            )
-    return wrong
 
 
 def _solved(arrays: NetworkPoints, solver: str) -> NetworkSolution:

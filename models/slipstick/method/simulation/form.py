@@ -18,7 +18,7 @@ from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Parameter
 from slipstick.expression.tape import Tape
 from slipstick.law.account import GRAIN_EFFICIENCY, GRAIN_INTERFERENCE
-from slipstick.method.answers import Answers, CompiledModel, Gradient, Remarks, Solution, Values, joined, only
+from slipstick.method.answers import ROUNDING, Answers, CompiledModel, Gradient, Remarks, Solution, Values, joined, only
 from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.names import IDLE, IDLE_PROCESSORS, TIME_QUANTILES, Labels, unit_of
 from slipstick.method.occupation import ParallelWork
@@ -28,9 +28,6 @@ from slipstick.sim.estimate import Estimate, Layout, Result, t_quantile
 from slipstick.sim.run import simulate
 from slipstick.sim.settings import Simulation
 from slipstick.vocabulary import SIMULATION
-
-ROUNDING = 1e-9
-"""An interval narrower than this part of its mean is rounding."""
 
 STEP = 0.02
 """Relative step of the differences that shares are read from."""

@@ -16,6 +16,7 @@ from slipstick.queueing.markov.build import NetworkPoint, Routing, build_state_s
 from slipstick.queueing.markov.chain import STATE_LIMIT, Array, MarkovChain, refuse_size
 from slipstick.queueing.markov.chain_solution import stationary
 from slipstick.queueing.markov.state_space import StateSpace
+from slipstick.queueing.mixed_classes import open_load
 from slipstick.queueing.network import NetworkArrays, SolutionWithLosses
 from slipstick.vocabulary import DISCIPLINES
 
@@ -176,20 +177,16 @@ def _first_cut(point: NetworkPoint, error: float) -> int:
     """Choose a first truncation from the loads; refuse a saturated station in a network without losses."""
     network = point.network
     opened = ~network.closed
+    alone = all(each is None for each in point.capacity)
+    if alone:
+        open_load(network)  # raises an error where a station is saturated
     load = _load(point)
-    if all(each is None for each in point.capacity):
-        for k in np.flatnonzero(load >= 1):
-            raise NoAnswerError(
-                f"{network.stations[k]} is saturated: open classes bring it {load[k]:.4g} of the work it can do, and "
-                "less than 1 is the limit; lower the arrivals, shorten its service, or give it a capacity"
-            )
     heaviest = min(0.95, float(load.max(initial=0.0)))
     present = float((network.arrivals[0, opened].real[:, None] * network.demand[0, opened].real).sum())
     body = present + 8 * math.sqrt(present)
     tail = math.log(error) / math.log(heaviest) if heaviest > 0 else 1.0
     # Levels fall about as powers of the load; even where they fall twice as fast, no smaller truncation will do.
-    alone = all(each is None for each in point.capacity) and 0 < load.max(initial=0.0) < 1
-    least = 0.5 * math.log(error) / math.log(load.max()) if alone else 0.0
+    least = 0.5 * math.log(error) / math.log(load.max()) if alone and 0 < load.max(initial=0.0) < 1 else 0.0
     return math.ceil(max(8 + body + 1.1 * tail, least))
 
 
