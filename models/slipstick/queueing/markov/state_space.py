@@ -302,7 +302,7 @@ class ServedByPhase(StationState):
         return self._by_class(rows[:, self.first :])
 
     def work(self, rows: Rows) -> Array:
-        return self._by_class(self._shares(rows)).astype(float, copy=False)
+        return self._by_class(self._shares(rows))
 
     def _shares(self, rows: Rows) -> Array:
         """Give the work done a second in each column of customers in service [1] [rows, columns]."""
