@@ -23,16 +23,36 @@ from slipstick.queueing.network import (
     sum_over_stations,
 )
 
+MOST_SERVERS = 1_000_000
+"""Servers of a station whose speeds are listed one by one."""
+
 MOST_SHOWN = 100
 """Numbers present whose probabilities are given where open classes leave them without end."""
 
 
 def speeds(network: NetworkArrays, station: int) -> Array:
-    """Give a station's speed with 1, 2, 3 ... present; the last holds for more, (P or 1, m)."""
+    """Give a station's speed with 1, 2, 3 ... present; the last holds for more, (P or 1, m).
+
+    Raises
+    ------
+    NoAnswerError : there are too many servers to list
+    """
     rates = network.rates[station]
     if rates is not None:
         return rates
+    if network.servers[station] > MOST_SERVERS:
+        raise NoAnswerError(
+            f"{network.stations[station]} has {network.servers[station]:,} servers, and speeds are listed for at most "
+            f"{MOST_SERVERS:,}; make it a delay (discipline is), or ask for simulation"
+        )
     return np.arange(1.0, 1.0 + network.servers[station])[None]
+
+
+def highest_speed(network: NetworkArrays, station: int) -> Array:
+    """Give a station's speed with very many present, (P or 1,)."""
+    rates = network.rates[station]
+    found: Array = np.array([float(network.servers[station])]) if rates is None else rates[:, -1]
+    return found
 
 
 def open_load(network: NetworkArrays) -> Array:
@@ -68,7 +88,7 @@ def saturated(network: NetworkArrays, limited: Array | None = None) -> dict[int,
         return wrong
     load = _open_load(network).real
     for station in np.flatnonzero(~network.delays if limited is None else ~network.delays & ~limited).tolist():
-        most = np.broadcast_to(speeds(network, station)[:, -1].real, len(load))
+        most = np.broadcast_to(highest_speed(network, station).real, len(load))
         for point in np.flatnonzero((load[:, station] >= most) & (load[:, station] > 0)).tolist():
             wrong.setdefault(
                 point,

@@ -22,9 +22,13 @@ from slipstick.method.networks.measures import Measures
 from slipstick.method.networks.solvers import SolvedTogether, preferred, solved_points
 from slipstick.model.network import ClosedClass, QueueingNetwork
 from slipstick.queueing.bounds import saturation_population
+from slipstick.queueing.mixed_classes import MOST_SERVERS
 from slipstick.queueing.network import NetworkArrays, NetworkSolution
 from slipstick.queueing.residual_wait import erlang_c
 from slipstick.vocabulary import BEST, DISCIPLINES, SAME_EXPONENTIAL
+
+MOST_NUMBERS = 8_000_000
+"""Numbers of one array of an approximation with derivatives; more parameters are moved in parts."""
 
 
 def account(compiled: NetworkLayout, arrays: NetworkPoints, columns: Mapping[str, float]) -> dict[str, float]:
@@ -93,10 +97,11 @@ def quantiles(compiled: NetworkLayout, network: NetworkArrays) -> dict[str, floa
     """
     found = {}
     for label, mean, alone, servers, load in _lone_streams(compiled, network):
-        for q in QUANTILES:
-            found[f"response_time_quantile[{label},{q:g}]"] = (
-                -mean * math.log1p(-q) if alone else _quantile(q, mean, servers, load)
-            )
+        if alone:
+            found |= {f"response_time_quantile[{label},{q:g}]": -mean * math.log1p(-q) for q in QUANTILES}
+        elif servers <= MOST_SERVERS:
+            waits, slack = float(erlang_c(np.array([load]), servers)[0]), (servers - load) / mean
+            found |= {f"response_time_quantile[{label},{q:g}]": _quantile(q, mean, slack, waits) for q in QUANTILES}
     return found
 
 
@@ -120,21 +125,19 @@ def _lone_streams(compiled: NetworkLayout, network: NetworkArrays) -> Iterator[t
             yield label, mean, kind == "is", int(network.servers[k]), load
 
 
-def _quantile(q: float, mean: float, servers: int, load: float) -> float:
+def _quantile(q: float, mean: float, slack: float, waits: float) -> float:
     """Halve an interval until it holds one double: the distribution function rises."""
     low, high = 0.0, mean
-    while _beyond(high, mean, servers, load) > 1 - q:
+    while _beyond(high, mean, slack, waits) > 1 - q:
         high *= 2
     for _ in range(200):
         middle = (low + high) / 2
-        low, high = (middle, high) if _beyond(middle, mean, servers, load) > 1 - q else (low, middle)
+        low, high = (middle, high) if _beyond(middle, mean, slack, waits) > 1 - q else (low, middle)
     return high
 
 
-def _beyond(time: float, mean: float, servers: int, load: float) -> float:
-    """Give P(T > t) of M/M/c."""
-    slack = (servers - load) / mean
-    waits = float(erlang_c(np.array([load]), servers)[0])
+def _beyond(time: float, mean: float, slack: float, waits: float) -> float:
+    """Give P(T > t) of M/M/c with c mu - lambda to spare, where an arrival waits with a probability."""
     served = math.exp(-time / mean)
     difference = 1 / mean - slack
     if abs(difference) * mean < 1e-9:
@@ -271,13 +274,21 @@ class CompiledNetwork(CompiledModel):
     def _gradient(self, here: Mapping[str, float], solver: str) -> Gradient:
         """Differentiate throughputs and response times by the complex step, all parameters in one call."""
         names = self.smooth
-        arrays = self.compiled.arrays(self.compiled.perturbed(here, names, COMPLEX_STEP))
-        moved, _, _ = _measured(self.compiled, arrays, solver, Measures.chains)
-        steps = [COMPLEX_STEP * (here[name] or 1.0) for name in names]
-        slopes = {
-            key: {name: float(each[1 + index].imag / steps[index]) for index, name in enumerate(names)}
-            for key, each in moved.items()
-        }
+        _, classes, stations = self.compiled.arrays(self.compiled.columns(here)).network.service.shape
+        # Linearizer holds a change of each class at each station for each class that leaves, at every point.
+        many = max(1, MOST_NUMBERS // (classes**2 * (classes + 1) * stations))
+        slopes: dict[str, dict[str, float]] = {}
+        for first in range(0, len(names), many) or (0,):
+            some = names[first : first + many]
+            arrays = self.compiled.arrays(self.compiled.perturbed(here, some, COMPLEX_STEP))
+            moved, _, _ = _measured(self.compiled, arrays, solver, Measures.chains)
+            for key, each in moved.items():
+                steps = (COMPLEX_STEP * (here[name] or 1.0) for name in some)
+                found = {
+                    name: float(each[1 + at].imag / step)
+                    for at, (name, step) in enumerate(zip(some, steps, strict=True))
+                }
+                slopes.setdefault(key, {}).update(found)
         rates = frozenset(key for key in slopes if key.startswith("throughput["))
         return Gradient(slopes, here, self.compiled.tape.parameters, rates)
 

@@ -41,6 +41,9 @@ OUTSIDE = "outside"
 """The other processors of a model with one: they are outside its population."""
 
 MOST_OTHERS = 4096
+MOST_NUMBERS, OWN_NUMBERS = 25_000_000, 20
+"""Numbers that a simulation keeps of all activities under way, and those that it keeps of one beside its account."""
+
 ALL = "all"
 """The name of the group of a population that has one."""
 
@@ -178,6 +181,7 @@ class _Writer:
     def begin(self, members: int) -> None:
         """Add the resources that are used; the processors of a population are stations of their own."""
         self.members, self.others = members, members - 1
+        self._check_size(max(members, 1))
         for name, resource in self.model.resources.items():
             if isinstance(resource, Station):
                 self.builder.station(name, resource.servers, resource.discipline)
@@ -193,6 +197,25 @@ class _Writer:
                 # The others of a single processor are outside the population; their stations follow its own.
                 self.others = self._most_at_once()
                 self.builder.station(OUTSIDE, copies=self.others)
+
+    def _check_size(self, members: int) -> None:
+        """Refuse a model of which more is under way at once than memory is for; of arrivals, one alone."""
+        known: dict[int, float] = {}
+        at_once = members * max(self._at_once(body, known) for body in self.model.bodies)
+        if at_once * (OWN_NUMBERS + 2 * len(self.model.steps)) > MOST_NUMBERS:
+            raise ModelError(
+                f"a simulation of {self.model.name} follows {at_once:.3g} branches and items at once, each with the account of "
+                f"{len(self.model.steps)} steps, which takes too much memory; give it fewer processors, items or branches, or "
+                "ask for mean-value"
+            )
+
+    def _at_once(self, activity: Activity, known: dict[int, float]) -> float:
+        """Count the branches and items of an activity that may exist at once."""
+        if id(activity) not in known:
+            inside = [self._at_once(child, known) for child in activity.children] or [1.0]
+            many = self.numbers[activity.items] if isinstance(activity, Pipeline) else 1.0
+            known[id(activity)] = sum(inside) if isinstance(activity, Fork) else many * max(inside)
+        return known[id(activity)]
 
     def _lock(self, lock: Lock) -> LockImplementation:
         kind, rounds = _QUEUE_LOCKS.get(lock.kind, (lock.kind, 1))

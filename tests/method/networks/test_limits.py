@@ -1,0 +1,34 @@
+"""Questions that cost too much are refused before the cost is paid, with the number, the limit and a way out."""
+
+from __future__ import annotations
+
+import pytest
+
+from slipstick.method.methods import answered
+from slipstick.model.activity import delay, pipeline, serial
+from slipstick.model.network import CustomerClass, closed_class, network, open_class, station
+from slipstick.model.system import closed_model
+
+
+@pytest.mark.parametrize("members", [closed_class(4), open_class(4.0)])
+@pytest.mark.parametrize("method", [None, "exact", "linearizer", "bounds", "markov-chain"])
+def test_of_very_many_servers(members: CustomerClass, method: str | None) -> None:
+    asked = network({"j": members}, {"cpu": station(demand={"j": 1.0}, servers=10**9)})
+    answers = answered(asked, {}, method)
+    refused = (
+        "cpu has 1,000,000,000 servers, and speeds are listed for at most 1,000,000; make it a delay (discipline is), or "
+        "ask for simulation"
+    )
+    if method in ("bounds", "markov-chain"):
+        assert all(each.failed is None for each in answers)
+    else:
+        assert answers[0].failed == refused
+
+
+def test_of_very_many_items() -> None:
+    line = pipeline([serial(delay(1.0, name="read")), serial(delay(2.0, name="write"))], items=1e9)
+    (answer,) = answered(closed_model(line, name="copy"), {}, "simulation")
+    assert answer.failed == (
+        "a simulation of copy follows 1e+09 branches and items at once, each with the account of 2 steps, which takes too "
+        "much memory; give it fewer processors, items or branches, or ask for mean-value"
+    )
