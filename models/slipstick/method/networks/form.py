@@ -95,7 +95,7 @@ def quantiles(compiled: NetworkLayout, network: NetworkArrays) -> dict[str, floa
     Source: Kleinrock, Queueing Systems, volume 1, 1975, section 3.5; Gross and Harris, Fundamentals of Queueing
     Theory, 3rd ed., 1998, section 2.3.
     """
-    found = {}
+    found: dict[str, float] = {}
     for label, mean, alone, servers, load in _lone_streams(compiled, network):
         if alone:
             found |= {f"response_time_quantile[{label},{q:g}]": -mean * math.log1p(-q) for q in QUANTILES}
