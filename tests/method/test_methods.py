@@ -6,12 +6,13 @@ import pytest
 
 from slipstick import LAWS, closed_model, delay, service, solve
 from slipstick.errors import UnknownNameError
-from slipstick.method.methods import answered, methods_for
+from slipstick.method.methods import answered
 
 BUS = closed_model(delay(9.0, name="think") >> service("bus", 1.0, scv=1.0), processors=20)
+from slipstick.vocabulary import METHODS
 
 
-@pytest.mark.parametrize("method", [each.name for each in methods_for("activity")])
+@pytest.mark.parametrize("method", METHODS["activity"])
 def test_every_method_answers_for_a_model_and_says_its_name(method: str) -> None:
     (answer,) = answered(BUS, {}, method)
     assert (answer.model, answer.method) == ("model", method)

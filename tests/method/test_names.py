@@ -6,7 +6,7 @@ import pytest
 
 from slipstick.errors import SlipstickError
 from slipstick.method.answers import Solution
-from slipstick.method.methods import form_of, methods_for
+from slipstick.method.methods import form_of
 from slipstick.method.names import names_of
 from slipstick.model.network import QueueingNetwork
 from slipstick.schema.build import BuiltModel, build
@@ -18,6 +18,7 @@ from slipstick.vocabulary import ACTIVITY, BOUNDS, CLOSED_FORM, MARKOV_CHAIN, NE
 
 SHORT = Simulation(least=2, cycles=300)
 MODELS = [(kind, name) for kind in (ACTIVITY, NETWORK) for name in names(kind)]
+from slipstick.vocabulary import METHODS
 
 
 def _built(name: str) -> BuiltModel:
@@ -45,7 +46,7 @@ def _asked(model: object, method: str) -> bool:
 @pytest.mark.parametrize(("kind", "name"), MODELS, ids=[name for _, name in MODELS])
 def test_every_value_that_is_found_is_listed_with_its_unit(kind: str, name: str) -> None:
     built = _built(name)
-    for method in (each.name for each in methods_for(kind) if _asked(built.model, each.name)):
+    for method in (each for each in METHODS[kind] if _asked(built.model, each)):
         found = _found(built, method)
         if found is None:
             continue

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import replace
 
 from slipstick.answer import Answer
 from slipstick.errors import NoAnswerError, UnknownNameError
@@ -19,8 +18,7 @@ from slipstick.method.default import SIMULATED, DefaultForm
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model, need_model
 from slipstick.sim.settings import Simulation
-from slipstick.vocabulary import ACTIVITY, BOUNDS, CLOSED_FORM, LAW, MEAN_VALUE, NETWORK, SIMULATION
-from slipstick.vocabulary import METHODS as NAMES
+from slipstick.vocabulary import ACTIVITY, BOUNDS, CLOSED_FORM, LAW, MEAN_VALUE, METHODS, NETWORK, SIMULATION
 
 Subject = Model | QueueingNetwork | Law
 """What there is to answer for."""
@@ -30,97 +28,42 @@ Parameters = Mapping[str, Parameter]
 _FOR = {ACTIVITY: "activities and programs", LAW: "laws", NETWORK: "queueing networks"}
 _KINDS: dict[type, str] = {Model: ACTIVITY, Law: LAW, QueueingNetwork: NETWORK}
 
-
-@dataclass(frozen=True, slots=True)
-class Method:
-    """A way to answer for one kind of model.
-
-    Parameters
-    ----------
-    name : on the command line and in studies
-    kind : of the models it answers for: activity, law or queueing-network
-    form : compiles a model for many points, given how to simulate
-    answers : answers at one point; None if that is the form's answer there
-    """
-
-    name: str
-    kind: str
-    form: Callable[[Any, Parameters, Simulation], CompiledModel]
-    answers: Callable[[Any, Parameters], tuple[Answer, ...]] | None = None
-
-
 _MOST_TAKEOVERS = 20
 
-
-def _closed_form(model: Model, _: Parameters) -> tuple[Answer, ...]:
-    """Answer in closed form, and say what another stage of a pipeline needs to take over."""
-    form = ClosedForm(model)
-    form.bounds = lambda: CompiledBounds(model)
-    answer = form.points({}).answer(0)
-    if answer.failed:
-        return (answer,)
-    # The takeover points are searched one by one, and a longer list of them is not read.
-    limits = with_takeovers(form, answer.limits, {}) if 0 < len(answer.limits) <= _MOST_TAKEOVERS else answer.limits
-    return (replace(answer, limits=limits),)
+_DEFAULT_SIMULATION = Simulation()
 
 
-def _mean_value(model: Model, _: Parameters, __: Simulation) -> CompiledModel:
-    from slipstick.method.mean_value import MeanValue
+def _compiled(model: Subject, parameters: Parameters, method: str, simulation: Simulation) -> CompiledModel:
+    """Compile a model for one of its methods; what that needs is imported when it is asked for."""
+    if isinstance(model, Law):
+        return CompiledLaw(model, parameters)
+    if isinstance(model, QueueingNetwork):
+        return _compiled_network(model, method, simulation)
+    if method == CLOSED_FORM:
+        return ClosedForm(model)
+    if method == BOUNDS:
+        return CompiledBounds(model)
+    if method == MEAN_VALUE:
+        from slipstick.method.mean_value import MeanValue
 
-    return MeanValue(model)
-
-
-def _simulation(model: Model, _: Parameters, simulation: Simulation) -> CompiledModel:
-    """Give the form that runs a model event by event; the simulator is imported when it is asked for."""
+        return MeanValue(model)
     from slipstick.method.simulation.form import simulation_of
 
     return simulation_of(model, simulation)
 
 
-def _network_simulation(model: QueueingNetwork, _: Parameters, simulation: Simulation) -> CompiledModel:
-    from slipstick.method.networks.simulation import simulation_of
+def _compiled_network(model: QueueingNetwork, method: str, simulation: Simulation) -> CompiledModel:
+    if method == SIMULATION:
+        from slipstick.method.networks.simulation import simulation_of
 
-    return simulation_of(model, simulation)
+        return simulation_of(model, simulation)
+    if method == BOUNDS:
+        from slipstick.method.networks.bounds import CompiledNetworkBounds
 
+        return CompiledNetworkBounds(model)
+    from slipstick.method.networks.form import CompiledNetwork
 
-def _network(solver: str) -> Callable[[QueueingNetwork, Parameters, Simulation], CompiledModel]:
-    """Give the form of a network by one solver; the numerical libraries are imported when it is asked for."""
-
-    def form(model: QueueingNetwork, _: Parameters, __: Simulation) -> CompiledModel:
-        from slipstick.method.networks.form import CompiledNetwork
-
-        return CompiledNetwork(model, solver)
-
-    return form
-
-
-def _network_bounds(model: QueueingNetwork, _: Parameters) -> tuple[Answer, ...]:
-    from slipstick.method.networks.bounds import network_bounds
-
-    return network_bounds(model)
-
-
-def _network_bounds_form(model: QueueingNetwork, _: Parameters, __: Simulation) -> CompiledModel:
-    from slipstick.method.networks.bounds import CompiledNetworkBounds
-
-    return CompiledNetworkBounds(model)
-
-
-_DEFAULT_SIMULATION = Simulation()
-
-METHODS: tuple[Method, ...] = (
-    Method(CLOSED_FORM, ACTIVITY, lambda model, _, __: ClosedForm(model), _closed_form),
-    Method(MEAN_VALUE, ACTIVITY, _mean_value),
-    Method(SIMULATION, ACTIVITY, _simulation),
-    Method(BOUNDS, ACTIVITY, lambda model, _, __: CompiledBounds(model)),
-    Method(CLOSED_FORM, LAW, lambda law, parameters, _: CompiledLaw(law, parameters)),
-    *(Method(name, NETWORK, _network(name)) for name in NAMES[NETWORK] if name not in (SIMULATION, BOUNDS)),
-    Method(SIMULATION, NETWORK, _network_simulation),
-    Method(BOUNDS, NETWORK, _network_bounds_form, _network_bounds),
-)
-"""Every method, by kind of model, of laws and networks the default first.
-
-A network takes each solver of `slipstick.vocabulary.METHODS`."""
+    return CompiledNetwork(model, method)
 
 
 def default_method(model: Subject, smooth: bool = False) -> str:
@@ -141,15 +84,10 @@ def default_method(model: Subject, smooth: bool = False) -> str:
     ['simulation', 'mean-value']
     """
     if not isinstance(model, Model):
-        return methods_for(_KINDS[type(model)])[0].name
+        return METHODS[_KINDS[type(model)]][0]
     from slipstick.method.mean_value.form import promise_holds
 
     return MEAN_VALUE if smooth or promise_holds(model) else SIMULATION
-
-
-def methods_for(kind: str) -> list[Method]:
-    """List the methods that answer for a kind of model, of laws and networks the default first."""
-    return [each for each in METHODS if each.kind == kind]
 
 
 def form_of(
@@ -176,14 +114,12 @@ def form_of(
     settings = simulation or _DEFAULT_SIMULATION
     if method is None and isinstance(model, Model):
         form: CompiledModel = DefaultForm(
-            model,
-            lambda: default_method(model, smooth),
-            lambda name: _method(model, name).form(model, parameters, settings),
+            model, lambda: default_method(model, smooth), lambda name: _compiled(model, parameters, name, settings)
         )
     else:
-        form = _method(model, method).form(model, parameters, settings)
+        form = _compiled(model, parameters, _known_method(model, method), settings)
     if method != BOUNDS and not isinstance(model, Law):
-        form.bounds = lambda: _method(model, BOUNDS).form(model, parameters, settings)
+        form.bounds = lambda: _compiled(model, parameters, BOUNDS, settings)
     return form
 
 
@@ -210,10 +146,16 @@ def answered(
             told = (SIMULATED,) if answer.method == SIMULATION and not answer.failed else ()
             return (replace(answer, notes=(*answer.notes, *told)),)
         method = CLOSED_FORM
-    found = _method(model, method)
-    if found.answers is not None:
-        return found.answers(model, parameters)
-    return (form_of(model, parameters, method, simulation).points({}).answer(0),)
+    if method == BOUNDS and isinstance(model, QueueingNetwork):
+        from slipstick.method.networks.bounds import network_bounds
+
+        return network_bounds(model)
+    form = form_of(model, parameters, method, simulation)
+    answer = form.points({}).answer(0)
+    if isinstance(form, ClosedForm) and not answer.failed and len(answer.limits) <= _MOST_TAKEOVERS:
+        # The takeover points are searched one by one, and a longer list of them is not read.
+        answer = replace(answer, limits=with_takeovers(form, answer.limits, {}))
+    return (answer,)
 
 
 def solve(
@@ -251,8 +193,7 @@ def solve(
     """
     if not isinstance(model, QueueingNetwork):
         need_model(model, "solve")
-    found = _method(model, method)
-    if found.name == BOUNDS and isinstance(model, Model):
+    if method == BOUNDS and isinstance(model, Model):
         return bounds(model, {name: float(each) for name, each in (values or {}).items()})
     answer = form_of(model, {}, method, simulation).points(values or {}).answer(0, shares=shares)
     if answer.failed:
@@ -260,11 +201,11 @@ def solve(
     return answer
 
 
-def _method(model: Subject, name: str | None) -> Method:
-    known = methods_for(_KINDS[type(model)])
-    found = next((each for each in known if each.name == name), None) if name else known[0]
-    if found is None:
-        others = [_FOR[kind] for kind, names in NAMES.items() if name in names]
-        hint = f" for it: it is for {others[0]}; known: {', '.join(each.name for each in known)}" if others else ""
-        raise UnknownNameError("method", str(name)[:100], [each.name for each in known], hint)
-    return found
+def _known_method(model: Subject, name: str | None) -> str:
+    """Give the method of that name, by default the first of its kind of model."""
+    known = METHODS[_KINDS[type(model)]]
+    if name and name not in known:
+        others = [_FOR[kind] for kind, names in METHODS.items() if name in names]
+        hint = f" for it: it is for {others[0]}; known: {', '.join(known)}" if others else ""
+        raise UnknownNameError("method", str(name)[:100], known, hint)
+    return name or known[0]
