@@ -276,7 +276,7 @@ class CompiledNetwork(CompiledModel):
         names = self.smooth
         _, classes, stations = self.compiled.arrays(self.compiled.columns(here)).network.service.shape
         # Linearizer holds a change of each class at each station for each class that leaves, at every point.
-        many = max(1, MOST_NUMBERS // (classes**2 * (classes + 1) * stations))
+        many = MOST_NUMBERS // max(1, classes**2 * (classes + 1) * stations) or 1
         slopes: dict[str, dict[str, float]] = {}
         for first in range(0, len(names), many) or (0,):
             some = names[first : first + many]
