@@ -389,6 +389,26 @@ def glossary_text(text: str, term: str | None) -> str:
     return "".join(f"{names[head]}: {entries[head]}" for head in mention)
 
 
+@cli.command()
+@click.argument("folders", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="File to write. [standard output]")
+def statements(folders: Sequence[Path], out: Path | None) -> int:
+    """Lay out the statements of sources that the reports in FOLDERS checked as one page, with hits and misses counted.
+
+    \b
+    Examples:
+      slipstick statements reports/*/ --out reports/papers.md
+    """
+    from slipstick.report.questions.statements import statements_page
+
+    text = statements_page(folders)
+    if out is None:
+        click.echo(text, nl=False)
+    else:
+        out.write_text(text, encoding="utf-8")
+    return DONE
+
+
 cli.add_command(measured)
 
 cli.add_command(fit)

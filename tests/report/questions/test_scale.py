@@ -131,7 +131,12 @@ def test_the_tidy_table_has_a_row_for_each_way_and_number() -> None:
 def test_published_cells_stand_beside_ours() -> None:
     cells = (PublishedScalability(2, 4, "efficiency-conserved", 0.54, 0.5, "Figure 14"),)
     beside = replace(MADE, printed=cells)
-    assert "| 2 to 4 | efficiency-conserved |      0.54 |   0.50 | Figure 14 |" in ScaleResult((beside,)).section()
+    section = ScaleResult((beside,)).section()
+    # W'/W = 2 / 0.54 for twice the processors; 2 / 0.5 is the square of 2.
+    assert "| 2 to 4 | efficiency-conserved |      0.54 |   0.50 |                  1.89 |            2.00 |" in section
+    assert "1 statement checked: 0 hits, 1 miss (base-2-to-4-efficiency-conserved)" in section
+    (row,) = ScaleResult((beside,)).files()["statements-of-scaling.csv"]
+    assert (row["verdict"], row["wanted"]) == ("miss", "0.54, within 0.005")
     document = ScaleResult((beside,)).document()
     assert document["scalings"][0]["printed"] == [
         {"from": 2, "to": 4, "way": "efficiency-conserved", "printed": 0.54, "computed": 0.5, "source": "Figure 14"}

@@ -61,6 +61,29 @@ def test_what_is_derived_is_there_without_being_an_answer_of_the_study(folder: P
     assert result_of(found(*lines), StatementsResult).statements[0].verdict == "hit"
 
 
+def test_what_was_put_in_is_no_agreement(folder: Path) -> None:
+    made = checked("value: time, of: [base], to: 9.8 ms, counted: false", "value: time, of: [slow], to: 9.8 ms")
+    assert made.text() == "1 statement checked: 0 hits, 1 miss (s1); 1 input beside them (s0)"
+
+
+def test_the_statements_of_several_reports_make_one_page(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = ["study: 1", "title: A small study", "base: {model: model.yaml}", "statements:"]
+    lines += ["  held: {says: 'short, as told', value: time, of: [base], to: 1 s, source: Figure 2}"]
+    Path("study.yaml").write_text("\n".join([*lines, "  lost: {says: long, value: time, of: [base], from: 1 s}", ""]))
+    assert main(["run", "study.yaml", "--out", "out"]) == 0
+    Path("other").mkdir()
+    assert main(["statements", "other", "out", "--out", "papers.md"]) == 0
+    page = Path("papers.md").read_text()
+    assert "## A small study" in page
+    assert "2 statements checked: 1 hit, 1 miss (lost)" in page
+    assert "| held        | hit       | short, as told | Figure 2 |" in page
+    (totals,) = (line for line in page.splitlines() if line.startswith("| all"))
+    assert totals.replace(" ", "") == "|all|1|1|0|0|"
+    capsys.readouterr()
+    assert main(["statements", "other"]) == 2
+    assert "has a file statements.csv; run a study with statements" in capsys.readouterr().err
+
+
 def test_the_last_line_names_what_misses(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = checked("value: time, of: [base], to: 9.8 ms", "value: time, of: [slow], to: 9.8 ms")
     assert made.text() == "2 statements checked: 1 hit, 1 miss (s1)"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isfinite, isnan
+from math import isfinite, isnan, log, nan
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from slipstick.report.formatting import (
@@ -22,6 +22,7 @@ from slipstick.report.formatting import (
     short_path,
 )
 from slipstick.report.pictures.figures import FILLS, axis_title, plain_ticks, sheet, title_of
+from slipstick.report.questions.statements import CheckedValue, ComparedNumber, Statement, statement_row, summary
 from slipstick.results.study import Array, QuestionResult
 
 if TYPE_CHECKING:
@@ -143,6 +144,17 @@ class PublishedScalability:
     computed: float
     source: str
 
+    @property
+    def agrees(self) -> bool:
+        """Say whether both are the same with two decimals."""
+        return abs(self.computed - self.printed) <= 0.005
+
+    def exponent(self, scalability: float) -> float:
+        """Give the exponent of the isoefficiency that a value of this cell implies; NaN for another way [1]."""
+        if self.way != "efficiency-conserved" or not scalability > 0:
+            return nan
+        return 1 - log(scalability) / log(self.more_processors / self.processors)
+
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
@@ -196,6 +208,10 @@ class ScaleResult(QuestionResult):
     def text(self) -> str:
         return "\n\n".join(map(_lines, self.scalings))
 
+    def files(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+        rows = [statement_row(each) for found in self.scalings for each in _statements(found)]
+        return {"statements-of-scaling.csv": rows} if rows else {}
+
     def document(self) -> dict[str, Any]:
         return {"scalings": [_document(each) for each in self.scalings]}
 
@@ -223,6 +239,8 @@ def _lines(found: Scaling) -> str:
     lines = [f"{found.case}: {line}" for line in _sentences(found)]
     if found.growth is not None:
         lines.append(f"{found.case}: {_verdict(found.growth)}")
+    if found.printed:
+        lines.append(summary(_statements(found)))
     return "\n".join(lines)
 
 
@@ -333,11 +351,36 @@ def _printed(found: Scaling) -> list[str]:
             each.way,
             _ratio(each.printed),
             _ratio(each.computed),
+            *(_ratio(each.exponent(value)) for value in (each.printed, each.computed)),
             escape(each.source),
         ]
         for each in found.printed
     ]
-    return [markdown_table(["cell", "way", "printed", "here", "source"], rows, [2, 3])]
+    head = ["cell", "way", "printed", "here", "exponent as printed", "exponent here", "source"]
+    return [markdown_table(head, rows, range(2, 6)), prose(_EXPONENT), summary(_statements(found))]
+
+
+_EXPONENT = (
+    "The exponent is that of the isoefficiency, W as a power of N, which a cell of the way efficiency-conserved implies: "
+    "L = T (1 - E) goes with W / N, so W'/W = (N'/N) / scalability."
+)
+
+
+def _statements(found: Scaling) -> list[Statement]:
+    """Give the printed cells as statements; they are printed with two decimals."""
+    return [
+        Statement(
+            name=f"{found.case}-{each.processors:g}-to-{each.more_processors:g}-{each.way}",
+            says=f"the scalability from {each.processors:g} to {each.more_processors:g} processors, {each.way}, is "
+            f"{_ratio(each.printed)}",
+            source=each.source,
+            wanted=f"{_ratio(each.printed)}, within 0.005",
+            unit="1",
+            values=(CheckedValue(found.case, ComparedNumber(*[each.computed] * 3), each.agrees),),
+            needed=1,
+        )
+        for each in found.printed
+    ]
 
 
 def _ratio(value: float) -> str:

@@ -503,6 +503,9 @@ class StatementSpec(QuestionSpec):
         default_factory=list, description="those of the answers with smaller values than the rest"
     )
     at_least: int | None = Field(None, description="for how many answers it must hold; all by default", ge=1)
+    counted: bool = Field(
+        True, description="false where the number was put in or fitted: that it comes out is no agreement"
+    )
 
     def named_cases(self) -> Iterator[tuple[Place, str]]:
         """List all answers that it names."""

@@ -96,7 +96,8 @@ class _Sentence:
             if name in (self._picked or spec.of)
         )
         needed = spec.at_least or len(cells)
-        return Statement(self.name, spec.says, spec.source, _words(spec, stated), self._unit(stated), cells, needed)
+        wanted, unit = _words(spec, stated), self._unit(stated)
+        return Statement(self.name, spec.says, spec.source, wanted, unit, cells, needed, spec.counted)
 
     @property
     def _picked(self) -> Sequence[str]:
