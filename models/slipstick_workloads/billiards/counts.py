@@ -73,12 +73,15 @@ class CollisionCounts:
     Parameters
     ----------
     queued : collisions in the queue at the start of a run [1]
-    added, removed : by one collision, its own removal included [1]
+    searched_first : bins and collisions passed to queue all of them [1]
+    added, searched, removed : by one collision, its own removal included; searched, as by `CollisionQueue` [1]
     dependent : of each run, see `first_dependent`
     """
 
     queued: float
+    searched_first: float
     added: float
+    searched: float
     removed: float
     dependent: tuple[tuple[int, ...], ...]
 
@@ -89,7 +92,7 @@ class CollisionCounts:
 
 
 @lru_cache(maxsize=256)
-def observe(balls: int, collisions: int, seed: int) -> CollisionCounts:
+def observe(balls: int, collisions: int, seed: int, width: float = 0.1) -> CollisionCounts:
     """Run the sequential program and count; results are cached by arguments.
 
     Parameters
@@ -97,25 +100,28 @@ def observe(balls: int, collisions: int, seed: int) -> CollisionCounts:
     balls : how many [1]
     collisions : to execute at least, all runs together; the more, the closer the means [1]
     seed : of the places and speeds
+    width : of a time bin of the queue [balls' mean distance / greatest speed]
 
     >>> observe(balls=100, collisions=1000, seed=1).parallelism(1)
     1.0
     """
     each = min(LAPS * balls, collisions)
-    runs = [_observed(balls, each, seed, number) for number in range(-(-collisions // each))]
+    runs = [_observed(BilliardSimulation(uniform(balls, seed, n), width), each) for n in range(-(-collisions // each))]
     per_run, per_collision = 1 / len(runs), 1 / (len(runs) * each)
     return CollisionCounts(
         queued=sum(run.queued for run in runs) * per_run,
+        searched_first=sum(run.searched_first for run in runs) * per_run,
         added=sum(run.added for run in runs) * per_collision,
+        searched=sum(run.searched for run in runs) * per_collision,
         removed=sum(run.removed for run in runs) * per_collision,
         dependent=tuple(one for run in runs for one in run.dependent),
     )
 
 
-def _observed(balls: int, collisions: int, seed: int, number: int) -> CollisionCounts:
+def _observed(run: BilliardSimulation, collisions: int) -> CollisionCounts:
     """Count in one run, without taking means."""
-    run = BilliardSimulation(uniform(balls, seed, number))
-    queued = run.queue.added
+    queue = run.queue
+    queued, searched = queue.added, queue.searched
     causes = [run.step().cause for _ in range(collisions)]
     dependent = (tuple(first_dependent(causes)),)
-    return CollisionCounts(queued, run.queue.added - queued, run.queue.removed, dependent)
+    return CollisionCounts(queued, searched, queue.added - queued, queue.searched - searched, queue.removed, dependent)

@@ -13,18 +13,23 @@ One processor alone runs the sequential program: no comparison, no locks, no bar
 on any number of processors, the rest is the average latency L of equation 3, and of its sources (equation 5) ML is
 `memory`, IT `idle`, and PT `check`, `lock` and `barrier`.
 
-Approximations: adding a collision takes the same time for any number of balls (bins grow with them); two processors that
-need one bin at the same time do not wait for each other; the processors that execute are drawn anew at each step, though
-those of low number execute more often.
+To add a collision is to search its place in the queue's time bins: the simulation counts the bins and collisions passed,
+more of them among more balls. The width of a bin is not printed.
+
+Approximations: two processors that need one bin at the same time do not wait for each other; the processors that execute
+are drawn anew at each step, though those of low number execute more often.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from slipstick.expression.dimension import COUNT
 from slipstick.expression.nodes import Expr, Like, Number, maximum, minimum, total
-from slipstick.expression.special import exp
+from slipstick.expression.special import exp, raised
 from slipstick.law.symbols import SCALE_GRAPH
 from slipstick.method.closed_form.times import time
 from slipstick.model.activity import Activity, choose, delay, repeat, then
@@ -40,6 +45,12 @@ SHARING = 2.1
 NAME = "billiards/parallel"
 SOURCE = f"{SCALE_GRAPH}, section 5"
 
+SIZES = tuple(100 * 2**doubled for doubled in range(9))
+"""Numbers of balls among which searches are counted where the number of balls is a variable."""
+
+SIZES_COLLISIONS = 4000
+"""Collisions of each of these; the searches differ by about 2 % from those of five times as many."""
+
 
 def parallel(machine: SharedMemory, inputs: InputValues) -> Model:
     """Build the program: a setup, then as many steps as the collisions need.
@@ -47,7 +58,8 @@ def parallel(machine: SharedMemory, inputs: InputValues) -> Model:
     With ``parallelism: expected`` nothing is simulated, and balls and steps can be varied in the built model: of the first
     j crossings of n lines with uniform slopes, 2.1 j^2 / n pairs are expected to share a line. Taken as rare and
     independent, exp(-2.1 j^2 / n) is the probability that a step reaches so far, and P the sum over j up to N. It is within a
-    few percent of the counts, closer for more balls. The number of steps is then not a whole number, which the method
+    few percent of the counts, closer for more balls. Searches are counted for 100 to 25,600 balls and taken as a power of
+    their number between two of these, and beyond them. The number of steps is then not a whole number, which the method
     simulation refuses.
     """
     work = _Steps(machine, inputs)
@@ -73,15 +85,20 @@ class _Steps:
     def setup(self) -> Activity:
         """Compute a share of the times-to-collision and queue them."""
         meetings, added = ((count / self.processors) for count in (self.run.balls + 1, self.run.queued))
-        units = meetings * self._units("meeting") + added * self._units("adding")
-        return self._with_overheads("setup", units, queued=added, fetched=added)
+        searched = self.run.searched_first / self.processors
+        adding = added * self._units("adding") + searched * self._units("searching")
+        parts = {"add": adding, "rest": meetings * self._units("meeting")}
+        return self._with_overheads("setup", parts, queued=added, fetched=added, passed=searched)
 
     def step(self) -> Activity:
         """Take a collision, compare it with the others', and execute it or be idle."""
-        adding, removing = self.run.added * self._units("adding"), self.run.removed * self._units("removing")
-        units = self._units("collide") + 3 * self._units("meeting") + adding + removing
+        parts = {
+            "add": self.run.added * self._units("adding") + self.run.searched * self._units("searching"),
+            "remove": self.run.removed * self._units("removing"),
+            "rest": self._units("collide") + 3 * self._units("meeting"),
+        }
         queued = self.run.added + self.run.removed
-        execute = self._with_overheads("collision", units, queued=queued, fetched=1.0)
+        execute = self._with_overheads("collision", parts, queued=queued, fetched=1.0, passed=self.run.searched)
         if self.processors == 1:
             return execute
         chance = minimum(1.0, self.run.steps / (self.run.rounds * self.processors))
@@ -89,13 +106,16 @@ class _Steps:
         compare = self._fetch("check", (self.processors - 1) * self._units("check"), "check")
         return compare >> choose((chance, execute), (1 - chance, waiting))
 
-    def _with_overheads(self, name: str, units: Expr, queued: Like, fetched: Like) -> Activity:
-        """Compute; with other processors, also fetch what they wrote and take locks."""
-        computing = delay(units * self.machine.step, name=name)
+    def _with_overheads(
+        self, name: str, parts: Mapping[str, Expr], queued: Like, fetched: Like, passed: Expr
+    ) -> Activity:
+        """Compute each part; with other processors, also fetch what they wrote and take locks."""
+        steps = (delay(units * self.machine.step, name=f"{name}.{part}") for part, units in parts.items())
+        computing = then(*steps)
         if self.processors == 1:
             return computing
         others = (self.processors - 1) / self.processors
-        misses = fetched * others * self._units("misses")
+        misses = others * (fetched * self._units("misses") + passed * self._units("search_misses"))
         return self._fetch(f"{name}.fetch", misses, "memory") >> self._locks(name, queued) >> computing
 
     def _fetch(self, name: str, accesses: Expr, component: str) -> Activity:
@@ -121,32 +141,51 @@ class _RunSizes:
     ----------
     balls, steps : as given, numbers where they shape the model [1]
     rounds : parallel steps [1]
-    queued : collisions at the start [1]
-    added, removed : by one collision [1]
+    queued, searched_first : collisions at the start, and bins and collisions passed to queue them [1]
+    added, searched, removed : by one collision [1]
     """
 
     balls: Expr
     steps: Expr
     rounds: Expr
     queued: Expr
+    searched_first: Expr
     added: float
+    searched: Expr
     removed: float
 
 
 def _counted(inputs: InputValues, processors: int) -> _RunSizes:
     """Take the counts of the simulation, and a whole number of steps."""
     balls, steps, collisions, seed = (int(number(inputs, each)) for each in ("balls", "steps", "collisions", "seed"))
-    counts = observe(balls, collisions, seed)
+    counts = observe(balls, collisions, seed, number(inputs, "width"))
     rounds = max(1, round(steps / counts.parallelism(processors)))
-    n, done, together, queued = (Number(float(each)) for each in (balls, steps, rounds, counts.queued))
-    return _RunSizes(n, done, together, queued, counts.added, counts.removed)
+    n, done, together, queued, first, searched = (
+        Number(float(each)) for each in (balls, steps, rounds, counts.queued, counts.searched_first, counts.searched)
+    )
+    return _RunSizes(n, done, together, queued, first, counts.added, searched, counts.removed)
 
 
 def _expected(inputs: InputValues, processors: int) -> _RunSizes:
     """Take the values expected for very many balls; see `parallel`."""
     balls, steps = one(inputs, "balls"), one(inputs, "steps")
     parallelism = total((exp(-SHARING * (j + 0.5) ** 2 / balls) for j in range(processors)), COUNT)
-    return _RunSizes(balls, steps, steps / maximum(parallelism, 1.0), (balls + 1) / 2, 1.5, 1.5)
+    seed, width = int(number(inputs, "seed")), number(inputs, "width")
+    found = [observe(size, SIZES_COLLISIONS, seed, width) for size in SIZES]
+    first, searched = (
+        _between(balls, [getattr(each, name) for each in found]) for name in ("searched_first", "searched")
+    )
+    return _RunSizes(balls, steps, steps / maximum(parallelism, 1.0), (balls + 1) / 2, first, 1.5, searched, 1.5)
+
+
+def _between(balls: Expr, values: Sequence[float]) -> Expr:
+    """Give a power of the balls between each two of `SIZES`; that of the first and of the last two holds beyond them."""
+    found: Expr = Number(values[0])
+    for (low, high), (before, after) in zip(pairwise(SIZES), pairwise(values), strict=True):
+        most = balls if high == SIZES[-1] else minimum(balls, high)
+        within = most if low == SIZES[0] else maximum(most, low)
+        found *= raised(within / low, Number(math.log(after / before) / math.log(high / low)))
+    return found
 
 
 PARALLEL = Program(
@@ -159,13 +198,23 @@ PARALLEL = Program(
         Input(
             "processors", COUNT, "N: processors, each with one collision of a step", 1.0, least=1, most=1e6, whole=True
         ),
-        Input("adding", COUNT, "units of computing to add a collision to the queue", 1.0),
+        Input("adding", COUNT, "units of computing to add a collision to the queue, once its place is found", 1.0),
+        Input("searching", COUNT, "units of computing for each bin or collision passed to find the place", 1.0),
+        Input(
+            "width",
+            COUNT,
+            "width of a time bin of the queue: balls' mean distance over greatest speed",
+            0.1,
+            least=1e-3,
+            most=1e3,
+        ),
         Input("removing", COUNT, "units of computing to remove a collision from the queue", 1.0),
         Input("meeting", COUNT, "units of computing of one time-to-collision", 1.0),
         Input("collide", COUNT, "units of computing to move two balls and exchange their velocities", 1.0),
         Input(
             "misses", COUNT, "fetches of one execution or addition, all from other processors if there are many", 7.0
         ),
+        Input("search_misses", COUNT, "fetches of each bin or collision passed, as misses", 0.0),
         Input("check", COUNT, "fetches to compare a collision with that of one other processor", 1.0),
         Input("lock", COUNT, "the machine's lock of a bin, taken to add or remove", NONE, named="locks"),
         Input("barrier", COUNT, "the machine's barrier that ends a step", NONE, named="barriers"),
