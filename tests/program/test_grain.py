@@ -197,3 +197,36 @@ def test_each_program_runs_on_its_kind_of_machine() -> None:
         UNIT.on(load("machine/rs6000-43p-atm"), accesses=1)  # type: ignore[arg-type]
     with pytest.raises(ModelError, match=r"runs on a machine, as load.*got sequent-symmetry-s81"):
         PROGRAMS["dvsm/message"].on(SYMMETRY)
+
+
+def test_the_time_alone_is_of_the_same_accesses_as_among_others() -> None:
+    """Half of the data of 64 processors lie on the other ring: that is distance, and no interference."""
+    given: dict[str, Any] = {"elements": 2**24, "pattern": "random", "competitors": 63}
+    answer = solve(unit(shared_machine("ksr-1"), **given), method="mean-value")
+    assert answer["grain_efficiency"] == pytest.approx(1.0)
+    assert answer["grain_interference"] == pytest.approx(0.0, abs=1e-9)
+    assert answer["time_alone"] == pytest.approx(answer["time"])
+
+
+def test_a_simulated_grain_alone_has_an_efficiency_of_one() -> None:
+    """Nanda and Ni: zeta is above 0 and at most 1, and 1 without competitors."""
+    given: dict[str, Any] = {"elements": LARGE, "pattern": "random", "competitors": 0}
+    answer = solve(unit(shared_machine("sequent-symmetry-s81"), **given), method="simulation")
+    assert (answer["grain_efficiency"], answer["grain_interference"]) == (1.0, 0.0)
+
+
+def test_the_flags_of_an_array_lock_are_spread_over_the_modules() -> None:
+    """Only the counter is hot; a flag is in the memory of the processor that waits on it."""
+    given: dict[str, Any] = {"accesses": 0, "lock": "distributed", "competitors": 39}
+    answer = solve(unit(shared_machine("bbn-gp1000"), **given), method="mean-value")
+    counter, flag = answer["utilization[memory-0]"], answer["utilization[memory-1]"]
+    assert counter == pytest.approx((1 + 1 / 256) * 256 * flag)
+    assert counter < 0.5
+    assert answer["time_alone"] == pytest.approx(20 * US)
+
+
+def test_more_processors_than_a_machine_has_are_noted() -> None:
+    machine = shared_machine("sequent-symmetry-s81")
+    assert unit(machine, competitors=29).notes == ()
+    (note,) = unit(machine, competitors=30).notes
+    assert "has 30 processors; with 31 the answer is for a larger one of its kind" in note

@@ -102,3 +102,13 @@ def test_everything_fits_the_terminal_in_ascii() -> None:
     text = answer_text(long, {path: _entry(path, "what it means, at length, " * 20)})
     assert text.isascii()
     assert max(map(len, text.splitlines())) <= WIDTH
+
+
+def test_stations_of_which_the_same_is_said_take_one_line() -> None:
+    values = {f"utilization[memory-{number}]": Value(0.25, "1") for number in range(256)}
+    note = f"waiting at {', '.join(f'memory-{number}' for number in range(256))}: approximate"
+    made = Answer("demo", "mean-value", values=values | {"utilization[memory-7]": Value(0.5, "1")}, notes=(note,))
+    text = answer_text(made)
+    assert "utilization[memory-0 to 255, 255 of them]      0.25" in text
+    assert "utilization[memory-7]                           0.5" in text
+    assert "note: waiting at memory-0 to 255: approximate" in text

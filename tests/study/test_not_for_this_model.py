@@ -40,3 +40,10 @@ def test_saturation_is_said_with_its_size() -> None:
     given = settings(model="lock-and-bus", **{"population.processors": "32", "method": "closed-form"})
     (answer,), _ = solve_settings(given, Library())
     assert answer.bound == "time is below its lower bound 0.032 s"
+
+
+def test_a_key_of_the_machine_that_nothing_depends_on_is_noted() -> None:
+    given = {"model": "grain/unit", "machine": "bbn-gp1000", "machine.interconnect.retry": "100 us"}
+    (answer,), _ = solve_settings(settings(**given, **{"machine.memory.access": "2 us"}), Library())
+    told = [each for each in answer.notes if "no effect" in each]
+    assert told == ["machine.interconnect.retry has no effect on this model"]

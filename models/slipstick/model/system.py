@@ -544,6 +544,7 @@ class Model:
     resources : by name; processors need no entry
     useful : the components that count as useful work
     single : the first processor without the others, if answers are to compare with it
+    notes : what every answer is to say of the model
 
     Raises
     ------
@@ -560,6 +561,7 @@ class Model:
     resources: Mapping[str, Resource] = field(default_factory=dict)
     useful: tuple[str, ...] = ("busy",)
     single: SingleProcessor | None = None
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_model_name(self.name)

@@ -28,7 +28,7 @@ from slipstick.expression.dimension import COUNT, TIME
 from slipstick.expression.nodes import Expr, Like, Number, Parameter, maximum, zero
 from slipstick.law.symbols import NANDA_NI
 from slipstick.model.activity import Activity, barrier, choose, delay, fork, hold, repeat, then
-from slipstick.model.machine import SharedMemory
+from slipstick.model.machine import Bus, MachineLock, Ring, SharedMemory
 from slipstick.model.system import Lock, Model, Resource, SingleProcessor, closed_model, grouped_model, phased_model
 from slipstick.program.program import Input, InputValues, Program, known, one, word
 from slipstick.program.shared_memory import NONE, MemoryPort, barrier_of, lock_kind
@@ -111,14 +111,31 @@ def unit(machine: SharedMemory, inputs: InputValues) -> Model:
     """Build a test grain among competitors, and alone; words are counted if all access them at random."""
     same = not any(f"{OTHER}{name}" in inputs for name in _ATTRIBUTES)
     counted = same and word(inputs, "pattern") == "random" and not _is_zero(one(inputs, "accesses"))
-    alone = _among(machine, {**inputs, "competitors": Number(0.0)})
-    return replace(_among(machine, inputs), single=SingleProcessor(alone, one(inputs, "accesses") if counted else None))
+    spread = one(inputs, "competitors")
+    alone = _among(machine, {**inputs, "competitors": Number(0.0)}, spread)
+    among = _among(machine, inputs, spread)
+    words = one(inputs, "accesses") if counted else None
+    return replace(
+        among, single=SingleProcessor(alone, words), notes=_beyond(machine, known(spread, "competitors") + 1)
+    )
 
 
-def _among(machine: SharedMemory, inputs: InputValues) -> Model:
-    """Build a test grain among competitors; one population if all repeat the same grain."""
+def _beyond(machine: SharedMemory, processors: float) -> tuple[str, ...]:
+    """Say so where a machine has fewer processors than take part."""
+    count = known(machine.processors, "the number of processors")
+    if processors <= count:
+        return ()
+    return (f"{machine.name} has {count:g} processors; with {processors:g} the answer is for a larger one of its kind",)
+
+
+def _among(machine: SharedMemory, inputs: InputValues, spread: Expr) -> Model:
+    """Build a test grain among competitors; one population if all repeat the same grain.
+
+    The data lie where they lie with all processors, the `spread` competitors, also for the test grain alone: T_0 and T_N
+    are times of the same accesses.
+    """
     test, competitors = Grain.of(inputs), one(inputs, "competitors")
-    work = GrainSteps(machine, competitors)
+    work = GrainSteps(machine, competitors, spread)
     arrival, barriers = barrier_of(machine, word(inputs, "barrier"), competitors + 1)
     if not any(f"{OTHER}{name}" in inputs for name in _ATTRIBUTES):
         cycle = work.cycle(test, test, single=False) >> arrival
@@ -144,15 +161,17 @@ class GrainSteps:
     ----------
     machine : on which they run
     others : how many other processors take part [1]
+    spread : over how many other processors the data are spread; as many as take part by default [1]
     """
 
     machine: SharedMemory
     others: Expr
+    spread: Expr | None = None
 
     @property
     def port(self) -> MemoryPort:
         """The access of a processor to shared memory."""
-        return MemoryPort(self.machine, self.others)
+        return MemoryPort(self.machine, self.others if self.spread is None else self.spread)
 
     def resources(self, *locks: str) -> dict[str, Resource]:
         """Describe the stations, and the locks that are used."""
@@ -160,10 +179,17 @@ class GrainSteps:
         for name in locks:
             if name != NONE:
                 kind = lock_kind(self.machine, name)
+                if self.has_flags(kind):
+                    found[name] = Lock("fifo")
+                    continue
                 placed = kind.access if known(kind.access, "the access of a lock") else zero(TIME)
                 word = self.port.lock_word if placed is kind.access else None
                 found[name] = Lock(kind.kind, word, placed, kind.back_off, kind.base, kind.most)
         return found
+
+    def has_flags(self, kind: MachineLock) -> bool:
+        """Say whether a lock is an array of flags that lie in the memory modules of those who wait on them."""
+        return kind.kind == "array" and not isinstance(self.machine.interconnect, Bus | Ring)
 
     def cycle(self, grain: Grain, rival: Grain, *, single: bool) -> Activity:
         """Lay out a grain whose competitors repeat another; `single` is the grain of processor 0 alone."""
@@ -218,6 +244,7 @@ class GrainSteps:
         release, which takes place while the lock is held.
         """
         kind, inside = lock_kind(self.machine, grain.lock), []
+        before, after = self._flags(kind, grain.prefix) if self.has_flags(kind) else (then(), then())
         spent = (LOCKS[kind.kind].acquire + LOCKS[kind.kind].release) * kind.access
         half = maximum(kind.latency - spent, zero(TIME)) / 2
         if not _is_zero(grain.critical):
@@ -232,7 +259,21 @@ class GrainSteps:
             delay(half, name=f"{grain.prefix}lock.{call}", component="lock", technology="software")
             for call in ("acquire", "release")
         )
-        return acquire >> hold(grain.lock, then(*inside, release))
+        return acquire >> before >> hold(grain.lock, then(*inside, release, after))
+
+    def _flags(self, kind: MachineLock, prefix: str) -> tuple[Activity, Activity]:
+        """Access the counter and the own flag, which no other processor delays; then reset it and set the next one's.
+
+        The next holder's flag is in any module, each as likely; a flag that is set is seen at once.
+        """
+        modules = int(known(self.machine.memory.modules, "the number of memory modules"))
+        counter = self.port.lock_access(f"{prefix}lock.counter", kind.access, (1.0,))
+        next_flag = self.port.lock_access(f"{prefix}lock.flag", kind.access, (1 / modules,) * modules)
+        own = [
+            delay(kind.access, name=f"{prefix}lock.own.{call}", component="lock", technology="memory")
+            for call in ("test", "reset")
+        ]
+        return counter >> own[0], own[1] >> next_flag
 
 
 def _either(chance: float, miss: Activity, hit: Activity) -> Activity:

@@ -41,7 +41,7 @@ class MemoryPort:
     Parameters
     ----------
     machine : of the processor
-    others : how many other processors take part [1]
+    others : over how many other processors the data are spread [1]
     """
 
     machine: SharedMemory
@@ -105,6 +105,10 @@ class MemoryPort:
         if isinstance(between, Bus):
             return _AccessSteps(name, "coherence").at(BUS, between.invalidate, "invalidate")
         return then()
+
+    def lock_access(self, name: str, seconds: Expr, ratios: Sequence[float]) -> Activity:
+        """Access a word of a lock for a time at one of the modules, each with its share of the accesses."""
+        return _one_of(_AccessSteps(name, "lock"), ratios, seconds)
 
     def _round(self, label: _AccessSteps, ring: Ring) -> Activity:
         """Go around the ring, or around the ring of rings if a processor of another ring replies."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -34,6 +34,8 @@ _FIRST = (
 )
 
 _MOST_SHARES = 10
+_FEWEST_FOLDED = 4
+_LISTED = re.compile(r"\b(([A-Za-z][\w.-]*-)\d+)(?:, \2\d+){2,}, \2(\d+)")  # memory-0, memory-1 ... memory-7
 _MOST_POINTS = 30
 _INDENT = "  "
 _PLACED = re.compile(r"(?P<kind>[a-z_]+)\[(?P<label>[A-Za-z][^,]*),(?P<station>[A-Za-z].*)\]")  # a class at a station
@@ -201,8 +203,32 @@ def _setting(value: float | str, entry: DescribedValue | None) -> str:
 
 def _values(answer: Answer) -> str:
     names = sorted((name for name in answer.values if not _placed(name, answer.values[name])), key=_importance)
-    rows = [[name, _amount(answer.values[name])] for name in names if not _COUNTED.fullmatch(name)]
+    rows = _folded([name, _amount(answer.values[name])] for name in names if not _COUNTED.fullmatch(name))
     return plain_table(["value", "amount"], rows, [1]) if rows else ""
+
+
+_NUMBERED = re.compile(r"(.*?)(\d+)(\D*)")
+
+
+def _folded(rows: Iterable[list[str]]) -> list[list[str]]:
+    """Write rows once that say the same of stations or steps that differ in a number only, such as ``memory-0 to 255``."""
+    groups: dict[tuple[str, ...], list[tuple[str, list[str]]]] = {}
+    for row in rows:
+        parts = _NUMBERED.fullmatch(row[0])
+        key, number = ((parts[1], parts[3], *row[1:]), parts[2]) if parts else ((row[0],), "")
+        groups.setdefault(key, []).append((number, row))
+    found = []
+    for key, members in groups.items():
+        if len(members) < _FEWEST_FOLDED:
+            found += [row for _, row in members]
+        else:
+            numbers = sorted(int(number) for number, _ in members)
+            whole = numbers == list(range(numbers[0], numbers[-1] + 1))
+            lot = (
+                f"{numbers[0]} to {numbers[-1]}" if whole else f"{numbers[0]} to {numbers[-1]}, {len(numbers)} of them"
+            )
+            found.append([f"{key[0]}{lot}{key[1]}", *members[0][1][1:]])
+    return found
 
 
 def _placed(name: str, value: Value) -> re.Match[str] | None:
@@ -241,7 +267,7 @@ def _booked(title: str, account: Mapping[str, float], answer: Answer, kind: str)
         for label, part in account.items()
         if part
     ]
-    return plain_table([title, "time", "part"], rows, [1, 2]) if len(rows) > 1 else ""
+    return plain_table([title, "time", "part"], _folded(rows), [1, 2]) if len(rows) > 1 else ""
 
 
 def _part(part: float, whole: float) -> str:
@@ -259,7 +285,8 @@ def _steps(answer: Answer) -> str:
         ]
         for step, seconds in answer.steps.items()
     ]
-    return plain_table(["step", "once", "in all", "part"], rows, [1, 2, 3]) if len(rows) > 1 else ""
+    head = ["step", "once", "in all", "part"]
+    return plain_table(head, _folded(rows), [1, 2, 3]) if len(rows) > 1 else ""
 
 
 def _shares(answer: Answer, entries: Entries) -> str:
@@ -304,7 +331,8 @@ def _limit(limit: Limit) -> list[str]:
 
 
 def _notes(answer: Answer) -> str:
-    return "\n".join(wrapped(f"note: {note}", _INDENT) for note in answer.notes)
+    notes = (_LISTED.sub(r"\1 to \3", note) for note in answer.notes)
+    return "\n".join(wrapped(f"note: {note}", _INDENT) for note in notes)
 
 
 @dataclass(frozen=True, slots=True)

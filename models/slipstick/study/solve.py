@@ -45,7 +45,29 @@ def solve_settings(
         for method in methods
         for each in answered(built.model, built.parameters, method or built.options.method, built.options.simulation)
     )
-    return tuple(replace(answer, given=given, notes=(*answer.notes, *built.notes)) for answer in answers), built
+    own = built.model.notes if isinstance(built.model, Model) else ()
+    notes = (*built.notes, *own, *_without_effect(settings, inputs, built))
+    return tuple(replace(answer, given=given, notes=(*answer.notes, *notes)) for answer in answers), built
+
+
+_SHAPES = ("memory.modules", "memory.block", "memory.element", "cache.size", "cache.line", "processors.count")
+_SHAPES += ("interconnect.slots", "interconnect.upper_slots")
+"""Keys of a machine with shared memory that are read while a model is built, so that no formula of it has them."""
+
+
+def _without_effect(settings: Settings, inputs: Inputs, built: BuiltModel) -> list[str]:
+    """Name the settings of a machine with shared memory that nothing in the model depends on."""
+    if not isinstance(built.model, Model) or not any(
+        path.startswith("machine.interconnect.") for path in built.entries
+    ):
+        return []
+    paths = (canonical(inputs.tree, path) for path in settings)
+    return [
+        f"{path} has no effect on this model"
+        for path in paths
+        if path in built.entries and path.startswith("machine.") and path not in built.free
+        if path.removeprefix("machine.") not in _SHAPES
+    ]
 
 
 def side_by_side(answers: Sequence[Answer]) -> Agreement | None:

@@ -15,7 +15,7 @@ import numpy as np
 from slipstick.answer import Answer, Value
 from slipstick.errors import SlipstickError
 from slipstick.expression.kernels import Array
-from slipstick.expression.nodes import Parameter
+from slipstick.expression.nodes import Parameter, total
 from slipstick.expression.tape import Tape
 from slipstick.law.account import GRAIN_EFFICIENCY, GRAIN_INTERFERENCE
 from slipstick.method.answers import ROUNDING, Answers, CompiledModel, Gradient, Remarks, Solution, Values, joined, only
@@ -136,7 +136,11 @@ class Differences:
 
 
 def compared_with_one(
-    values: dict[str, Value], single: SingleProcessor, given: Mapping[str, float], settings: Simulation
+    values: dict[str, Value],
+    single: SingleProcessor,
+    processors: float,
+    given: Mapping[str, float],
+    settings: Simulation,
 ) -> dict[str, Value]:
     """Add the values that compare the time of a processor among others with its time alone.
 
@@ -147,6 +151,7 @@ def compared_with_one(
     ----------
     values : of the model, by simulation
     single : the processor alone
+    processors : of the model; of one alone, T_0 and T_N are the same run
     given : parameters that differ from the model's own, in base units
     settings : of the simulation
     """
@@ -159,13 +164,16 @@ def compared_with_one(
     among = values["time"]
     if not (alone.value and among.value):
         return values
-    if math.isclose(alone.value, among.value, rel_tol=ROUNDING):
-        # Without contention the two differ by the rounding of the simulation's clock, which is no interference.
+    if processors == 1 or math.isclose(alone.value, among.value, rel_tol=ROUNDING):
+        # The same run is T_0 and T_N; or, without contention, they differ by the rounding of the simulation's clock.
         alone = replace(alone, value=among.value)
     assert alone.value
     spread = math.hypot(_relative(alone), _relative(among))
-    efficiency = float(GRAIN_EFFICIENCY.equation(alone.value, among.value))
-    interference = float(GRAIN_INTERFERENCE.equation(alone.value, among.value))
+    shortest = alone.value
+    if among.value < shortest <= among.value * (1 + spread):
+        shortest = among.value  # no competitor makes a grain faster: zeta is at most 1, and what is beyond is noise
+    efficiency = float(GRAIN_EFFICIENCY.equation(shortest, among.value))
+    interference = float(GRAIN_INTERFERENCE.equation(shortest, among.value))
     found = {
         "time_alone": alone,
         "grain_efficiency": _within(efficiency, spread * efficiency),
@@ -227,7 +235,9 @@ def _solution(model: Model, given: Mapping[str, float], settings: Simulation) ->
     }
     values = {name: as_value(each, unit_of(name)) for name, each in estimates.items()}
     if model.single:
-        values = compared_with_one(values, model.single, given, settings)
+        tape = Tape([total(model.population.counts)])
+        (processors,) = tape.run(only(given, tape.parameters))
+        values = compared_with_one(values, model.single, float(processors[0]), given, settings)
     time = result.mean_time()
     remarks = Remarks(
         notes=(*notes_of(result), *flat.chances),
