@@ -220,6 +220,8 @@ def test_the_flags_of_an_array_lock_are_spread_over_the_modules() -> None:
     given: dict[str, Any] = {"accesses": 0, "lock": "distributed", "competitors": 39}
     answer = solve(unit(shared_machine("bbn-gp1000"), **given), method="mean-value")
     counter, flag = answer["utilization[memory-0]"], answer["utilization[memory-1]"]
+    assert counter is not None
+    assert flag is not None
     assert counter == pytest.approx((1 + 1 / 256) * 256 * flag)
     assert counter < 0.5
     assert answer["time_alone"] == pytest.approx(20 * US)

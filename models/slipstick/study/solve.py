@@ -50,8 +50,10 @@ def solve_settings(
     return tuple(replace(answer, given=given, notes=(*answer.notes, *notes)) for answer in answers), built
 
 
-_SHAPES = ("memory.modules", "memory.block", "memory.element", "cache.size", "cache.line", "processors.count")
-_SHAPES += ("interconnect.slots", "interconnect.upper_slots")
+_SHAPES = (
+    *("memory.modules", "memory.block", "memory.element", "cache.size", "cache.line", "processors.count"),
+    *("interconnect.slots", "interconnect.upper_slots"),
+)
 """Keys of a machine with shared memory that are read while a model is built, so that no formula of it has them."""
 
 
