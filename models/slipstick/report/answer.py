@@ -224,10 +224,10 @@ def _folded(rows: Iterable[list[str]]) -> list[list[str]]:
         else:
             numbers = sorted(int(number) for number, _ in members)
             whole = numbers == list(range(numbers[0], numbers[-1] + 1))
-            lot = (
+            numbered = (
                 f"{numbers[0]} to {numbers[-1]}" if whole else f"{numbers[0]} to {numbers[-1]}, {len(numbers)} of them"
             )
-            found.append([f"{key[0]}{lot}{key[1]}", *members[0][1][1:]])
+            found.append([f"{key[0]}{numbered}{key[1]}", *members[0][1][1:]])
     return found
 
 
