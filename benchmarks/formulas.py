@@ -23,7 +23,7 @@ from slipstick.errors import FormulaError, ModelError
 from slipstick.expression.dimension import BYTES, COUNT, TIME, TIME_PER_BYTE
 from slipstick.expression.nodes import Expr, Number, Parameter, walk
 from slipstick.expression.tape import Tape
-from slipstick.schema.text.formula import read_condition, read_expression
+from slipstick.schema.values import read_condition, read_expression
 
 PARAMETERS = [
     Parameter("parts", COUNT, 3.0),

@@ -160,3 +160,13 @@ def did_you_mean(name: str, known: Collection[str], most: int = 12) -> str:
         return ""
     listed = ", ".join(list(known)[:most])
     return f"; known: {listed}" + (", ..." if len(known) > most else "")
+
+
+def short(text: str) -> str:
+    """Quote the text of a user, in 60 characters at most.
+
+    >>> short("ab" * 5000)
+    "'abababababababababababababababababababababababababababab..."
+    """
+    quoted = repr(text[:60])
+    return quoted if len(quoted) <= 60 else f"{quoted[:57]}..."

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slipstick.errors import ModelError
-from slipstick.expression.nodes import Expr, Like, as_expr, floor
+from slipstick.expression.nodes import Expr, Like, as_expr
 
 if TYPE_CHECKING:
     import numpy as np
@@ -72,13 +72,3 @@ def compare(left: Like, relation: str, right: Like) -> Comparison:
     # A difference of the two sides exists only if they are of one dimension.
     _ = a - b
     return Comparison(a, relation, b)
-
-
-def whole(count: Like) -> Comparison:
-    """Insist on a whole number; raises ModelError unless it is a plain one.
-
-    >>> from slipstick.expression.nodes import Parameter
-    >>> str(whole(Parameter("servers")))
-    'servers == floor(servers)'
-    """
-    return compare(count, "==", floor(count))

@@ -5,10 +5,9 @@ For unit grains these are efficiency and interference among competitors, and mem
 
 from __future__ import annotations
 
-from slipstick.expression.condition import compare
 from slipstick.expression.dimension import COUNT, RATE, TIME
 from slipstick.law.law import Check, Law, Symbol
-from slipstick.law.symbols import ELAPSED, HAND, LITTLE, NANDA_NI, PARSONS, PROCESSORS, nonnegative
+from slipstick.law.symbols import ELAPSED, HAND, LITTLE, NANDA_NI, PARSONS, PROCESSORS
 
 _TIME = Symbol("time", TIME, "one cycle of a processor, or the whole program", "T")
 
@@ -18,7 +17,7 @@ EFFICIENCY = Law(
     gives=Symbol("efficiency", COUNT, "share of the processors' time that is useful", "E"),
     symbols=(Symbol("useful", TIME, "useful time of a processor in a cycle", "T_u"), _TIME),
     equation=lambda useful, time: useful / time,
-    holds=lambda useful, time: (compare(time, ">", 0), compare(time, ">=", useful)),
+    holds="time > 0 and time >= useful",
     source="Grama, Gupta, Kumar, IEEE Parallel & Distributed Technology 1(3), 1993",
     checks=(Check({"useful": 9.0, "time": 12.0}, 0.75, 0.0, HAND),),
 )
@@ -29,7 +28,7 @@ SPEEDUP = Law(
     gives=Symbol("speedup", COUNT, "processors' worth of useful work", "S"),
     symbols=(PROCESSORS, Symbol("efficiency", COUNT, "share of time that is useful", "E")),
     equation=lambda processors, efficiency: processors * efficiency,
-    holds=lambda processors, efficiency: (compare(processors, ">=", 1),),
+    holds="processors >= 1",
     source="Parsons, Brorsson, Sevcik, 1997: efficiency = speed-up / processors",
     note="against one processor only if its useful work is the same",
     checks=(
@@ -48,7 +47,7 @@ PROCESSORS_LOST = Law(
     gives=Symbol("lost", COUNT, "processors' worth of time lost", "N_c"),
     symbols=(PROCESSORS, Symbol("booked", TIME, "time of a processor booked to the cause", "T_c"), _TIME),
     equation=lambda processors, booked, time: processors * booked / time,
-    holds=lambda processors, booked, time: (compare(time, ">", 0),),
+    holds="time > 0",
     source="Dritz and Boyle, Argonne National Laboratory ANL-87-7, 1987, as used by Lucier, SIGMETRICS 1988",
     checks=(Check({"processors": 16, "booked": 3.0, "time": 12.0}, 4.0, 0.0, HAND),),
 )
@@ -63,11 +62,7 @@ SEQUENTIAL_ESTIMATE = Law(
     gives=Symbol("sequential", TIME, "on one processor", "T_1"),
     symbols=(PROCESSORS, _WAITS, ELAPSED),
     equation=lambda processors, waits, time: processors * time - waits,
-    holds=lambda processors, waits, time: (
-        compare(processors, ">=", 1),
-        compare(waits, ">=", 0),
-        compare(processors * time, ">=", waits),
-    ),
+    holds="processors >= 1 and waits >= 0 and processors * time >= waits",
     source=_DRITZ_BOYLE,
     note=f"{_ASSUMED}: a measured time on one processor tests the assumption",
     checks=(
@@ -87,12 +82,7 @@ SPEEDUP_FROM_WAITS = Law(
     gives=Symbol("speedup", COUNT, "gain over one processor", "S_N"),
     symbols=(PROCESSORS, _WAITS, ELAPSED),
     equation=lambda processors, waits, time: processors - waits / time,
-    holds=lambda processors, waits, time: (
-        compare(processors, ">=", 1),
-        compare(waits, ">=", 0),
-        compare(time, ">", 0),
-        compare(processors * time, ">=", waits),
-    ),
+    holds="processors >= 1 and waits >= 0 and time > 0 and processors * time >= waits",
     source=_DRITZ_BOYLE,
     note=f"{_ASSUMED}; waits over time are the processors lost",
     checks=(
@@ -119,7 +109,7 @@ OVERHEAD_REDUCTION = Law(
         Symbol("after", TIME, "the same after it", "L_1"),
     ),
     equation=lambda before, after: 1 - after / before,
-    holds=lambda before, after: (compare(before, ">", 0),),
+    holds="before > 0",
     source=f"our reading of Figures 5 and 7 of {PARSONS}",
     checks=(Check({"before": 4.0, "after": 3.0}, 0.25, 0.0, HAND),),
 )
@@ -130,7 +120,7 @@ CYCLE_RATE = Law(
     gives=Symbol("throughput", RATE, "cycles of all processors", "X"),
     symbols=(PROCESSORS, _TIME),
     equation=lambda processors, time: processors / time,
-    holds=lambda processors, time: (compare(time, ">", 0),),
+    holds="time > 0",
     source=f"{LITTLE}: the law applied to the whole cycle",
     checks=(Check({"processors": 8, "time": 2.0}, 4.0, 0.0, HAND),),
 )
@@ -145,7 +135,7 @@ GRAIN_EFFICIENCY = Law(
     gives=Symbol("efficiency", COUNT, "share of its speed that competitors leave a grain", r"\zeta"),
     symbols=(_ALONE, _AMONG),
     equation=lambda alone, among: alone / among,
-    holds=lambda alone, among: (compare(alone, ">", 0), compare(among, ">=", alone)),
+    holds="alone > 0 and among >= alone",
     source=NANDA_NI,
     checks=(Check({"alone": 2.0, "among": 8.0}, 0.25, 0.0, HAND),),
 )
@@ -156,7 +146,7 @@ GRAIN_INTERFERENCE = Law(
     gives=Symbol("interference", COUNT, "time added, relative to the grain alone", r"\Phi"),
     symbols=(_ALONE, _AMONG),
     equation=lambda alone, among: (among - alone) / alone,
-    holds=lambda alone, among: (compare(alone, ">", 0), compare(among, ">=", alone)),
+    holds="alone > 0 and among >= alone",
     source=NANDA_NI,
     checks=(Check({"alone": 2.0, "among": 8.0}, 3.0, 0.0, f"{HAND}: (1 - 0.25) / 0.25"),),
 )
@@ -171,11 +161,7 @@ WORDS_ACCESSED_RANDOMLY = Law(
         _AMONG,
     ),
     equation=lambda processors, accesses, among: processors * accesses / among,
-    holds=lambda processors, accesses, among: (
-        compare(processors, ">=", 1),
-        compare(accesses, ">=", 0),
-        compare(among, ">", 0),
-    ),
+    holds="processors >= 1 and accesses >= 0 and among > 0",
     source=f"{NANDA_NI}, Figure 7",
     note="for equal grains of accesses alone",
     checks=(Check({"processors": 4, "accesses": 10, "among": 20e-6}, 2e6, 1e-9, HAND),),
@@ -191,7 +177,7 @@ PHASE_TIME = Law(
         Symbol("barrier", TIME, "the barrier beyond waiting for the last arrival", "T_B"),
     ),
     equation=lambda iterations, iteration, barrier: iterations * iteration + barrier,
-    holds=lambda iterations, iteration, barrier: nonnegative(iterations, iteration, barrier),
+    holds="iterations >= 0 and iteration >= 0 and barrier >= 0",
     source=f"{NANDA_NI}: phase and transition model; a program is its sequential parts and the sum of its phases",
     checks=(Check({"iterations": 10, "iteration": 2.0, "barrier": 0.5}, 20.5, 0.0, HAND),),
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from slipstick.expression.condition import Comparison, compare, whole
 from slipstick.expression.dimension import COUNT, TIME
 from slipstick.expression.nodes import maximum, select
 from slipstick.expression.special import erlang_b, geometric_mean, geometric_sum, poisson, raised
@@ -13,16 +12,19 @@ from slipstick.law.symbols import (
     ALL_ARRIVALS,
     HAND,
     KLEINROCK,
-    MOST_SERVERS,
     NUMBER,
     PRESENT,
     PROBABILITY,
     SERVERS,
     SERVICE,
     THROUGHPUT,
-    whole_number,
 )
 
+_LIMITED = "capacity >= 1 and capacity == floor(capacity) and service > 0 and arrivals > 0"
+_ADMISSIBLE = (
+    "servers >= 1 and servers <= capacity and servers == floor(servers) and servers <= 10000000 and capacity "
+    ">= 1 and capacity == floor(capacity) and service > 0 and arrivals > 0"
+)
 _GATEWAY = (
     "Jain, The Art of Computer Systems Performance Analysis, Wiley 1991, chapter 31: gateway with two buffers, "
     "125 packets a second, 2 ms each"
@@ -30,10 +32,6 @@ _GATEWAY = (
 
 _CAPACITY = Symbol("capacity", COUNT, "most customers present, in service included", "K")
 _BLOCKING = Symbol("blocking", COUNT, "share of the arrivals that are lost", "P_K")
-
-
-def _limited(capacity: Any, service: Any, arrivals: Any) -> tuple[Comparison, ...]:
-    return *whole_number(1, capacity), compare(service, ">", 0), compare(arrivals, ">", 0)
 
 
 def _busy(load: Any, capacity: Any) -> Any:
@@ -52,7 +50,7 @@ MM1K_BLOCKING = Law(
     gives=_BLOCKING,
     symbols=(_CAPACITY, SERVICE, ALL_ARRIVALS),
     equation=lambda capacity, service, arrivals: 1 / geometric_sum(1 / (arrivals * service), capacity + 1),
-    holds=_limited,
+    holds=_LIMITED,
     source=KLEINROCK,
     checks=(
         Check({"capacity": 2, "service": 2e-3, "arrivals": 125.0}, 0.0476, 5e-5, _GATEWAY),
@@ -67,7 +65,7 @@ MM1K_THROUGHPUT = Law(
     gives=THROUGHPUT,
     symbols=(_CAPACITY, SERVICE, ALL_ARRIVALS),
     equation=lambda capacity, service, arrivals: _busy(arrivals * service, capacity) / service,
-    holds=_limited,
+    holds=_LIMITED,
     source=KLEINROCK,
     checks=(
         Check({"capacity": 2, "service": 2e-3, "arrivals": 125.0}, 119.05, 5e-3, f"{_GATEWAY}; 125 less 5.95 lost"),
@@ -81,7 +79,7 @@ MM1K_NUMBER = Law(
     gives=NUMBER,
     symbols=(_CAPACITY, SERVICE, ALL_ARRIVALS),
     equation=lambda capacity, service, arrivals: geometric_mean(arrivals * service, capacity),
-    holds=_limited,
+    holds=_LIMITED,
     source=KLEINROCK,
     checks=(
         Check({"capacity": 2, "service": 2e-3, "arrivals": 125.0}, 0.286, 5e-4, _GATEWAY),
@@ -102,12 +100,7 @@ MM1K_NUMBER_PROBABILITY = Law(
             - 1
         )
     ),
-    holds=lambda count, capacity, service, arrivals: (
-        compare(count, ">=", 0),
-        compare(count, "<=", capacity),
-        whole(count),
-        *_limited(capacity, service, arrivals),
-    ),
+    holds=f"count >= 0 and count <= capacity and count == floor(count) and {_LIMITED}",
     source=KLEINROCK,
     checks=(
         Check({"count": 0, "capacity": 2, "service": 2e-3, "arrivals": 125.0}, 0.762, 5e-4, _GATEWAY),
@@ -123,20 +116,10 @@ MM1K_RESPONSE_TIME = Law(
     equation=lambda capacity, service, arrivals: (
         service * geometric_mean(arrivals * service, capacity) / _busy(arrivals * service, capacity)
     ),
-    holds=_limited,
+    holds=_LIMITED,
     source=KLEINROCK,
     checks=(Check({"capacity": 2, "service": 2e-3, "arrivals": 125.0}, 2.40e-3, 5e-6, _GATEWAY),),
 )
-
-
-def _admissible(capacity: Any, servers: Any, service: Any, arrivals: Any) -> tuple[Comparison, ...]:
-    return (
-        compare(servers, ">=", 1),
-        compare(servers, "<=", capacity),
-        whole(servers),
-        compare(servers, "<=", MOST_SERVERS),
-        *_limited(capacity, service, arrivals),
-    )
 
 
 def _full(capacity: Any, servers: Any, load: Any) -> Any:
@@ -159,7 +142,7 @@ MMCK_BLOCKING = Law(
     gives=_BLOCKING,
     symbols=(_CAPACITY, SERVERS, SERVICE, ALL_ARRIVALS),
     equation=lambda capacity, servers, service, arrivals: _full(capacity, servers, arrivals * service),
-    holds=_admissible,
+    holds=_ADMISSIBLE,
     source=KLEINROCK,
     checks=(
         Check({"capacity": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 1 / 11, 1e-15, f"{HAND}: 4, 4, 2, 1"),
@@ -174,7 +157,7 @@ MMCK_WAITING_NUMBER = Law(
     gives=Symbol("waiting", COUNT, "mean number present and not in service", "L_q"),
     symbols=(_CAPACITY, SERVERS, SERVICE, ALL_ARRIVALS),
     equation=lambda capacity, servers, service, arrivals: _queued(capacity, servers, arrivals * service),
-    holds=_admissible,
+    holds=_ADMISSIBLE,
     source=KLEINROCK,
     checks=(
         Check(
@@ -192,10 +175,7 @@ MMCK_WAITING_TIME = Law(
     equation=lambda capacity, servers, service, arrivals: (
         _queued(capacity, servers, arrivals * service) / (arrivals * (1 - _full(capacity, servers, arrivals * service)))
     ),
-    holds=lambda capacity, servers, service, arrivals: (
-        *_admissible(capacity, servers, service, arrivals),
-        compare(arrivals * service, "<=", 1e6 * servers),
-    ),
+    holds=f"{_ADMISSIBLE} and arrivals * service <= 1000000 * servers",
     source=KLEINROCK,
     note="by Little's law from the customers admitted; of a load a million times too large few digits would be left",
     checks=(
@@ -210,10 +190,7 @@ MMCK_THROUGHPUT = Law(
     gives=THROUGHPUT,
     symbols=(_CAPACITY, SERVERS, SERVICE, ALL_ARRIVALS),
     equation=lambda capacity, servers, service, arrivals: arrivals * (1 - _full(capacity, servers, arrivals * service)),
-    holds=lambda capacity, servers, service, arrivals: (
-        *_admissible(capacity, servers, service, arrivals),
-        compare(arrivals * service, "<=", 1e6 * servers),
-    ),
+    holds=f"{_ADMISSIBLE} and arrivals * service <= 1000000 * servers",
     source=KLEINROCK,
     note="arrivals less those lost; of a load a million times too large few digits would be left",
     checks=(
@@ -232,10 +209,7 @@ MMCK_RESPONSE_TIME = Law(
         + _queued(capacity, servers, arrivals * service)
         / (arrivals * (1 - _full(capacity, servers, arrivals * service)))
     ),
-    holds=lambda capacity, servers, service, arrivals: (
-        *_admissible(capacity, servers, service, arrivals),
-        compare(arrivals * service, "<=", 1e6 * servers),
-    ),
+    holds=f"{_ADMISSIBLE} and arrivals * service <= 1000000 * servers",
     source=KLEINROCK,
     note="by Little's law from the customers admitted; of a load a million times too large few digits would be left",
     checks=(Check({"capacity": 3, "servers": 2, "service": 1.0, "arrivals": 1.0}, 1.1, 1e-15, f"{HAND}: 1 + 1/10"),),
@@ -257,13 +231,8 @@ MMCK_NUMBER_PROBABILITY = Law(
     gives=PROBABILITY,
     symbols=(PRESENT, _CAPACITY, SERVERS, SERVICE, ALL_ARRIVALS),
     equation=lambda count, capacity, servers, service, arrivals: _states(count, capacity, servers, arrivals * service),
-    holds=lambda count, capacity, servers, service, arrivals: (
-        compare(count, ">=", 0),
-        compare(count, "<=", capacity),
-        whole(count),
-        *_admissible(capacity, servers, service, arrivals),
-        compare(poisson(arrivals * service, servers), ">", 0),
-    ),
+    holds=f"count >= 0 and count <= capacity and count == floor(count) and {_ADMISSIBLE} and "
+    "poisson(arrivals * service, servers) > 0",
     source=KLEINROCK,
     note="the state with all servers busy may not weigh less than the smallest number there is",
     checks=(

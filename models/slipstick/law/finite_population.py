@@ -4,23 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from slipstick.expression.condition import Comparison, compare, whole
 from slipstick.expression.dimension import COUNT, TIME
 from slipstick.expression.special import engset, erlang_b, poisson
 from slipstick.law.law import Check, Law, Symbol
-from slipstick.law.symbols import (
-    ALL_ARRIVALS,
-    HAND,
-    KLEINROCK,
-    MOST_SERVERS,
-    PRESENT,
-    PROBABILITY,
-    SERVERS,
-    SERVICE,
-    THROUGHPUT,
-    whole_number,
-)
+from slipstick.law.symbols import ALL_ARRIVALS, HAND, KLEINROCK, PRESENT, PROBABILITY, SERVERS, SERVICE, THROUGHPUT
 
+_SERVED = (
+    "servers >= 1 and servers == floor(servers) and servers <= 10000000 and sources == floor(sources) and "
+    "service > 0 and think > 0"
+)
+_REPAIRED = "sources >= 1 and sources == floor(sources) and sources <= 10000000 and think >= 0 and service > 0"
 _TABLE = "Erlang's table"
 _ANY = "for any distribution of service times"
 
@@ -34,11 +27,7 @@ ERLANG_B = Law(
     gives=Symbol("blocking", COUNT, "share of the arrivals that find all servers busy", "B"),
     symbols=(SERVERS, SERVICE, ALL_ARRIVALS),
     equation=lambda servers, service, arrivals: erlang_b(arrivals * service, servers),
-    holds=lambda servers, service, arrivals: (
-        *whole_number(0, servers, MOST_SERVERS),
-        compare(service, ">", 0),
-        compare(arrivals, ">", 0),
-    ),
+    holds="servers >= 0 and servers == floor(servers) and servers <= 10000000 and service > 0 and arrivals > 0",
     source="Erlang, Elektroteknikeren 13, 1917",
     note=_ANY,
     checks=(
@@ -56,19 +45,11 @@ ERLANG_B_CARRIED = Law(
     equation=lambda servers, service, arrivals: (
         arrivals * service * servers / (servers + arrivals * service * erlang_b(arrivals * service, servers - 1))
     ),
-    holds=lambda servers, service, arrivals: (
-        *whole_number(1, servers, MOST_SERVERS),
-        compare(service, ">", 0),
-        compare(arrivals, ">", 0),
-    ),
+    holds="servers >= 1 and servers == floor(servers) and servers <= 10000000 and service > 0 and arrivals > 0",
     source="Erlang, Elektroteknikeren 13, 1917: a (1 - B), by the recursion's last step, which loses no digits",
     note=_ANY,
     checks=(Check({"servers": 2, "service": 1.0, "arrivals": 1.0}, 0.8, 1e-15, f"{HAND}: 1 x 4/5"),),
 )
-
-
-def _engset(sources: Any, servers: Any, service: Any, think: Any) -> tuple[Comparison, ...]:
-    return (*whole_number(1, servers, MOST_SERVERS), whole(sources), compare(service, ">", 0), compare(think, ">", 0))
 
 
 ENGSET_TIME_CONGESTION = Law(
@@ -77,10 +58,7 @@ ENGSET_TIME_CONGESTION = Law(
     gives=Symbol("congestion", COUNT, "share of time", "E"),
     symbols=(_SOURCES, SERVERS, _THINK, SERVICE),
     equation=lambda sources, servers, think, service: engset(service / think, servers, sources),
-    holds=lambda sources, servers, think, service: (
-        compare(sources, ">=", servers),
-        *_engset(sources, servers, service, think),
-    ),
+    holds=f"sources >= servers and {_SERVED}",
     source="Engset, Elektrotechnische Zeitschrift 31, 1918",
     note=_ANY,
     checks=(
@@ -94,18 +72,11 @@ ENGSET_CALL_CONGESTION = Law(
     gives=Symbol("blocking", COUNT, "share of the requests that find all servers busy", "B"),
     symbols=(_SOURCES, SERVERS, _THINK, SERVICE),
     equation=lambda sources, servers, think, service: engset(service / think, servers, sources - 1),
-    holds=lambda sources, servers, think, service: (
-        compare(sources, ">", servers),
-        *_engset(sources, servers, service, think),
-    ),
+    holds=f"sources > servers and {_SERVED}",
     source="Engset, Elektrotechnische Zeitschrift 31, 1918: an arrival sees the system with one customer fewer",
     note=_ANY,
     checks=(Check({"sources": 3, "servers": 2, "think": 1.0, "service": 1.0}, 0.25, 1e-16, f"{HAND}: 1 of 1 + 2 + 1"),),
 )
-
-
-def _repaired(sources: Any, think: Any, service: Any) -> tuple[Comparison, ...]:
-    return (*whole_number(1, sources, MOST_SERVERS), compare(think, ">=", 0), compare(service, ">", 0))
 
 
 MACHINE_REPAIRMAN_THROUGHPUT = Law(
@@ -116,7 +87,7 @@ MACHINE_REPAIRMAN_THROUGHPUT = Law(
     equation=lambda sources, think, service: (
         sources / (service * sources + think * erlang_b(think / service, sources - 1))
     ),
-    holds=_repaired,
+    holds=_REPAIRED,
     source="Scherr, An Analysis of Time-Shared Computer Systems, MIT Press 1967; the idle server's share is Erlang B "
     "of think / service",
     note="exact for exponential service, and for any service under processor sharing; any think time",
@@ -132,7 +103,7 @@ MACHINE_REPAIRMAN_RESPONSE = Law(
     gives=Symbol("response", TIME, "mean time from request to completion", "R"),
     symbols=(_SOURCES, _THINK, SERVICE),
     equation=lambda sources, think, service: service * sources - think * (1 - erlang_b(think / service, sources - 1)),
-    holds=_repaired,
+    holds=_REPAIRED,
     source="Scherr, An Analysis of Time-Shared Computer Systems, MIT Press 1967",
     note="exact for exponential service, and for any service under processor sharing; any think time",
     checks=(
@@ -152,14 +123,8 @@ MACHINE_REPAIRMAN_NUMBER_PROBABILITY = Law(
         * poisson(think / service, sources - count)
         / poisson(think / service, sources)
     ),
-    holds=lambda count, sources, think, service: (
-        compare(count, ">=", 0),
-        compare(count, "<=", sources),
-        whole(count),
-        *_repaired(sources, think, service),
-        compare(think, ">", 0),
-        compare(poisson(think / service, sources), ">", 0),
-    ),
+    holds=f"count >= 0 and count <= sources and count == floor(count) and {_REPAIRED} and think > 0 and "
+    "poisson(think / service, sources) > 0",
     source="Scherr, An Analysis of Time-Shared Computer Systems, MIT Press 1967: customers that think are distributed as Erlang's busy servers",
     note="exact for exponential service, and for any service under processor sharing; any think time",
     checks=(
@@ -185,11 +150,7 @@ MACHINE_REPAIRMAN_SEVERAL = Law(
     equation=lambda sources, servers, think, service: (
         (sources - _in_repair(sources, servers, think, service)) / (think + service)
     ),
-    holds=lambda sources, servers, think, service: (
-        compare(sources, ">=", servers),
-        compare(sources, "<=", MOST_SERVERS),
-        *_engset(sources, servers, service, think),
-    ),
+    holds=f"sources >= servers and sources <= 10000000 and {_SERVED}",
     source=f"{KLEINROCK}, machines under repair; in the two loss formulas",
     checks=(
         Check({"sources": 2, "servers": 2, "think": 9.0, "service": 1.0}, 0.2, 1e-16, f"{HAND}: no waiting"),

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from slipstick.expression.condition import Comparison, compare
 from slipstick.expression.dimension import COUNT, RATE, TIME
 from slipstick.expression.nodes import select
 from slipstick.expression.special import exp, md1_late, md1_number
@@ -16,7 +15,6 @@ from slipstick.law.symbols import (
     ARRIVALS,
     HAND,
     LATE,
-    MOST_SERVERS,
     NUMBER,
     PRESENT,
     PROBABILITY,
@@ -26,18 +24,24 @@ from slipstick.law.symbols import (
     SERVICE,
     WAIT,
     all_busy,
-    nonnegative,
-    whole_number,
 )
 
+_SINGLE = "scv >= 0 and service >= 0 and arrivals >= 0 and arrivals * service < 1"
+_CONSTANT = "service > 0 and arrivals >= 0 and arrivals * service < 1"
+_MANY = (
+    "arrivals_scv >= 0 and scv >= 0 and servers >= 1 and servers == floor(servers) and servers <= 10000000 and"
+    " service > 0 and arrivals > 0 and arrivals * service < servers"
+)
+_RANKED = "above >= 0 and up_to >= above and up_to < 1"
+_BELOW_ALL = (
+    "high_scv >= 0 and high_service >= 0 and high_arrivals >= 0 and low_scv >= 0 and low_service >= 0 and "
+    "low_arrivals >= 0 and high_arrivals * high_service + low_arrivals * low_service < 1"
+)
+_RENEWAL = "arrivals_scv >= 0 and scv >= 0 and service >= 0 and arrivals >= 0 and arrivals * service < 1"
 _POLLACZEK = "Pollaczek, Mathematische Zeitschrift 32, 1930; Khinchin, 1932"
 _KLB = "Kraemer and Langenbach-Belz, 8th International Teletraffic Congress, 1976"
 
 _ARRIVALS_SCV = Symbol("arrivals_scv", COUNT, "squared coefficient of variation of times between arrivals", "c_a^2")
-
-
-def _single(scv: Any, service: Any, arrivals: Any) -> tuple[Comparison, ...]:
-    return (*nonnegative(scv, service, arrivals), compare(arrivals * service, "<", 1))
 
 
 def _pollaczek(scv: Any, service: Any, arrivals: Any) -> Any:
@@ -50,7 +54,7 @@ MG1_WAITING_TIME = Law(
     gives=WAIT,
     symbols=(SCV, SERVICE, ARRIVALS),
     equation=_pollaczek,
-    holds=_single,
+    holds=_SINGLE,
     source=_POLLACZEK,
     note="exact for every order of service that does not depend on service times",
     checks=(
@@ -65,7 +69,7 @@ MG1_RESPONSE_TIME = Law(
     gives=RESPONSE,
     symbols=(SCV, SERVICE, ARRIVALS),
     equation=lambda scv, service, arrivals: service + _pollaczek(scv, service, arrivals),
-    holds=_single,
+    holds=_SINGLE,
     source=_POLLACZEK,
     checks=(Check({"scv": 0.0, "service": 0.2, "arrivals": 4.0}, 0.6, 1e-15, f"{HAND}: 0.2 + 0.4"),),
 )
@@ -76,7 +80,7 @@ MG1_NUMBER = Law(
     gives=NUMBER,
     symbols=(SCV, SERVICE, ARRIVALS),
     equation=lambda scv, service, arrivals: arrivals * (service + _pollaczek(scv, service, arrivals)),
-    holds=_single,
+    holds=_SINGLE,
     source=_POLLACZEK,
     checks=(Check({"scv": 0.0, "service": 0.2, "arrivals": 4.0}, 2.4, 1e-15, f"{HAND}: 4 x 0.6"),),
 )
@@ -87,14 +91,10 @@ MD1_WAITING_TIME = Law(
     gives=WAIT,
     symbols=(SERVICE, ARRIVALS),
     equation=lambda service, arrivals: arrivals * service * service / (2 * (1 - arrivals * service)),
-    holds=lambda service, arrivals: (*nonnegative(service, arrivals), compare(arrivals * service, "<", 1)),
+    holds="service >= 0 and arrivals >= 0 and arrivals * service < 1",
     source=_POLLACZEK,
     checks=(Check({"service": 0.2, "arrivals": 4.0}, 0.4, 1e-15, f"{HAND}: half of M/M/1"),),
 )
-
-
-def _constant(service: Any, arrivals: Any) -> tuple[Comparison, ...]:
-    return compare(service, ">", 0), compare(arrivals, ">=", 0), compare(arrivals * service, "<", 1)
 
 
 MD1_NUMBER_PROBABILITY = Law(
@@ -103,7 +103,7 @@ MD1_NUMBER_PROBABILITY = Law(
     gives=PROBABILITY,
     symbols=(PRESENT, SERVICE, ARRIVALS),
     equation=lambda count, service, arrivals: md1_number(arrivals * service, count),
-    holds=lambda count, service, arrivals: (*whole_number(0, count, 1000), *_constant(service, arrivals)),
+    holds=f"count >= 0 and count == floor(count) and count <= 1000 and {_CONSTANT}",
     source="Erlang, Nyt Tidsskrift for Matematik B 20, 1909; Kleinrock, Queueing Systems volume 1, Wiley 1975, chapter 5",
     checks=(
         Check({"count": 0, "service": 0.2, "arrivals": 2.5}, 0.5, 0.0, f"{HAND}: 1 - 1/2"),
@@ -118,11 +118,7 @@ MD1_RESPONSE_TAIL = Law(
     gives=LATE,
     symbols=(Symbol("limit", TIME, "a response time, the service itself or longer", "t"), SERVICE, ARRIVALS),
     equation=lambda limit, service, arrivals: md1_late(arrivals * service, limit / service - 1),
-    holds=lambda limit, service, arrivals: (
-        compare(limit, ">=", service),
-        compare(limit, "<=", 1000 * service),
-        *_constant(service, arrivals),
-    ),
+    holds=f"limit >= service and limit <= 1000 * service and {_CONSTANT}",
     source="Erlang, Nyt Tidsskrift for Matematik B 20, 1909; Franx, Operations Research Letters 29(5), 2001",
     note="first come, first served; to 14 decimal places",
     checks=(
@@ -135,10 +131,6 @@ MD1_RESPONSE_TAIL = Law(
         Check({"limit": 0.3, "service": 0.2, "arrivals": 2.5}, 0.35799, 5e-6, f"{HAND}: 1 - exp(1/4) / 2"),
     ),
 )
-
-
-def _renewal(arrivals_scv: Any, scv: Any, service: Any, arrivals: Any) -> tuple[Comparison, ...]:
-    return (compare(arrivals_scv, ">=", 0), *_single(scv, service, arrivals))
 
 
 def _belz(arrivals_scv: Any, scv: Any, load: Any) -> Any:
@@ -161,7 +153,7 @@ GG1_KINGMAN = Law(
     equation=lambda arrivals_scv, scv, service, arrivals: (
         arrivals * service * service * (arrivals_scv + scv) / (2 * (1 - arrivals * service))
     ),
-    holds=_renewal,
+    holds=_RENEWAL,
     source="Kingman, Mathematical Proceedings of the Cambridge Philosophical Society 57(4), 1961",
     note="exact for Poisson arrivals; with exponential service 8% high at most at a load of 0.9, 33% at 0.7, "
     "96% at 0.5, worst for constant times between arrivals",
@@ -179,10 +171,7 @@ GG1_BOUND = Law(
     equation=lambda arrivals_scv, scv, service, arrivals: (
         (arrivals_scv / arrivals + arrivals * service * service * scv) / (2 * (1 - arrivals * service))
     ),
-    holds=lambda arrivals_scv, scv, service, arrivals: (
-        compare(arrivals, ">", 0),
-        *_renewal(arrivals_scv, scv, service, arrivals),
-    ),
+    holds=f"arrivals > 0 and {_RENEWAL}",
     source="Kingman, Biometrika 49(3-4), 1962",
     note="a bound, near in heavy traffic only",
     checks=(
@@ -203,11 +192,7 @@ GG1_KRAEMER_LANGENBACH_BELZ = Law(
         / (2 * (1 - arrivals * service))
         * _belz(arrivals_scv, scv, arrivals * service)
     ),
-    holds=lambda arrivals_scv, scv, service, arrivals: (
-        *_renewal(arrivals_scv, scv, service, arrivals),
-        compare(arrivals * service, ">", 0),
-        compare(arrivals_scv + scv, ">", 0),
-    ),
+    holds=f"{_RENEWAL} and arrivals * service > 0 and arrivals_scv + scv > 0",
     source=_KLB,
     note="exact for Poisson arrivals; with exponential service within 10% from a load of 0.5 on for scv up to 9, "
     "15% at 0.3 for scv up to 4",
@@ -221,16 +206,6 @@ GG1_KRAEMER_LANGENBACH_BELZ = Law(
 )
 
 
-def _many(arrivals_scv: Any, scv: Any, servers: Any, service: Any, arrivals: Any) -> tuple[Comparison, ...]:
-    return (
-        *nonnegative(arrivals_scv, scv),
-        *whole_number(1, servers, MOST_SERVERS),
-        compare(service, ">", 0),
-        compare(arrivals, ">", 0),
-        compare(arrivals * service, "<", servers),
-    )
-
-
 GGC_ALLEN_CUNNEEN = Law(
     name="ggc-allen-cunneen",
     title="Waiting time at several servers with general arrivals and service, Allen and Cunneen",
@@ -239,7 +214,7 @@ GGC_ALLEN_CUNNEEN = Law(
     equation=lambda arrivals_scv, scv, servers, service, arrivals: (
         all_busy(servers, arrivals * service) * service * (arrivals_scv + scv) / (2 * (servers - arrivals * service))
     ),
-    holds=_many,
+    holds=_MANY,
     source="Allen, Probability, Statistics, and Queueing Theory, Academic Press 1978",
     note="exact for M/M/c and M/G/1; of M/D/c, up to 20 servers, 5% low at most at a load of 0.9, 19% at 0.7, 34% at "
     "0.5; for arrivals that are not Poisson's as far off as law/gg1-kingman",
@@ -272,10 +247,7 @@ GGC_KRAEMER_LANGENBACH_BELZ = Law(
         / (2 * (servers - arrivals * service))
         * _belz(arrivals_scv, scv, arrivals * service / servers)
     ),
-    holds=lambda arrivals_scv, scv, servers, service, arrivals: (
-        *_many(arrivals_scv, scv, servers, service, arrivals),
-        compare(arrivals_scv + scv, ">", 0),
-    ),
+    holds=f"{_MANY} and arrivals_scv + scv > 0",
     source=f"{_KLB}; Bolch, Greiner, de Meer, Trivedi, Queueing Networks and Markov Chains, Wiley 1998, chapter 6",
     note="equal to law/ggc-allen-cunneen for Poisson arrivals; elsewhere as near as law/gg1-kraemer-langenbach-belz is",
     exact=False,
@@ -300,7 +272,7 @@ RESIDUAL_WORK = Law(
     gives=Symbol("residual", TIME, "mean rest of the service under way, 0 if it is of another class", "w"),
     symbols=(SCV, SERVICE, ARRIVALS),
     equation=lambda scv, service, arrivals: arrivals * service * service * (1 + scv) / 2,
-    holds=lambda scv, service, arrivals: (*nonnegative(scv, service, arrivals), compare(arrivals * service, "<", 1)),
+    holds=_SINGLE,
     source=f"{_COBHAM}: half the arrival rate times the second moment; classes add up",
     checks=(Check({"scv": 1.0, "service": 0.2, "arrivals": 4.0}, 0.16, 1e-16, f"{HAND}: 0.8 x 0.2"),),
 )
@@ -311,17 +283,13 @@ _ABOVE = Symbol("above", COUNT, "load of the classes above", r"\sigma_{k-1}")
 _UP_TO = Symbol("up_to", COUNT, "load of the classes above and of this one", r"\sigma_k")
 
 
-def _ranked(above: Any, up_to: Any) -> tuple[Comparison, ...]:
-    return compare(above, ">=", 0), compare(up_to, ">=", above), compare(up_to, "<", 1)
-
-
 PRIORITY_WAITING = Law(
     name="mg1-priority-waiting-time",
     title="Waiting time of one of several classes, priority without preemption",
     gives=WAIT,
     symbols=(_ABOVE, _UP_TO, _RESIDUAL),
     equation=lambda above, up_to, residual: residual / ((1 - above) * (1 - up_to)),
-    holds=lambda above, up_to, residual: (*_ranked(above, up_to), compare(residual, ">=", 0)),
+    holds=f"{_RANKED} and residual >= 0",
     source=_COBHAM,
     note="a low class may be saturated while the classes above it are not: leave it out of the loads",
     checks=(
@@ -336,7 +304,7 @@ PREEMPTIVE_RESPONSE = Law(
     gives=RESPONSE,
     symbols=(_ABOVE, _UP_TO, SERVICE, _PREEMPTED),
     equation=lambda above, up_to, service, residual: service / (1 - above) + residual / ((1 - above) * (1 - up_to)),
-    holds=lambda above, up_to, service, residual: (*_ranked(above, up_to), *nonnegative(service, residual)),
+    holds=f"{_RANKED} and service >= 0 and residual >= 0",
     source=_KLEINROCK,
     note="interrupted service resumes where it stopped, at no cost",
     checks=(
@@ -355,11 +323,6 @@ _LOW = (
     Symbol("low_service", TIME, "mean service time of the lower class", "S_2"),
     Symbol("low_arrivals", RATE, "customers of the lower class that arrive", r"\lambda_2"),
 )
-
-
-def _two(**given: Any) -> tuple[Comparison, ...]:
-    load = given["high_arrivals"] * given["high_service"] + given["low_arrivals"] * given["low_service"]
-    return (*(compare(each, ">=", 0) for each in given.values()), compare(load, "<", 1))
 
 
 def _under_way(given: dict[str, Any]) -> tuple[Any, Any, Any]:
@@ -400,7 +363,7 @@ PRIORITY_HIGH_WAITING = Law(
     gives=WAIT,
     symbols=(*_HIGH, *_LOW),
     equation=_high_waits,
-    holds=_two,
+    holds=_BELOW_ALL,
     source=_COBHAM,
     checks=(Check(_TWO, 1.0, 0.0, f"{HAND}: (0.25 + 0.25) / 0.5"),),
 )
@@ -411,7 +374,7 @@ PRIORITY_LOW_WAITING = Law(
     gives=WAIT,
     symbols=(*_HIGH, *_LOW),
     equation=_low_waits,
-    holds=_two,
+    holds=_BELOW_ALL,
     source=_COBHAM,
     checks=(Check(_TWO, 4.0, 0.0, f"{HAND}: 0.5 / (0.5 x 0.25)"),),
 )
@@ -422,7 +385,7 @@ PREEMPTIVE_LOW_RESPONSE = Law(
     gives=RESPONSE,
     symbols=(*_HIGH, *_LOW),
     equation=_low_responds,
-    holds=_two,
+    holds=_BELOW_ALL,
     source=_KLEINROCK,
     note="the lower class does not affect the upper: law/mg1-response-time",
     checks=(Check(_TWO, 6.0, 0.0, f"{HAND}: 1 / 0.5 + 4"),),

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from slipstick.expression.condition import Comparison, compare
 from slipstick.expression.dimension import BYTES, COUNT, RATE, TIME, TIME_PER_BYTE
 from slipstick.expression.nodes import minimum
 from slipstick.expression.special import drop_stages, raised, retried_rate
 from slipstick.law.law import Check, Law, Symbol
-from slipstick.law.symbols import DENNING_BUZEN, HAND, LITTLE, fraction, nonnegative, whole_number
+from slipstick.law.symbols import DENNING_BUZEN, HAND, LITTLE
 
+_SLOTTED = "rotation >= 0 and slots >= 1 and load >= 0 and load < 1"
+_SWITCHES = "degree >= 1 and stages >= 0 and stages == floor(stages) and stages <= 1024 and rate > 0 and rate <= 1"
 _BUS_PROCESSORS = Symbol("processors", COUNT, "processors that share the bus", "N")
 _THINK = Symbol("think", TIME, "time of a processor between transactions", "Z")
 _LATENCY = Symbol("latency", TIME, "a transaction from start to end, without contention", "R_0")
@@ -26,11 +27,7 @@ BUS_SATURATION = Law(
     gives=Symbol("processors", COUNT, "with more processors, some have to wait", "N^*"),
     symbols=(_THINK, _LATENCY, _OCCUPANCY),
     equation=lambda think, latency, occupancy: (think + latency) / occupancy,
-    holds=lambda think, latency, occupancy: (
-        compare(think, ">=", 0),
-        compare(occupancy, ">", 0),
-        compare(latency, ">=", occupancy),
-    ),
+    holds="think >= 0 and occupancy > 0 and latency >= occupancy",
     source=DENNING_BUZEN,
     note="an atomic bus is held for the whole latency, a split one for request and reply only",
     checks=(
@@ -45,11 +42,7 @@ BUS_THROUGHPUT_BOUND = Law(
     gives=Symbol("throughput", RATE, "transactions of all processors", "X"),
     symbols=(_BUS_PROCESSORS, _THINK, _LATENCY, _OCCUPANCY),
     equation=lambda processors, think, latency, occupancy: minimum(processors / (think + latency), 1 / occupancy),
-    holds=lambda processors, think, latency, occupancy: (
-        *nonnegative(processors, think),
-        compare(occupancy, ">", 0),
-        compare(latency, ">=", occupancy),
-    ),
+    holds="processors >= 0 and think >= 0 and occupancy > 0 and latency >= occupancy",
     source=DENNING_BUZEN,
     note="an upper bound, reached with constant times in step; for random times see law/machine-repairman-throughput",
     checks=(
@@ -69,7 +62,7 @@ BUS_TRANSACTION = Law(
         Symbol("per_byte", TIME_PER_BYTE, "time of a byte on the bus", "g"),
     ),
     equation=lambda arbitration, held, size, per_byte: arbitration + held + size * per_byte,
-    holds=lambda arbitration, held, size, per_byte: nonnegative(arbitration, held, size, per_byte),
+    holds="arbitration >= 0 and held >= 0 and size >= 0 and per_byte >= 0",
     source="Hennessy and Patterson, Computer Architecture, Morgan Kaufmann 1990: atomic and split transactions",
     checks=(Check({"arbitration": 1e-7, "held": 3e-7, "size": 16, "per_byte": 1.25e-8}, 6e-7, 1e-21, HAND),),
 )
@@ -85,13 +78,8 @@ SNOOPING_TRAFFIC = Law(
         Symbol("accesses", RATE, "memory accesses of the processor", "a"),
     ),
     equation=lambda miss, written_back, shared_write, accesses: accesses * (miss * (1 + written_back) + shared_write),
-    holds=lambda miss, written_back, shared_write, accesses: (
-        *nonnegative(miss, written_back),
-        compare(written_back, "<=", 1),
-        compare(shared_write, ">=", 0),
-        compare(miss + shared_write, "<=", 1),
-        compare(accesses, ">=", 0),
-    ),
+    holds="miss >= 0 and written_back >= 0 and written_back <= 1 and shared_write >= 0 and "
+    "miss + shared_write <= 1 and accesses >= 0",
     source="Archibald and Baer, ACM Transactions on Computer Systems 4(4), 1986: what each kind of access sends",
     checks=(
         Check({"miss": 0.02, "written_back": 0.5, "shared_write": 0.01, "accesses": 1e6}, 40e3, 1e-10, f"{HAND}: 4%"),
@@ -109,10 +97,6 @@ _LOAD = Symbol("load", COUNT, "share of the slots that are full", r"\rho")
 _REQUESTS = Symbol("requests", RATE, "requests of all processors on the ring", r"\lambda")
 
 
-def _slotted(rotation: Any, slots: Any, load: Any) -> tuple[Comparison, ...]:
-    return compare(rotation, ">=", 0), compare(slots, ">=", 1), compare(load, ">=", 0), compare(load, "<", 1)
-
-
 def _wait(rotation: Any, slots: Any, load: Any) -> Any:
     """Half a slot until the next one passes, and a geometric number of full ones."""
     return rotation / slots * (0.5 + load / (1 - load))
@@ -124,12 +108,7 @@ RING_LOAD = Law(
     gives=_LOAD,
     symbols=(_ROTATION, _SLOTS, _REQUESTS),
     equation=lambda rotation, slots, requests: requests * rotation / slots,
-    holds=lambda rotation, slots, requests: (
-        compare(rotation, ">=", 0),
-        compare(slots, ">=", 1),
-        compare(requests, ">=", 0),
-        compare(requests * rotation / slots, "<=", 1),
-    ),
+    holds="rotation >= 0 and slots >= 1 and requests >= 0 and requests * rotation / slots <= 1",
     source=f"{LITTLE}: slots held are requests times the time each holds one",
     note=_ROUND,
     checks=(Check({"rotation": 6e-6, "slots": 24, "requests": 2e6}, 0.5, 1e-16, f"{HAND}: 12 slots of 24"),),
@@ -141,7 +120,7 @@ RING_SATURATION = Law(
     gives=_REQUESTS,
     symbols=(_SLOTS, _ROTATION),
     equation=lambda slots, rotation: slots / rotation,
-    holds=lambda slots, rotation: (compare(slots, ">=", 1), compare(rotation, ">", 0)),
+    holds="slots >= 1 and rotation > 0",
     source=f"{_BHUYAN}; every slot carries one request a rotation",
     note=_ROUND,
     checks=(Check({"slots": 24, "rotation": 6e-6}, 4e6, 1e-9, HAND),),
@@ -153,7 +132,7 @@ RING_LATENCY = Law(
     gives=Symbol("time", TIME, "from the request until the reply arrives", "T"),
     symbols=(_SLOTS, _LOAD, Symbol("response", TIME, "service time of the node that replies", "t_m"), _ROTATION),
     equation=lambda slots, load, response, rotation: rotation + response + _wait(rotation, slots, load),
-    holds=lambda slots, load, response, rotation: (*_slotted(rotation, slots, load), compare(response, ">=", 0)),
+    holds=f"{_SLOTTED} and response >= 0",
     source=_BHUYAN,
     note=f"{_FULL}; {_ROUND}",
     exact=False,
@@ -176,14 +155,8 @@ TWO_LEVEL_RING_LOAD = Law(
         Symbol("rotation", TIME, "once around the upper ring", "t_R"),
     ),
     equation=lambda rings, remote, requests, slots, rotation: rings * remote * requests * rotation / slots,
-    holds=lambda rings, remote, requests, slots, rotation: (
-        compare(rings, ">=", 1),
-        *fraction(remote),
-        compare(requests, ">=", 0),
-        compare(slots, ">=", 1),
-        compare(rotation, ">=", 0),
-        compare(rings * remote * requests * rotation / slots, "<=", 1),
-    ),
+    holds="rings >= 1 and remote >= 0 and remote <= 1 and requests >= 0 and slots >= 1 and rotation >= 0 and "
+    "rings * remote * requests * rotation / slots <= 1",
     source=f"Little's law; {_BHUYAN} for hierarchies",
     note=_ROUND,
     checks=(Check({"rings": 4, "remote": 0.1, "requests": 2e6, "slots": 8, "rotation": 4e-6}, 0.4, 1e-15, HAND),),
@@ -208,12 +181,8 @@ TWO_LEVEL_RING_LATENCY = Law(
         + (1 + remote) * (rotation + _wait(rotation, slots, load))
         + remote * (upper_rotation + _wait(upper_rotation, upper_slots, upper_load))
     ),
-    holds=lambda remote, slots, load, upper_slots, upper_load, upper_rotation, response, rotation: (
-        *fraction(remote),
-        *_slotted(rotation, slots, load),
-        *_slotted(upper_rotation, upper_slots, upper_load),
-        compare(response, ">=", 0),
-    ),
+    holds=f"remote >= 0 and remote <= 1 and {_SLOTTED} and upper_rotation >= 0 and upper_slots >= 1 and "
+    "upper_load >= 0 and upper_load < 1 and response >= 0",
     source=f"{_BHUYAN}: a remote request goes once around its own ring, the upper ring and the other ring",
     note=f"all lower rings alike, loads including the traffic from above; {_FULL}",
     exact=False,
@@ -252,17 +221,13 @@ _HOT = Symbol("hot", COUNT, "share of the requests that go to the hot module, be
 _CYCLE = Symbol("cycle", TIME, "time of a request through the network, without contention", "t")
 
 
-def _switches(degree: Any, stages: Any, rate: Any) -> tuple[Comparison, ...]:
-    return (compare(degree, ">=", 1), *whole_number(0, stages, 1024), compare(rate, ">", 0), compare(rate, "<=", 1))
-
-
 DROPPING_RATE = Law(
     name="multistage-dropping-rate",
     title="Throughput of an unbuffered network that drops requests that collide",
     gives=Symbol("through", COUNT, "requests that arrive at a module in a cycle", "m_n"),
     symbols=(_DEGREE, _STAGES, _RATE),
     equation=lambda degree, stages, rate: drop_stages(rate, degree, degree, stages),
-    holds=_switches,
+    holds=_SWITCHES,
     source=f"{_PATEL}: m_(i+1) = 1 - (1 - m_i/k)^k from stage to stage",
     note=_INDEPENDENT,
     checks=(
@@ -279,7 +244,7 @@ DROPPING_ACCEPTANCE = Law(
     gives=Symbol("accepted", COUNT, "probability that a request is not dropped", "P_A"),
     symbols=(_DEGREE, _STAGES, _RATE),
     equation=lambda degree, stages, rate: drop_stages(rate, degree, degree, stages) / rate,
-    holds=_switches,
+    holds=_SWITCHES,
     source=_PATEL,
     note=_INDEPENDENT,
     checks=(
@@ -294,12 +259,7 @@ DROPPING_ASYMPTOTE = Law(
     gives=Symbol("through", COUNT, "requests that arrive at a module in a cycle", "m_n"),
     symbols=(_DEGREE, _STAGES, _RATE),
     equation=lambda degree, stages, rate: 2 * degree / ((degree - 1) * stages + 2 * degree / rate),
-    holds=lambda degree, stages, rate: (
-        compare(degree, ">", 1),
-        compare(stages, ">=", 0),
-        compare(rate, ">", 0),
-        compare(rate, "<=", 1),
-    ),
+    holds="degree > 1 and stages >= 0 and rate > 0 and rate <= 1",
     source=_KRUSKAL_SNIR,
     note="the solution of dm/di = -m^2 (k-1)/2k, which the recursion nears; for 2 x 2 switches at rate 1 it is 12% high "
     "at most, 7% at 30 stages",
@@ -313,7 +273,7 @@ RETRYING_RATE = Law(
     gives=Symbol("offered", COUNT, "requests, new or again, of a processor in a cycle", "m'"),
     symbols=(_DEGREE, _STAGES, _FRESH),
     equation=lambda degree, stages, rate: retried_rate(rate, degree, degree, stages),
-    holds=_switches,
+    holds=_SWITCHES,
     source=f"{_PATEL}: m' = m / (m + P_A(m') (1 - m)), solved",
     note="takes retries as new requests to a random module; in truth a retry goes to the same module, and the rate is a few percent higher",
     exact=False,
@@ -328,7 +288,7 @@ RETRYING_THROUGHPUT = Law(
     equation=lambda degree, stages, rate: drop_stages(
         retried_rate(rate, degree, degree, stages), degree, degree, stages
     ),
-    holds=_switches,
+    holds=_SWITCHES,
     source=_PATEL,
     note="takes retries as new requests to a random module; in truth a retry goes to the same module, and a few percent fewer get through",
     exact=False,
@@ -346,7 +306,7 @@ RETRYING_DELAY = Law(
     equation=lambda degree, stages, rate, cycle: (
         cycle * (1 / drop_stages(retried_rate(rate, degree, degree, stages), degree, degree, stages) - 1 / rate)
     ),
-    holds=lambda degree, stages, rate, cycle: (*_switches(degree, stages, rate), compare(cycle, ">=", 0)),
+    holds=f"{_SWITCHES} and cycle >= 0",
     source=f"{_PATEL}: a processor's time between served requests, less the time it takes to make them",
     note="takes retries as new requests to a random module; in truth a retry goes to the same module and waits longer",
     exact=False,
@@ -363,10 +323,6 @@ _UNIT_REQUESTS = (
 )
 
 
-def _circuits(degree: Any, stages: Any, held: Any, rate: Any) -> tuple[Comparison, ...]:
-    return (*_switches(degree, stages, rate), compare(held, ">=", 1))
-
-
 def _circuit_rate(degree: Any, stages: Any, held: Any, rate: Any) -> Any:
     """Give circuits of a processor in a cycle: held a part L m / (1 - m + L m) of the time if nothing collided."""
     wanted = held * rate / (1 - rate + held * rate)
@@ -379,7 +335,7 @@ CIRCUIT_THROUGHPUT = Law(
     gives=Symbol("through", COUNT, "circuits of a processor that are set up in a cycle", "x"),
     symbols=(_DEGREE, _STAGES, _HELD, _FRESH),
     equation=_circuit_rate,
-    holds=_circuits,
+    holds=f"{_SWITCHES} and held >= 1",
     source=f"{_CACHES}: utilization U of a processor with 1 - U = m_0, m_n = m t U, here with circuits for blocks",
     note=_UNIT_REQUESTS,
     exact=False,
@@ -399,7 +355,7 @@ CIRCUIT_DELAY = Law(
     equation=lambda degree, stages, held, rate, cycle: (
         cycle * (1 / _circuit_rate(degree, stages, held, rate) - (1 / rate - 1) - held)
     ),
-    holds=lambda degree, stages, held, rate, cycle: (*_circuits(degree, stages, held, rate), compare(cycle, ">=", 0)),
+    holds=f"{_SWITCHES} and held >= 1 and cycle >= 0",
     source=f"{_CACHES}: a processor's time between circuits, less the time of a circuit and the time between circuits",
     note=_UNIT_REQUESTS,
     exact=False,
@@ -425,14 +381,7 @@ BUFFERED_DELAY = Law(
     equation=lambda degree, stages, packets, rate, cycle: (
         cycle * (stages * (1 + packets * packets * rate * (1 - 1 / degree) / (2 * (1 - packets * rate))) + packets - 1)
     ),
-    holds=lambda degree, stages, packets, rate, cycle: (
-        compare(degree, ">=", 1),
-        compare(stages, ">=", 0),
-        compare(packets, ">=", 1),
-        compare(rate, ">=", 0),
-        compare(packets * rate, "<", 1),
-        compare(cycle, ">=", 0),
-    ),
+    holds="degree >= 1 and stages >= 0 and packets >= 1 and rate >= 0 and packets * rate < 1 and cycle >= 0",
     source=f"{_KRUSKAL_SNIR}; for messages of several packets as in Gottlieb et al., IEEE Transactions on Computers "
     "C-32(2), 1983",
     note="exact at the first stage for one packet; at later ones the wait is longer by up to about 0.8 p/k of it",
@@ -454,7 +403,7 @@ HOT_SPOT_LIMIT = Law(
     gives=Symbol("rate", COUNT, "requests of a processor in a cycle", "r"),
     symbols=(_SWITCHED_PROCESSORS, _HOT),
     equation=lambda processors, hot: 1 / (1 + hot * (processors - 1)),
-    holds=lambda processors, hot: (compare(processors, ">=", 1), *fraction(hot)),
+    holds="processors >= 1 and hot >= 0 and hot <= 1",
     source=f"{_PFISTER_NORTON}: the hot module serves one request a cycle",
     note="a bound: trees of full buffers slow the other traffic to the same rate",
     checks=(
@@ -470,12 +419,7 @@ HOT_SPOT_PROCESSORS = Law(
     gives=Symbol("processors", COUNT, "with more processors, requests accumulate", "N^*"),
     symbols=(_HOT, Symbol("rate", COUNT, "requests of a processor in a cycle", "r")),
     equation=lambda hot, rate: 1 + (1 / rate - 1) / hot,
-    holds=lambda hot, rate: (
-        compare(hot, ">", 0),
-        compare(hot, "<=", 1),
-        compare(rate, ">", 0),
-        compare(rate, "<=", 1),
-    ),
+    holds="hot > 0 and hot <= 1 and rate > 0 and rate <= 1",
     source=f"{_PFISTER_NORTON}: r (1 + h (N - 1)) = 1",
     note="where circuits are held for L cycles, the rate counts the circuits wanted in L cycles",
     checks=(Check({"hot": 0.01, "rate": 0.25}, 301.0, 1e-12, f"{HAND}: 1 + 3 / 0.01"),),
@@ -487,7 +431,7 @@ CIRCUIT_HOT_SPOT_LIMIT = Law(
     gives=Symbol("through", COUNT, "circuits of a processor that are set up in a cycle", "x"),
     symbols=(_SWITCHED_PROCESSORS, _HELD, _HOT),
     equation=lambda processors, held, hot: 1 / (held * (1 + hot * (processors - 1))),
-    holds=lambda processors, held, hot: (compare(processors, ">=", 1), compare(held, ">=", 1), *fraction(hot)),
+    holds="processors >= 1 and held >= 1 and hot >= 0 and hot <= 1",
     source=f"{_PFISTER_NORTON}: the hot module has one circuit at a time",
     note="a bound: requests refused at the hot module hold no links, so the other traffic is slowed less than in trees of "
     "full buffers",
@@ -500,12 +444,7 @@ HOT_MODULE_LOAD = Law(
     gives=Symbol("load", COUNT, "requests to it in a cycle", r"\rho_h"),
     symbols=(_SWITCHED_PROCESSORS, _HOT, Symbol("rate", COUNT, "requests of a processor in a cycle", "r")),
     equation=lambda processors, hot, rate: rate * (1 + hot * (processors - 1)),
-    holds=lambda processors, hot, rate: (
-        compare(processors, ">=", 1),
-        *fraction(hot),
-        compare(rate, ">=", 0),
-        compare(rate * (1 + hot * (processors - 1)), "<=", 1),
-    ),
+    holds="processors >= 1 and hot >= 0 and hot <= 1 and rate >= 0 and rate * (1 + hot * (processors - 1)) <= 1",
     source=f"{_PFISTER_NORTON}: r (1 - h) of uniform and r h N of hot traffic",
     checks=(Check({"processors": 101, "hot": 0.01, "rate": 0.25}, 0.5, 0.0, f"{HAND}: 0.25 (1 + 1)"),),
 )
@@ -517,17 +456,13 @@ _MODULES = Symbol("modules", COUNT, "memory modules", "M")
 _BUSY = Symbol("busy", COUNT, "modules that serve a request in a cycle", "B")
 
 
-def _asked(processors: Any, modules: Any, rate: Any) -> tuple[Comparison, ...]:
-    return (compare(processors, ">=", 1), compare(modules, ">=", 1), compare(rate, ">", 0), compare(rate, "<=", 1))
-
-
 MEMORY_BANDWIDTH = Law(
     name="memory-bandwidth",
     title="Memory modules busy under random requests",
     gives=_BUSY,
     symbols=(_PROCESSORS, _MODULES, Symbol("rate", COUNT, "probability of a request of a processor in a cycle", "r")),
     equation=lambda processors, modules, rate: modules * drop_stages(rate, processors, modules, 1),
-    holds=_asked,
+    holds="processors >= 1 and modules >= 1 and rate > 0 and rate <= 1",
     source=f"{_STRECKER}: B = M (1 - (1 - r/M)^N)",
     note="refused requests are dropped; if they are repeated, fewer modules are busy, at rate 1 by up to 10%",
     checks=(
@@ -550,7 +485,7 @@ MEMORY_BANDWIDTH_RETRYING = Law(
     equation=lambda processors, modules, rate: (
         modules * drop_stages(retried_rate(rate, processors, modules, 1), processors, modules, 1)
     ),
-    holds=_asked,
+    holds="processors >= 1 and modules >= 1 and rate > 0 and rate <= 1",
     source="Hoogendoorn, IEEE Transactions on Computers C-26(10), 1977; Patel, C-30(10), 1981: rate adjustment",
     note="takes retries as new requests to a random module; up to 10% above the exact Markov chain in which a retry goes to the same module",
     exact=False,
@@ -571,7 +506,7 @@ MEMORY_RUN = Law(
     gives=Symbol("run", COUNT, "requests served together", "B"),
     symbols=(_MODULES,),
     equation=lambda modules: raised(modules, 0.56),
-    holds=lambda modules: (compare(modules, ">=", 1), compare(modules, "<=", 45)),
+    holds="modules >= 1 and modules <= 45",
     source="Hellerman, Digital Computer System Principles, McGraw-Hill 1967",
     note="an empirical power of sum_k k^2 (M-1)! / (M^k (M-k)!), within 5% of it up to 45 modules",
     exact=False,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.condition import Comparison
 from slipstick.expression.dimension import Dimension
+from slipstick.expression.formula import read_condition
 from slipstick.expression.nodes import Expr, Parameter, substitute
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Check:
     source: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Law:
     """One closed form.
 
@@ -66,7 +67,7 @@ class Law:
     equation : the right-hand side, from the symbols by name; where it is plain arithmetic it takes arrays too
     source : author, year, page or equation
     checks : values that the law must give
-    holds : from the same parameters, the conditions under which the law holds
+    holds : the conditions under which the law holds, such as ``time > 0 and time >= useful``
     note : what it neglects, if anything; of an approximation, its usual error
     exact : false for an approximation
 
@@ -87,19 +88,26 @@ class Law:
     equation: Callable[..., Any]
     source: str
     checks: tuple[Check, ...]
-    holds: Callable[..., tuple[Comparison, ...]] = lambda **_: ()
+    holds: str = ""
     note: str = ""
     exact: bool = True
-    right: Expr = field(init=False, repr=False, compare=False)
-    conditions: tuple[Comparison, ...] = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        parameters = {symbol.name: Parameter(symbol.name, symbol.dimension) for symbol in self.symbols}
-        right = self.equation(**parameters)
+    @cached_property
+    def right(self) -> Expr:
+        """The right-hand side over the symbols; raises ModelError unless it is of the dimension of the left."""
+        right: Expr = self.equation(**self._parameters)
         if right.dimension != self.gives.dimension:
             raise ModelError(f"law {self.name} gives a [{right.dimension}], not a [{self.gives.dimension}]")
-        object.__setattr__(self, "right", right)
-        object.__setattr__(self, "conditions", self.holds(**parameters))
+        return right
+
+    @cached_property
+    def conditions(self) -> tuple[Comparison, ...]:
+        """The conditions under which the law holds."""
+        return read_condition(self.holds, self._parameters) if self.holds else ()
+
+    @property
+    def _parameters(self) -> dict[str, Parameter]:
+        return {symbol.name: Parameter(symbol.name, symbol.dimension) for symbol in self.symbols}
 
     def __call__(self, **values: Any) -> Any:
         """Evaluate for numbers or arrays in base units, or build an expression from expressions.

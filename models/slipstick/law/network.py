@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from slipstick.expression.condition import compare
 from slipstick.expression.dimension import BYTES, COUNT, TIME, TIME_PER_BYTE
 from slipstick.law.law import Check, Law, Symbol
-from slipstick.law.symbols import PARSONS, nonnegative
+from slipstick.law.symbols import PARSONS
 
 _PAPER = f"{PARSONS}, Table 2"
 _SIZE = Symbol("size", BYTES, "message size", "s")
@@ -21,7 +20,7 @@ PROTOCOL_TIME = Law(
         Symbol("added", BYTES, "bytes that the protocol sees beyond the message", "h_p"),
     ),
     equation=lambda fixed, per_byte, size, added: fixed + per_byte * (size + added),
-    holds=lambda fixed, per_byte, size, added: (compare(size, ">=", 0),),
+    holds="size >= 0",
     source=_PAPER,
     note="a straight line within a range of sizes; real times jump where sizes cross a power of two",
     checks=(
@@ -50,7 +49,7 @@ WIRE_TIME = Law(
         Symbol("added", BYTES, "bytes that headers and framing add on the wire", "h_w"),
     ),
     equation=lambda per_byte, size, added: per_byte * (size + added),
-    holds=lambda per_byte, size, added: (compare(size, ">=", 0),),
+    holds="size >= 0",
     source=_PAPER,
     checks=(
         Check(
@@ -71,7 +70,7 @@ ADAPTER_LATENCY = Law(
         Symbol("adapter", TIME, "latency of each adapter", "l_a"),
     ),
     equation=lambda messages, adapter: messages * (2 * adapter),
-    holds=lambda messages, adapter: (compare(messages, ">=", 0),),
+    holds="messages >= 0",
     source=_PAPER,
     checks=(Check({"messages": 2, "adapter": 25e-6}, 100e-6, 0.0, "Table 3, Fast Ethernet: a request and a reply"),),
 )
@@ -86,7 +85,7 @@ SWITCH_LATENCY = Law(
         Symbol("switches", COUNT, "switches on the way", "n_s"),
     ),
     equation=lambda messages, switch, switches: messages * (switches * switch),
-    holds=lambda messages, switch, switches: nonnegative(messages, switches),
+    holds="messages >= 0 and switches >= 0",
     source=_PAPER,
     checks=(
         Check(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from slipstick.expression.condition import compare
 from slipstick.expression.dimension import COUNT, TIME
 from slipstick.law.law import Check, Law, Symbol
 from slipstick.law.symbols import HAND, PARSONS
@@ -17,7 +16,7 @@ FLOW_LINE = Law(
         Symbol("items", COUNT, "items, all ready at the start", "d"),
     ),
     equation=lambda once, longest, items: once + (items - 1) * longest,
-    holds=lambda once, longest, items: (compare(items, ">=", 1), compare(once, ">=", longest)),
+    holds="items >= 1 and once >= longest",
     source=f"{PARSONS}: estimate of a multipart diff request",
     note="exact for identical items; items of different sizes need the recursion over items and stages",
     checks=(

@@ -5,9 +5,6 @@ Work is a time where no more is needed, and a count of basic operations, each of
 
 from __future__ import annotations
 
-from typing import Any
-
-from slipstick.expression.condition import Comparison, compare
 from slipstick.expression.dimension import BYTES, COUNT, TIME, Dimension
 from slipstick.law.law import Check, Law, Symbol
 from slipstick.law.symbols import GRAMA, HAND, PROCESSORS, SCALE_GRAPH
@@ -29,17 +26,13 @@ _LARGER_EFFICIENCY = Symbol("more_efficiency", COUNT, "efficiency of the larger 
 _SCALABILITY = Symbol("scalability", COUNT, "at most 1 in practice; large is scalable", r"\mathrm{scale}")
 
 
-def _at_least_zero(**given: Any) -> tuple[Comparison, ...]:
-    return tuple(compare(each, ">=", 1 if name == "processors" else 0) for name, each in given.items())
-
-
 SEQUENTIAL_TIME = Law(
     name="sequential-time",
     title="Time of the fastest sequential algorithm",
     gives=Symbol("time", TIME, "on one processor", r"T_{\mathrm{seq}}"),
     symbols=(_WORK, _OPERATION),
     equation=lambda work, operation: work * operation,
-    holds=_at_least_zero,
+    holds="work >= 0 and operation >= 0",
     source=f"{_PAPER} 8",
     checks=(Check({"work": 1e6, "operation": 2e-6}, 2.0, 1e-15, HAND),),
 )
@@ -55,10 +48,7 @@ LATENCY_FROM_PROCESSORS = Law(
         _TIME,
     ),
     equation=lambda processors, overhead, effective, time: (processors * time - effective + overhead) / processors,
-    holds=lambda processors, overhead, effective, time: (
-        *_at_least_zero(processors=processors, overhead=overhead, effective=effective),
-        compare(processors * time, ">=", effective),
-    ),
+    holds="processors >= 1 and overhead >= 0 and effective >= 0 and processors * time >= effective",
     source=f"{_PAPER} 2",
     checks=(
         Check({"processors": 4, "overhead": 2.0, "effective": 30.0, "time": 10.0}, 3.0, 0.0, f"{HAND}: (10 + 2) / 4"),
@@ -71,7 +61,7 @@ PARALLEL_TIME = Law(
     gives=_TIME,
     symbols=(PROCESSORS, _WORK, _OPERATION, _LATENCY),
     equation=lambda processors, work, operation, latency: work * operation / processors + latency,
-    holds=_at_least_zero,
+    holds="processors >= 1 and work >= 0 and operation >= 0 and latency >= 0",
     source=f"{_PAPER} 3",
     checks=(Check({"processors": 4, "work": 28.0, "operation": 1.0, "latency": 3.0}, 10.0, 0.0, f"{HAND}: 7 + 3"),),
 )
@@ -85,7 +75,7 @@ LATENCY_SCALABILITY = Law(
         Symbol("more_latency", TIME, "average latency of the larger run, at the same efficiency", "L_E(W', N')"),
     ),
     equation=lambda latency, more_latency: latency / more_latency,
-    holds=lambda latency, more_latency: (compare(latency, ">=", 0), compare(more_latency, ">", 0)),
+    holds="latency >= 0 and more_latency > 0",
     source=f"{_PAPER} 4",
     note="work must grow so that the efficiency stays the same",
     checks=(
@@ -104,7 +94,7 @@ LATENCY_FROM_SOURCES = Law(
         Symbol("primitives", TIME, "time in parallel primitives, added up over processors", "PT"),
     ),
     equation=lambda processors, memory, idle, primitives: (memory + idle + primitives) / processors,
-    holds=_at_least_zero,
+    holds="processors >= 1 and memory >= 0 and idle >= 0 and primitives >= 0",
     source=f"{_PAPER} 5",
     checks=(Check({"processors": 4, "memory": 5.0, "idle": 6.0, "primitives": 1.0}, 3.0, 0.0, HAND),),
 )
@@ -119,10 +109,7 @@ IDLE_TIME = Law(
         _TIME,
     ),
     equation=lambda processors, effective, time: processors * time - effective,
-    holds=lambda processors, effective, time: (
-        *_at_least_zero(processors=processors, effective=effective),
-        compare(processors * time, ">=", effective),
-    ),
+    holds="processors >= 1 and effective >= 0 and processors * time >= effective",
     source=f"{_PAPER} 6",
     checks=(Check({"processors": 4, "effective": 30.0, "time": 10.0}, 10.0, 0.0, HAND),),
 )
@@ -136,7 +123,7 @@ MEMORY_LATENCY = Law(
         Symbol("together", TIME, "memory reference time on all, added up", "ML(N)"),
     ),
     equation=lambda alone, together: together - alone,
-    holds=_at_least_zero,
+    holds="alone >= 0 and together >= 0",
     source=f"{_PAPER} 7",
     note="negative where more caches hold more of the data",
     checks=(Check({"alone": 3.0, "together": 8.0}, 5.0, 0.0, HAND),),
@@ -148,10 +135,7 @@ EFFICIENCY_FROM_LATENCY = Law(
     gives=_EFFICIENCY,
     symbols=(PROCESSORS, _WORK, _OPERATION, _LATENCY),
     equation=lambda processors, work, operation, latency: work * operation / (work * operation + processors * latency),
-    holds=lambda processors, work, operation, latency: (
-        *_at_least_zero(processors=processors, latency=latency),
-        compare(work * operation, ">", 0),
-    ),
+    holds="processors >= 1 and latency >= 0 and work * operation > 0",
     source=f"{_PAPER} 9",
     checks=(Check({"processors": 4, "work": 28.0, "operation": 1.0, "latency": 3.0}, 0.7, 0.0, f"{HAND}: 28 / 40"),),
 )
@@ -162,7 +146,7 @@ OVERHEAD = Law(
     gives=Symbol("overhead", TIME, "total overhead", "T_o"),
     symbols=(PROCESSORS, _LATENCY),
     equation=lambda processors, latency: processors * latency,
-    holds=_at_least_zero,
+    holds="processors >= 1 and latency >= 0",
     source=f"{GRAMA}: N T - W t_c",
     checks=(Check({"processors": 4, "latency": 3.0}, 12.0, 0.0, f"{HAND}: 4 x 10 - 28"),),
 )
@@ -173,12 +157,7 @@ ISOEFFICIENCY_WORK = Law(
     gives=_WORK,
     symbols=(_EFFICIENCY, Symbol("overhead", TIME, "total overhead of all processors at that work", "T_o"), _OPERATION),
     equation=lambda efficiency, overhead, operation: efficiency / (1 - efficiency) * overhead / operation,
-    holds=lambda efficiency, overhead, operation: (
-        compare(efficiency, ">", 0),
-        compare(efficiency, "<", 1),
-        compare(overhead, ">=", 0),
-        compare(operation, ">", 0),
-    ),
+    holds="efficiency > 0 and efficiency < 1 and overhead >= 0 and operation > 0",
     source=GRAMA,
     note="if the overhead depends on the work, an equation to be solved for the work",
     checks=(
@@ -195,7 +174,7 @@ UNIT_SPEED = Law(
     gives=Symbol("speed", OPERATIONS / TIME, "operations of one processor in a second", "v"),
     symbols=(PROCESSORS, _WORK, _TIME),
     equation=lambda processors, work, time: work / (processors * time),
-    holds=lambda processors, work, time: (*_at_least_zero(processors=processors, work=work), compare(time, ">", 0)),
+    holds="processors >= 1 and work >= 0 and time > 0",
     source=_SUN_ROVER,
     checks=(Check({"processors": 4, "work": 28.0, "time": 10.0}, 0.7, 0.0, HAND),),
 )
@@ -206,12 +185,7 @@ ISOSPEED_SCALABILITY = Law(
     gives=Symbol("scalability", COUNT, "at most 1 in practice; large is scalable", r"\psi"),
     symbols=(PROCESSORS, _LARGER, _WORK, _LARGER_WORK),
     equation=lambda processors, more_processors, work, more_work: more_processors * work / (processors * more_work),
-    holds=lambda processors, more_processors, work, more_work: (
-        compare(processors, ">=", 1),
-        compare(more_processors, ">=", processors),
-        compare(work, ">", 0),
-        compare(more_work, ">", 0),
-    ),
+    holds="processors >= 1 and more_processors >= processors and work > 0 and more_work > 0",
     source=_SUN_ROVER,
     checks=(
         Check({"processors": 8, "more_processors": 16, "work": 192, "more_work": 512}, 0.75, 0.0, f"{HAND}: N log N"),
@@ -224,11 +198,7 @@ WORK_IN_TIME = Law(
     gives=_WORK,
     symbols=(PROCESSORS, _EFFICIENCY, _OPERATION, _TIME),
     equation=lambda processors, efficiency, operation, time: time * processors * efficiency / operation,
-    holds=lambda processors, efficiency, operation, time: (
-        *_at_least_zero(processors=processors, efficiency=efficiency, time=time),
-        compare(efficiency, "<=", 1),
-        compare(operation, ">", 0),
-    ),
+    holds="processors >= 1 and efficiency >= 0 and time >= 0 and efficiency <= 1 and operation > 0",
     source=f"{_PAPER} 11",
     checks=(Check({"processors": 4, "efficiency": 0.7, "operation": 1.0, "time": 10.0}, 28.0, 1e-14, HAND),),
 )
@@ -239,11 +209,7 @@ TIME_BOUND_LATENCY_SCALABILITY = Law(
     gives=_SCALABILITY,
     symbols=(_EFFICIENCY, _LARGER_EFFICIENCY),
     equation=lambda efficiency, more_efficiency: (1 - efficiency) / (1 - more_efficiency),
-    holds=lambda efficiency, more_efficiency: (
-        *_at_least_zero(efficiency=efficiency, more_efficiency=more_efficiency),
-        compare(efficiency, "<=", 1),
-        compare(more_efficiency, "<", 1),
-    ),
+    holds="efficiency >= 0 and more_efficiency >= 0 and efficiency <= 1 and more_efficiency < 1",
     source=f"{_PAPER} 12",
     note="near 1 if both efficiencies are low, so a program that scales badly looks good",
     checks=(
@@ -257,10 +223,7 @@ TIME_BOUND_WORK_SCALABILITY = Law(
     gives=Symbol("scalability", COUNT, "above 1 as efficiency falls", r"\mathrm{scale}"),
     symbols=(_LARGER_EFFICIENCY, _EFFICIENCY),
     equation=lambda more_efficiency, efficiency: efficiency / more_efficiency,
-    holds=lambda more_efficiency, efficiency: (
-        *_at_least_zero(efficiency=efficiency),
-        compare(more_efficiency, ">", 0),
-    ),
+    holds="efficiency >= 0 and more_efficiency > 0",
     source=f"{_PAPER} 13, with the prime where equation 11 puts it",
     note="work of a processor over that in the larger run; isospeed only where the efficiency is the same",
     checks=(Check({"more_efficiency": 0.39, "efficiency": 0.5}, 1.28, 5e-3, f"{HAND}: 0.50 / 0.39"),),
@@ -276,10 +239,7 @@ MEMORY_BOUND_ITEMS = Law(
         Symbol("memory", BYTES, "memory of a processor", "B"),
     ),
     equation=lambda processors, each, memory: processors * memory / each,
-    holds=lambda processors, each, memory: (
-        *_at_least_zero(processors=processors, memory=memory),
-        compare(each, ">", 0),
-    ),
+    holds="processors >= 1 and memory >= 0 and each > 0",
     source=f"{_PAPER} 14; an item is 960 on the KSR-1, printed as bytes",
     checks=(Check({"processors": 4, "each": 960, "memory": 1.2e6}, 5000.0, 0.0, f"{HAND}: 4.8 MB of balls"),),
 )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from slipstick.expression.condition import Comparison, compare
 from slipstick.expression.dimension import COUNT, TIME
 from slipstick.expression.nodes import maximum, minimum, select, sqrt
 from slipstick.expression.special import raised
 from slipstick.law.law import Check, Law, Symbol
-from slipstick.law.symbols import HAND, PROCESSORS, SCALE_GRAPH, fraction, nonnegative
+from slipstick.law.symbols import HAND, PROCESSORS, SCALE_GRAPH
 
+_SHARED = "serial >= 0 and serial <= 1 and processors >= 1"
+_SPANNED = "span > 0 and work >= span"
 _AMDAHL = "Amdahl, AFIPS Spring Joint Computer Conference, 1967"
 _GUSTAFSON = "Gustafson, Communications of the ACM 31(5), 1988"
 _SUN_NI = "Sun and Ni, Journal of Parallel and Distributed Computing 19(1), 1993"
@@ -25,10 +26,6 @@ _SERIAL = Symbol("serial", COUNT, "share of the one-processor time that only one
 _SPEEDUP = Symbol("speedup", COUNT, "time on one processor over time on all", "S")
 
 
-def _shared(serial: Any, processors: Any) -> tuple[Comparison, ...]:
-    return *fraction(serial), compare(processors, ">=", 1)
-
-
 AMDAHL_TIME = Law(
     name="amdahl-time",
     title="Time of a program with a serial part (Amdahl)",
@@ -39,7 +36,7 @@ AMDAHL_TIME = Law(
         Symbol("serial", TIME, "the part that only one processor can do", "t_s"),
     ),
     equation=lambda processors, parallel, serial: serial + parallel / processors,
-    holds=lambda processors, parallel, serial: (compare(processors, ">=", 1), *nonnegative(parallel, serial)),
+    holds="processors >= 1 and parallel >= 0 and serial >= 0",
     source=f"{_AMDAHL}; {SCALE_GRAPH}, equation 1",
     checks=(Check({"processors": 4, "parallel": 8.0, "serial": 2.0}, 4.0, 0.0, HAND),),
 )
@@ -50,7 +47,7 @@ AMDAHL_SPEEDUP = Law(
     gives=_SPEEDUP,
     symbols=(_SERIAL, PROCESSORS),
     equation=lambda serial, processors: 1 / (serial + (1 - serial) / processors),
-    holds=_shared,
+    holds=_SHARED,
     source=_AMDAHL,
     note="work is the same on any number of processors, and the rest is shared perfectly",
     checks=(
@@ -67,7 +64,7 @@ AMDAHL_LIMIT = Law(
     gives=_SPEEDUP,
     symbols=(_SERIAL,),
     equation=lambda serial: 1 / serial,
-    holds=lambda serial: (compare(serial, ">", 0), compare(serial, "<=", 1)),
+    holds="serial > 0 and serial <= 1",
     source=_AMDAHL,
     checks=(Check({"serial": 0.2}, 5.0, 0.0, f"{_QUINN}: 20% serial"),),
 )
@@ -78,7 +75,7 @@ GUSTAFSON_SPEEDUP = Law(
     gives=Symbol("speedup", COUNT, "time the larger problem would take on one processor, over its time on all", "S"),
     symbols=(Symbol("serial", COUNT, "share of the time on all processors in which only one works", "s"), PROCESSORS),
     equation=lambda serial, processors: processors - (processors - 1) * serial,
-    holds=_shared,
+    holds=_SHARED,
     source=_GUSTAFSON,
     note="the serial part does not grow with the problem; the share is of the parallel run, not Amdahl's",
     checks=(
@@ -100,7 +97,7 @@ SUN_NI_SPEEDUP = Law(
     equation=lambda serial, growth, processors: (
         (serial + (1 - serial) * growth) / (serial + (1 - serial) * growth / processors)
     ),
-    holds=lambda serial, growth, processors: (*_shared(serial, processors), compare(growth, ">", 0)),
+    holds=f"{_SHARED} and growth > 0",
     source=_SUN_NI,
     note="growth 1 is Amdahl's law, growth N is Gustafson's",
     checks=(Check({"serial": 0.5, "growth": 8.0, "processors": 4}, 3.0, 1e-15, f"{HAND}: 4.5 / 1.5"),),
@@ -115,7 +112,7 @@ SUN_NI_POWER_SPEEDUP = Law(
         (serial + (1 - serial) * raised(processors, exponent))
         / (serial + (1 - serial) * raised(processors, exponent) / processors)
     ),
-    holds=lambda serial, exponent, processors: (*_shared(serial, processors), compare(exponent, ">=", 0)),
+    holds=f"{_SHARED} and exponent >= 0",
     source=f"{_SUN_NI}: work n^3 on memory n^2 of matrix multiplication is the power 1.5",
     checks=(Check({"serial": 0.5, "exponent": 1.5, "processors": 4}, 3.0, 1e-15, f"{HAND}: 4.5 / 1.5"),),
 )
@@ -132,11 +129,7 @@ UNIVERSAL_SCALABILITY = Law(
     equation=lambda contention, coherency, processors: (
         processors / (1 + contention * (processors - 1) + coherency * processors * (processors - 1))
     ),
-    holds=lambda contention, coherency, processors: (
-        *fraction(contention),
-        compare(coherency, ">=", 0),
-        compare(processors, ">=", 1),
-    ),
+    holds="contention >= 0 and contention <= 1 and coherency >= 0 and processors >= 1",
     source=_GUNTHER,
     note="without coherency delays it is Amdahl's law",
     checks=(
@@ -153,7 +146,7 @@ UNIVERSAL_SCALABILITY_PEAK = Law(
         Symbol("coherency", COUNT, "cost of agreeing, for each pair of processors", r"\kappa"),
     ),
     equation=lambda contention, coherency: maximum(sqrt((1 - contention) / coherency), 1),
-    holds=lambda contention, coherency: (*fraction(contention), compare(coherency, ">", 0)),
+    holds="contention >= 0 and contention <= 1 and coherency > 0",
     source=_GUNTHER,
     note="between two whole numbers of processors, one of which is the fastest",
     checks=(Check({"contention": 0.19, "coherency": 0.01}, 9.0, 1e-14, f"{HAND}: sqrt(81)"),),
@@ -165,7 +158,7 @@ KARP_FLATT = Law(
     gives=Symbol("serial", COUNT, "serial share, found by experiment", "e"),
     symbols=(PROCESSORS, _SPEEDUP),
     equation=lambda processors, speedup: (1 / speedup - 1 / processors) / (1 - 1 / processors),
-    holds=lambda processors, speedup: (compare(processors, ">", 1), compare(speedup, ">", 0)),
+    holds="processors > 1 and speedup > 0",
     source=_KARP_FLATT,
     note="constant in N if Amdahl's law explains the losses; growing if overhead does; negative if superlinear",
     checks=(
@@ -179,17 +172,13 @@ _WORK = Symbol("work", TIME, "time of all operations on one processor", "T_1")
 _SPAN = Symbol("span", TIME, "time of the longest chain of operations", r"T_\infty")
 
 
-def _spanned(work: Any, span: Any) -> tuple[Comparison, ...]:
-    return compare(span, ">", 0), compare(work, ">=", span)
-
-
 WORK_SPAN_LEAST_TIME = Law(
     name="work-span-least-time",
     title="Lower bound on the time of a task graph",
     gives=Symbol("time", TIME, "on all processors", "T_N"),
     symbols=(PROCESSORS, _SPAN, _WORK),
     equation=lambda processors, span, work: maximum(work / processors, span),
-    holds=lambda processors, span, work: (compare(processors, ">=", 1), *_spanned(work, span)),
+    holds=f"processors >= 1 and {_SPANNED}",
     source=_BRENT,
     note="a lower bound",
     checks=(
@@ -204,7 +193,7 @@ WORK_SPAN_MOST_TIME = Law(
     gives=Symbol("time", TIME, "on all processors", "T_N"),
     symbols=(PROCESSORS, _SPAN, _WORK),
     equation=lambda processors, span, work: (work - span) / processors + span,
-    holds=lambda processors, span, work: (compare(processors, ">=", 1), *_spanned(work, span)),
+    holds=f"processors >= 1 and {_SPANNED}",
     source=_BRENT,
     note="an upper bound, less than twice the lower one",
     checks=(Check({"processors": 4, "span": 4.0, "work": 20.0}, 8.0, 0.0, f"{HAND}: 16/4 + 4"),),
@@ -216,7 +205,7 @@ WORK_SPAN_PARALLELISM = Law(
     gives=_SPEEDUP,
     symbols=(PROCESSORS, _SPAN, _WORK),
     equation=lambda processors, span, work: minimum(processors, work / span),
-    holds=lambda processors, span, work: (compare(processors, ">=", 1), *_spanned(work, span)),
+    holds=f"processors >= 1 and {_SPANNED}",
     source=_BRENT,
     note="work over span is the parallelism of the graph",
     checks=(Check({"processors": 40, "span": 2.0, "work": 20.0}, 10.0, 0.0, HAND),),
@@ -243,11 +232,7 @@ DOWNEY_SPEEDUP = Law(
         PROCESSORS,
     ),
     equation=_downey,
-    holds=lambda parallelism, variance, processors: (
-        compare(parallelism, ">=", 1),
-        compare(variance, ">=", 0),
-        compare(processors, ">=", 1),
-    ),
+    holds="parallelism >= 1 and variance >= 0 and processors >= 1",
     source="Downey, A model for speedup of parallel programs, UCB/CSD-97-933, 1997",
     checks=(
         Check({"parallelism": 64.0, "variance": 0.0, "processors": 32}, 32.0, 0.0, f"{HAND}: no variance"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from slipstick.expression.condition import Comparison, compare
 from slipstick.expression.dimension import COUNT, TIME
 from slipstick.expression.nodes import maximum, minimum, select
 from slipstick.expression.special import erlang_b, exp, exprel, log, poisson, raised
@@ -16,7 +15,6 @@ from slipstick.law.symbols import (
     KLEINROCK,
     LATE,
     LIMIT,
-    MOST_SERVERS,
     NUMBER,
     PRESENT,
     PROBABILITY,
@@ -25,10 +23,13 @@ from slipstick.law.symbols import (
     SERVICE,
     WAIT,
     all_busy,
-    nonnegative,
-    whole_number,
 )
 
+_OPEN = "arrivals >= 0 and service >= 0 and arrivals * service < 1"
+_SEVERAL = (
+    "servers >= 1 and servers == floor(servers) and servers <= 10000000 and arrivals >= 0 and service > 0 and "
+    "arrivals * service < servers"
+)
 _ERLANG = "Erlang, 1917; Kleinrock, Queueing Systems volume 1, Wiley 1975, chapter 3"
 _GATEWAY = f"{JAIN}: gateway, 125 packets a second, 2 ms each"
 _CENTER = f"{JAIN}: five terminals, ten students an hour, 20 minutes each"
@@ -37,30 +38,13 @@ _DIGITS = "up to ten million servers"
 _SHARE = Symbol("share", COUNT, "share of the customers with at most this time", "p")
 
 
-def _open(arrivals: Any, service: Any) -> tuple[Comparison, ...]:
-    return *nonnegative(arrivals, service), compare(arrivals * service, "<", 1)
-
-
-def _shared(share: Any) -> tuple[Comparison, ...]:
-    return compare(share, ">=", 0), compare(share, "<", 1)
-
-
-def _several(servers: Any, arrivals: Any, service: Any) -> tuple[Comparison, ...]:
-    return (
-        *whole_number(1, servers, MOST_SERVERS),
-        compare(arrivals, ">=", 0),
-        compare(service, ">", 0),
-        compare(arrivals * service, "<", servers),
-    )
-
-
 MM1_RESPONSE_TIME = Law(
     name="mm1-response-time",
     title="Response time of a single server",
     gives=RESPONSE,
     symbols=(SERVICE, ARRIVALS),
     equation=lambda service, arrivals: service / (1 - arrivals * service),
-    holds=lambda service, arrivals: _open(arrivals, service),
+    holds=_OPEN,
     source=KLEINROCK,
     note="exact for exponential service, and for any service under processor sharing",
     checks=(
@@ -75,7 +59,7 @@ MM1_WAITING_TIME = Law(
     gives=WAIT,
     symbols=(SERVICE, ARRIVALS),
     equation=lambda service, arrivals: arrivals * service * service / (1 - arrivals * service),
-    holds=lambda service, arrivals: _open(arrivals, service),
+    holds=_OPEN,
     source=KLEINROCK,
     checks=(Check({"service": 0.2, "arrivals": 4.0}, 0.8, 1e-15, f"{HAND}: 1.0 - 0.2"),),
 )
@@ -86,7 +70,7 @@ MM1_NUMBER = Law(
     gives=NUMBER,
     symbols=(SERVICE, ARRIVALS),
     equation=lambda service, arrivals: arrivals * service / (1 - arrivals * service),
-    holds=lambda service, arrivals: _open(arrivals, service),
+    holds=_OPEN,
     source=KLEINROCK,
     checks=(Check({"service": 2e-3, "arrivals": 125.0}, 0.33, 5e-3, _GATEWAY),),
 )
@@ -97,7 +81,7 @@ MM1_NUMBER_PROBABILITY = Law(
     gives=PROBABILITY,
     symbols=(PRESENT, SERVICE, ARRIVALS),
     equation=lambda count, service, arrivals: (1 - arrivals * service) * raised(arrivals * service, count),
-    holds=lambda count, service, arrivals: (*whole_number(0, count), *_open(arrivals, service)),
+    holds=f"count >= 0 and count == floor(count) and {_OPEN}",
     source=KLEINROCK,
     checks=(Check({"count": 2, "service": 0.2, "arrivals": 2.5}, 0.125, 1e-16, f"{HAND}: 1/2 x 1/4"),),
 )
@@ -108,7 +92,7 @@ MM1_NUMBER_TAIL = Law(
     gives=Symbol("probability", COUNT, "share of time with n or more customers present", r"P_{\geq n}"),
     symbols=(PRESENT, SERVICE, ARRIVALS),
     equation=lambda count, service, arrivals: raised(arrivals * service, count),
-    holds=lambda count, service, arrivals: (*whole_number(0, count), *_open(arrivals, service)),
+    holds=f"count >= 0 and count == floor(count) and {_OPEN}",
     source=KLEINROCK,
     checks=(Check({"count": 13, "service": 2e-3, "arrivals": 125.0}, 1.49e-8, 5e-11, f"{_GATEWAY}; buffers full"),),
 )
@@ -119,7 +103,7 @@ MM1_RESPONSE_QUANTILE = Law(
     gives=Symbol("response", TIME, "time from arrival to departure", "R_p"),
     symbols=(_SHARE, SERVICE, ARRIVALS),
     equation=lambda share, service, arrivals: service / (1 - arrivals * service) * log(1 / (1 - share)),
-    holds=lambda share, service, arrivals: (*_shared(share), *_open(arrivals, service)),
+    holds=f"share >= 0 and share < 1 and {_OPEN}",
     source=KLEINROCK,
     note="first come, first served: the response time is exponential",
     checks=(Check({"share": 0.9, "service": 0.2, "arrivals": 4.0}, 2.3026, 5e-5, f"{HAND}: ln 10"),),
@@ -133,11 +117,7 @@ MM1_WAITING_QUANTILE = Law(
     equation=lambda share, service, arrivals: maximum(
         service / (1 - arrivals * service) * log(arrivals * service / (1 - share)), 0
     ),
-    holds=lambda share, service, arrivals: (
-        *_shared(share),
-        *_open(arrivals, service),
-        compare(arrivals * service, ">", 0),
-    ),
+    holds=f"share >= 0 and share < 1 and {_OPEN} and arrivals * service > 0",
     source=KLEINROCK,
     note="first come, first served; 0 for the share that finds the station empty",
     checks=(
@@ -152,7 +132,7 @@ ERLANG_C = Law(
     gives=Symbol("waiting", COUNT, "probability that all servers are busy", "C"),
     symbols=(SERVERS, SERVICE, ARRIVALS),
     equation=lambda servers, service, arrivals: all_busy(servers, arrivals * service),
-    holds=lambda servers, service, arrivals: _several(servers, arrivals, service),
+    holds=_SEVERAL,
     source=_ERLANG,
     note=_DIGITS,
     checks=(
@@ -169,7 +149,7 @@ MMC_WAITING_TIME = Law(
     equation=lambda servers, service, arrivals: (
         all_busy(servers, arrivals * service) * service / (servers - arrivals * service)
     ),
-    holds=lambda servers, service, arrivals: _several(servers, arrivals, service),
+    holds=_SEVERAL,
     source=_ERLANG,
     note=_DIGITS,
     checks=(
@@ -186,7 +166,7 @@ MMC_RESPONSE_TIME = Law(
     equation=lambda servers, service, arrivals: (
         service + all_busy(servers, arrivals * service) * service / (servers - arrivals * service)
     ),
-    holds=lambda servers, service, arrivals: _several(servers, arrivals, service),
+    holds=_SEVERAL,
     source=_ERLANG,
     note=_DIGITS,
     checks=(Check({"servers": 5, "service": 1200.0, "arrivals": 1 / 360}, 1440.0, 6.0, f"{_CENTER}; 24 minutes"),),
@@ -200,7 +180,7 @@ MMC_NUMBER = Law(
     equation=lambda servers, service, arrivals: (
         arrivals * service + all_busy(servers, arrivals * service) * arrivals * service / (servers - arrivals * service)
     ),
-    holds=lambda servers, service, arrivals: _several(servers, arrivals, service),
+    holds=_SEVERAL,
     source=_ERLANG,
     note=_DIGITS,
     checks=(Check({"servers": 5, "service": 1200.0, "arrivals": 1 / 360}, 4.0, 0.05, _CENTER),),
@@ -220,11 +200,7 @@ MMC_NUMBER_PROBABILITY = Law(
         )
         / (1 / erlang_b(arrivals * service, servers) + arrivals * service / (servers - arrivals * service))
     ),
-    holds=lambda count, servers, service, arrivals: (
-        *whole_number(0, count),
-        *_several(servers, arrivals, service),
-        compare(poisson(arrivals * service, servers), ">", 0),
-    ),
+    holds=f"count >= 0 and count == floor(count) and {_SEVERAL} and poisson(arrivals * service, servers) > 0",
     source=_ERLANG,
     note="from the state with all servers busy, whose weight must not be below the smallest number there is",
     checks=(
@@ -241,7 +217,7 @@ MMC_WAITING_QUANTILE = Law(
     equation=lambda share, servers, service, arrivals: maximum(
         service / (servers - arrivals * service) * log(all_busy(servers, arrivals * service) / (1 - share)), 0
     ),
-    holds=lambda share, servers, service, arrivals: (*_shared(share), *_several(servers, arrivals, service)),
+    holds=f"share >= 0 and share < 1 and {_SEVERAL}",
     source=_ERLANG,
     note="first come, first served; 0 for the share that finds a server free",
     checks=(Check({"share": 0.9, "servers": 5, "service": 1200.0, "arrivals": 1 / 360}, 840.0, 30.0, _CENTER),),
@@ -261,7 +237,7 @@ MMC_RESPONSE_TAIL = Law(
     gives=LATE,
     symbols=(LIMIT, SERVERS, SERVICE, ARRIVALS),
     equation=lambda limit, servers, service, arrivals: _late(arrivals * service, servers, limit / service),
-    holds=lambda limit, servers, service, arrivals: (compare(limit, ">=", 0), *_several(servers, arrivals, service)),
+    holds=f"limit >= 0 and {_SEVERAL}",
     source=KLEINROCK,
     note="first come, first served",
     checks=(
@@ -276,7 +252,7 @@ MMINF_NUMBER = Law(
     gives=NUMBER,
     symbols=(SERVICE, ARRIVALS),
     equation=lambda service, arrivals: arrivals * service,
-    holds=lambda service, arrivals: nonnegative(arrivals, service),
+    holds="arrivals >= 0 and service >= 0",
     source=KLEINROCK,
     note="for any distribution of service times",
     checks=(Check({"service": 0.5, "arrivals": 8.0}, 4.0, 0.0, HAND),),
@@ -288,11 +264,7 @@ MMINF_NUMBER_PROBABILITY = Law(
     gives=PROBABILITY,
     symbols=(PRESENT, SERVICE, ARRIVALS),
     equation=lambda count, service, arrivals: poisson(arrivals * service, count),
-    holds=lambda count, service, arrivals: (
-        *whole_number(0, count),
-        compare(arrivals, ">", 0),
-        compare(service, ">", 0),
-    ),
+    holds="count >= 0 and count == floor(count) and arrivals > 0 and service > 0",
     source=KLEINROCK,
     note="for any distribution of service times",
     checks=(Check({"count": 3, "service": 0.5, "arrivals": 4.0}, 0.18045, 5e-6, f"{HAND}: 8/6 exp(-2)"),),

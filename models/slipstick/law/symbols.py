@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from slipstick.expression.condition import Comparison, compare, whole
 from slipstick.expression.dimension import COUNT, RATE, TIME
 from slipstick.expression.special import erlang_b
 from slipstick.law.law import Symbol
@@ -36,25 +35,6 @@ WAIT = Symbol("wait", TIME, "mean time from arrival to the start of service", "W
 LIMIT = Symbol("limit", TIME, "a response time", "t")
 LATE = Symbol("late", COUNT, "probability of a longer response time", r"P_{R>t}")
 THROUGHPUT = Symbol("throughput", RATE, "customers served", "X")
-
-MOST_SERVERS = 10_000_000
-"""Servers up to which the recursions of Erlang and Engset are evaluated."""
-
-
-def nonnegative(*values: Any) -> tuple[Comparison, ...]:
-    """Require values of at least 0."""
-    return tuple(compare(value, ">=", 0) for value in values)
-
-
-def fraction(value: Any) -> tuple[Comparison, ...]:
-    """Require a value from 0 to 1."""
-    return compare(value, ">=", 0), compare(value, "<=", 1)
-
-
-def whole_number(least: int, value: Any, most: int | None = None) -> tuple[Comparison, ...]:
-    """Require a whole number from a least one, up to a largest one if there is any."""
-    found = compare(value, ">=", least), whole(value)
-    return found if most is None else (*found, compare(value, "<=", most))
 
 
 def all_busy(servers: Any, load: Any) -> Any:

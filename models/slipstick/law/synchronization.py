@@ -10,24 +10,18 @@ Barriers: time from the last arrival until all have left, and number of messages
 
 from __future__ import annotations
 
-from typing import Any
-
-from slipstick.expression.condition import Comparison, compare
 from slipstick.expression.dimension import COUNT, RATE, TIME
 from slipstick.expression.nodes import ceil_log, maximum, minimum
 from slipstick.law.law import Check, Law, Symbol
-from slipstick.law.symbols import DENNING_BUZEN, HAND, MELLOR_CRUMMEY_SCOTT, PARSONS, nonnegative, whole_number
+from slipstick.law.symbols import DENNING_BUZEN, HAND, MELLOR_CRUMMEY_SCOTT, PARSONS
 
+_WAITED = "spinners >= 1 and access >= 0"
 _ANDERSON = "Anderson, IEEE Transactions on Parallel and Distributed Systems 1(1), 1990"
 _IN_TURN = "assumes that transactions are served in order of request"
 
 _SPINNERS = Symbol("spinners", COUNT, "processors that wait for the lock", "w")
 _ACCESS = Symbol("access", TIME, "one transaction", "t")
 _HANDOFF = Symbol("time", TIME, "from the holder's release until the next one holds the lock", "h")
-
-
-def _waited(spinners: Any, access: Any) -> tuple[Comparison, ...]:
-    return compare(spinners, ">=", 1), compare(access, ">=", 0)
 
 
 LOCK_LATENCY = Law(
@@ -40,7 +34,7 @@ LOCK_LATENCY = Law(
         _ACCESS,
     ),
     equation=lambda accesses, software, access: software + accesses * access,
-    holds=lambda accesses, software, access: nonnegative(accesses, software, access),
+    holds="accesses >= 0 and software >= 0 and access >= 0",
     source=MELLOR_CRUMMEY_SCOTT,
     checks=(Check({"accesses": 2, "software": 3e-6, "access": 1e-6}, 5e-6, 1e-21, HAND),),
 )
@@ -51,7 +45,7 @@ TEST_AND_SET_HANDOFF = Law(
     gives=_HANDOFF,
     symbols=(_SPINNERS, _ACCESS),
     equation=lambda spinners, access: (spinners + 2) * access,
-    holds=_waited,
+    holds=_WAITED,
     source=f"{_ANDERSON}: the release waits behind one attempt of every spinner",
     note=f"{_IN_TURN}; the release and the next attempt come after the transactions under way",
     exact=False,
@@ -64,7 +58,7 @@ TEST_AND_SET_HANDOFF_BACKOFF = Law(
     gives=_HANDOFF,
     symbols=(_SPINNERS, Symbol("delay", TIME, "time between two attempts of one spinner", "d"), _ACCESS),
     equation=lambda spinners, delay, access: 2 * access + delay / (spinners + 1),
-    holds=lambda spinners, delay, access: (*_waited(spinners, access), compare(delay, ">", spinners * access)),
+    holds=f"{_WAITED} and delay > spinners * access",
     source=f"{_ANDERSON}: delays between references",
     note="spinners at random phases of equal periods; attempts are assumed not to collide",
     exact=False,
@@ -81,7 +75,7 @@ TEST_AND_SET_LOAD = Law(
         _ACCESS,
     ),
     equation=lambda spinners, delay, access: minimum(spinners * access / (delay + access), 1),
-    holds=lambda spinners, delay, access: (*nonnegative(spinners, delay), compare(access, ">", 0)),
+    holds="spinners >= 0 and delay >= 0 and access > 0",
     source=_ANDERSON,
     note="neglects that attempts wait for each other, which lowers it near 1",
     exact=False,
@@ -97,7 +91,7 @@ TEST_AND_TEST_AND_SET_HANDOFF = Law(
     gives=_HANDOFF,
     symbols=(_SPINNERS, _ACCESS),
     equation=lambda spinners, access: (spinners + 2) * access,
-    holds=_waited,
+    holds=_WAITED,
     source=f"{_ANDERSON}: spinning on a cached copy",
     note=f"{_IN_TURN}: the release, a read by every spinner, then the first attempt",
     exact=False,
@@ -110,7 +104,7 @@ TEST_AND_TEST_AND_SET_QUIESCENCE = Law(
     gives=Symbol("time", TIME, "the resource is busy with spinners", "q"),
     symbols=(_SPINNERS, _ACCESS),
     equation=lambda spinners, access: access * (1 + 2 * spinners + spinners * (spinners - 1) / 2),
-    holds=_waited,
+    holds=_WAITED,
     source=f"{_ANDERSON}: of the order of the square of the spinners",
     note="release, reads and attempts of all, and each failed attempt makes the processors that spin read again",
     exact=False,
@@ -123,7 +117,7 @@ TICKET_HANDOFF = Law(
     gives=_HANDOFF,
     symbols=(_SPINNERS, _ACCESS),
     equation=lambda spinners, access: access * (1 + (spinners + 1) / 2),
-    holds=_waited,
+    holds=_WAITED,
     source=f"{MELLOR_CRUMMEY_SCOTT}: all spinners read the counter again, and one of them is next",
     note="assumes that the next holder's read is equally likely to be any of them; with proportional back-off it is 2 accesses",
     exact=False,
@@ -136,7 +130,7 @@ QUEUE_LOCK_HANDOFF = Law(
     gives=_HANDOFF,
     symbols=(Symbol("software", TIME, "instructions between finding the next one and writing its flag", "c"), _ACCESS),
     equation=lambda software, access: software + 2 * access,
-    holds=lambda software, access: nonnegative(software, access),
+    holds="software >= 0 and access >= 0",
     source=f"{MELLOR_CRUMMEY_SCOTT}: a write to the flag that one processor spins on, and its read, however many wait",
     checks=(Check({"software": 1e-6, "access": 1e-6}, 3e-6, 1e-21, HAND),),
 )
@@ -152,10 +146,7 @@ LOCK_SATURATION = Law(
         Symbol("handoff", TIME, "from release to the next holder", "h"),
     ),
     equation=lambda think, latency, section, handoff: (think + latency + section) / (section + handoff),
-    holds=lambda think, latency, section, handoff: (
-        *nonnegative(think, latency, section),
-        compare(section + handoff, ">", 0),
-    ),
+    holds="think >= 0 and latency >= 0 and section >= 0 and section + handoff > 0",
     source=DENNING_BUZEN,
     checks=(Check({"think": 9.0, "latency": 0.0, "section": 1.0, "handoff": 0.0}, 10.0, 0.0, HAND),),
 )
@@ -174,11 +165,7 @@ LOCK_THROUGHPUT_BOUND = Law(
     equation=lambda processors, think, latency, section, handoff: (
         processors / maximum(think + latency + section, processors * (section + handoff))
     ),
-    holds=lambda processors, think, latency, section, handoff: (
-        compare(processors, ">=", 1),
-        *nonnegative(think, latency, section, handoff),
-        compare(section, ">", 0),
-    ),
+    holds="processors >= 1 and think >= 0 and latency >= 0 and section >= 0 and handoff >= 0 and section > 0",
     source=DENNING_BUZEN,
     note="an upper bound; for random times see law/machine-repairman-throughput",
     checks=(
@@ -195,10 +182,6 @@ _SENT = Symbol("messages", COUNT, "remote accesses of all processors", "n")
 _MESSAGE = Symbol("message", TIME, "one remote access: a write until the other processor has seen it", "t")
 
 
-def _met(processors: Any, **times: Any) -> tuple[Comparison, ...]:
-    return (compare(processors, ">=", 1), *(compare(time, ">=", 0) for time in times.values()))
-
-
 CENTRAL_BARRIER = Law(
     name="barrier-central",
     title="A barrier on one counter",
@@ -209,7 +192,7 @@ CENTRAL_BARRIER = Law(
         Symbol("notice", TIME, "one processor's read of the changed flag, one after the other", "t_n"),
     ),
     equation=lambda processors, update, notice: processors * update + (processors - 1) * notice,
-    holds=_met,
+    holds="processors >= 1 and update >= 0 and notice >= 0",
     source=f"{MELLOR_CRUMMEY_SCOTT}: the sense-reversing centralized barrier",
     note=f"{_TOGETHER}; with a broadcast, notice is 0 but for the one that all share: add it once",
     checks=(Check({"processors": 8, "update": 1.0, "notice": 0.5}, 11.5, 0.0, f"{HAND}: 8 + 3.5"),),
@@ -226,10 +209,7 @@ COMBINING_TREE_BARRIER = Law(
         Symbol("notice", TIME, "one read of a changed flag, one after the other", "t_n"),
     ),
     equation=lambda processors, fan, update, notice: ceil_log(processors, fan) * (fan * update + (fan - 1) * notice),
-    holds=lambda processors, fan, update, notice: (
-        *whole_number(2, fan),
-        *_met(processors, update=update, notice=notice),
-    ),
+    holds="fan >= 2 and fan == floor(fan) and processors >= 1 and update >= 0 and notice >= 0",
     source="Yew, Tzeng and Lawrie, IEEE Transactions on Computers C-36(4), 1987",
     note=f"{_TOGETHER}; up the tree to the root, and down again",
     checks=(
@@ -248,7 +228,7 @@ TOURNAMENT_BARRIER = Law(
         Symbol("release", TIME, "a round of the way back; 0 if the champion's flag is broadcast, added apart", "t_r"),
     ),
     equation=lambda processors, message, release: ceil_log(processors, 2) * (message + release),
-    holds=_met,
+    holds="processors >= 1 and message >= 0 and release >= 0",
     source=f"{MELLOR_CRUMMEY_SCOTT}; Hensgen, Finkel and Manber, International Journal of Parallel Programming 17(1), 1988",
     checks=(Check({"processors": 9, "message": 1.0, "release": 0.5}, 6.0, 0.0, f"{HAND}: 4 rounds up and down"),),
 )
@@ -259,7 +239,7 @@ TOURNAMENT_BARRIER_MESSAGES = Law(
     gives=_SENT,
     symbols=(_PROCESSORS,),
     equation=lambda processors: 2 * processors - 2,
-    holds=_met,
+    holds="processors >= 1",
     source=f"{MELLOR_CRUMMEY_SCOTT}: every loser writes once and is signalled once",
     checks=(Check({"processors": 8}, 14.0, 0.0, HAND),),
 )
@@ -270,7 +250,7 @@ DISSEMINATION_BARRIER = Law(
     gives=_COST,
     symbols=(_PROCESSORS, _MESSAGE),
     equation=lambda processors, message: ceil_log(processors, 2) * message,
-    holds=_met,
+    holds="processors >= 1 and message >= 0",
     source=f"{MELLOR_CRUMMEY_SCOTT}; Hensgen, Finkel and Manber, International Journal of Parallel Programming 17(1), 1988",
     note="neglects that all send in every round: on a bus, take its time for all messages",
     checks=(
@@ -286,7 +266,7 @@ DISSEMINATION_BARRIER_MESSAGES = Law(
     gives=_SENT,
     symbols=(_PROCESSORS,),
     equation=lambda processors: processors * ceil_log(processors, 2),
-    holds=_met,
+    holds="processors >= 1",
     source=f"{MELLOR_CRUMMEY_SCOTT}: every processor signals one other in every round",
     checks=(Check({"processors": 5}, 15.0, 0.0, f"{HAND}: 3 rounds of 5"), Check({"processors": 8}, 24.0, 0.0, HAND)),
 )
@@ -302,7 +282,7 @@ MANAGER_BARRIER = Law(
         Symbol("transit", TIME, "a message from one side to the other", "t_x"),
     ),
     equation=lambda processors, arrival, departure, transit: (processors - 1) * (arrival + departure) + 2 * transit,
-    holds=_met,
+    holds="processors >= 1 and arrival >= 0 and departure >= 0 and transit >= 0",
     source=f"{PARSONS}: the barrier of TreadMarks",
     note=f"{_TOGETHER}, and the manager is one of them; one processor alone pays nothing, which this leaves out",
     checks=(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from slipstick.errors import ModelError, Problem, SpecError
+from slipstick.errors import ModelError, Problem, SpecError, short
 from slipstick.expression.nodes import Expr, Parameter, parameters
 from slipstick.law import LAWS
 from slipstick.method.names import AnswerNames, names_of, parameters_of_model
@@ -18,7 +18,6 @@ from slipstick.schema.describe import DescribedValue, entries, parameters_of, wi
 from slipstick.schema.inputs import Inputs, Settings, SolverOptions, resolve
 from slipstick.schema.library import Library
 from slipstick.schema.text.nodes import Node, Scalar, canonical, leaves, split
-from slipstick.schema.text.reader import short
 from slipstick.schema.validate import problem
 
 if TYPE_CHECKING:

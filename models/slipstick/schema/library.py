@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from slipstick.errors import Problem, SpecError, UnknownNameError, did_you_mean
+from slipstick.errors import Problem, SpecError, UnknownNameError, did_you_mean, short
 from slipstick.schema.text.nodes import Mark, Node, Scalar, Table, at, merge, replace
-from slipstick.schema.text.reader import read_file, short
+from slipstick.schema.text.reader import read_file
 from slipstick.schema.validate import problems_of
 
 FOLDERS = {

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, create_model
 
-from slipstick.errors import Problem, SpecError, did_you_mean
+from slipstick.errors import Problem, SpecError, did_you_mean, short
 from slipstick.expression.dimension import Dimension
 from slipstick.expression.nodes import Expr, Parameter
 from slipstick.model.machine import Network, SharedMemory
@@ -34,7 +34,6 @@ from slipstick.schema.kinds.technology import Factors
 from slipstick.schema.kinds.workload import WorkloadSpec
 from slipstick.schema.library import Library, is_shared_memory, names, spec_model
 from slipstick.schema.text.nodes import Entry, Mark, Node, Scalar, Table, at
-from slipstick.schema.text.reader import short
 from slipstick.schema.validate import problem, validate
 from slipstick.schema.values import read_formula
 

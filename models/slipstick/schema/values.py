@@ -5,17 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from slipstick.errors import FormulaError, ModelError, Problem, SpecError
+from slipstick.expression import formula as formulas
 from slipstick.expression.dimension import COUNT, Dimension
 from slipstick.expression.nodes import Expr, Number, Parameter, number_text, parameters, substitute
 from slipstick.schema.kinds.quantity import Formula, Given
-from slipstick.schema.text.formula import read_expression
 from slipstick.schema.text.nodes import Node, canonical, join, value_mark
 from slipstick.schema.validate import problem
+from slipstick.units import parse
 
 Loc = tuple[str | int, ...]
 """Where something stands in a file: keys and indices."""
+
+read_expression = partial(formulas.read_expression, quantity=parse)
+read_condition = partial(formulas.read_condition, quantity=parse)
+"""The readers of formulas, with quantities such as ``4 KiB`` written out."""
 
 
 def read_formula(

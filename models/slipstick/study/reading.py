@@ -23,8 +23,8 @@ from slipstick.schema.kinds.study import (
     TimelineSpec,
 )
 from slipstick.schema.library import Library
-from slipstick.schema.text.formula import read_condition
 from slipstick.schema.text.nodes import Node, Table, canonical
+from slipstick.schema.values import read_condition
 from slipstick.study.cases import (
     CHECK_ALL,
     Place,

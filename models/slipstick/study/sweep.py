@@ -20,8 +20,8 @@ from slipstick.schema.describe import entries
 from slipstick.schema.inputs import REFERENCES, Inputs, Settings, is_solver_option, resolve
 from slipstick.schema.kinds.quantity import Given
 from slipstick.schema.library import Library
-from slipstick.schema.text.formula import read_condition
 from slipstick.schema.text.nodes import Node, Scalar, canonical, plain
+from slipstick.schema.values import read_condition
 from slipstick.study.cases import CHECK_ALL, SweepDefinition, numbers_of, to_check
 from slipstick.study.evaluator import evaluator, overhead
 

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from slipstick.errors import short
 from slipstick.measure.measurements import Measurements
 from slipstick.measure.readers.reading import Coordinates, FileFormat, JsonNumber, Reading, parse_json, point, roles
-from slipstick.schema.text.reader import short
 
 SECTIONS = ("PARAMETER", "POINTS", "REGION", "METRIC", "DATA")
 _POINT = re.compile(r"\(([^()]*)\)")

@@ -18,9 +18,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from slipstick.errors import short
 from slipstick.measure.measurements import Measurement, Measurements
 from slipstick.measure.readers.reading import Coordinates, FileFormat, JsonNumber, Reading, parse_json
-from slipstick.schema.text.reader import short
 
 _HEADER = re.compile(r"#?\s*(?:output:)?\s*contended\b.*\btotal wait\b")
 _REPORT = re.compile(r"\s*Name\s+acquired\s+contended\b")

@@ -11,9 +11,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from slipstick.errors import short
 from slipstick.measure.measurements import EFFICIENCIES, Measurements
 from slipstick.measure.readers.reading import Coordinates, FileFormat, Reading
-from slipstick.schema.text.reader import short
 
 NAMES = {
     **{name.replace("_", " "): name for name in EFFICIENCIES},

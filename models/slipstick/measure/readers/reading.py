@@ -16,10 +16,10 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, NoReturn
 
-from slipstick.errors import Problem, SpecError, UnitError, did_you_mean
+from slipstick.errors import Problem, SpecError, UnitError, did_you_mean, short
 from slipstick.expression.dimension import COUNT, TIME, Dimension
 from slipstick.measure.measurements import METRICS, Hints, Measurement, Measurements
-from slipstick.schema.text.reader import file_text, short, shown_name
+from slipstick.schema.text.reader import file_text, shown_name
 from slipstick.units import scale
 
 MOST_BYTES = 16 * 1024 * 1024

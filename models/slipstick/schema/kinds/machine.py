@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import Field, model_validator
 
@@ -15,6 +15,7 @@ from slipstick.schema.kinds.quantity import (
     Bytes,
     Count,
     Described,
+    Given,
     Name,
     PerByte,
     Spec,
@@ -23,6 +24,23 @@ from slipstick.schema.kinds.quantity import (
     Whole,
     broken_rule,
 )
+
+Part = TypeVar("Part")
+
+
+def part_of(node: type[Part], spec: Spec, at: Mapping[str, Parameter], path: str, **own: Any) -> Part:
+    """Make a part of a machine whose fields are the keys of its spec: quantities by path, all else as it stands.
+
+    Parameters
+    ----------
+    node : the part
+    spec, path : the checked keys, and where they stand
+    at : every quantity of the file, by path
+    own : values of the fields that are no keys
+    """
+    keys = [each.name for each in fields(node) if each.name not in own]  # type: ignore[arg-type]
+    given = {key: getattr(spec, key) for key in keys}
+    return node(**{key: at[f"{path}.{key}"] if isinstance(each, Given) else each for key, each in given.items()}, **own)
 
 
 class LineSpec(Spec):
@@ -93,19 +111,11 @@ class NetworkSpec(Described):
         ranges = []
         for label, each in self.protocol.ranges.items():
             path = f"{prefix}.protocol.ranges.{label}"
-            total = LinearCost(at[f"{path}.total.fixed"], at[f"{path}.total.per_byte"])
-            ranges.append(SizeRange(label, at[f"{path}.up_to"] if each.up_to else None, total))
-        return Network(
-            name=self.title,
-            protocol_added=at[f"{prefix}.protocol.added"],
-            ranges=tuple(ranges),
-            wire_per_byte=at[f"{prefix}.wire.per_byte"],
-            wire_added=at[f"{prefix}.wire.added"],
-            adapter=at[f"{prefix}.adapter"],
-            switch=at[f"{prefix}.switch"],
-            switches=at[f"{prefix}.switches"],
-            medium=self.medium,
-        )
+            total = part_of(LinearCost, each.total, at, f"{path}.total")
+            ranges.append(part_of(SizeRange, each, at, path, name=label, total=total))
+        added, wire = at[f"{prefix}.protocol.added"], f"{prefix}.wire"
+        inner = {"wire_per_byte": at[f"{wire}.per_byte"], "wire_added": at[f"{wire}.added"]}
+        return part_of(Network, self, at, prefix, name=self.title, ranges=tuple(ranges), protocol_added=added, **inner)
 
 
 class ProcessorsSpec(Spec):
@@ -184,7 +194,5 @@ class MachineSpec(Described):
             page=at[f"{prefix}.memory.page"],
             signal=at[f"{prefix}.system.signal"],
             network=self.network.build("", at, f"{prefix}.network"),
-            dvsm=None
-            if self.dvsm is None
-            else Dvsm(**{each.name: at[f"{prefix}.dvsm.{each.name}"] for each in fields(Dvsm)}),
+            dvsm=self.dvsm and part_of(Dvsm, self.dvsm, at, f"{prefix}.dvsm"),
         )

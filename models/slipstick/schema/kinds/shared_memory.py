@@ -21,10 +21,9 @@ from slipstick.model.machine import (
     Ring,
     SharedMemory,
 )
+from slipstick.schema.kinds.machine import part_of
 from slipstick.schema.kinds.quantity import Described, Given, Name, Quantity, Spec, Time, Whole, broken_rule, one_of
 from slipstick.vocabulary import BACK_OFFS, BARRIERS, LOCKS
-
-At = Mapping[str, Parameter]
 
 Clock = Annotated[Given, Quantity(Dimension.of("cycle/s"), least=None, above=0.0)]
 Cycles = Annotated[Given, Quantity(Dimension.of("cycle"))]
@@ -105,6 +104,9 @@ class CrossbarSpec(Spec):
     transfer: Time = Field(description="time that the data of one access occupy the module's port")
 
 
+InterconnectSpec = BusSpec | MultistageSpec | RingSpec | CrossbarSpec
+
+
 class ModulesSpec(Spec):
     """The memory modules."""
 
@@ -147,9 +149,7 @@ class SharedMemorySpec(Described):
     machine: Literal[1] = Field(1, description="version of this format")
     processors: ClockedProcessorsSpec = Field(description="the processors")
     cache: CacheSpec | None = Field(None, description="each processor's cache; none if shared data are not cached")
-    interconnect: BusSpec | MultistageSpec | RingSpec | CrossbarSpec = Field(
-        description="between processors and memory modules", discriminator="kind"
-    )
+    interconnect: InterconnectSpec = Field(description="between processors and memory modules", discriminator="kind")
     memory: ModulesSpec = Field(description="the memory modules")
     locks: dict[Name, LockKindSpec] = Field(default_factory=dict, description="the locks by name")
     barriers: dict[Name, BarrierKindSpec] = Field(default_factory=dict, description="the barriers by name")
@@ -162,50 +162,27 @@ class SharedMemorySpec(Described):
         name : of the machine
         at : every quantity of the file, by its path under `prefix`
         """
-        locks = {key: _lock(each.kind, each.back_off, at, f"{prefix}.locks.{key}") for key, each in self.locks.items()}
-        barriers = {
-            key: BarrierKind(each.kind, at[f"{prefix}.barriers.{key}.access"], at[f"{prefix}.barriers.{key}.radix"])
-            for key, each in self.barriers.items()
-        }
         return SharedMemory(
             name=name or self.title,
             processors=at[f"{prefix}.processors.count"],
             step=at[f"{prefix}.processors.step"] / at[f"{prefix}.processors.clock"],
-            cache=_cache(self, at, f"{prefix}.cache"),
-            interconnect=_interconnect(self, at, f"{prefix}.interconnect"),
-            memory=Memory(*(at[f"{prefix}.memory.{key}"] for key in ("modules", "access", "block", "element"))),
-            locks=locks,
-            barriers=barriers,
+            cache=self.cache and part_of(Cache, self.cache, at, f"{prefix}.cache"),
+            interconnect=_interconnect(self.interconnect, at, f"{prefix}.interconnect"),
+            memory=part_of(Memory, self.memory, at, f"{prefix}.memory"),
+            locks={key: part_of(MachineLock, each, at, f"{prefix}.locks.{key}") for key, each in self.locks.items()},
+            barriers={
+                key: part_of(BarrierKind, each, at, f"{prefix}.barriers.{key}") for key, each in self.barriers.items()
+            },
         )
 
 
-def _cache(spec: SharedMemorySpec, at: At, prefix: str) -> Cache | None:
-    if spec.cache is None:
-        return None
-    size, line, ways, hit = (at[f"{prefix}.{key}"] for key in ("size", "line", "ways", "hit"))
-    return Cache(size, line, ways, hit, spec.cache.protocol)
-
-
-def _lock(kind: str, back_off: str, at: At, prefix: str) -> MachineLock:
-    latency, access, base, most = (at[f"{prefix}.{key}"] for key in ("latency", "access", "base", "most"))
-    return MachineLock(kind, latency, access, back_off, base, most)
-
-
-def _interconnect(spec: SharedMemorySpec, at: At, prefix: str) -> Interconnect:
-    between = spec.interconnect
-
-    def part(key: str) -> Parameter:
-        return at[f"{prefix}.{key}"]
-
-    match between.kind:
-        case "bus":
-            return Bus(part("request"), part("transfer"), part("invalidate"), between.transactions == "split")
-        case "multistage":
-            times = part("radix"), part("ports"), part("hop"), part("transfer")
-            return Multistage(*times, between.switching == "circuit", part("retry"))
-        case "ring":
-            two = between.upper is not None
-            upper = (part("upper"), part("upper_slots")) if two else (None, None)
-            return Ring(part("members"), part("slots"), part("rotation"), *upper)
-        case "crossbar":
-            return Crossbar(part("hop"), part("transfer"))
+def _interconnect(spec: InterconnectSpec, at: Mapping[str, Parameter], path: str) -> Interconnect:
+    match spec:
+        case BusSpec():
+            return part_of(Bus, spec, at, path, split=spec.transactions == "split")
+        case MultistageSpec():
+            return part_of(Multistage, spec, at, path, circuit=spec.switching == "circuit")
+        case RingSpec():
+            return part_of(Ring, spec, at, path)
+        case CrossbarSpec():
+            return part_of(Crossbar, spec, at, path)

@@ -29,7 +29,7 @@ from typing import Any, NoReturn
 
 import yaml
 
-from slipstick.errors import Problem, SpecError
+from slipstick.errors import Problem, SpecError, short
 from slipstick.schema.text.nodes import Entry, Listing, Mark, Node, Scalar, Table, join
 
 NULLS = frozenset({"", "~", "null", "Null", "NULL"})
@@ -63,16 +63,6 @@ def meaning(text: str) -> tuple[str | int | float | bool | None, str]:
     if _NOT_FINITE.fullmatch(text):
         return text, f"{short(text)} is not a finite number; write one, or put quotes around text"
     return _fraction(text) if _FLOAT.fullmatch(text) else (text, "")
-
-
-def short(text: str) -> str:
-    """Quote the text of a user, in 60 characters at most.
-
-    >>> short("ab" * 5000)
-    "'abababababababababababababababababababababababababababab..."
-    """
-    quoted = repr(text[:60])
-    return quoted if len(quoted) <= 60 else f"{quoted[:57]}..."
 
 
 def _whole(text: str, sign: str, digits: str) -> tuple[int, str]:

@@ -19,9 +19,9 @@ from slipstick.model.uncertainty import Trend, outside
 from slipstick.results.study import Array, split_name
 from slipstick.schema.inputs import TECHNOLOGY, resolve
 from slipstick.schema.kinds.trend import TrendSpec, trend_of
-from slipstick.schema.text.formula import read_condition
 from slipstick.schema.text.nodes import Mark, Node, Scalar, at, value_mark
 from slipstick.schema.validate import validate
+from slipstick.schema.values import read_condition
 from slipstick.study.cases import BASE, Place, StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator
 

@@ -28,13 +28,11 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, TypeVar
 
-from slipstick.errors import FormulaError, ModelError, UnitError, did_you_mean
+from slipstick.errors import FormulaError, ModelError, UnitError, did_you_mean, short
 from slipstick.expression import nodes, special
 from slipstick.expression.condition import RELATIONS, Comparison, compare
-from slipstick.expression.dimension import COUNT
+from slipstick.expression.dimension import COUNT, Dimension
 from slipstick.expression.nodes import Expr, Number
-from slipstick.schema.text.reader import short
-from slipstick.units import parse
 
 # What there may not be too much of: how much, what, and the way out.
 _LENGTH = (4096, "characters", "give parts of it names")
@@ -87,9 +85,15 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Expr], int]] = {  # and how many opera
     "retried_rate": (special.retried_rate, 4),
 }
 Made = TypeVar("Made")
+Quantities = Callable[[str], tuple[float, Dimension]]
 
 
-def read_expression(text: str, known: Mapping[str, Expr]) -> Expr:
+def plain_number(text: str) -> tuple[float, Dimension]:
+    """Read a number without a unit."""
+    return float(text), COUNT
+
+
+def read_expression(text: str, known: Mapping[str, Expr], quantity: Quantities = plain_number) -> Expr:
     """Read arithmetic on known names.
 
     Bytes and plain numbers may be written out; a time may not, because its share could not be told.
@@ -99,6 +103,7 @@ def read_expression(text: str, known: Mapping[str, Expr]) -> Expr:
     ----------
     text : such as ``ceil(bytes / 4096 B) * per_page``
     known : what the names stand for
+    quantity : reads what begins with a digit, such as `slipstick.units.parse`; by default plain numbers
 
     >>> known = {"bytes": nodes.Parameter("bytes"), "parts": nodes.Parameter("parts")}
     >>> read_expression("max(bytes, 20) / (parts - 1)", known)
@@ -107,13 +112,15 @@ def read_expression(text: str, known: Mapping[str, Expr]) -> Expr:
     Traceback (most recent call last):
     slipstick.errors.FormulaError: there is no name 'part'; did you mean 'parts'?
     """
-    reader = _FormulaReader(text, known, times=False)
+    reader = _FormulaReader(text, known, quantity, times=False)
     part = reader.sum(0)
     reader.close(None)
     return part.expr
 
 
-def read_condition(text: str, known: Mapping[str, Expr], *, answers: bool = False) -> tuple[Comparison, ...]:
+def read_condition(
+    text: str, known: Mapping[str, Expr], quantity: Quantities = plain_number, *, answers: bool = False
+) -> tuple[Comparison, ...]:
     """Read comparisons joined with ``and``, all of which must hold; ``1 <= parts < 8`` is two of them.
 
     Raises FormulaError, whose `column` says where, for anything else.
@@ -121,13 +128,13 @@ def read_condition(text: str, known: Mapping[str, Expr], *, answers: bool = Fals
     Parameters
     ----------
     text : such as ``bytes <= 4 KiB and parts > 1``; times, too, may be written out
-    known : what the names stand for
+    known, quantity : as for `read_expression`
     answers : names are those of answers, such as ``account[lock]``
 
     >>> [str(each) for each in read_condition("1 <= parts < 8", {"parts": nodes.Parameter("parts")})]
     ['1 <= parts', 'parts < 8']
     """
-    reader = _FormulaReader(text, known, times=True, answers=answers)
+    reader = _FormulaReader(text, known, quantity, times=True, answers=answers)
     found = reader.chain()
     while reader.accept("and"):
         found += reader.chain()
@@ -152,11 +159,13 @@ class _ParsedPart(NamedTuple):
 class _FormulaReader:
     """One function for each line of the grammar; `depth` is the nesting it is called in."""
 
-    def __init__(self, text: str, known: Mapping[str, Expr], *, times: bool, answers: bool = False) -> None:
+    def __init__(
+        self, text: str, known: Mapping[str, Expr], quantity: Quantities, *, times: bool, answers: bool = False
+    ) -> None:
         self._tokens = _tokens(text, _ANSWER_TOKEN if answers else _TOKEN)
         self._name_of = _ANSWER if answers else _NAME
         self._here = next(self._tokens)
-        self._known, self._times = known, times
+        self._known, self._quantity, self._times = known, quantity, times
         self._named: dict[str, _ParsedPart] = {}
 
     def chain(self) -> list[Comparison]:
@@ -245,7 +254,7 @@ class _FormulaReader:
         return self._named[name.text]
 
     def _number(self, token: _FormulaToken) -> _ParsedPart:
-        value, dimension = self._made(token, parse, token.text)
+        value, dimension = self._made(token, self._quantity, token.text)
         if dimension.time_power and not self._times:
             why = "make it a named parameter, so that its share can be told"
             raise FormulaError(f"{short(token.text)} holds time; {why}", token.column)
