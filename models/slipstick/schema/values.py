@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, fields, replace
+from functools import cache, partial
+from typing import Any, get_args
+
+from pydantic import BaseModel
 
 from slipstick.errors import FormulaError, ModelError, Problem, SpecError
 from slipstick.expression import formula as formulas
 from slipstick.expression.dimension import COUNT, Dimension
 from slipstick.expression.nodes import Expr, Number, Parameter, number_text, parameters, substitute
-from slipstick.schema.kinds.quantity import Formula, Given
+from slipstick.schema.kinds.quantity import Formula, Given, Quantity
 from slipstick.schema.text.nodes import Node, canonical, join, value_mark
 from slipstick.schema.validate import problem
 from slipstick.units import parse
@@ -108,6 +111,35 @@ class QuantityReader:
         assert value is not None
         return Number(value.value, dimension)
 
+    def keys(
+        self, spec: BaseModel, loc: Loc, listed: Callable[[list[Any], Loc], object] | None = None
+    ) -> dict[str, Any]:
+        """Read what a part of a file says, key by key: quantities as expressions, tables and lists of them alike.
+
+        What is left open is left out, so that a model has its own default. A quantity that can be no formula is a number.
+
+        Parameters
+        ----------
+        spec, loc : the part, and where it stands
+        listed : reads a list of anything else; such a list is taken as it is by default
+        """
+
+        def read(value: Any, place: Loc, wanted: Quantity | None) -> Any:
+            if isinstance(value, Given | Formula) and wanted is not None:
+                if wanted.formula and wanted.dimension is not None:
+                    return self.expr(value, place, wanted.dimension)
+                assert isinstance(value, Given)
+                return int(value.value) if wanted.whole else value.value
+            if isinstance(value, dict):
+                return {key: read(each, (*place, key), wanted) for key, each in value.items()}
+            if isinstance(value, list) and wanted is not None:
+                return tuple(read(each, (*place, index), wanted) for index, each in enumerate(value))
+            return listed(value, place) if isinstance(value, list) and listed else value
+
+        kind = type(spec)
+        given = {key: getattr(spec, key) for key in kind.model_fields}
+        return {k: read(each, (*loc, k), _wanted(kind, k)) for k, each in given.items() if each is not None}
+
     def refuse(self, loc: Loc, message: str, key: bool = False) -> None:
         """Note a problem at a place of the file."""
         self.problems.append(problem(self._tree, loc, message, key))
@@ -138,6 +170,20 @@ class QuantityReader:
             return None
 
 
+@cache
+def _wanted(spec: type[BaseModel], key: str) -> Quantity | None:
+    """Find what quantity a key is of, or what quantities a table or list under it has."""
+
+    def inside(annotation: Any) -> Iterator[Quantity]:
+        if isinstance(annotation, Quantity):
+            yield annotation
+        for each in get_args(annotation):
+            yield from inside(each)
+
+    found = spec.model_fields[key]
+    return next((each for part in (*found.metadata, found.annotation) for each in inside(part)), None)
+
+
 _SECTION = "parameters."
 _PLACES = ("cycle", "groups", "population", "phases", "resources", "classes", "chains", "stations", "routing")
 
@@ -162,6 +208,29 @@ class QuantityWriter:
             return _quantity(value, _known(value))
         renamed = {each.name: replace(each, name=self._named(each)) for each in parameters(value)}
         return repr(substitute(value, renamed))
+
+    def keys(self, node: Any, inner: Callable[[Any], object] = lambda each: each) -> dict[str, Any]:
+        """Write what a part of a model says, field by field, without what holds by default.
+
+        Parameters
+        ----------
+        node : the part
+        inner : writes what is no quantity, and no table or list of quantities
+        """
+
+        def written(value: Any) -> Any:
+            if isinstance(value, Mapping):
+                return {key: written(each) for key, each in value.items()}
+            if isinstance(value, tuple):
+                return [written(each) for each in value]
+            return self.written(value) if isinstance(value, Expr) else inner(value)
+
+        defaults = {
+            each.name: each.default if each.default_factory is MISSING else each.default_factory()
+            for each in fields(node)
+        }
+        given = {name: getattr(node, name) for name in defaults}
+        return {name: written(value) for name, value in given.items() if value != defaults[name]}
 
     def _named(self, parameter: Parameter) -> str:
         """Enter a parameter under a name that can stand in arithmetic."""

@@ -8,7 +8,8 @@ lists. To add a kind, write its class and list it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from difflib import get_close_matches
 from functools import reduce
 from operator import or_
@@ -18,7 +19,8 @@ from pydantic import Discriminator, Field, StringConstraints, Tag, model_validat
 
 from slipstick.errors import ModelError, SpecError
 from slipstick.expression.dimension import COUNT, RATE, TIME
-from slipstick.expression.nodes import Expr, Number, Parameter, zero
+from slipstick.expression.nodes import Expr, Number, Parameter
+from slipstick.model import activity as activities
 from slipstick.model.activity import (
     Activity,
     BarrierWait,
@@ -30,13 +32,9 @@ from slipstick.model.activity import (
     Stage,
     Step,
     Then,
-    barrier,
-    choose,
-    fork,
     hold,
     parallel,
     pipeline,
-    repeat,
     serial,
     then,
 )
@@ -106,6 +104,7 @@ class ItemSpec(Spec):
     use, example : what it is for, and how it is written, for messages
     alike : keys that go with it, or that others call it
     names_resource : the value of the key is the name of a resource
+    make : makes the activity from its fields, the first of which is the key
     """
 
     key: ClassVar[str]
@@ -114,6 +113,7 @@ class ItemSpec(Spec):
     example: ClassVar[str]
     alike: ClassVar[tuple[str, ...]] = ()
     names_resource: ClassVar[bool] = False
+    make: ClassVar[Callable[..., Activity]]
 
     def build(self, reader: ActivityReader, loc: Loc) -> Activity:
         """Build the activity.
@@ -122,12 +122,25 @@ class ItemSpec(Spec):
         ------
         ModelError : there is no such activity
         """
-        raise NotImplementedError
+        return type(self).make(**_as_fields(self, reader.values.keys(self, loc, reader.listed)))
 
     @classmethod
     def write(cls, activity: Any, writer: ActivityWriter) -> dict[str, Any]:
         """Write an activity as the plain data of an item."""
-        raise NotImplementedError
+        return _as_keys(cls, activity, writer.values.keys(activity, writer.inner))
+
+
+def _as_fields(spec: ItemSpec | ResourceSpec, said: dict[str, Any]) -> dict[str, Any]:
+    """Call the key that tells the kind by the first field of what is built."""
+    return {fields(spec.node)[0].name if key == spec.key else key: each for key, each in said.items()}
+
+
+def _as_keys(spec: type[ItemSpec | ResourceSpec], node: Any, data: dict[str, Any]) -> dict[str, Any]:
+    """Call the first field by the key that tells the kind, if the file has such a key, and write it even as by default."""
+    first = fields(spec.node)[0].name
+    if spec.key not in spec.model_fields:
+        return data
+    return {spec.key: data.pop(first, getattr(node, first)), **data}
 
 
 if TYPE_CHECKING:
@@ -155,7 +168,7 @@ class StepSpec(ItemSpec):
     @classmethod
     def write(cls, activity: Step, writer: ActivityWriter) -> dict[str, Any]:
         data: dict[str, Any] = {"name": plain_name(activity.name)}
-        time = writer.quantity(activity.time)
+        time = writer.values.written(activity.time)
         data |= {"delay": time} if activity.resource is None else {"service": activity.resource, "time": time}
         labels = {"component": (activity.component, "busy"), "technology": (activity.technology, "application")}
         data |= {key: value for key, (value, default) in labels.items() if value != default}
@@ -197,13 +210,7 @@ class HoldSpec(ItemSpec):
     use, example = "for steps under a lock or a permit", "{hold: table, body: [{delay: 1 ms}]}"
     alike = ("lock",)
     names_resource = True
-
-    def build(self, reader: ActivityReader, loc: Loc) -> Hold:
-        return hold(self.hold, reader.body(self.body, (*loc, "body")))
-
-    @classmethod
-    def write(cls, activity: Hold, writer: ActivityWriter) -> dict[str, Any]:
-        return {"hold": activity.resource, "body": writer.body(activity.body)}
+    make = staticmethod(activities.hold)
 
 
 class ForkSpec(ItemSpec):
@@ -213,13 +220,7 @@ class ForkSpec(ItemSpec):
 
     key, node = "fork", Fork
     use, example = "for branches side by side", "{fork: [[{delay: 1 ms}], [{delay: 2 ms}]]}"
-
-    def build(self, reader: ActivityReader, loc: Loc) -> Activity:
-        return fork(*(reader.body(each, (*loc, "fork", index)) for index, each in enumerate(self.fork)))
-
-    @classmethod
-    def write(cls, activity: Fork, writer: ActivityWriter) -> dict[str, Any]:
-        return {"fork": [writer.body(branch) for branch in activity.branches]}
+    make = staticmethod(lambda branches: activities.fork(*branches))
 
 
 class OptionSpec(Spec):
@@ -236,19 +237,11 @@ class ChooseSpec(ItemSpec):
 
     key, node = "choose", Choice
     use, example = "for one of several", "{choose: [{p: 0.3, do: [{delay: 1 ms}]}, {p: 0.7, do: []}]}"
-
-    def build(self, reader: ActivityReader, loc: Loc) -> Choice:
-        places = [(each, (*loc, "choose", index)) for index, each in enumerate(self.choose)]
-        return choose(
-            *(
-                (reader.values.expr(each.p, (*here, "p"), COUNT), reader.body(each.do, (*here, "do")))
-                for each, here in places
-            )
-        )
+    make = staticmethod(lambda options: activities.choose(*options))
 
     @classmethod
     def write(cls, activity: Choice, writer: ActivityWriter) -> dict[str, Any]:
-        return {"choose": [{"p": writer.quantity(p), "do": writer.body(body)} for p, body in activity.options]}
+        return {"choose": [{"p": writer.values.written(p), "do": writer.body(body)} for p, body in activity.options]}
 
 
 class RepeatSpec(ItemSpec):
@@ -261,13 +254,7 @@ class RepeatSpec(ItemSpec):
     use, example = "for steps again and again", "{repeat: 3, body: [{delay: 1 ms}]}"
     alike = ("body",)
 
-    def build(self, reader: ActivityReader, loc: Loc) -> Repeat:
-        count = reader.values.expr(self.repeat, (*loc, "repeat"), COUNT)
-        return repeat(count, reader.body(self.body, (*loc, "body")))
-
-    @classmethod
-    def write(cls, activity: Repeat, writer: ActivityWriter) -> dict[str, Any]:
-        return {"repeat": writer.quantity(activity.count), "body": writer.body(activity.body)}
+    make = staticmethod(activities.repeat)
 
 
 class StageSpec(Spec):
@@ -330,7 +317,7 @@ class PipelineSpec(ItemSpec):
     @classmethod
     def write(cls, activity: Pipeline, writer: ActivityWriter) -> dict[str, Any]:
         stages = [StageSpec.write(each, writer) for each in activity.stages]
-        return {"pipeline": writer.quantity(activity.items), "stages": stages, "name": activity.name}
+        return {"pipeline": writer.values.written(activity.items), "stages": stages, "name": activity.name}
 
 
 class BarrierWaitSpec(ItemSpec):
@@ -344,12 +331,7 @@ class BarrierWaitSpec(ItemSpec):
     alike = ("parties",)
     names_resource = True
 
-    def build(self, reader: ActivityReader, loc: Loc) -> BarrierWait:
-        return barrier(self.barrier, self.parties)
-
-    @classmethod
-    def write(cls, activity: BarrierWait, writer: ActivityWriter) -> dict[str, Any]:
-        return {"barrier": activity.name} | ({} if activity.parties is None else {"parties": activity.parties})
+    make = staticmethod(activities.barrier)
 
 
 ITEMS: dict[str, type[ItemSpec]] = {
@@ -372,13 +354,14 @@ class ResourceSpec(Spec):
     node: ClassVar[type]
 
     def build(self, values: QuantityReader, loc: Loc) -> Resource:
-        """Build the resource."""
-        raise NotImplementedError
+        """Build the resource from its fields, the first of which is the key."""
+        made: Resource = self.node(**_as_fields(self, values.keys(self, loc)))
+        return made
 
     @classmethod
     def write(cls, resource: Any, values: QuantityWriter) -> dict[str, Any]:
         """Write a resource as plain data."""
-        raise NotImplementedError
+        return _as_keys(cls, resource, values.keys(resource))
 
 
 class StationSpec(ResourceSpec):
@@ -388,13 +371,6 @@ class StationSpec(ResourceSpec):
     discipline: Annotated[str, one_of(ACTIVITY_DISCIPLINES)] = Field("fcfs", description=in_words(ACTIVITY_DISCIPLINES))
 
     key, node = "station", Station
-
-    def build(self, values: QuantityReader, loc: Loc) -> Station:
-        return Station(self.servers, self.discipline)
-
-    @classmethod
-    def write(cls, resource: Station, values: QuantityWriter) -> dict[str, Any]:
-        return {"servers": resource.servers, "discipline": resource.discipline}
 
 
 class LockSpec(ResourceSpec):
@@ -419,23 +395,6 @@ class LockSpec(ResourceSpec):
             raise broken_rule("an exponential back-off needs its longest pause, most", "back_off")
         return self
 
-    def build(self, values: QuantityReader, loc: Loc) -> Lock:
-        access, base, most = (
-            _time(value, values, (*loc, key))
-            for key, value in (("access", self.access), ("base", self.base), ("most", self.most))
-        )
-        return Lock(self.lock, self.word, access, self.back_off, base, most)
-
-    @classmethod
-    def write(cls, resource: Lock, values: QuantityWriter) -> dict[str, Any]:
-        data: dict[str, Any] = {"lock": resource.kind}
-        if resource.word is not None:
-            data |= {"word": resource.word, "access": values.written(resource.access)}
-        if resource.back_off != "none":
-            pauses = {"base": values.written(resource.base), "most": values.written(resource.most)}
-            data |= {"back_off": resource.back_off, **pauses}
-        return data
-
 
 class PermitsSpec(ResourceSpec):
     """A counted resource that is held over a body, such as a pool of threads, connections or licences."""
@@ -443,13 +402,6 @@ class PermitsSpec(ResourceSpec):
     permits: int = Field(description="how many hold it at the same time", ge=1, le=10**6)
 
     key, node = "permits", Permits
-
-    def build(self, values: QuantityReader, loc: Loc) -> Permits:
-        return Permits(self.permits)
-
-    @classmethod
-    def write(cls, resource: Permits, values: QuantityWriter) -> dict[str, Any]:
-        return {"permits": resource.number}
 
 
 class BarrierSpec(ResourceSpec):
@@ -459,17 +411,6 @@ class BarrierSpec(ResourceSpec):
     cost: TimeOrFormula | None = Field(None, description="what it costs beyond waiting for the last arrival")
 
     key, node = "barrier", Barrier
-
-    def build(self, values: QuantityReader, loc: Loc) -> Barrier:
-        return Barrier(self.barrier, _time(self.cost, values, (*loc, "cost")))
-
-    @classmethod
-    def write(cls, resource: Barrier, values: QuantityWriter) -> dict[str, Any]:
-        return {"barrier": resource.kind, "cost": values.written(resource.cost)}
-
-
-def _time(value: Given | Formula | None, values: QuantityReader, loc: Loc) -> Expr:
-    return zero(TIME) if value is None else values.expr(value, loc, TIME)
 
 
 RESOURCES: dict[str, type[ResourceSpec]] = {
@@ -518,23 +459,12 @@ class PhaseSpec(Spec):
     processors: Items = Field(description="on how many processors")
     cycle: list[Item] = Field(description="one iteration", min_length=1)
 
-    def build(self, reader: ActivityReader, loc: Loc) -> Phase:
-        """Build the phase."""
-        times = reader.values.expr(self.repeat, (*loc, "repeat"), COUNT)
-        processors = reader.values.expr(self.processors, (*loc, "processors"), COUNT)
-        return Phase(times, processors, reader.body(self.cycle, (*loc, "cycle")))
-
 
 class GroupSpec(Spec):
     """Processors of one kind among others."""
 
     processors: Members = Field(description="how many there are; a group but the first may have none")
     cycle: list[Item] = Field(description="what each of them repeats", min_length=1)
-
-    def build(self, name: str, reader: ActivityReader, loc: Loc) -> Group:
-        """Build the group."""
-        count = reader.values.expr(self.processors, (*loc, "processors"), COUNT)
-        return Group(name, count, reader.body(self.cycle, (*loc, "cycle")))
 
 
 class PopulationSpec(Spec):
@@ -630,6 +560,18 @@ class ActivityReader:
         """Build items as one activity."""
         return then(*(self._item(each, (*loc, index)) for index, each in enumerate(items)))
 
+    def listed(self, value: list[Any], loc: Loc) -> object:
+        """Read a list of items as one activity, a list of such lists as several, one of options as probabilities and activities."""
+        if (value and isinstance(value[0], ItemSpec)) or not value:
+            return self.body(value, loc)
+        read = (
+            self.body(each, (*loc, index))
+            if isinstance(each, list)
+            else tuple(self.values.keys(each, (*loc, index), self.listed).values())
+            for index, each in enumerate(value)
+        )
+        return tuple(read)
+
     def numbered(self, name: str, mark: str = "") -> str:
         """Give a step without a name that of its resource, and a number from the second on."""
         candidate = name
@@ -683,7 +625,10 @@ class ActivityReader:
         if spec.phases is not None:
             return self._phased(spec.phases, ("phases",))
         if spec.groups is not None:
-            groups = (each.build(name, self, ("groups", name)) for name, each in spec.groups.items())
+            groups = (
+                Group(name, **self.values.keys(each, ("groups", name), self.listed))
+                for name, each in spec.groups.items()
+            )
             return GroupedPopulation(tuple(groups))
         assert spec.population is not None
         if spec.population.phases is not None:
@@ -695,7 +640,8 @@ class ActivityReader:
         return OpenPopulation(self.values.expr(given.arrivals, ("population", "arrivals"), RATE), cycle)
 
     def _phased(self, phases: Sequence[PhaseSpec], loc: Loc) -> PhasedPopulation:
-        return PhasedPopulation(tuple(each.build(self, (*loc, index)) for index, each in enumerate(phases)))
+        read = (self.values.keys(each, (*loc, index), self.listed) for index, each in enumerate(phases))
+        return PhasedPopulation(tuple(Phase(**each) for each in read))
 
 
 def activity_data(model: Model) -> dict[str, Any]:
@@ -725,23 +671,23 @@ class ActivityWriter:
     """Writes one model as the plain data of an activity file."""
 
     def __init__(self) -> None:
-        self._values = QuantityWriter()
+        self.values = QuantityWriter()
         self._items = {each.node: each for each in ITEMS.values()}
         self._kinds = {each.node: each for each in RESOURCES.values()}
 
     def data(self, model: Model) -> dict[str, Any]:
         """Write the whole file."""
         body = self._population(model)
-        resources = {name: self._kinds[type(each)].write(each, self._values) for name, each in model.resources.items()}
-        parameters = {"parameters": self._values.parameters} if self._values.parameters else {}
+        resources = {name: self._kinds[type(each)].write(each, self.values) for name, each in model.resources.items()}
+        parameters = {"parameters": self.values.parameters} if self.values.parameters else {}
         components = {step.component for step in model.steps}
         useful = [name for name in model.useful if name in components]
         head = {"activity": 1, **parameters, **({"useful": useful} if useful else {})}
         return {**head, "resources": resources, **body}
 
-    def quantity(self, value: Expr) -> str | float:
-        """Write a number, a quantity, or a formula over named parameters."""
-        return self._values.written(value)
+    def inner(self, value: object) -> object:
+        """Write an activity as a list of items, all else as it is."""
+        return self.body(value) if isinstance(value, Activity) else value
 
     def body(self, activity: Activity) -> list[dict[str, Any]]:
         """Write an activity as a list of items."""
@@ -756,15 +702,13 @@ class ActivityWriter:
     def _population(self, model: Model) -> dict[str, Any]:
         match model.population:
             case ClosedPopulation(processors, cycle):
-                return {"population": {"processors": self.quantity(processors)}, "cycle": self.body(cycle)}
+                return {"population": {"processors": self.values.written(processors)}, "cycle": self.body(cycle)}
             case GroupedPopulation(groups):
-                return {"groups": {group.name: self._group(group) for group in groups}}
+                said = (self.values.keys(group, self.inner) for group in groups)
+                return {"groups": {each.pop("name"): each for each in said}}
             case OpenPopulation(rate, cycle):
-                return {"population": {"arrivals": self.quantity(rate)}, "cycle": self.body(cycle)}
+                return {"population": {"arrivals": self.values.written(rate)}, "cycle": self.body(cycle)}
             case PhasedPopulation(phases):
-                return {"phases": [{"repeat": self.quantity(each.repeat), **self._group(each)} for each in phases]}
+                return {"phases": [self.values.keys(each, self.inner) for each in phases]}
             case SuperstepPopulation():
                 raise ModelError(f"{model.name} has supersteps, which no file says; keep its counts instead")
-
-    def _group(self, part: Group | Phase) -> dict[str, Any]:
-        return {"processors": self.quantity(part.processors), "cycle": self.body(part.cycle)}

@@ -194,5 +194,5 @@ class MachineSpec(Described):
             page=at[f"{prefix}.memory.page"],
             signal=at[f"{prefix}.system.signal"],
             network=self.network.build("", at, f"{prefix}.network"),
-            dvsm=self.dvsm and part_of(Dvsm, self.dvsm, at, f"{prefix}.dvsm"),
+            dvsm=part_of(Dvsm, self.dvsm, at, f"{prefix}.dvsm") if self.dvsm else None,
         )

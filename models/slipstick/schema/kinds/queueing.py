@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from slipstick.errors import Fault, ModelFaultsError, SpecError
-from slipstick.expression.dimension import COUNT, RATE, TIME, Dimension
-from slipstick.expression.nodes import Expr, Parameter, zero
+from slipstick.expression.dimension import COUNT, RATE
+from slipstick.expression.nodes import Parameter
 from slipstick.model.network import (
     BY_CLASS,
     OUT,
@@ -230,7 +230,10 @@ class NetworkReader:
             for label, each in spec.classes.items()
             if label not in chained & silent
         }
-        stations = {label: self._station(each, ("stations", label)) for label, each in spec.stations.items()}
+        stations = {
+            label: NetworkStation(**self._values.keys(each, ("stations", label)))
+            for label, each in spec.stations.items()
+        }
         chains = {label: self._chain(each, ("chains", label)) for label, each in spec.chains.items()}
         routing = tuple(self._route(each, ("routing", index)) for index, each in enumerate(spec.routing))
         made = None
@@ -244,31 +247,8 @@ class NetworkReader:
         return made
 
     def _members(self, spec: ClassSpec | ChainSpec, loc: Loc) -> CustomerClass:
-        if spec.arrivals is not None:
-            return OpenClass(self._values.expr(spec.arrivals, (*loc, "arrivals"), RATE))
-        think = spec.think_time
-        return ClosedClass(
-            self._values.expr(spec.population, (*loc, "population"), COUNT),
-            zero(TIME) if think is None else self._values.expr(think, (*loc, "think_time"), TIME),
-        )
-
-    def _station(self, spec: QueueSpec, loc: Loc) -> NetworkStation:
-        rates = enumerate(spec.rates or ())
-        return NetworkStation(
-            discipline=spec.discipline,
-            servers=int(spec.servers.value),
-            demand=self._by_class(spec.demand, (*loc, "demand"), TIME),
-            service=self._by_class(spec.service, (*loc, "service"), TIME),
-            visits=self._by_class(spec.visits, (*loc, "visits"), COUNT),
-            rates=tuple(self._values.expr(each, (*loc, "rates", index), COUNT) for index, each in rates),
-            scv=self._by_class(spec.scv, (*loc, "scv"), COUNT),
-            capacity=None if spec.capacity is None else int(spec.capacity.value),
-            priority=spec.priority,
-            blocking=spec.blocking,
-        )
-
-    def _by_class(self, given: Mapping[str, Given | Formula], loc: Loc, dimension: Dimension) -> dict[str, Expr]:
-        return {label: self._values.expr(each, (*loc, label), dimension) for label, each in given.items()}
+        said = {key: each for key, each in self._values.keys(spec, loc).items() if key in MembersSpec.model_fields}
+        return OpenClass(**said) if spec.arrivals is not None else ClosedClass(**said)
 
     def _chain(self, spec: ChainSpec, loc: Loc) -> Chain:
         return Chain(tuple(spec.classes), self._members(spec, loc), _place(spec.reference))
@@ -295,7 +275,7 @@ def network_data(network: QueueingNetwork) -> dict[str, Any]:
 
     >>> from slipstick.model.network import closed_class, network, station
     >>> network_data(network({"jobs": closed_class(2)}, {"cpu": station(demand={"jobs": 0.005})}))["stations"]
-    {'cpu': {'discipline': 'fcfs', 'demand': {'jobs': '0.005 s'}}}
+    {'cpu': {'demand': {'jobs': '0.005 s'}}}
     """
     return NetworkWriter().data(network)
 
@@ -309,38 +289,16 @@ class NetworkWriter:
     def data(self, network: QueueingNetwork) -> dict[str, Any]:
         """Write the whole file."""
         body = {
-            "classes": {name: self._members(each) for name, each in network.classes.items()},
+            "classes": {name: self._values.keys(each) for name, each in network.classes.items()},
             "chains": {name: self._chain(each) for name, each in network.chains.items()},
-            "stations": {name: self._station(each) for name, each in network.stations.items()},
+            "stations": {name: self._values.keys(each) for name, each in network.stations.items()},
             "routing": [self._route(each) for each in network.routing],
         }
         head = {"queueing-network": 1, "parameters": self._values.parameters}
         return {key: each for key, each in {**head, **body}.items() if each or key == "stations"}
 
-    def _members(self, members: CustomerClass) -> dict[str, Any]:
-        if isinstance(members, OpenClass):
-            return {"arrivals": self._values.written(members.arrivals)}
-        think = {} if members.think_time == zero(TIME) else {"think_time": self._values.written(members.think_time)}
-        return {"population": self._values.written(members.population), **think}
-
     def _chain(self, chain: Chain) -> dict[str, Any]:
-        return {"classes": list(chain.classes), **self._members(chain.members), "reference": list(chain.reference)}
-
-    def _station(self, station: NetworkStation) -> dict[str, Any]:
-        data: dict[str, Any] = {"discipline": station.discipline}
-        if station.servers != 1:
-            data["servers"] = station.servers
-        if station.rates:
-            data["rates"] = [self._values.written(each) for each in station.rates]
-        for key in ("demand", "service", "visits", "scv"):
-            by_class: Mapping[str, Expr] = getattr(station, key)
-            if by_class:
-                data[key] = {name: self._values.written(each) for name, each in by_class.items()}
-        if station.capacity is not None:
-            data["capacity"] = station.capacity
-        if station.blocking != "loss":
-            data["blocking"] = station.blocking
-        return data | ({"priority": dict(station.priority)} if station.priority else {})
+        return {"classes": list(chain.classes), **self._values.keys(chain.members), "reference": list(chain.reference)}
 
     def _route(self, route: Route) -> dict[str, Any]:
         target = OUT if route.target is None else list(route.target)

@@ -166,7 +166,7 @@ class SharedMemorySpec(Described):
             name=name or self.title,
             processors=at[f"{prefix}.processors.count"],
             step=at[f"{prefix}.processors.step"] / at[f"{prefix}.processors.clock"],
-            cache=self.cache and part_of(Cache, self.cache, at, f"{prefix}.cache"),
+            cache=part_of(Cache, self.cache, at, f"{prefix}.cache") if self.cache else None,
             interconnect=_interconnect(self.interconnect, at, f"{prefix}.interconnect"),
             memory=part_of(Memory, self.memory, at, f"{prefix}.memory"),
             locks={key: part_of(MachineLock, each, at, f"{prefix}.locks.{key}") for key, each in self.locks.items()},
