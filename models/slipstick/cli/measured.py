@@ -112,13 +112,14 @@ def read_data(
     """
     from slipstick.measure.formats import read_all
     from slipstick.measure.measurements import Hints
+    from slipstick.schema.library import runs_called
 
     count = len(files)
     mapped = dict(_mapping(each) for each in columns)
     counts = [whole(word) for word in _broadcast("--processors", processors, count)]
     seconds = [_seconds("--time", word) for word in _broadcast("--time", times, count)]
     told = [Hints(p, positive(size), time, unit, mapped) for p, time in zip(counts, seconds, strict=True)]
-    return read_all(files, told, format_)
+    return read_all([runs_called(str(each)) or each for each in files], told, format_)
 
 
 def _broadcast(option: str, text: str | None, count: int) -> list[str | None]:

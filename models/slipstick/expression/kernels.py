@@ -154,7 +154,8 @@ def _erlang_b_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[A
 
 
 def _engset(args: Sequence[Array], out: Array) -> None:
-    load, servers, sources = args[0], _counted(args[1]), args[2]
+    load, sources = args[0], args[2]
+    servers = np.where(sources >= args[1], _counted(args[1]), np.nan)  # with fewer sources the sum below has no end
     first = _first(np.minimum(servers, (sources + 1.0) * load / (1.0 + load)), servers)
     each = 1.0 / load
     _inverse_loss(lambda k: k / (sources - k + 1.0) * each, first, servers, out)

@@ -136,6 +136,14 @@ def table_called(reference: str) -> str:
     return ""
 
 
+def runs_called(reference: str) -> Path | None:
+    """Find measured runs by name: a profile or a table of the catalogue; a file that is there goes first."""
+    if Path(reference).exists():
+        return None
+    table = table_called(reference)
+    return Path(table) if table else _named("profile", reference)
+
+
 def _folders(kind: str) -> list[Path]:
     own = Path("specs") / FOLDERS[kind]
     here = shipped() / FOLDERS[kind]

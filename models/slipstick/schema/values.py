@@ -14,7 +14,7 @@ from slipstick.errors import FormulaError, ModelError, Problem, SpecError
 from slipstick.expression import formula as formulas
 from slipstick.expression.dimension import COUNT, Dimension
 from slipstick.expression.nodes import Expr, Number, Parameter, number_text, parameters, substitute
-from slipstick.schema.kinds.quantity import Formula, Given, Quantity
+from slipstick.schema.kinds.quantity import Formula, Given, Quantity, example_of
 from slipstick.schema.text.nodes import Node, canonical, join, value_mark
 from slipstick.schema.validate import problem
 from slipstick.units import parse
@@ -47,7 +47,9 @@ def read_formula(
     try:
         made = read_expression(formula.text, known)
     except FormulaError as error:
-        raise SpecError([Problem(mark.file, mark.line, mark.column, join(loc), str(error))]) from None
+        word = re.fullmatch(r"[A-Za-z_]\w*", formula.text.strip()) and "did you mean" not in str(error)
+        why = f"{error}; write {example_of(wanted)}, or the name of a parameter" if word else str(error)
+        raise SpecError([Problem(mark.file, mark.line, mark.column, join(loc), why)]) from None
     if wanted is not None and made.dimension != wanted:
         for name in sorted(set(re.findall(r"\w+", formula.text)) & known.keys()):
             _refuse_without_unit(tree, loc, formula, name, known, wanted)

@@ -144,6 +144,9 @@ def _read_axis(path: str, nodes: Sequence[Node], base: Inputs, library: Library)
     if len(found) < len(sample):
         return _ReadAxis(path, nodes, None, "")
     numbers = [each.value for each in found] if len(sample) == len(nodes) else numbers_of(nodes)
+    assert numbers is not None
+    if len(sample) < len(nodes) and numbers[sample[0]] != found[0].value:  # rates where the time of a byte is wanted
+        numbers = [1.0 / each for each in numbers]
     return _ReadAxis(path, nodes, np.array(numbers), str(found[0].dimension))
 
 

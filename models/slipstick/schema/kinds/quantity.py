@@ -149,24 +149,19 @@ class Quantity:
                 raise UnitError(f"{written!r} is no plain number; {self.advice}")
             return to_base(written, self.dimension), self.dimension
         if isinstance(written, bool) or not isinstance(written, int | float):
-            raise _refused(f"write {self._example()}; got {_kind(written)}")
+            raise _refused(f"write {example_of(self.dimension)}; got {_kind(written)}")
         if self.dimension not in (None, COUNT):
             if isinstance(written, InBaseUnits):
                 return float(written), self.dimension
-            raise _refused(f"write a number with a unit, such as {self._example()}; got {written!r}")
+            raise _refused(f"write a number with a unit, such as {example_of(self.dimension)}; got {written!r}")
         return float(written), COUNT
-
-    def _example(self) -> str:
-        if self.dimension in (None, COUNT):
-            return "a number" if self.dimension else "a number or a quantity such as '5 us'"
-        return repr(_EXAMPLES.get(str(self.dimension), f"3 {self.dimension}"))
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(self.read)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         """Describe what an editor may complete and check."""
-        unit = "a plain number" if self.dimension == COUNT else f"a quantity such as {self._example()}"
+        unit = "a plain number" if self.dimension == COUNT else f"a quantity such as {example_of(self.dimension)}"
         plain: list[JsonSchemaValue] = [{"type": "string", "description": unit}]
         if self.dimension in (None, COUNT):
             limits = {"minimum": self.least, "exclusiveMinimum": self.above, "maximum": self.most}
@@ -184,6 +179,13 @@ class Quantity:
             "additionalProperties": False,
         }
         return {"anyOf": [*plain, sourced]}
+
+
+def example_of(dimension: Dimension | None) -> str:
+    """Show how a quantity is written, one of any dimension by default."""
+    if dimension in (None, COUNT):
+        return "a number" if dimension else "a number or a quantity such as '5 us'"
+    return repr(_EXAMPLES.get(str(dimension), f"3 {dimension}"))
 
 
 _RATE = re.compile(r"([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*([kMGT]i?|)(B|bit|b)\s*/\s*s")

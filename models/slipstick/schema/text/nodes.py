@@ -75,6 +75,7 @@ Path: TypeAlias = str | Sequence[str | int]  # dotted, or its parts
 
 _PART = re.compile(r'"(?P<quoted>(?:[^"\\]|\\.)*)"(?=\.|\Z)|(?P<bare>[^.]*)', re.DOTALL)
 _NEEDS_QUOTES = re.compile(r'\A\Z|\.|\A"')
+_SYNONYMS = {"bandwidth": "per_byte"}
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
 
 
@@ -168,7 +169,7 @@ def canonical(node: Node, path: Path) -> str:
         if isinstance(node, Listing) and (index := _index(node, str(part))) is not None:
             written.append(node.names[index])
         else:
-            written.append(part)
+            written.append(_key(node, str(part)) if isinstance(node, Table) else part)
         child = _child(node, part)
         node = child.node if child else Scalar(None, "", node.mark, quoted=False)
     return join(written)
@@ -209,7 +210,7 @@ def replace(root: Node, path: Path, new_node: Node) -> Node:
         return new_node
     key = str(parts[0])
     match root:
-        case Table() if key in root.entries or len(parts) == 1:
+        case Table() if (key := _key(root, key)) in root.entries or len(parts) == 1:
             old = root.entries.get(key) or Entry(new_node.mark, new_node)
             changed = Entry(old.key_mark, replace(old.node, parts[1:], new_node))
             return Table({**root.entries, key: changed}, root.mark)
@@ -276,9 +277,15 @@ def _nearest(node: Node, path: Path) -> Entry:
     return entry
 
 
+def _key(table: Table, part: str) -> str:
+    """Give the key of a table that a part of a path means; a bandwidth and the time of a byte are one quantity."""
+    other = _SYNONYMS.get(part, part)
+    return other if other in table.entries and part not in table.entries else part
+
+
 def _child(node: Node, part: str | int) -> Entry | None:
     if isinstance(node, Table):
-        return node.entries.get(str(part))
+        return node.entries.get(_key(node, str(part)))
     if isinstance(node, Listing) and (index := _index(node, str(part))) is not None:
         return Entry(node.items[index].mark, node.items[index])
     return None

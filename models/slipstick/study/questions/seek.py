@@ -125,8 +125,10 @@ def _of_a_parameter(name: str, spec: SeekSpec, case: str, study: StudyContext) -
     axis = checked_axis(sweep, spec.of, resolve(settings, study.library), study.library)
     if axis.named:
         raise study.refusal((*place, "of"), f"{spec.of} is no number, so nothing can be sought along it")
-    places = _rising(np.array(axis.values, dtype=float), study, place)
-    nodes = axis_nodes(range_of, written, place)
+    values, nodes = np.array(axis.values, dtype=float), axis_nodes(range_of, written, place)
+    if values[0] > values[-1] and (numbers_of(nodes) or [0.0])[0] < (numbers_of(nodes) or [0.0])[-1]:
+        values, nodes = values[::-1], nodes[::-1]  # rising rates are falling times of a byte
+    places = _rising(values, study, place)
     built = with_values(case, settings, {spec.of: nodes[0]}, study.library)
     path = canonical(built.inputs.tree, spec.of)
     shapes = path not in built.free
