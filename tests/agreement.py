@@ -33,16 +33,72 @@ PARTS = (
 )
 """Parts of a study of ``lock-and-bus``."""
 
-HEAD = "study: 1\ntitle: t\nbase: {model: MODEL}\nwhat_if: {more: {parameters.work: 18 ms}}\n"
-SMALL = ("activities", "queueing", "machines", "networks", "workloads", "technologies", "trends")
-KINDS = tuple(name for name in SHIPPED if name.partition("/")[0] in SMALL)
+_TWO = "vary: {two: {axes: {population.processors: [1, 2], parameters.work: [1 ms, 9 ms]}}}\n"
+PICTURES = tuple(
+    f"{needed}pictures: [{{kind: {kind}, name: p, title: t{rest}}}]"
+    for kind, rest, needed in (
+        ("bars", ", cases: [base, more], stack: component, share: true", ""),
+        ("lines", ", sweep: two, x: population.processors, series: parameters.work, y: [time, 'account[busy]']", _TWO),
+        ("map", ", sweep: two, x: population.processors, y: parameters.work, value: efficiency", _TWO),
+        ("timeline", ", case: more, cycles: 1", ""),
+        ("bands", ", case: base", "scale: {processors: {population.processors: [1, 2, 4]}}\n"),
+        (
+            "projection",
+            ", y: [time]",
+            "project: {trends: [milestones], base_year: 2000, years: [2000, 2004], samples: 0}\n",
+        ),
+        ("histogram", ", value: time", PARTS[6] + "\n"),
+        ("changes", "", PARTS[4] + "\n"),
+        ("fits", ", fit: f", PARTS[-1] + "\n"),
+    )
+)
+MORE = (
+    *PICTURES,
+    "vary: {method: [closed-form, mean-value], population.processors: [1, 4]}",
+    "measured: {m: {data: two-cores, statistic: mean, timer: 1 ns}}",
+    "fits: {f: {data: my-program, families: [amdahl, usl], at: [64]}}",
+    "answer: [overhead]\nstatements: {s: {says: s, value: time, of: [base, more], greatest: [more]}}",
+)
+"""Pictures, and questions that need them or files of measurements."""
+
+PROGRAM_PARTS = (
+    "vary: {machine.network: [atm-oc3, fast-ethernet]}",
+    "vary: {machine.network.wire.bandwidth: {from: 10 MB/s, to: 40 MB/s, count: 3}, parts: [1, 2]}",
+    "project: {trends: [milestones], base_year: 1997, years: [1997, 2002], samples: 16, watch: [time < 1 ms]}",
+    "seek: {y: {of: year, trend: milestones, base_year: 1997, from: 1997, to: 2002, where: time < 0.5 ms, points: 3}}",
+    "rank: {of: [machine.network.adapter, parts], under: [eight-times]}",
+    "sample: {of: {machine.network.adapter: {distribution: uniform, from: 1 us, to: 3 us}}, samples: 16}",
+    "answer: [time, 'technology[protocol]', 'limit[diffs]']",
+    "pictures: [{kind: bars, name: p, title: t, cases: [base, more], stack: technology}]",
+)
+"""Parts of a study of a program on a machine."""
+
+NETWORK_PARTS = (
+    "vary: {classes.jobs.population: [1, 2, 4]}",
+    "answer: ['response_time[jobs]', 'utilization[cpu]']",
+    "bottleneck: {along: {classes.jobs.population: [1, 2, 4]}}",
+    "agree: {methods: [exact, bounds]}",
+    "seek: {n: {of: classes.jobs.population, from: 1, to: 9, step: 1, where: 'throughput[jobs] > 5 / 1 s'}}",
+)
+"""Parts of a study of ``central-server``."""
+
+HEADS = {
+    "study: 1\ntitle: t\nbase: {model: MODEL}\nwhat_if: {more: {parameters.work: 18 ms}}\n": (*PARTS, *MORE),
+    "study: 1\nbase: {model: dvsm/diff-request, machine: rs6000-43p-atm}\nwhat_if: {more: {technology: eight-times}}\n": (
+        PROGRAM_PARTS
+    ),
+    "study: 1\nbase: {model: central-server}\nwhat_if: {more: {classes.jobs.population: 3}}\n": NETWORK_PARTS,
+}
+SMALL = ("activities", "queueing", "machines", "networks", "workloads", "technologies", "trends", "profiles", "counts")
+KINDS = tuple(name for name in SHIPPED if name.partition("/")[0] in SMALL and len(SHIPPED[name]) < 20_000)
 
 
 def spec(chance: random.Random) -> str:
     """Write a spec of any kind, in one of two with a letter, a word or a number that is another."""
     if chance.random() < 0.5:
-        chosen = {part.partition(":")[0]: part for part in chance.sample(PARTS, chance.randint(1, 3))}
-        text = HEAD + "\n".join(chosen.values()) + "\n"
+        head, parts = chance.choice(list(HEADS.items()))
+        chosen = {part.partition(":")[0]: part for part in chance.sample(parts, chance.randint(1, 3))}
+        text = head + "\n".join(chosen.values()) + "\n"
     else:
         text = SHIPPED[chance.choice(KINDS)]
     return _mistaken(text, chance) if chance.random() < 0.5 else text
@@ -75,12 +131,17 @@ def agree(text: str, folder: Path) -> str:
         status, words = _called("run", reference, "--out", str(folder / "out"))
     elif kind in ("activity", "queueing-network"):
         status, words = _called("solve", reference)
-    elif kind == "workload":
+    elif kind in ("workload", "technology"):
         # It is valid if there is a machine in the catalogue that it runs on.
+        model = _model(text) if kind == "workload" else "dvsm/diff-request"
         for machine in names("machine"):
-            status, words = _called("solve", "--workload", reference, "--machine", machine, _model(text))
+            status, words = _called("solve", f"--{kind}", reference, "--machine", machine, model)
             if status != 2:
                 break
+    elif kind == "machine" and "\ndvsm:" in text and "\nextends:" not in text:
+        status, words = _called("solve", "dvsm/lock", "--machine", reference)
+    elif kind == "profile":
+        status, words = _called("measured", reference)
     else:
         status, words = _called("show", reference)
     if (checked == 2) != (status == 2) or checked not in (0, 2) or status not in (0, 1, 2):
