@@ -146,7 +146,7 @@ EXPRESSION = [
 ]
 
 ABOUT_LAWS = [
-    bad(lambda: law_that_gives(BYTES), "law made gives a [s], not a [B]"),
+    bad(lambda: law_that_gives(BYTES).right, "law made gives a [s], not a [B]"),
     bad(lambda: FLOW(onc=1, longest=1, items=1), "law flow-line has no symbol 'onc'; did you mean 'once'?"),
     bad(
         lambda: FLOW(once=1.0),
