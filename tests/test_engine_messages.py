@@ -424,7 +424,8 @@ def test_every_raise_of_the_engine_has_its_text_in_the_table() -> None:
     root, forgotten = Path(slipstick.__file__).parent, []
     found = {pattern: sorted(root.glob(pattern)) for pattern in SOURCES}
     assert all(found.values()), "a module has moved"
-    for path in (path for paths in found.values() for path in paths):
+    # What the reader of formulas says, and at which column, is in tests/schema/text/test_formula.py.
+    for path in (path for paths in found.values() for path in paths if path.name != "formula.py"):
         # Passing an error on is no message of its own.
         raises = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Raise) and node.exc]
         lines = {line for name, line in reached if name == str(path)}
