@@ -82,11 +82,8 @@ def _shared(answers: Sequence[Answer]) -> list[str]:
             counts[name] = counts.get(name, 0) + 1
     # Probabilities of every number present are for programs, not to be read side by side.
     shared = [name for name, count in counts.items() if count > 1 and not name.startswith("probability[")]
-    return sorted(shared, key=lambda name: _importance(name.partition("[")[0]))
-
-
-def _importance(kind: str) -> int:
-    return _FIRST.index(kind) if kind in _FIRST else len(_FIRST)
+    rank = {kind: at for at, kind in enumerate(_FIRST)}
+    return sorted(shared, key=lambda name: rank.get(name.partition("[")[0], len(_FIRST)))
 
 
 def _row(name: str, answers: Sequence[Answer]) -> MethodValues:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,16 +50,12 @@ class DefaultForm(CompiledModel):
     def __init__(self, model: Model, choose: Callable[[], str], compiled: Callable[[str], CompiledModel]) -> None:
         self.model = model
         self.closed = ClosedForm(model)
-        self._choose, self._compiled = choose, compiled
+        self._choose, self._compiled = choose, cache(compiled)
 
     @cached_property
     def method(self) -> str:
         """Name of the method that answers where the closed form is not exact."""
         return self._choose()
-
-    @cached_property
-    def _other(self) -> CompiledModel:
-        return self._compiled(self.method)
 
     @property
     def block(self) -> int:  # type: ignore[override]
@@ -98,7 +94,7 @@ class DefaultForm(CompiledModel):
         """Part the points into those of the closed form and the others."""
         exact = np.broadcast_to(self.closed.exact(values), (count,))
         parts: list[tuple[Rows, CompiledModel]] = [(np.flatnonzero(exact), self.closed)] if exact.any() else []
-        return parts if exact.all() else [*parts, (np.flatnonzero(~exact), self._other)]
+        return parts if exact.all() else [*parts, (np.flatnonzero(~exact), self._compiled(self.method))]
 
     def _solved(self, values: Values, solve: Callable[[CompiledModel, Values], Solution]) -> Solution:
         if not values.keys() <= set(self.parameters):

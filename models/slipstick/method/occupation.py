@@ -74,7 +74,7 @@ class ParallelWork:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        bodies = _bodies(model)
+        bodies = model.population.bodies if model.population.finite else model.population.bodies[:1]
         outer = [node for node in each_once(bodies) if isinstance(node, Fork | Pipeline)]
         inside = dict.fromkeys(node.component for node in each_once(outer) if isinstance(node, Step))
         supersteps = isinstance(model.population, SuperstepPopulation)
@@ -137,11 +137,6 @@ class ParallelWork:
         resource = None if place is None else self.model.resources[place]
         limited: Array = np.minimum(resource.capacity if resource else np.inf, asked)
         return limited
-
-
-def _bodies(model: Model) -> tuple[Activity, ...]:
-    """Give the activities that answers are about."""
-    return model.population.bodies if model.population.finite else model.population.bodies[:1]
 
 
 def _place(step: Step) -> str | None:

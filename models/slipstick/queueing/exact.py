@@ -119,13 +119,15 @@ def solve_logarithms(closed: ClosedPart) -> ClosedSolution:
     load = [demand[:, :, k] / (1 if k in several else last[:, k, None]) for k in range(stations)]
     own = [_terms(each, several.get(k, ones), box) for k, each in enumerate(load)]
     away = _terms(closed.delay, np.arange(1.0, sum(box) + 1)[None], box)
-    before, after = [away], [_unit(away)]
+    before, after = [away], [np.full(away.shape, -np.inf)]
+    after[0].reshape(points, -1)[:, 0] = 0
     for each in own:
         before.append(_convolve(before[-1], each))
     for each in own[:0:-1]:
         after.insert(0, _convolve(after[0], each))
     corner = tuple(n - 1 for n in box)
-    whole = [_at(before[-1], place) for place in (corner, *_one_fewer(corner))]
+    ends: list[Any] = [corner, *(tuple(n - (i == r) for i, n in enumerate(corner)) for r in range(classes))]
+    whole = [before[-1][(slice(None), *place)] for place in ends]
     queue, shown = np.zeros(demand.shape, dtype=whole[0].dtype), list[Array | None]()
     present = np.indices(box).reshape(classes, -1)
     for k, each in enumerate(own):
@@ -153,12 +155,6 @@ def _terms(load: Array, speed: Array, box: tuple[int, ...]) -> Array:
     return terms
 
 
-def _unit(like: Array) -> Array:
-    unit = np.full(like.shape, -np.inf)
-    unit.reshape(len(like), -1)[:, 0] = 0
-    return unit
-
-
 def _convolve(a: Array, b: Array) -> Array:
     """Give the logarithms of the convolution of two arrays given by theirs, (P, n_1.., n_R)."""
     product = np.empty(a.shape, dtype=np.result_type(a, b))
@@ -173,13 +169,3 @@ def _convolve(a: Array, b: Array) -> Array:
 
 def _backwards(place: tuple[int, ...]) -> Any:
     return (slice(None), *(slice(None, None, -1) for _ in place))
-
-
-def _at(array: Array, place: tuple[int, ...]) -> Array:
-    index: Any = (slice(None), *place)
-    value: Array = array[index]
-    return value
-
-
-def _one_fewer(place: tuple[int, ...]) -> list[tuple[int, ...]]:
-    return [tuple(n - (i == r) for i, n in enumerate(place)) for r in range(len(place))]

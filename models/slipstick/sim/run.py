@@ -155,6 +155,7 @@ def _judged(record: Record, settings: Simulation, stopped: str, name: str) -> Re
         # A warm-up that reaches the middle of the run may be longer.
         trusted = len(sums) - dropped >= 2 * BATCHES and dropped < len(sums) // 2
     batches = grouped(sums[dropped:]) if trusted else sums
+    kept = (len(sums) - dropped) // BATCHES * BATCHES if trusted else len(sums) - dropped
     result = Result(
         plan=plan,
         settings=settings,
@@ -163,7 +164,7 @@ def _judged(record: Record, settings: Simulation, stopped: str, name: str) -> Re
         stopped=stopped,
         converged=False,
         trusted=trusted,
-        dropped=int(cycles[: len(sums) - _kept(sums, dropped, trusted)].sum()),
+        dropped=int(cycles[: len(sums) - kept].sum()),
         cycles=int(cycles.sum()),
         events=int(record.last[layout.order]),
         kernel=name,
@@ -175,11 +176,6 @@ def _judged(record: Record, settings: Simulation, stopped: str, name: str) -> Re
     result = replace(result, trusted=not any(correlated(each, settings.precision * _NEGLIGIBLE) for each in means))
     known = all(sure(result.mean_time(each), settings.precision) for each in groups)
     return replace(result, converged=known and result.trusted and stopped != "interrupted")
-
-
-def _kept(sums: Array, dropped: int, trusted: bool) -> int:
-    rest = len(sums) - dropped
-    return rest // BATCHES * BATCHES if trusted else rest
 
 
 def _programs(plan: Plan, settings: Simulation, make: Make, name: str) -> Result:

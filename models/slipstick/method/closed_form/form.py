@@ -91,7 +91,7 @@ class ClosedForm(CompiledModel):
         self.time = whole_time(model)
         self.stages = _serial_stages(model)
         self.account = _account_time(model)
-        self._work = _demands(model)
+        self._work = _work_of(model.bodies[0], model) if model.population.groups else {}
         self._sizes = sizes(model)
         self._sizes_alone = Tape(list(self._sizes))
         self._groups = _groups(model)
@@ -229,13 +229,6 @@ def _account_time(model: Model) -> Expr:
             # The same time again, its steps unlabelled, so that idle processors book nothing else.
             parts.append(Booked(IDLE_PROCESSORS, phase.repeat * ((1 - busy) * time(phase.cycle, model, booked=False))))
     return total(parts, TIME)
-
-
-def _demands(model: Model) -> dict[str, Expr]:
-    """Add up the work that a cycle asks of each station."""
-    if not model.population.groups:
-        return {}
-    return _work_of(model.bodies[0], model)
 
 
 def _work_of(cycle: Activity, model: Model) -> dict[str, Expr]:

@@ -106,7 +106,10 @@ class NetworkLayout:
         every number of the network by its place; the parameters' turns follow the point itself [1 + names]
         """
         place = {name: 1 + index for index, name in enumerate(names)}
-        here = {name: float(np.atleast_1d(values.get(name, each.value or 0.0))[0]) for name, each in self._all()}
+        here = {
+            name: float(np.atleast_1d(values.get(name, each.value or 0.0))[0])
+            for name, each in self.tape.parameters.items()
+        }
         moved = {}
         for index, (path, expr) in enumerate(self._exprs.items()):
             row = np.zeros(1 + len(names), dtype=complex)
@@ -125,9 +128,6 @@ class NetworkLayout:
             moved[path] = row
         return moved
 
-    def _all(self) -> list[tuple[str, Parameter]]:
-        return list(self.tape.parameters.items())
-
     def arrays(self, columns: Columns) -> NetworkPoints:
         """Lay the numbers out for a solver.
 
@@ -137,7 +137,8 @@ class NetworkLayout:
         """
         points = max((len(each) for each in columns.values()), default=1)
         cubes = self._by_class(columns, points)
-        chain_of = np.array([list(self.chains).index(self._chain_of(label)) for label in self.classes], dtype=np.intp)
+        number = {label: at for at, chain in enumerate(self.chains.values()) for label in chain.classes}
+        chain_of = np.array([number[label] for label in self.classes], dtype=np.intp)
         ways = self._ways(columns)
         wrong = {**self._unsound(columns), **({} if ways is None else self._route(ways, chain_of, cubes[1]))}
         service, visited = self._alike(*cubes[:2])
@@ -149,7 +150,7 @@ class NetworkLayout:
             self._network(columns, points, *merged),
             *cubes,
             chain_of=chain_of,
-            ranks=self._ranks(),
+            ranks=self._ranks([(label,) for label in self.classes]),
             ways=ways,
             references=[self._reference(chain) for chain in self.chains.values()],
             capacity=np.array(limits, dtype=np.int64),
@@ -157,9 +158,6 @@ class NetworkLayout:
             classes=self.classes,
             wrong=wrong,
         )
-
-    def _chain_of(self, label: str) -> str:
-        return next(name for name, chain in self.chains.items() if label in chain.classes)
 
     def _by_class(self, columns: Columns, points: int) -> tuple[Array, Array, Array]:
         """Read service, visits and scv of each class at each station; demands are one visit."""
@@ -266,7 +264,6 @@ class NetworkLayout:
             else:
                 think[:, c] = columns[f"{prefix}.think_time"]
                 population[:, c] = np.round(columns[f"{prefix}.population"].real)
-        ranks = [[self._rank(chain, each.priority) for each in stations] for chain in self.chains.values()]
         return NetworkArrays(
             service=service,
             visits=visits,
@@ -278,7 +275,7 @@ class NetworkLayout:
             servers=np.array([each.servers for each in stations], dtype=np.int64),
             rates=tuple(self._rates(columns, name) for name in self.stations),
             scv=scv,
-            priority=np.array(ranks, dtype=np.int64).reshape(count, len(self.stations)),
+            priority=self._ranks([chain.classes for chain in self.chains.values()]),
             stations=self.stations,
             classes=tuple(self.chains),
         )
@@ -289,12 +286,11 @@ class NetworkLayout:
             return None
         return np.stack([columns[f"stations.{name}.rates.{index}"] for index in range(count)], axis=1)
 
-    def _ranks(self) -> NDArray[np.int64]:
-        """Give each class's rank at each station [classes, stations]."""
+    def _ranks(self, members: Sequence[Sequence[str]]) -> NDArray[np.int64]:
+        """Give the rank of each class, or of the first class of each chain that has one, at each station."""
         stations = self.model.stations.values()
-        ranks = [[each.priority.get(label, 0) for each in stations] for label in self.classes]
-        return np.array(ranks, dtype=np.int64).reshape(len(self.classes), len(self.stations))
-
-    @staticmethod
-    def _rank(chain: Chain, priority: Mapping[str, int]) -> int:
-        return next((priority[label] for label in chain.classes if label in priority), 0)
+        ranks = [
+            [next((each.priority[label] for label in labels if label in each.priority), 0) for each in stations]
+            for labels in members
+        ]
+        return np.array(ranks, dtype=np.int64).reshape(len(members), len(self.stations))

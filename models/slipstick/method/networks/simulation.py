@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -22,7 +22,6 @@ from slipstick.queueing.mixed_classes import check_some_time
 from slipstick.sim.estimate import Estimate, Layout, Result
 from slipstick.sim.plan.builder import Builder
 from slipstick.sim.plan.distributions import Array, ServiceTime, service_time
-from slipstick.sim.plan.plan import Plan
 from slipstick.sim.run import simulate
 from slipstick.sim.settings import Simulation
 from slipstick.vocabulary import DISCIPLINES, LINEARIZER
@@ -46,30 +45,8 @@ def thinking(chain: str) -> str:
     return f"{chain} thinks"
 
 
-@dataclass(frozen=True, slots=True)
 class FlatNetwork:
-    """A plan, and what its parts stand for.
-
-    Parameters
-    ----------
-    plan : what the simulator runs; its labels and gates are `served`, `waited` and `thinking`
-    groups : index among the plan's members of each chain that has customers
-    visits : of each class at each station in a cycle, where it has service [1]
-    told : the same as the network tells them: a demand is one visit, however it is split [1]
-    service : mean time of a visit [s]
-    first : where the passages of a chain with gates are counted, and visits there in a cycle
-    """
-
-    plan: Plan
-    groups: Mapping[str, int]
-    visits: Mapping[Place, float]
-    told: Mapping[Place, float]
-    service: Mapping[Place, float]
-    first: Mapping[str, Mapping[Place, float]]
-
-
-def flatten(compiled: NetworkLayout, columns: Mapping[str, NDArray[np.float64]], arrays: NetworkPoints) -> FlatNetwork:
-    """Flatten a network at one point.
+    """A network at one point as a plan, and what its parts stand for.
 
     A class that keeps its class goes to the stations in the order written: one of V <= 1 visits is passed by with
     probability 1 - V; one of V > 1 is visited again at once with probability 1 - 1/V after each visit. A class in a
@@ -81,24 +58,20 @@ def flatten(compiled: NetworkLayout, columns: Mapping[str, NDArray[np.float64]],
     compiled : the network
     columns, arrays : its numbers at the point, twice
 
+    Attributes
+    ----------
+    plan : what the simulator runs; its labels and gates are `served`, `waited` and `thinking`
+    groups : index among the plan's members of each chain that has customers
+    visits : of each class at each station in a cycle, where it has service [1]
+    told : the same as the network tells them: a demand is one visit, however it is split [1]
+    service : mean time of a visit [s]
+    first : where the passages of a chain with gates are counted, and visits there in a cycle
+
     Raises
     ------
     ModelError : there are too many customers, a station blocks those who come to it, or those who are lost would come back at the same instant
     NoAnswerError : a cycle takes no time
     """
-    network = arrays.network
-    for name, station in compiled.model.stations.items():
-        if station.blocking != "loss":
-            raise ModelError(
-                f"the simulation loses an arrival at {name} when it is full and does not block; use markov-chain"
-            )
-    closed = np.flatnonzero(network.closed)
-    check_some_time(network, (network.think + network.demand.sum(axis=2))[:, closed], closed)
-    return _Flattener(compiled, columns, arrays).flat()
-
-
-class _Flattener:
-    """One network at one point, under way."""
 
     def __init__(
         self, compiled: NetworkLayout, columns: Mapping[str, NDArray[np.float64]], arrays: NetworkPoints
@@ -110,18 +83,24 @@ class _Flattener:
         self.service: dict[Place, float] = {}
         self.groups: dict[str, int] = {}
         self.first: dict[str, dict[Place, float]] = {}
-
-    def flat(self) -> FlatNetwork:
+        network = arrays.network
+        closed = np.flatnonzero(network.closed)
+        for name, station in self.model.stations.items():
+            if station.blocking != "loss":
+                raise ModelError(
+                    f"the simulation loses an arrival at {name} when it is full and does not block; use markov-chain"
+                )
+        check_some_time(network, (network.think + network.demand.sum(axis=2))[:, closed], closed)
         for name, station in self.model.stations.items():
             if not DISCIPLINES[station.discipline].delay:
                 rates = [self._number(f"stations.{name}.rates.{index}") for index in range(len(station.rates))]
                 self.builder.station(name, station.servers, station.discipline, rates=rates)
-        for c, (name, chain) in enumerate(self.compiled.chains.items()):
+        for c, (name, chain) in enumerate(compiled.chains.items()):
             for place, visits, told, service in self._work(c, name, chain):
                 self.visits[place], self.told[place], self.service[place] = visits, told, service
             if self._anybody(c, name, chain):
                 self._chain(c, name, chain)
-        return FlatNetwork(self.builder.plan(), self.groups, self.visits, self.told, self.service, self.first)
+        self.plan = self.builder.plan()
 
     def _number(self, path: str) -> float:
         return float(self.columns[path][0].real)
@@ -336,7 +315,7 @@ def _flat(compiled: NetworkLayout, values: Mapping[str, float]) -> FlatNetwork:
     arrays = compiled.arrays(columns)
     if wrong := unsolvable(arrays):
         raise NoAnswerError(wrong[0])
-    return flatten(compiled, columns, arrays)
+    return FlatNetwork(compiled, columns, arrays)
 
 
 class _Seen:
@@ -368,7 +347,11 @@ class _Seen:
     @property
     def certain(self) -> bool:
         """Whether every mean is known to rounding."""
-        return all(_narrow(each) for name, each in self.values().items() if "quantile" not in name)
+        known = (each for name, each in self.values().items() if "quantile" not in name)
+        return all(
+            each.low is not None and each.value is not None and each.value - each.low <= ROUNDING * each.value
+            for each in known
+        )
 
     def _values(self) -> Iterator[tuple[str, Estimate | None]]:
         for name in self.compiled.chains:
@@ -380,7 +363,8 @@ class _Seen:
             yield from self._of_station(name)
         for name in self.flat.groups:
             for p in QUANTILES:
-                yield f"response_time_quantile[{name},{p:g}]", self._quantile(name, p)
+                found = None if self.result is None else self.result.time_quantile(p, self.flat.groups[name])
+                yield f"response_time_quantile[{name},{p:g}]", found
 
     def _of_chain(self, name: str) -> Iterator[tuple[str, Estimate | None]]:
         chain, elapsed = self.compiled.chains[name], self._column(self.layout.time)
@@ -424,9 +408,6 @@ class _Seen:
         yield f"queue_length[{name}]", self._ratio(None, self._column(self.layout.area[index]), elapsed)
         used = self._column(self.layout.use[index])
         yield f"utilization[{name}]", self._ratio(None, used, elapsed * self.stations[name].servers)
-
-    def _quantile(self, chain: str, p: float) -> Estimate | None:
-        return None if self.result is None else self.result.time_quantile(p, self.flat.groups[chain])
 
     def places(self, chain: str) -> list[Place]:
         """List where a chain has service."""
@@ -507,10 +488,6 @@ class _Seen:
                     found[key] = found.get(key, np.zeros(self.layout.width)) + each
         estimates = {name: self.result.ratio(each, self.cycles(chain)) for name, each in found.items()}
         return {name: each for name, each in estimates.items() if each.mean}
-
-
-def _narrow(value: Value) -> bool:
-    return value.low is not None and value.value is not None and value.value - value.low <= ROUNDING * value.value
 
 
 def _shares(

@@ -70,14 +70,11 @@ def notes_of(result: Result) -> tuple[str, ...]:
     if result.plan.once or not result.dropped:
         notes = [f"{why}, after {result.cycles} {what}"]
     if not result.converged:
-        reached = max(_width(result.mean_time(group)) for group in range(len(result.plan.groups)))
+        times = map(result.mean_time, range(len(result.plan.groups)))
+        reached = max(each.half_width / each.mean if each.mean else math.inf for each in times)
         known = f"not converged: the mean time is known within {100 * reached:.2g} %"
         notes.append(known if math.isfinite(reached) else NOT_TRUSTED)
     return tuple(notes)
-
-
-def _width(estimate: Estimate) -> float:
-    return estimate.half_width / estimate.mean if estimate.mean else math.inf
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,7 +140,9 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
     stations.append(
         SharedServers({int(r): exponential(network.think[0, r]) for r in np.flatnonzero(thinks)}, kinds, None)
     )
-    entry = [_places(point.routing.entry[r], r) for r in range(kinds)]
+    entry = [
+        tuple((r, k, p) for k, p in enumerate(row.tolist()) if p != 0) for r, row in enumerate(point.routing.entry)
+    ]
     restarts = point.routing.restart or range(kinds)
     home = [((r, count, 1.0),) if thinks[r] else _scaled(entry[r]) for r in restarts]
     population = point.population()
@@ -173,10 +175,6 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
     at_work = {r: sorted(places, key=lambda k: k == count) for r, places in begin.items()}
     interleaved = initial_state(space, [r for _, r in turns], at_work)
     return replace(space, start=initial_state(space, one_by_one, begin), interleaved=interleaved)
-
-
-def _places(probabilities: Array, kind: int) -> tuple[Destination, ...]:
-    return tuple((kind, k, p) for k, p in enumerate(probabilities.tolist()) if p != 0)
 
 
 def _scaled(places: Sequence[Destination]) -> tuple[Destination, ...]:

@@ -69,16 +69,13 @@ def stationary(chain: MarkovChain, method: str | None = None) -> Array:
     whole = chain.generator()
     closed = _closed(csr_array(whole.real))
     inside = whole[closed][:, closed].tocsr()
-    found = _first_that_holds(inside, (method,) if method else _by_size(len(closed)), _start(chain, closed))
+    start, size = chain.start[closed], len(closed)
+    start = start / start.sum() if start.sum() > 0 else np.full(size, 1 / size)
+    by_size = ("gth",) if size <= SMALL else ("direct",) if size <= LARGE else ("iterative", "direct")
+    found = _first_that_holds(inside, (method,) if method else by_size, start)
     answer = np.zeros(chain.size, dtype=found.dtype)
     answer[closed] = found
     return answer
-
-
-def _by_size(size: int) -> tuple[str, ...]:
-    if size <= SMALL:
-        return ("gth",)
-    return ("direct",) if size <= LARGE else ("iterative", "direct")
 
 
 def _first_that_holds(generator: csr_array, methods: tuple[str, ...], start: NDArray[np.float64]) -> Array:
@@ -89,12 +86,6 @@ def _first_that_holds(generator: csr_array, methods: tuple[str, ...], start: NDA
         except NoAnswerError:
             continue
     return _solved(generator, methods[-1], start)
-
-
-def _start(chain: MarkovChain, closed: NDArray[np.int64]) -> NDArray[np.float64]:
-    start = chain.start[closed]
-    mass = start.sum()
-    return start / mass if mass > 0 else np.full(len(closed), 1 / len(closed))
 
 
 def _closed(generator: csr_array) -> NDArray[np.int64]:

@@ -505,7 +505,7 @@ class OrderedQueue(StationState):
         super().__init__(times, classes, speed)
         self.discipline = discipline
         self.width = places
-        self.heads = min(len(speed) - 1 if _whole_servers(speed) else 1, places)
+        self.heads = min(len(speed) - 1 if (speed == np.arange(len(speed))).all() else 1, places)
         self.codes: list[tuple[int, int]] = [(-1, -1)]
         self.code: dict[tuple[int, int], int] = {}
         for kind, time in self.times.items():
@@ -611,11 +611,6 @@ class OrderedQueue(StationState):
         if self.heads > 1 and not self.discipline.preemptive:
             rows[:, : self.heads] = -np.sort(-rows[:, : self.heads], axis=1)
         return rows
-
-
-def _whole_servers(speed: Array) -> bool:
-    """Tell whether the speed is that of servers of speed 1."""
-    return bool((speed == np.arange(len(speed))).all())
 
 
 def station_state(
