@@ -8,8 +8,8 @@ import numpy as np
 
 from slipstick.errors import ModelError
 from slipstick.queueing.mixed_classes import ClosedSolver, check_product_form, solve_mixed
-from slipstick.queueing.multi_class import check_size
 from slipstick.queueing.network import ClosedPart, ClosedSolution, NetworkArrays, NetworkSolution
+from slipstick.queueing.normalizing_constants import check_size
 
 __all__ = ["mean_values"]
 

@@ -112,8 +112,8 @@ def test_points_are_solved_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     one = network_arrays(random.random((7, 1, 3)), population=np.arange(7)[:, None], think=1.0, servers=[1, 2, 1])
     two = network_arrays(random.random((7, 2, 3)), population=[4, 3], think=1.0, servers=[1, 2, 1])
     whole = exact(one, marginals=True), exact(two, marginals=True)
-    monkeypatch.setattr("slipstick.queueing.single_class.MOST_NUMBERS", 50)
-    monkeypatch.setattr("slipstick.queueing.multi_class.MOST_NUMBERS", 50)
+    monkeypatch.setattr("slipstick.queueing.normalizing_constants.MOST_NUMBERS", 50)
+    monkeypatch.setattr("slipstick.queueing.normalizing_constants.MOST_NUMBERS", 50)
     for each, wanted in zip((one, two), whole, strict=True):
         blocks = exact(each, marginals=True)
         same(blocks, wanted)

@@ -13,9 +13,8 @@ import numpy as np
 
 from slipstick.errors import NoAnswerError
 from slipstick.queueing.mixed_classes import ClosedSolver, check_product_form, solve_mixed
-from slipstick.queueing.multi_class import solve_multi_class
 from slipstick.queueing.network import Array, ClosedPart, ClosedSolution, NetworkArrays, NetworkSolution
-from slipstick.queueing.single_class import solve_single_class
+from slipstick.queueing.normalizing_constants import solve_multi_class, solve_single_class
 
 
 def exact(network: NetworkArrays, marginals: bool = False) -> NetworkSolution:

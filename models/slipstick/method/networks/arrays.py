@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from slipstick.expression.nodes import Parameter
 from slipstick.expression.tape import Tape
 from slipstick.model.network import Chain, ClosedClass, OpenClass, Place, QueueingNetwork
-from slipstick.queueing.network import NetworkArrays
+from slipstick.queueing.network import Array, NetworkArrays
 from slipstick.queueing.routes import OUTSIDE, Routes, joined_chains, traffic_equations
 from slipstick.vocabulary import DISCIPLINES, SAME_EXPONENTIAL
 
-Array = NDArray[Any]
 Values = Mapping[str, "NDArray[np.float64] | float"]
 Columns = Mapping[str, Array]
 
