@@ -10,7 +10,7 @@ from slipstick.errors import ModelError, SlipstickError, UnknownNameError
 from slipstick.sim.compiled import kernel as compiled
 from slipstick.sim.plain.process import System
 from slipstick.sim.plan.builder import Builder, LockImplementation
-from slipstick.sim.plan.distributions import ServiceTime, empirical
+from slipstick.sim.plan.distributions import ServiceTime
 from slipstick.sim.plan.plan import CustomerGroup, Plan, StationPlan
 from slipstick.sim.settings import Simulation
 from tests.sim.stories import constant
@@ -86,11 +86,6 @@ REFUSED: list[tuple[Callable[[], object], type[SlipstickError], str]] = [
     (two_stations, ModelError, "two stations are called bus"),
     (two_quantities, ModelError, "two different quantities are drawn from the stream work"),
     (at_once, ModelError, "the time between two arrivals of jobs must be above 0 s"),
-    (
-        lambda: empirical([1.0, -1.0]),
-        ModelError,
-        "an empirical distribution needs at least one value, all of them at least 0 s",
-    ),
     (
         lambda: ServiceTime("exponental", 1.0),
         ModelError,

@@ -54,9 +54,8 @@ def test_one_server_by_pollaczek_and_khinchin(scv: float, load: float) -> None:
     assert holds(used, load)
 
 
-@pytest.mark.parametrize("kind", ["lognormal", "uniform"])
-def test_one_server_with_other_times(kind: str) -> None:
-    scv = 2.0 if kind == "lognormal" else 0.2
+@pytest.mark.parametrize(("kind", "scv"), [("gamma", 2.0), ("uniform", 0.2)])
+def test_one_server_with_other_times(kind: str, scv: float) -> None:
     found = run(open_station(ServiceTime(kind, 0.5, scv)))
     assert holds(found.mean_time(), 0.5 + 0.25 * (1 + scv) / (2 * 0.5))
 

@@ -13,9 +13,6 @@ from dataclasses import dataclass
 
 from slipstick.expression.nodes import Expr
 
-MEDIA = ("shared", "switched", "none")
-"""Where messages contend: one medium for all, each processor's own link, nowhere."""
-
 
 @dataclass(frozen=True, slots=True)
 class LinearCost:
@@ -48,7 +45,7 @@ class Network:
     adapter : latency of each adapter [s]
     switch : latency of a switch [s]
     switches : switches between two processors [1]
-    medium : where messages contend, one of `MEDIA`
+    medium : where messages contend: shared (one medium for all), switched (each processor's own link) or none
     """
 
     name: str

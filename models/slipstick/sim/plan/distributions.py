@@ -12,7 +12,7 @@ values does not depend on the sizes of the blocks in which they are drawn.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,19 +54,6 @@ class Stream:
         return ((raw >> np.uint64(12)).astype(np.float64) + 0.5) * _SCALE
 
 
-KINDS = (
-    "deterministic",
-    "exponential",
-    "erlang",
-    "coxian",
-    "hyperexponential",
-    "gamma",
-    "lognormal",
-    "uniform",
-    "empirical",
-)
-
-
 SHORTEST, LONGEST = 1e-140, 1e140
 """Mean times that are simulated, beside 0: squares of their sums neither vanish nor overflow [s]."""
 
@@ -84,11 +71,10 @@ class ServiceTime:
 
     Parameters
     ----------
-    kind : one of `KINDS`
+    kind : deterministic, exponential, erlang, coxian, hyperexponential, gamma or uniform
     mean : [s]
     scv : squared coefficient of variation: 0 for deterministic, 1 for exponential, 1/k for erlang with a
         whole k, from 0.01 to below 1 for coxian, above 1 for hyperexponential, at most 1/3 for uniform
-    values : equally likely values of an empirical distribution [s]
 
     >>> ServiceTime("erlang", 2.0, 0.25).sample(Stream(1, "disk"), 2).shape
     (2,)
@@ -97,15 +83,15 @@ class ServiceTime:
     kind: str
     mean: float
     scv: float = 1.0
-    values: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise ModelError(f"there is no distribution {self.kind!r}{did_you_mean(self.kind, KINDS)}")
+        if self.kind not in _KINDS:
+            raise ModelError(f"there is no distribution {self.kind!r}{did_you_mean(self.kind, _KINDS)}")
         if not in_range(self.mean):
             raise ModelError(f"the mean of {self._a} time must be {RANGE}, got {self.mean!r}")
-        if not _SUITS[self.kind](self.scv):
-            raise ModelError(f"{self._a} time cannot have scv {self.scv!r}: it must be {_SCV[self.kind]}")
+        words, suits, _ = _KINDS[self.kind]
+        if not suits(self.scv):
+            raise ModelError(f"{self._a} time cannot have scv {self.scv!r}: it must be {words}")
 
     @property
     def _a(self) -> str:
@@ -118,7 +104,7 @@ class ServiceTime:
 
     def sample(self, stream: Stream, count: int) -> Array:
         """Draw the next values [s]."""
-        return self.mean * _SAMPLE[self.kind](self, stream, count)
+        return self.mean * _KINDS[self.kind][2](self.scv, stream, count)
 
 
 def service_time(mean: float, scv: float) -> ServiceTime:
@@ -138,57 +124,23 @@ def service_time(mean: float, scv: float) -> ServiceTime:
     return ServiceTime("erlang" if _is_whole(1 / scv) else "coxian", mean, scv)
 
 
-def empirical(values: Sequence[float]) -> ServiceTime:
-    """Draw from measured values [s], each equally likely."""
-    if not values or not all(value >= 0 and math.isfinite(value) for value in values):
-        raise ModelError("an empirical distribution needs at least one value, all of them at least 0 s")
-    mean = math.fsum(values) / len(values)
-    scv = math.fsum((value - mean) ** 2 for value in values) / len(values) / mean**2 if mean > 0 else 0.0
-    return ServiceTime("empirical", mean, scv, tuple(map(float, values)))
-
-
 def _is_whole(number: float) -> bool:
     return abs(number - round(number)) < 1e-9
 
 
-_SCV = {
-    "deterministic": "0",
-    "exponential": "1",
-    "erlang": "one over a whole number up to 1000",
-    "coxian": f"at least {LEAST_SCV} and less than 1",
-    "hyperexponential": "more than 1",
-    "gamma": "more than 0",
-    "lognormal": "more than 0",
-    "uniform": "from 0 to 1/3",
-    "empirical": "that of the values",
-}
-
-_SUITS: dict[str, Callable[[float], bool]] = {
-    "deterministic": lambda scv: scv == 0,
-    "exponential": lambda scv: scv == 1,
-    "erlang": lambda scv: 1e-3 <= scv <= 1 and _is_whole(1 / scv),
-    "coxian": lambda scv: LEAST_SCV <= scv < 1,
-    "hyperexponential": lambda scv: 1 < scv < math.inf,
-    "gamma": lambda scv: 0 < scv < math.inf,
-    "lognormal": lambda scv: 0 < scv < math.inf,
-    "uniform": lambda scv: 0 <= scv <= 1 / 3 + 1e-12,
-    "empirical": lambda scv: 0 <= scv < math.inf,
-}
-
-
-def _exponential(stream: Stream, count: int) -> Array:
+def _exponential(scv: float, stream: Stream, count: int) -> Array:
     made: Array = -np.log(stream.uniforms(count))
     return made
 
 
-def _erlang(of: ServiceTime, stream: Stream, count: int) -> Array:
-    phases = round(1 / of.scv)
-    made: Array = _exponential(stream, count * phases).reshape(count, phases).sum(axis=1) / phases
+def _erlang(scv: float, stream: Stream, count: int) -> Array:
+    phases = round(1 / scv)
+    made: Array = _exponential(1.0, stream, count * phases).reshape(count, phases).sum(axis=1) / phases
     return made
 
 
-def _hyperexponential(of: ServiceTime, stream: Stream, count: int) -> Array:
-    p = float(balanced_means(of.scv))
+def _hyperexponential(scv: float, stream: Stream, count: int) -> Array:
+    p = float(balanced_means(scv))
     pairs = stream.uniforms(2 * count).reshape(count, 2)
     return np.where(pairs[:, 0] < p, 0.5 / p, 0.5 / (1 - p)) * -np.log(pairs[:, 1])
 
@@ -197,11 +149,11 @@ MOST_MULTIPLIED = 4
 """Phases that are drawn as the logarithm of a product of uniforms; more are drawn faster as a gamma time."""
 
 
-def _coxian(of: ServiceTime, stream: Stream, count: int) -> Array:
+def _coxian(scv: float, stream: Stream, count: int) -> Array:
     """Draw the phases that always are, then with a probability one more; see `phases_below_one`."""
-    certain, each, probability, last = phases_below_one(of.scv)
+    certain, each, probability, last = phases_below_one(scv)
     if certain > MOST_MULTIPLIED:
-        made = certain * _gamma(ServiceTime("gamma", 1.0, 1 / certain), stream, count)
+        made = certain * _gamma(1 / certain, stream, count)
         more = stream.uniforms(2 * count).reshape(count, 2)
     else:
         more = stream.uniforms((certain + 2) * count).reshape(count, certain + 2)
@@ -217,15 +169,9 @@ def _normal(stream: Stream, count: int) -> Array:
     return made
 
 
-def _lognormal(of: ServiceTime, stream: Stream, count: int) -> Array:
-    variance = math.log1p(of.scv)
-    made: Array = np.exp(math.sqrt(variance) * _normal(stream, count) - variance / 2)
-    return made
-
-
-def _gamma(of: ServiceTime, stream: Stream, count: int) -> Array:
+def _gamma(scv: float, stream: Stream, count: int) -> Array:
     """Marsaglia and Tsang, ACM TOMS 26(3), 2000; shape below 1 by its boost."""
-    shape = 1 / of.scv
+    shape = 1 / scv
     d = (shape if shape >= 1 else shape + 1) - 1 / 3
     kept: list[Array] = []
     missing = count
@@ -243,25 +189,18 @@ def _gamma(of: ServiceTime, stream: Stream, count: int) -> Array:
     return made / shape
 
 
-def _uniform(of: ServiceTime, stream: Stream, count: int) -> Array:
-    width = math.sqrt(3 * of.scv)
+def _uniform(scv: float, stream: Stream, count: int) -> Array:
+    width = math.sqrt(3 * scv)
     return 1 + width * (2 * stream.uniforms(count) - 1)
 
 
-def _empirical(of: ServiceTime, stream: Stream, count: int) -> Array:
-    values = np.array(of.values) / of.mean if of.mean > 0 else np.zeros(len(of.values))
-    made: Array = values[(stream.uniforms(count) * len(values)).astype(np.int64)]
-    return made
-
-
-_SAMPLE: dict[str, Callable[[ServiceTime, Stream, int], Array]] = {
-    "deterministic": lambda of, stream, count: np.ones(count),
-    "exponential": lambda of, stream, count: _exponential(stream, count),
-    "erlang": _erlang,
-    "coxian": _coxian,
-    "hyperexponential": _hyperexponential,
-    "gamma": _gamma,
-    "lognormal": _lognormal,
-    "uniform": _uniform,
-    "empirical": _empirical,
+_KINDS: dict[str, tuple[str, Callable[[float], bool], Callable[[float, Stream, int], Array]]] = {
+    "deterministic": ("0", lambda scv: scv == 0, lambda scv, stream, count: np.ones(count)),
+    "exponential": ("1", lambda scv: scv == 1, _exponential),
+    "erlang": ("one over a whole number up to 1000", lambda scv: 1e-3 <= scv <= 1 and _is_whole(1 / scv), _erlang),
+    "coxian": (f"at least {LEAST_SCV} and less than 1", lambda scv: LEAST_SCV <= scv < 1, _coxian),
+    "hyperexponential": ("more than 1", lambda scv: 1 < scv < math.inf, _hyperexponential),
+    "gamma": ("more than 0", lambda scv: 0 < scv < math.inf, _gamma),
+    "uniform": ("from 0 to 1/3", lambda scv: 0 <= scv <= 1 / 3 + 1e-12, _uniform),
 }
+"""What the scv of each kind must be, in words and as a condition; and how values of mean 1 are drawn."""
