@@ -14,8 +14,7 @@ from slipstick import Simulation, closed_model, delay, hold, service, solve
 from slipstick.cli.main import main
 from slipstick.expression.nodes import parameters
 from slipstick.method.bounds import CompiledBounds
-from slipstick.method.default import DefaultForm
-from slipstick.method.methods import default_method, form_of
+from slipstick.method.methods import DefaultForm, default_method, form_of
 from slipstick.method.networks.arrays import NetworkLayout
 from slipstick.method.networks.bounds import CompiledNetworkBounds
 from slipstick.model.activity import fork

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from slipstick.answer import Answer
-from slipstick.method.default import SIMULATED, DefaultForm
+from slipstick.method.methods import SIMULATED, DefaultForm
 from slipstick.method.names import unit_of
 from slipstick.results.study import Results, Sweep, Timeline, split_name
 from slipstick.schema.inputs import Settings

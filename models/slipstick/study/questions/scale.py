@@ -16,7 +16,7 @@ from slipstick.expression.tape import Tape
 from slipstick.law import Law
 from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.closed_form.law import CompiledLaw
-from slipstick.method.default import DefaultForm
+from slipstick.method.methods import DefaultForm
 from slipstick.method.scaling.isoefficiency import isoefficiency
 from slipstick.method.scaling.overhead import Run, run_of
 from slipstick.method.scaling.ways import FIXED_SIZE, TIME_BOUND, Runs, factors, scalability
