@@ -79,12 +79,9 @@ class CompiledBounds(CompiledModel):
         self._lows, self._high = _lows(model), _high(model)
         high = [self._high] if self._high is not None else []
         self._tape = Tape([model.population.size, *high, *self._lows.values()])
+        self.parameters = tuple(self._tape.parameters)
         self._saturation = Saturation(model)
         self._deadlocks = Deadlocks(model)
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        return tuple(self._tape.parameters)
 
     @property
     def causes(self) -> tuple[str, ...]:

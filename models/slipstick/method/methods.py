@@ -125,6 +125,8 @@ class DefaultForm(CompiledModel):
         self.model = model
         self.closed = ClosedForm(model)
         self._simulation, self._smooth = simulation, smooth
+        used = (each.name for each in parameters(*model.expressions()))
+        self.parameters = tuple(dict.fromkeys([*self.closed.parameters, *used]))
 
     @cached_property
     def method(self) -> str:
@@ -144,11 +146,6 @@ class DefaultForm(CompiledModel):
     def estimated(self) -> bool:  # type: ignore[override]
         """Say whether the other method gives estimates; what the closed form gives then has intervals without width."""
         return self.method == SIMULATION
-
-    @cached_property
-    def parameters(self) -> tuple[str, ...]:
-        used = (each.name for each in parameters(*self.model.expressions()))
-        return tuple(dict.fromkeys([*self.closed.parameters, *used]))
 
     def blocks(self, values: Values, count: int) -> Iterator[Rows]:
         """Part aligned points by method, then into those that are to be solved together."""

@@ -109,7 +109,7 @@ def names_of(model: Model | QueueingNetwork | Law, method: str | None = None) ->
     if isinstance(model, Law):
         return AnswerNames({model.gives.name: str(model.gives.dimension)})
     if isinstance(model, QueueingNetwork):
-        found = _network_bounds(model) if method == BOUNDS else _network(model)
+        found = _network(model, method == BOUNDS)
         return AnswerNames(_with_units(found), () if method == BOUNDS else model.stations, intervals)
     found = iter(("time", "throughput")) if method == BOUNDS else _activity(model, method)
     return AnswerNames(_with_units(found), (), intervals)
@@ -142,8 +142,13 @@ def _with_units(names: Iterable[str]) -> dict[str, str]:
     return {name: unit_of(name) for name in names}
 
 
-def _network(model: QueueingNetwork) -> Iterator[str]:
+def _network(model: QueueingNetwork, bounds: bool) -> Iterator[str]:
     chains = {**dict.fromkeys(model.classes), **dict.fromkeys(model.chains)}
+    members = {**model.classes, **{name: chain.members for name, chain in model.chains.items()}}
+    yield from (f"saturation_population[{name}]" for name, each in members.items() if isinstance(each, ClosedClass))
+    if bounds:
+        yield from (f"{kind}[{name}]" for name in chains for kind in ("throughput", "response_time"))
+        return
     for name in dict.fromkeys([*chains, *model.class_names]):
         yield from (f"throughput[{name}]", f"response_time[{name}]")
         yield from (f"response_time_quantile[{name},{part:g}]" for part in QUANTILES)
@@ -152,20 +157,7 @@ def _network(model: QueueingNetwork) -> Iterator[str]:
             yield from (f"{kind}[{label},{name}]" for kind in _OF_PLACES)
         yield from (f"{kind}[{name}]" for kind in ("queue_length", "utilization"))
         yield from (f"account[{name}]", f"account[wait:{name}]")
-    yield from (f"saturation_population[{name}]" for name in _closed(model))
     yield f"account[{THINK}]"
-
-
-def _network_bounds(model: QueueingNetwork) -> Iterator[str]:
-    for name in (*model.classes, *model.chains):
-        yield from (f"throughput[{name}]", f"response_time[{name}]")
-    yield from (f"saturation_population[{name}]" for name in _closed(model))
-
-
-def _closed(model: QueueingNetwork) -> Iterator[str]:
-    """List the classes and chains of customers that stay in the network."""
-    members = {**model.classes, **{name: chain.members for name, chain in model.chains.items()}}
-    return (name for name, each in members.items() if isinstance(each, ClosedClass))
 
 
 _OF_PLACES = (

@@ -443,10 +443,7 @@ class _Inspection:
             hint = did_you_mean(label, chain.classes)
             yield Fault((*here, 0), f"the reference is a class of the chain; {label!r} is none{hint}")
         if station not in self._network.stations:
-            yield Fault((*here, 1), self._no_station(station))
-
-    def _no_station(self, name: str) -> str:
-        return no_station(name, list(self._network.stations))
+            yield Fault((*here, 1), no_station(station, list(self._network.stations)))
 
     def _routes(self, known: bool) -> Iterator[Fault]:
         """Look at each way, and at all of them together only if every name is known."""
@@ -481,7 +478,7 @@ class _Inspection:
                 why = f"no chain has the class {label!r}{did_you_mean(label, known)}"
                 yield Fault((*here, key, 0), why)
             if station not in self._network.stations:
-                yield Fault((*here, key, 1), self._no_station(station))
+                yield Fault((*here, key, 1), no_station(station, list(self._network.stations)))
             elif label in self._chain_of and self._unserved(label, station):
                 why = f"{label} has no service time at {station}; give it one under stations.{station}.service"
                 yield Fault((*here, key), why)

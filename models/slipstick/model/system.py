@@ -625,10 +625,6 @@ class Model:
         """Every step, each once, in the order written."""
         return tuple(dict.fromkeys(node for node in each_once(self.bodies) if isinstance(node, Step)))
 
-    def _check_lock(self, node: Hold) -> None:
-        if any(isinstance(inner, Hold) and inner.resource == node.resource for inner in steps(node.body)):
-            raise ModelError(f"{node.resource} is requested by a processor that holds it already, which is a deadlock")
-
     def _check_parties(self, node: BarrierWait) -> None:
         size = self.population.processors if isinstance(self.population, ClosedPopulation) else None
         if isinstance(size, Number | Parameter) and size.value is not None and (node.parties or 0) > size.value:
@@ -641,7 +637,10 @@ class Model:
             self._check_use(node.name, node.resource, "service")
         elif isinstance(node, Hold):
             self._check_use("hold", node.resource, "hold")
-            self._check_lock(node)
+            if any(isinstance(inner, Hold) and inner.resource == node.resource for inner in steps(node.body)):
+                raise ModelError(
+                    f"{node.resource} is requested by a processor that holds it already, which is a deadlock"
+                )
         elif isinstance(node, BarrierWait):
             self._check_use("barrier", node.name, "barrier")
             self._check_parties(node)

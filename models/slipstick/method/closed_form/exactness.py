@@ -66,7 +66,10 @@ def neglected(model: Model, counts: SizeValues) -> LeftOut:
     model : the system
     counts : the values of `sizes` at aligned points [1]
     """
-    crowded = {name: _asked_at_once(model, name, counts) > _servers(model, name) for name in _queues(model)}
+    crowded = {
+        name: _asked_at_once(model, name, counts) > (1 if is_processor(name) else model.resources[name].capacity)
+        for name in _queues(model)
+    }
     return LeftOut(crowded, {RANDOM: _takes_longest_of_random(model, counts), **_shared_stages(model, counts)})
 
 
@@ -118,10 +121,6 @@ def _queues(model: Model) -> list[str]:
     used = [step.resource for step in model.steps if step.resource is not None]
     held = [node.resource for node in each_once(model.bodies) if isinstance(node, Hold)]
     return list(dict.fromkeys([*used, *held]))
-
-
-def _servers(model: Model, name: str) -> int:
-    return 1 if is_processor(name) else model.resources[name].capacity
 
 
 def _asked_at_once(model: Model, name: str, counts: SizeValues) -> Array:

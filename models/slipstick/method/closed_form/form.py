@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from slipstick.answer import Limit, Takeover
 from slipstick.expression.dimension import TIME
@@ -108,13 +107,10 @@ class ClosedForm(CompiledModel):
             *self._spans.values(),
         ]
         self.tape = Tape([self.time, self.account, *others])
+        self.parameters = tuple(self.tape.parameters)
         self._time_alone = Tape([self.time])
         self._saturation, self._deadlocks = Saturation(model), Deadlocks(model)
         self._single = SingleProcessorValues(model.single, ClosedForm(model.single.model)) if model.single else None
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        return tuple(self.tape.parameters)
 
     def brief(self, values: Values) -> Solution:
         """Evaluate the time alone: the fast path for large sweeps [s, points]; NaN where it comes out negative."""
@@ -202,7 +198,7 @@ def _asked_by_others(resource: str, groups: Mapping[str, tuple[Array, Array, Map
     return busy
 
 
-def _use(busy: Array, servers: int, nothing: NDArray[np.bool_]) -> Use:
+def _use(busy: Array, servers: int, nothing: Flags) -> Use:
     """Give the use of a station that never makes anyone wait: its busy servers are all requests present."""
     none = np.where(nothing, np.zeros(len(busy)), np.nan)
     return Use(busy / servers + none, busy + none, none)

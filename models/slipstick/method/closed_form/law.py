@@ -30,14 +30,11 @@ class CompiledLaw(CompiledModel):
         self.law = law
         self.quantity = law.gives.name
         self.tape = Tape([substitute(law.right, parameters)])
+        self.parameters = tuple(self.tape.parameters)
         self.conditions = tuple(
             Comparison(substitute(each.left, parameters), each.relation, substitute(each.right, parameters))
             for each in law.conditions
         )
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        return tuple(self.tape.parameters)
 
     def brief(self, values: Values) -> Solution:
         """Evaluate the law without its derivatives."""

@@ -65,13 +65,10 @@ class MeanValue(CompiledModel):
     def __init__(self, model: Model) -> None:
         self.model = model
         self.numbers = ModelNumbers(model)
+        self.parameters = tuple(self.numbers.tape.parameters)
         self._sizes, self._deadlocks = sizes(model), Deadlocks(model)
         self._parallel = ParallelWork(model)
         self._single = SingleProcessorValues(model.single, MeanValue(model.single.model)) if model.single else None
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        return tuple(self.numbers.tape.parameters)
 
     def brief(self, values: Values) -> Solution:
         """Evaluate the time alone [s, points]."""

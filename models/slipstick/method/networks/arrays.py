@@ -151,7 +151,10 @@ class NetworkLayout:
             chain_of=chain_of,
             ranks=self._ranks([(label,) for label in self.classes]),
             ways=ways,
-            references=[self._reference(chain) for chain in self.chains.values()],
+            references=[
+                (self.classes.index(label), self.stations.index(name) if name else 0)
+                for label, name in (chain.reference for chain in self.chains.values())
+            ],
             capacity=np.array(limits, dtype=np.int64),
             blocking=[each.blocking for each in self.model.stations.values()],
             classes=self.classes,
@@ -183,10 +186,6 @@ class NetworkLayout:
         )
         chances = [columns[f"routing.{index}.probability"] for index in range(len(ends))]
         return Routes(numbers[:, 0], numbers[:, 1], np.stack(chances, axis=1))
-
-    def _reference(self, chain: Chain) -> tuple[int, int]:
-        label, station = chain.reference
-        return self.classes.index(label), self.stations.index(station) if station else 0
 
     def _place(self, place: Place) -> tuple[int, int]:
         return self.classes.index(place[0]), self.stations.index(place[1])

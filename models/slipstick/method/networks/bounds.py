@@ -117,11 +117,8 @@ class CompiledNetworkBounds(CompiledModel):
     def __init__(self, model: QueueingNetwork) -> None:
         self.model = model
         self.compiled = NetworkLayout(model)
+        self.parameters = tuple(self.compiled.tape.parameters)
         self.quantity = f"low[throughput[{next(iter(self.compiled.chains))}]]"
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        return tuple(self.compiled.tape.parameters)
 
     def arrays(self, values: Values) -> NetworkPoints:
         """Lay the network out at aligned points."""

@@ -358,11 +358,8 @@ class CompiledNetwork(CompiledModel):
     def __init__(self, model: QueueingNetwork, method: str) -> None:
         self.model, self.method = model, method
         self.compiled = NetworkLayout(model)
+        self.parameters = tuple(self.compiled.tape.parameters)
         self.quantity = f"response_time[{next(iter(self.compiled.chains))}]"
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        return tuple(self.compiled.tape.parameters)
 
     @property
     def smooth(self) -> list[str]:

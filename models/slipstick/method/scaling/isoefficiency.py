@@ -198,7 +198,7 @@ class Isoefficiency:
         if not self.run.overhead.has(n):
             return k * self.run.overhead
         equation = sympy.expand(self.run.work - k * self.run.overhead)
-        common = sympy.Mul(*(n ** min(_degree(each, n) for each in sympy.Add.make_args(equation)),))
+        common = sympy.Mul(*(n ** min(each.as_powers_dict().get(n, 0) for each in sympy.Add.make_args(equation)),))
         equation = sympy.expand(sympy.simplify(equation / common))
         if not equation.is_polynomial(n) or sympy.degree(equation, n) > 2:
             return None
@@ -373,10 +373,6 @@ def _log_size(a: float, b: float, y: Array) -> Array:
     """Solve a x + b log x = y for the larger x."""
     start = np.log(max(-b / a, 1e-9)) if b < 0 else 0.0
     return np.asarray(np.exp(start + reached(lambda s, goal: a * np.exp(start + s) + b * (start + s) - goal, y)))
-
-
-def _degree(term: Any, size: Any) -> Any:
-    return term.as_powers_dict().get(size, 0)
 
 
 def _rounded(expression: Any) -> Any:

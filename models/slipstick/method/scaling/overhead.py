@@ -113,7 +113,16 @@ def run_of(
         for name, symbol in known.items()
         if name not in powers and name != processors and (number := numbers[name]) is not None
     }
-    return Run(spent, work, factor, n, given, any(_holds(each, _ROUNDED) for each in (time, useful)))
+    return Run(
+        spent,
+        work,
+        factor,
+        n,
+        given,
+        any(
+            isinstance(node, Operation) and node.operator in _ROUNDED for each in (time, useful) for node in walk(each)
+        ),
+    )
 
 
 def _times(model: Model | Law, against: str) -> tuple[Expr, Expr]:
@@ -136,10 +145,6 @@ def _check(name: str, times: tuple[Expr, ...], powers: Mapping[str, float], proc
     for path in (*powers, processors):
         if path not in there:
             raise ModelError(f"the time of {name} does not depend on {path!r}{did_you_mean(path, there)}")
-
-
-def _holds(expr: Expr, operators: tuple[str, ...]) -> bool:
-    return any(isinstance(node, Operation) and node.operator in operators for node in walk(expr))
 
 
 def _smooth(name: str, expr: Any, processors: Any) -> Any:

@@ -441,16 +441,13 @@ def _shares(
     parameters = compiled.tape.parameters
 
     def again(changed: Mapping[str, float], longer: Simulation) -> Array:
-        return _batch_means(simulate(flatten(model, {**given, **changed}).plan, longer))
+        result = simulate(flatten(model, {**given, **changed}).plan, longer)
+        layout = Layout(result.plan)
+        means: Array = result.batches[:, layout.cycle_time[0]] / result.batches[:, layout.cycles[0]]
+        return means
 
     here = {name: given.get(name, each.value or 0.0) for name, each in parameters.items()}
     return Differences("time", again, base).shares(mean, [name for name, _ in ranked], here, parameters)
-
-
-def _batch_means(result: Result) -> Array:
-    layout = Layout(result.plan)
-    means: Array = result.batches[:, layout.cycle_time[0]] / result.batches[:, layout.cycles[0]]
-    return means
 
 
 class CompiledSimulation(CompiledModel):
@@ -472,11 +469,7 @@ class CompiledSimulation(CompiledModel):
     def __init__(
         self, name: str, quantity: str, parameters: Sequence[str], solve: Callable[[Mapping[str, float]], Solution]
     ) -> None:
-        self.name, self.quantity, self._names, self._solve = name, quantity, tuple(parameters), solve
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        return self._names
+        self.name, self.quantity, self.parameters, self._solve = name, quantity, tuple(parameters), solve
 
     def solution(self, values: Values) -> Solution:
         """Simulate every point; aligned arrays, or single numbers."""

@@ -167,7 +167,8 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
         interleaved=empty,
     )
     _check_home(point, home)
-    begin = {r: _begin(point, home[r], r) for r in range(kinds)}
+    visited = [np.flatnonzero(comes).tolist() for comes in point.visited()]
+    begin = {r: [*dict.fromkeys([*(k for _, k, _ in home[r]), *visited[r]])] for r in range(kinds)}
     who = {r: int(n) for r, n in enumerate(population) if n > 0}
     one_by_one = [r for r, n in who.items() for _ in range(n)]
     # The j-th of n customers of a class comes at (j + 1/2) / n, so the classes take turns; the last restarts.
@@ -220,11 +221,6 @@ def _check_time(point: NetworkPoint, home: Sequence[Sequence[Destination]]) -> N
                 f"{point.network.classes[r]} spends no time anywhere, so its cycles are endlessly many; give it a service "
                 "or think time"
             )
-
-
-def _begin(point: NetworkPoint, home: Sequence[Destination], kind: int) -> list[int]:
-    first = [k for _, k, _ in home]
-    return first + [int(k) for k in np.flatnonzero(point.visited()[kind]) if k not in first]
 
 
 def _station_state(point: NetworkPoint, station: int, truncation: int | None) -> StationState:

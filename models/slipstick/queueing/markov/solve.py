@@ -247,7 +247,9 @@ def _answers(point: NetworkPoint, space: StateSpace, chain: MarkovChain, pi: Arr
     return _PointSolution(
         throughput=_throughput(point, ended),
         queue=np.tensordot(pi, present, axes=1)[:, :count],
-        utilization=_utilizations(network, space, states, pi),
+        utilization=np.stack([_utilization(network, space, k, states, pi) for k in range(count)], axis=1)
+        if count
+        else np.zeros((kinds, 0)),
         loss=np.where(came != 0, lost / np.where(came != 0, came, 1.0), 0.0),
         ended=ended,
         probability=tuple(
@@ -283,14 +285,6 @@ def _throughput(point: NetworkPoint, ended: Array) -> Array:
     return answer
 
 
-def _utilizations(network: NetworkArrays, space: StateSpace, states: Array, pi: Array) -> Array:
-    kinds, count = network.service.shape[1:]
-    found = np.zeros((kinds, count), dtype=pi.dtype)
-    for k in range(count):
-        found[:, k] = _utilization(network, space, k, states, pi)
-    return found
-
-
 def _utilization(network: NetworkArrays, space: StateSpace, k: int, states: Array, pi: Array) -> Array:
     rows = states[:, space.columns(k)]
     state = space.stations[k]
@@ -313,7 +307,7 @@ def _together(network: NetworkArrays, points: list[_PointSolution], ordered: boo
         residence=np.where(rate != 0, queue / np.where(rate != 0, rate, 1.0), 0.0),
         queue=queue,
         utilization=np.stack([each.utilization for each in points]),
-        probability=tuple(_level([each.probability[k] for each in points]) for k in range(len(network.stations))),
+        probability=tuple(map(_level, zip(*(each.probability for each in points), strict=True))),
         method="markov-chain",
         exact=bool((network.scv == 1).all()),
         notes=_notes(network, points, ordered),
@@ -325,7 +319,7 @@ def _together(network: NetworkArrays, points: list[_PointSolution], ordered: boo
     )
 
 
-def _level(rows: list[Array]) -> Array:
+def _level(rows: Sequence[Array]) -> Array:
     """Bring rows of unlike lengths to one, with probability 0 beyond their ends."""
     longest = max(map(len, rows))
     return np.stack([np.concatenate([row, np.zeros(longest - len(row), dtype=row.dtype)]) for row in rows])
