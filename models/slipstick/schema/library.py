@@ -97,12 +97,25 @@ def unknown_name(kind: str, name: str, known: Sequence[str]) -> UnknownNameError
     hint = ""
     others = [] if not name or is_file_name(name) else kinds_called(name)
     if others and not any(each.endswith(f"/{name}") for each in known):
-        use = _USES.get(others[0], f"a {others[0]}: slipstick show {others[0]}/{name}")
-        hint = f": it is {use.format(name=name)}"
+        hint = f": it is {_use(others[0], name)}"
     elif "did you mean" not in did_you_mean(name, known):
         laws = [each for each in known if each.startswith("law/") and name and name.casefold() in each]
-        hint = f"; did you mean {' or '.join(map(repr, laws[:3]))}?" if laws else ""
+        hint = f"; did you mean {' or '.join(map(repr, laws[:3]))}?" if laws else _near_of_any_kind(name, known)
     return UnknownNameError(kind, name[:100], known, hint)
+
+
+def _near_of_any_kind(name: str, known: Sequence[str]) -> str:
+    """Say which spec of another kind a misspelt name may mean, and how that is used."""
+    if is_file_name(name) or len(name) > LONGEST_NAME:
+        return ""
+    others = {each: kind for kind in reversed(FOLDERS) for each in names(kind) if each not in known}
+    words = did_you_mean(name.rpartition("/")[2], list(others))
+    near = next((each for each in others if words == f"; did you mean {each!r}?"), "")
+    return f"; did you mean {near!r}? It is {_use(others[near], near)}" if near else ""
+
+
+def _use(kind: str, name: str) -> str:
+    return _USES.get(kind, f"a {kind}: slipstick show {kind}/{{name}}").format(name=name)
 
 
 def _named(kind: str, reference: str) -> Path | None:
@@ -256,7 +269,7 @@ class Library:
 
     def resolve(self, kind: str, tree: Table, _open: tuple[Path, ...] = ()) -> Table:
         """Follow the references inside a tree: `extends`, and a machine's network."""
-        based = _with_bandwidth(kind, self._extended(kind, tree, _open))
+        based = self._extended(kind, _with_bandwidth(tree), _open)
         if kind == "machine":
             network = at(based, ["network"])
             if isinstance(network, Scalar) and isinstance(network.value, str):
@@ -393,13 +406,14 @@ def _check_kind(kind: str, tree: Table) -> None:
         )
 
 
-def _with_bandwidth(kind: str, tree: Table) -> Table:
+def _with_bandwidth(tree: Table) -> Table:
     """Take the bandwidth of a network's wire for its time of a byte, which may be written as a rate."""
-    wire = at(tree, ["wire"]) if kind == "network" else None
-    if not isinstance(wire, Table) or "bandwidth" not in wire.entries or "per_byte" in wire.entries:
-        return tree
-    renamed = {"per_byte" if key == "bandwidth" else key: entry for key, entry in wire.entries.items()}
-    return _table(replace(tree, ["wire"], Table(renamed, wire.mark)))
+    for path in (["wire"], ["network", "wire"]):
+        wire = at(tree, path)
+        if isinstance(wire, Table) and "bandwidth" in wire.entries and "per_byte" not in wire.entries:
+            renamed = {"per_byte" if key == "bandwidth" else key: entry for key, entry in wire.entries.items()}
+            tree = _table(replace(tree, path, Table(renamed, wire.mark)))
+    return tree
 
 
 def _table(node: Node) -> Table:

@@ -83,7 +83,7 @@ def read_study(
     whole: dict[str, Evaluator] = {}
     for name, settings in study.cases.items():
         with kept(problems):
-            whole[name] = evaluator(name, settings, library)
+            whole[name] = _case(name, settings, study)
     questions: dict[str, Question] = {}
     for key, asked in spec.questions.items():
         if all(case in whole for case in cases_of(asked)):
@@ -113,6 +113,18 @@ def read_study(
     if problems:
         raise SpecError(list(dict.fromkeys(problems)))
     return ReadStudy(study, sweeps, questions)
+
+
+def _case(name: str, settings: Settings, study: StudyContext) -> Evaluator:
+    """Build a case; of one with a model of its own, say what it takes from the base and its model does not know."""
+    try:
+        return evaluator(name, settings, study.library)
+    except SpecError as error:
+        base, changed = study.base, [path for path in REFERENCES if settings.get(path) is not study.base.get(path)]
+        why = f" (case {name} takes it from the base, but has another {' and '.join(changed)})"
+        taken = [changed and each.path in base and settings[each.path] is base[each.path] for each in error.problems]
+        told = zip(error.problems, taken, strict=True)
+        raise SpecError([replace(each, message=each.message + why) if of else each for each, of in told]) from None
 
 
 def _read_sweep(asked: SweepDefinition, case: str, study: StudyContext) -> tuple[list[str], list[Evaluator]]:
