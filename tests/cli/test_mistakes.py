@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from slipstick import run
 from slipstick.cli.main import main
 from slipstick.schema.library import find
 
@@ -51,6 +52,12 @@ network: fast-ethernet
 processors: {count: 8, speed: 2.4 GHz}
 memory: {page: 4 KiB}
 system: {signal: 5 us}
+""",
+    "eight.yaml": "activity: 1\npopulation: {processors: eight}\ncycle: [{delay: 1 ms}]\n",
+    "laws.yaml": """\
+study: 1
+base: {model: law/amdahl-speedup, serial: 0.05, processors: 8}
+what_if: {usl: {model: law/universal-scalability, contention: 0.05, coherency: 0.001}}
 """,
     "few.csv": "p,time\n1,10 s\n2,5.2 s\n4,2.8 s\n8,1.6 s\n",
 }
@@ -104,6 +111,24 @@ MISTAKES = [
         ["run", "lock-and-bus"],
         "lock-and-bus: there is no study 'lock-and-bus': it is an activity: slipstick solve lock-and-bus",
     ),
+    (
+        ["run", "centralserver"],
+        (
+            "centralserver: there is no study 'centralserver'; did you mean 'central-server'? "
+            "It is a queueing network: slipstick solve central-server"
+        ),
+    ),
+    (
+        ["solve", "eight.yaml"],
+        "eight.yaml:2:26: population.processors: there is no name 'eight'; write a number, or the",
+    ),
+    (
+        ["check", "laws.yaml"],
+        (
+            "laws.yaml:2:43: serial: unknown key; known: contention, coherency, processors (case usl takes it from the "
+            "base, but has another model)"
+        ),
+    ),
     (["solve", "locks"], "MODEL: there is no model 'locks': it is a study: slipstick run locks"),
     (
         ["check", "seek.yaml"],
@@ -155,10 +180,31 @@ def test_a_rate_is_taken_for_the_time_of_a_byte(
     capsys.readouterr()
     arguments = ["solve", "dvsm/message", "--machine", "rs6000-43p-fast-ethernet", "--set", "size=4096 B", "--json"]
     times = []
-    for network in ("machine.network=mine.yaml", f"machine.network.wire.per_byte={per_byte}"):
+    wires = "machine.network=mine.yaml", *(f"machine.network.wire.{k}={per_byte}" for k in ("per_byte", "bandwidth"))
+    for network in wires:
         assert main([*arguments, "--set", network]) == 0
         times.append(json.loads(capsys.readouterr().out)["answers"][0]["values"]["time"]["value"])
     assert times[0] == pytest.approx(times[1], rel=1e-12)
+    assert times[1] == times[2]
+
+
+def test_rates_may_vary_and_be_sought_for_times_of_a_byte(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "rates.yaml").write_text("""\
+study: 1
+base: {model: dvsm/message, machine: rs6000-43p-atm, size: 4 KiB}
+vary: {machine.network.wire.bandwidth: {from: 10 MB/s, to: 40 MB/s, count: 3}}
+seek: {s: {of: machine.network.wire.bandwidth, from: 1 MB/s, to: 100 MB/s, where: time <= 1 ms, points: 3}}
+""")
+    found = run("rates.yaml")
+    assert found.sweeps[0].axes[0].values == pytest.approx([1e-7, 4e-8, 2.5e-8])
+    assert "machine.network.wire.per_byte" in found.questions["seek"].text()
+
+
+def test_measured_runs_of_the_catalogue_go_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["measured", "profile/two-cores"]) == main(["measured", "two-cores"]) == 0
+    told = capsys.readouterr().out
+    assert told[: len(told) // 2] == told[len(told) // 2 :]
+    assert told.startswith("Blocks of arithmetic")
 
 
 def test_a_rate_of_nothing_has_no_time_of_a_byte(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,12 +9,43 @@ import pytest
 
 from slipstick.cli.main import main
 from slipstick.errors import NoAnswerError, SpecError
+from slipstick.method.names import parameters_of_model
+from slipstick.schema.build import build, built_with
+from slipstick.schema.inputs import resolve
+from slipstick.schema.library import Library
 from slipstick.study.check import check_file
 from slipstick.study.run import prepare, run
 from tests.agreement import agree, spec
 
+TECHNOLOGIES = """\
+study: 1
+base: {machine: rs6000-43p-fast-ethernet, workload: sphere-1, method: closed-form}
+what_if:
+  faster: {technology: table-7-half}
+  changed: {machine.network.adapter: 1 us, technology.processors: 16}
+  other: {machine.network: atm-oc3}
+seek: {s: {of: technology.wire, from: 0.1, to: 1, where: efficiency > 0.5, points: 3, cases: [faster]}}
+"""
+
 BASE = "study: 1\ntitle: t\nbase: {model: lock-and-bus}\n"
 SAMPLE = "sample: {of: {parameters.work: {distribution: uniform, from: 1 ms, to: 3 ms}}, samples: 16"
+
+
+def test_cases_of_one_structure_share_what_follows_from_it_and_are_solved_with_their_own_numbers(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "s.yaml").write_text(TECHNOLOGIES)
+    prepared = prepare(str(tmp_path / "s.yaml"))
+    library, cases = prepared.context.library, prepared.context.cases
+    built = {name: built_with(settings, library)[1] for name, settings in cases.items()}
+    assert built["base"].shape is built["changed"].shape
+    assert built["faster"].shape is not built["base"].shape, "it has prefetched faults"
+    assert built["other"].shape is not built["base"].shape
+    for name, each in built.items():
+        alone = build(resolve(cases[name], Library()))
+        assert each.model == alone.model, name
+        assert each.free == alone.free == frozenset(parameters_of_model(alone.model)), name
+        assert list(each.shape.names(None)) == list(alone.shape.names(None)), name
 
 
 @pytest.mark.parametrize(
