@@ -144,6 +144,11 @@ def test_engset_against_fractions(load: Fraction, servers: int, sources: int) ->
     )
 
 
+def test_engset_has_no_value_for_fewer_sources_than_servers_however_many_those_are() -> None:
+    (found,) = ENGSET.run({"x": 1.0, "n": 1e6, "a": np.array([0.5, 5.0, 1e6 - 1])})
+    assert np.isnan(found).all()
+
+
 def test_engset_of_very_many_sources_is_erlang() -> None:
     assert one(ENGSET, x=6.0 / 1e9, n=8, a=1e9) == pytest.approx(one(LOSS, x=6.0, n=8), rel=1e-7)
     assert one(ENGSET, x=0.3, n=5000.0, a=16000.0) > 0

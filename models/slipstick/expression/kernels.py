@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import count as count_from
 from math import factorial, lgamma, log, pi
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -260,42 +261,6 @@ def _retried_rate_adjoint(args: Sequence[Array], value: Array, bar: Array) -> li
     return [bar * (fan * behind + 1.0 - value) / (fan * slope * (1.0 - rate) + rate), None, None, None]
 
 
-SPECIAL_KERNELS: dict[str, Evaluation] = {
-    "exp": lambda args, out: np.exp(args[0], out=out),
-    "log": lambda args, out: np.log(args[0], out=out),
-    "pow": _pow,
-    "exprel": _exprel,
-    "geometric_sum": _geometric_sum,
-    "geometric_mean": _geometric_mean,
-    "erlang_b": _erlang_b,
-    "engset": _engset,
-    "poisson": _poisson,
-    "md1_number": lambda args, out: _md1_number(args, out),
-    "md1_late": lambda args, out: _md1_late(args, out, _poisson),
-    "drop_stages": _drop_stages,
-    "retried_rate": _retried_rate,
-}
-
-"""Each writes its result into `out`, after reading its operands for the last time."""
-
-SPECIAL_ADJOINT: dict[str, Adjoint] = {
-    "exp": lambda args, value, bar: [bar * value],
-    "log": lambda args, value, bar: [bar / args[0]],
-    "pow": _pow_adjoint,
-    "exprel": _exprel_adjoint,
-    "geometric_sum": _geometric_sum_adjoint,
-    "geometric_mean": _geometric_mean_adjoint,
-    "erlang_b": _erlang_b_adjoint,
-    "engset": _engset_adjoint,
-    "poisson": _poisson_adjoint,
-    "md1_number": lambda args, value, bar: _md1_number_slopes(args, value, bar),
-    "md1_late": lambda args, value, bar: _md1_late_slopes(args, bar, _poisson),
-    "drop_stages": _drop_stages_adjoint,
-    "retried_rate": _retried_rate_adjoint,
-}
-
-"""From operands, value and the derivative of the result, the derivative by each operand; none by a count."""
-
 _LARGEST = int(np.finfo(np.float64).max)
 
 
@@ -311,6 +276,10 @@ def _fold(function: np.ufunc) -> Evaluation:
             function(out, arg, out=out)
 
     return kernel
+
+
+def _of_one(function: np.ufunc) -> Evaluation:
+    return lambda args, out: function(args[0], out=out)
 
 
 def _select(args: Sequence[Array], out: Array) -> None:
@@ -371,26 +340,6 @@ def _whole_power(base: Array, exponent: int) -> Array:
     return result if exponent >= 0 else 1.0 / result
 
 
-KERNELS: dict[str, Evaluation] = {
-    "sum": _fold(np.add),
-    "difference": _fold(np.subtract),
-    "product": _fold(np.multiply),
-    "quotient": _fold(np.divide),
-    "max": _fold(np.maximum),
-    "min": _fold(np.minimum),
-    "ceil": lambda args, out: np.ceil(args[0], out=out),
-    "floor": lambda args, out: np.floor(args[0], out=out),
-    "log2": lambda args, out: np.log2(args[0], out=out),
-    "sqrt": lambda args, out: np.sqrt(args[0], out=out),
-    "ceil_log": _ceil_log,
-    "power": _power,
-    "select": _select,
-    **SPECIAL_KERNELS,
-}
-
-"""Each writes its result into `out`, which may not be one of several operands it still has to read."""
-
-
 def _first_attaining(args: Sequence[Array], value: Array, bar: Array) -> list[Array]:
     """Give the whole derivative to the first operand that equals the extreme."""
     free = np.ones(np.shape(value), dtype=bool)
@@ -413,28 +362,6 @@ def _power_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Arra
     return [bar * exponent * _whole_power(base, exponent - 1) if exponent else np.zeros_like(bar), None]
 
 
-ADJOINT: dict[str, Adjoint] = {
-    "sum": lambda args, value, bar: [bar] * len(args),
-    "difference": lambda args, value, bar: [bar, -bar],
-    "product": lambda args, value, bar: [bar * args[1], bar * args[0]],
-    "quotient": lambda args, value, bar: [bar / args[1], -bar * value / args[1]],
-    "max": _first_attaining,
-    "min": _first_attaining,
-    "ceil": lambda args, value, bar: [None],
-    "floor": lambda args, value, bar: [None],
-    "log2": lambda args, value, bar: [bar / (args[0] * np.log(2.0))],
-    "sqrt": lambda args, value, bar: [bar / (2.0 * value)],
-    "ceil_log": lambda args, value, bar: [None, None],
-    "power": _power_adjoint,
-    "select": _select_adjoint,
-    **SPECIAL_ADJOINT,
-}
-
-"""From operands, value and the derivative of the result, the derivative by each operand.
-
-None where there is none: steps are flat between their jumps, and a range limit only chooses."""
-
-Poisson = Callable[[Sequence[Array], Array], None]
 MOST_PRESENT = 1000.0
 """Customers are counted one by one; more of them than this give no number."""
 
@@ -501,7 +428,7 @@ def _md1_number_slopes(args: Sequence[Array], value: Array, bar: Array) -> list[
     return [bar * _numbers(args[0], args[1])[1], None]
 
 
-def _in_time(load: Array, elapsed: Array, poisson: Poisson) -> tuple[Array, Array, Array]:
+def _in_time(load: Array, elapsed: Array) -> tuple[Array, Array, Array]:
     """Give the probability of a wait of at most so many service times, and its derivatives by load and time.
 
     With k the next whole number above x, P(W <= x) = sum_{j=0..k-1} P(N <= k - j) pi_j, where pi_j is the chance of j
@@ -521,8 +448,8 @@ def _in_time(load: Array, elapsed: Array, poisson: Poisson) -> tuple[Array, Arra
             return
         arrivals = following - level
         chance, one_less = np.empty(load.shape), np.empty(load.shape)
-        poisson([mean, np.maximum(arrivals, 0.0)], chance)
-        poisson([mean, np.maximum(arrivals - 1.0, 0.0)], one_less)
+        _poisson([mean, np.maximum(arrivals, 0.0)], chance)
+        _poisson([mean, np.maximum(arrivals - 1.0, 0.0)], one_less)
         there = arrivals >= 0.0
         change = np.where(arrivals >= 1.0, one_less, 0.0) - chance
         np.add(total, present * chance, out=total, where=there)
@@ -536,12 +463,56 @@ def _in_time(load: Array, elapsed: Array, poisson: Poisson) -> tuple[Array, Arra
     return total, by_load, by_time
 
 
-def _md1_late(args: Sequence[Array], out: Array, poisson: Poisson) -> None:
+def _md1_late(args: Sequence[Array], out: Array) -> None:
     """Compute the probability of a wait of more than so many service times: operands load and time."""
-    np.subtract(1.0, _in_time(args[0], args[1], poisson)[0], out=out)
+    np.subtract(1.0, _in_time(args[0], args[1])[0], out=out)
 
 
-def _md1_late_slopes(args: Sequence[Array], bar: Array, poisson: Poisson) -> list[Array | None]:
+def _md1_late_slopes(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
     """Give the derivatives of `late` by load and time; between whole service times it has both."""
-    _, by_load, by_time = _in_time(args[0], args[1], poisson)
+    _, by_load, by_time = _in_time(args[0], args[1])
     return [-bar * by_load, -bar * by_time]
+
+
+class Operator(NamedTuple):
+    """What an operator does to arrays.
+
+    Parameters
+    ----------
+    evaluate : writes the result into `out`, which may not be one of several operands it still has to read
+    derive : from operands, value and the derivative of the result, the derivative by each operand; None where there is
+        none: steps are flat between their jumps, a range limit only chooses, and what counts does not vary
+    """
+
+    evaluate: Evaluation
+    derive: Adjoint
+
+
+OPERATORS: dict[str, Operator] = {
+    "sum": Operator(_fold(np.add), lambda args, value, bar: [bar] * len(args)),
+    "difference": Operator(_fold(np.subtract), lambda args, value, bar: [bar, -bar]),
+    "product": Operator(_fold(np.multiply), lambda args, value, bar: [bar * args[1], bar * args[0]]),
+    "quotient": Operator(_fold(np.divide), lambda args, value, bar: [bar / args[1], -bar * value / args[1]]),
+    "max": Operator(_fold(np.maximum), _first_attaining),
+    "min": Operator(_fold(np.minimum), _first_attaining),
+    "ceil": Operator(_of_one(np.ceil), lambda args, value, bar: [None]),
+    "floor": Operator(_of_one(np.floor), lambda args, value, bar: [None]),
+    "log2": Operator(_of_one(np.log2), lambda args, value, bar: [bar / (args[0] * np.log(2.0))]),
+    "sqrt": Operator(_of_one(np.sqrt), lambda args, value, bar: [bar / (2.0 * value)]),
+    "ceil_log": Operator(_ceil_log, lambda args, value, bar: [None, None]),
+    "power": Operator(_power, _power_adjoint),
+    "select": Operator(_select, _select_adjoint),
+    "exp": Operator(_of_one(np.exp), lambda args, value, bar: [bar * value]),
+    "log": Operator(_of_one(np.log), lambda args, value, bar: [bar / args[0]]),
+    "pow": Operator(_pow, _pow_adjoint),
+    "exprel": Operator(_exprel, _exprel_adjoint),
+    "geometric_sum": Operator(_geometric_sum, _geometric_sum_adjoint),
+    "geometric_mean": Operator(_geometric_mean, _geometric_mean_adjoint),
+    "erlang_b": Operator(_erlang_b, _erlang_b_adjoint),
+    "engset": Operator(_engset, _engset_adjoint),
+    "poisson": Operator(_poisson, _poisson_adjoint),
+    "md1_number": Operator(_md1_number, _md1_number_slopes),
+    "md1_late": Operator(_md1_late, _md1_late_slopes),
+    "drop_stages": Operator(_drop_stages, _drop_stages_adjoint),
+    "retried_rate": Operator(_retried_rate, _retried_rate_adjoint),
+}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from slipstick.errors import ModelError
-from slipstick.expression.kernels import ADJOINT, KERNELS, Array
+from slipstick.expression.kernels import OPERATORS, Array
 from slipstick.expression.nodes import Booked, Expr, Number, Operation, Parameter, operands, parameters, walk
 
 CHUNK = 16_384
@@ -97,15 +97,7 @@ class Tape:
         ------
         ModelError : a name is unknown, a value is missing, or array lengths differ
         """
-        base = self._inputs_as_arrays(values)
-        points = _points(base)
-        varying = self._varying(base)
-        registers = dict(base)
-        with np.errstate(all="ignore"):
-            self._execute(registers, [each for each in self._instructions if each.out not in varying], 1)
-            if points == 1:
-                return [np.array(registers[out]) for out in self._outputs]
-            return self._run_chunks(registers, varying, points)
+        return self._evaluated(values)
 
     def run_with(self, values: Values, watch: Callable[[Sequence[Array]], object]) -> Array:
         """Evaluate the first output; show the others to `watch`, chunk by chunk, and keep nothing of them.
@@ -119,16 +111,19 @@ class Tape:
         -------
         float64, of length 1 if nothing varies [points]
         """
+        return self._evaluated(values, watch)[0]
+
+    def _evaluated(self, values: Values, watch: Callable[[Sequence[Array]], object] | None = None) -> list[Array]:
         base = self._inputs_as_arrays(values)
-        points = _points(base)
-        varying = self._varying(base)
-        registers = dict(base)
+        points, varying, registers = _points(base), self._varying(base), dict(base)
         with np.errstate(all="ignore"):
             self._execute(registers, [each for each in self._instructions if each.out not in varying], 1)
-            if points == 1:
-                watch([registers[out] for out in self._outputs[1:]])
-                return np.array(registers[self._outputs[0]])
-            return self._run_chunks(registers, varying, points, watch)[0]
+            if points != 1:
+                return self._run_chunks(registers, varying, points, watch)
+            if watch is None:
+                return [np.array(registers[out]) for out in self._outputs]
+            watch([registers[out] for out in self._outputs[1:]])
+            return [np.array(registers[self._outputs[0]])]
 
     def differentiate(self, values: Values, output: int = 0) -> Derivatives:
         """Evaluate one output with its derivatives by every parameter and labelled part (reverse mode)."""
@@ -204,7 +199,7 @@ class Tape:
                 registers[each.out] = args[0]
                 continue
             out = np.empty(1 if all(len(arg) == 1 for arg in args) else points)
-            KERNELS[each.operator](args, out)
+            OPERATORS[each.operator].evaluate(args, out)
             registers[each.out] = out
 
     def _run_chunks(
@@ -234,7 +229,7 @@ class Tape:
             for each in steps:
                 whole = finals.get(each.out)
                 out = buffers[slot[each.out]][: stop - start] if whole is None else whole[start:stop]
-                KERNELS[each.operator]([local[arg] for arg in reads[each.out]], out)
+                OPERATORS[each.operator].evaluate([local[arg] for arg in reads[each.out]], out)
                 local[each.out] = out
             if watch is not None:
                 watch([local[register] for register in kept])
@@ -250,7 +245,9 @@ class Tape:
             if bar is None:
                 continue
             args = [registers[arg] for arg in each.args]
-            parts = [bar] if each.operator == "booked" else ADJOINT[each.operator](args, registers[each.out], bar)
+            parts = (
+                [bar] if each.operator == "booked" else OPERATORS[each.operator].derive(args, registers[each.out], bar)
+            )
             for register, part in zip(each.args, parts, strict=True):
                 if part is not None:
                     if not np.isfinite(part).all():
