@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from slipstick.results.study import QuestionResult, Results
+from slipstick.results.question import QuestionResult
+from slipstick.results.study import Results
 
 ResultT = TypeVar("ResultT", bound=QuestionResult)
 

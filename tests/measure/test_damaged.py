@@ -12,7 +12,7 @@ from slipstick.measure.account import measured
 from slipstick.measure.fit.comparison import compare
 from slipstick.measure.fit.formula import timing_notes, timings_of
 from slipstick.measure.formats import read
-from slipstick.report.questions.measured import measured_text
+from slipstick.report.measured import measured_text
 from tests.measure.damage import DAMAGES, damaged
 from tests.measure.data import SAMPLES, Hints, sample
 

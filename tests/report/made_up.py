@@ -9,10 +9,10 @@ from itertools import product
 import numpy as np
 
 from slipstick.answer import Answer, Limit, Takeover, Value
-from slipstick.report.questions.compare import CompareResult, PublishedTable, TableCell, TableRow
-from slipstick.report.questions.rank import RankedQuantity, Ranking, RankResult
 from slipstick.results.study import Axis, Provenance, Results, Sweep
 from slipstick.schema.kinds.study import BarsSpec, LinesSpec, MapSpec, StudySpec
+from slipstick.study.questions.compare import CompareResult, PublishedTable, TableCell, TableRow
+from slipstick.study.questions.rank import RankedQuantity, Ranking, RankResult
 
 US = 1e-6
 ADAPTER, NETWORK = "machine.network.adapter", "machine.network"

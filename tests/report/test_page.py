@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from slipstick.report.formatting import code, escape
+from slipstick.report.formatting import code, escape, question_section
 from slipstick.report.pages.page import page, sweep_text
-from slipstick.report.questions.compare import CompareResult, PublishedTable, TableCell, TableRow, comparison, verdict
 from slipstick.results.study import Axis
 from slipstick.schema.kinds.study import StudySpec
+from slipstick.study.questions.compare import CompareResult, PublishedTable, TableCell, TableRow, comparison, verdict
 from tests.report.made_up import ADAPTER, BASE, NETWORK, SMALL, SMALL_RESULTS, STUDY, US, sweep
 
 PICTURES = {"bars": ["bars.png", "bars.svg"], "lines": ["lines.png", "lines.svg"]}
@@ -23,44 +23,37 @@ What it is about.
 
 Source: Somebody, 1997
 
-Repeat with `slipstick run demo`. Every point is in [results.csv](results.csv), every input in [inputs.yaml](inputs.yaml).
+- Asked: time, account[fault] of 3 cases of dvsm/diff-request; 1 sweep of 3 points; comparisons; what would help most.
+- Base: time 1.705 ms by closed-form; busy takes the most of a processor's time, 58.7 %; diffs is limited by sends.
+- Faster is 2 times as fast as base.
+- 3 printed cells are compared: 1 agrees within rounding, 1 is a slip of the source, 1 is a miss. Against 2 measured values the mean absolute error is 4.85 %.
+- Base: of single quantities 50 % less of send_call helps most: it saves 35 % of the time.
+- Over sweep latency, time goes from 1.04 ms at machine.network.adapter = 10 us to 1.16 ms at machine.network.adapter = 40 us.
+- 2 of 6 answers are not exact (2 by closed-form); leaves out waiting for own; 2 points have no answer.
 
-## Cases
+![Where the time goes](bars.png)
 
-| case   | model               | differs from the base in     |     time | method      | exact   | notes   |
-|--------|---------------------|------------------------------|---------:|-------------|---------|---------|
-| base   | `dvsm/diff-request` |                              | 1.705 ms | closed-form | no      | 1       |
-| faster | `dvsm/diff-request` | `machine.processors.speed` 2 |   853 us | closed-form | yes     |         |
-| broken | `dvsm/diff-request` | `parts` 1e308                |        - | closed-form | -       | 2       |
-
-1. leaves out waiting for own
-2. no answer: the time comes out as inf s
-
-## What limits
-
-| case   | pipeline   | limiting stage   | one item at each serial stage   |
-|--------|------------|------------------|---------------------------------|
-| base   | diffs      | sends            | sends 146 us, wire 12 us        |
-
-Where another stage takes over, each parameter changed alone: the 4 smallest changes. `slipstick solve --json` gives all.
-
-| case   | pipeline   | nearest takeovers                                   |
-|--------|------------|-----------------------------------------------------|
-| base   | diffs      | `machine.network.adapter` from 25 us to 40 us: wire |
+See. [bars.svg](bars.svg)
 
 ## Comparisons
 
-3 printed cells are compared: 1 agrees within rounding, 1 is a slip of the source, 1 is a miss. Against 2 measured values the mean absolute error is 4.85 %.
+- 3 printed cells are compared: 1 agrees within rounding, 1 is a slip of the source, 1 is a miss. Against 2 measured values the mean absolute error is 4.85 %.
 
 ### Table 4
 
 Source: Table 4
 
-| row      |   base: computed [us] |   base: printed [us] |   base: difference |   faster: computed [us] |   faster: printed [us] |   faster: difference |
-|----------|----------------------:|---------------------:|-------------------:|------------------------:|-----------------------:|---------------------:|
-| wire     |                  11.8 |                   12 |               -0.2 |                     5.2 |                     12 |        -6.8 (miss 1) |
-| total    |                1705.0 |                 1759 |     -54.0 (slip 1) |                   853.0 |                      - |                    - |
-| measured |                1705.0 |                 1759 |            -3.07 % |                   853.0 |                    800 |              +6.62 % |
+| row      | [us]       |           base |        faster |
+| -------- | ---------- | -------------: | ------------: |
+| wire     | computed   |           11.8 |           5.2 |
+|          | printed    |             12 |            12 |
+|          | difference |           -0.2 | -6.8 (miss 1) |
+| total    | computed   |         1705.0 |         853.0 |
+|          | printed    |           1759 |             - |
+|          | difference | -54.0 (slip 1) |             - |
+| measured | computed   |         1705.0 |         853.0 |
+|          | measured   |           1759 |           800 |
+|          | error      |        -3.07 % |       +6.62 % |
 
 Slips of the source, by our reading:
 
@@ -74,14 +67,18 @@ Misses:
 
 ## What would help most
 
-Share: one percent less of the quantity saves this much of one percent of the time; the shares of all quantities add up to 100 %. Elasticity: relative change of the time for a relative change of the quantity. Time saved: solved anew with the quantity changed, where the change is allowed.
+Share: one percent less of the quantity saves this much of one percent of the time; the shares of all quantities add up to 100 %. Elasticity: relative change of the time for a relative change of the quantity. Time saved: solved anew with the quantity changed, where the change is allowed. Overhead: the time of a processor that is not useful. Overhead reduction: 1 - after / before. A pair gains more than the sum of its changes where one makes room for the other, and less where both take away the same.
 
-### Case base
+- base: of single quantities 50 % less of send_call helps most: it saves 35 % of the time
 
-| parameter   | meaning          |   value |   share |   elasticity | change    |   time saved |
-|-------------|------------------|--------:|--------:|-------------:|-----------|-------------:|
-| `send_call` | each send        |   42 us |    70 % |          0.7 | 50 % less |         35 % |
-| `parts`     | processors asked |       3 |       - |          0.2 | 50 % less |            - |
+### base
+
+In every row: change 50 % less, exact no.
+
+| parameter | meaning          | value | share | elasticity | time saved |
+| --------- | ---------------- | ----: | ----: | ---------: | ---------: |
+| send_call | each send        | 42 us |  70 % |        0.7 |       35 % |
+| parts     | processors asked |     3 |     - |        0.2 |          - |
 
 Without effect here: `machine.memory.page`.
 
@@ -92,29 +89,51 @@ Without effect here: `machine.memory.page`.
 - `machine.network.adapter`: 10 us, 20 us, 40 us
 - 3 points in 1 case
 
-All points: by closed-form, exact.
+In every row: case base, method closed-form.
 
-| case   |   `machine.network.adapter` |   time [ms] | limit[diffs]   |
-|--------|----------------------------:|------------:|----------------|
-| base   |                       10 us |        1.04 | sends          |
-| base   |                       20 us |           - | -              |
-| base   |                       40 us |        1.16 | wire           |
+| `machine.network.adapter` |    time | limit[diffs] | exact |
+| ------------------------: | ------: | ------------ | ----- |
+|                     10 us | 1.04 ms | sends        | yes   |
+|                     20 us |       - | -            | -     |
+|                     40 us | 1.16 ms | wire         | yes   |
+
+- case = base, machine.network.adapter = 20 us: the time comes out as nan s
 
 Limiting stage of diffs, along `machine.network.adapter`:
 
 - base: sends at 10 us; then wire at 40 us
 
-1 point has no answer; the first, base at 20 us: the time comes out as nan s
-
 ## Pictures
-
-![Where the time goes](bars.png)
-
-Where the time goes. See. [bars.svg](bars.svg)
 
 ![Time](lines.png)
 
-Time. [lines.svg](lines.svg)
+[lines.svg](lines.svg)
+
+## What limits
+
+| case | pipeline | limiting stage | one item at each serial stage |
+| ---- | -------- | -------------- | ----------------------------- |
+| base | diffs    | sends          | sends 146 us, wire 12 us      |
+
+Where another stage takes over, each parameter changed alone: the 4 smallest changes. `slipstick solve --json` gives all.
+
+| case | pipeline | nearest takeovers                                   |
+| ---- | -------- | --------------------------------------------------- |
+| base | diffs    | `machine.network.adapter` from 25 us to 40 us: wire |
+
+## Cases
+
+In every row: model dvsm/diff-request, method closed-form.
+
+| case   | differs from the base in   |     time | notes | exact |
+| ------ | -------------------------- | -------: | ----- | ----- |
+| base   | -                          | 1.705 ms | 1     | no    |
+| faster | machine.processors.speed 2 |   853 us |       | yes   |
+| broken | parts 1e308                |        - |       | -     |
+
+- case = broken: the time comes out as inf s
+
+1. leaves out waiting for own
 
 ## Notes
 
@@ -122,8 +141,10 @@ Time. [lines.svg](lines.svg)
 
 ## Inputs
 
+Repeat with `slipstick run demo`. Every point is in [results.csv](results.csv), every input in [inputs.yaml](inputs.yaml).
+
 | file                      | SHA-256                                                            |
-|---------------------------|--------------------------------------------------------------------|
+| ------------------------- | ------------------------------------------------------------------ |
 | `specs/studies/demo.yaml` | `0000000000000000000000000000000000000000000000000000000000000000` |
 """
 
@@ -210,9 +231,9 @@ def test_verdicts() -> None:
 
 def test_a_summary_counts_every_printed_cell_once() -> None:
     row = TableRow("r", (_cell(computed=2.0), _cell(), _cell(slip="x"), _cell(printed=None), _cell(computed=None)))
-    text = CompareResult((PublishedTable("t", "", "", "us", ("a", "b", "c", "d", "e"), (row, row)),)).section()
-    assert text.splitlines()[2] == (
-        "6 printed cells are compared: 2 agree within rounding, 2 are slips of the source, 2 are misses. "
+    found = CompareResult((PublishedTable("t", "", "", "us", ("a", "b", "c", "d", "e"), (row, row)),))
+    assert question_section(found).splitlines()[2] == (
+        "- 6 printed cells are compared: 2 agree within rounding, 2 are slips of the source, 2 are misses. "
         "2 printed cells without a computed value."
     )
 
@@ -227,7 +248,7 @@ def test_a_wide_table_stands_computed_printed_and_difference_below_each_other() 
 ### t
 
 | row   | [us]       |     a |     b |     c |     d |
-|-------|------------|------:|------:|------:|------:|
+| ----- | ---------- | ----: | ----: | ----: | ----: |
 | wire  | computed   |  11.8 |  11.8 |  11.8 |  11.8 |
 |       | printed    |    12 |    12 |    12 |    12 |
 |       | difference |  -0.2 |  -0.2 |  -0.2 |  -0.2 |
@@ -264,12 +285,12 @@ def test_a_large_sweep_is_told_by_ends_extremes_and_changes_of_the_limiting_stag
 - `machine.network.adapter`: 30 values from 1 us to 30 us
 - 60 points in 1 case
 
-All points: by closed-form, exact.
+In every row: case base, value time, method closed-form, exact yes.
 
-| case   | `machine.network`   | value   | first            | last             | least         | greatest         |
-|--------|---------------------|---------|------------------|------------------|---------------|------------------|
-| base   | fe                  | time    | 2.009 ms at 1 us | 2.02 ms at 30 us | 2 ms at 10 us | 2.02 ms at 30 us |
-| base   | atm                 | time    | 1.009 ms at 1 us | 1.02 ms at 30 us | 1 ms at 10 us | 1.02 ms at 30 us |
+| `machine.network` | first            | last             | least         | greatest         |
+| ----------------- | ---------------- | ---------------- | ------------- | ---------------- |
+| fe                | 2.009 ms at 1 us | 2.02 ms at 30 us | 2 ms at 10 us | 2.02 ms at 30 us |
+| atm               | 1.009 ms at 1 us | 1.02 ms at 30 us | 1 ms at 10 us | 1.02 ms at 30 us |
 
 Limiting stage of diffs, along `machine.network.adapter`:
 
@@ -281,14 +302,17 @@ Limiting stage of diffs, along `machine.network.adapter`:
 def test_a_plane_of_many_points_is_counted_by_stage() -> None:
     x, y = (Axis(name, "1", tuple(float(index) for index in range(20))) for name in "xy")
     text = sweep_text(sweep("s", [x, y], lambda _, u, v: u + v, limit=lambda _, u, v: "a" if u > v else "b"), ["time"])
-    assert "| base   | time    | 0 s at (0, 0) | 38 s at (19, 19) | 0 s at (0, 0) | 38 s at (19, 19) |" in text
+    assert (
+        "| base | time  | 0 s at (0, 0) | 38 s at (19, 19) | 0 s at (0, 0) | 38 s at (19, 19) | closed-form | yes   |"
+        in text
+    )
     assert "- base: b at 210 points, a at 190 points" in text
 
 
 def test_a_sweep_without_any_value_says_so_in_dashes() -> None:
     x = Axis("x", "1", tuple(float(index) for index in range(50)))
     text = sweep_text(sweep("s", [x], lambda *_: float("nan"), failed=dict.fromkeys(range(50), "too large")), ["time"])
-    assert "| base   | time    | -       | -      | -       | -          |" in text
+    assert "first" not in text.splitlines()[5]
     assert "50 points have no answer; the first, base at 0: too large" in text
 
 
@@ -300,7 +324,7 @@ def test_a_study_with_nothing_but_cases_has_no_empty_sections() -> None:
     bare = replace(SMALL_RESULTS, sweeps=(), questions={}, notes=(), hashes={}, versions={})
     text = page(bare, StudySpec(study=1), {}, "slipstick run demo")
     headings = [line for line in text.splitlines() if line.startswith("#")]
-    assert headings == ["# A demonstration", "## Cases", "## What limits", "## Inputs"]
+    assert headings == ["# A demonstration", "## What limits", "## Cases", "## Inputs"]
 
 
 def test_each_pipeline_has_the_lines_on_its_limiting_stage_below_its_own_name() -> None:

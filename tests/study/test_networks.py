@@ -11,8 +11,8 @@ import pytest
 from slipstick import QueueingNetwork, load, run, solve
 from slipstick.cli.main import main
 from slipstick.errors import SpecError
-from slipstick.report.questions.agree import AgreeResult
-from slipstick.report.questions.rank import RankResult
+from slipstick.study.questions.agree import AgreeResult
+from slipstick.study.questions.rank import RankResult
 from tests.questions import result_of
 from tests.specs import refused
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from slipstick.errors import SpecError
-from slipstick.report.questions.agree import AgreeResult
-from slipstick.report.questions.rank import RankResult
 from slipstick.results.study import Results
 from slipstick.study.check import check_file
+from slipstick.study.questions.agree import AgreeResult
+from slipstick.study.questions.rank import RankResult
 from slipstick.study.run import prepare, run
 from tests.questions import result_of
 

@@ -140,7 +140,7 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
       slipstick run dvsm-what-if
       slipstick run my-study.yaml --out /tmp/report --json
     """
-    from slipstick.report.document import answer_document
+    from slipstick.report.document import answer_document, question_document
     from slipstick.report.formatting import INTERVALS, wrapped
     from slipstick.report.pages.write import is_current, write
     from slipstick.study.run import MOST_ANSWERS, prepare, versions
@@ -162,7 +162,7 @@ def run(study: str, out: Path | None, jobs: int, resume: bool, changes: Sequence
         answers += [answer for each in results.questions.values() for answer in each.answers()]
         few = prepared.points <= MOST_ANSWERS
         solved = {"answers": list(map(answer_document, answers))} if few else {"results": str(folder / "results.csv")}
-        further = {key: value for each in results.questions.values() for key, value in each.document().items()}
+        further = {key: value for each in results.questions.values() for key, value in question_document(each).items()}
         print_json({**solved, **further})
     else:
         if results.cases:
@@ -399,7 +399,7 @@ def statements(folders: Sequence[Path], out: Path | None) -> int:
     Examples:
       slipstick statements reports/*/ --out reports/papers.md
     """
-    from slipstick.report.questions.statements import statements_page
+    from slipstick.report.statements import statements_page
 
     text = statements_page(folders)
     if out is None:

@@ -84,7 +84,7 @@ def measured(
     """
     from slipstick.measure.account import measured as account
     from slipstick.report.document import answer_document
-    from slipstick.report.questions.measured import measured_text, notes_text
+    from slipstick.report.measured import measured_text, notes_text
 
     found = account(read_data(files, **told), statistic, region, _seconds("--timer", timer))
     if as_json:
@@ -244,9 +244,10 @@ def fit(
     """
     from slipstick.measure.fit.comparison import IntervalSettings, fits
     from slipstick.measure.fit.formula import timing_notes, timings_of
+    from slipstick.report.document import as_data
+    from slipstick.report.fits import fits_text
+    from slipstick.report.measured import notes_text
     from slipstick.report.pages.write import write_fits
-    from slipstick.report.questions.fits import fits_text, fitting_document
-    from slipstick.report.questions.measured import notes_text
 
     unused = {told.pop("statistic"), told.pop("timer")} - {"median", None}
     if unused:
@@ -267,7 +268,7 @@ def fit(
     if picture is not None:
         write_fits(found, picture, ", ".join(path.name for path in files))
     if as_json:
-        print_json({**fitting_document(found), "notes": plain_problems(notes)})
+        print_json({**as_data(found), "notes": plain_problems(notes)})
     else:
         click.echo(fits_text(found), nl=False)
         click.echo(notes_text(notes), nl=False, err=True)

@@ -53,7 +53,9 @@ def agreement(case: str, answers: Sequence[Answer]) -> Agreement:
         if measure is not None and answer is not measure:
             words, agrees = _stands(answer, measure)
             (verdicts if agrees else findings).append(words)
-    return Agreement(case, tuple(answer.method for answer in answers), rows, tuple(verdicts), tuple(findings), failed)
+    methods = tuple(answer.method for answer in answers)
+    exact = tuple(answer.method for answer in answers if answer.exact)
+    return Agreement(case, methods, rows, tuple(verdicts), tuple(findings), failed, exact)
 
 
 def _bounds_as_one(answers: Sequence[Answer]) -> list[Answer]:

@@ -14,15 +14,17 @@ from slipstick.report.formatting import (
     WIDTH,
     Notes,
     ascii_only,
-    column,
     counted,
+    folds,
     percent,
     plain_table,
     quantity,
+    table_texts,
+    telling,
     wrapped,
 )
-from slipstick.report.questions.agree import agreement_text
-from slipstick.results.study import Agreement, Array, Sweep
+from slipstick.results.question import sweep_table
+from slipstick.results.study import Agreement, Sweep
 
 if TYPE_CHECKING:
     from slipstick.schema.describe import DescribedValue
@@ -104,28 +106,26 @@ def sweep_text(sweep: Sweep) -> str:
 
     >>> from slipstick import solve
     >>> print(sweep_text(solve("law/flow-line", {"items": [1, 2], "once": "2 us", "longest": "1 us"})))
-    by closed-form, exact
-      items    time [us]
-    -------  -----------
-          1            2
-          2            3
+    In every row: method closed-form, exact yes.
+      items    time
+    -------  ------
+          1    2 us
+          2    3 us
     """
-    how = {name: [each or NOTHING for each in cells] for name, cells in sweep.provenance.shown(sweep.failed).items()}
-    table = _TableColumns(reserved=sum(max(len(name), *map(len, cells)) + 2 for name, cells in how.items()))
-    if len(set(sweep.cases)) > 1:
-        table.add("case", "", sweep.cases)
-    for axis in sweep.axes:
-        table.add(axis.path, axis.unit, sweep.points[axis.path])
     # The ends of an interval stand behind its value.
     ends = {f"{end}[{name}]" for name in sweep.columns for end in ("low", "high")}
-    names = [name for name in sweep.columns if name not in ends]
-    names.sort(key=_importance)
-    shown = [name for name in names if table.add(name, sweep.units[name], sweep.columns[name], sweep.ends(name), True)]
-    left_out = [name for name in names if name not in shown]
-    for name, cells in how.items():
-        table.add(name, "", cells)
-    rows = list(zip(*table.cells, strict=True))
-    parts = [sweep.provenance.common, plain_table(table.head, rows[:_MOST_POINTS], table.right)]
+    names = sorted((name for name in sweep.columns if name not in ends), key=_importance)
+    head, rows, right = table_texts(sweep_table(sweep, names), markdown=False)
+    above, kept = telling(head, rows)
+    widths = [max(len(head[at]) + 2, *(len(row[at]) for row in rows)) + 2 for at in kept]
+    # What does not fit is left out, the least important values first; how points were computed stands in the last columns.
+    left_out: list[str] = []
+    while sum(widths) - 2 > WIDTH and (optional := [at for at, index in enumerate(kept) if head[index] in names[1:]]):
+        left_out.insert(0, head[kept.pop(optional[-1])])
+        widths.pop(optional[-1])
+    cells = [[row[at] for at in kept] for row in rows[:_MOST_POINTS]]
+    table = plain_table([head[at] for at in kept], cells, [index for index, at in enumerate(kept) if at in right])
+    parts = [above, table]
     if len(rows) > _MOST_POINTS:
         parts.append(f"and {counted(len(rows) - _MOST_POINTS, 'more point')}")
     if left_out:
@@ -133,43 +133,37 @@ def sweep_text(sweep: Sweep) -> str:
     return ascii_only("\n".join(part for part in parts if part))
 
 
-class _TableColumns:
-    """The columns of a table for the terminal; those that are optional are left out once one does not fit.
+_MOST_ROWS = 24
 
-    Parameters
-    ----------
-    reserved : width that is kept for columns that come last
-    """
 
-    def __init__(self, reserved: int) -> None:
-        self.head: list[str] = []
-        self.cells: list[list[str]] = []
-        self.right: list[int] = []
-        self._width, self._full = reserved, False
+def agreement_text(found: Agreement) -> str:
+    """Write one agreement for the terminal."""
+    head, rows, hidden = agreement_table(found)
+    # A title has two blanks more than it needs.
+    widths = [max(len(title) + 2, *map(len, cells)) for title, *cells in zip(head, *rows, strict=True)]
+    tables = [
+        plain_table([head[at] for at in part], [[row[at] for at in part] for row in rows], range(1, len(part)))
+        for part in folds(widths, WIDTH, 2)
+    ]
+    words = [wrapped(line, _INDENT) for line in agreement_words(found)]
+    return "\n".join(["\n\n".join(tables), *([hidden] if hidden else []), "", *words])
 
-    def add(
-        self,
-        name: str,
-        unit: str,
-        values: Sequence[float | str] | Array,
-        ends: tuple[Array | Sequence[float], ...] = ((), ()),
-        optional: bool = False,
-    ) -> bool:
-        """Add a column, in a unit that fits its numbers; say whether there was space for it."""
-        words = all(isinstance(each, str) for each in values)
-        numbers = ([] if words else [float(each) for each in some] for some in (values, *ends))
-        chosen, texts = ("", list(map(str, values))) if words else column(next(numbers), unit, 4, *numbers)
-        title = name if chosen in ("", "1") else f"{name} [{chosen}]"
-        width = max(len(title) + 2, *map(len, texts)) + 2
-        self._full = self._full or (optional and self._width + width > WIDTH)
-        if optional and self._full:
-            return False
-        if not words:
-            self.right.append(len(self.head))
-        self.head.append(title)
-        self.cells.append(texts)
-        self._width += width
-        return True
+
+def agreement_words(found: Agreement) -> list[str]:
+    """Say how the methods stand to one another."""
+    findings = [f"finding: {words}" for words in found.findings]
+    return [*findings, *found.verdicts, *(f"{method} has no answer: {why}" for method, why in found.failed.items())]
+
+
+def agreement_table(found: Agreement) -> tuple[list[str], list[list[str]], str]:
+    """Put methods side by side: titles, a row for each value, and how many values are not shown."""
+    head = ["value", *(f"{name} (exact)" if name in found.exact else name for name in found.methods)]
+    rows = [
+        [row.name, *(NOTHING if value is None else _amount(value) for value in row.values)]
+        for row in found.rows[:_MOST_ROWS]
+    ]
+    hidden = len(found.rows) - _MOST_ROWS
+    return head, rows, f"and {counted(hidden, 'more value')}" if hidden > 0 else ""
 
 
 def _heading(answer: Answer, entries: Entries) -> str:

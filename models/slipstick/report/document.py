@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from math import isfinite
 from typing import Any
 
 from slipstick.answer import Answer
+from slipstick.results.question import QuestionResult
 
 
 def answer_document(answer: Answer) -> dict[str, Any]:
@@ -45,3 +49,29 @@ def answer_document(answer: Answer) -> dict[str, Any]:
             for limit in answer.limits
         ],
     }
+
+
+def question_document(found: QuestionResult) -> dict[str, Any]:
+    """Lay out what a question found for JSON: its data by the names of its fields."""
+    return {each.name: as_data(getattr(found, each.name)) for each in fields(found) if each.repr}  # type: ignore[arg-type]
+
+
+def as_data(value: Any) -> Any:
+    """Turn results into what JSON knows: numbers in base units, null for none, no NaN and no infinity.
+
+    >>> as_data({"low": float("nan"), 2: (1.5, "a")})
+    {'low': None, '2': [1.5, 'a']}
+    """
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, Answer):
+        return answer_document(value)
+    if is_dataclass(value):
+        return {each.name: as_data(getattr(value, each.name)) for each in fields(value) if each.repr}
+    if isinstance(value, Mapping):
+        return {str(key): as_data(each) for key, each in value.items()}
+    if isinstance(value, Sequence):
+        return list(map(as_data, value))
+    return as_data(value.tolist())

@@ -12,15 +12,20 @@ from math import inf, isfinite, isnan
 
 from slipstick.errors import MissingExtraError
 from slipstick.expression.dimension import Dimension
+from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
 from slipstick.units import choose, show
 
 WIDTH = 100
 """Columns of a terminal that text has to fit."""
 
+PAGE_WIDTH = 120
+"""Letters of a row of a table on a page."""
+
 NOTHING = "-"
 """What stands where there is no value."""
 
 _LONGEST_LABEL = 44
+_LONGEST_CELL = 24  # longer texts become notes where a table is too wide for the page
 _NARROWEST = 8  # a column of text is not wrapped below this
 
 # What Markdown, and the mathematics that some viewers add to it, would take as a sign.
@@ -88,14 +93,29 @@ def percent(part: float | None, digits: int = 3, signed: bool = False, ends: End
     >>> percent(0.51234), percent(0.02, signed=True), percent(1.0), percent(12.3456, 2), percent(0.5, ends=(0.45, 0.55))
     ('51.2 %', '+2 %', '100 %', '1235 %', '50 (45 to 55) %')
     """
+    if part is None or isnan(part):
+        return NOTHING
     if ends != NO_ENDS:
         words = (percent(each, digits, signed) for each in (part, *ends))
         return f"{bracketed(*(each.removesuffix(' %') for each in words))} %"
-    if part is None or isnan(part):
-        return NOTHING
     # A number with more digits than are wanted would be written with a power of ten.
     precision = f".{digits}g" if abs(100 * part) < 10**digits - 0.5 else ".0f"
     return f"{100 * part:{'+' if signed else ''}{precision}} %"
+
+
+def as_percent(value: float | None, unit: str, ends: Ends) -> str:
+    """Write the cell of a column in percent; see `slipstick.results.question.ResultColumn`."""
+    return percent(value, ends=ends)
+
+
+def as_ratio(value: float | None, unit: str, ends: Ends) -> str:
+    """Write the cell of a column of ratios."""
+    return bracketed(*(NOTHING if each is None or isnan(each) else f"{each:.2f}" for each in (value, *ends)))
+
+
+def as_number(value: float | None, unit: str, ends: Ends) -> str:
+    """Write the cell of a column of counts."""
+    return NOTHING if value is None else f"{value:g}"
 
 
 def fraction(value: float | None) -> str:
@@ -216,22 +236,120 @@ def code(text: str) -> str:
 
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int] = ()) -> str:
-    """Lay out a table in Markdown; its texts are escaped already.
+    """Lay out a table in Markdown that a page can show; its texts are escaped already.
+
+    A column without content is left out, and one that is the same in every row is said above the table. What is then wider than
+    `PAGE_WIDTH` has long texts as notes below it, is turned if it has few rows, or else is parted, with its first column in each part.
 
     Parameters
     ----------
     head : titles of the columns
     rows : texts
     right : indices of the columns of numbers [1]
-    """
-    from tabulate import tabulate
 
-    sides = _sides(len(head), right)
-    lines = tabulate(list(rows), head, tablefmt="github", disable_numparse=True, colalign=sides).splitlines()
-    # The alignment row is written here: which of its spellings tabulate writes depends on its version.
-    widths = [len(cell) for cell in lines[1].strip("|").split("|")]
-    rule = ["-" * (width - 1) + (":" if side == "right" else "-") for width, side in zip(widths, sides, strict=True)]
-    return "\n".join([lines[0], f"|{'|'.join(rule)}|", *lines[2:]])
+    >>> print(markdown_table(["case", "time", "method"], [["a", "1 s", "exact"], ["b", "2 s", "exact"]], [1]))
+    In every row: method exact.
+    <BLANKLINE>
+    | case | time |
+    | ---- | ---: |
+    | a    |  1 s |
+    | b    |  2 s |
+    """
+    texts, numbers = [list(row) for row in rows], set(right)
+    above, kept = telling(head, texts)
+    sides = [index for index, at in enumerate(kept) if at in numbers]
+    parts = _fitting([head[at] for at in kept], [[row[at] for at in kept] for row in texts], sides)
+    return "\n\n".join([above, *parts] if above else parts)
+
+
+def telling(head: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str, list[int]]:
+    """Choose the columns that tell rows apart, and say in words what is the same in every row.
+
+    Parameters
+    ----------
+    head, rows : of a table
+    """
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(head)
+    told = [at for at, cells in enumerate(columns) if not rows or any(cell not in ("", NOTHING) for cell in cells)]
+    alike = [at for at in told if len(rows) > 1 and len(set(columns[at])) == 1]
+    kept = [at for at in told if at not in alike]
+    if len(kept) < 2:
+        return "", told or list(range(len(head)))
+    return f"In every row: {', '.join(f'{head[at]} {columns[at][0]}' for at in alike)}." if alike else "", kept
+
+
+def _fitting(head: list[str], rows: list[list[str]], right: Sequence[int]) -> list[str]:
+    """Give a table in parts that fit the page: the table itself, with notes below it, turned, or parted."""
+    table = _github(head, rows, right)
+    if _width(table) <= PAGE_WIDTH:
+        return [table]
+    widths = {at: max(len(row[at]) for row in rows) for at in range(1, len(head)) if at not in set(right)}
+    longest = max(widths, key=lambda at: widths[at], default=0)
+    if widths.get(longest, 0) > _LONGEST_CELL:
+        notes = Notes()
+        marked = [
+            [
+                str(notes.number(cell)) if at == longest and cell not in ("", NOTHING) else cell
+                for at, cell in enumerate(row)
+            ]
+            for row in rows
+        ]
+        listed = "\n".join(f"- {head[longest]} {number}: {text}" for number, text in notes.listed.items())
+        return [*_fitting(head, marked, right), listed]
+    turned = [[title, *cells] for title, *cells in zip(head, *rows, strict=True)]
+    if len(rows) < len(head) and _width(found := _github(turned[0], turned[1:], range(1, len(rows) + 1))) <= PAGE_WIDTH:
+        return [found]
+    parts = folds(_widths(head, rows), PAGE_WIDTH - 4, 3)
+    if len(parts) == 1:
+        return [table]
+    return [
+        _github(
+            [head[at] for at in part],
+            [[row[at] for at in part] for row in rows],
+            [part.index(at) for at in part if at in right],
+        )
+        for part in parts
+    ]
+
+
+def folds(widths: Sequence[int], width: int, between: int) -> list[list[int]]:
+    """Share columns among tables that fit a width; each begins with the first column.
+
+    Parameters
+    ----------
+    widths : of each column
+    width, between : of a whole table, and between two of its columns
+
+    >>> folds([10, 20, 20, 20], 55, 2)
+    [[0, 1, 2], [0, 3]]
+    """
+    parts: list[list[int]] = [[0]]
+    for at in range(1, len(widths)):
+        if len(parts[-1]) > 1 and sum(widths[each] + between for each in (*parts[-1], at)) - between > width:
+            parts.append([0])
+        parts[-1].append(at)
+    return parts
+
+
+def _widths(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
+    return [max(3, *map(len, cells)) for cells in zip(head, *rows, strict=True)]
+
+
+def _width(table: str) -> int:
+    return max(map(len, table.splitlines()))
+
+
+def _github(head: Sequence[str], rows: Sequence[Sequence[str]], right: Iterable[int]) -> str:
+    numbers, widths = set(right), _widths(head, rows)
+    lines = [
+        [
+            cell.rjust(size) if at in numbers else cell.ljust(size)
+            for at, (cell, size) in enumerate(zip(row, widths, strict=True))
+        ]
+        for row in (head, *rows)
+    ]
+    rule = ["-" * (size - 1) + (":" if at in numbers else "-") for at, size in enumerate(widths)]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (lines[0], rule, *lines[1:]))
 
 
 def plain_table(
@@ -297,6 +415,64 @@ def ascii_only(text: str) -> str:
 def wrapped(text: str, indent: str = "", width: int = WIDTH) -> str:
     """Fold a text to the width of a terminal; further lines are indented."""
     return textwrap.fill(text, width, subsequent_indent=indent, break_on_hyphens=False)
+
+
+def table_texts(table: ResultTable, markdown: bool = True) -> tuple[list[str], list[list[str]], list[int]]:
+    """Write the cells of a table of results: titles, rows, and which columns are numbers.
+
+    Parameters
+    ----------
+    table : with how each row was computed, which stands in its last columns
+    markdown : signs of Markdown are escaped
+    """
+    safe = escape if markdown else str
+    rows = range(len(table)) if table.rows is None else table.rows
+    head, columns, right = [], [], []
+    for each in table.columns:
+        if each.on_page:
+            path = markdown and "." in each.name
+            head.append(each.title or (code(each.name) if path else safe(each.name)))
+            columns.append(
+                [safe(cell) if isinstance(cell := each.cells[row], str) else _cell(each, row) for row in rows]
+            )
+            if not any(isinstance(cell, str) for cell in each.cells):
+                right.append(len(columns) - 1)
+    how = table.provenance.columns(table.failed) if table.provenance else {}
+    columns += [[safe(cells[row] or NOTHING) for row in rows] for cells in how.values()]
+    return [*head, *how], [list(row) for row in zip(*columns, strict=True)], right
+
+
+def _cell(column: ResultColumn, row: int) -> str:
+    low, high = (each[row] for each in column.ends) if column.ends else NO_ENDS
+    unit = column.unit if isinstance(column.unit, str) else column.unit[row]
+    value = column.cells[row]
+    assert not isinstance(value, str)
+    if column.written is None:
+        return quantity(finite(value), unit, ends=(low, high))
+    return column.written(finite(value), unit, (low, high))
+
+
+def result_table(table: ResultTable) -> str:
+    """Write a table of results in Markdown: its title, its rows, and why rows have no answer."""
+    head, rows, right = table_texts(table)
+    failed = "\n".join(f"- {', '.join(_labels(table, row))}: {escape(why)}" for row, why in table.failed.items())
+    parts = [table.title, markdown_table(head, rows, right) if rows else "", failed]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _labels(table: ResultTable, row: int) -> Iterable[str]:
+    """Say which row it is: by what it is about."""
+    for each in table.columns:
+        if each.place and each.on_page and each.cells[row] is not None:
+            name, cell = each.title or each.name, each.cells[row]
+            yield f"{escape(name)} = {cell if isinstance(cell, str) else _cell(each, row)}"
+
+
+def question_section(found: QuestionResult) -> str:
+    """Write what a question found as a section of the page; nothing where there is nothing to show."""
+    parts = [each if isinstance(each, str) else result_table(each) for each in found.parts()]
+    told = "\n".join(f"- {escape(line)}" for line in found.sentences())
+    return "\n\n".join(part for part in (f"## {found.title}", prose(found.reading), told, *parts) if part)
 
 
 class Notes:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import MissingExtraError, ModelError, UnknownNameError
@@ -15,6 +15,8 @@ from slipstick.vocabulary import SIMULATION
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from slipstick.results.question import QuestionResult
 
     Array = NDArray[np.float64]
 else:
@@ -48,6 +50,17 @@ def _library(name: str) -> Any:
         raise MissingExtraError(name, f"a table of {name}", "report" if name == "polars" else "") from None
 
 
+class Computed(Protocol):
+    """What says of itself how it was computed: an answer, or what was found from answers."""
+
+    @property
+    def method(self) -> str: ...
+    @property
+    def exact(self) -> bool: ...
+    @property
+    def bound(self) -> str: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Provenance:
     """How each of some points was computed.
@@ -70,7 +83,7 @@ class Provenance:
     outside: Mapping[int, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, answers: Sequence[Answer]) -> Provenance:
+    def of(cls, answers: Sequence[Computed]) -> Provenance:
         """Say how answers were computed, one after the other."""
         outside = {index: each.bound for index, each in enumerate(answers) if each.bound}
         return cls([each.method for each in answers], [each.exact for each in answers], outside)
@@ -353,6 +366,7 @@ class Agreement:
     verdicts : how each method stands to the most trusted, in words
     findings : where methods contradict each other by more than they promise
     failed : why a method has no answer, by method
+    exact : the methods whose answers are the expectation to rounding
     """
 
     case: str
@@ -361,6 +375,7 @@ class Agreement:
     verdicts: tuple[str, ...]
     findings: tuple[str, ...] = ()
     failed: Mapping[str, str] = field(default_factory=dict)
+    exact: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -412,58 +427,6 @@ class Fitting:
     truth: Mapping[float, float] = field(default_factory=dict)
     laid: str = ""
     efficiency: float = 0.75
-
-
-class QuestionResult:
-    """What one question of a study found: data, and how a page, a terminal, JSON and results.csv show them.
-
-    Every question has a class of its own, which overrides what it has to show. `section` and `columns` are what
-    report.md and results.csv hold of it; `text` is for the terminal, `document` and `answers` are for JSON.
-    """
-
-    __slots__ = ()
-    before_cases: ClassVar[bool] = False
-    """Its section stands before the cases, which rest on it."""
-
-    leading_columns: ClassVar[bool] = False
-    """Its own columns of results.csv stand before those of the sweeps."""
-
-    def section(self) -> str:
-        """Write the section of the page, in Markdown; empty where there is nothing to show."""
-        raise NotImplementedError
-
-    def text(self) -> str:
-        """Write what the terminal shows; empty for nothing."""
-        return ""
-
-    def document(self) -> dict[str, Any]:
-        """Give keys of the JSON document."""
-        return {}
-
-    def answers(self) -> Sequence[Answer]:
-        """Give what the JSON document lists among its answers."""
-        return ()
-
-    def columns(self, head: Callable[[str], str]) -> Sequence[Mapping[str, Any]]:
-        """Give blocks of results.csv: columns by name, all as long as ``case``.
-
-        Parameters
-        ----------
-        head : writes the name of a value with its unit
-        """
-        return ()
-
-    def files(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
-        """Give further tables by the name of their file, row by row."""
-        return {}
-
-    def named_answers(self) -> Mapping[str, Answer]:
-        """Give answers that published tables and pictures may name beside the cases."""
-        return {}
-
-    def draw(self, spec: Any) -> Any:
-        """Draw a picture of it as its spec says; a Matplotlib figure."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ Why this shape: `cases` reads what a study writes down, `sweep` plans and solves
 of its parameters, `questions` holds a module for each further question, and `run` puts them together into `Results`. `solve`
 answers for one model; `check` checks files without solving; `catalogue` and `explain` say what there is.
 
-A question is added by three modules and one line: its spec class and its key in `slipstick.schema.kinds.study.QUESTIONS`, a
-module of `slipstick.study.questions` named as the key, with a function `read` that gives a `Question`, and one of
-`slipstick.report.questions` with its `QuestionResult`. `bottleneck` is a short example.
+A question is added by two modules: its spec class and its key in `slipstick.schema.kinds.study.QUESTIONS`, and a module of
+`slipstick.study.questions` named as the key, with a function `read` that gives a `Question` and the `QuestionResult` that it
+solves to. `agree` is a short example.
 """

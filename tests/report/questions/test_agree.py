@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from slipstick.answer import Value
-from slipstick.report.questions.agree import AgreeResult, agreement_text
+from slipstick.report.answer import agreement_text
+from slipstick.report.formatting import question_section
 from slipstick.results.study import Agreement, MethodValues
+from slipstick.study.questions.agree import AgreeResult
 
 FOUND = Agreement(
     "many",
@@ -39,7 +41,7 @@ def test_in_the_terminal() -> None:
 
 
 def test_on_a_page_findings_come_first() -> None:
-    page = AgreeResult((FOUND,)).section()
+    page = question_section(AgreeResult((FOUND,)))
     assert page.index("- many: closed-form claims to be exact") < page.index("### many")
     assert "- simulation lies within the bounds" in page
 
@@ -65,5 +67,5 @@ def test_what_is_wider_than_a_terminal_is_folded_and_no_name_is_broken() -> None
 
 def test_values_that_are_not_shown_are_counted() -> None:
     assert "and 6 more values" in agreement_text(wide(2, rows=30))
-    assert AgreeResult((wide(2, rows=25),)).section().endswith("and 1 more value")
+    assert question_section(AgreeResult((wide(2, rows=25),))).endswith("and 1 more value")
     assert "more value" not in agreement_text(wide(2, rows=24))

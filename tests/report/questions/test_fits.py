@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from slipstick.answer import Value
 from slipstick.measure.fit.comparison import IntervalSettings, fits
+from slipstick.report.fits import fits_text, needed
 from slipstick.report.formatting import WIDTH
-from slipstick.report.questions.fits import fits_text, needed
 from tests.measure.fit.truths import TRUTHS, noisy
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from slipstick.measure.account import measured
 from slipstick.measure.formats import read
 from slipstick.report.formatting import WIDTH
-from slipstick.report.questions.measured import measured_text, notes_text
+from slipstick.report.measured import measured_text, notes_text
 from slipstick.schema.library import shipped
 from tests.measure.data import SAMPLES, read_sample, run, table
 

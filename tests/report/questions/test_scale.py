@@ -9,9 +9,13 @@ import numpy as np
 import polars as pl
 import pytest
 
+from slipstick.report.document import question_document
+from slipstick.report.formatting import question_section
 from slipstick.report.pages.write import frame
 from slipstick.report.pictures.figures import look
-from slipstick.report.questions.scale import (
+from slipstick.results.study import Provenance
+from slipstick.schema.kinds.study import BandsSpec
+from slipstick.study.questions.scale import (
     BestProcessors,
     IsoefficiencyFormula,
     OverheadTerm,
@@ -21,10 +25,10 @@ from slipstick.report.questions.scale import (
     Scaling,
     bands_of,
 )
-from slipstick.schema.kinds.study import BandsSpec
 from tests.report.made_up import SMALL_RESULTS
 
 COUNT = np.array([2.0, 4.0, 8.0])
+BY_FORM = Provenance(["closed-form"] * 3, [True] * 3)
 FIXED = ScaledRuns(
     goal=None,
     unit="1",
@@ -33,6 +37,7 @@ FIXED = ScaledRuns(
     efficiency=np.array([0.9, 0.75, 0.45]),
     account={"lock": np.array([0.1, 0.15, 0.275]), "busy": np.array([0.9, 0.45, 0.225]), "idle": np.zeros(3)},
     failed={},
+    provenance=BY_FORM,
 )
 KEPT = ScaledRuns(
     goal=0.5,
@@ -42,6 +47,7 @@ KEPT = ScaledRuns(
     efficiency=np.array([0.5, 0.5, np.nan]),
     account={"lock": np.array([0.1, 0.2, np.nan]), "busy": np.array([0.1, 0.2, np.nan])},
     failed={2: "no size will do"},
+    provenance=BY_FORM,
 )
 TABLE = np.full((3, 3), np.nan)
 TABLE[0, 1] = 0.5
@@ -56,7 +62,6 @@ GROWTH = IsoefficiencyFormula(
 )
 MADE = Scaling(
     case="base",
-    method="closed-form",
     path="population.processors",
     processors=COUNT,
     powers={"items": 1.0},
@@ -99,15 +104,15 @@ def test_the_picture_has_a_band_for_each_cause_under_the_line_of_all() -> None:
 
 
 def test_the_section_says_sizes_matrix_and_symbols() -> None:
-    text = ScaleResult((MADE,)).section()
-    assert "- At a fixed size it is fastest on 7 processors: 400 ms\n" in text
+    text = question_section(ScaleResult((MADE,)))
+    assert "- base: At a fixed size it is fastest on 7 processors: 400 ms\n" in text
     assert "on up to 8 processors, the most that were looked at: 52 %" in text
     assert "#### efficiency-conserved, keeping 50 %" in text
     assert "- N = 8: no size will do" in text
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")]
-    assert ["4", "40", "400 ms", "50 %", "200 ms", "200 ms"] in rows
-    assert ["8", "-", "-", "-", "-", "-"] in rows
-    assert ["2", "0.50", "-"] in rows
+    assert ["4", "40", "400 ms", "50 %", "200 ms", "200 ms", "yes"] in rows
+    assert ["8", "-", "-", "-", "-", "-", "-"] in rows
+    assert ["2", "0.50"] in rows
     assert ["`b*N**2`", "`N**2`", "33.3"] in rows
     assert ["`-c`", "-", "-"] in rows
     reigns = "the term that asks for the most from N = 33.3 on is `b*N**2`"
@@ -131,31 +136,39 @@ def test_the_tidy_table_has_a_row_for_each_way_and_number() -> None:
 def test_published_cells_stand_beside_ours() -> None:
     cells = (PublishedScalability(2, 4, "efficiency-conserved", 0.54, 0.5, "Figure 14"),)
     beside = replace(MADE, printed=cells)
-    section = ScaleResult((beside,)).section()
+    section = question_section(ScaleResult((beside,)))
     # W'/W = 2 / 0.54 for twice the processors; 2 / 0.5 is the square of 2.
-    assert "| 2 to 4 | efficiency-conserved |      0.54 |   0.50 |                  1.89 |            2.00 |" in section
+    (line,) = (line for line in section.splitlines() if line.startswith(("| 2 to 4 |", "| cell ")))
+    assert "2 to 4" in line
+    assert all(number in section for number in ("0.54", "0.50", "1.89", "2.00"))
     assert "1 statement checked: 0 hits, 1 miss (base-2-to-4-efficiency-conserved)" in section
     (row,) = ScaleResult((beside,)).files()["statements-of-scaling.csv"]
-    assert (row["verdict"], row["wanted"]) == ("miss", "0.54, within 0.005")
-    document = ScaleResult((beside,)).document()
+    assert (row["verdict"], row["wanted"], row["method"]) == ("miss", "0.54, within 0.005", "closed-form")
+    document = question_document(ScaleResult((beside,)))
     assert document["scalings"][0]["printed"] == [
-        {"from": 2, "to": 4, "way": "efficiency-conserved", "printed": 0.54, "computed": 0.5, "source": "Figure 14"}
+        {"processors": 2, "more_processors": 4, "way": "efficiency-conserved"}
+        | {"printed": 0.54, "computed": 0.5, "source": "Figure 14"}
     ]
 
 
 def test_json_has_what_the_page_has() -> None:
-    document = ScaleResult((MADE,)).document()
+    document = question_document(ScaleResult((MADE,)))
     assert list(document) == ["scalings"]
     (found,) = document["scalings"]
-    assert found["processors"] == {"path": "population.processors", "values": [2, 4, 8]}
+    assert (found["path"], found["processors"]) == ("population.processors", [2, 4, 8])
     kept = found["ways"]["efficiency-conserved"]
     assert (kept["goal"], kept["unit"]) == (0.5, "1")
     assert kept["sizes"] == {"items": [10, 40, None]}
-    assert kept["failed"] == [None, None, "no size will do"]
-    assert (found["ways"]["fixed-size"]["goal"], found["ways"]["fixed-size"]["unit"]) == (None, None)
+    assert kept["failed"] == {"2": "no size will do"}
+    assert kept["provenance"]["methods"] == ["closed-form"] * 3
+    assert found["ways"]["fixed-size"]["goal"] is None
     assert found["matrix"]["efficiency-conserved"][0] == [None, 0.5, None]
-    assert found["fastest"] == {"processors": 7, "value": 0.4, "unit": "s", "at_the_end": False}
-    assert found["isoefficiency"]["terms"][1] == {"term": "b*N**2", "order": "N**2", "since": 33.3}
+    assert (found["fastest"]["processors"], found["fastest"]["value"], found["fastest"]["at_the_end"]) == (
+        7,
+        0.4,
+        False,
+    )
+    assert found["growth"]["terms"][1] == {"text": "b*N**2", "order": "N**2", "since": 33.3}
     assert json.loads(json.dumps(document, allow_nan=False)) == document
 
 
@@ -172,9 +185,9 @@ def test_what_does_not_scale_says_why() -> None:
     idle = replace(MADE, growth=replace(GROWTH, terms=GROWTH.terms[2:]))
     assert ScaleResult((idle,)).text().endswith("must grow as N**2")
     assert ScaleResult((never,)).text().splitlines()[-1] == "base: Not scalable at 50 %: b*n grows as fast as the work"
-    assert "Not scalable at 50 %: b\\*n grows as fast as the work." in ScaleResult((never,)).section()
+    assert "Not scalable at 50 %: b\\*n grows as fast as the work." in question_section(ScaleResult((never,)))
     none = replace(MADE, growth=None, no_growth="only a closed form has one")
-    assert "No isoefficiency in symbols: only a closed form has one." in ScaleResult((none,)).section()
+    assert "No isoefficiency in symbols: only a closed form has one." in question_section(ScaleResult((none,)))
 
 
 def test_where_nothing_stands_out_that_is_said() -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from slipstick.errors import SpecError
-from slipstick.report.questions.compare import CompareResult, TableCell
+from slipstick.report.formatting import question_section
 from slipstick.results.study import Results
+from slipstick.study.questions.compare import CompareResult, TableCell
 from slipstick.study.run import prepare, run
 from tests.questions import result_of
 from tests.specs import activity, refused, study
@@ -31,7 +32,7 @@ TABLE = "compare: [{title: t, columns: [base, fast], unit: ms, rows: [%s]}]"
 
 
 def cells(folder: Path, row: str) -> tuple[TableCell, ...]:
-    return result_of(results(folder, TABLE % row), CompareResult).tables[0].rows[0].cells
+    return result_of(results(folder, TABLE % row), CompareResult).compared[0].rows[0].cells
 
 
 def test_a_cell_is_computed_in_the_unit_of_its_table(tmp_path: Path) -> None:
@@ -56,13 +57,17 @@ def test_a_cell_may_be_a_slip_of_its_source(tmp_path: Path) -> None:
 def test_a_row_may_be_held_against_other_cases(tmp_path: Path) -> None:
     made = results(tmp_path, TABLE % "{row: r, sum: [time], against: [fast, base], within: 0.05}")
     found = result_of(made, CompareResult)
-    first, second = found.tables[0].rows[0].cells
+    first, second = found.compared[0].rows[0].cells
     assert [first.printed, second.printed] == pytest.approx([6.0, 10.0])
     assert first.difference == pytest.approx(4.0)
-    page = found.section()
+    page = question_section(found)
     assert "0 printed" not in page
-    row = [each.strip() for each in page.splitlines()[-1].split("|")]
-    assert row[1:-1] == ["r", "10.00", "6.00 (fast)", "+66.7 %", "6.00", "10.00 (base)", "-40 %"]
+    rows = [[each.strip() for each in line.split("|")[2:-1]] for line in page.splitlines()[-3:]]
+    assert rows == [
+        ["computed", "10.00", "6.00"],
+        ["against", "6.00 (fast)", "10.00 (base)"],
+        ["difference", "+66.7 %", "-40 %"],
+    ]
     beside = problems(tmp_path, TABLE % "{row: r, sum: [time], against: [base, slow]}")
     assert beside[0].endswith("compare.0.rows.0.against.1: there is no case 'slow'; known: base, fast")
     neither = problems(tmp_path, TABLE % "{row: r, sum: [time]}")
@@ -169,4 +174,4 @@ def test_a_quantity_enters_the_mean_error_once(tmp_path: Path) -> None:
     found = result_of(results(tmp_path, TABLE % f"{row % ('a', '')}, {row % ('b', ', counted: false')}"), CompareResult)
     # Computed 10 and 6 ms.
     assert found.text().endswith("Against 2 measured values the mean absolute error is 12.5 %.")
-    assert found.section().count("mean absolute error 12.5 % over 2 measured values") == 2
+    assert question_section(found).count("mean absolute error 12.5 % over 2 measured values") == 2

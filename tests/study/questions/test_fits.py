@@ -10,16 +10,17 @@ import pytest
 
 from slipstick.cli.main import main
 from slipstick.errors import NoAnswerError, SpecError
+from slipstick.report.fits import needed
 from slipstick.report.pages.page import page
 from slipstick.report.pictures.bars import stacks
-from slipstick.report.questions.compare import CompareResult
-from slipstick.report.questions.fits import FitsResult, needed
-from slipstick.report.questions.measured import MeasuredResult
 from slipstick.results.study import Results
 from slipstick.schema.build import build
 from slipstick.schema.inputs import resolve
 from slipstick.schema.kinds.study import BarsSpec
 from slipstick.study.check import check_file
+from slipstick.study.questions.compare import CompareResult
+from slipstick.study.questions.fits import FitsResult
+from slipstick.study.questions.measured import MeasuredResult
 from slipstick.study.run import prepare, run
 from tests.questions import result_of
 
@@ -114,9 +115,9 @@ compare:
      rows: [{row: estimate, sum: [one_processor_estimate], printed: [6012, 6176]}]}
 """)
     found = answered(path)
-    assert [cell.agrees for cell in result_of(found, CompareResult).tables[0].rows[0].cells] == [True, True]
+    assert [cell.agrees for cell in result_of(found, CompareResult).compared[0].rows[0].cells] == [True, True]
     assert found.cases == {}
-    assert len(result_of(found, MeasuredResult).runs["lucier"]) == 2
+    assert len(result_of(found, MeasuredResult).measured["lucier"]) == 2
 
 
 @pytest.mark.parametrize(

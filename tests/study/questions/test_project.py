@@ -14,14 +14,15 @@ from scipy import stats
 from slipstick.cli.main import main
 from slipstick.errors import SpecError, UnknownNameError
 from slipstick.model.uncertainty import PROCESSORS, gain
+from slipstick.report.formatting import question_section
 from slipstick.report.pages.write import frame
-from slipstick.report.questions.project import Projection, ProjectResult
-from slipstick.report.questions.sample import SampleResult
 from slipstick.schema.kinds.study import HistogramSpec, ProjectionPictureSpec, StudySpec
 from slipstick.schema.library import Library, shipped
 from slipstick.schema.text.nodes import Mark, Table
 from slipstick.study.cases import StudyContext
 from slipstick.study.check import check_file
+from slipstick.study.questions.project import Projection, ProjectResult
+from slipstick.study.questions.sample import SampleResult
 from slipstick.study.questions.trends import trend_called
 from slipstick.study.run import prepare, run
 from tests.questions import result_of
@@ -273,7 +274,7 @@ def test_factors_stand_on_the_axis_and_in_every_table(folder: Path) -> None:
     picture = ProjectionPictureSpec(kind="projection", name="a", title="b", y=["time"])
     made = result_of(results, ProjectResult)
     assert made.draw(picture).axes[0].get_xlabel() == "times that processors are as fast"
-    assert "| processors |" in made.section()
+    assert "| processors |" in question_section(made)
     assert [each.point["processors"] for each in made.answers()] == [1.0, 2.0, 4.0]
     assert frame(results, ["time"])["processors"].to_list()[-3:] == [1.0, 2.0, 4.0]
 

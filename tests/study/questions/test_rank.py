@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from slipstick.errors import SpecError
-from slipstick.report.questions.rank import Ranking, RankResult
 from slipstick.schema.library import Library
+from slipstick.study.questions.rank import Ranking, RankResult
 from slipstick.study.run import prepare, run
 from slipstick.study.solve import solve_settings
 from tests.questions import result_of

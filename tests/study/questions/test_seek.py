@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from slipstick.cli.main import main
 from slipstick.errors import SpecError
 from slipstick.method.sign_changes import changes, decided, estimated_changes
-from slipstick.report.questions.seek import ConditionSearch, SeekResult, search_text
+from slipstick.report.formatting import question_section
 from slipstick.study.check import check_file
+from slipstick.study.questions.seek import ConditionSearch, SeekResult, search_text
 from slipstick.study.run import prepare, run
 from tests.questions import result_of
 from tests.study.small_program import alone, found, in_folder
@@ -160,7 +161,8 @@ def test_the_page_the_table_and_json_have_it(folder: Path, capsys: pytest.Captur
     assert (row["sought"], row["unit"], row["holds"]) == ("it", "s", "until there")
     assert main(["run", "study.yaml", "--out", "here", "--json"]) == 0
     (answer,) = [each for each in json.loads(capsys.readouterr().out)["answers"] if each["model"] == "seek"]
-    assert answer["values"]["stops.0"]["value"] == pytest.approx(25e-6)
+    assert answer["values"]["at"]["value"] == pytest.approx(25e-6)
+    assert (answer["method"], answer["exact"], answer["point"]["holds"]) == ("closed-form", True, "until there")
 
 
 GOOD = "of: parameters.latency, from: 0 us, to: 100 us, where: efficiency >= 0.6"
@@ -224,10 +226,10 @@ def test_what_is_wrong_is_named_before_anything_is_solved(folder: Path, old: str
 
 def test_a_question_of_several_cases_is_written_once(folder: Path) -> None:
     lines = "what_if: {slow: {parameters.memory: 9 ms}}\nseek: {it: {" + GOOD + ", cases: [base, slow]}}"
-    section = result_of(found(lines), SeekResult).section()
+    section = question_section(result_of(found(lines), SeekResult))
     assert section.count("efficiency >= 0.6, looked at parameters.latency from 0 s to 100 us") == 1
-    assert "  - base: holds up to parameters.latency = 25 us" in section
-    assert "  - slow: holds nowhere for parameters.latency" in section
+    assert "- it, base: holds up to parameters.latency = 25 us" in section
+    assert "- it, slow: holds nowhere for parameters.latency" in section
 
 
 QUANTILE = "response_time_quantile[jobs,0.99]"
@@ -301,7 +303,8 @@ def test_page_table_and_json_of_an_undecided_search(folder: Path, capsys: pytest
     Path("study.yaml").write_text(f"study: 1\nbase: {base}\nanswer: ['{QUANTILE}']\nseek: {question}\n")
     assert main(["run", "study.yaml", "--out", "here", "--json"]) == 0
     (answer,) = [each for each in json.loads(capsys.readouterr().out)["answers"] if each["model"] == "seek"]
-    value = answer["values"]["starts.0"]
+    assert (answer["method"], answer["exact"]) == ("simulation", False)
+    value = answer["values"]["at"]
     assert value["low"] <= value["value"] <= value["high"]
     with Path("here/results.csv").open() as file:
         (row,) = [row for row in csv.DictReader(file) if row["sweep"] == "seek"]

@@ -8,8 +8,9 @@ import pytest
 
 from slipstick.cli.main import main
 from slipstick.errors import SpecError
-from slipstick.report.questions.statements import CheckedValue, Statement, StatementsResult, summary
+from slipstick.report.statements import summary
 from slipstick.study.check import check_file
+from slipstick.study.questions.statements import CheckedValue, Statement, StatementsResult
 from tests.questions import result_of
 from tests.study.small_program import found, in_folder
 
@@ -76,7 +77,7 @@ def test_the_statements_of_several_reports_make_one_page(folder: Path, capsys: p
     page = Path("papers.md").read_text()
     assert "## A small study" in page
     assert "2 statements checked: 1 hit, 1 miss (lost)" in page
-    assert "| held        | hit       | short, as told | Figure 2 |" in page
+    assert "| held      | hit     | short, as told | Figure 2 |" in page
     (totals,) = (line for line in page.splitlines() if line.startswith("| all"))
     assert totals.replace(" ", "") == "|all|1|1|0|0|"
     capsys.readouterr()

@@ -127,6 +127,12 @@ class FitComparison:
         """The largest number of processors measured."""
         return float(self.best.fitted.timings.p.max())
 
+    @property
+    def reach(self) -> float:
+        """The largest number of processors that the data can test a prediction for; see `refusal`."""
+        enough = self.best.fitted.timings.processors[len(self.best.fitted.theta) :]
+        return float(int(self.most * max(1.0, self.most / float(enough[0])))) if len(enough) else self.most
+
     def refusal(self, p: float) -> str:
         """Say why there is no prediction for a number of processors; nothing where there is one.
 
@@ -391,10 +397,10 @@ def fits(
     found = compare(timings, families, sorted({*STEPS, *(each / most for each in p if each > most)}))
     warnings = tuple(words for each in p if (words := found.warning(each)))
     between = {each: found.predict(each, intervals.level) for each in p if not found.refusal(each)}
-    told = [_JudgedCandidate.of(each, intervals, efficiency, between) for each in found.candidates]
+    told = [_JudgedCandidate.of(each, intervals, efficiency, between, found.reach) for each in found.candidates]
     answers = [each.answer() for each in told]
     answers += [Answer(name, "fit", failed=why) for name, why in found.failed.items()]
-    curves = _curves(found, max([2 * most, *p]), intervals.level) if drawn else ()
+    curves = _curves(found, min(max([2 * most, *p]), found.reach), intervals.level) if drawn else ()
     size = float(timings.n.max()) if timings.has_sizes else None
     data = timings.select(timings.n == timings.n.max())
     return Fitting(
@@ -426,6 +432,7 @@ class _JudgedCandidate:
     intervals: IntervalSettings
     efficiency: float
     between: Mapping[float, tuple[float, float]]
+    reach: float
     sure: Resampled | Profiled | None
     why: str = ""
 
@@ -436,8 +443,9 @@ class _JudgedCandidate:
         intervals: IntervalSettings,
         efficiency: float,
         between: Mapping[float, tuple[float, float]],
+        reach: float,
     ) -> _JudgedCandidate:
-        told = cls(candidate, intervals, efficiency, between, None)
+        told = cls(candidate, intervals, efficiency, between, reach, None)
         if candidate.behind >= APART:
             return told
         try:
@@ -453,7 +461,7 @@ class _JudgedCandidate:
         values["scatter"] = Value(fitted.scatter, "1")
         if self.candidate.missed is not None:
             values["missed"] = Value(self.candidate.missed, "1")
-        values |= _limits(Extrapolation(fitted), self.efficiency)
+        values |= _limits(Extrapolation(fitted, reach=self.reach), self.efficiency)
         if fitted.timings.has_sizes:
             values |= {f"size_needed[{each:g}]": self._size_needed(each) for each in p}
         at = max(p, default=float(fitted.timings.p.max()))

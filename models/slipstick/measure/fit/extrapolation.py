@@ -27,15 +27,18 @@ class Extrapolation:
     ----------
     fitted : a fit
     n : size of the problem; the largest one measured if None
+    reach : the largest number of processors with a prediction; as far as the formula goes if None
     """
 
     fitted: FittedFormula
     n: float | None = None
+    reach: float | None = None
 
     @cached_property
     def p(self) -> Array:
         """The numbers of processors that are evaluated."""
         last = self.fitted.formula.horizon * float(self.fitted.timings.p.max())
+        last = last if self.reach is None else min(last, self.reach)
         far = CLOSE * APART ** np.arange(1, max(0.0, np.log(last / CLOSE) / np.log(APART)) + 1)
         found: Array = np.unique([*np.arange(1.0, min(CLOSE, last) + 1), *np.minimum(np.round(far), last), last])
         return found

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from slipstick.expression.kernels import Array
 from slipstick.law.account import AVERAGE_LATENCY
 from slipstick.law.scalability import LATENCY_SCALABILITY
-from slipstick.method.answers import CompiledModel
+from slipstick.method.answers import Answers, CompiledModel
 from slipstick.method.scaling.isoefficiency import reached
 from slipstick.method.scaling.overhead import ONE
+from slipstick.results.study import Provenance
 
 FIXED_SIZE, MEMORY_BOUND = "fixed-size", "memory-bound"
 TIME_BOUND, EFFICIENCY_CONSERVED = "time-bound", "efficiency-conserved"
@@ -65,10 +66,18 @@ class Runs:
 
         Columns are those of the form. Against one processor, the efficiency is T(1) / (N T(N)) at the same size.
         """
-        found = self._solved(factor, count)
+        return self._answered(factor, count)[0]
+
+    def solved(self, factor: Array, count: Array) -> tuple[dict[str, Array], Provenance]:
+        """Give the same columns, and how each point was computed."""
+        found, pieces = self._answered(factor, count)
+        return found, Provenance.joined(len(count), ((rows, points.provenance(len(rows))) for rows, points in pieces))
+
+    def _answered(self, factor: Array, count: Array) -> tuple[dict[str, Array], list[tuple[NDArray[np.intp], Answers]]]:
+        found, pieces = self._solved(factor, count)
         first = self.forms[0][0].quantity
         sides = [("", ""), ("low", "high"), ("high", "low")] if f"low[{first}]" in found else [("", "")]
-        one = self._solved(factor, np.ones(len(count))) if self.against == ONE else {}
+        one = self._solved(factor, np.ones(len(count)))[0] if self.against == ONE else {}
         for end, other in sides:
             found[_end(end, "time")] = found[_end(end, first)]
             if self.against == ONE:
@@ -77,10 +86,10 @@ class Runs:
                     alone = one.get(_end(end, first), one[first])
                     found[_end(end, "efficiency")] = alone / (count * found[_end(other, first)])
         found.setdefault("efficiency", np.full(len(count), np.nan))
-        return found
+        return found, pieces
 
-    def _solved(self, factor: Array, count: Array) -> dict[str, Array]:
-        pieces: list[tuple[NDArray[np.intp], Columns]] = []
+    def _solved(self, factor: Array, count: Array) -> tuple[dict[str, Array], list[tuple[NDArray[np.intp], Answers]]]:
+        pieces: list[tuple[NDArray[np.intp], Answers]] = []
         for form, numbers in self.forms:
             mine = np.arange(len(count)) if self.any_number else np.flatnonzero(np.isin(count, numbers))
             values = {path: each for path, each in self.sizes(factor[mine]).items() if path in form.parameters}
@@ -88,12 +97,13 @@ class Runs:
                 values[self.processors] = count[mine]
             for cut in form.blocks(values, len(mine)):
                 here = {path: each[cut] for path, each in values.items()}
-                pieces.append((mine[cut], form.points(here).columns()))
-        found = {name: np.full(len(count), np.nan) for _, columns in pieces for name in columns}
-        for rows, columns in pieces:
+                pieces.append((mine[cut], form.points(here)))
+        blocks = [(rows, points.columns()) for rows, points in pieces]
+        found = {name: np.full(len(count), np.nan) for _, columns in blocks for name in columns}
+        for rows, columns in blocks:
             for name, column in columns.items():
                 found[name][rows] = column
-        return found
+        return found, pieces
 
 
 def _end(end: str, name: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from math import prod
 from typing import TYPE_CHECKING
@@ -20,18 +20,20 @@ from slipstick.report.formatting import (
     NOTHING,
     Notes,
     code,
-    column,
     counted,
     escape,
-    finite,
     markdown_table,
     prose,
     quantity,
+    question_section,
+    result_table,
 )
+from slipstick.report.pages.summary import summary
+from slipstick.results.question import ResultColumn, case_table, sweep_table
 from slipstick.results.study import Axis, Results, Sweep
 
 if TYPE_CHECKING:
-    from slipstick.schema.kinds.study import StudySpec
+    from slipstick.schema.kinds.study import Drawn, StudySpec
 
 
 MOST_POINTS = 40
@@ -62,37 +64,28 @@ def sweep_text(sweep: Sweep, answer: Sequence[str]) -> str:
     answer : the values to show
     """
     names = [name for name in dict.fromkeys(answer) if name in sweep.columns][:_MOST_COLUMNS]
-    table = _every_point if len(sweep) <= MOST_POINTS else _extremes
+    few = len(sweep) <= MOST_POINTS
     parts = [
         f"### {escape(sweep.name)}",
         "\n".join(f"- {_axis_text(axis)}" for axis in sweep.axes)
         + f"\n- {counted(len(sweep), 'point')} in {counted(len(set(sweep.cases)), 'case')}",
-        _how(sweep),
-        table(sweep, names) if len(sweep) else "",
+        "" if few else _outside(sweep),
+        result_table(sweep_table(sweep, names)) if few else _extremes(sweep, names),
         _stages(sweep),
         _without_effect(sweep),
-        _failures(sweep),
+        "" if few else _failures(sweep),
     ]
     return "\n\n".join(part for part in parts if part)
 
 
-def _how(sweep: Sweep) -> str:
-    """Say how the points were computed: all of them, or how many by which method where the table does not say it."""
-    how = sweep.provenance
-    if how.common or len(sweep) <= MOST_POINTS:
-        return f"All points: {how.common}." if how.common else ""
-    counts = Counter(zip(how.methods, map(bool, how.exact), strict=True))
-    words = [
-        f"{counted(count, 'point')} by {method}, {'exact' if exact else 'not exact'}"
-        for (method, exact), count in counts.items()
-    ]
-    if how.outside:
-        first = min(how.outside)
-        words.append(
-            f"{counted(len(how.outside), 'point lies', 'points lie')} outside of the bounds, the first "
-            f"at {_point(sweep, sweep.axes, first)}: {how.outside[first]}"
-        )
-    return escape(f"{'; '.join(words)}.")
+def _outside(sweep: Sweep) -> str:
+    """Say how many points lie outside of their bounds, and where the first of them is."""
+    outside = sweep.provenance.outside
+    if not outside:
+        return ""
+    first = min(outside)
+    count = counted(len(outside), "point lies", "points lie")
+    return escape(f"{count} outside of the bounds, the first at {_point(sweep, sweep.axes, first)}: {outside[first]}.")
 
 
 def _axis_text(axis: Axis) -> str:
@@ -104,27 +97,6 @@ def _axis_text(axis: Axis) -> str:
 
 def _axis_value(axis: Axis, value: float | str) -> str:
     return value if isinstance(value, str) else quantity(float(value), axis.unit)
-
-
-def _every_point(sweep: Sweep, names: Sequence[str]) -> str:
-    head, columns = ["case"], [[escape(case) for case in sweep.cases]]
-    for axis in sweep.axes:
-        head.append(code(axis.path))
-        columns.append([escape(_axis_value(axis, value)) for value in sweep.points[axis.path]])
-    for name in names:
-        lows, highs = (each.tolist() for each in sweep.ends(name))
-        unit, texts = column(list(map(finite, sweep.columns[name])), sweep.units[name], lows=lows, highs=highs)
-        head.append(f"{escape(name)} [{unit}]")
-        columns.append(texts)
-    for pipeline, stages in sweep.limits.items():
-        head.append(f"limit[{escape(pipeline)}]")
-        columns.append([escape(stage) or NOTHING for stage in stages])
-    for title, cells in sweep.provenance.shown(sweep.failed).items():
-        head.append(title)
-        columns.append([escape(each or NOTHING) for each in cells])
-    varied = [1 + index for index, axis in enumerate(sweep.axes) if not axis.named]
-    numbers = [*varied, *range(1 + len(sweep.axes), 1 + len(sweep.axes) + len(names))]
-    return markdown_table(head, zip(*columns, strict=True), numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,15 +139,19 @@ def _extremes(sweep: Sweep, names: Sequence[str]) -> str:
                 else []
             )
             texts = [_value_at(sweep, group, name, group.indices[spot]) for spot in spots]
-            rows.append([*map(escape, group.tags), escape(name), *(texts or [NOTHING] * 4)])
+            methods = dict.fromkeys(sweep.provenance.methods[index] for index in group.indices)
+            exact = all(sweep.provenance.exact[index] for index in group.indices)
+            how = [escape(" and ".join(methods)), "yes" if exact else "no"]
+            rows.append([*map(escape, group.tags), escape(name), *(texts or [NOTHING] * 4), *how])
     fixed = sweep.axes[: len(sweep.axes) - len(groups[0].axes)]
-    head = ["case", *(code(axis.path) for axis in fixed), "value", "first", "last", "least", "greatest"]
-    return markdown_table(head, rows)
+    places = [code(axis.path) for axis in fixed]
+    return markdown_table(["case", *places, "value", "first", "last", "least", "greatest", "method", "exact"], rows)
 
 
 def _value_at(sweep: Sweep, group: _SweepPart, name: str, index: int) -> str:
     value, low, high = (float(each[index]) for each in (sweep.columns[name], *sweep.ends(name)))
-    return f"{quantity(value, sweep.units[name], ends=(low, high))} at {_point(sweep, group.axes, index)}"
+    mark = ", outside of its bounds" if index in sweep.provenance.outside else ""
+    return f"{quantity(value, sweep.units[name], ends=(low, high))} at {_point(sweep, group.axes, index)}{mark}"
 
 
 def _point(sweep: Sweep, axes: Sequence[Axis], index: int) -> str:
@@ -252,30 +228,26 @@ def page(results: Results, study: StudySpec, pictures: Mapping[str, Sequence[str
     pictures : names of the files of each picture, by the picture's name
     command : what was typed
     """
-    questions = results.questions.values()
+    first, *others = [*study.pictures, None]
     sections = [
-        _head(results, command),
-        *(each.section() for each in questions if each.before_cases),
-        _cases(results, study.answer) if results.cases else "",
-        _limits(results),
-        *(each.section() for each in questions if not each.before_cases),
+        _head(results),
+        summary(results, study.answer),
+        prose(INTERVALS) if results.simulated else "",
+        _picture(first, pictures),
+        *map(question_section, results.questions.values()),
         sweep_section(results, study.answer),
-        _pictures(study, pictures),
+        "\n\n".join(["## Pictures", *(_picture(each, pictures) for each in others if each)]) if others[:-1] else "",
+        _limits(results),
+        _cases(results, study.answer) if results.cases else "",
         _notes(results),
-        _inputs(results),
+        _inputs(results, command),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
 
 
-def _head(results: Results, command: str) -> str:
-    parts = [
-        f"# {escape(results.title or results.name)}",
-        prose(results.text),
-        f"Source: {escape(results.source)}" if results.source else "",
-        f"Repeat with {code(command)}. {_ELSEWHERE}{_further(results)}",
-        prose(INTERVALS) if results.simulated else "",
-    ]
-    return "\n\n".join(part for part in parts if part)
+def _head(results: Results) -> str:
+    source = f"Source: {escape(results.source)}" if results.source else ""
+    return "\n\n".join(filter(None, [f"# {escape(results.title or results.name)}", prose(results.text), source]))
 
 
 def _further(results: Results) -> str:
@@ -286,12 +258,13 @@ def _further(results: Results) -> str:
 def _cases(results: Results, answer: Sequence[str]) -> str:
     names = [name for name in dict.fromkeys(answer) if "[" not in name] or _first_wanted(results, answer)
     notes = Notes()
-    bound = ["bound"] if any(each.bound for each in results.cases.values()) else []
-    rows = [_case(results, case, names, notes, bound) for case in results.cases]
-    head = ["case", "model", "differs from the base in", *map(escape, names), "method", "exact", *bound, "notes"]
-    listed = [f"{number}. {escape(text)}" for number, text in notes.listed.items()]
-    table = markdown_table(head, rows, range(3, 3 + len(names)))
-    return "\n\n".join(part for part in ("## Cases", table, "\n".join(listed)) if part)
+    table = case_table(results, names)
+    numbers = [", ".join(str(notes.number(note)) for note in each.notes) for each in results.cases.values()]
+    models = ResultColumn("model", [each.model for each in results.cases.values()])
+    differs = ResultColumn("differs from the base in", [_settings(results, case) or None for case in results.cases])
+    columns = [table.columns[0], models, differs, *table.columns[1:], ResultColumn("notes", numbers)]
+    listed = "\n".join(f"{number}. {escape(text)}" for number, text in notes.listed.items())
+    return "\n\n".join(filter(None, ["## Cases", result_table(replace(table, columns=columns)), listed]))
 
 
 def _first_wanted(results: Results, answer: Sequence[str]) -> list[str]:
@@ -303,22 +276,14 @@ def _first_wanted(results: Results, answer: Sequence[str]) -> list[str]:
     return chosen or list(answer[:1])
 
 
-def _case(results: Results, case: str, names: Sequence[str], notes: Notes, bound: Sequence[str]) -> list[str]:
-    answer = results.cases[case]
-    values = [quantity(answer.find(name), results.unit(name), ends=answer.ends(name)) for name in names]
-    said = [f"no answer: {answer.failed}"] if answer.failed else answer.notes
-    numbers = ", ".join(str(notes.number(note)) for note in said)
-    exact = NOTHING if answer.failed else "yes" if answer.exact else "no"
-    how = [escape(answer.method), exact, *(escape(answer.bound) or NOTHING for _ in bound)]
-    return [escape(case), code(answer.model), _settings(results, case), *values, *how, numbers]
-
-
 def _settings(results: Results, case: str) -> str:
+    """Name what a case sets, what few cases set first: that is how it differs from the others."""
+    counts = Counter(item for settings in results.settings.values() for item in settings.items())
     # The model has a column of its own.
-    settings = {path: text for path, text in results.settings.get(case, {}).items() if path != "model"}
-    shown = [f"{code(path)} {escape(text)}" for path, text in list(settings.items())[:_MOST_SETTINGS]]
-    more = len(settings) - len(shown)
-    return ", ".join([*shown, *([f"and {more} more"] if more else [])])
+    own = sorted(results.settings.get(case, {}).items(), key=lambda item: counts[item])
+    shown = [f"{path} {text}" for path, text in own if path != "model"]
+    more = [f"and {len(shown) - _MOST_SETTINGS} more"] if len(shown) > _MOST_SETTINGS else []
+    return ", ".join([*shown[:_MOST_SETTINGS], *more])
 
 
 def _limits(results: Results) -> str:
@@ -357,15 +322,14 @@ def _takeover(to: Takeover) -> str:
     return f"{code(to.path)} from {quantity(to.now, to.unit)} to {quantity(to.value, to.unit)}: {escape(to.stage)}"
 
 
-def _pictures(study: StudySpec, pictures: Mapping[str, Sequence[str]]) -> str:
-    parts = ["## Pictures"]
-    for spec in study.pictures:
-        files = pictures.get(spec.name, ())
-        shown = [f"![{escape(spec.title)}]({file})" for file in files if file.endswith(".png")]
-        others = [f"[{file}]({file})" for file in files if not file.endswith(".png")]
-        caption = " ".join([f"{escape(spec.title)}.", prose(spec.text), *others])
-        parts += [*shown, " ".join(caption.split())]
-    return "\n\n".join(parts) if study.pictures else ""
+def _picture(spec: Drawn | None, pictures: Mapping[str, Sequence[str]]) -> str:
+    """Show a picture, its caption below it."""
+    files = pictures.get(spec.name, ()) if spec else ()
+    if spec is None or not files:
+        return ""
+    shown = [f"![{escape(spec.title)}]({file})" for file in files if file.endswith(".png")]
+    others = [f"[{file}]({file})" for file in files if not file.endswith(".png")]
+    return "\n\n".join([*shown, " ".join(" ".join([prose(spec.text), *others]).split())])
 
 
 def _notes(results: Results) -> str:
@@ -373,8 +337,9 @@ def _notes(results: Results) -> str:
     return "\n".join(["## Notes", "", *lines]) if lines else ""
 
 
-def _inputs(results: Results) -> str:
+def _inputs(results: Results, command: str) -> str:
     """List the files by hash; the versions of what computed stand in inputs.yaml, for they change no number."""
+    again = f"Repeat with {code(command)}. {_ELSEWHERE}{_further(results)}"
     hashes = [[code(name), code(digest)] for name, digest in results.hashes.items()]
     table = markdown_table(["file", "SHA-256"], hashes) if hashes else ""
-    return "\n\n".join(part for part in ("## Inputs", table) if part)
+    return "\n\n".join(part for part in ("## Inputs", again, table) if part)

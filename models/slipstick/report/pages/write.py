@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slipstick.answer import Answer
 from slipstick.errors import InputError
-from slipstick.report.formatting import finite, need
+from slipstick.report.formatting import need
 from slipstick.report.pages.page import page
-from slipstick.results.study import Axis, Fitting, Provenance, Results, Sweep, Timeline, split_name
+from slipstick.results.question import case_table, sweep_table
+from slipstick.results.study import Fitting, Provenance, Results, Timeline, split_name
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,7 +29,7 @@ def frame(results: Results, answer: Sequence[str]) -> pl.DataFrame:
     Columns are ``sweep`` (empty for cases, else the sweep or the question), ``case``, one for each varied path with its
     base unit (names have none), one for each value with its base unit, ``low VALUE`` and ``high VALUE`` behind a value that
     has an interval or a band anywhere, ``limit[pipeline]``, ``method``, ``exact`` and ``bound``, ``failed``, and those of
-    the questions, see `slipstick.report.questions`.
+    the questions, see `slipstick.results.question`.
 
     Parameters
     ----------
@@ -45,17 +45,22 @@ def frame(results: Results, answer: Sequence[str]) -> pl.DataFrame:
 
     solved = bool(results.cases or results.sweeps)
     names = [name for name in dict.fromkeys(answer) if solved and split_name(name)[0] != "limit"]
-    parts: list[Mapping[str, Any]] = [_case_columns(results, names)]
-    parts += [_sweep_columns(results, sweep, names) for sweep in results.sweeps]
+    cases = case_table(results, names)
+    parts: list[Mapping[str, Any]] = [{**cases.file_columns(), "sweep": [None] * len(cases)}]
+    parts += [sweep_table(sweep, names).file_columns() for sweep in results.sweeps]
     leading: dict[str, Any] = {}
     added: dict[str, Any] = {}
     for found in results.questions.values():
-        for block in found.columns(lambda name: _head(results, name)):
+        for block in (table.file_columns() for table in found.tables()):
             parts.append(block)
             for name, column in block.items():
                 first = found.leading_columns and name.endswith("]")
                 (leading if first else added).setdefault(name, _column_type(column))
-    axes = {_axis_head(axis): _axis_type(axis) for sweep in results.sweeps for axis in sweep.axes}
+    every = [axis for sweep in results.sweeps for axis in sweep.axes]
+    axes = {
+        axis.path if axis.named else f"{axis.path} [{axis.unit}]": pl.String if axis.named else pl.Float64
+        for axis in every
+    }
     written = {name for part in parts for name in part}
     heads = [(end, f"{end}{_head(results, name)}") for name in names for end in ("", "low ", "high ")]
     values = {head: pl.Float64 for end, head in heads if not end or head in written}
@@ -123,63 +128,8 @@ def _part(columns: Mapping[str, Any], schema: dict[str, Any]) -> pl.DataFrame:
     return pl.DataFrame(filled).fill_nan(None)
 
 
-def _case_columns(results: Results, names: Iterable[str]) -> dict[str, Any]:
-    answers = list(results.cases.values())
-    values = {}
-    for name in names:
-        values[_head(results, name)] = [each.find(name) for each in answers]
-        values |= (
-            _ends(_head(results, name), *zip(*(each.ends(name) for each in answers), strict=True)) if answers else {}
-        )
-    limits = {f"limit[{name}]": [_limit(each, name) for each in answers] for name in results.pipelines}
-    failed = [each.failed for each in answers]
-    without = [index for index, each in enumerate(failed) if each]
-    how = Provenance.of(answers).columns(without)
-    return {"case": list(results.cases), **values, **limits, **how, "failed": failed}
-
-
-def _ends(head: str, lows: Iterable[float | None], highs: Iterable[float | None]) -> dict[str, Any]:
-    """Give the columns of both ends of an interval; none where no value has one."""
-    both = {f"low {head}": list(map(finite, lows)), f"high {head}": list(map(finite, highs))}
-    return both if any(each is not None for ends in both.values() for each in ends) else {}
-
-
-def _limit(answer: Answer, pipeline: str) -> str | None:
-    return next((each.stage for each in answer.limits if each.pipeline == pipeline), None)
-
-
-def _sweep_columns(results: Results, sweep: Sweep, names: Iterable[str]) -> dict[str, Any]:
-    height = len(sweep)
-    axes = {_axis_head(axis): sweep.points[axis.path] for axis in sweep.axes}
-    values: dict[str, Any] = {}
-    for name in names:
-        values |= {_head(results, name): sweep.columns[name]} if name in sweep.columns else {}
-        values |= _ends(_head(results, name), *sweep.ends(name))
-    limits = {f"limit[{name}]": [stage or None for stage in stages] for name, stages in sweep.limits.items()}
-    failed = {"failed": [sweep.failed.get(index) for index in range(height)]} if sweep.failed else {}
-    return {
-        "sweep": [sweep.name] * height,
-        "case": list(sweep.cases),
-        **axes,
-        **values,
-        **limits,
-        **sweep.provenance.columns(sweep.failed),
-        **failed,
-    }
-
-
 def _head(results: Results, name: str) -> str:
     return f"{name} [{results.unit(name)}]"
-
-
-def _axis_head(axis: Axis) -> str:
-    return axis.path if axis.named else f"{axis.path} [{axis.unit}]"
-
-
-def _axis_type(axis: Axis) -> Any:
-    import polars as pl
-
-    return pl.String if axis.named else pl.Float64
 
 
 MOST_EARLIER = 16 * 1024 * 1024
@@ -260,7 +210,7 @@ def write_fits(fits: Fitting, path: Path, title: str) -> None:
     InputError : the ending is another
     MissingExtraError : matplotlib is not installed
     """
-    from slipstick.report.questions.fits import draw_fits
+    from slipstick.report.fits import draw_fits
 
     if path.suffix not in _PICTURES:
         raise InputError(f"fits are drawn into a file that ends in .png or .svg, not into {path.name}")

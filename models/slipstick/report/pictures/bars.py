@@ -1,9 +1,4 @@
-"""Stacked bars: where the time of each case goes.
-
-Bands: what the processors do, against how many they are.
-
-Fits as a picture: data, curves with their intervals, and where nothing was measured.
-"""
+"""Stacked bars: where the time of each case goes."""
 
 from __future__ import annotations
 
@@ -15,8 +10,8 @@ import numpy as np
 from slipstick.answer import Answer
 from slipstick.expression.dimension import Dimension
 from slipstick.model.activity import TECHNOLOGIES
-from slipstick.report.formatting import finite, quantity
-from slipstick.report.pictures.figures import FILLS, axis_title, sheet, tilt, title_of
+from slipstick.report.formatting import quantity
+from slipstick.report.pictures.figures import axis_title, draw_intervals, filled, sheet, tilt, title_of
 from slipstick.results.study import Array, Results
 from slipstick.units import choose
 
@@ -98,7 +93,7 @@ def _ends(answer: Answer, spec: BarsSpec) -> tuple[float, float]:
         names = [name for each in spec.stack.values() for name in each]
     reach = []
     for name in names:
-        value, (low, high) = answer.find(name), map(finite, answer.ends(name))
+        value, (low, high) = answer.find(name), answer.ends(name)
         if value is not None and low is not None and high is not None:
             reach.append((value - low, high - value))
     return sum(below for below, _ in reach), sum(above for _, above in reach)
@@ -106,11 +101,9 @@ def _ends(answer: Answer, spec: BarsSpec) -> tuple[float, float]:
 
 def _intervals(axes: Axes, reach: Array, tops: Array, factor: float) -> Array:
     """Draw the interval of each total that has one, and give the upper ends."""
-    drawn = np.flatnonzero(reach.sum(axis=1) > 0)
-    if len(drawn):
-        lengths = reach[drawn].T / factor
-        axes.errorbar(drawn, tops[drawn] / factor, lengths, fmt="none", ecolor="black", elinewidth=1.2, capsize=4)
-    return np.asarray(tops + reach[:, 1])
+    low, high = tops - reach[:, 0], tops + reach[:, 1]
+    draw_intervals(axes, np.arange(float(len(tops))), tops / factor, low / factor, high / factor)
+    return np.where(np.isfinite(high), high, tops)
 
 
 def _fills(results: Results, spec: BarsSpec) -> dict[str, int]:
@@ -148,18 +141,7 @@ def _shares(table: Array, totals: Array) -> Array:
 def _stack(axes: Axes, heights: Array, fills: Mapping[str, int]) -> None:
     below = np.zeros(heights.shape[1])
     for (label, fill), each in zip(fills.items(), heights, strict=True):
-        colour, hatch = FILLS[fill % len(FILLS)]
-        axes.bar(
-            np.arange(len(each)),
-            each,
-            _BAR,
-            bottom=below,
-            color=colour,
-            hatch=hatch,
-            edgecolor="black",
-            linewidth=0.6,
-            label=label,
-        )
+        axes.bar(np.arange(len(each)), each, _BAR, bottom=below, label=label, **filled(fill))
         below = below + each
 
 

@@ -122,6 +122,40 @@ def stroke(index: int) -> dict[str, Any]:
     return {"color": colour, "marker": marker, "linestyle": dashes, "markerfacecolor": fill}
 
 
+def filled(index: int) -> dict[str, Any]:
+    """Give the look of one area among others."""
+    colour, hatch = FILLS[index % len(FILLS)]
+    return {"facecolor": colour, "hatch": hatch, "edgecolor": "black", "linewidth": 0.6}
+
+
+MOST_MARKERS = 16
+"""Of so many points each has its own interval drawn; more have a band."""
+
+
+def draw_intervals(axes: Axes, x: Array, y: Array, low: Array, high: Array, colour: str = "black") -> None:
+    """Draw the interval of each value: a bar at each of few points, a band along many.
+
+    A question mark stands at an estimate of which it is not known how sure it is: the ends of its interval are infinite.
+
+    Parameters
+    ----------
+    axes : of a picture
+    x, y, low, high : in the units of its axes; ends are not a number where there is no interval
+    colour : of the bars
+    """
+    import numpy as np
+
+    drawn = np.isfinite(y) & np.isfinite(high - low) & (low < high)
+    if np.count_nonzero(drawn) > MOST_MARKERS:
+        axes.fill_between(x, low, high, where=drawn, color=colour, alpha=0.18, linewidth=0)
+    elif drawn.any():
+        # An estimate may lie outside of its interval by rounding.
+        lengths = np.maximum(np.array([y - low, high - y])[:, drawn], 0.0)
+        axes.errorbar(np.asarray(x)[drawn], y[drawn], lengths, fmt="none", ecolor=colour, elinewidth=1.2, capsize=3)
+    for index in np.flatnonzero(np.isfinite(y) & np.isinf(high))[:: 1 + len(y) // MOST_MARKERS]:
+        axes.annotate("?", (x[index], y[index]), (4, 2), textcoords="offset points", color=colour, fontsize=9)
+
+
 def as_method(method: str, methods: Sequence[str]) -> dict[str, Any]:
     """Give what a method changes in the look of a line, so that lines of all methods keep their colour."""
     if method == _DOTS:

@@ -11,8 +11,10 @@ import numpy as np
 from slipstick.expression.dimension import COUNT, Dimension
 from slipstick.report.formatting import quantity, short_path
 from slipstick.report.pictures.figures import (
+    MOST_MARKERS,
     as_method,
     axis_title,
+    draw_intervals,
     logarithmic,
     names_along,
     plain_ticks,
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
 _KINDS = {"account": "time of a processor", "technology": "time", "step": "time", "once": "time"}
 _METHOD = "method"
 _WIDE = 6.0  # of the panels [inch]; the legend is beside them
-_MOST_MARKERS = 16
 _MOST_IN_COLUMN = 16
 
 
@@ -266,9 +267,9 @@ def _panel(
         index = labels.index(line.label)
         look = stroke(index) if not line.method else {**stroke(index), **as_method(line.method, methods)}
         # On long lines, markers are spread out and shifted, so that lines that lie on each other can be told apart.
-        every = -(-len(y) // _MOST_MARKERS) or 1
+        every = -(-len(y) // MOST_MARKERS) or 1
         axes.plot(across.places(line.x), y / factor, markevery=(index % every, every), **look)
-        _intervals(axes, across.places(line.x), y / factor, line.low / factor, line.high / factor, look["color"])
+        draw_intervals(axes, across.places(line.x), y / factor, line.low / factor, line.high / factor, look["color"])
     names = list(dict.fromkeys(line.value for line in lines))
     what = ", ".join(names) if len(names) < 3 else _KINDS.get(split_name(names[0])[0], "value")
     words = f"{what} / first of its line" if spec.relative else what
@@ -281,15 +282,3 @@ def _panel(
     elif 0 <= known.min() < 0.6 * known.max():
         # From nothing upwards, unless all values lie far above it and their differences would be lost.
         axes.set_ylim(bottom=0)
-
-
-def _intervals(axes: Axes, x: Array, y: Array, low: Array, high: Array, colour: str) -> None:
-    """Draw the intervals of a line: a bar at each of few points, a band along many."""
-    drawn = np.isfinite(y) & np.isfinite(high - low) & (low < high)
-    if not drawn.any():
-        return
-    if np.count_nonzero(drawn) > _MOST_MARKERS:
-        axes.fill_between(x, low, high, where=drawn, color=colour, alpha=0.18, linewidth=0)
-        return
-    lengths = np.array([y - low, high - y])[:, drawn]
-    axes.errorbar(x[drawn], y[drawn], lengths, fmt="none", ecolor=colour, elinewidth=1.2, capsize=3)

@@ -1,7 +1,7 @@
 """Study specs: a base, named differences, sweeps, questions and pictures.
 
-Each question is a key of a study: a spec class here, registered in `QUESTIONS`, a module of `slipstick.study.questions`
-that solves it, and one of `slipstick.report.questions` with its result; all three by the name of the key.
+Each question is a key of a study: a spec class here, registered in `QUESTIONS`, and the module of `slipstick.study.questions`
+of the same name, which answers it and says what of the answer is shown.
 """
 
 from __future__ import annotations

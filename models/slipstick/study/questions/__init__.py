@@ -1,8 +1,8 @@
 """Questions: what a study asks beyond its cases and sweeps, one module for each, named as its key.
 
 Each module has a function ``read(asked, study)``: it checks what the study says at the key, builds every model that is
-needed, solves nothing but the cases themselves, and gives a `Question`. Its ``solve`` gives a `QuestionResult`, whose class
-is in the module of `slipstick.report.questions` of the same name. Modules are imported only where a study asks for them.
+needed, solves nothing but the cases themselves, and gives a `Question`. Its ``solve`` gives a `QuestionResult`: data, sentences
+and tables. Modules are imported only where a study asks for them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 from slipstick.answer import Answer
 from slipstick.errors import Problem
-from slipstick.results.study import QuestionResult
+from slipstick.results.question import QuestionResult
 from slipstick.schema.inputs import Settings
 from slipstick.study.cases import StudyContext
 

@@ -2,18 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from slipstick.answer import Answer
 from slipstick.errors import SpecError, UnknownNameError, did_you_mean
-from slipstick.report.questions.agree import AgreeResult
+from slipstick.report.answer import agreement_table, agreement_words
+from slipstick.report.formatting import counted, escape, markdown_table
+from slipstick.results.question import QuestionResult
 from slipstick.results.study import Agreement
 from slipstick.schema.kinds.study import AgreeSpec
 from slipstick.study.cases import StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator, unless_interrupted
 from slipstick.study.questions import BaseAnswers, Question
 from slipstick.vocabulary import ACTIVITY, METHODS
+
+
+@dataclass(frozen=True, slots=True)
+class AgreeResult(QuestionResult):
+    """Several methods side by side, case by case."""
+
+    title: ClassVar[str] = "Methods side by side"
+    reading: ClassVar[str] = (
+        "Two numbers in brackets are the ends of an interval; two numbers alone are bounds. Where methods contradict each "
+        "other by more than they promise, it is listed as a finding."
+    )
+    agreements: tuple[Agreement, ...]
+
+    def sentences(self) -> list[str]:
+        """Count the findings, and list them."""
+        found = [f"{each.case}: {words}" for each in self.agreements for words in each.findings]
+        count = counted(len(self.agreements), "case")
+        if not found:
+            return [f"no method contradicts another by more than it promises, in {count}"]
+        return [f"{counted(len(found), 'finding')} in {count}, where methods contradict each other", *found]
+
+    def parts(self) -> Iterator[str]:
+        """Put the methods side by side, case by case."""
+        for each in self.agreements:
+            head, rows, hidden = agreement_table(each)
+            yield f"### {escape(each.case)}"
+            yield markdown_table(list(map(escape, head)), [list(map(escape, row)) for row in rows], range(1, len(head)))
+            yield hidden
+            yield "\n".join(f"- {escape(line)}" for line in agreement_words(each))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,9 @@ Performance, 1984, chapter 5; saturation population: Kleinrock, Queueing Systems
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,17 +17,109 @@ from slipstick.method.networks.arrays import NetworkLayout
 from slipstick.model.network import ClosedClass, QueueingNetwork
 from slipstick.model.system import ClosedPopulation, Model
 from slipstick.queueing.bounds import full_speed_demands
-from slipstick.report.questions.bottleneck import BottleneckResult, CaseBottlenecks
-from slipstick.results.study import Array
+from slipstick.report.formatting import as_number, as_percent, percent, quantity
+from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
+from slipstick.results.study import Array, Provenance
 from slipstick.schema.kinds.study import BottleneckSpec, SweepSpec
 from slipstick.schema.text.nodes import Entry, Table, at
 from slipstick.study.cases import Place, StudyContext, SweepDefinition
 from slipstick.study.evaluator import evaluator
 from slipstick.study.questions import BaseAnswers, Question
 from slipstick.study.sweep import PointGroup, SweepPlan, carried_out, planned
+from slipstick.vocabulary import CLOSED_FORM
 
 _SPAN = "span"
 _PLACE: Place = ("bottleneck", "along")
+_MOST_RESOURCES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class CaseBottlenecks:
+    """The bottleneck of one case along one axis; arrays run along the axis.
+
+    Parameters
+    ----------
+    case : what was solved
+    provenance : how each point was solved
+    path, unit : what is varied, and its base unit
+    values : of the axis, in base units
+    population : customers N
+    throughput : cycles of all customers [1/s]
+    cycle : time of a cycle without waiting, T_0 [s]
+    demands : service demand per server of each resource, D [s]
+    failed : why a point has no answer, by its index
+
+    >>> import numpy as np
+    >>> one, two, both = np.array([1.0, 20.0]), np.array([0.1, 1.0]), np.array([10.0, 10.0])
+    >>> found = CaseBottlenecks("base", Provenance(["exact"] * 2, [True] * 2), "n", "1", one, one, two, both, {"bus": np.array([1.0, 1.0])})
+    >>> found.bound.tolist(), found.saturation.tolist(), found.bottlenecks
+    ([0.1, 1.0], [10.0, 10.0], ('bus', 'bus'))
+    """
+
+    case: str
+    provenance: Provenance
+    path: str
+    unit: str
+    values: Array
+    population: Array
+    throughput: Array
+    cycle: Array
+    demands: Mapping[str, Array]
+    failed: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def largest(self) -> Array:
+        """The largest service demand per server [s]."""
+        return np.asarray(np.max(list(self.demands.values()), axis=0))
+
+    @property
+    def bottlenecks(self) -> tuple[str, ...]:
+        """The resource with the largest demand at each point."""
+        names = list(self.demands)
+        return tuple(names[int(place)] for place in np.argmax(list(self.demands.values()), axis=0))
+
+    @property
+    def bound(self) -> Array:
+        """Asymptotic upper bound on the throughput [1/s]."""
+        return np.minimum(self.population / self.cycle, 1.0 / self.largest)
+
+    @property
+    def saturation(self) -> Array:
+        """Saturation population N* [1]."""
+        return self.cycle / self.largest
+
+    def utilization(self, resource: str) -> Array:
+        """Utilization of a resource by the utilization law, U = X D [1]; X is at most the bound."""
+        return np.minimum(self.throughput, self.bound) * self.demands[resource]
+
+    @property
+    def above(self) -> Array:
+        """Whether the throughput is above the bound: the method leaves waiting out, or is inexact."""
+        return np.asarray(self.throughput > self.bound * (1 + 1e-9))
+
+
+@dataclass(frozen=True, slots=True)
+class BottleneckResult(QuestionResult):
+    """The bottleneck of each case."""
+
+    title: ClassVar[str] = "Bottlenecks"
+    reading: ClassVar[str] = (
+        "The resource with the largest service demand per server, D, is the bottleneck: with N customers, and T_0 the time of "
+        "a cycle without waiting, the throughput X is at most N / T_0 and at most 1 / D. The two bounds meet at the saturation "
+        "population N* = T_0 / D: below it the bottleneck has time to spare, above it customers queue. The utilization is X D, "
+        "with the bound as X where the throughput of the method is above it."
+    )
+    bottleneck: tuple[CaseBottlenecks, ...]
+
+    def sentences(self) -> list[str]:
+        """Say what each case is limited by."""
+        return [f"{each.case}: {line}" for each in self.bottleneck for line in _sentences(each)]
+
+    def parts(self) -> Iterator[ResultTable]:
+        """Give the points along the axis, and the resources at both of its ends, case by case."""
+        for each in self.bottleneck:
+            yield _points(each)
+            yield _resources(each)
 
 
 @dataclass(frozen=True)
@@ -115,3 +209,73 @@ def _of_network(group: PointGroup) -> tuple[Array, Array, dict[str, Array]]:
     stations = [index for index in range(len(compiled.stations)) if not network.delays[index]]
     demands = {name: demand[:, 0, index].real for index, name in enumerate(compiled.stations) if index in stations}
     return np.asarray(network.population[:, 0].real, dtype=float), cycle[:, 0].real, demands
+
+
+def _sentences(found: CaseBottlenecks) -> list[str]:
+    """Say which resource is the bottleneck where, how near saturation is, and where the throughput is above its bound."""
+    names = found.bottlenecks
+    first, last = (_value(found, index) for index in (0, -1))
+    lines = [f"{names[0]} is the bottleneck for {found.path} from {first} to {last}"]
+    changes = [index for index in range(1, len(names)) if names[index] != names[index - 1]]
+    if changes:
+        lines = [f"{names[0]} is the bottleneck for {found.path} from {first} on"]
+        lines += [
+            f"{names[index]} is the bottleneck from {_value(found, index)} on, "
+            f"{names[index - 1]} up to {_value(found, index - 1)}"
+            for index in changes
+        ]
+    saturated = found.population > found.saturation
+    if saturated.any():
+        index = int(np.argmax(saturated))
+        place = f"N = {found.population[index]:g} is above N* = {found.saturation[index]:.4g}"
+        lines.append(f"saturated from {found.path} = {_value(found, index)} on, where {place}")
+    else:
+        index = int(np.argmax(found.population / found.saturation))
+        place = f"N = {found.population[index]:g}, and N* = {found.saturation[index]:.4g}"
+        lines.append(f"not saturated anywhere; nearest at {found.path} = {_value(found, index)} with {place}")
+    if found.above.any():
+        index = int(np.argmax(found.above))
+        excess = float(np.max(found.throughput[found.above] / found.bound[found.above])) - 1
+        method = found.provenance.methods[index]
+        advice = "; it leaves waiting out, mean-value and simulation do not" if method == CLOSED_FORM else ""
+        first = f"{found.path} = {_value(found, index)}"
+        lines.append(
+            f"the throughput by {method} is above the bound from {first} on, by up to {percent(excess)}{advice}"
+        )
+    return lines
+
+
+def _value(found: CaseBottlenecks, index: int) -> str:
+    return quantity(float(found.values[index]), found.unit)
+
+
+def _points(found: CaseBottlenecks) -> ResultTable:
+    names = found.bottlenecks
+    used = [found.utilization(name)[index] for index, name in enumerate(names)]
+    columns = [
+        ResultColumn("case", [found.case] * len(names), place=True),
+        ResultColumn(found.path, found.values, found.unit, place=True),
+        ResultColumn("population", found.population, "1", title="N", written=as_number),
+        ResultColumn("throughput", found.throughput, "1/s"),
+        ResultColumn("throughput_bound", found.bound, "1/s", title="at most"),
+        ResultColumn("above_bound", [str(bool(each)).lower() for each in found.above], title="above the bound"),
+        ResultColumn("bottleneck", names),
+        ResultColumn("its_utilization", used, "1", title="its utilization", written=as_percent, in_file=False),
+        *(ResultColumn(f"utilization[{name}]", found.utilization(name), "1", on_page=False) for name in found.demands),
+        ResultColumn("saturation_population", found.saturation, "1", title="N*"),
+    ]
+    return ResultTable("bottleneck", columns, found.provenance, found.failed)
+
+
+def _resources(found: CaseBottlenecks) -> ResultTable:
+    """Compare the resources at the first and the last point, those with the largest demands first."""
+    ranked = sorted(found.demands, key=lambda name: -float(np.max(found.demands[name])))[:_MOST_RESOURCES]
+    columns = [ResultColumn("resource", ranked, place=True)]
+    for index in (0, -1):
+        at = f"at {_value(found, index)}"
+        demands = [float(found.demands[name][index]) for name in ranked]
+        used = [float(found.utilization(name)[index]) for name in ranked]
+        columns.append(ResultColumn("D", demands, "s", title=f"D {at}"))
+        columns.append(ResultColumn("utilization", used, "1", title=f"utilization {at}", written=as_percent))
+    methods, exact = " and ".join(dict.fromkeys(found.provenance.methods)), all(found.provenance.exact)
+    return ResultTable("", columns, Provenance([methods] * len(ranked), [exact] * len(ranked)))

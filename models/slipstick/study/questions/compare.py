@@ -3,18 +3,115 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
+from typing import ClassVar
 
 from slipstick.answer import Answer
 from slipstick.errors import Problem, SpecError, UnitError, did_you_mean
 from slipstick.expression.dimension import Dimension
-from slipstick.report.formatting import NO_ENDS, Ends
-from slipstick.report.questions.compare import CompareResult, PublishedTable, TableCell, TableRow
+from slipstick.report.formatting import (
+    NO_ENDS,
+    NOTHING,
+    Ends,
+    Notes,
+    bracketed,
+    counted,
+    escape,
+    markdown_table,
+    overlap,
+    percent,
+    prose,
+)
+from slipstick.results.question import QuestionResult
+from slipstick.results.study import Provenance
 from slipstick.schema.kinds.study import RowSpec, TableSpec
 from slipstick.study.cases import StudyContext
 from slipstick.study.questions import BaseAnswers, Question, ValueNames
 from slipstick.units import scale
+
+
+@dataclass(frozen=True, slots=True)
+class TableCell:
+    """A computed value beside a published one, or that of another case, in the table's unit.
+
+    Parameters
+    ----------
+    ends, printed_ends : of the interval of each where it is simulated
+    """
+
+    case: str
+    computed: float | None
+    printed: float | None
+    within: float
+    slip: str = ""
+    ends: Ends = NO_ENDS
+    printed_ends: Ends = NO_ENDS
+
+    @property
+    def difference(self) -> float | None:
+        """Computed minus printed."""
+        return None if self.computed is None or self.printed is None else self.computed - self.printed
+
+    @property
+    def inside(self) -> bool | None:
+        """Say whether the interval of the computed value reaches the other, or its interval; None where none has one."""
+        sides = ((self.computed, self.ends), (self.printed, self.printed_ends))
+        if self.difference is None or all(ends == NO_ENDS for _, ends in sides):
+            return None
+        one, other = ((value if low is None else low, value if high is None else high) for value, (low, high) in sides)
+        return overlap(one, other)
+
+    @property
+    def agrees(self) -> bool:
+        """Say whether the difference is within what rounding allows; nothing printed agrees with anything."""
+        # Slightly more than the allowance, for decimal fractions have no exact double.
+        return self.difference is None or abs(self.difference) <= self.within * (1 + 1e-9)
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """A row of a comparison: predictions, measurements to hold them against, inputs of the model, or another case.
+
+    A row that is not `counted` shows its errors, but they do not enter the mean over all tables.
+    """
+
+    label: str
+    cells: tuple[TableCell, ...]
+    measured: bool = False
+    input: bool = False
+    against: tuple[str, ...] = ()
+    counted: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedTable:
+    """A published table beside what the program computes; `provenance` says how each column was computed."""
+
+    title: str
+    source: str
+    text: str
+    unit: str
+    columns: tuple[str, ...]
+    rows: tuple[TableRow, ...]
+    provenance: Provenance | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CompareResult(QuestionResult):
+    """Published tables beside what was computed."""
+
+    title: ClassVar[str] = "Comparisons"
+    compared: tuple[PublishedTable, ...]
+
+    def sentences(self) -> list[str]:
+        """Count the cells that agree."""
+        return [each for each in (summary(self.compared),) if each]
+
+    def parts(self) -> Iterator[str]:
+        """Write table by table."""
+        return map(comparison, self.compared)
 
 
 @dataclass(frozen=True)
@@ -47,7 +144,8 @@ class CompareQuestion(Question):
     def _filled(self, spec: TableSpec, answers: Mapping[str, Answer]) -> PublishedTable:
         factor = float(scale(spec.unit)[0])
         rows = tuple(_row(row, spec, answers, factor) for row in spec.rows)
-        return PublishedTable(spec.title, spec.source, spec.text, spec.unit, tuple(spec.columns), rows)
+        how = Provenance.of([answers[case] for case in spec.columns])
+        return PublishedTable(spec.title, spec.source, spec.text, spec.unit, tuple(spec.columns), rows, how)
 
 
 def read(asked: Sequence[TableSpec], study: StudyContext) -> CompareQuestion:
@@ -107,3 +205,150 @@ def _computed(spec: RowSpec, answer: Answer, factor: float, measured: float | No
         return value, NO_ENDS
     low, high = (math.fsum(each if ends[at] is None else ends[at] or 0.0 for each, ends in parts) for at in (0, 1))
     return value, (min(low, value), max(high, value))
+
+
+def verdict(cell: TableCell) -> str:
+    """Say how a computed cell stands to its printed one.
+
+    >>> verdict(TableCell("base", 730.5, 469.0, 0.5, slip="one side only")), verdict(TableCell("base", 104.2, 104.0, 0.5))
+    ('slip', 'agrees')
+    """
+    if cell.difference is None:
+        return "nothing printed" if cell.printed is None else "nothing computed"
+    if cell.agrees:
+        return "agrees"
+    return "slip" if cell.slip else "miss"
+
+
+def comparison(table: PublishedTable) -> str:
+    """Write one comparison: the table, then its slips, misses and errors.
+
+    Parameters
+    ----------
+    table : published values beside computed ones
+    """
+    slips, misses = Notes(), Notes()
+    marked = [[_marked(row, cell, slips, misses) for cell in row.cells] for row in table.rows]
+    source = f"Source: {escape(table.source)}" if table.source else ""
+    parts = [
+        f"### {escape(table.title)}",
+        prose(table.text),
+        source,
+        _layout(table, marked),
+        _listed("Slips of the source, by our reading:", slips, "slip"),
+        _listed("Misses:", misses, "miss"),
+        "\n".join(f"- {line}" for line in map(_row_error, table.rows) if line),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def summary(comparisons: Sequence[PublishedTable]) -> str:
+    """Count how the computed cells of tables stand to the printed and the measured ones; inputs do not count."""
+    rows = [row for each in comparisons for row in each.rows if not (row.measured or row.input or row.against)]
+    found = [verdict(cell) for row in rows for cell in row.cells]
+    compared = [each for each in found if each in ("agrees", "slip", "miss")]
+    text = (
+        f"{counted(len(compared), 'printed cell is', 'printed cells are')} compared: {counted(compared.count('agrees'), 'agrees', 'agree')} within rounding, "
+        f"{counted(compared.count('slip'), 'is a slip', 'are slips')} of the source, "
+        f"{counted(compared.count('miss'), 'is a miss', 'are misses')}."
+    )
+    if not found:
+        text = ""
+    if lost := found.count("nothing computed"):
+        text += f" {counted(lost, 'printed cell')} without a computed value."
+    measured = [cell for each in comparisons for row in each.rows if row.measured and row.counted for cell in row.cells]
+    if errors := _errors(measured):
+        mean = percent(fmean(map(abs, errors)))
+        text += f" Against {counted(len(errors), 'measured value')} the mean absolute error is {mean}."
+    return text.strip()
+
+
+def _layout(table: PublishedTable, marked: list[list[str]]) -> str:
+    """Put computed, printed and difference of each row below each other, and above all how each column was computed."""
+    head = ["row", f"[{table.unit}]", *map(escape, table.columns)]
+    how = table.provenance
+    rows = [[name, "", *(each or NOTHING for each in cells)] for name, cells in (how.columns() if how else {}).items()]
+    if how and how.common:
+        rows = []
+    for row, marks in zip(table.rows, marked, strict=True):
+        if row.input and not any(cell.slip for cell in row.cells):
+            rows.append([escape(row.label), "input", *(_pair(cell)[1] for cell in row.cells)])
+            continue
+        computed, printed = zip(*(_pair(cell, row.measured) for cell in row.cells), strict=True)
+        rows.append([escape(row.label), "computed", *computed])
+        if row.against:
+            rows.append(["", "against", *(_other(row, cell) for cell in row.cells)])
+        else:
+            rows.append(["", "measured" if row.measured else "printed", *printed])
+        rows.append(["", "error" if row.measured else "difference", *marks])
+    common = [f"Computed {how.common}."] if how and how.common else []
+    return "\n\n".join([*common, markdown_table(head, rows, range(2, len(head)))])
+
+
+def _other(row: TableRow, cell: TableCell) -> str:
+    """Write the value of another case like the computed one, and name the case."""
+    value = _written(cell.printed, cell.printed_ends, _decimals(cell))
+    return f"{value} ({escape(row.against[row.cells.index(cell)])})"
+
+
+def _pair(cell: TableCell, measured: bool = False) -> tuple[str, str]:
+    computed = _written(cell.computed, cell.ends, _decimals(cell, measured))
+    return computed, NOTHING if cell.printed is None else f"{cell.printed:.10g}"
+
+
+def _written(value: float | None, ends: Ends, decimals: int) -> str:
+    return bracketed(*(NOTHING if each is None else f"{each:.{decimals}f}" for each in (value, *ends)))
+
+
+def _decimals(cell: TableCell, measured: bool = False) -> int:
+    """Give one digit more than the printed ones, by the rounding that is allowed for; a measurement has one."""
+    if measured:
+        return 1
+    return max(0, 1 - math.floor(math.log10(2 * cell.within) + 1e-9)) if cell.within > 0 else 4
+
+
+def _marked(row: TableRow, cell: TableCell, slips: Notes, misses: Notes) -> str:
+    """Write a difference, or the error of a measured row, with what is to be said of it."""
+    text = _error_text(cell) if row.measured or row.against else _difference_text(cell)
+    if cell.inside is not None:
+        text += (
+            (", undecided" if cell.inside else "")
+            if row.against
+            else f", {'in' if cell.inside else 'out'}side the interval"
+        )
+    if verdict(cell) == "miss" and not (row.measured or row.against):
+        place = f"{row.label}, {cell.case}: computed {_pair(cell)[0]}, printed {_pair(cell)[1]}"
+        return f"{text} (miss {misses.number(f'{place}; rounding allows {cell.within:g}')})"
+    return f"{text} (slip {slips.number(f'{row.label}: {cell.slip}')})" if cell.slip else text
+
+
+def _difference_text(cell: TableCell) -> str:
+    if cell.difference is None:
+        return NOTHING
+    text = f"{cell.difference:+.{_decimals(cell)}f}"
+    return text[1:] if float(text) == 0 else text
+
+
+def _listed(title: str, notes: Notes, kind: str) -> str:
+    lines = [f"- {kind} {number}: {escape(text)}" for number, text in notes.listed.items()]
+    return "\n".join([title, "", *lines]) if lines else ""
+
+
+def _row_error(row: TableRow) -> str:
+    errors = _errors(row.cells) if row.measured else []
+    if not errors:
+        return ""
+    mean = percent(fmean(map(abs, errors)))
+    return f"{escape(row.label)}: mean absolute error {mean} over {counted(len(errors), 'measured value')}"
+
+
+def _errors(cells: Sequence[TableCell]) -> list[float]:
+    return [cell.difference / cell.printed for cell in cells if cell.difference is not None and cell.printed]
+
+
+def _error_text(cell: TableCell) -> str:
+    return (
+        percent(cell.difference / cell.printed, signed=True)
+        if cell.difference is not None and cell.printed
+        else NOTHING
+    )

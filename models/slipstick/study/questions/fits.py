@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from slipstick.answer import Answer
 from slipstick.errors import ModelError, NoAnswerError, Problem, SpecError, UnknownNameError, did_you_mean
 from slipstick.measure.fit.comparison import APART, IntervalSettings, fits
 from slipstick.measure.fit.families import FAMILIES, family_called
 from slipstick.measure.fit.formula import Family, Timings, timing_notes, timings_of
 from slipstick.measure.fit.model import FitSettings, PreparedModel, model_family, prepare_model
 from slipstick.measure.measurements import Measurements
-from slipstick.report.questions.fits import FitsResult
+from slipstick.report.fits import between, draw_fits, families, fitted_values, has_interval, needed
+from slipstick.report.formatting import NOTHING, escape, markdown_table, percent
+from slipstick.report.measured import amount
+from slipstick.results.question import QuestionResult
 from slipstick.results.study import Fitting
 from slipstick.schema.inputs import Settings
 from slipstick.schema.kinds.study import FitSpec, FitsPictureSpec, MadeSpec
@@ -23,8 +28,56 @@ from slipstick.study.cases import Place, StudyContext
 from slipstick.study.questions import BaseAnswers, Question
 from slipstick.study.questions.measured import runs_of
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 DIGITS = 6
 """Of a fitted value that is laid over the base: more would differ from machine to machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class FitsResult(QuestionResult):
+    """Models fitted to measured times, by question."""
+
+    title: ClassVar[str] = "Fits"
+    reading: ClassVar[str] = (
+        "Behind: how far Akaike's criterion, corrected for few observations, is behind the best; under 4 the data do not "
+        "tell models apart. Misses the largest: relative error at the largest runs when fitted without them. Every number is by "
+        "a fit, and none is exact."
+    )
+    before_cases: ClassVar[bool] = True
+    fits: Mapping[str, Fitting]
+
+    def sentences(self) -> list[str]:
+        """Say what each fit limits, and what the data prefer."""
+        return [f"{name}: {needed(each)[0]} {needed(each)[-1]}".rstrip(".") for name, each in self.fits.items()]
+
+    def doubt(self) -> str:
+        """Give the first warning."""
+        return next((words for each in self.fits.values() for words in each.warnings), "")
+
+    def parts(self) -> Iterator[str]:
+        """Give all fits beside one another, then each."""
+        if len(self.fits) > 1:
+            yield _overview(self.fits)
+        for name, each in self.fits.items():
+            yield f"### {escape(name)}"
+            yield from _fit(each)
+
+    def files(self) -> dict[str, list[dict[str, Any]]]:
+        """Give every value of every model, with its interval where there is one."""
+        rows: list[dict[str, Any]] = [
+            {"fit": name, "model": answer.model, "value": value, "unit": each.unit}
+            | {"is": each.value, "low": each.low, "high": each.high, "method": answer.method, "exact": "no"}
+            for name, found in self.fits.items()
+            for answer in found.answers
+            for value, each in answer.values.items()
+        ]
+        return {"fits.csv": rows}
+
+    def draw(self, spec: FitsPictureSpec) -> Figure:
+        """Draw one fit."""
+        return draw_fits(self.fits[spec.fit], spec.title)
 
 
 @dataclass(frozen=True)
@@ -198,3 +251,46 @@ def _scalar(study: StudyContext, place: Place) -> Scalar:
     found = at(study.tree, place)
     assert isinstance(found, Scalar)
     return found
+
+
+def _overview(found: Mapping[str, Fitting]) -> str:
+    """Say in a line for each fit what the data prefer, and how that does farthest out."""
+    rows = []
+    for name, each in found.items():
+        best, *others = [answer for answer in each.answers if not answer.failed]
+        rivals = [answer.model for answer in others if (answer["behind"] or 0.0) < APART]
+        far = next((value for value in reversed(list(best.values)) if value.startswith("time[")), "")
+        told = f"{amount(best.values[far])} at p = {far[5:-1]}" if far else NOTHING
+        true = each.truth.get(float(far[5:-1])) if far else None
+        missed = percent((best[far] or 0.0) / true - 1, 2) if true else NOTHING
+        rows.append([escape(name), best.model, ", ".join(rivals) or NOTHING, told, missed])
+    known = any(each.truth for each in found.values())
+    head = ["fit", "preferred", "not told apart from it", "predicted", *(["misses the truth by"] if known else [])]
+    return markdown_table(head, [row[: len(head)] for row in rows], [3, 4][: len(head) - 3])
+
+
+def _fit(found: Fitting) -> Iterator[str]:
+    fitted = [answer for answer in found.answers if not answer.failed]
+    head, rows = families(fitted)
+    if found.truth:
+        times = [name for name in fitted[0].values if name.startswith("time[")]
+        head += [f"misses p = {name[5:-1]}" for name in times]
+        for row, answer in zip(rows, fitted, strict=True):
+            row += [percent((answer[name] or 0.0) / found.truth[float(name[5:-1])] - 1, 2) for name in times]
+    told = [f"- {escape(line)}" for line in [*needed(found), *found.warnings]]
+    yield f"Fitted to {escape(found.source)}."
+    yield "\n".join(told)
+    yield markdown_table(head, rows, range(1, len(head)))
+    yield "\n".join(f"- {escape(each.model)}: no fit: {escape(each.failed)}" for each in found.answers if each.failed)
+    detailed = [each for each in fitted if each is fitted[0] or has_interval(each) or each.model == found.laid]
+    yield from map(_parameters, detailed)
+
+
+def _parameters(best: Answer) -> str:
+    rows = [
+        [escape(name), amount(value), between(value) if value.low is not None else NOTHING]
+        for name, value in fitted_values(best).items()
+    ]
+    if not rows:
+        return escape(best.notes[0])
+    return f"{escape(best.notes[0])}\n\n{markdown_table([escape(best.model), 'value', 'between'], rows, [1, 2])}"

@@ -2,19 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
+from slipstick.answer import Answer
 from slipstick.errors import Problem, UnknownNameError
 from slipstick.measure.account import Measured, measured
 from slipstick.measure.formats import read as read_runs
 from slipstick.measure.measurements import Measurements
-from slipstick.report.questions.measured import MeasuredResult
+from slipstick.report.formatting import escape
+from slipstick.report.measured import measured_table, most_lost
+from slipstick.results.question import QuestionResult, ResultTable
 from slipstick.schema.kinds.study import MeasuredSpec
 from slipstick.schema.library import find, names, table_called
 from slipstick.schema.text.nodes import at
 from slipstick.study.cases import Place, StudyContext
 from slipstick.study.questions import BaseAnswers, Question, ValueNames
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredResult(QuestionResult):
+    """Where the processors of measured runs go: answers for each number of processors, by question."""
+
+    title: ClassVar[str] = "Measured runs"
+    before_cases: ClassVar[bool] = True
+    leading_columns: ClassVar[bool] = True
+    measured: Mapping[str, Sequence[Answer]]
+
+    def sentences(self) -> list[str]:
+        """Say where most is lost."""
+        nothing = "less than a twentieth of a processor is lost to any one cause, or the data do not say it"
+        return [f"{name}: {most_lost(answers) or nothing}".rstrip(".") for name, answers in self.measured.items()]
+
+    def parts(self) -> Iterator[ResultTable]:
+        """Give a row for each number of processors, question by question."""
+        for name, answers in self.measured.items():
+            yield replace(measured_table(f"measured/{name}", answers), title=f"### {escape(name)}")
+
+    def answers(self) -> list[Answer]:
+        """Give none: they stand under `measured` by their question."""
+        return []
+
+    def named_answers(self) -> dict[str, Answer]:
+        """Name the answer for each number of processors NAME-PROCESSORS."""
+        return {f"{name}-{each.point['p']:g}": each for name, answers in self.measured.items() for each in answers}
 
 
 @dataclass(frozen=True)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from slipstick.errors import Problem, SpecError, did_you_mean
+from slipstick.errors import Problem, SpecError, UnknownNameError, did_you_mean
+from slipstick.expression.dimension import Dimension
 from slipstick.method.sampling import random_stream, sample_points
 from slipstick.model.uncertainty import Uncertainty
-from slipstick.report.questions.sample import SampledValue, SampleResult, SampleStudy, SensitivityIndex
-from slipstick.results.study import Array
+from slipstick.report.formatting import Ends, as_percent, code, escape, percent, quantity
+from slipstick.report.pictures.figures import STROKES, axis_title, filled, sheet, title_of
+from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
+from slipstick.results.study import Array, Provenance
 from slipstick.schema.inputs import Settings
 from slipstick.schema.kinds.distribution import Uncertain, distribution_of, quantities
 from slipstick.schema.kinds.study import HistogramSpec, SampleSpec
@@ -20,12 +24,117 @@ from slipstick.schema.text.nodes import Mark, Node, Scalar, canonical, value_mar
 from slipstick.study.cases import StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import BaseAnswers, Question, ValueNames
+from slipstick.units import choose
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _REPLICATIONS = 8
 """So many independent sets of points say how sure a quantile is."""
 
 _T_95 = 2.364624251592785
 """Student's t for 95 % and one less degrees of freedom than replications."""
+
+
+@dataclass(frozen=True, slots=True)
+class SensitivityIndex:
+    """How much of the variance of an answer one quantity causes, alone and with all it acts together with [1]."""
+
+    path: str
+    first_order: float
+    total: float
+
+
+@dataclass(frozen=True, slots=True)
+class SampledValue:
+    """How one sampled answer is distributed.
+
+    Parameters
+    ----------
+    name, unit : of the answer
+    stated : with every quantity as the case gives it, in base units
+    mean : of the points
+    quantiles : by part, each with the ends of its 95 % interval
+    points : all values, in the order in which they were drawn
+    influences : of each quantity, the largest total first; empty where they were not asked for, or cannot be told
+    why : they cannot be told
+    """
+
+    name: str
+    unit: str
+    stated: float | None
+    mean: float
+    quantiles: Mapping[float, tuple[float, float, float]]
+    points: Array = field(repr=False)
+    influences: tuple[SensitivityIndex, ...] = ()
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SampleStudy:
+    """What uncertain quantities make of the answers of one case.
+
+    Parameters
+    ----------
+    case : what was solved
+    of : each distribution in words, by path
+    outcomes : of each answer
+    samples, draw, seed : how points were drawn
+    without : points without an answer
+    method, exact, bound : how the points were computed, and the first that is outside of its bounds
+    """
+
+    case: str
+    of: Mapping[str, str]
+    outcomes: tuple[SampledValue, ...]
+    samples: int
+    draw: str
+    seed: int
+    without: int = 0
+    method: str = ""
+    exact: bool = False
+    bound: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SampleResult(QuestionResult):
+    """What uncertain quantities make of the answers, case by case."""
+
+    title: ClassVar[str] = "Uncertain quantities"
+    reading: ClassVar[str] = (
+        "First order: the part of the variance that the quantity causes alone; total: with all that it acts together with. "
+        "Their sums differ from 100 % as far as quantities act together, and by what the number of points leaves open. Brackets "
+        "hold the 95 % interval of a quantile."
+    )
+    samples: tuple[SampleStudy, ...]
+
+    def sentences(self) -> list[str]:
+        """Say between what each answer lies, and what causes it."""
+        return [f"{found.case}: {_sentence(each)}" for found in self.samples for each in found.outcomes]
+
+    def parts(self) -> Iterator[str | ResultTable]:
+        """Give the distributions, the quantiles and the causes of the variance, case by case."""
+        for found in self.samples:
+            missing = f"; {found.without} have no answer" if found.without else ""
+            yield f"### {escape(found.case)}"
+            yield f"{found.samples} {found.draw} points, seed {found.seed}{missing}."
+            yield "\n".join(f"- {code(path)}: {escape(words)}" for path, words in found.of.items())
+            yield _quantile_table(found)
+            yield _influence_table(found)
+
+    def draw(self, spec: HistogramSpec) -> Figure:
+        """Draw how a sampled value is distributed, its quantiles as lines."""
+        outcomes = {each.name: each for found in self.samples if found.case == spec.case for each in found.outcomes}
+        if spec.value not in outcomes:
+            raise UnknownNameError("sampled value", spec.value, list(outcomes))
+        figure = sheet(6.8, 4.0)
+        axes = figure.subplots()
+        _histogram(axes, outcomes[spec.value])
+        handles, labels = axes.get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside right upper", alignment="left")
+        title_of(figure, spec.title)
+        return figure
 
 
 @dataclass(frozen=True)
@@ -166,7 +275,8 @@ def _sampled(asked: _SampledCase, answer: Sequence[str], jobs: int) -> SampleStu
     points = _points(asked)
     # A value of a known name may have no meaning at any point, and then no column.
     nothing = dict.fromkeys(names, np.full(spec.samples, np.nan))
-    found = {**nothing, **case.columns(points, {*names, case.form.quantity}, jobs=jobs)}
+    solved, how = case.solved(points, {*names, case.form.quantity}, jobs=jobs)
+    found = {**nothing, **solved}
     own = {**nothing, **case.columns({}, names)}
     without = int(np.count_nonzero(~np.isfinite(found[case.form.quantity])))
     influences, why = (
@@ -186,7 +296,16 @@ def _sampled(asked: _SampledCase, answer: Sequence[str], jobs: int) -> SampleStu
         for name in names
     ]
     return SampleStudy(
-        case.case, case.method, asked.words, tuple(outcomes), spec.samples, spec.draw, spec.seed, without
+        case.case,
+        asked.words,
+        tuple(outcomes),
+        spec.samples,
+        spec.draw,
+        spec.seed,
+        without,
+        " and ".join(dict.fromkeys(how.methods)),
+        all(how.exact),
+        next((f"{len(how.outside)} points, the first: {words}" for words in how.outside.values()), ""),
     )
 
 
@@ -269,3 +388,66 @@ def _influences(
 
 def _why_none(spec: SampleSpec, without: int) -> str:
     return f"{without} points have no answer, so the variance cannot be shared out" if spec.indices else ""
+
+
+def _sentence(each: SampledValue) -> str:
+    parts = list(each.quantiles)
+    low, high = (quantity(each.quantiles[part][0], each.unit) for part in (parts[0], parts[-1]))
+    stated = "" if each.stated is None else f", {quantity(each.stated, each.unit)} as stated"
+    cause = ""
+    if each.influences:
+        first = each.influences[0]
+        cause = f"; {first.path} causes the most of the variance, {percent(first.total)} in total"
+    elif each.why:
+        cause = f"; {each.why}"
+    mean = f", {quantity(each.mean, each.unit)} on average"
+    inside = percent(parts[-1] - parts[0])
+    return f"{each.name} lies between {low} and {high} in {inside} of the points{mean}{stated}{cause}"
+
+
+def _quantile_table(found: SampleStudy) -> ResultTable:
+    """Lay out the quantiles of each answer, a row each; the page turns them into columns that fit."""
+    parts = list(found.outcomes[0].quantiles) if found.outcomes else []
+    columns = [
+        ResultColumn("case", [found.case] * len(parts), place=True, on_page=False),
+        ResultColumn("quantile", parts, written=as_percent, place=True),
+    ]
+    for each in found.outcomes:
+        middle, low, high = zip(*(each.quantiles[part] for part in parts), strict=True)
+        columns.append(ResultColumn(each.name, middle, each.unit, (low, high)))
+    how = Provenance.of([found] * len(parts))
+    return ResultTable("sample", columns, how)
+
+
+def _influence_table(found: SampleStudy) -> ResultTable:
+    rows = [(each.name, one) for each in found.outcomes for one in each.influences]
+    columns = [
+        ResultColumn("value", [name for name, _ in rows], place=True),
+        ResultColumn("quantity", [one.path for _, one in rows], place=True),
+        ResultColumn("first order", [one.first_order for _, one in rows], "1", written=_two_digits),
+        ResultColumn("total", [one.total for _, one in rows], "1", written=_two_digits),
+    ]
+    return ResultTable("", columns, Provenance.of([found] * len(rows)))
+
+
+def _two_digits(value: float | None, unit: str, ends: Ends) -> str:
+    return percent(value, 2)
+
+
+_MOST_BINS = 40
+
+
+def _histogram(axes: Axes, each: SampledValue) -> None:
+    known = each.points[np.isfinite(each.points)]
+    unit, factor = choose(known.tolist(), Dimension.of(each.unit))
+    counts, edges = np.histogram(known / factor, bins=min(_MOST_BINS, max(8, len(known) // 25)))
+    axes.bar(edges[:-1], counts / len(known), np.diff(edges), align="edge", **{**filled(3), "hatch": ""})
+    for index, (part, (middle, low, high)) in enumerate(each.quantiles.items()):
+        colour, _, dashes = STROKES[index]
+        if low < high:
+            axes.axvspan(low / factor, high / factor, color=colour, alpha=0.18, linewidth=0)
+        axes.axvline(middle / factor, color=colour, linestyle=dashes, label=f"{percent(part)} of the points below")
+    if each.stated is not None:
+        axes.axvline(each.stated / factor, color=STROKES[3][0], linestyle=STROKES[3][2], label="as stated")
+    axes.set_xlabel(axis_title(each.name, unit))
+    axes.set_ylabel(axis_title("part of the points", "1"))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,17 +22,26 @@ from slipstick.method.scaling.isoefficiency import isoefficiency
 from slipstick.method.scaling.overhead import Run, run_of
 from slipstick.method.scaling.ways import FIXED_SIZE, TIME_BOUND, Runs, factors, scalability
 from slipstick.model.system import Model
-from slipstick.report.formatting import NO_ENDS, finite
-from slipstick.report.questions.scale import (
-    BestProcessors,
-    IsoefficiencyFormula,
-    OverheadTerm,
-    PublishedScalability,
-    ScaledRuns,
-    ScaleResult,
-    Scaling,
+from slipstick.report.formatting import (
+    NO_ENDS,
+    NOTHING,
+    Ends,
+    as_number,
+    as_percent,
+    as_ratio,
+    code,
+    escape,
+    finite,
+    fraction,
+    markdown_table,
+    percent,
+    quantity,
+    short_path,
 )
-from slipstick.results.study import Array
+from slipstick.report.pictures.figures import axis_title, draw_intervals, filled, plain_ticks, sheet, title_of
+from slipstick.report.statements import summary
+from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
+from slipstick.results.study import Array, Provenance
 from slipstick.schema.build import BuiltModel
 from slipstick.schema.inputs import Inputs
 from slipstick.schema.kinds.quantity import Formula
@@ -41,11 +51,224 @@ from slipstick.schema.values import read_formula
 from slipstick.study.cases import StudyContext, SweepDefinition
 from slipstick.study.evaluator import evaluator
 from slipstick.study.questions import BaseAnswers, Question
+from slipstick.study.questions.statements import CheckedValue, ComparedNumber, Statement, statement_row
 from slipstick.study.sweep import planned
-from slipstick.vocabulary import CLOSED_FORM
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _MOST_SCANNED = 10_000
 _UNITS = {"time-bound": "s", "efficiency-conserved": "1", "memory-bound": "B"}
+
+
+@dataclass(frozen=True, slots=True)
+class ScaledRuns:
+    """One way to scale: the size that keeps what is to be kept, and the run at it; arrays run along the processors.
+
+    Parameters
+    ----------
+    goal : what is kept, in base units; None for a fixed size
+    unit : its base unit
+    sizes : value of each size parameter, in base units; NaN where no size keeps it
+    time, efficiency : of the run [s], [1]
+    account : time of a processor by component [s]
+    failed : why there is no size, by place
+    ends : of the intervals of what is simulated, by name: ``time``, ``efficiency``, ``latency`` and ``account[lock]``
+    provenance : how each run was solved
+    """
+
+    goal: float | None
+    unit: str
+    sizes: Mapping[str, Array]
+    time: Array
+    efficiency: Array
+    account: Mapping[str, Array]
+    failed: Mapping[int, str]
+    ends: Mapping[str, tuple[Array, Array]] = field(default_factory=dict)
+    provenance: Provenance = field(default=Provenance([], []))
+
+    @property
+    def latency(self) -> Array:
+        """Time of a processor that is not useful [s]."""
+        return self.time * (1.0 - self.efficiency)
+
+
+@dataclass(frozen=True, slots=True)
+class OverheadTerm:
+    """A term of the total overhead T_o = N T - W t_c, in symbols.
+
+    Parameters
+    ----------
+    text : the term
+    order : how the work grows that pays for it; empty where none does
+    since : from which number of processors on it asks for the most; None if it never does
+    """
+
+    text: str
+    order: str
+    since: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class IsoefficiencyFormula:
+    """The isoefficiency in symbols.
+
+    Parameters
+    ----------
+    efficiency : what is kept [1]
+    overhead, work : T_o and W t_c
+    terms : of the overhead
+    order : how the work must grow; empty where no work is enough
+    exact : the work as a formula; empty where only numbers can tell
+    limit : why no work is enough
+    """
+
+    efficiency: float
+    overhead: str
+    work: str
+    terms: tuple[OverheadTerm, ...]
+    order: str
+    exact: str
+    limit: str
+
+
+@dataclass(frozen=True, slots=True)
+class BestProcessors:
+    """A number of processors that stands out; None where none does.
+
+    Parameters
+    ----------
+    processors : how many [1]
+    value : what is reached there, in base units
+    at_the_end : it is the largest that was looked at, so a larger one may do better
+    ends : of the interval of the value, where it is simulated
+    undecided : other numbers of processors that may stand out instead, for intervals overlap or hold the limit
+    """
+
+    processors: float | None
+    value: float
+    at_the_end: bool
+    ends: Ends = NO_ENDS
+    undecided: tuple[float, ...] = ()
+
+    @property
+    def doubt(self) -> str:
+        """Say which other numbers of processors may stand out."""
+        return f"; undecided against {', '.join(f'{each:g}' for each in self.undecided)}" if self.undecided else ""
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedScalability:
+    """A published cell of the matrix of scalability beside ours.
+
+    Parameters
+    ----------
+    processors, more_processors : N and N'
+    way : how the size grows
+    printed, computed : the latency metric; NaN where we have none
+    source : where it is printed
+    """
+
+    processors: float
+    more_processors: float
+    way: str
+    printed: float
+    computed: float
+    source: str
+
+    @property
+    def agrees(self) -> bool:
+        """Say whether both are the same with two decimals."""
+        return abs(self.computed - self.printed) <= 0.005
+
+    def exponent(self, scalability: float) -> float:
+        """Give the exponent of the isoefficiency that a value of this cell implies; NaN for another way [1]."""
+        if self.way != "efficiency-conserved" or not scalability > 0:
+            return math.nan
+        return 1 - math.log(scalability) / math.log(self.more_processors / self.processors)
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """How a case scales.
+
+    Parameters
+    ----------
+    case : what was solved
+    path : the parameter that stands for the processors
+    processors : N, rising
+    powers : of each size parameter, the power of the common factor that it grows as
+    units : base unit of each size parameter
+    useful : components that count as useful
+    ways : by name
+    matrix : scalability of each pair of numbers of processors, by way
+    fastest : the number of processors with the least time at a fixed size
+    threshold : an efficiency to stay above [1]
+    largest : the most processors that do, at a fixed size
+    growth : the isoefficiency in symbols, where the closed form has one
+    no_growth : why it has none
+    printed : published cells of the matrix
+    """
+
+    case: str
+    path: str
+    processors: Array
+    powers: Mapping[str, float]
+    units: Mapping[str, str]
+    useful: tuple[str, ...]
+    ways: Mapping[str, ScaledRuns]
+    matrix: Mapping[str, Array]
+    fastest: BestProcessors
+    threshold: float
+    largest: BestProcessors
+    growth: IsoefficiencyFormula | None = None
+    no_growth: str = ""
+    printed: tuple[PublishedScalability, ...] = ()
+
+    def matrix_ends(self, way: str) -> tuple[Array, Array] | None:
+        """Give both ends of each cell of the matrix, the widest that those of the latencies allow; None without intervals."""
+        if "latency" not in (ends := self.ways[way].ends):
+            return None
+        low, high = ends["latency"]
+        with np.errstate(all="ignore"):
+            return low[:, None] / high[None, :], high[:, None] / low[None, :]
+
+
+@dataclass(frozen=True, slots=True)
+class ScaleResult(QuestionResult):
+    """How each case scales."""
+
+    title: ClassVar[str] = "How it scales"
+    reading: ClassVar[str] = (
+        "Latency is the time of a processor that is not useful. A cell of the matrix is the latency metric L(N) / L(N'), from "
+        "the row's N processors to the column's N', the size grown as its way says: 1 scales perfectly, small scales badly."
+    )
+    leading_columns: ClassVar[bool] = True
+    scalings: tuple[Scaling, ...]
+
+    def sentences(self) -> list[str]:
+        """Say where each case is fastest, how far it is efficient, and how its work must grow."""
+        return [f"{each.case}: {line}" for each in self.scalings for line in _sentences(each)]
+
+    def files(self) -> dict[str, list[dict[str, str]]]:
+        """Give published cells as statements."""
+        rows = [statement_row(each) for found in self.scalings for each in _statements(found)]
+        return {"statements-of-scaling.csv": rows} if rows else {}
+
+    def parts(self) -> Iterator[str | ResultTable]:
+        """Give the runs of each way to scale, the matrix of scalability and the isoefficiency, case by case."""
+        for found in self.scalings:
+            yield f"### {escape(found.case)}"
+            for way, each in found.ways.items():
+                yield _runs_table(found, way, each)
+            yield from _matrix(found)
+            yield _printed_table(found)
+            yield _EXPONENT if found.printed else ""
+            yield from _formula(found)
+
+    def draw(self, spec: BandsSpec) -> Figure:
+        """Stack the processors by what they do up to the line on which all of them are."""
+        return _bands(next(each for each in self.scalings if each.case == spec.case), spec)
 
 
 @dataclass(frozen=True)
@@ -227,7 +450,6 @@ def _scaled(asked: _ScaledCase) -> Scaling:
     matrix = {way: scalability(each.time, each.efficiency) for way, each in ways.items() if way != FIXED_SIZE}
     return Scaling(
         case=asked.case,
-        method=_method(runs),
         path=runs.processors,
         processors=count,
         powers={path: power for path, (_, power) in runs.size.items()},
@@ -253,25 +475,12 @@ def _printed(asked: _ScaledCase, matrix: Mapping[str, Array]) -> Iterator[Publis
             yield PublishedScalability(cell.fewer, cell.more, way, value, float(computed), cell.source)
 
 
-def _method(runs: Runs) -> str:
-    """Name the methods that answer on the numbers of processors, in their order."""
-    found: list[str] = []
-    for form, numbers in runs.forms:
-        values = {runs.processors: numbers} if runs.any_number else {}
-        if isinstance(form, DefaultForm):
-            found += [CLOSED_FORM if exact else form.method for exact in np.atleast_1d(form.closed.exact(values))]
-        else:
-            first = {path: each[:1] for path, each in values.items()}
-            found.append(form.points(first).answer(0, shares=False).method)
-    return " and ".join(dict.fromkeys(found))
-
-
 def _scaled_runs(asked: _ScaledCase, way: str) -> ScaledRuns:
     """Solve for the sizes, then run at them."""
     runs, count, goal = asked.runs, asked.count, asked.goal(way)
     factor = factors(runs, way, count, goal or 0.0, asked.used())
     known = np.isfinite(factor)
-    columns = runs.columns(np.where(known, factor, 1.0), count)
+    columns, how = runs.solved(np.where(known, factor, 1.0), count)
     kept = {name: np.where(known, column, np.nan) for name, column in columns.items()}
     accounted = {name[8:-1]: each for name, each in kept.items() if name.startswith("account[")}
     return ScaledRuns(
@@ -283,6 +492,7 @@ def _scaled_runs(asked: _ScaledCase, way: str) -> ScaledRuns:
         account=accounted,
         failed={int(index): _why(asked, way, float(count[index])) for index in np.flatnonzero(~known)},
         ends=_ends(kept),
+        provenance=how,
     )
 
 
@@ -408,3 +618,215 @@ def _short_names(run: Run, ratio: Any) -> dict[Any, Any]:
     short = {path: end for path, end in zip(paths, ends, strict=True) if ends.count(end) == 1}
     made = {sympy.Symbol(path, positive=True): sympy.Symbol(end, positive=True) for path, end in short.items()}
     return {**made, ratio: sympy.Symbol("K", positive=True)}
+
+
+_SYMBOLS = (
+    "In the closed form, with K = E / (1 - E), the work must grow as below: each term of the overhead asks for work by "
+    "itself, and for large N the one that grows fastest decides. Rounding is left out."
+)
+
+
+def _sentences(found: Scaling) -> list[str]:
+    lines = [_fastest_words(found.fastest), _largest_words(found.largest, found.threshold)]
+    lines += [] if found.growth is None else [_verdict(found.growth)]
+    return [*lines, summary(_statements(found))] if found.printed else lines
+
+
+def _fastest_words(best: BestProcessors) -> str:
+    if best.processors is None:
+        return "At a fixed size no number of processors has an answer"
+    end = ", the most that were looked at" if best.at_the_end else ""
+    return f"At a fixed size it is fastest on {best.processors:g} processors{end}: {quantity(best.value, 's', ends=best.ends)}{best.doubt}"
+
+
+def _largest_words(best: BestProcessors, threshold: float) -> str:
+    wanted = f"an efficiency of at least {percent(threshold)}"
+    if best.processors is None:
+        return f"At a fixed size no number of processors has {wanted}{best.doubt}"
+    end = ", the most that were looked at" if best.at_the_end else ""
+    return f"At a fixed size it has {wanted} on up to {best.processors:g} processors{end}: {percent(best.value, ends=best.ends)}{best.doubt}"
+
+
+def _runs_table(found: Scaling, way: str, each: ScaledRuns) -> ResultTable:
+    """Lay out one way to scale, a row for each number of processors."""
+    count = len(found.processors)
+    causes = _causes(found, each)
+    table = found.matrix.get(way)
+    goal = percent(each.goal) if each.unit == "1" else quantity(each.goal, each.unit)
+    fixed = each.goal is None
+    columns = [
+        ResultColumn("case", [found.case] * count, place=True, on_page=False),
+        ResultColumn(found.path, found.processors, "1", title="N", written=as_number, place=True),
+        *(ResultColumn(path, values, found.units[path], on_page=not fixed) for path, values in each.sizes.items()),
+        ResultColumn("time", each.time, "s", each.ends.get("time")),
+        ResultColumn("efficiency", each.efficiency, "1", each.ends.get("efficiency"), written=as_percent),
+        ResultColumn("latency", each.latency, "s", each.ends.get("latency")),
+    ]
+    for name, values in each.account.items():
+        ends = each.ends.get(f"account[{name}]")
+        columns.append(ResultColumn(f"account[{name}]", values, "s", ends, escape(name), on_page=name in causes))
+    # A row of the matrix is from one number of processors; here it is a column.
+    if table is not None:
+        ends_of = found.matrix_ends(way)
+        columns += [
+            ResultColumn(
+                f"scalability[{number:g}]",
+                table[place],
+                "1",
+                ends_of and (ends_of[0][place], ends_of[1][place]),
+                on_page=False,
+            )
+            for place, number in enumerate(found.processors[:-1])
+        ]
+    title = f"#### {way}" + ("" if fixed else escape(f", keeping {goal}"))
+    return ResultTable(f"scale/{way}", columns, each.provenance, each.failed, title)
+
+
+def _causes(found: Scaling, each: ScaledRuns) -> dict[str, Array]:
+    """Give the sources of the latency: what the account holds besides the useful."""
+
+    return {
+        name: values
+        for name, values in each.account.items()
+        if name not in found.useful and np.nanmax(values, initial=0.0) > 0
+    }
+
+
+def _matrix(found: Scaling) -> Iterator[ResultTable]:
+    """Lay out the upper triangle, a table for each way (Scale-Graph, IEEE TSE 1997, Figure 14)."""
+    numbers = found.processors
+    for way, table in found.matrix.items():
+        how, ends = found.ways[way].provenance, found.matrix_ends(way)
+        rows = range(len(numbers) - 1)
+        columns = [ResultColumn("N \\ N'", numbers[:-1], written=as_number, place=True)]
+        for place in range(1, len(numbers)):
+            upper = [table[row, place] if place > row else math.nan for row in rows]
+            between = ends and ([ends[0][row, place] for row in rows], [ends[1][row, place] for row in rows])
+            columns.append(ResultColumn(f"{numbers[place]:g}", upper, "1", between, written=as_ratio))
+        outside = {row: words for row, words in how.outside.items() if row in rows}
+        row_how = Provenance(how.methods[:-1], how.exact[:-1], outside)
+        yield ResultTable("", columns, row_how, title=f"#### Matrix of scalability: {way}")
+
+
+_EXPONENT = (
+    "The exponent is that of the isoefficiency, W as a power of N, which a cell of the way efficiency-conserved implies: "
+    "L = T (1 - E) goes with W / N, so W'/W = (N'/N) / scalability."
+)
+
+
+def _statements(found: Scaling) -> list[Statement]:
+    """Give the printed cells as statements; they are printed with two decimals."""
+    return [
+        Statement(
+            name=f"{found.case}-{each.processors:g}-to-{each.more_processors:g}-{each.way}",
+            says=f"the scalability from {each.processors:g} to {each.more_processors:g} processors, {each.way}, is "
+            f"{each.printed:.2f}",
+            source=each.source,
+            wanted=f"{each.printed:.2f}, within 0.005",
+            unit="1",
+            values=(CheckedValue(found.case, ComparedNumber(*[each.computed] * 3), each.agrees),),
+            needed=1,
+            methods=found.ways[each.way].provenance.methods[row],
+            exact=bool(found.ways[each.way].provenance.exact[row]),
+        )
+        for each, row in zip(found.printed, _printed_rows(found), strict=True)
+    ]
+
+
+def _printed_rows(found: Scaling) -> list[int]:
+    """Give the place of the larger number of processors of each published cell."""
+    return [int(np.flatnonzero(found.processors == each.more_processors)[0]) for each in found.printed]
+
+
+def _printed_table(found: Scaling) -> ResultTable:
+    """Put published cells of the matrix beside ours; each is by the method of the larger number of processors."""
+    cells = found.printed
+    rows = _printed_rows(found)
+    ways = [found.ways[each.way].provenance for each in cells]
+    columns = [
+        ResultColumn("cell", [f"{each.processors:g} to {each.more_processors:g}" for each in cells], place=True),
+        ResultColumn("way", [each.way for each in cells], place=True),
+        ResultColumn("printed", [each.printed for each in cells], "1", written=as_ratio),
+        ResultColumn("here", [each.computed for each in cells], "1", written=as_ratio),
+        ResultColumn("exponent as printed", [each.exponent(each.printed) for each in cells], "1", written=as_ratio),
+        ResultColumn("exponent here", [each.exponent(each.computed) for each in cells], "1", written=as_ratio),
+        ResultColumn("source", [each.source for each in cells]),
+    ]
+    methods = [how.methods[row] for how, row in zip(ways, rows, strict=True)]
+    exact = [bool(how.exact[row]) for how, row in zip(ways, rows, strict=True)]
+    return ResultTable("", columns, Provenance(methods, exact))
+
+
+def _formula(found: Scaling) -> Iterator[str]:
+    """Write the isoefficiency in symbols, or why there is none."""
+    growth = found.growth
+    if growth is None:
+        yield f"No isoefficiency in symbols: {escape(found.no_growth)}." if found.no_growth else ""
+        return
+    rows = [[code(each.text), code(each.order) if each.order else NOTHING, _since(each.since)] for each in growth.terms]
+    exact = f"Exactly, W = {code(growth.exact)}." if growth.exact else ""
+    yield f"#### Isoefficiency at {percent(growth.efficiency)}"
+    yield _SYMBOLS
+    yield f"Work {code(growth.work)}, overhead {code(growth.overhead)}."
+    yield markdown_table(["term of the overhead", "work grows as", "asks for the most from N"], rows, [2])
+    yield f"{escape(_verdict(growth)) if growth.limit else _verdict(growth, code(growth.order))}. {exact}".strip()
+
+
+def _since(number: float | None) -> str:
+    return NOTHING if number is None else fraction(number)
+
+
+def _verdict(growth: IsoefficiencyFormula, order: str = "") -> str:
+    if growth.limit:
+        return f"Not scalable at {percent(growth.efficiency)}: {growth.limit}"
+    words = f"To keep {percent(growth.efficiency)} the work must grow as {order or growth.order}"
+    dominant = [each for each in growth.terms if each.since is not None]
+    if not dominant:
+        return words
+    last = max(dominant, key=lambda each: each.since or 0.0)
+    term = code(last.text) if order else last.text
+    return f"{words}; the term that asks for the most from N = {fraction(last.since)} on is {term}"
+
+
+def _bands(found: Scaling, spec: BandsSpec) -> Figure:
+    bands, each = bands_of(found, spec.way), found.ways[spec.way]
+    figure = sheet(6.8, 4.4)
+    axes = figure.subplots()
+    below = np.zeros(len(found.processors))
+    for number, (label, heights) in enumerate(bands.items()):
+        above = below + heights
+        axes.fill_between(found.processors, below, above, label=label, **filled(number))
+        if ends := each.ends.get(f"account[{label}]"):
+            low, high = (below + found.processors * end / each.time for end in ends)
+            draw_intervals(axes, found.processors, above, low, high)
+        below = above
+    axes.plot(found.processors, found.processors, color="black", linewidth=1.2, label="all processors")
+    axes.set_xlim(found.processors[0], found.processors[-1])
+    axes.set_ylim(0, found.processors[-1])
+    plain_ticks(axes.xaxis, found.processors)
+    axes.set_xlabel(axis_title(short_path(found.path), "1"))
+    axes.set_ylabel(axis_title("processors", "1"))
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles[::-1], labels[::-1], loc="outside right upper", alignment="left", title="component")
+    title_of(figure, spec.title)
+    return figure
+
+
+def bands_of(found: Scaling, way: str) -> dict[str, Array]:
+    """Give how many processors do what at each N: the useful first, then each cause of loss; they add up to N.
+
+    A model without an account has two bands: the efficiency's, and the rest.
+
+    Parameters
+    ----------
+    found : how a case scales
+    way : how the size goes with N
+    """
+
+    each, count = found.ways[way], found.processors
+    if not each.account:
+        return {"useful": count * each.efficiency, "lost": count * (1.0 - each.efficiency)}
+    names = sorted(each.account, key=lambda name: name not in found.useful)
+    with np.errstate(all="ignore"):
+        bands = {name: count * each.account[name] / each.time for name in names}
+    return {name: heights for name, heights in bands.items() if np.nanmax(heights, initial=0.0) > 0}

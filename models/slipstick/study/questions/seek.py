@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
 from slipstick.answer import Value
 from slipstick.errors import Problem, SpecError, did_you_mean
 from slipstick.method.sign_changes import decided
-from slipstick.report.questions.seek import ConditionSearch, Crossing, SeekResult
-from slipstick.results.study import Array
+from slipstick.report.formatting import Ends, bracketed, percent, quantity
+from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
+from slipstick.results.study import Array, Provenance
 from slipstick.schema.build import described
 from slipstick.schema.describe import entries
 from slipstick.schema.inputs import REFERENCES, Inputs, is_solver_option, resolve
@@ -20,9 +23,115 @@ from slipstick.schema.text.nodes import Entry, Node, Scalar, Table, at, canonica
 from slipstick.study.cases import Place, StudyContext, SweepDefinition, axis_nodes, numbers_of
 from slipstick.study.evaluator import Evaluator, evaluator, with_values
 from slipstick.study.questions import BaseAnswers, Question
-from slipstick.study.questions.trends import Condition, beyond, condition_of, trend_called, trended_case
+from slipstick.study.questions.trends import Condition, Crossing, beyond, condition_of, trend_called, trended_case, year
 from slipstick.study.sweep import checked_axis
-from slipstick.vocabulary import SIMULATION
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionSearch:
+    """Where a condition starts or stops holding, for one case.
+
+    Parameters
+    ----------
+    name, case : of the question
+    of, unit, trend : the parameter and its base unit, or the year and the trend it goes along
+    condition : as written
+    first, last : between where it was looked for
+    holds_first, holds_last : it holds there; None where there is no answer
+    places : at how many places it was looked at
+    crossings : all that were found, rising
+    sides : values of the two sides of what fails or decides, at first, at last and where it comes nearest
+    nearest : the place where the condition comes nearest to changing; None if there is no answer anywhere
+    margin : how near it comes there, relative to the sides [1]
+    beyond : rates used outside their periods, in words
+    undecided : first and last place of each further stretch where an estimate does not tell whether it holds
+    longer : so many times as long as the first was the longest run that was to decide
+    looked : the places that were looked at first, and how each was computed
+    """
+
+    name: str
+    case: str
+    of: str
+    unit: str
+    trend: str
+    condition: str
+    first: float
+    last: float
+    holds_first: bool | None
+    holds_last: bool | None
+    places: int
+    crossings: tuple[Crossing, ...]
+    sides: tuple[tuple[Value, Value], ...] = ()
+    nearest: float | None = None
+    margin: float | None = None
+    beyond: tuple[str, ...] = ()
+    undecided: tuple[tuple[float, float], ...] = ()
+    longer: float = 1.0
+    looked: tuple[Sequence[float], Provenance] = field(default=((), Provenance([], [])), repr=False)
+
+    def provenance(self, place: float) -> tuple[str, bool, str]:
+        """Say how the answer was computed at the place that was looked at last up to another: method, exact, bound."""
+        places, how = self.looked
+        row = max(0, bisect_right(places, place) - 1)
+        return (how.methods[row], bool(how.exact[row]), how.outside.get(row, "")) if len(places) else ("", False, "")
+
+
+@dataclass(frozen=True, slots=True)
+class SeekResult(QuestionResult):
+    """Where conditions start or stop holding, question by question, case by case."""
+
+    title: ClassVar[str] = "Where conditions hold"
+    searches: tuple[ConditionSearch, ...]
+
+    def sentences(self) -> list[str]:
+        """Say where each condition starts or stops holding; of several cases what they share is said once."""
+        found = []
+        for name in dict.fromkeys(each.name for each in self.searches):
+            first, *others = cases = [each for each in self.searches if each.name == name]
+            if not others:
+                found.append(search_text(first))
+                continue
+            found.append(f"{name}{_along(first)}: {first.condition}, looked at {_ends(first)}{_beyond(first)}")
+            for each in cases:
+                said = _said(each) if each.crossings else _none(each, _ends(each))
+                found.append(f"{name}, {each.case}: {said}{_gaps(each)}{_effort(each)}")
+        return found
+
+    def headline(self) -> str:
+        """Give what was found for the first case."""
+        first = self.searches[0]
+        said = _said(first) if first.crossings else _none(first, _ends(first))
+        return f"{first.name}, {first.case}{_along(first)}: {first.condition} {said}"
+
+    def parts(self) -> Iterator[ResultTable]:
+        """Give each place where a condition changes, or is undecided; one row where it does nowhere."""
+        rows: list[tuple[ConditionSearch, float, float | None, float | None, float | None, str]] = []
+        for each in self.searches:
+            for found in each.crossings:
+                holds = "from there" if found.starts else "until there"
+                rows.append((each, found.value, found.value, found.low, found.high, holds))
+            rows += [(each, first, None, first, last, "undecided") for first, last in each.undecided]
+            if not each.crossings and not each.undecided:
+                answered = each.nearest is not None
+                holds = "everywhere" if each.holds_first else "nowhere" if answered else "no answer"
+                rows.append((each, each.nearest or each.first, None, None, None, holds))
+        searches, places, at, low, high, words = zip(*rows, strict=True)
+        how = [each.provenance(place) for each, place in zip(searches, places, strict=True)]
+        columns = [
+            ResultColumn("case", [each.case for each in searches], place=True),
+            ResultColumn("trend", [each.trend or None for each in searches], place=True),
+            ResultColumn("sought", [each.name for each in searches], place=True),
+            ResultColumn("condition", [each.condition for each in searches], place=True, in_file=False),
+            ResultColumn("at", at, [each.unit for each in searches], (low, high), written=_at),
+            ResultColumn("holds", words),
+        ]
+        methods, exact, bounds = zip(*how, strict=True)
+        outside = {row: bound for row, bound in enumerate(bounds) if bound}
+        yield ResultTable("seek", columns, Provenance(methods, exact, outside))
+
+
+def _at(value: float | None, unit: str, ends: Ends) -> str:
+    return quantity(value, unit, 6, ends)
 
 
 @dataclass(frozen=True)
@@ -57,13 +166,18 @@ class _CaseSearch:
         """Say whether there is nothing between the places."""
         return self.spec.step is not None
 
-    def columns(self, places: Array, longer: float = 1.0, jobs: int = 1) -> dict[str, Array]:
+    def solved(self, places: Array, longer: float = 1.0, jobs: int = 1) -> tuple[dict[str, Array], Provenance]:
         """Answer at places, by runs so many times as long as the case's own if it is simulated."""
         if self.built is None:
-            return self.case.longer(longer).columns(self.values(places), jobs=jobs)
-        found = [self.built(float(place)).longer(longer).own for place in places]
-        names = dict.fromkeys(name for each in found for name in each)
-        return {name: np.concatenate([each.get(name, np.full(1, np.nan)) for each in found]) for name in names}
+            return self.case.longer(longer).solved(self.values(places), jobs=jobs)
+        found = [self.built(float(place)).longer(longer).solved({}) for place in places]
+        names = dict.fromkeys(name for columns, _ in found for name in columns)
+        every = {name: np.concatenate([each.get(name, np.full(1, np.nan)) for each, _ in found]) for name in names}
+        return every, Provenance.joined(len(found), ((np.array([row]), how) for row, (_, how) in enumerate(found)))
+
+    def columns(self, places: Array, longer: float = 1.0) -> dict[str, Array]:
+        """Give the columns alone."""
+        return self.solved(places, longer)[0]
 
 
 @dataclass(frozen=True)
@@ -98,7 +212,7 @@ def _along_a_trend(name: str, spec: SeekSpec, case: str, study: StudyContext) ->
     trended = trend_called(spec.trend, (*place, "trend"), study)
     assert spec.base_year is not None
     track = trended_case(case, trended, spec.base_year, (*place, "base_year"), study)
-    numbers = numbers_of(axis_nodes(_axis(spec, _places(track.case)), _written(study, name), place))
+    numbers = numbers_of(axis_nodes(_axis(spec), _written(study, name), place))
     if numbers is None or not 1900 <= min(numbers) <= max(numbers) <= 2200:
         raise study.refusal((*place, "from"), "years are plain numbers between 1900 and 2200")
     places = _rising(np.array(numbers), study, place)
@@ -110,7 +224,7 @@ def _along_a_trend(name: str, spec: SeekSpec, case: str, study: StudyContext) ->
 def _of_a_parameter(name: str, spec: SeekSpec, case: str, study: StudyContext) -> _CaseSearch:
     place: Place = ("seek", name)
     written, settings = _written(study, name), study.cases[case]
-    range_of = _axis(spec, _places(evaluator(case, settings, study.library)))
+    range_of = _axis(spec)
     if spec.of not in REFERENCES and not is_solver_option(spec.of):
         inputs = resolve(settings, study.library)
         there = at(inputs.tree, split(spec.of))
@@ -182,8 +296,9 @@ class _RangeOfSearch(SweepDefinition):
         return (*self.path, *inside[2:])
 
 
-def _axis(spec: SeekSpec, count: int) -> AxisSpec:
-    dense = {"step": spec.step} if spec.step is not None else {"count": spec.points or count, "spacing": spec.spacing}
+def _axis(spec: SeekSpec) -> AxisSpec:
+    count = spec.points or MANY_PLACES
+    dense = {"step": spec.step} if spec.step is not None else {"count": count, "spacing": spec.spacing}
     return AxisSpec.model_validate({"from": spec.first, "to": spec.to, **dense})
 
 
@@ -207,11 +322,6 @@ def _condition(spec: SeekSpec, place: Place, case: str, varied: Evaluator, study
 MANY_PLACES, FEW_PLACES = 129, 17
 """Places to look at first, of numbers that are computed, and of those that each take a simulation."""
 
-
-def _places(case: Evaluator) -> int:
-    return FEW_PLACES if case.built.options.method == SIMULATION else MANY_PLACES
-
-
 LONGEST = 64.0
 """So many times as long as a first run is the longest run that is to decide at a place."""
 
@@ -222,8 +332,10 @@ EFFORT = 16.0
 def _searched(asked: _CaseSearch, jobs: int) -> ConditionSearch:
     """Look along the places, and close in on every change that is seen between neighbours."""
     condition, case, places = asked.condition, asked.case, asked.places
-    found = asked.columns(places, jobs=jobs)
-    longest = 1.0
+    if case.form.estimated and asked.spec.points is None and not asked.single:
+        places = places[:: (MANY_PLACES - 1) // (FEW_PLACES - 1)]
+    found, how = asked.solved(places, jobs=jobs)
+    looked, longest = (places.tolist(), how), 1.0
     if case.form.estimated:
         estimates = _Estimates(asked, places, found)
         estimates.decide()
@@ -255,6 +367,7 @@ def _searched(asked: _CaseSearch, jobs: int) -> ConditionSearch:
         beyond=asked.beyond,
         undecided=tuple(undecided),
         longer=longest,
+        looked=looked,
     )
 
 
@@ -332,3 +445,89 @@ def _sides(condition: Condition, found: Mapping[str, Array], indices: list[int])
             for side in (sides[worst].left, sides[worst].right)
         )
         yield left, right
+
+
+def search_text(found: ConditionSearch) -> str:
+    """Say in one line where a condition starts or stops holding, or why it does nowhere."""
+    who, ends, gaps = f"{found.name}, {found.case}{_along(found)}: {found.condition}", _ends(found), _gaps(found)
+    said = f"{_said(found)} (looked at {ends}{gaps})" if found.crossings else f"{_none(found, ends)}{gaps}"
+    return f"{who} {said}{_effort(found)}{_beyond(found)}"
+
+
+def _effort(found: ConditionSearch) -> str:
+    return f"; runs up to {found.longer:g} times as long were to decide" if found.longer > 1 else ""
+
+
+def _along(found: ConditionSearch) -> str:
+    return f" along {found.trend}" if found.trend else ""
+
+
+def _ends(found: ConditionSearch) -> str:
+    return f"{found.of} from {_value(found, found.first)} to {_value(found, found.last)}"
+
+
+def _beyond(found: ConditionSearch) -> str:
+    return f"; used outside their periods: {', '.join(found.beyond)}" if found.beyond else ""
+
+
+def _said(found: ConditionSearch) -> str:
+    return ", ".join([*(_crossing(found, each) for each in found.crossings), *_undecided(found)])
+
+
+def _undecided(found: ConditionSearch) -> Iterator[str]:
+    for first, last in found.undecided:
+        yield f"undecided {'at' if first == last else 'from'} {_value(found, first)}" + (
+            "" if first == last else f" to {_value(found, last)}"
+        )
+
+
+def _crossing(found: ConditionSearch, each: Crossing) -> str:
+    if each.before is not None:
+        return _single(found, each)
+    ends = (each.low, each.high)
+    lead = "" if found.of == YEAR else f"{found.of} = "
+    at = (
+        bracketed(year(each.value), *map(year, ends)) if found.of == YEAR else quantity(each.value, found.unit, 6, ends)
+    )
+    jump = ", by a jump" if each.jump else ""
+    return f"holds from {lead}{at} on{jump}" if each.starts else f"holds up to {lead}{at}{jump}"
+
+
+def _single(found: ConditionSearch, each: Crossing) -> str:
+    """Say where a condition that is seen at single values changes, or between which of them it does."""
+    value, before = _value(found, each.value), _value(found, each.before)
+    at = f"{found.of} = {value}" if found.of != YEAR else value
+    if each.low == each.high:
+        return (
+            f"holds from {at} on, not yet at {before}" if each.starts else f"holds up to {before}, not any more at {at}"
+        )
+    low, high = _value(found, each.low), _value(found, each.high)
+    sure = f"holds from {found.of} = {high} on" if each.starts else f"holds not any more from {found.of} = {high} on"
+    return f"{sure} and is undecided from {low} on, where it seems to {'start' if each.starts else 'stop'} at {value}"
+
+
+def _none(found: ConditionSearch, ends: str) -> str:
+    """Give the reason why nothing changes: both ends, and the nearest approach."""
+    if found.nearest is None or found.margin is None:
+        return f"has no answer anywhere for {ends}"
+    holds = "holds throughout" if found.holds_first or found.holds_last else "holds nowhere"
+    if found.undecided:
+        holds = f"is {', '.join(_undecided(found))} and changes nowhere else"
+    first, last, near = map(_against, found.sides)
+    at = _value(found, found.nearest)
+    approach = f"it comes nearest to changing at {at}, with {near}, {percent(found.margin)} apart"
+    return f"{holds} for {ends}: {first} at one end and {last} at the other; {approach}"
+
+
+def _against(pair: tuple[Value, Value]) -> str:
+    left, right = (quantity(each.value, each.unit, ends=(each.low, each.high)) for each in pair)
+    return f"{left} against {right}"
+
+
+def _value(found: ConditionSearch, value: float | None) -> str:
+    return year(value) if found.of == YEAR else quantity(value, found.unit, 6)
+
+
+def _gaps(found: ConditionSearch) -> str:
+    missing = [name for name, holds in (("first", found.holds_first), ("last", found.holds_last)) if holds is None]
+    return f", without an answer at the {' and the '.join(missing)}" if missing and found.nearest is not None else ""

@@ -5,15 +5,114 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, nextafter
+from typing import ClassVar, NamedTuple
 
 from slipstick.answer import Answer
 from slipstick.errors import Problem, did_you_mean
 from slipstick.expression.dimension import COUNT, Dimension
-from slipstick.report.questions.statements import CheckedValue, ComparedNumber, Statement, StatementsResult
+from slipstick.report.formatting import NO_ENDS, escape, percent, quantity
+from slipstick.report.statements import STATEMENTS, StatementRow, summary
+from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
+from slipstick.results.study import Provenance
 from slipstick.schema.kinds.quantity import Given
 from slipstick.schema.kinds.study import StatementSpec
 from slipstick.study.cases import Place, StudyContext
 from slipstick.study.questions import BaseAnswers, Question, ValueNames
+
+
+class ComparedNumber(NamedTuple):
+    """A number in base units and the ends of its interval, which are equal to it but for a simulation."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedValue:
+    """The value of one answer, whether the statement holds for it (None where that cannot be told), and the value of
+    another answer that it is compared with, if it is.
+    """
+
+    answer: str
+    value: ComparedNumber | None
+    holds: bool | None
+    against: ComparedNumber | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A sentence of a source, checked.
+
+    Parameters
+    ----------
+    name, says, source : of the sentence
+    wanted : what must hold, in words
+    unit : base unit of the values; ``%`` for plain numbers that are to be written in percent
+    values : of each answer
+    needed : for how many of them it must hold [1]
+    methods : that the values are by
+    exact : all of these are
+    counted : as an agreement; false for what was put in or fitted
+    """
+
+    name: str
+    says: str
+    source: str
+    wanted: str
+    unit: str
+    values: tuple[CheckedValue, ...]
+    needed: int
+    methods: str = ""
+    exact: bool = False
+    counted: bool = True
+
+    @property
+    def verdict(self) -> str:
+        """Say whether the sentence holds: hit, miss, or undecided where intervals or unknown values leave it open; input
+        for one that is not counted.
+
+        >>> Statement("s", "", "", "", "1", (CheckedValue("a", None, True), CheckedValue("b", None, None)), 2).verdict
+        'undecided'
+        """
+        if not self.counted:
+            return "input"
+        hits = sum(each.holds is True for each in self.values)
+        if hits >= self.needed:
+            return "hit"
+        unknown = sum(each.holds is None for each in self.values)
+        return "undecided" if hits + unknown >= self.needed else "miss"
+
+
+@dataclass(frozen=True, slots=True)
+class StatementsResult(QuestionResult):
+    """Sentences of sources, each checked against the answers."""
+
+    title: ClassVar[str] = "Statements of the source"
+    statements: tuple[Statement, ...]
+
+    def sentences(self) -> list[str]:
+        """Count the statements that hold."""
+        return [summary(self.statements)]
+
+    def parts(self) -> Iterator[str | ResultTable]:
+        """Give the verdicts, then what each statement says and what was computed."""
+        found = self.statements
+        columns = [
+            ResultColumn("statement", [each.name for each in found], place=True),
+            ResultColumn("verdict", [each.verdict for each in found]),
+            ResultColumn("source", [each.source or None for each in found]),
+        ]
+        yield ResultTable("", columns, Provenance([each.methods for each in found], [each.exact for each in found]))
+        yield "\n".join(
+            f"- **{escape(each.name)}: {each.verdict}.** {escape(each.says)}. Wanted: {escape(_wanted(each))}. "
+            f"Computed: {escape(computed(each))}."
+            for each in found
+        )
+
+    def files(self) -> dict[str, list[dict[str, str]]]:
+        """Give every statement."""
+        return {STATEMENTS: [statement_row(each) for each in self.statements]}
 
 
 @dataclass(frozen=True)
@@ -96,8 +195,19 @@ class _Sentence:
             if name in (self._picked or spec.of)
         )
         needed = spec.at_least or len(cells)
-        wanted, unit = _words(spec, stated), self._unit(stated)
-        return Statement(self.name, spec.says, spec.source, wanted, unit, cells, needed, spec.counted)
+        used = [self.answers[name] for _, name in spec.named_cases()]
+        return Statement(
+            self.name,
+            spec.says,
+            spec.source,
+            _words(spec, stated),
+            self._unit(stated),
+            cells,
+            needed,
+            " and ".join(dict.fromkeys(each.method for each in used)),
+            all(each.exact for each in used),
+            spec.counted,
+        )
 
     @property
     def _picked(self) -> Sequence[str]:
@@ -190,3 +300,32 @@ def _words(spec: StatementSpec, stated: Mapping[str, Given]) -> str:
         "greatest": "the greatest of all, so more than the next one beside it",
         "smallest": "the smallest of all, so less than the next one beside it",
     }[spec.form]
+
+
+def statement_row(each: Statement) -> dict[str, str]:
+    """Lay out a statement as a row of `slipstick.report.statements.STATEMENTS`."""
+    exact = "yes" if each.exact else "no"
+    row = (each.name, each.verdict, each.source, each.says, _wanted(each), computed(each), each.methods, exact)
+    return StatementRow(*row)._asdict()
+
+
+def computed(statement: Statement) -> str:
+    """Write the values of a statement, with a mark at those for which it does not hold."""
+    marks = {True: "", False: " (miss)", None: " (undecided)"}
+    return ", ".join(
+        f"{each.answer} {_number(each.value, statement.unit)}"
+        f"{f' against {_number(each.against, statement.unit)}' if each.against else ''}{marks[each.holds]}"
+        for each in statement.values
+    )
+
+
+def _number(each: ComparedNumber | None, unit: str) -> str:
+    if each is None:
+        return "unknown"
+    ends = NO_ENDS if each.low == each.high else (each.low, each.high)
+    return percent(each.value, ends=ends) if unit == "%" else quantity(each.value, unit, ends=ends)
+
+
+def _wanted(statement: Statement) -> str:
+    count = len(statement.values)
+    return statement.wanted + (f", for {statement.needed} of {count}" if statement.needed < count else "")

@@ -16,6 +16,7 @@ from slipstick.expression.nodes import Parameter
 from slipstick.expression.tape import Tape
 from slipstick.method.sign_changes import Change, changes, estimated_changes, margin
 from slipstick.model.uncertainty import Trend, outside
+from slipstick.report.formatting import NOTHING
 from slipstick.results.study import Array, split_name
 from slipstick.schema.inputs import TECHNOLOGY, resolve
 from slipstick.schema.kinds.trend import TrendSpec, trend_of
@@ -143,6 +144,38 @@ def factors_of(trend: Trend, drawn: Mapping[str, Array]) -> dict[str, Array]:
         name: np.stack([drawn[f"{name}.{index}"] for index in range(len(periods))], axis=1)
         for name, periods in trend.rates.items()
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Crossing:
+    """Where a condition starts or stops holding.
+
+    Parameters
+    ----------
+    value : where, in base units, or the year
+    starts : it holds from there on, and not before
+    before : the last value on the near side, of a condition that is seen at single values only; else None
+    jump : a side of the condition jumps there
+    low, high : band of the place, where rates are uncertain, or its interval, where answers are estimates
+    part : how much of the draws cross there at all [1]
+    """
+
+    value: float
+    starts: bool
+    before: float | None = None
+    jump: bool = False
+    low: float | None = None
+    high: float | None = None
+    part: float | None = None
+
+
+def year(value: float | None) -> str:
+    """Write a year, and the tenth of it where it is not whole; none is a dash.
+
+    >>> year(2024.0), year(2024.46), year(None)
+    ('2024', '2024.5', '-')
+    """
+    return NOTHING if value is None else f"{value:.1f}".removesuffix(".0")
 
 
 _CERTAIN = ("once", "low", "high")

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import Problem
-from slipstick.report.document import answer_document
 from slipstick.report.formatting import (
+    NOTHING,
+    Ends,
+    as_number,
+    as_percent,
     ascii_only,
+    bracketed,
     escape,
+    finite,
     fraction,
-    markdown_table,
     percent,
     plain,
     plain_table,
     quantity,
+    table_texts,
     wrapped,
 )
-from slipstick.results.study import QuestionResult
+from slipstick.results.question import ResultColumn, ResultTable
+from slipstick.results.study import Provenance
 
 LOST = "processors_lost["
 INDENT = "  "
@@ -32,69 +37,66 @@ _MOST_CAUSES, _MOST_COLUMNS, _LONGEST_CAUSE = 12, 7, 32
 _STATISTICS = {"median": "median", "mean": "mean", "min": "least"}
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredResult(QuestionResult):
-    """Where the processors of measured runs go.
+_TITLES = {
+    "time": "time",
+    "speedup": "speed-up",
+    "measured_speedup": "T_1 / T_N",
+    "relative_speedup": "speed-up over the smallest",
+    "efficiency": "efficiency",
+    "latency": "latency",
+    "load_balance": "load balance",
+    "communication_efficiency": "communication",
+    "one_processor_estimate": "T_1 = N T_N - W_N",
+    "one_processor_drift": "beside the measured T_1",
+}
+"""What tables show of measured runs, beside processors lost, and how it is called there."""
+
+_PARTS = ("efficiency", "load_balance", "communication_efficiency", "one_processor_drift")
+
+
+def measured_table(name: str, answers: Sequence[Answer], hidden: Sequence[str] = ()) -> ResultTable:
+    """Lay out measured runs: a row for each number of processors, a column for each value.
 
     Parameters
     ----------
-    runs : answers for each number of processors, by question
+    name : of the rows in results.csv
+    answers : one for each size and number of processors
+    hidden : beginnings of values that are not shown
     """
-
-    before_cases: ClassVar[bool] = True
-    leading_columns: ClassVar[bool] = True
-    runs: Mapping[str, Sequence[Answer]]
-
-    def section(self) -> str:
-        parts = [f"### {escape(name)}\n\n{_account(answers)}" for name, answers in self.runs.items()]
-        return "\n\n".join(["## Measured runs", *parts])
-
-    def document(self) -> dict[str, Any]:
-        return {"measured": {name: list(map(answer_document, answers)) for name, answers in self.runs.items()}}
-
-    def columns(self, head: Callable[[str], str]) -> list[dict[str, Any]]:
-        return [_columns(name, answers) for name, answers in self.runs.items()]
-
-    def named_answers(self) -> dict[str, Answer]:
-        """Name the answer for each number of processors NAME-PROCESSORS."""
-        return {f"{name}-{each.point['p']:g}": each for name, answers in self.runs.items() for each in answers}
-
-
-def _account(answers: Sequence[Answer]) -> str:
-    wanted = {
-        "time": "time",
-        "speedup": "speed-up",
-        "measured_speedup": "T_1 / T_N",
-        "efficiency": "efficiency",
-        "latency": "latency",
-        "one_processor_estimate": "T_1 = N T_N - W_N",
-        "one_processor_drift": "beside the measured T_1",
-    }
-    causes = dict.fromkeys(name for each in answers for name in each.values if name.startswith(LOST))
-    shown = [name for name in wanted if any(name in each.values for each in answers)]
-    head = ["p", *(wanted[name] for name in shown), *(_lost_to(name) for name in causes)]
-    rows = [
-        [
-            f"{each.point['p']:g}",
-            *(_cell(name, each.values.get(name)) for name in shown),
-            *(fraction(each.find(name)) for name in causes),
-        ]
-        for each in answers
+    units = {value: each.unit for answer in answers for value, each in answer.values.items()}
+    columns = [
+        ResultColumn("case", [None] * len(answers), on_page=False),
+        ResultColumn("p", [each.point["p"] for each in answers], "1", written=as_number, place=True),
+        ResultColumn("n", [each.point.get("n") for each in answers], "1", written=_size, place=True),
     ]
-    return markdown_table(head, rows, range(len(head)))
+    for value, unit in units.items():
+        values = [each.values.get(value) for each in answers]
+        columns.append(
+            ResultColumn(
+                value,
+                [each.value if each else None for each in values],
+                unit,
+                ([each.low if each else None for each in values], [each.high if each else None for each in values]),
+                _title(value),
+                as_percent if value in _PARTS else _written,
+                on_page=(value in _TITLES or value.startswith(LOST)) and not value.startswith(tuple(hidden)),
+            )
+        )
+    failed = {row: each.failed for row, each in enumerate(answers) if each.failed}
+    return ResultTable(name, columns, Provenance.of(answers), failed)
 
 
-def _lost_to(name: str) -> str:
-    cause = name[len(LOST) : -1]
-    return "processors lost" if cause == "lost" else f"lost to {escape(cause)}"
+def _title(name: str) -> str:
+    cause = name[len(LOST) : -1] if name.startswith(LOST) else ""
+    return _TITLES.get(name) or ("processors lost" if cause == "lost" else f"lost to {escape(cause)}")
 
 
-def _cell(name: str, value: Value | None) -> str:
-    if value is None or value.value is None:
-        return ""
-    if name in ("efficiency", "one_processor_drift"):
-        return percent(value.value, 2)
-    return fraction(value.value) if value.unit == "1" else amount(value)
+def _size(value: float | None, unit: str, ends: Ends) -> str:
+    return NOTHING if value is None else plain(value)
+
+
+def _written(value: float | None, unit: str, ends: Ends) -> str:
+    return bracketed(*(amount(Value(finite(each), unit)) or NOTHING for each in (value, *ends)))
 
 
 def measured_text(answers: Sequence[Answer], title: str = "", source: str = "", statistic: str = "median") -> str:
@@ -108,7 +110,13 @@ def measured_text(answers: Sequence[Answer], title: str = "", source: str = "", 
     """
     head = [wrapped(title)] if title else []
     head += [wrapped(f"source: {source}", INDENT)] if source else []
-    parts = ["\n".join(head), _times(answers, statistic), _lost(answers), _largest(answers), _checked(answers)]
+    parts = [
+        "\n".join(head),
+        _times(answers, statistic),
+        _lost(answers),
+        wrapped(most_lost(answers)),
+        _checked(answers),
+    ]
     parts += [_failed(answers), _remarks(answers)]
     return ascii_only("\n\n".join(part for part in parts if part) + "\n")
 
@@ -119,27 +127,17 @@ def notes_text(notes: Iterable[Problem]) -> str:
 
 
 def _times(answers: Sequence[Answer], statistic: str) -> str:
-    wanted = [
-        ("time", "time", amount),
-        ("speedup", "speed-up", _ratio),
-        ("measured_speedup", "T_1 / T_N", _ratio),
-        ("relative_speedup", "speed-up over the smallest", _ratio),
-        ("efficiency", "efficiency", _percent),
-        ("latency", "latency", amount),
-        ("load_balance", "load balance", _percent),
-        ("communication_efficiency", "communication", _percent),
-    ]
-    shown = [each for each in wanted if any(each[0] in answer.values for answer in answers)]
-    spread = any(answer.values["time"].low is not None for answer in answers if "time" in answer.values)
-    sized = any("n" in answer.point for answer in answers)
-    head = ["p", *(["n"] if sized else []), *(title for _, title, _ in shown)]
-    head += ["least to largest"] if spread else []
-    rows = []
-    for answer in answers:
-        row = _place(answer, sized) + [word(answer.values.get(name)) for name, _, word in shown]
-        rows.append(row + ([_spread(answer.values.get("time"))] if spread else []))
-    lead = f"times are the {_STATISTICS.get(statistic, statistic)} of all repetitions\n\n" if spread else ""
-    return lead + plain_table(head, rows, range(len(head)))
+    """Write times and what follows from them; the least and the largest of repetitions stand in brackets."""
+    solved = [each for each in answers if not each.failed]
+    table = measured_table("", solved, (LOST, "one_processor"))
+    if not solved:
+        return ""
+    spread = any("time" in each.values and each.values["time"].low is not None for each in solved)
+    lead = f"times are the {_STATISTICS.get(statistic, statistic)} of all repetitions, in brackets the least and the largest\n\n"
+    head, rows, _ = table_texts(replace(table, provenance=None), markdown=False)
+    kept = [at for at in range(len(head)) if any(row[at] != NOTHING for row in rows)]
+    cells = [[row[at] for at in kept] for row in rows]
+    return (lead if spread else "") + plain_table([head[at] for at in kept], cells, range(len(kept)))
 
 
 def _lost(answers: Sequence[Answer]) -> str:
@@ -180,8 +178,13 @@ def _cut(name: str) -> str:
     return name if len(name) <= _LONGEST_CAUSE else f"{name[: _LONGEST_CAUSE - 3]}..."
 
 
-def _largest(answers: Sequence[Answer]) -> str:
-    """Say in a sentence where most is lost at the largest number of processors."""
+def most_lost(answers: Sequence[Answer]) -> str:
+    """Say in a sentence where most is lost at the largest number of processors; nothing where little is.
+
+    Parameters
+    ----------
+    answers : one for each size and number of processors
+    """
     told = [answer for answer in answers if _causes(answer)]
     if not told:
         return ""
@@ -191,8 +194,8 @@ def _largest(answers: Sequence[Answer]) -> str:
     if lost <= _LITTLE:
         return ""
     if cause == "lost":
-        return wrapped(f"With p = {place}, {fraction(lost)} processors are lost; the data do not say to what.")
-    return wrapped(f"With p = {place}, {fraction(lost)} processors go to {_cut(cause)}, more than to anything else.")
+        return f"With p = {place}, {fraction(lost)} processors are lost; the data do not say to what."
+    return f"With p = {place}, {fraction(lost)} processors go to {_cut(cause)}, more than to anything else."
 
 
 def _checked(answers: Sequence[Answer]) -> str:
@@ -256,25 +259,3 @@ def amount(value: Value | None) -> str:
 
 def _ratio(value: Value | None) -> str:
     return f"{value.value:.4g}" if value and value.value is not None else ""
-
-
-def _percent(value: Value | None) -> str:
-    return percent(value.value) if value else ""
-
-
-def _spread(value: Value | None) -> str:
-    if value is None or value.low is None:
-        return ""
-    return f"{amount(Value(value.low, value.unit))} to {amount(Value(value.high, value.unit))}"
-
-
-def _columns(name: str, answers: Sequence[Answer]) -> dict[str, Any]:
-    units = {value: each.unit for answer in answers for value, each in answer.values.items()}
-    return {
-        "sweep": [f"measured/{name}"] * len(answers),
-        "case": [None] * len(answers),
-        "p [1]": [answer.point["p"] for answer in answers],
-        "n [1]": [answer.point.get("n") for answer in answers],
-        **{f"{value} [{unit}]": [answer.find(value) for answer in answers] for value, unit in units.items()},
-        "failed": [answer.failed for answer in answers],
-    }

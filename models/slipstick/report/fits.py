@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from slipstick.answer import Answer, Value
-from slipstick.report.document import answer_document
-from slipstick.report.formatting import (
-    NOTHING,
-    ascii_only,
-    escape,
-    markdown_table,
-    percent,
-    plain,
-    plain_table,
-    wrapped,
-)
+from slipstick.report.formatting import ascii_only, percent, plain, plain_table, wrapped
+from slipstick.report.measured import INDENT, LOST, amount
 from slipstick.report.pictures.figures import STROKES, axis_title, logarithmic, sheet, title_of
-from slipstick.report.questions.measured import INDENT, LOST, amount
-from slipstick.results.study import Fitting, QuestionResult
+from slipstick.results.study import Fitting
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from slipstick.schema.kinds.study import FitsPictureSpec
 
 
 _SIZE, _TIME = "size_needed[", "time["
@@ -52,7 +39,7 @@ def fits_text(found: Fitting) -> str:
     """
     answers, warnings = found.answers, found.warnings
     fitted = [answer for answer in answers if not answer.failed]
-    left = [answer for answer in fitted if _has_interval(answer)] or fitted[:1]
+    left = [answer for answer in fitted if has_interval(answer)] or fitted[:1]
     parts = ["\n".join(map(wrapped, needed(found))), plain_table(*families(fitted), range(1, 99))]
     parts += [_details(answer, found.efficiency) for answer in left]
     parts.append("\n".join(wrapped(f"warning: {each}", INDENT) for each in warnings))
@@ -76,8 +63,8 @@ def needed(found: Fitting) -> list[str]:
         lines.append(f"Most is lost to {cause[len(LOST) : -1]}: {most.value:.3g} of {at:g} processors at p = {at:g}.")
     for name, value in best.values.items():
         if name.startswith("time["):
-            between = f", between {_between(value, 'and')}" if value.low is not None else ""
-            lines.append(f"At p = {name[5:-1]}: {amount(value)}{between}.")
+            words = f", between {between(value, 'and')}" if value.low is not None else ""
+            lines.append(f"At p = {name[5:-1]}: {amount(value)}{words}.")
         if name.startswith(_SIZE):
             lines.append(_size(value, f"efficiency of {percent(found.efficiency)} at p = {name[len(_SIZE) : -1]}"))
     return [*lines, f"{found.verdict[:1].upper()}{found.verdict[1:]}."]
@@ -131,7 +118,7 @@ def fitted_values(answer: Answer) -> dict[str, Value]:
 
 def _details(answer: Answer, efficient: float) -> str:
     told = {**fitted_values(answer), **{name: each for name, each in answer.values.items() if name.startswith(_TIME)}}
-    rows = [[name, amount(value), _between(value) if value.low is not None else ""] for name, value in told.items()]
+    rows = [[name, amount(value), between(value) if value.low is not None else ""] for name, value in told.items()]
     lines = [
         wrapped(f"{answer.model}: {answer.notes[0]}", INDENT),
         "",
@@ -141,7 +128,8 @@ def _details(answer: Answer, efficient: float) -> str:
     return "\n".join([*lines, *(wrapped(f"note: {note}", INDENT) for note in answer.notes[1:])])
 
 
-def _between(value: Value, word: str = "to") -> str:
+def between(value: Value, word: str = "to") -> str:
+    """Write the ends of an interval."""
     return f"{amount(Value(value.low, value.unit))} {word} {amount(Value(value.high, value.unit))}"
 
 
@@ -164,103 +152,9 @@ def _limits(answer: Answer, efficient: float) -> str:
     return words
 
 
-def _has_interval(answer: Answer) -> bool:
+def has_interval(answer: Answer) -> bool:
+    """Say whether the data leave a fit, so that its values have intervals."""
     return any(value.low is not None for value in answer.values.values())
-
-
-_APART = 4.0
-"""As in the reading below: models that are less behind are not told apart."""
-
-_READING = (
-    "Behind: how far Akaike's criterion, corrected for few observations, is behind the best; under 4 the data do not "
-    "tell models apart. Misses the largest: relative error at the largest runs when fitted without them."
-)
-
-
-@dataclass(frozen=True, slots=True)
-class FitsResult(QuestionResult):
-    """Models fitted to measured times.
-
-    Parameters
-    ----------
-    fits : by question
-    """
-
-    before_cases: ClassVar[bool] = True
-    fits: Mapping[str, Fitting]
-
-    def section(self) -> str:
-        parts = [f"### {escape(name)}\n\n{_fit(each)}" for name, each in self.fits.items()]
-        overview = [_overview(self.fits)] if len(self.fits) > 1 else []
-        return "\n\n".join(["## Fits", _READING, *overview, *parts])
-
-    def document(self) -> dict[str, Any]:
-        return {"fits": {name: fitting_document(each) for name, each in self.fits.items()}}
-
-    def files(self) -> dict[str, list[dict[str, Any]]]:
-        """Give every value of every model, with its interval where there is one."""
-        rows = [
-            {"fit": name, "model": answer.model, "value": value, "unit": each.unit}
-            | {"is": each.value, "low": each.low, "high": each.high}
-            for name, found in self.fits.items()
-            for answer in found.answers
-            for value, each in answer.values.items()
-        ]
-        return {"fits.csv": rows}
-
-    def draw(self, spec: FitsPictureSpec) -> Figure:
-        """Draw one fit."""
-        return draw_fits(self.fits[spec.fit], spec.title)
-
-
-def _overview(found: Mapping[str, Fitting]) -> str:
-    """Say in a line for each fit what the data prefer, and how that does farthest out."""
-    rows = []
-    for name, each in found.items():
-        best, *others = [answer for answer in each.answers if not answer.failed]
-        rivals = [answer.model for answer in others if (answer["behind"] or 0.0) < _APART]
-        far = next((value for value in reversed(list(best.values)) if value.startswith("time[")), "")
-        told = f"{amount(best.values[far])} at p = {far[5:-1]}" if far else NOTHING
-        true = each.truth.get(float(far[5:-1])) if far else None
-        missed = percent((best[far] or 0.0) / true - 1, 2) if true else NOTHING
-        rows.append([escape(name), best.model, ", ".join(rivals) or NOTHING, told, missed])
-    known = any(each.truth for each in found.values())
-    head = ["fit", "preferred", "not told apart from it", "predicted", *(["misses the truth by"] if known else [])]
-    return markdown_table(head, [row[: len(head)] for row in rows], [3, 4][: len(head) - 3])
-
-
-def _fit(found: Fitting) -> str:
-    fitted = [answer for answer in found.answers if not answer.failed]
-    head, rows = families(fitted)
-    if found.truth:
-        times = [name for name in fitted[0].values if name.startswith("time[")]
-        head += [f"misses p = {name[5:-1]}" for name in times]
-        for row, answer in zip(rows, fitted, strict=True):
-            row += [percent((answer[name] or 0.0) / found.truth[float(name[5:-1])] - 1, 2) for name in times]
-    told = [f"- {escape(line)}" for line in [*needed(found), *found.warnings]]
-    parts = [f"Fitted to {escape(found.source)}.", "\n".join(told), markdown_table(head, rows, range(1, len(head)))]
-    failed = [f"- {escape(each.model)}: no fit: {escape(each.failed)}" for each in found.answers if each.failed]
-    detailed = [each for each in fitted if each is fitted[0] or _has_interval(each) or each.model == found.laid]
-    return "\n\n".join(filter(None, [*parts, "\n".join(failed), *map(_parameters, detailed)]))
-
-
-def _parameters(best: Answer) -> str:
-    rows = [
-        [escape(name), amount(value), _between(value) if value.low is not None else NOTHING]
-        for name, value in fitted_values(best).items()
-    ]
-    if not rows:
-        return escape(best.notes[0])
-    return f"{escape(best.notes[0])}\n\n{markdown_table([escape(best.model), 'value', 'between'], rows, [1, 2])}"
-
-
-def fitting_document(fitting: Fitting) -> dict[str, Any]:
-    """Lay out fits: an answer for each model, best first, and what the data tell."""
-    return {
-        "answers": list(map(answer_document, fitting.answers)),
-        "verdict": fitting.verdict,
-        "warnings": list(fitting.warnings),
-    }
 
 
 MOST_CURVES = 6

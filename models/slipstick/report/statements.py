@@ -1,0 +1,109 @@
+"""Statements of papers that were checked: counted in words, and those of several reports on one page."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from slipstick.errors import InputError
+from slipstick.report.formatting import NOTHING, counted, escape, markdown_table, prose
+
+STATEMENTS = "statements.csv"
+"""The statements of a study, one a row."""
+
+
+class StatementRow(NamedTuple):
+    """A statement as a row of `STATEMENTS` has it; the fields are its columns."""
+
+    name: str
+    verdict: str
+    source: str
+    says: str
+    wanted: str
+    computed: str
+    method: str
+    exact: str
+
+
+def statements_page(folders: Sequence[Path]) -> str:
+    """Lay out the statements of several reports as one page, from the files that their runs wrote.
+
+    Parameters
+    ----------
+    folders : of reports; one without statements is left out
+
+    Raises
+    ------
+    InputError : none of them has a file of statements
+    """
+    found = [(folder, rows) for folder in folders if (rows := _rows(folder))]
+    if not found:
+        raise InputError(f"none of {', '.join(map(str, folders))} has a file {STATEMENTS}; run a study with statements")
+    parts = ["# Statements of the papers, checked", prose(_READING), _counts(found)]
+    for folder, rows in found:
+        table = markdown_table(["statement", "verdict", "says", "source"], [_cells(each) for each in rows])
+        parts.append(f"## {_title(folder)}\n\n{escape(summary(rows))}\n\n{table}")
+    return "\n\n".join(parts) + "\n"
+
+
+_READING = (
+    "Each sentence of a paper that a number can check stands in a study with what must hold for it; the program computes the "
+    "values and says hit or miss. An input is a number that was put in or fitted, and is not counted. The values are in each "
+    "study's report. Made by `slipstick statements` from what the runs wrote."
+)
+
+
+def _rows(folder: Path) -> list[StatementRow]:
+    rows = []
+    for path in sorted(folder.glob("statements*.csv")):
+        with path.open(encoding="utf-8", newline="") as file:
+            rows += [StatementRow(**row) for row in csv.DictReader(file)]
+    return rows
+
+
+def _counts(found: Sequence[tuple[Path, Sequence[StatementRow]]]) -> str:
+    kinds = ("hit", "miss", "undecided", "input")
+    rows = [
+        [f"[{folder.name}]({folder.name}/report.md)", *(str(sum(r.verdict == kind for r in rows)) for kind in kinds)]
+        for folder, rows in found
+    ]
+    totals = [str(sum(int(row[place]) for row in rows)) for place in range(1, len(kinds) + 1)]
+    head = ["study", "hits", "misses", "undecided", "inputs"]
+    return markdown_table(head, [*rows, ["all", *totals]], range(1, len(head)))
+
+
+def _cells(each: StatementRow) -> list[str]:
+    return [escape(each.name), each.verdict, escape(each.says), escape(each.source) or NOTHING]
+
+
+def _title(folder: Path) -> str:
+    """Read the title of a report, the first line of its page."""
+    return (folder / "report.md").read_text("utf-8").partition("\n")[0].lstrip("# ")
+
+
+class Verdict(Protocol):
+    """A name with a verdict."""
+
+    @property
+    def name(self) -> str:
+        """What was checked."""
+
+    @property
+    def verdict(self) -> str:
+        """Say hit, miss, undecided or input."""
+
+
+def summary(statements: Sequence[Verdict]) -> str:
+    """Count the statements that hold and name the others; inputs are not among those checked.
+
+    >>> summary([StatementRow("faults", "miss", "", "", "", "", "closed-form", "yes")])
+    '1 statement checked: 0 hits, 1 miss (faults)'
+    """
+    kinds = ("hit", "miss", "undecided", "input")
+    hits, misses, left, given = ([each.name for each in statements if each.verdict == kind] for kind in kinds)
+    text = f"{counted(len(statements) - len(given), 'statement')} checked: {counted(len(hits), 'hit')}"
+    text += f", {counted(len(misses), 'miss', 'misses')}" + (f" ({', '.join(misses)})" if misses else "")
+    text += f", {len(left)} undecided ({', '.join(left)})" if left else ""
+    return text + (f"; {counted(len(given), 'input')} beside them ({', '.join(given)})" if given else "")

@@ -1,0 +1,215 @@
+"""What a question of a study found: data, sentences, and tables from which the page, results.csv and JSON are written.
+
+Why this shape: a question declares the columns of its tables once. That every row says how it was computed is no task of a
+question: a table with a name has a `Provenance`, and whatever is written of it has method, exact and bound in each row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any, ClassVar
+
+from slipstick.answer import Answer, Value
+from slipstick.results.study import Array, Provenance, Results, Sweep
+
+Cell = float | str | None
+"""A number in its base unit, or words; NaN and None say that there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResultColumn:
+    """One column of a table of results.
+
+    Parameters
+    ----------
+    name : in results.csv, where the base unit stands behind it, and in JSON
+    cells : row by row
+    unit : base unit of numbers; empty for words; several if each row has its own
+    ends : both ends of intervals or bands, row by row; a row without one has None or NaN
+    title : on the page and in the terminal; the name by default
+    written : how the page writes a number with its unit and its interval; as a quantity by default
+    place : it says what a row is about, not what was found there
+    on_page, in_file : where it is shown
+    """
+
+    name: str
+    cells: Sequence[Cell] | Array
+    unit: str | Sequence[str] = ""
+    ends: tuple[Sequence[float | None] | Array, Sequence[float | None] | Array] | None = None
+    title: str = ""
+    written: Callable[[float | None, str, tuple[float | None, float | None]], str] | None = None
+    place: bool = False
+    on_page: bool = True
+    in_file: bool = True
+
+    @property
+    def head(self) -> str:
+        """Its name in results.csv."""
+        return f"{self.name} [{self.unit}]" if self.unit and isinstance(self.unit, str) else self.name
+
+    def value(self, row: int) -> Value:
+        """Give a number with its unit and interval; nothing is None."""
+        low, high = (_known(end[row]) for end in self.ends) if self.ends else (None, None)
+        unit = self.unit if isinstance(self.unit, str) else self.unit[row]
+        return Value(_known(self.cells[row]), unit, low, high)
+
+    def columns(self) -> Iterator[tuple[str, Sequence[Cell] | Array]]:
+        """Give it as columns of results.csv; both ends of intervals where any row has one."""
+        yield self.head, self.cells
+        if not isinstance(self.unit, str):
+            yield "unit", self.unit
+        for end, cells in zip(("low", "high"), self.ends or (), strict=False):
+            known = [_known(each) for each in cells]
+            if any(each is not None for each in known):
+                yield f"{end} {self.head}", known
+
+
+def _known(cell: Cell) -> float | None:
+    """Give a number, as one of Python's; infinite ends are kept out, for they say that nothing is known."""
+    return float(cell) if cell is not None and not isinstance(cell, str) and isfinite(cell) else None
+
+
+@dataclass(frozen=True, slots=True)
+class ResultTable:
+    """Aligned columns of what a question found, each row computed by a known method.
+
+    Parameters
+    ----------
+    name : of its rows in results.csv, where it is the column ``sweep``; none: the page alone shows it
+    columns : of equal length
+    provenance : how each row was computed; None for a table of words, sources or inputs
+    failed : why a row has no answer, by its number
+    title : heading on the page
+    rows : the rows that the page shows; all by default
+    """
+
+    name: str
+    columns: Sequence[ResultColumn]
+    provenance: Provenance | None
+    failed: Mapping[int, str] = field(default_factory=dict)
+    title: str = ""
+    rows: Sequence[int] | None = None
+
+    def __len__(self) -> int:
+        return len(self.columns[0].cells)
+
+    def file_columns(self) -> dict[str, Any]:
+        """Give the block of results.csv."""
+        found: dict[str, Any] = {"sweep": [self.name] * len(self)}
+        for column in self.columns:
+            if column.in_file:
+                found |= dict(column.columns())
+        how = self.provenance.columns(self.failed) if self.provenance else {}
+        return {**found, **how, "failed": [self.failed.get(row) for row in range(len(self))]}
+
+    def answers(self) -> Iterator[Answer]:
+        """Give each row as an answer, for JSON."""
+        assert self.provenance is not None
+        for row in range(len(self)):
+            point: dict[str, float | str] = {}
+            values: dict[str, Value] = {}
+            for column in self.columns:
+                cell = column.cells[row]
+                if column.place or isinstance(cell, str):
+                    if cell is not None:
+                        point[column.name] = cell if isinstance(cell, str) else float(cell)
+                elif (value := column.value(row)) != Value(None, value.unit):
+                    values[column.name] = value
+            how, failed = self.provenance, self.failed.get(row)
+            exact, bound = bool(how.exact[row]) and not failed, how.outside.get(row, "")
+            yield Answer(self.name, how.methods[row], values, point=point, exact=exact, bound=bound, failed=failed)
+
+
+def sweep_table(sweep: Sweep, names: Sequence[str]) -> ResultTable:
+    """Lay out the points of a sweep: its axes, and those of some values that it has."""
+    columns = [ResultColumn("case", sweep.cases, place=True)]
+    columns += [
+        ResultColumn(axis.path, sweep.points[axis.path], "" if axis.named else axis.unit, place=True)
+        for axis in sweep.axes
+    ]
+    columns += [
+        ResultColumn(name, sweep.columns[name], sweep.units[name], sweep.ends(name))
+        for name in names
+        if name in sweep.columns
+    ]
+    columns += [
+        ResultColumn(f"limit[{name}]", [stage or None for stage in stages]) for name, stages in sweep.limits.items()
+    ]
+    return ResultTable(sweep.name, columns, sweep.provenance, sweep.failed)
+
+
+def case_table(results: Results, names: Sequence[str]) -> ResultTable:
+    """Lay out the answers of all cases: some values, and what limits each pipeline."""
+    answers = list(results.cases.values())
+    columns = [ResultColumn("case", list(results.cases), place=True)]
+    for name in names:
+        low, high = zip(*(each.ends(name) for each in answers), strict=True) if answers else ((), ())
+        columns.append(ResultColumn(name, [each.find(name) for each in answers], results.unit(name), (low, high)))
+    for name in results.pipelines:
+        stages = [next((each.stage for each in answer.limits if each.pipeline == name), None) for answer in answers]
+        columns.append(ResultColumn(f"limit[{name}]", stages, on_page=False))
+    failed = {row: each.failed for row, each in enumerate(answers) if each.failed}
+    return ResultTable("", columns, Provenance.of(answers), failed)
+
+
+class QuestionResult:
+    """What one question of a study found: data, of which every field is in JSON but those hidden by ``repr=False``.
+
+    Every question has a class of its own, which says its sentences and declares its tables. The page shows them under
+    `title`, the terminal the sentences, results.csv and JSON the tables that have a name.
+    """
+
+    __slots__ = ()
+    title: ClassVar[str] = ""
+    """Heading of its section."""
+
+    reading: ClassVar[str] = ""
+    """What a reader needs to know to understand its tables."""
+
+    before_cases: ClassVar[bool] = False
+    """Its section stands before the cases, which rest on it."""
+
+    leading_columns: ClassVar[bool] = False
+    """Its own columns of results.csv stand before those of the sweeps."""
+
+    def sentences(self) -> Sequence[str]:
+        """Say what was found, the most important first; at least one sentence."""
+        raise NotImplementedError
+
+    def parts(self) -> Iterable[str | ResultTable]:
+        """Give what stands below the sentences on the page: tables, and text in Markdown."""
+        return ()
+
+    def headline(self) -> str:
+        """Give the sentence for the head of the report."""
+        return next(iter(self.sentences()), "")
+
+    def doubt(self) -> str:
+        """Say what is uncertain or left out, for the head of the report; nothing by default."""
+        return ""
+
+    def text(self) -> str:
+        """Write what the terminal shows."""
+        return "\n".join(self.sentences())
+
+    def tables(self) -> list[ResultTable]:
+        """Give the tables with rows in results.csv and JSON."""
+        return [each for each in self.parts() if isinstance(each, ResultTable) and each.name and len(each)]
+
+    def answers(self) -> list[Answer]:
+        """Give what the JSON document lists among its answers."""
+        return [answer for table in self.tables() for answer in table.answers()]
+
+    def files(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+        """Give further tables by the name of their file, row by row."""
+        return {}
+
+    def named_answers(self) -> Mapping[str, Answer]:
+        """Give answers that published tables and pictures may name beside the cases."""
+        return {}
+
+    def draw(self, spec: Any) -> Any:
+        """Draw a picture of it as its spec says; a Matplotlib figure."""
+        raise NotImplementedError
