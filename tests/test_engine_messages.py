@@ -54,6 +54,8 @@ from slipstick.model.system import (
 )
 from slipstick.program import PROGRAMS, counted_program
 from slipstick.program.counts import Counts, ProcessorTally
+from tests.method.test_task_pools import REFUSED as POOLS_REFUSED
+from tests.method.test_waits_for_signals import REFUSED as WAITS_REFUSED
 from tests.paper import machine
 from tests.program.reference_protocol import diff_phase, lock_phase
 from tests.specs import shared_machine
@@ -219,7 +221,7 @@ SYSTEMS = [
     ),
     bad(
         lambda: closed_model(hold("bus", A), resources={"bus": Station()}),
-        "hold needs a lock or permits, but 'bus' is a station",
+        "hold needs a lock, permits or a monitor, but 'bus' is a station",
     ),
     bad(lambda: Permits(0), "a resource needs at least 1 permit, got 0"),
     bad(
@@ -385,7 +387,8 @@ PROGRAM = [
     ),
 ]
 
-ALL_CASES = [*EXPRESSION, *ABOUT_LAWS, *ACTIVITIES, *SYSTEMS, *SOLVING, *NETWORK, *PROGRAM]
+WAITS = [bad(does, text) for does, text in (*WAITS_REFUSED, *POOLS_REFUSED)]
+ALL_CASES = [*WAITS, *EXPRESSION, *ABOUT_LAWS, *ACTIVITIES, *SYSTEMS, *SOLVING, *NETWORK, *PROGRAM]
 
 
 class Strange(Activity):

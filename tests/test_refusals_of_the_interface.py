@@ -10,7 +10,8 @@ from slipstick.errors import ModelError, NoAnswerError, SlipstickError, UnknownN
 from slipstick.model.activity import Activity
 from slipstick.model.system import Station
 from slipstick.results.study import Sweep
-from slipstick.sim.plan.plan import MOST_PERMITS, LockPlan
+from slipstick.sim.plan.plan import LockPlan
+from slipstick.vocabulary import MOST_HOLDERS
 
 CPU = {"cpu": station(service={"a": 1.0, "b": 2.0}, discipline="lcfs")}
 TWO = network({"a": closed_class(2), "b": closed_class(2)}, CPU)
@@ -92,5 +93,5 @@ def test_a_long_sweep_keeps_no_whole_answers() -> None:
 
 def test_a_simulation_takes_a_limited_number_of_permits() -> None:
     with pytest.raises(ModelError) as caught:
-        LockPlan("pool", permits=MOST_PERMITS + 1, noun="permits")
-    assert str(caught.value) == f"permits pool: a simulation takes from 1 to {MOST_PERMITS}, got {MOST_PERMITS + 1}"
+        LockPlan("pool", permits=MOST_HOLDERS + 1, noun="permits")
+    assert str(caught.value) == f"permits pool: a simulation takes from 1 to {MOST_HOLDERS}, got {MOST_HOLDERS + 1}"

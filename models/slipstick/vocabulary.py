@@ -156,6 +156,15 @@ LOCKS = {
 BACK_OFFS = ("none", "constant", "exponential")
 """Pauses between two attempts to acquire a lock; exponential pauses double."""
 
+READER_WRITER_ORDERS = {"fair": "", "reader-first": "read", "writer-first": "write"}
+"""The mode of the requests at a reader-writer lock that go before all others; none where who came first goes first."""
+
+TASK_ORDERS = ("lifo", "fifo")
+"""Which task of its own queue a processor takes: the youngest or the oldest."""
+
+MOST_HOLDERS = 1_000_000
+"""Holders of one resource, or units of a counter, at most: the simulator keeps them in a table."""
+
 BARRIERS = ("central", "tree", "tournament", "dissemination", "manager")
 
 ACTIVITY, LAW, NETWORK = "activity", "law", "queueing-network"

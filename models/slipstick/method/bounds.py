@@ -13,10 +13,10 @@ from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Expr, maximum, select, total
 from slipstick.expression.tape import Tape
 from slipstick.method.answers import CompiledModel, Remarks, Solution, Values, only
-from slipstick.method.closed_form.times import demand, held_time, time
+from slipstick.method.closed_form.times import demand, held_time, pool_work, time
 from slipstick.method.saturation import Deadlocks, Saturation, without
-from slipstick.model.activity import Activity, BarrierWait, Fork, Hold, Pipeline, Step, steps
-from slipstick.model.system import Model, PhasedPopulation, Station, is_processor
+from slipstick.model.activity import Activity, Ask, BarrierWait, Fork, Hold, Pipeline, Step, UnitStep, steps
+from slipstick.model.system import Model, PhasedPopulation, Resource, Station, TaskPool, is_processor
 from slipstick.vocabulary import BOUNDS, DISCIPLINES, SAME_EXPONENTIAL
 
 PROCESSORS, SPAN = "processors", "span"
@@ -165,12 +165,21 @@ def _lows_of(model: Model, cycle: Activity, processors: Expr) -> dict[str, Expr]
             found[name] = processors * demand(cycle, name, model) / resource.servers
     for lock in dict.fromkeys(node.resource for node in steps(cycle) if isinstance(node, Hold)):
         found[lock] = processors * held_time(cycle, lock, model) / model.resources[lock].capacity
+    for pool in dict.fromkeys(node.pool for node in steps(cycle) if isinstance(node, Ask)):
+        found[pool] = _monitors_time(model.resources[pool])
     asked = [name for name in used if is_processor(name) and not name.startswith("processor[")]
     if not asked:
         return found
     # What is asked of others falls on the members themselves, but of one alone on processors outside.
     everything = total((demand(cycle, name) for name in asked), TIME)
     return {**found, PROCESSORS: select(processors, 1, demand(cycle, "own"), everything)}
+
+
+def _monitors_time(pool: Resource) -> Expr:
+    """Give how long the monitors of a pool are held, at least, in the mean over its problems and queues [s]."""
+    assert isinstance(pool, TaskPool)
+    problems = pool_work(pool)
+    return (total((inside for _, inside, _ in problems), TIME) / len(problems) + pool.inside) / pool.queues
 
 
 def _high(model: Model) -> Expr | None:
@@ -186,7 +195,7 @@ def _plain(model: Model) -> bool:
     """Say whether a model has only steps, choices and repeats, and is of product form wherever there is a queue."""
     used = [step.resource for step in model.steps]
     for node in (node for body in model.bodies for node in steps(body)):
-        if isinstance(node, Fork | Hold | Pipeline | BarrierWait):
+        if isinstance(node, Fork | Hold | Pipeline | BarrierWait | UnitStep | Ask):
             return False
         if isinstance(node, Step) and node.resource is not None:
             station = model.resources.get(node.resource)

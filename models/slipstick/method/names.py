@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 from slipstick.expression.nodes import Parameter, parameters
 from slipstick.law import Law
-from slipstick.model.activity import BarrierWait, Fork, Hold, Pipeline, Step, each_once
+from slipstick.model.activity import Ask, BarrierWait, Fork, Hold, Pipeline, Step, each_once
 from slipstick.model.network import ClosedClass, QueueingNetwork
-from slipstick.model.system import Barrier, Model, PhasedPopulation, SuperstepPopulation
+from slipstick.model.system import Barrier, Model, PhasedPopulation, Semaphores, SuperstepPopulation, TaskPool
 from slipstick.vocabulary import BOUNDS, CLOSED_FORM, SIMULATION
 
-BARRIER, IDLE = "barrier", "idle"
+BARRIER, IDLE, MONITOR = "barrier", "idle", "monitor"
 """Components of the account that are not written in a model."""
 
 IDLE_PROCESSORS = "idle:processors"
@@ -182,6 +182,7 @@ def _activity(model: Model, method: str | None) -> Iterator[str]:
         yield from ("warps",) if model.single.words is not None else ()
     for name in _resources(model, waiting):
         yield from (f"{kind}[{name}]" for kind in ("utilization", "queue_length", "wait"))
+    yield from (f"units[{name}]" for name in model.counters)
     yield from (f"account[{name}]" for name in components)
     for others in ("wait", "memory"):
         yield from (f"technology[{name}]" for name in map(Labels(known.steps, others).technology, labels))
@@ -208,6 +209,9 @@ def _labels(model: Model, waiting: bool) -> Iterator[str]:
         elif isinstance(node, Hold):
             held = model.held_resource(node.resource)
             yield from (held.label(node.resource),) if waiting or any(held.accesses) else ()
+        elif isinstance(node, Ask):
+            kinds = ("entry", "task", BARRIER) if waiting else (BARRIER,)
+            yield from (node.pool, f"{MONITOR}:{node.pool}", *(f"{kind}:{node.pool}" for kind in kinds))
     if waiting:
         yield from (f"wait:{name}" for name in _resources(model, waiting))
     if isinstance(model.population, PhasedPopulation | SuperstepPopulation):
@@ -219,8 +223,8 @@ def _resources(model: Model, waiting: bool) -> list[str]:
     used = dict.fromkeys(step.resource for step in model.steps if step.resource is not None)
     if not waiting:  # and of phases and supersteps no use is known
         return [name for name in used if name in model.resources and model.population.groups]
-    there = (name for name, each in model.resources.items() if not isinstance(each, Barrier))
-    return list(dict.fromkeys([*there, *used]))
+    there = (name for name, each in model.resources.items() if not isinstance(each, Barrier | Semaphores))
+    return list(dict.fromkeys([*there, *model.counters, *used]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +243,12 @@ class Labels:
     @classmethod
     def of(cls, model: Model, others: str = "wait") -> Labels:
         """Read the steps of a model."""
-        return cls({step.name: (step.component, step.technology) for step in model.steps}, others)
+        known = {step.name: (step.component, step.technology) for step in model.steps}
+        for name, each in model.resources.items():
+            if isinstance(each, TaskPool):
+                known |= {name: (each.component, "application"), f"{MONITOR}:{name}": (MONITOR, "software")}
+                known[f"{BARRIER}:{name}"] = (f"{BARRIER}:{name}", "wait")
+        return cls(known, others)
 
     def component(self, label: str) -> str:
         """Give the component that a label is part of; waiting is a component of its own."""

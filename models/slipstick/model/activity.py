@@ -179,10 +179,11 @@ class Repeat(Activity):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Hold(Activity):
-    """A body executed while a resource, such as a lock, is held."""
+    """A body executed while a resource, such as a lock, is held; a reader-writer lock in one of `MODES`."""
 
     resource: str
     body: Activity
+    mode: str = ""
 
     @property
     def children(self) -> tuple[Activity, ...]:
@@ -193,10 +194,10 @@ class Hold(Activity):
         return (self.resource,)
 
     def rebuilt(self, children: Sequence[Activity]) -> Hold:
-        return Hold(self.resource, *children)
+        return replace(self, body=children[0])
 
     def __repr__(self) -> str:
-        return f"hold({self.resource!r}, {self.body!r})"
+        return f"hold({self.resource!r}, {self.body!r}" + (f", mode={self.mode!r})" if self.mode else ")")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -266,6 +267,42 @@ class BarrierWait(Activity):
 
     def __repr__(self) -> str:
         return f"barrier({self.name!r}" + ("" if self.parties is None else f", parties={self.parties}") + ")"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class UnitStep(Activity):
+    """A unit of a counter that is taken or given: of a semaphore, a bounded buffer or a condition of a monitor."""
+
+    counter: str
+
+    def __repr__(self) -> str:
+        return f"{'wait' if isinstance(self, WaitUnit) else 'signal'}({self.counter!r})"
+
+
+class WaitUnit(UnitStep):
+    """Take a unit; where there is none, wait for one, outside the monitor if the counter is a condition of it."""
+
+    __slots__ = ()
+
+
+class SignalUnit(UnitStep):
+    """Give a unit; a condition of a monitor hands the monitor over to who waited longest for the unit."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Ask(Activity):
+    """Execute the tasks of a pool together with all other processors, until all tasks are done."""
+
+    pool: str
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        return (self.pool,)
+
+    def __repr__(self) -> str:
+        return f"ask({self.pool!r})"
 
 
 def service(
@@ -340,10 +377,55 @@ def repeat(count: Like, body: Activity) -> Repeat:
     return Repeat(times, body)
 
 
-def hold(resource: str, body: Activity) -> Hold:
-    """Execute a body while holding a resource, such as a lock."""
+MODES = ("read", "write")
+"""How a reader-writer lock is held: together with other readers, or alone."""
+
+
+def hold(resource: str, body: Activity, mode: str = "") -> Hold:
+    """Execute a body while holding a resource, such as a lock; a reader-writer lock in one of `MODES`."""
     check_name(resource)
-    return Hold(resource, body)
+    return Hold(resource, body, mode)
+
+
+def wait(counter: str) -> WaitUnit:
+    """Take a unit of a counter, waiting for one.
+
+    Parameters
+    ----------
+    counter : a semaphore, of a bounded buffer ``items`` or ``places``, or a condition of the monitor that is held: the name
+        of the resource, a dot, and its own
+
+    >>> hold("stack", wait("stack.filled") >> delay(1.0, name="take"))
+    hold('stack', wait('stack.filled') >> delay(1.0, name='take'))
+    """
+    check_name(counter)
+    return WaitUnit(counter)
+
+
+def signal(counter: str) -> SignalUnit:
+    """Give a unit of a counter; see `wait`. In a monitor nothing follows, for the monitor goes to who waited."""
+    check_name(counter)
+    return SignalUnit(counter)
+
+
+def put(buffer: str, body: Activity) -> Activity:
+    """Put an item into a bounded buffer: wait for a place, do the body, give the item.
+
+    >>> put("queue", delay(1.0, name="copy"))
+    wait('queue.places') >> delay(1.0, name='copy') >> signal('queue.items')
+    """
+    return then(wait(f"{buffer}.places"), body, signal(f"{buffer}.items"))
+
+
+def get(buffer: str, body: Activity) -> Activity:
+    """Get an item out of a bounded buffer: wait for one, do the body, give its place back."""
+    return then(wait(f"{buffer}.items"), body, signal(f"{buffer}.places"))
+
+
+def ask(pool: str) -> Ask:
+    """Execute the tasks of a pool together with all other processors, until all tasks are done."""
+    check_name(pool)
+    return Ask(pool)
 
 
 def serial(*bodies: Activity, name: str | None = None) -> Stage:

@@ -10,18 +10,26 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.dimension import COUNT, RATE, TIME
 from slipstick.expression.nodes import Expr, Like, Number, Parameter, as_expr, log2, maximum, total, zero
 from slipstick.expression.special import raised
 from slipstick.model.activity import (
+    MODES,
     TECHNOLOGIES,
     Activity,
+    Ask,
     BarrierWait,
     Hold,
     Pipeline,
+    Repeat,
+    SignalUnit,
     Step,
+    Then,
+    UnitStep,
+    WaitUnit,
     at_least,
     check_model_name,
     check_name,
@@ -30,9 +38,24 @@ from slipstick.model.activity import (
     mapped,
     steps,
 )
-from slipstick.vocabulary import ACTIVITY_DISCIPLINES, BACK_OFFS, BARRIERS, LOCKS
+from slipstick.model.tasks import TaskSource
+from slipstick.vocabulary import (
+    ACTIVITY_DISCIPLINES,
+    BACK_OFFS,
+    BARRIERS,
+    LOCKS,
+    MOST_HOLDERS,
+    READER_WRITER_ORDERS,
+    TASK_ORDERS,
+)
 
-USED_BY = {"service": "a station", "hold": "a lock or permits", "barrier": "a barrier"}
+USED_BY = {
+    "service": "a station",
+    "hold": "a lock, permits or a monitor",
+    "barrier": "a barrier",
+    "wait": "semaphores",
+    "ask": "a pool of tasks",
+}
 """The kinds of resources that each kind of step takes."""
 
 
@@ -53,9 +76,14 @@ class ResourceKind:
         """The numbers that it is made of."""
         return ()
 
-    @abstractmethod
-    def scaled(self, factors: Mapping[str, Expr]) -> Resource:
+    @property
+    def counters(self) -> Mapping[str, int]:
+        """The units at the start of each counter that steps wait for and signal."""
+        return {}
+
+    def scaled(self, factors: Mapping[str, Expr]) -> Any:
         """Return the same with its times multiplied by the factors of their technology classes."""
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,23 +104,20 @@ class Station(ResourceKind):
     def capacity(self) -> int:
         return self.servers
 
-    def scaled(self, factors: Mapping[str, Expr]) -> Station:
-        return self
-
 
 class HeldResource(ResourceKind):
     """A resource that a processor holds while it executes a body; requests that find `capacity` holders wait.
 
-    The properties are those of a resource that is acquired and released at no cost.
+    Attribute by class: `waits`, what the account books a wait to before the resource's name. The properties are those of a resource that is acquired and released at no cost.
     """
 
     __slots__ = ()
 
-    use = "hold"
+    use, waits = "hold", "lock"
 
-    @abstractmethod
     def label(self, name: str) -> str:
         """Return the account label of the time from the request until it is held."""
+        return f"{self.waits}:{name}"
 
     @property
     def word(self) -> str | None:
@@ -150,9 +175,6 @@ class Lock(HeldResource):
         _one_of("lock", self.kind, LOCKS)
         _one_of("back-off", self.back_off, BACK_OFFS)
 
-    def label(self, name: str) -> str:
-        return f"lock:{name}"
-
     @property
     def accesses(self) -> tuple[int, int]:
         kind = LOCKS[self.kind]
@@ -168,7 +190,7 @@ class Permits(HeldResource):
 
     number: int
 
-    noun = "permits"
+    noun, waits = "permits", "wait"
 
     def __post_init__(self) -> None:
         if self.number < 1:
@@ -178,11 +200,151 @@ class Permits(HeldResource):
     def capacity(self) -> int:
         return self.number
 
-    def label(self, name: str) -> str:
-        return f"wait:{name}"
 
-    def scaled(self, factors: Mapping[str, Expr]) -> Permits:
-        return self
+@dataclass(frozen=True, slots=True)
+class ReaderWriterLock(HeldResource):
+    """A lock that readers hold together and a writer holds alone.
+
+    Parameters
+    ----------
+    order : one of `READER_WRITER_ORDERS`: requests in the order of arrival (fair), or those of one kind before all others
+    readers : how many hold it together at most
+    """
+
+    order: str = "fair"
+    readers: int = MOST_HOLDERS
+
+    noun = "a reader-writer lock"
+
+    def __post_init__(self) -> None:
+        _one_of("order", self.order, READER_WRITER_ORDERS)
+        if self.readers < 1:
+            raise ModelError(f"a reader-writer lock needs at least 1 reader, got {self.readers}")
+
+    @property
+    def capacity(self) -> int:
+        return self.readers
+
+    def rank(self, mode: str) -> int:
+        """Return the rank of a request; smaller ones go first."""
+        return int(READER_WRITER_ORDERS[self.order] not in ("", mode))
+
+
+@dataclass(frozen=True, slots=True)
+class Monitor(HeldResource):
+    """A monitor: one processor is inside at a time, enters in the order of requests, and may wait for conditions.
+
+    A condition is a counter, as the shared variable that it is about: `wait` takes a unit, and where there is none leaves the
+    monitor until another processor's `signal` gives one. That hands the monitor over at once, before all that wait to
+    enter, and its processor leaves (Hoare's monitors, with the signal as the last statement). A unit for which no processor
+    waits is kept.
+
+    Parameters
+    ----------
+    conditions : names, and units at the start [1]
+
+    Source: Hoare, CACM 17(10), 1974; Lucier, SIGMETRICS 1988, for the two places of waits.
+    """
+
+    conditions: Mapping[str, int] = field(default_factory=dict)
+
+    noun, waits = "a monitor", "entry"
+
+    def __post_init__(self) -> None:
+        _check_units(self.conditions)
+
+    @property
+    def counters(self) -> Mapping[str, int]:
+        return self.conditions
+
+
+@dataclass(frozen=True, slots=True)
+class Semaphores(ResourceKind):
+    """Counters of units that one processor takes (`wait`) and the same or another gives (`signal`).
+
+    Parameters
+    ----------
+    units : names, and units at the start [1]
+    """
+
+    units: Mapping[str, int]
+
+    noun, use = "semaphores", "wait"
+
+    def __post_init__(self) -> None:
+        _check_units(self.units)
+
+    @property
+    def counters(self) -> Mapping[str, int]:
+        return self.units
+
+
+def buffer(places: int, items: int = 0) -> Semaphores:
+    """Make a bounded buffer, for `put` and `get`: semaphores that count free places and items.
+
+    >>> buffer(3)
+    Semaphores(units={'places': 3, 'items': 0})
+    """
+    return Semaphores({"places": places - items, "items": items})
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPool(ResourceKind):
+    """Tasks that add tasks, kept in queues; every access to a queue is inside its monitor.
+
+    A processor that asks enters the monitor of its own queue, or of the next that has a task, and takes one; without any it
+    waits outside. Who adds or takes a task lets one that waits in before it leaves, if there are tasks. When all wait but one
+    that finds nothing, the problem is over, and all go on: an implicit barrier.
+
+    Parameters
+    ----------
+    source : what the tasks are
+    leaf, interior : time of an iteration or a leaf, and of a node with subtrees [s]
+    inside : time in the monitor to take or to add a task, and to find none [s]
+    order : one of `TASK_ORDERS`: a processor takes the youngest task of its own queue (lifo), or the oldest; of another
+        queue always the oldest
+    queues : how many there are; processor i has queue i modulo their number [1]
+    component : of the account, for the work; the time in the monitor is booked to ``monitor``
+
+    Source: Lucier, SIGMETRICS 1988 (askfor, after Lusk and Overbeek); Blumofe and Leiserson, J. ACM 46(5), 1999 (stealing).
+    """
+
+    source: TaskSource
+    leaf: Expr
+    interior: Expr = field(default_factory=lambda: zero(TIME))
+    inside: Expr = field(default_factory=lambda: zero(TIME))
+    order: str = "lifo"
+    queues: int = 1
+    component: str = "busy"
+
+    noun, use = "a pool of tasks", "ask"
+
+    def __post_init__(self) -> None:
+        _one_of("order", self.order, TASK_ORDERS)
+        if self.queues < 1:
+            raise ModelError(f"a pool needs at least 1 queue, got {self.queues}")
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return self.leaf, self.interior, self.inside
+
+    @property
+    def counters(self) -> Mapping[str, int]:
+        return {"tasks": 0}
+
+    def scaled(self, factors: Mapping[str, Expr]) -> TaskPool:
+        """Multiply the work, which the account books to the application, and the time in the monitor."""
+        leaf, interior, inside = (
+            each * factors[kind] if kind in factors else each
+            for each, kind in zip(self.expressions, ("application", "application", "software"), strict=True)
+        )
+        return replace(self, leaf=leaf, interior=interior, inside=inside)
+
+
+def _check_units(counters: Mapping[str, int]) -> None:
+    for name, units in counters.items():
+        if not 0 <= units <= MOST_HOLDERS:
+            raise ModelError(f"{name} starts with {units} units; write from 0 to {MOST_HOLDERS}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +368,7 @@ class Barrier(ResourceKind):
         _one_of("barrier", self.kind, BARRIERS)
 
 
-Resource = Station | Lock | Permits | Barrier
+Resource = Station | Lock | Permits | ReaderWriterLock | Monitor | Semaphores | TaskPool | Barrier
 
 
 def _one_of(what: str, value: str, known: Collection[str]) -> None:
@@ -575,6 +737,8 @@ class Model:
                 kind = f"{type(node).__name__.lower()}s"
                 if by_name.setdefault((kind, node.name), node) != node:
                     raise ModelError(f"two different {kind} are called {node.name}; give each a name of its own")
+        if any(isinstance(node, UnitStep | Ask) for node in each_once(self.bodies)):
+            _check_waits(self)
 
     @property
     def technologies(self) -> list[str]:
@@ -641,9 +805,27 @@ class Model:
                 raise ModelError(
                     f"{node.resource} is requested by a processor that holds it already, which is a deadlock"
                 )
+            modes = MODES if isinstance(self.resources[node.resource], ReaderWriterLock) else ("",)
+            if node.mode not in modes:
+                how = f"in one of the modes {', '.join(MODES)}" if modes == MODES else "without a mode"
+                raise ModelError(f"{node.resource} is {self.resources[node.resource].noun}; hold it {how}")
         elif isinstance(node, BarrierWait):
             self._check_use("barrier", node.name, "barrier")
             self._check_parties(node)
+        elif isinstance(node, Ask):
+            self._check_use("ask", node.pool, "ask")
+        elif isinstance(node, UnitStep):
+            check_counter(node, self.resources)
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """The units at the start of everything that steps wait for and signal, by its whole name."""
+        return _counters(self.resources)
+
+    def monitor_of(self, counter: str) -> str | None:
+        """Name the monitor that a counter is a condition of."""
+        owner = counter.rpartition(".")[0]
+        return owner if isinstance(self.resources.get(owner), Monitor) else None
 
     def _check_use(self, user: str, name: str, use: str) -> None:
         if name not in self.resources:
@@ -653,6 +835,60 @@ class Model:
             )
         if self.resources[name].use != use:
             raise ModelError(f"{user} needs {USED_BY[use]}, but {name!r} is {self.resources[name].noun}")
+
+
+def _counters(resources: Mapping[str, Resource]) -> dict[str, int]:
+    found = ((name, each.counters) for name, each in resources.items())
+    return {f"{name}.{inner}": units for name, counters in found for inner, units in counters.items()}
+
+
+def check_counter(step: UnitStep, resources: Mapping[str, Resource]) -> None:
+    """Refuse to wait for or signal what is not there, or what a pool counts itself."""
+    known = [name for name in _counters(resources) if resources[name.rpartition(".")[0]].use != "ask"]
+    if step.counter not in known:
+        raise ModelError(
+            f"{step!r} needs a semaphore, the places or items of a buffer, or a condition of a monitor"
+            + did_you_mean(step.counter, known)
+        )
+
+
+def _check_waits(model: Model) -> None:
+    """Refuse waits that nothing ends, and pools that not all processors ask.
+
+    Signals are last in a monitor, for who signals leaves; and who waits in a monitor holds no other lock, for that
+    would not be left while waiting.
+    """
+    given = {node.counter for node in each_once(model.bodies) if isinstance(node, SignalUnit)}
+
+    def check(node: Activity, around: tuple[Activity, ...], last: bool) -> None:
+        if isinstance(node, Ask) and (around or model.population.open):
+            raise ModelError(
+                f"{node!r}: all processors ask each time; not arrivals, nor inside a fork, a choice or a hold"
+            )
+        if isinstance(node, UnitStep):
+            check_unit(node, around, last)
+        inside = around if isinstance(node, Then | Repeat) else (*around, node)
+        for index, part in enumerate(node.children):
+            ends = last and isinstance(node, Then) and index == len(node.children) - 1
+            check(part, inside, ends or isinstance(node, Hold))
+
+    def check_unit(node: UnitStep, around: tuple[Activity, ...], last: bool) -> None:
+        monitor, waits = model.monitor_of(node.counter), isinstance(node, WaitUnit)
+        if waits and node.counter not in given:
+            raise ModelError(f"no step signals {node.counter}, so who waits for it waits without end")
+        held = [each.resource for each in around if isinstance(each, Hold)]
+        if monitor is not None and not (held[-1:] == [monitor] and isinstance(around[-1], Hold)):
+            raise ModelError(
+                f"{node!r} belongs right inside a hold of the monitor {monitor}, in no fork, choice or pipeline"
+            )
+        others = [each for each in held[:-1] if model.resources[each].capacity == 1]
+        if monitor is not None and waits and others:
+            raise ModelError(f"{node!r} leaves {monitor}, but not {others[0]}, which is held as well: a deadlock")
+        if monitor is not None and not (waits or last):
+            raise ModelError(f"{node!r} must be the last step inside {monitor}: who signals leaves the monitor at once")
+
+    for body in model.bodies:
+        check(body, (), False)
 
 
 def is_processor(resource: str) -> bool:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from slipstick.errors import SpecError
 from slipstick.expression.dimension import COUNT, RATE, TIME
 from slipstick.expression.nodes import Expr, Number, Parameter
 from slipstick.model.activity import (
@@ -21,7 +22,19 @@ from slipstick.model.activity import (
     serial,
     service,
 )
-from slipstick.model.system import Barrier, ClosedPopulation, Lock, Model, OpenPopulation, PhasedPopulation, Station
+from slipstick.model.system import (
+    Barrier,
+    ClosedPopulation,
+    Lock,
+    Model,
+    OpenPopulation,
+    PhasedPopulation,
+    Station,
+    TaskPool,
+    buffer,
+)
+from slipstick.model.tasks import Loop
+from slipstick.schema.dump import dump
 from tests.closed_form import solve
 from tests.specs import DESIGN, activity, built, refused, valid
 
@@ -47,6 +60,63 @@ def time(path: str, seconds: float) -> Expr:
 
 def count(path: str, number: float) -> Expr:
     return Parameter(path, COUNT, number)
+
+
+WAITS = """activity: 1
+resources:
+  rw: {reader_writer_lock: fair, readers: 3}
+  m: {monitor: {c: 1}}
+  q: {buffer: 2, items: 1}
+  s: {semaphores: {u: 1}}
+  stack: {pool: fifo, trees: [[2, 0, 0]], time: 2 s, interior: 1 s, inside: 1 ms, queues: 2}
+  loop: {pool: lifo, iterations: 9, chunk: 2, time: 1 s}
+phases:
+  - processors: 2
+    cycle:
+      - {hold: rw, mode: read, body: [{name: a, delay: 1 s}]}
+      - {hold: m, body: [{wait: m.c}, {name: b, delay: 1 s}, {signal: m.c}]}
+      - {put: q, body: [{name: c, delay: 1 s}]}
+      - {get: q}
+      - {wait: s.u}
+      - {signal: s.u}
+      - {ask: stack}
+      - {ask: loop}
+"""
+
+
+def test_waits_and_pools_are_read_and_written(tmp_path: Path) -> None:
+    one = model(tmp_path, WAITS)
+    assert one.resources["q"] == buffer(2, 1)
+    pool = one.resources["loop"]
+    assert isinstance(pool, TaskPool)
+    assert pool.source == Loop(9, 2)
+    again = model(tmp_path, dump(one))
+    assert again.resources.keys() == one.resources.keys()
+    assert dump(again) == dump(one)
+
+
+POOL_ERRORS = [
+    (
+        "trees: [[2, 0, 0]]",
+        "trees: [[2, 0]]",
+        "resources.stack.trees: node 0 of a tree has 2 subtrees, but 1 follow it",
+    ),
+    ("iterations: 9, ", "", "the tasks of a pool are iterations of a loop or trees: write one of the two"),
+    (
+        "wait: m.c",
+        "wait: m.d",
+        "wait('m.d') needs a semaphore, the places or items of a buffer, or a condition of a monitor",
+    ),
+    ("{signal: s.u}", "{name: d, delay: 1 s}", "no step signals s.u, so who waits for it waits without end"),
+    ("{ask: loop}", "{ask: lop}", "ask needs a pool of tasks called 'lop', which is not there; did you mean 'loop'?"),
+]
+
+
+@pytest.mark.parametrize(("good", "bad", "words"), POOL_ERRORS)
+def test_wrong_waits_are_refused(tmp_path: Path, good: str, bad: str, words: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        model(tmp_path, WAITS.replace(good, bad, 1))
+    assert words in str(caught.value)
 
 
 A, B = "{name: a, delay: 1 s}", "{name: b, delay: 2 s}"
@@ -263,7 +333,7 @@ UNREAD = [
     (
         ["{hold: bus, body: [{delay: work}]}"],
         "",
-        ["6:12: cycle.0.hold: hold needs a lock or permits, but 'bus' is a station"],
+        ["6:12: cycle.0.hold: hold needs a lock, permits or a monitor, but 'bus' is a station"],
     ),
     (
         ["{repeat: 2, body: [{barrier: met}]}"],
@@ -295,7 +365,7 @@ def test_all_that_does_not_fit_comes_at_once(tmp_path: Path) -> None:
     assert refused(tmp_path, text) == [
         "x.yaml:2:31: parameters.odd: there is no name 'wrok'; did you mean 'work'?",
         "x.yaml:3:26: population.processors: there is no name 'parts'; known: work",
-        "x.yaml:7:12: cycle.1.hold: hold needs a lock or permits called 'dor', which is not there; did you mean 'door'?",
+        "x.yaml:7:12: cycle.1.hold: hold needs a lock, permits or a monitor called 'dor', which is not there; did you mean 'door'?",
         "x.yaml:7:32: cycle.1.body.0.delay: there is no name 'q'; known: work",
         "x.yaml:8:15: cycle.2.service: bus needs a station called 'bus', which is not there; known: door, own, other, each-other",
         "x.yaml:8:26: cycle.2.time: work * work gives a [s^2], but a [s] is wanted",

@@ -15,7 +15,19 @@ from numpy.typing import NDArray
 from slipstick.expression.kernels import Array
 from slipstick.expression.nodes import Expr, constant
 from slipstick.method.answers import at
-from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Step, each_once, steps
+from slipstick.model.activity import (
+    Activity,
+    Ask,
+    BarrierWait,
+    Choice,
+    Fork,
+    Hold,
+    Pipeline,
+    Step,
+    WaitUnit,
+    each_once,
+    steps,
+)
 from slipstick.model.system import Model, SuperstepPopulation, is_processor
 
 Flags = NDArray[np.bool_]
@@ -66,10 +78,12 @@ def neglected(model: Model, counts: SizeValues) -> LeftOut:
     model : the system
     counts : the values of `sizes` at aligned points [1]
     """
-    crowded = {
-        name: _asked_at_once(model, name, counts) > (1 if is_processor(name) else model.resources[name].capacity)
-        for name in _queues(model)
-    }
+    crowded = {name: _asked_at_once(model, name, counts) > _servers(model, name) for name in _queues(model)}
+    for node in each_once(model.bodies):
+        if isinstance(node, WaitUnit):
+            crowded[node.counter] = np.ones(1, dtype=bool)
+        elif isinstance(node, Ask):
+            crowded[f"tasks of {node.pool}"] = _population(model, counts) > 1
     return LeftOut(crowded, {RANDOM: _takes_longest_of_random(model, counts), **_shared_stages(model, counts)})
 
 
@@ -121,6 +135,13 @@ def _queues(model: Model) -> list[str]:
     used = [step.resource for step in model.steps if step.resource is not None]
     held = [node.resource for node in each_once(model.bodies) if isinstance(node, Hold)]
     return list(dict.fromkeys([*used, *held]))
+
+
+def _servers(model: Model, name: str) -> int:
+    writers = any(
+        isinstance(node, Hold) and (node.resource, node.mode) == (name, "write") for node in each_once(model.bodies)
+    )
+    return 1 if is_processor(name) or writers else model.resources[name].capacity
 
 
 def _asked_at_once(model: Model, name: str, counts: SizeValues) -> Array:

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from operator import ge
 
 from slipstick.errors import ModelError
 from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import Booked, Expr, Number, maximum, total, zero
 from slipstick.law.pipeline import FLOW_LINE
-from slipstick.method.names import BARRIER
-from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Repeat, Step, Then, each_once
-from slipstick.model.system import Model
+from slipstick.method.names import BARRIER, MONITOR
+from slipstick.model.activity import (
+    Activity,
+    Ask,
+    BarrierWait,
+    Choice,
+    Fork,
+    Hold,
+    Pipeline,
+    Repeat,
+    Step,
+    Then,
+    UnitStep,
+    each_once,
+)
+from slipstick.model.system import Model, TaskPool
 
 
 def time(activity: Activity, model: Model, booked: bool = True, known: dict[int, Expr] | None = None) -> Expr:
@@ -51,7 +65,65 @@ def _time(activity: Activity, model: Model, booked: bool, known: dict[int, Expr]
             return Booked(f"{BARRIER}:{name}", cost) if booked else cost
         case Pipeline():
             return _pipeline_time(activity, model, booked)
+        case UnitStep():
+            return zero(TIME)
+        case Ask(name):
+            return _pool_time(name, model, booked)
     raise ModelError(f"an activity cannot be a {type(activity).__name__}")
+
+
+def pool_work(pool: TaskPool) -> list[tuple[Expr, Expr, Expr]]:
+    r"""Give work, time in the monitors and critical path of each problem of a pool, without what ends it [s].
+
+    Each task is taken and each that another adds is added in a monitor; the path is the longest through tasks that add
+    each other.
+
+    Source: work and path as in Brent, J. ACM 21(2), 1974, and Graham, SIAM J. Appl. Math. 17(2), 1969.
+    """
+    found = []
+    for roots, tasks in pool.source.problems():
+        parts = [part for task in tasks for part in task]
+        everything = sum(part[0] for part in parts), sum(part[1] for part in parts), 0
+        changes = len(tasks) + sum(part[2] >= 0 for part in parts)
+        paths = (_weighed(each, pool) for each in _paths(roots, tasks))
+        found.append((_weighed(everything, pool), changes * pool.inside, maximum(*paths)))
+    return found
+
+
+def _weighed(counts: tuple[int, int, int], pool: TaskPool) -> Expr:
+    """Add up interior nodes, leaves and times in the monitor [s]."""
+    times = (pool.interior, pool.leaf, pool.inside)
+    return total((count * each for count, each in zip(counts, times, strict=True) if count), TIME)
+
+
+def _paths(roots: Sequence[int], tasks: Sequence[Sequence[tuple[int, int, int]]]) -> list[tuple[int, int, int]]:
+    """Count interior nodes, leaves and times in the monitor on the paths that no other exceeds in all three."""
+    ends = set()
+    ahead = [(root, 0, 0, 1) for root in roots]
+    while ahead:
+        task, inner, outer, times = ahead.pop()
+        for more_inner, more_outer, added in tasks[task]:
+            inner, outer = inner + more_inner, outer + more_outer
+            if added >= 0:
+                times += 1
+                ahead.append((added, inner, outer, times + 1))
+        ends.add((inner, outer, times))
+    return [one for one in ends if not any(each != one and all(map(ge, each, one)) for each in ends)]
+
+
+def _pool_time(name: str, model: Model, booked: bool) -> Expr:
+    """Give max(work / processors, path) and a last access, in the mean over the problems; the path's excess is a barrier's."""
+    pool, population = model.resources[name], model.population
+    assert isinstance(pool, TaskPool)
+    processors = population.size if population.finite else total(population.counts)
+    problems = pool_work(pool)
+    labels, parts = (name, f"{MONITOR}:{name}", f"{BARRIER}:{name}"), list[Expr]()
+    for work, inside, path in problems:
+        shared = (work / processors, inside / processors)
+        excess = maximum(path - total(shared, TIME), zero(TIME))
+        each = (shared[0], shared[1] + pool.inside, excess)
+        parts += map(Booked, labels, each) if booked else each
+    return total(parts, TIME) / len(problems)
 
 
 def stage_times(pipeline: Pipeline, model: Model, booked: bool = False) -> dict[str, Expr]:
@@ -122,11 +194,12 @@ def release_time(name: str, model: Model) -> Expr:
 
 
 def held_time(activity: Activity, lock: str, model: Model) -> Expr:
-    """Give how long one pass holds a lock, at least [s]."""
+    """Give how long one pass holds a lock, at least; a writer holds it in place of as many as can be readers [s]."""
 
     def held(node: Activity) -> Expr:
         if isinstance(node, Hold) and node.resource == lock:
-            return total([time(node.body, model, booked=False), release_time(lock, model)], TIME)
+            seconds = total([time(node.body, model, booked=False), release_time(lock, model)], TIME)
+            return model.resources[lock].capacity * seconds if node.mode == "write" else seconds
         return zero(TIME)
 
     return total_work(activity, held)

@@ -29,12 +29,26 @@ from slipstick.method.mean_value.programs import solve_phases, solve_supersteps
 from slipstick.method.mean_value.visits import SPIN_LOCKS
 from slipstick.method.occupation import ParallelWork
 from slipstick.method.saturation import Deadlocks
-from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Step, Then, steps
+from slipstick.model.activity import (
+    Activity,
+    Ask,
+    BarrierWait,
+    Choice,
+    Fork,
+    Hold,
+    Pipeline,
+    Step,
+    Then,
+    UnitStep,
+    each_once,
+    steps,
+)
 from slipstick.model.system import (
     ClosedPopulation,
     GroupedPopulation,
     Lock,
     Model,
+    Monitor,
     OpenPopulation,
     Permits,
     PhasedPopulation,
@@ -167,6 +181,15 @@ class MeanValue(CompiledModel):
 
 
 def _solver(model: Model) -> Callable[[Model, Numbers, bool], MeanValueTable]:
+    """Choose the recursion for a population; refuse what none is known for."""
+    for node in each_once(model.bodies):
+        name = node.resource if isinstance(node, Hold) and node.mode else None
+        name = node.counter if isinstance(node, UnitStep) else node.pool if isinstance(node, Ask) else name
+        if name is not None:
+            raise NoAnswerError(
+                f"mean value has no approximation of waits for {name}: reader-writer locks, waits for signals and pools of "
+                "tasks are simulated, and bounds enclose them"
+            )
     match model.population:
         case ClosedPopulation() | GroupedPopulation():
             return solve_closed
@@ -223,7 +246,7 @@ class _Used:
         found = {step.resource: self.model.resources.get(step.resource) for step in self.model.steps if step.resource}
         self.stations = {name: each for name, each in found.items() if isinstance(each, Station)}
         held = dict.fromkeys(node.resource for node in self.nodes if isinstance(node, Hold))
-        self.locks = [name for name in held if isinstance(self.model.resources[name], Lock)]
+        self.locks = [name for name in held if isinstance(self.model.resources[name], Lock | Monitor)]
         self.permits = [name for name in held if isinstance(self.model.resources[name], Permits)]
 
     def has(self, *kinds: type[Activity]) -> bool:

@@ -10,9 +10,23 @@ from dataclasses import dataclass, replace
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Tape
-from slipstick.method.names import BARRIER
+from slipstick.method.names import BARRIER, MONITOR
 from slipstick.method.saturation import Saturation
-from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Repeat, Step, Then, steps
+from slipstick.model.activity import (
+    Activity,
+    Ask,
+    BarrierWait,
+    Choice,
+    Fork,
+    Hold,
+    Pipeline,
+    Repeat,
+    SignalUnit,
+    Step,
+    Then,
+    WaitUnit,
+    steps,
+)
 from slipstick.model.system import (
     Barrier,
     ClosedPopulation,
@@ -21,18 +35,22 @@ from slipstick.model.system import (
     HeldResource,
     Lock,
     Model,
+    Monitor,
     OpenPopulation,
     PhasedPopulation,
+    ReaderWriterLock,
     Station,
     Superstep,
     SuperstepPopulation,
+    TaskPool,
 )
 from slipstick.results.study import Timeline
 from slipstick.sim.plain.timeline import critical_path, record
 from slipstick.sim.plan.builder import Builder, LockImplementation
 from slipstick.sim.plan.distributions import RANGE, ServiceTime, in_range, service_time
-from slipstick.sim.plan.plan import Plan, Where
+from slipstick.sim.plan.plan import COUNTER, Plan, Where
 
+NOUNS: dict[type, str] = {Monitor: "monitor", ReaderWriterLock: "reader-writer lock"}
 IDLE, OWN = "idle", "own"
 _QUEUE_LOCKS = {"mcs": ("queue", 1), "array": ("queue", 2)}
 """Locks that are simulated as a queue of processors, with the accesses in a row of an acquire and of a release."""
@@ -123,7 +141,8 @@ def _parties(groups: Sequence[Group], sizes: Sequence[int]) -> Parties:
     """Count for each barrier all processors whose cycle comes to it."""
     found: dict[str, int] = {}
     for group, size in zip(groups, sizes, strict=True):
-        for name in {node.name for node in steps(group.cycle) if isinstance(node, BarrierWait)}:
+        together = (node for node in steps(group.cycle) if isinstance(node, BarrierWait | Ask))
+        for name in {node.pool if isinstance(node, Ask) else node.name for node in together}:
             found[name] = found.get(name, 0) + size
     return found
 
@@ -187,8 +206,12 @@ class _Writer:
                 self.builder.station(name, resource.servers, resource.discipline)
             elif isinstance(resource, Lock):
                 self.builder.lock(name, self._lock(resource))
+            elif isinstance(resource, TaskPool):
+                self._pool(name, resource)
             elif isinstance(resource, HeldResource):
-                self.builder.permits(name, resource.capacity)
+                self.builder.permits(name, resource.capacity, NOUNS.get(type(resource), "permits"))
+            for inner, units in {} if isinstance(resource, TaskPool) else resource.counters.items():
+                self.builder.permits(f"{name}.{inner}", units, COUNTER)
         if any(step.resource is not None and step.resource not in self.model.resources for step in self.model.steps):
             if not members:
                 raise ModelError("customers that arrive have no processors of their own; name a resource instead")
@@ -216,6 +239,25 @@ class _Writer:
             many = self.numbers[activity.items] if isinstance(activity, Pipeline) else 1.0
             known[id(activity)] = sum(inside) if isinstance(activity, Fork) else many * max(inside)
         return known[id(activity)]
+
+    def _pool(self, name: str, pool: TaskPool) -> None:
+        """Add the problems of a pool, one behind the other, with the times of their parts."""
+        leaf, interior = self.numbers[pool.leaf], self.numbers[pool.interior]
+        problems: list[list[int]] = []
+        tasks: list[list[tuple[float, int]]] = []
+        for roots, found in pool.source.problems():
+            first = len(tasks)
+            problems.append([first + each for each in roots])
+            for task in found:
+                parts = ((inner * interior + outer * leaf, added) for inner, outer, added in task)
+                tasks.append([(seconds, added if added < 0 else first + added) for seconds, added in parts])
+        self.builder.pool(name, problems, tasks, pool.queues, pool.order == "lifo")
+
+    def _ask(self, name: str, parties: int) -> None:
+        pool = self.model.resources[name]
+        assert isinstance(pool, TaskPool)
+        inside = ServiceTime("deterministic", self.numbers[pool.inside], 0.0)
+        self.builder.ask(name, parties, inside, name, f"{MONITOR}:{name}")
 
     def _lock(self, lock: Lock) -> LockImplementation:
         kind, rounds = _QUEUE_LOCKS.get(lock.kind, (lock.kind, 1))
@@ -261,8 +303,16 @@ class _Writer:
             case Repeat(count, body):
                 rounds = self._count(count, "the count of repeat")
                 self.builder.repeat(rounds, later(body), f"repeat-{self._number(activity)}")
-            case Hold(lock, body):
-                self.builder.hold(lock, later(body))
+            case Hold(name, body, mode):
+                lock = self.model.resources[name]
+                rank = lock.rank(mode) if isinstance(lock, ReaderWriterLock) else 0
+                self.builder.hold(name, later(body), rank, mode == "write")
+            case WaitUnit(counter):
+                self.builder.wait(counter, self.model.monitor_of(counter))
+            case SignalUnit(counter):
+                self.builder.give(counter, self.model.monitor_of(counter))
+            case Ask(name):
+                self._ask(name, parties.get(name, self.members))
             case BarrierWait(name, given):
                 self._barrier(name, parties.get(name, 0) if given is None else given)
             case Pipeline(stages, items, name):

@@ -25,9 +25,10 @@ from slipstick.method.occupation import ParallelWork
 from slipstick.method.simulation.flatten import Flat, flatten
 from slipstick.model.system import Model, SingleProcessor
 from slipstick.sim.estimate import Estimate, Layout, Result, t_quantile
+from slipstick.sim.plan.plan import COUNTER
 from slipstick.sim.run import simulate
 from slipstick.sim.settings import Simulation
-from slipstick.vocabulary import SIMULATION
+from slipstick.vocabulary import MOST_HOLDERS, SIMULATION
 
 STEP = 0.02
 """Relative step of the differences that shares are read from."""
@@ -393,13 +394,19 @@ def _resources(result: Result) -> dict[str, Estimate]:
     plan, layout = result.plan, Layout(result.plan)
     names = plan.resources
     servers = {each.name: each.servers for each in plan.stations} | {each.name: each.permits for each in plan.locks}
+    counters = {each.name for each in plan.locks if each.noun == COUNTER}
     elapsed, found = result.column(layout.time), {}
     for name in dict.fromkeys(names):
         area, use, done = (np.zeros(layout.width) for _ in range(3))
         for index in (index for index, each in enumerate(names) if each == name):
             area[layout.area[index]] = use[layout.use[index]] = done[layout.done[index]] = 1.0
         copies = names.count(name)
-        found[f"utilization[{name}]"] = result.ratio(use, elapsed * servers[name] * copies)
+        if name in counters:
+            # What is in use of a counter are the units that are there.
+            found[f"units[{name}]"] = result.ratio(use, elapsed)
+            use = np.zeros(layout.width)
+        elif servers[name] < MOST_HOLDERS:
+            found[f"utilization[{name}]"] = result.ratio(use, elapsed * servers[name] * copies)
         found[f"queue_length[{name}]"] = result.ratio(area, elapsed * copies)
         if result.batches @ done @ np.ones(len(result.batches)) > 0:
             found[f"wait[{name}]"] = result.ratio(area - use, done)
@@ -416,7 +423,7 @@ def _fairness(result: Result) -> dict[str, Estimate]:
     Source: Jain, Chiu and Hawe, DEC Research Report TR-301, 1984.
     """
     layout = Layout(result.plan)
-    locks = {each.name: at for at, each in enumerate(result.plan.locks) if each.noun == "lock"}
+    locks = {each.name: at for at, each in enumerate(result.plan.locks) if each.label.startswith("lock:")}
     asked = {"fairness": tuple(locks.values()), **{f"fairness[{name}]": (at,) for name, at in locks.items()}}
     sums, found = result.batches.sum(axis=0), {}
     for name, members in asked.items():

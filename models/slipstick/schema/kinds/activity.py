@@ -22,16 +22,21 @@ from slipstick.expression.dimension import COUNT, RATE, TIME
 from slipstick.expression.nodes import Expr, Number, Parameter
 from slipstick.model import activity as activities
 from slipstick.model.activity import (
+    MODES,
     Activity,
+    Ask,
     BarrierWait,
     Choice,
     Fork,
     Hold,
     Pipeline,
     Repeat,
+    SignalUnit,
     Stage,
     Step,
     Then,
+    UnitStep,
+    WaitUnit,
     hold,
     parallel,
     pipeline,
@@ -45,17 +50,24 @@ from slipstick.model.system import (
     GroupedPopulation,
     Lock,
     Model,
+    Monitor,
     OpenPopulation,
     Permits,
     Phase,
     PhasedPopulation,
     Population,
+    ReaderWriterLock,
     Resource,
+    Semaphores,
     Station,
     SuperstepPopulation,
+    TaskPool,
+    buffer,
+    check_counter,
     need_model,
     scaled,
 )
+from slipstick.model.tasks import MOST_NODES, Loop, Trees
 from slipstick.schema.kinds.quantity import (
     MOST_SERVERS,
     ONE,
@@ -76,7 +88,16 @@ from slipstick.schema.kinds.quantity import (
 from slipstick.schema.kinds.technology import Factors, Technology, factors
 from slipstick.schema.text.nodes import Node
 from slipstick.schema.values import Loc, QuantityReader, QuantityWriter, plain_name
-from slipstick.vocabulary import ACTIVITY_DISCIPLINES, BACK_OFFS, BARRIERS, LOCKS, in_words
+from slipstick.vocabulary import (
+    ACTIVITY_DISCIPLINES,
+    BACK_OFFS,
+    BARRIERS,
+    LOCKS,
+    MOST_HOLDERS,
+    READER_WRITER_ORDERS,
+    TASK_ORDERS,
+    in_words,
+)
 
 _LABEL = r"^[A-Za-z][A-Za-z0-9_]*([.-][A-Za-z0-9_]+)*(\[[0-9]+\])?$"
 _WORD = r"^[A-Za-z][A-Za-z0-9_]*$"
@@ -100,7 +121,7 @@ class ItemSpec(Spec):
     Attributes
     ----------
     key : the key
-    node : the activity that it stands for
+    node : the activity that it stands for; None for items that stand for several
     use, example : what it is for, and how it is written, for messages
     alike : keys that go with it, or that others call it
     names_resource : the value of the key is the name of a resource
@@ -108,7 +129,7 @@ class ItemSpec(Spec):
     """
 
     key: ClassVar[str]
-    node: ClassVar[type[Activity]]
+    node: ClassVar[type[Activity] | None] = None
     use: ClassVar[str]
     example: ClassVar[str]
     alike: ClassVar[tuple[str, ...]] = ()
@@ -130,14 +151,19 @@ class ItemSpec(Spec):
         return _as_keys(cls, activity, writer.values.keys(activity, writer.inner))
 
 
+def _first_field(spec: ItemSpec | ResourceSpec | type[ItemSpec | ResourceSpec]) -> str:
+    assert spec.node is not None
+    return fields(spec.node)[0].name
+
+
 def _as_fields(spec: ItemSpec | ResourceSpec, said: dict[str, Any]) -> dict[str, Any]:
     """Call the key that tells the kind by the first field of what is built."""
-    return {fields(spec.node)[0].name if key == spec.key else key: each for key, each in said.items()}
+    return {_first_field(spec) if key == spec.key else key: each for key, each in said.items()}
 
 
 def _as_keys(spec: type[ItemSpec | ResourceSpec], node: Any, data: dict[str, Any]) -> dict[str, Any]:
     """Call the first field by the key that tells the kind, if the file has such a key, and write it even as by default."""
-    first = fields(spec.node)[0].name
+    first = _first_field(spec)
     if spec.key not in spec.model_fields:
         return data
     return {spec.key: data.pop(first, getattr(node, first)), **data}
@@ -203,7 +229,8 @@ class ServiceSpec(StepSpec):
 class HoldSpec(ItemSpec):
     """A body executed while a lock or a permit is held."""
 
-    hold: Name = Field(description="the lock, or the permits")
+    hold: Name = Field(description="the lock, the permits, or the monitor")
+    mode: Annotated[str, one_of(MODES)] | None = Field(None, description="how a reader-writer lock is held")
     body: list[Item] = Field(description="what is done while holding it", min_length=1)
 
     key, node = "hold", Hold
@@ -211,6 +238,67 @@ class HoldSpec(ItemSpec):
     alike = ("lock",)
     names_resource = True
     make = staticmethod(activities.hold)
+
+
+class WaitSpec(ItemSpec):
+    """A unit of a counter that is taken, and waited for where there is none."""
+
+    wait: Label = Field(
+        description="a semaphore; with a dot, the places or items of a buffer, or a condition of a monitor"
+    )
+
+    key, node = "wait", WaitUnit
+    use, example = "for a unit that another step signals", "{wait: queue.items}"
+    names_resource = True
+    make = staticmethod(activities.wait)
+
+
+class SignalSpec(ItemSpec):
+    """A unit of a counter that is given."""
+
+    signal: Label = Field(description="as of wait; in a monitor the last step")
+
+    key, node = "signal", SignalUnit
+    use, example = "for a unit that another step waits for", "{signal: queue.places}"
+    names_resource = True
+    make = staticmethod(activities.signal)
+
+
+class PutSpec(ItemSpec):
+    """An item put into a bounded buffer: its body between a wait for a place and the signal of an item."""
+
+    put: Name = Field(description="the buffer")
+    body: list[Item] = Field([], description="what is done with a place, before the item is there")
+
+    key = "put"
+    use, example = "for an item into a buffer", "{put: queue, body: [{delay: 1 ms}]}"
+
+    def build(self, reader: ActivityReader, loc: Loc) -> Activity:
+        return activities.put(self.put, reader.body(self.body, (*loc, "body")))
+
+
+class GetSpec(ItemSpec):
+    """An item taken out of a bounded buffer: its body between a wait for an item and the signal of a place."""
+
+    get: Name = Field(description="the buffer")
+    body: list[Item] = Field([], description="what is done with the item, before its place is free")
+
+    key = "get"
+    use, example = "for an item out of a buffer", "{get: queue, body: [{delay: 1 ms}]}"
+
+    def build(self, reader: ActivityReader, loc: Loc) -> Activity:
+        return activities.get(self.get, reader.body(self.body, (*loc, "body")))
+
+
+class AskSpec(ItemSpec):
+    """The tasks of a pool, executed by all processors together."""
+
+    ask: Name = Field(description="the pool")
+
+    key, node = "ask", Ask
+    use, example = "for tasks out of a pool", "{ask: stack}"
+    names_resource = True
+    make = staticmethod(activities.ask)
 
 
 class ForkSpec(ItemSpec):
@@ -336,7 +424,10 @@ class BarrierWaitSpec(ItemSpec):
 
 ITEMS: dict[str, type[ItemSpec]] = {
     each.key: each
-    for each in (DelaySpec, ServiceSpec, HoldSpec, ForkSpec, ChooseSpec, RepeatSpec, PipelineSpec, BarrierWaitSpec)
+    for each in (
+        *(DelaySpec, ServiceSpec, HoldSpec, ForkSpec, ChooseSpec, RepeatSpec, PipelineSpec, BarrierWaitSpec),
+        *(WaitSpec, SignalSpec, PutSpec, GetSpec, AskSpec),
+    )
 }
 """The kinds of items by the key that tells each."""
 
@@ -347,14 +438,15 @@ class ResourceSpec(Spec):
     Attributes
     ----------
     key : the key
-    node : the resource that it stands for
+    node : the resource that it stands for; None for another way to write one
     """
 
     key: ClassVar[str]
-    node: ClassVar[type]
+    node: ClassVar[type | None] = None
 
     def build(self, values: QuantityReader, loc: Loc) -> Resource:
         """Build the resource from its fields, the first of which is the key."""
+        assert self.node is not None
         made: Resource = self.node(**_as_fields(self, values.keys(self, loc)))
         return made
 
@@ -404,6 +496,93 @@ class PermitsSpec(ResourceSpec):
     key, node = "permits", Permits
 
 
+class ReaderWriterLockSpec(ResourceSpec):
+    """A lock that readers hold together and a writer holds alone."""
+
+    reader_writer_lock: Annotated[str, one_of(READER_WRITER_ORDERS)] = Field(description="who goes first")
+    readers: int = Field(MOST_HOLDERS, description="how many hold it together at most", ge=1, le=MOST_HOLDERS)
+
+    key, node = "reader_writer_lock", ReaderWriterLock
+
+
+Units = Annotated[int, Field(ge=0, le=MOST_HOLDERS)]
+
+
+class MonitorSpec(ResourceSpec):
+    """A monitor: one processor is inside, and leaves it while it waits for a condition."""
+
+    monitor: dict[Word, Units] = Field(description="the conditions, and the units of each at the start; may be none")
+
+    key, node = "monitor", Monitor
+
+
+class SemaphoresSpec(ResourceSpec):
+    """Counters of units that some steps take and others give."""
+
+    semaphores: dict[Word, Units] = Field(description="the units of each at the start", min_length=1)
+
+    key, node = "semaphores", Semaphores
+
+
+class BufferSpec(ResourceSpec):
+    """A bounded buffer: semaphores of its places and items."""
+
+    buffer: int = Field(description="its places", ge=1, le=MOST_HOLDERS)
+    items: Units = Field(0, description="items at the start")
+
+    key = "buffer"
+
+    def build(self, values: QuantityReader, loc: Loc) -> Semaphores:
+        return buffer(self.buffer, self.items)
+
+
+class TaskPoolSpec(ResourceSpec):
+    """Tasks that processors take: iterations of a loop in chunks, or trees in parts."""
+
+    pool: Annotated[str, one_of(TASK_ORDERS)] = Field(description="which task of its queue a processor takes")
+    queues: int = Field(1, description="how many queues the tasks are kept in", ge=1, le=MOST_SERVERS)
+    iterations: int | None = Field(None, description="of a loop; in place of trees", ge=1, le=MOST_NODES)
+    chunk: int = Field(1, description="iterations of a task", ge=1, le=MOST_NODES)
+    trees: list[list[int]] | None = Field(
+        None, description="of each tree the number of subtrees of each node, a node before its subtrees", min_length=1
+    )
+    min_size: int = Field(
+        1, description="a task of a tree has from min_size + 1 to 3 min_size nodes", ge=1, le=MOST_NODES
+    )
+    time: TimeOrFormula = Field(description="time of an iteration, or of a leaf")
+    interior: TimeOrFormula | None = Field(None, description="time of a node that has subtrees; none by default")
+    inside: TimeOrFormula | None = Field(None, description="time in the monitor of a queue to take or to add a task")
+    component: Label = Field("busy", description="what the account books the work to")
+
+    key, node = "pool", TaskPool
+
+    @model_validator(mode="after")
+    def _one_source(self) -> TaskPoolSpec:
+        if (self.iterations is None) == (self.trees is None):
+            raise broken_rule("the tasks of a pool are iterations of a loop or trees: write one of the two")
+        return self
+
+    def build(self, values: QuantityReader, loc: Loc) -> TaskPool:
+        said = values.keys(self, loc)
+        source: Loop | Trees = Loop(said.pop("iterations", 1), said.pop("chunk", 1))
+        size = said.pop("min_size", 1)
+        try:
+            source = Trees(tuple(map(tuple, said.pop("trees"))), size) if self.trees is not None else source
+        except ModelError as error:
+            values.refuse((*loc, "trees"), str(error))
+        return TaskPool(source, said.pop("time"), order=said.pop("pool"), **said)
+
+    @classmethod
+    def write(cls, resource: TaskPool, values: QuantityWriter) -> dict[str, Any]:
+        said = values.keys(resource)
+        for name in ("source", "leaf", "order"):
+            said.pop(name, None)
+        source = {each.name: getattr(resource.source, each.name) for each in fields(resource.source)}
+        if "shapes" in source:
+            source["trees"] = [list(shape) for shape in source.pop("shapes")]
+        return {"pool": resource.order, **source, "time": values.written(resource.leaf), **said}
+
+
 class BarrierSpec(ResourceSpec):
     """A barrier."""
 
@@ -414,7 +593,11 @@ class BarrierSpec(ResourceSpec):
 
 
 RESOURCES: dict[str, type[ResourceSpec]] = {
-    each.key: each for each in (LockSpec, PermitsSpec, BarrierSpec, StationSpec)
+    each.key: each
+    for each in (
+        *(LockSpec, PermitsSpec, ReaderWriterLockSpec, MonitorSpec, SemaphoresSpec, BufferSpec, TaskPoolSpec),
+        *(BarrierSpec, StationSpec),
+    )
 }
 """The kinds of resources by the key that tells each; the last is what has none of the keys."""
 
@@ -550,7 +733,12 @@ class ActivityReader:
         population = self._population()
         if self.values.problems:
             raise SpecError(self.values.problems)
-        made = Model(self._name, population, self._resources, tuple(self._spec.useful))
+        try:
+            made = Model(self._name, population, self._resources, tuple(self._spec.useful))
+        except ModelError as error:
+            # What only the whole model tells, such as a wait that nothing ends.
+            self.values.refuse(("resources",), str(error))
+            raise SpecError(self.values.problems) from None
         self._check_useful(made)
         if self.values.problems:
             raise SpecError(self.values.problems)
@@ -605,9 +793,13 @@ class ActivityReader:
 
     def _check_resource(self, made: Activity, loc: Loc) -> None:
         """Refuse, where it is named, a resource that is not there or is of another kind."""
-        alone = hold(made.resource, then()) if isinstance(made, Hold) else made
+        alone = hold(made.resource, then(), made.mode) if isinstance(made, Hold) else made
         try:
-            Model(self._name, ClosedPopulation(Number(1.0), alone), self._resources)
+            if isinstance(made, UnitStep):
+                # Whether it is in its monitor, and what signals it, is known of the whole model only.
+                check_counter(made, self._resources)
+            else:
+                Model(self._name, ClosedPopulation(Number(1.0), alone), self._resources)
         except ModelError as error:
             self.values.refuse(loc, str(error))
 
@@ -672,8 +864,8 @@ class ActivityWriter:
 
     def __init__(self) -> None:
         self.values = QuantityWriter()
-        self._items = {each.node: each for each in ITEMS.values()}
-        self._kinds = {each.node: each for each in RESOURCES.values()}
+        self._items = {each.node: each for each in ITEMS.values() if each.node is not None}
+        self._kinds = {each.node: each for each in RESOURCES.values() if each.node is not None}
 
     def data(self, model: Model) -> dict[str, Any]:
         """Write the whole file."""

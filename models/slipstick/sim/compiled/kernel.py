@@ -14,6 +14,7 @@ from slipstick.sim.compiled.state import (
     EventKind,
     GroupCol,
     GroupKind,
+    PoolCol,
     ResourceCol,
     Return,
     ScalarCol,
@@ -36,7 +37,20 @@ from slipstick.sim.compiled.state import (
     wake,
     write_row,
 )
-from slipstick.sim.compiled.stations import accumulate, append, enter, grant, is_free, leave, release, request
+from slipstick.sim.compiled.stations import (
+    accumulate,
+    append,
+    ask,
+    enter,
+    first_waiting,
+    grant,
+    hand_over,
+    is_free,
+    leave,
+    release,
+    request,
+    wait_for_unit,
+)
 from slipstick.sim.deadlock import Wait
 from slipstick.sim.estimate import Layout
 from slipstick.sim.plain.kernel import PLACES
@@ -342,13 +356,10 @@ def lock(s: State, token: int, code, op: int, value: float, now: float) -> bool:
     """ACQUIRE, RELEASE, REQUEST, ATTEMPT, AWAIT_FREE, TAKE_TICKET, AWAIT_TURN and BACK_OFF."""
     r = s.number[ScalarCol.LOCKS_FROM] + code[1]
     if op == Op.ACQUIRE:
-        s.token[token, TokenCol.LABEL] = code[2]
-        request(s, r, token, now)
-        if not is_free(s, r):
-            append(s, r, ResourceCol.HEAD, ResourceCol.TAIL, token)
-            return False
-        grant(s, r, token, now)
-    elif op == Op.RELEASE:
+        s.token[token, TokenCol.LABEL], s.token[token, TokenCol.RANK] = code[2], code[3]
+        s.token[token, TokenCol.EXCLUDES] = code[4]
+        return ask(s, r, token, now)
+    if op == Op.RELEASE:
         release(s, r, token, now)
     elif op == Op.REQUEST:
         request(s, r, token, now)
@@ -429,6 +440,167 @@ def meet(s: State, token: int, code, now: float) -> bool:  # type: ignore[no-unt
         each = following
     barrier[0] = 0
     return True
+
+
+@inlined
+def counter(s: State, token: int, code, op: int, now: float) -> bool:  # type: ignore[no-untyped-def]
+    """WAIT and GIVE."""
+    r = s.number[ScalarCol.LOCKS_FROM] + code[1]
+    if op == Op.WAIT:
+        s.token[token, TokenCol.LABEL] = code[2]
+        wait_for_unit(s, r, token, now)
+        if s.resource[r, ResourceCol.BUSY] > 0:
+            s.resource[r, ResourceCol.BUSY] -= 1
+            first_waiting(s, r, now)
+            return True
+        if code[3] >= 0:
+            release(s, s.number[ScalarCol.LOCKS_FROM] + code[3], token, now)
+        return False
+    if s.resource[r, ResourceCol.HEAD] < 0:
+        accumulate(s, r, now)
+        s.resource[r, ResourceCol.BUSY] += 1
+    elif code[2] < 0:
+        wake(s, first_waiting(s, r, now), now)
+    else:
+        s.token[token, TokenCol.PC] = code[3]
+        hand_over(s, s.number[ScalarCol.LOCKS_FROM] + code[2], token, first_waiting(s, r, now), now)
+    return True
+
+
+@inlined
+def pool(s: State, token: int, code, op: int, now: float) -> bool:  # type: ignore[no-untyped-def]
+    """ENTER_POOL, TAKE_TASK, WORK, NEXT_PART and ADD_TASK."""
+    p = code[1]
+    own = s.token[token, TokenCol.CUSTOMER] % s.pool[p, PoolCol.QUEUES]
+    if op == Op.ENTER_POOL:
+        begin_problem(s, p, now)
+        s.registers[token, code[3]] = queue_with_task(s, p, own)
+        return enter_queue(s, p, s.registers[token, code[3]], token, code[2], now)
+    if op == Op.TAKE_TASK:
+        return take_task(s, p, token, code, own, now)
+    register = code[2] + 1
+    present = s.registers[token, register]
+    if op == Op.WORK:
+        s.token[token, TokenCol.LABEL] = code[3]
+        s.token[token, TokenCol.EVENT_KIND] = EventKind.DELAYING
+        s.token[token, TokenCol.EVENT] = plan_event(s, now + s.part_time[present], token)
+        return False
+    if op == Op.NEXT_PART:
+        if s.part[present, 0] >= 0:
+            return enter_queue(s, p, own, token, code[3], now)
+        s.registers[token, register] += 1
+        s.token[token, TokenCol.PC] = code[5] if s.part[present, 1] else code[4]
+        return True
+    add_to_queue(s, p, own, s.part[present, 0], now)
+    s.registers[token, register] += 1
+    s.token[token, TokenCol.PC] = code[4] if s.part[present, 1] else code[3]
+    leave_queue(s, p, own, token, code[2], code[5], now)
+    return True
+
+
+@inlined
+def begin_problem(s: State, p: int, now: float) -> None:
+    """Put the first tasks of the next problem into the queues, one after the other, if the last is over."""
+    if s.pool[p, PoolCol.OPEN] != 0:
+        return
+    s.pool[p, PoolCol.OPEN] = 1
+    problem = s.pool[p, PoolCol.FIRST_PROBLEM] + s.pool[p, PoolCol.PROBLEM]
+    first = s.problem[problem]
+    for index in range(s.problem[problem + 1] - first):
+        add_to_queue(s, p, index % s.pool[p, PoolCol.QUEUES], s.root[first + index], now)
+    s.pool[p, PoolCol.PROBLEM] = (s.pool[p, PoolCol.PROBLEM] + 1) % s.pool[p, PoolCol.PROBLEMS]
+
+
+@inlined
+def add_to_queue(s: State, p: int, queue: int, task: int, now: float) -> None:
+    """Put a task into a queue, as its youngest."""
+    accumulate(s, s.pool[p, PoolCol.TASKS], now)
+    s.resource[s.pool[p, PoolCol.TASKS], ResourceCol.BUSY] += 1
+    place = s.pool[p, PoolCol.FIRST_QUEUE] + queue
+    last = s.task_queue[place, 1]
+    s.task[task, 1], s.task[task, 2] = last, -1
+    if last < 0:
+        s.task_queue[place, 0] = task
+    else:
+        s.task[last, 2] = task
+    s.task_queue[place, 1] = task
+
+
+@inlined
+def take_from_queue(s: State, p: int, queue: int, own: int, now: float) -> int:
+    """Take a task out of a queue."""
+    accumulate(s, s.pool[p, PoolCol.TASKS], now)
+    s.resource[s.pool[p, PoolCol.TASKS], ResourceCol.BUSY] -= 1
+    place = s.pool[p, PoolCol.FIRST_QUEUE] + queue
+    end = 1 if s.pool[p, PoolCol.LAST_FIRST] != 0 and queue == own else 0
+    taken: int = s.task_queue[place, end]
+    following = s.task[taken, 2 - end]
+    s.task_queue[place, end] = following
+    if following < 0:
+        s.task_queue[place, 1 - end] = -1
+    else:
+        s.task[following, 1 + end] = -1
+    return taken
+
+
+@inlined
+def queue_with_task(s: State, p: int, own: int) -> int:
+    """Find the first queue that has a task, from the own queue on; the own if none has."""
+    count = s.pool[p, PoolCol.QUEUES]
+    for k in range(count):
+        queue: int = (own + k) % count
+        if s.task_queue[s.pool[p, PoolCol.FIRST_QUEUE] + queue, 0] >= 0:
+            return queue
+    return own
+
+
+@inlined
+def enter_queue(s: State, p: int, queue: int, token: int, label: int, now: float) -> bool:
+    """Ask to enter the monitor of a queue."""
+    s.token[token, TokenCol.LABEL] = label
+    s.token[token, TokenCol.RANK] = s.token[token, TokenCol.EXCLUDES] = 0
+    return ask(s, s.pool[p, PoolCol.MONITOR] + queue, token, now)
+
+
+@inlined
+def take_task(s: State, p: int, token: int, code, own: int, now: float) -> bool:  # type: ignore[no-untyped-def]
+    """TAKE_TASK."""
+    queue = s.registers[token, code[2]]
+    tasks = s.pool[p, PoolCol.TASKS]
+    if s.task_queue[s.pool[p, PoolCol.FIRST_QUEUE] + queue, 0] >= 0:
+        s.registers[token, code[2] + 1] = s.task[take_from_queue(s, p, queue, own, now), 0]
+        leave_queue(s, p, queue, token, code[2], code[3], now)
+        return True
+    there = s.resource[tasks, ResourceCol.BUSY] > 0
+    waits = not there and s.resource[tasks, ResourceCol.PRESENT] + 1 < s.pool[p, PoolCol.PARTIES]
+    if there:
+        s.token[token, TokenCol.PC] = code[5]
+    elif waits:
+        s.token[token, TokenCol.PC] = code[5] + 1
+        wait_for_unit(s, tasks, token, now)
+    else:
+        s.token[token, TokenCol.PC] = code[6]
+        s.pool[p, PoolCol.OPEN] = 0
+        while s.resource[tasks, ResourceCol.HEAD] >= 0:
+            each = first_waiting(s, tasks, now)
+            s.token[each, TokenCol.LABEL], s.token[each, TokenCol.PC] = code[4], code[6]
+            wake(s, each, now)
+    release(s, s.pool[p, PoolCol.MONITOR] + queue, token, now)
+    return bool(not waits)
+
+
+@inlined
+def leave_queue(s: State, p: int, queue: int, token: int, register: int, label: int, now: float) -> None:
+    """Leave the monitor of a queue; where it has tasks, hand it over to the token that has waited longest for one."""
+    monitor = s.pool[p, PoolCol.MONITOR] + queue
+    waiting = s.resource[s.pool[p, PoolCol.TASKS], ResourceCol.HEAD] >= 0
+    if waiting and s.task_queue[s.pool[p, PoolCol.FIRST_QUEUE] + queue, 0] >= 0:
+        following = first_waiting(s, s.pool[p, PoolCol.TASKS], now)
+        s.token[following, TokenCol.LABEL] = label
+        s.registers[following, register] = queue
+        hand_over(s, monitor, token, following, now)
+    else:
+        release(s, monitor, token, now)
 
 
 @compiled
@@ -581,4 +753,6 @@ def step(s: State, token: int, now: float) -> bool:
         return lock(s, token, code, op, value, now)
     if op < Op.ADMIT:
         return meet(s, token, code, now)
-    return admit(s, token, code, op, now)
+    if op < Op.WAIT:
+        return admit(s, token, code, op, now)
+    return counter(s, token, code, op, now) if op < Op.ENTER_POOL else pool(s, token, code, op, now)

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.sim.estimate import Layout, chunk
-from slipstick.sim.plan.plan import Plan
+from slipstick.sim.plan.plan import COUNTER, Plan
 from slipstick.vocabulary import ARRIVAL, DISCIPLINES, RANDOM, REVERSE, SHARED
 
 ROWS_KEPT, TIMES_KEPT = 256, 8192
@@ -34,7 +34,7 @@ Floats = NDArray[np.float64]
 TokenCol = IntEnum(
     "TokenCol",
     "PC CUSTOMER GROUP PARENT INDEX AIM LABEL WAIT RANK LEFT LATEST BEFORE AFTER PASSED TURN NEXT KEY "
-    "ORDER EVENT EVENT_KIND STATION DELAYED CHILD SIBLING",
+    "ORDER EVENT EVENT_KIND STATION DELAYED CHILD SIBLING EXCLUDES",
     start=0,
 )
 """Columns of `State.token`, whole numbers."""
@@ -55,10 +55,15 @@ class EventKind(IntEnum):
 ResourceCol = IntEnum(
     "ResourceCol",
     "SERVERS KIND LAST_FIRST PREEMPTS PRESENT BUSY DONE HEAD TAIL SERVING ARRIVED TICKET SPIN_HEAD "
-    "SPIN_TAIL RATES_FROM RATES IN_TURN GRANTS HOLDERS_FROM AT_RANDOM",
+    "SPIN_TAIL RATES_FROM RATES IN_TURN GRANTS HOLDERS_FROM AT_RANDOM EXCLUSIVE",
     start=0,
 )
 """Columns of `State.resource`, stations and locks; SERVERS are the permits of a lock, SPIN_HEAD its first spinning token."""
+
+PoolCol = IntEnum(
+    "PoolCol", "TASKS MONITOR QUEUES LAST_FIRST PARTIES PROBLEMS FIRST_QUEUE FIRST_PROBLEM OPEN PROBLEM", start=0
+)
+"""Columns of `State.pool`; the first of a pool gives its place in each other table of pools."""
 
 
 class StationKind(IntEnum):
@@ -119,6 +124,13 @@ class State(NamedTuple):
     gates: Ints  # arrivals, and arrivals turned away
     pipelines: Floats  # executions, and the sum of their times
     barrier: Ints  # tokens that wait: number, first and last
+    pool: Ints
+    problem: Ints  # the first of the roots of each problem, and at the end the number of roots
+    root: Ints  # tasks
+    task: Ints  # first part, and the tasks before and behind it in its queue
+    task_queue: Ints  # oldest and youngest task of each queue, or -1
+    part: Ints  # the task that is added behind it or -1, and whether it is the last of its task
+    part_time: Floats
     group: Ints
     cycle_time: Floats
     totals: Floats
@@ -163,6 +175,7 @@ def state(plan: Plan, traced: int = 0) -> State:
         gates=np.zeros((len(plan.gates), 2), dtype=np.int64),
         pipelines=np.zeros((len(plan.pipelines), 2)),
         barrier=np.tile(np.array([0, -1, -1]), (len(plan.barriers), 1)).astype(np.int64),
+        **_pools(plan),
         group=np.zeros((customers, len(GroupCol)), dtype=np.int64),
         cycle_time=np.zeros(customers),
         totals=np.zeros((customers, labels)),
@@ -181,6 +194,34 @@ def state(plan: Plan, traced: int = 0) -> State:
     )
     _begin(found, plan)
     return found
+
+
+def _pools(plan: Plan) -> dict[str, Any]:
+    """Make the tables of the pools, one pool behind the other."""
+    pool, task, part = list[list[int]](), list[list[int]](), list[list[int]]()
+    problem, root, times = [0], list[int](), list[float]()
+    queues = 0
+    for each in plan.pools:
+        tasks, parts = len(task), len(part)
+        fixed = [len(plan.stations) + each.tasks, len(plan.stations) + each.monitor, each.queues, each.last_first]
+        pool.append([*fixed, each.parties, len(each.roots), queues, len(problem) - 1, 0, 0])
+        queues += each.queues
+        for roots in each.roots:
+            root += [tasks + one for one in roots]
+            problem.append(len(root))
+        last = {end - 1 for end in each.first}
+        task += [[parts + first, -1, -1] for first in each.first[:-1]]
+        part += [[tasks + one if one >= 0 else -1, index in last] for index, one in enumerate(each.added)]
+        times += each.times
+    return {
+        "pool": np.array(pool, dtype=np.int64).reshape(-1, len(PoolCol)),
+        "problem": np.array(problem, dtype=np.int64),
+        "root": np.array(root, dtype=np.int64),
+        "task": np.array(task, dtype=np.int64).reshape(-1, 3),
+        "task_queue": np.full((queues, 2), -1, dtype=np.int64),
+        "part": np.array(part, dtype=np.int64).reshape(-1, 2),
+        "part_time": np.array(times),
+    }
 
 
 def _draw(plan: Plan, pc: int) -> int:
@@ -229,6 +270,7 @@ def _begin(found: State, plan: Plan) -> None:
     for index, lock in enumerate(plan.locks):
         row = found.resource[len(plan.stations) + index]
         row[ResourceCol.SERVERS] = lock.permits
+        row[ResourceCol.BUSY] = lock.permits if lock.noun == COUNTER else 0
         row[ResourceCol.HOLDERS_FROM] = sum(each.permits for each in plan.locks[:index])
     for index, customers in enumerate(plan.groups):
         kind = {"closed": GroupKind.CLOSED, "open": GroupKind.OPEN, "once": GroupKind.ONCE}[customers.kind]
@@ -390,7 +432,7 @@ def new_token(s: State, now: float, group: int, customer: int, parent: int, inde
     )
     row[TokenCol.PASSED], row[TokenCol.TURN], row[TokenCol.BEFORE], row[TokenCol.AFTER] = 0, -1, -1, -1
     row[TokenCol.CHILD] = row[TokenCol.SIBLING] = row[TokenCol.EVENT] = -1
-    row[TokenCol.AIM] = 0
+    row[TokenCol.AIM] = row[TokenCol.EXCLUDES] = 0
     if parent >= 0:
         row[TokenCol.AIM] = s.token[parent, TokenCol.AIM]
         row[TokenCol.SIBLING] = s.token[parent, TokenCol.CHILD]

@@ -281,7 +281,47 @@ def request(s: State, r: int, token: int, now: float) -> None:
 @inlined
 def is_free(s: State, r: int) -> bool:
     """Say whether another token may hold a lock or permits."""
-    return bool(s.resource[r, ResourceCol.BUSY] < s.resource[r, ResourceCol.SERVERS])
+    free = s.resource[r, ResourceCol.BUSY] < s.resource[r, ResourceCol.SERVERS]
+    return bool(free and s.resource[r, ResourceCol.EXCLUSIVE] == 0)
+
+
+@inlined
+def fits(s: State, r: int, token: int) -> bool:
+    """Say whether a lock may be granted to a token now, those that wait left aside."""
+    if s.token[token, TokenCol.EXCLUDES] != 0:
+        return bool(s.resource[r, ResourceCol.BUSY] == 0)
+    return is_free(s, r)
+
+
+@inlined
+def wait_in_order(s: State, r: int, token: int) -> None:
+    """Let a token wait behind all others that do not have a larger rank."""
+    before, each = -1, s.resource[r, ResourceCol.HEAD]
+    last = s.resource[r, ResourceCol.TAIL]
+    if last >= 0 and s.token[last, TokenCol.RANK] <= s.token[token, TokenCol.RANK]:
+        before, each = last, -1
+    while each >= 0 and s.token[each, TokenCol.RANK] <= s.token[token, TokenCol.RANK]:
+        before, each = each, s.token[each, TokenCol.NEXT]
+    s.token[token, TokenCol.NEXT] = each
+    if before < 0:
+        s.resource[r, ResourceCol.HEAD] = token
+    else:
+        s.token[before, TokenCol.NEXT] = token
+    if each < 0:
+        s.resource[r, ResourceCol.TAIL] = token
+
+
+@inlined
+def ask(s: State, r: int, token: int, now: float) -> bool:
+    """Hold a lock if it is free for the token and no other goes before it, else wait in its queue."""
+    request(s, r, token, now)
+    first = s.resource[r, ResourceCol.HEAD]
+    before = first >= 0 and s.token[first, TokenCol.RANK] <= s.token[token, TokenCol.RANK]
+    if fits(s, r, token) and not before:
+        grant(s, r, token, now)
+        return True
+    wait_in_order(s, r, token)
+    return False
 
 
 @inlined
@@ -289,6 +329,13 @@ def grant(s: State, r: int, token: int, now: float) -> None:
     """Let a token hold a lock; the integrals are up to date."""
     s.holder[s.resource[r, ResourceCol.HOLDERS_FROM] + s.resource[r, ResourceCol.BUSY]] = token
     s.resource[r, ResourceCol.BUSY] += 1
+    s.resource[r, ResourceCol.EXCLUSIVE] = s.token[token, TokenCol.EXCLUDES]
+    count_wait(s, r, token, now)
+
+
+@inlined
+def count_wait(s: State, r: int, token: int, now: float) -> None:
+    """Count a wait that ended."""
     wait = now - s.time[token, TimeCol.SINCE_REQUEST]
     s.resource[r, ResourceCol.GRANTS] += 1
     s.integral[r, IntegralCol.WAITED] += wait
@@ -309,16 +356,48 @@ def remove_holder(s: State, r: int, token: int) -> None:
 
 
 @inlined
+def wait_for_unit(s: State, r: int, token: int, now: float) -> None:
+    """Let a token wait for a unit of a counter."""
+    request(s, r, token, now)
+    append(s, r, ResourceCol.HEAD, ResourceCol.TAIL, token)
+
+
+@inlined
+def first_waiting(s: State, r: int, now: float) -> int:
+    """Take the token that has waited longest for a unit of a counter."""
+    accumulate(s, r, now)
+    s.resource[r, ResourceCol.PRESENT] -= 1
+    s.resource[r, ResourceCol.DONE] += 1
+    following = take_first(s, r, ResourceCol.HEAD, ResourceCol.TAIL)
+    s.token[following, TokenCol.EXCLUDES] = 0
+    count_wait(s, r, following, now)
+    return following
+
+
+@inlined
+def hand_over(s: State, r: int, token: int, following: int, now: float) -> None:
+    """Let another token hold a lock at once, before all that wait for it, and wake it."""
+    accumulate(s, r, now)
+    s.resource[r, ResourceCol.DONE] += 1
+    remove_holder(s, r, token)
+    s.time[following, TimeCol.SINCE_REQUEST] = now
+    grant(s, r, following, now)
+    wake(s, following, now)
+
+
+@inlined
 def release(s: State, r: int, token: int, now: float) -> None:
     """Hand a lock over to the one who has waited longest, else let all who watch know."""
     accumulate(s, r, now)
     s.resource[r, ResourceCol.PRESENT] -= 1
     s.resource[r, ResourceCol.DONE] += 1
     remove_holder(s, r, token)
+    s.resource[r, ResourceCol.EXCLUSIVE] = 0
     if s.resource[r, ResourceCol.HEAD] >= 0:
-        following = take_first(s, r, ResourceCol.HEAD, ResourceCol.TAIL)
-        grant(s, r, following, now)
-        wake(s, following, now)
+        while s.resource[r, ResourceCol.HEAD] >= 0 and fits(s, r, s.resource[r, ResourceCol.HEAD]):
+            following = take_first(s, r, ResourceCol.HEAD, ResourceCol.TAIL)
+            grant(s, r, following, now)
+            wake(s, following, now)
         return
     while s.resource[r, ResourceCol.SPIN_HEAD] >= 0:
         wake(s, take_first(s, r, ResourceCol.SPIN_HEAD, ResourceCol.SPIN_TAIL), now)

@@ -31,7 +31,7 @@ class Token:
     waited, work, requested, finish : at a station, time waited, service left and requested, and its end [s]
     key, order, place, delayed, ticket : at a station or lock, the place in the order of service, and the planned end
     cause : the customer that ended the wait
-    since_request : at a lock, time of the request [s]
+    since_request, excludes : at a lock, time of the request [s], and whether no other may hold it at the same time
     left, last, latest, latest_booked : of a fork, branches under way; time, index and account of the one that ended last
     before, after, passed, turn : of an item, its neighbours, the serial stages it has left, and the stage it waits for
     """
@@ -60,6 +60,7 @@ class Token:
     ticket: list[Token | None] = field(default_factory=list)
     cause: int | None = None
     since_request: float = 0.0
+    excludes: bool = False
     left: int = 0
     last: float = -1.0
     latest: int = 0

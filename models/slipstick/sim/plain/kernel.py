@@ -21,7 +21,7 @@ import numpy as np
 from slipstick.sim.deadlock import Wait
 from slipstick.sim.estimate import Layout, chunk
 from slipstick.sim.plain.event_loop import Action, EventLoop, LogTime, ObserveResource, Token
-from slipstick.sim.plain.stations import QueueStatistics, SimulatedLock, make_station
+from slipstick.sim.plain.stations import QueueStatistics, SimulatedLock, SimulatedPool, make_station
 from slipstick.sim.plan.distributions import Array
 from slipstick.sim.plan.plan import CustomerGroup, Op, Plan, Where
 
@@ -76,6 +76,7 @@ class Kernel(EventLoop):
         self.draws = [self._values(draw, seed, replication) for draw in range(len(plan.draws))]
         self.stations = [make_station(self, each) for each in plan.stations]
         self.locks = [SimulatedLock(self, each) for each in plan.locks]
+        self.task_pools = [SimulatedPool(each, self.locks) for each in plan.pools]
         self.barriers: list[list[Token]] = [[] for _ in plan.barriers]
         self.tried, self.refused = [0] * len(plan.gates), [0] * len(plan.gates)
         self.passes, self.spans = [0] * len(plan.pipelines), [0.0] * len(plan.pipelines)
@@ -371,16 +372,10 @@ class Kernel(EventLoop):
             self.ready.append(following)
         return True
 
-    def acquire(self, number: int, label: int, token: Token, now: float) -> bool:
-        """Hold the lock, in the order of the requests."""
-        lock = self.locks[number]
-        token.label = label
-        lock.request(token, now)
-        if lock.free:
-            lock.grant(token, now)
-            return True
-        lock.queue.append(token)
-        return False
+    def acquire(self, number: int, label: int, rank: int, excludes: int, token: Token, now: float) -> bool:
+        """Hold the lock, in the order of the ranks and of the requests."""
+        token.label, token.rank, token.excludes = label, rank, bool(excludes)
+        return self.locks[number].ask(token, now)
 
     def release(self, number: int, token: Token, now: float) -> bool:
         """Release the lock."""
@@ -455,6 +450,92 @@ class Kernel(EventLoop):
         for each in waiting:
             self.wake(each, now)
         waiting.clear()
+        return True
+
+    def wait(self, number: int, label: int, monitor: int, token: Token, now: float) -> bool:
+        """Take a unit of a counter; where there is none, leave the monitor until another token gives one."""
+        counter = self.locks[number]
+        token.label = label
+        counter.wait_for_unit(token, now)
+        if counter.busy:
+            counter.busy -= 1
+            counter.first_waiting(now)
+            return True
+        if monitor >= 0:
+            self.locks[monitor].release(token, now)
+        return False
+
+    def give(self, number: int, monitor: int, behind: int, token: Token, now: float) -> bool:
+        """Give a unit to the token that has waited longest, and the monitor with it; else keep it in the counter."""
+        counter = self.locks[number]
+        if not counter.queue:
+            counter.accumulate(now)
+            counter.busy += 1
+        elif monitor < 0:
+            self.wake(counter.first_waiting(now), now)
+        else:
+            token.pc = behind
+            self.locks[monitor].hand_over(token, counter.first_waiting(now), now)
+        return True
+
+    def enter_pool(self, number: int, label: int, register: int, token: Token, now: float) -> bool:
+        """Ask to enter the monitor of the own queue, or of the next that has a task."""
+        pool = self.task_pools[number]
+        pool.begin(now)
+        token.registers[register] = queue = pool.with_task(token.customer % pool.plan.queues)
+        return pool.enter(queue, token, label, now)
+
+    def take_task(
+        self, number: int, register: int, label: int, barrier: int, entry: int, behind: int, token: Token, now: float
+    ) -> bool:
+        """Take a task and leave; without one wait outside, and where all others wait, end the problem."""
+        pool, queue = self.task_pools[number], token.registers[register]
+        if pool.queues[queue]:
+            token.registers[register + 1] = pool.take(queue, token.customer % pool.plan.queues, now)
+            pool.leave(queue, token, register, label, now)
+            return True
+        waits = not pool.tasks.busy and pool.tasks.present + 1 < pool.plan.parties
+        if pool.tasks.busy:
+            token.pc = entry
+        elif waits:
+            token.pc = entry + 1
+            pool.tasks.wait_for_unit(token, now)
+        else:
+            token.pc = behind
+            pool.open = False
+            while pool.tasks.queue:
+                each = pool.tasks.first_waiting(now)
+                each.label, each.pc = barrier, behind
+                self.wake(each, now)
+        pool.monitors[queue].release(token, now)
+        return not waits
+
+    def work(self, number: int, register: int, label: int, token: Token, now: float) -> bool:
+        """Let the time of the present part pass."""
+        token.label = label
+        time = self.task_pools[number].plan.times[token.registers[register + 1]]
+        heappush(self.heap, (now + time, self.order(), self.resume, token))
+        return False
+
+    def next_part(
+        self, number: int, register: int, label: int, part: int, entry: int, token: Token, now: float
+    ) -> bool:
+        """Ask to enter the monitor of the own queue where the part adds a task; else begin the next part."""
+        pool, present = self.task_pools[number], token.registers[register + 1]
+        if pool.plan.added[present] >= 0:
+            return pool.enter(token.customer % pool.plan.queues, token, label, now)
+        token.registers[register + 1] += 1
+        token.pc = entry if present in pool.last else part
+        return True
+
+    def add_task(self, number: int, register: int, part: int, entry: int, label: int, token: Token, now: float) -> bool:
+        """Put the new task into the own queue, leave, and begin the next part, or ask for a task after the last."""
+        pool, present = self.task_pools[number], token.registers[register + 1]
+        queue = token.customer % pool.plan.queues
+        pool.add(queue, pool.plan.added[present], now)
+        token.registers[register + 1] += 1
+        token.pc = entry if present in pool.last else part
+        pool.leave(queue, token, register, label, now)
         return True
 
 

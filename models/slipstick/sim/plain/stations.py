@@ -11,7 +11,7 @@ from collections import deque
 from heapq import heappush
 
 from slipstick.sim.plain.event_loop import EventLoop, Token
-from slipstick.sim.plan.plan import LockPlan, StationPlan
+from slipstick.sim.plan.plan import COUNTER, LockPlan, PoolPlan, StationPlan
 from slipstick.vocabulary import ARRIVAL, DISCIPLINES, RANDOM, REVERSE, SHARED
 
 NEVER_WAITED = 1e-9
@@ -271,20 +271,25 @@ def make_station(clock: EventLoop, plan: StationPlan) -> SimulatedStation:
 class SimulatedLock(QueueStatistics):
     """A lock, held by one token at a time, or permits, held by several; with the statistics of a station.
 
+    A reader-writer lock is held by several tokens, or by one whose request excludes all others. Of a counter, whose units
+    one token takes and another gives, `busy` are the units that are there, and `present` the tokens that wait for one.
+
     Attributes
     ----------
     permits : tokens that may hold it at the same time
     holders : tokens that hold it, in the order of the grants
+    exclusive : it is held by a token that excludes all others
     grants : number of times that it was granted
     waited, squares : sums of the waiting times from request to grant, and of their squares [s, s^2]
     spinning : tokens that wait for a release and then look at the lock again
     """
 
-    __slots__ = ("grants", "holders", "permits", "queue", "spinning", "squares", "waited")
+    __slots__ = ("exclusive", "grants", "holders", "permits", "queue", "spinning", "squares", "waited")
 
     def __init__(self, clock: EventLoop, plan: LockPlan) -> None:
         super().__init__(clock, plan.name)
-        self.permits = plan.permits
+        self.permits, self.exclusive = plan.permits, False
+        self.busy = plan.permits if plan.noun == COUNTER else 0
         self.holders: list[Token] = []
         self.queue: deque[Token] = deque()
         self.spinning: deque[Token] = deque()
@@ -293,7 +298,27 @@ class SimulatedLock(QueueStatistics):
     @property
     def free(self) -> bool:
         """Say whether another token may hold it."""
-        return self.busy < self.permits
+        return self.busy < self.permits and not self.exclusive
+
+    def fits(self, token: Token) -> bool:
+        """Say whether it may be granted to a token now, those that wait left aside."""
+        return not self.busy if token.excludes else self.free
+
+    def wait_in_order(self, token: Token) -> None:
+        """Let a token wait behind all others that do not have a larger rank."""
+        place = len(self.queue)
+        while place and self.queue[place - 1].rank > token.rank:
+            place -= 1
+        self.queue.insert(place, token)
+
+    def ask(self, token: Token, now: float) -> bool:
+        """Grant it to a token that it is free for and no other goes before, else let it wait in the queue."""
+        self.request(token, now)
+        if self.fits(token) and not (self.queue and self.queue[0].rank <= token.rank):
+            self.grant(token, now)
+            return True
+        self.wait_in_order(token)
+        return False
 
     def request(self, token: Token, now: float) -> None:
         """Count a token as present from now on."""
@@ -305,6 +330,11 @@ class SimulatedLock(QueueStatistics):
         """Let a token hold the lock; the integrals are up to date."""
         self.holders.append(token)
         self.busy += 1
+        self.exclusive = token.excludes
+        self.count_wait(token, now)
+
+    def count_wait(self, token: Token, now: float) -> None:
+        """Count a wait that ended."""
         wait = now - token.since_request
         self.grants += 1
         self.waited += wait
@@ -317,6 +347,31 @@ class SimulatedLock(QueueStatistics):
             place -= 1
         self.spinning.insert(place, token)
 
+    def wait_for_unit(self, token: Token, now: float) -> None:
+        """Let a token wait for a unit of a counter."""
+        self.request(token, now)
+        self.queue.append(token)
+
+    def first_waiting(self, now: float) -> Token:
+        """Take the token that has waited longest for a unit of a counter."""
+        self.accumulate(now)
+        self.present -= 1
+        self.done += 1
+        following = self.queue.popleft()
+        following.excludes = False
+        self.count_wait(following, now)
+        return following
+
+    def hand_over(self, token: Token, following: Token, now: float) -> None:
+        """Let another token hold the lock at once, before all that wait for it, and wake it."""
+        self.accumulate(now)
+        self.done += 1
+        self.holders.remove(token)
+        self.busy -= 1
+        following.since_request = now
+        self.grant(following, now)
+        self.clock.wake(following, now)
+
     def release(self, token: Token, now: float) -> None:
         """Hand the lock to the first in the queue; with an empty queue, free it and wake all spinning tokens."""
         self.accumulate(now)
@@ -324,10 +379,77 @@ class SimulatedLock(QueueStatistics):
         self.done += 1
         self.holders.remove(token)
         self.busy -= 1
+        self.exclusive = False
         if self.queue:
-            following = self.queue.popleft()
-            self.grant(following, now)
-            self.clock.wake(following, now)
+            while self.queue and self.fits(self.queue[0]):
+                following = self.queue.popleft()
+                self.grant(following, now)
+                self.clock.wake(following, now)
             return
         while self.spinning:
             self.clock.wake(self.spinning.popleft(), now)
+
+
+class SimulatedPool:
+    """The tasks of a pool, in queues.
+
+    Attributes
+    ----------
+    plan : what the tasks are
+    tasks : counts the tasks in all queues; the tokens that found none wait there
+    monitors : of the queues
+    queues : tasks to be taken, the oldest first
+    last : parts that are the last of their tasks
+    open : the tasks of a problem are being executed
+    problem : the number of the problem that comes next
+    """
+
+    __slots__ = ("last", "monitors", "open", "plan", "problem", "queues", "tasks")
+
+    def __init__(self, plan: PoolPlan, locks: list[SimulatedLock]) -> None:
+        self.plan, self.tasks = plan, locks[plan.tasks]
+        self.monitors = locks[plan.monitor : plan.monitor + plan.queues]
+        self.queues: list[deque[int]] = [deque() for _ in range(plan.queues)]
+        self.last = {end - 1 for end in plan.first}
+        self.open, self.problem = False, 0
+
+    def begin(self, now: float) -> None:
+        """Put the first tasks of the next problem into the queues, one after the other, if the last is over."""
+        if not self.open:
+            self.open = True
+            for index, task in enumerate(self.plan.roots[self.problem]):
+                self.add(index % self.plan.queues, task, now)
+            self.problem = (self.problem + 1) % len(self.plan.roots)
+
+    def with_task(self, own: int) -> int:
+        """Find the first queue that has a task, from the own queue on; the own if none has."""
+        count = self.plan.queues
+        return next((each for each in ((own + k) % count for k in range(count)) if self.queues[each]), own)
+
+    def add(self, queue: int, task: int, now: float) -> None:
+        """Put a task into a queue."""
+        self.tasks.accumulate(now)
+        self.tasks.busy += 1
+        self.queues[queue].append(task)
+
+    def take(self, queue: int, own: int, now: float) -> int:
+        """Take a task out of a queue, and give its first part."""
+        self.tasks.accumulate(now)
+        self.tasks.busy -= 1
+        youngest = self.plan.last_first and queue == own
+        return self.plan.first[self.queues[queue].pop() if youngest else self.queues[queue].popleft()]
+
+    def enter(self, queue: int, token: Token, label: int, now: float) -> bool:
+        """Ask to enter the monitor of a queue."""
+        token.label, token.rank, token.excludes = label, 0, False
+        return self.monitors[queue].ask(token, now)
+
+    def leave(self, queue: int, token: Token, register: int, label: int, now: float) -> None:
+        """Leave the monitor of a queue; where it has tasks, hand it over to the token that has waited longest for one."""
+        if self.queues[queue] and self.tasks.queue:
+            following = self.tasks.first_waiting(now)
+            following.label = label
+            following.registers[register] = queue
+            self.monitors[queue].hand_over(token, following, now)
+        else:
+            self.monitors[queue].release(token, now)

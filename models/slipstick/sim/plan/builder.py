@@ -8,12 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from slipstick.errors import ModelError, UnknownNameError, did_you_mean
 from slipstick.sim.plan.distributions import ServiceTime
-from slipstick.sim.plan.plan import OPERANDS, CustomerGroup, Draw, LockPlan, Op, Plan, StationPlan, Where
+from slipstick.sim.plan.plan import (
+    COUNTER,
+    OPERANDS,
+    CustomerGroup,
+    Draw,
+    LockPlan,
+    Op,
+    Plan,
+    PoolPlan,
+    StationPlan,
+    Where,
+)
 from slipstick.vocabulary import BACK_OFFS, DISCIPLINES, RANDOM
 
 LOCKS = ("fifo", "tas", "ttas", "ticket", "queue")
@@ -81,6 +92,8 @@ class Builder:
         self._first: dict[str, int] = {}
         self._locks: dict[str, tuple[int, LockPlan, LockImplementation]] = {}
         self._groups: list[CustomerGroup] = []
+        self._pools: dict[str, PoolPlan] = {}
+        self._leaving: dict[int, list[int]] = {}
         self._barriers: dict[str, int] = {}
         self._labels: dict[str, int] = {}
         self._targets: list[int] = []
@@ -119,9 +132,36 @@ class Builder:
         """Add a lock."""
         self._locks[name] = len(self._locks), LockPlan(name), implementation or LockImplementation()
 
-    def permits(self, name: str, number: int) -> None:
-        """Add a resource with a number of permits, granted in the order of the requests at no cost."""
-        self._locks[name] = len(self._locks), LockPlan(name, number, "permits"), LockImplementation()
+    def permits(self, name: str, number: int, noun: str = "permits") -> None:
+        """Add a resource that so many hold at a time, or a counter with so many units, at no cost."""
+        self._locks[name] = len(self._locks), LockPlan(name, number, noun), LockImplementation()
+
+    def pool(
+        self,
+        name: str,
+        problems: Sequence[Sequence[int]],
+        tasks: Sequence[Sequence[tuple[float, int]]],
+        queues: int = 1,
+        last_first: bool = True,
+    ) -> None:
+        """Add a pool of tasks.
+
+        Parameters
+        ----------
+        name : of the pool, and in answers of the monitors of its queues
+        problems : of each, the tasks that are there at the start
+        tasks : of each, its parts: work [s], and the task that is added behind it or -1
+        queues, last_first : see `PoolPlan`
+        """
+        self.permits(f"{name}.tasks", 0, COUNTER)
+        monitor = len(self._locks)
+        for index in range(queues):
+            self._locks[f"{name} {index}"] = monitor + index, LockPlan(name, noun="monitor"), LockImplementation()
+        times, added = zip(*(part for task in tasks for part in task), strict=True)
+        first = tuple(accumulate((len(task) for task in tasks), initial=0))
+        self._pools[name] = PoolPlan(
+            monitor - 1, monitor, queues, last_first, 0, tuple(map(tuple, problems)), first, times, added
+        )
 
     def label(self, name: str) -> int:
         """Give the number of an account label."""
@@ -236,15 +276,20 @@ class Builder:
         self.emit(Op.JOIN, number)
         self.patch(pipe, 3)
 
-    def hold(self, lock: str, body: Body) -> None:
-        """Do a body while holding a lock or a permit; all time until it is held is booked to its label."""
-        if lock not in self._locks:
-            raise UnknownNameError("lock", lock, list(self._locks))
-        number, plan, implementation = self._locks[lock]
+    def hold(self, lock: str, body: Body, rank: int = 0, excludes: bool = False) -> None:
+        """Do a body while holding a lock or a permit; all time until it is held is booked to its label.
+
+        Parameters
+        ----------
+        lock, body : what is held, and what is done
+        rank : requests of a smaller rank go before it
+        excludes : no other holds it at the same time
+        """
+        number, plan, implementation = self._lock(lock)
         if implementation.kind in ("fifo", "queue"):
             if implementation.kind == "queue":
                 self._access(plan, implementation)
-            self.emit(Op.ACQUIRE, number, self.label(plan.label))
+            self.emit(Op.ACQUIRE, number, self.label(plan.label), rank, excludes)
         else:
             with self._register() as register:
                 spin = self._take_turns if implementation.kind == "ticket" else self._spin
@@ -253,6 +298,50 @@ class Builder:
         if implementation.kind != "fifo":
             self._access(plan, implementation)
         self.emit(Op.RELEASE, number)
+        # Who hands a monitor over has left it.
+        for give in self._leaving.pop(number, ()):
+            self.patch(give, 2)
+
+    def _lock(self, name: str) -> tuple[int, LockPlan, LockImplementation]:
+        if name not in self._locks:
+            raise UnknownNameError("lock", name, list(self._locks))
+        return self._locks[name]
+
+    def wait(self, counter: str, monitor: str | None = None) -> None:
+        """Take a unit of a counter, and leave a monitor while waiting for it."""
+        number, plan, _ = self._lock(counter)
+        self.emit(Op.WAIT, number, self.label(plan.label), -1 if monitor is None else self._lock(monitor)[0])
+
+    def give(self, counter: str, monitor: str | None = None) -> None:
+        """Give a unit to a counter, and a monitor to who waited for it there; then nothing follows inside."""
+        held = -1 if monitor is None else self._lock(monitor)[0]
+        self._leaving.setdefault(held, []).append(self.emit(Op.GIVE, self._lock(counter)[0], held, -1))
+
+    def ask(self, pool: str, parties: int, inside: ServiceTime, label: str, cost: str) -> None:
+        """Execute the tasks of a pool together with other customers, until all are done.
+
+        Parameters
+        ----------
+        pool, parties : which, and how many customers execute it
+        inside : time in the monitor to take or add a task
+        label, cost : what the work and the time in the monitor are booked to
+        """
+        number = list(self._pools).index(pool)
+        self._pools[pool] = replace(self._pools[pool], parties=parties)
+        entering, task, barrier = (self.label(f"{kind}:{pool}") for kind in ("entry", "task", "barrier"))
+        with self._register() as register, self._register():
+            entry = self.emit(Op.ENTER_POOL, number, entering, register)
+            self._pass_time(inside, cost)
+            take = self.emit(Op.TAKE_TASK, number, register, task, barrier, entry, -1)
+            work = self.emit(Op.WORK, number, register, self.label(label))
+            self.emit(Op.NEXT_PART, number, register, entering, work, entry)
+            self._pass_time(inside, cost)
+            self.emit(Op.ADD_TASK, number, register, work, entry, task)
+            self.patch(take, 5)
+
+    def _pass_time(self, time: ServiceTime, label: str) -> None:
+        if time.mean:
+            self.delay(time, label)
 
     def _spin(self, number: int, lock: LockPlan, implementation: LockImplementation, register: int) -> None:
         """Test and set the word until the lock is held."""
@@ -335,6 +424,7 @@ class Builder:
             draws=tuple(draw for _, draw in self._draws.values()),
             stations=tuple(self._stations),
             locks=tuple(plan for _, plan, _ in self._locks.values()),
+            pools=tuple(self._pools.values()),
             barriers=tuple(self._barriers),
             labels=tuple(self._labels),
             targets=tuple(self._targets),

@@ -15,12 +15,13 @@ from itertools import chain, repeat
 
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.sim.plan.distributions import Array, ServiceTime, Stream
-from slipstick.vocabulary import SIMULATED_DISCIPLINES
+from slipstick.vocabulary import MOST_HOLDERS, SIMULATED_DISCIPLINES
 
 OPERANDS = 7
 
-MOST_PERMITS = 1_000_000
-"""Permits of one resource at most: the tokens that hold them are kept in a table."""
+COUNTER = "counter"
+WAITS = {"lock": "lock", "reader-writer lock": "lock", "permits": "wait", "monitor": "entry", COUNTER: "wait"}
+"""What is waited for, by what messages call it, and the word before its name in the account."""
 
 BLOCKS = (64, 512, 4096)
 """Sizes of the first blocks of random numbers; all others have the last size. Short runs draw few numbers."""
@@ -46,7 +47,7 @@ class Op(IntEnum):
     PIPELINE = 12  # count, draw, first instruction of an item, instruction behind the pipeline
     ENTER_STAGE = 13  # serial stage, counted among the serial stages of the pipeline
     LEAVE_STAGE = 14
-    ACQUIRE = 15  # lock, label
+    ACQUIRE = 15  # lock, label, rank of the request in the queue, 1 if no other may hold it at the same time
     RELEASE = 16  # lock
     REQUEST = 17  # lock: count as present from now on
     ATTEMPT = 18  # lock, target if it is held
@@ -59,6 +60,13 @@ class Op(IntEnum):
     BARRIER = 23  # barrier, parties, label
     ADMIT = 24  # gate, station, capacity (0: unlimited), target of an arrival that is turned away
     START_RESPONSE = 25  # the response time begins here
+    WAIT = 26  # counter, label, monitor that is left while waiting (or -1): take a unit of a counter
+    GIVE = 27  # counter, monitor that is handed over (or -1), instruction behind its release: give a unit to a counter
+    ENTER_POOL = 28  # pool, label, register of the queue: ask to enter the monitor of the queue to take a task from
+    TAKE_TASK = 29  # pool, register, label if a task ends the wait, if the end does, retry, instruction behind the pool
+    WORK = 30  # pool, register, label: work on the present part of the task
+    NEXT_PART = 31  # pool, register, label, part, entry: begin the next part, or ask to enter with a new task
+    ADD_TASK = 32  # pool, register, part, entry, label if a task ends a wait: add the task, begin the next part
 
 
 class Where(IntEnum):
@@ -125,8 +133,8 @@ class LockPlan:
     Parameters
     ----------
     name : in answers
-    permits : tokens that may hold it at the same time; of a lock 1 [1]
-    noun : what messages call it, lock or permits
+    permits : tokens that may hold it at the same time; of a lock 1; of a counter the units at the start [1]
+    noun : what messages call it, one of `WAITS`
     """
 
     name: str
@@ -134,13 +142,44 @@ class LockPlan:
     noun: str = "lock"
 
     def __post_init__(self) -> None:
-        if not 1 <= self.permits <= MOST_PERMITS:
-            raise ModelError(f"permits {self.name}: a simulation takes from 1 to {MOST_PERMITS}, got {self.permits}")
+        if not (self.noun != COUNTER) <= self.permits <= MOST_HOLDERS:
+            raise ModelError(f"permits {self.name}: a simulation takes from 1 to {MOST_HOLDERS}, got {self.permits}")
 
     @property
     def label(self) -> str:
         """The account label of the waiting time."""
-        return f"lock:{self.name}" if self.noun == "lock" else f"wait:{self.name}"
+        return f"{WAITS[self.noun]}:{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class PoolPlan:
+    """Tasks that processors take from queues, each queue inside a monitor, until all have been executed.
+
+    A task is a sequence of parts: work, after which another task may be added. The problems are executed one after the
+    other, one each time that the pool is asked, and again from the first.
+
+    Parameters
+    ----------
+    tasks : number of the counter of the tasks in all queues, which those wait for that find none
+    monitor : number of the lock that is the monitor of the first queue; those of the others follow
+    queues : how many there are; customer i has queue i mod queues [1]
+    last_first : a customer takes the youngest task of its own queue, and the oldest of another; else the oldest of any
+    parties : customers that execute the tasks together [1]
+    roots : by problem, the tasks that are there at the start
+    first : by task, its first part; at the end the number of parts
+    times : by part, its work [s]
+    added : by part, the task that is added behind it, or -1
+    """
+
+    tasks: int
+    monitor: int
+    queues: int
+    last_first: bool
+    parties: int
+    roots: tuple[tuple[int, ...], ...]
+    first: tuple[int, ...]
+    times: tuple[float, ...]
+    added: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +211,7 @@ class Plan:
     counts : numbers of rounds and items [1], and times of back-off [s]
     draws : random quantities
     stations, locks : resources, locks and permits; their statistics are kept in this order
+    pools : tasks that customers take
     barriers : their names
     gates : names of the places where arrivals are counted and may be turned away
     pipelines : their names; how long they take is added up
@@ -186,6 +226,7 @@ class Plan:
     draws: tuple[Draw, ...] = ()
     stations: tuple[StationPlan, ...] = ()
     locks: tuple[LockPlan, ...] = ()
+    pools: tuple[PoolPlan, ...] = ()
     barriers: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     targets: tuple[int, ...] = ()

@@ -1,0 +1,137 @@
+"""Tasks: the work of a pool cut into tasks, each with the tasks that it adds; loops in chunks, and trees in parts.
+
+A task is a sequence of parts (interior, leaves, added): numbers of interior and other nodes or iterations that are worked on,
+then the number of the task that is added to the pool, or -1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from slipstick.errors import ModelError
+
+Part = tuple[int, int, int]
+TaskSet = tuple[tuple[int, ...], tuple[tuple[Part, ...], ...]]
+"""The tasks that are there at the start, and all tasks."""
+
+MOST_NODES = 10**6
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """Iterations of a loop, all there at the start, in tasks of `chunk` of them.
+
+    Parameters
+    ----------
+    iterations : how many [1]
+    chunk : iterations of a task, of the last at most [1]
+
+    >>> Loop(7, 3).problems()
+    (((0, 1, 2), (((0, 3, -1),), ((0, 3, -1),), ((0, 1, -1),))),)
+    """
+
+    iterations: int
+    chunk: int = 1
+
+    def __post_init__(self) -> None:
+        for what, count in (("iteration", self.iterations), ("iteration to a chunk", self.chunk)):
+            if not 1 <= count <= MOST_NODES:
+                raise ModelError(f"a pool needs from 1 to {MOST_NODES} {what}s, got {count}")
+
+    def problems(self) -> tuple[TaskSet, ...]:
+        """Cut the iterations into tasks."""
+        tasks = [((0, min(self.chunk, self.iterations - k), -1),) for k in range(0, self.iterations, self.chunk)]
+        return ((tuple(range(len(tasks))), tuple(tasks)),)
+
+
+@dataclass(frozen=True, slots=True)
+class Trees:
+    """Trees, each a problem of its own, executed from the root down in parts of a few nodes.
+
+    A processor that has a subtree works on its root, goes on with the largest of the subtrees below, and keeps each other
+    for itself if it then has at most 3 `min_size` nodes; else it adds it to the pool. It stops when it has more than
+    `min_size`, or all of the rest fits, and works on the nodes that it has: of a binary tree that is not smaller from
+    `min_size` + 1 to 3 `min_size`, beside those on the way to them.
+
+    Parameters
+    ----------
+    shapes : of each tree the number of subtrees of each node, a node before its subtrees
+    min_size : nodes [1]
+
+    Source: Lucier, SIGMETRICS 1988, the partition of a tree by `min_size`; for more than two subtrees our extension.
+
+    >>> Trees(((2, 2, 0, 0, 0),), min_size=1).problems()
+    (((0,), (((2, 3, -1),),)),)
+    """
+
+    shapes: tuple[tuple[int, ...], ...]
+    min_size: int = 1
+
+    def __post_init__(self) -> None:
+        if self.min_size < 1:
+            raise ModelError(f"min_size must be at least 1, got {self.min_size}")
+        if not self.shapes:
+            raise ModelError("a pool needs at least one tree")
+        for shape in self.shapes:
+            _sizes(shape)
+
+    def problems(self) -> tuple[TaskSet, ...]:
+        """Cut every tree into tasks."""
+        return tuple(((0,), tuple(_parts(shape, self.min_size))) for shape in self.shapes)
+
+
+def _sizes(shape: Sequence[int]) -> list[int]:
+    """Count the nodes of the subtree of each node."""
+    sizes = [0] * len(shape)
+    whole: list[int] = []  # roots of subtrees behind this node that have no parent yet, the nearest last
+    for node in range(len(shape) - 1, -1, -1):
+        if not 0 <= shape[node] <= len(whole):
+            raise ModelError(f"node {node} of a tree has {shape[node]} subtrees, but {len(whole)} follow it")
+        below = [whole.pop() for _ in range(shape[node])]
+        sizes[node] = 1 + sum(sizes[each] for each in below)
+        whole.append(node)
+    if len(whole) != 1 or len(shape) > MOST_NODES:
+        raise ModelError(f"a tree has one root and at most {MOST_NODES} nodes; this has {len(whole)} and {len(shape)}")
+    return sizes
+
+
+def _parts(shape: Sequence[int], min_size: int) -> Iterator[tuple[Part, ...]]:
+    sizes = _sizes(shape)
+    roots = [0]
+    for node in roots:  # which grows by the subtrees that are added
+        parts: list[Part] = []
+        kept: list[int] = []
+        interior = count = 0
+        while count <= min_size and count + sizes[node] > 3 * min_size:
+            interior += 1
+            *smaller, largest = _below(shape, sizes, node)
+            for each in smaller:
+                if count + sizes[each] <= 3 * min_size:
+                    kept.append(each)
+                    count += sizes[each]
+                else:
+                    parts.append((interior, 0, len(roots)))
+                    roots.append(each)
+                    interior = 0
+            node = largest
+        if count + sizes[node] <= 3 * min_size:
+            kept.append(node)
+        else:
+            parts.append((interior, 0, len(roots)))
+            roots.append(node)
+            interior = 0
+        nodes = [k for each in kept for k in range(each, each + sizes[each])]
+        leaves = sum(1 for k in nodes if not shape[k])
+        yield (*parts, (interior + len(nodes) - leaves, leaves, -1))
+
+
+def _below(shape: Sequence[int], sizes: Sequence[int], node: int) -> list[int]:
+    """List the subtrees right below a node, the smallest first."""
+    below = [node + 1]
+    while len(below) < shape[node]:
+        below.append(below[-1] + sizes[below[-1]])
+    return sorted(below, key=lambda each: sizes[each])
+
+
+TaskSource = Loop | Trees

@@ -1,0 +1,264 @@
+"""Pools of tasks: against threads of a virtual clock with a monitor of their own, against bounds, and as files.
+
+What is refused is compared in tests/test_engine_messages.py.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Generator
+from heapq import heappop, heappush
+from itertools import count
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slipstick import Loop, Model, Simulation, TaskPool, Trees, ask, delay, dump, fork, phased_model, solve
+from slipstick.errors import NoAnswerError
+from slipstick.expression.dimension import TIME
+from slipstick.expression.nodes import Parameter
+from slipstick.method.bounds import bounds
+from slipstick.method.simulation.flatten import flatten
+from slipstick.model.tasks import TaskSet
+from slipstick.sim.compiled.state import AVAILABLE
+from slipstick.sim.plain.kernel import Kernel
+from tests.sim.test_same import check_same
+
+PLAIN = Simulation(kernel="plain")
+FREE = -1
+"""The owner of a monitor that no thread is in."""
+
+
+@st.composite
+def shapes(draw: st.DrawFn, most: int = 60) -> tuple[int, ...]:
+    """A tree of intervals: each node has two subtrees or none."""
+
+    def grown(inner: int) -> list[int]:
+        if not inner:
+            return [0]
+        left = draw(st.integers(0, inner - 1))
+        return [2, *grown(left), *grown(inner - 1 - left)]
+
+    return tuple(grown(draw(st.integers(0, most // 2))))
+
+
+def pool(source: Loop | Trees, inside: float = 0.25, order: str = "lifo", queues: int = 1) -> TaskPool:
+    leaf, interior, held = (
+        Parameter(name, TIME, each) for name, each in (("leaf", 3.0), ("inner", 1.0), ("in", inside))
+    )
+    return TaskPool(source, leaf, interior, held, order, queues)
+
+
+def program(tasks: TaskPool, processors: int, rounds: int = 1) -> Model:
+    return phased_model((rounds, processors, ask("pool")), resources={"pool": tasks}, useful=("busy", "monitor"))
+
+
+class Threads:
+    """Threads of a virtual clock that execute the tasks of one problem, each queue behind a monitor of its own."""
+
+    def __init__(self, problem: TaskSet, tasks: TaskPool, threads: int) -> None:
+        roots, self.tasks = problem
+        self.pool, self.threads = tasks, threads
+        self.leaf, self.interior, self.inside = (each.value for each in tasks.expressions)  # type: ignore[attr-defined]
+        self.queues: list[deque[int]] = [deque() for _ in range(tasks.queues)]
+        for index, root in enumerate(roots):
+            self.queues[index % tasks.queues].append(root)
+        self.owner = [FREE] * tasks.queues
+        self.doors: list[deque[int]] = [deque() for _ in range(tasks.queues)]
+        self.waiting: deque[int] = deque()
+        self.told: dict[int, tuple[str, int]] = {}
+        self.books: list[dict[str, float]] = [defaultdict(float) for _ in range(threads)]
+        self.done: list[int] = []
+        self.now = 0.0
+
+    def run(self) -> dict[str, float]:
+        """Run to the end; each thread's time by cause, in the mean."""
+        order, heap = count(), list[tuple[float, int, int]]()
+        self.ready = deque(range(self.threads))
+        running = {each: self.thread(each) for each in range(self.threads)}
+        while self.ready or heap:
+            if not self.ready:
+                self.now, _, who = heappop(heap)
+                self.ready.append(who)
+            who = self.ready.popleft()
+            pause = next(running[who], None)
+            if pause is not None and pause >= 0:
+                heappush(heap, (self.now + pause, next(order), who))
+        causes = {cause for book in self.books for cause in book}
+        return {cause: sum(book[cause] for book in self.books) / self.threads for cause in causes}
+
+    def thread(self, me: int) -> Generator[float, None, None]:
+        own = me % len(self.queues)
+        while True:
+            queue = next((q for q in [*range(own, len(self.queues)), *range(own)] if self.queues[q]), own)
+            yield from self.enter(me, queue)
+            while True:
+                yield from self.spend(me, "monitor", self.inside)
+                if self.queues[queue] or any(self.queues) or len(self.waiting) + 1 == self.threads:
+                    break
+                self.waiting.append(me)
+                self.leave(queue)
+                yield from self.blocked(me, "")
+                why, queue = self.told[me]
+                if why == "barrier":
+                    return
+            if self.queues[queue]:
+                task = (
+                    self.queues[queue].pop()
+                    if self.pool.order == "lifo" and queue == own
+                    else self.queues[queue].popleft()
+                )
+                self.let_one_in_or_leave(queue)
+                yield from self.work(me, own, task)
+            elif any(self.queues):
+                self.leave(queue)
+            else:
+                while self.waiting:
+                    self.tell(self.waiting.popleft(), "barrier", queue)
+                self.leave(queue)
+                return
+
+    def work(self, me: int, own: int, task: int) -> Generator[float, None, None]:
+        self.done.append(task)
+        for inner, outer, added in self.tasks[task]:
+            yield from self.spend(me, "busy", inner * self.interior + outer * self.leaf)
+            if added >= 0:
+                yield from self.enter(me, own)
+                yield from self.spend(me, "monitor", self.inside)
+                self.queues[own].append(added)
+                self.let_one_in_or_leave(own)
+
+    def spend(self, me: int, cause: str, seconds: float) -> Generator[float, None, None]:
+        if cause == "busy" or seconds:
+            yield seconds
+            self.books[me][cause] += seconds
+
+    def enter(self, me: int, queue: int) -> Generator[float, None, None]:
+        if self.owner[queue] == FREE:
+            self.owner[queue] = me
+            return
+        self.doors[queue].append(me)
+        yield from self.blocked(me, "entry:pool")
+
+    def blocked(self, me: int, cause: str) -> Generator[float, None, None]:
+        since = self.now
+        yield -1.0
+        self.books[me][cause or f"{self.told[me][0]}:pool"] += self.now - since
+
+    def leave(self, queue: int) -> None:
+        self.owner[queue] = self.doors[queue].popleft() if self.doors[queue] else FREE
+        if self.owner[queue] != FREE:
+            self.ready.append(self.owner[queue])
+
+    def let_one_in_or_leave(self, queue: int) -> None:
+        if not (self.queues[queue] and self.waiting):
+            self.leave(queue)
+            return
+        self.owner[queue] = self.waiting.popleft()
+        self.tell(self.owner[queue], "task", queue)
+
+    def tell(self, who: int, why: str, queue: int) -> None:
+        self.told[who] = why, queue
+        self.ready.append(who)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    shapes(), st.integers(1, 5), st.integers(1, 9), st.sampled_from([0.0, 0.25, 2.0]), st.sampled_from(["lifo", "fifo"]),
+    st.integers(1, 4),
+)  # fmt: skip
+def test_the_account_is_that_of_threads_with_monitors(
+    shape: tuple[int, ...], min_size: int, processors: int, inside: float, order: str, queues: int
+) -> None:
+    tasks = pool(Trees((shape,), min_size), inside, order, queues)
+    (problem,) = tasks.source.problems()
+    threads = Threads(problem, tasks, processors)
+    wanted = threads.run()
+    answer = solve(program(tasks, processors), method="simulation", simulation=PLAIN)
+    assert answer["time"] == pytest.approx(threads.now, rel=1e-9)
+    found = {name: seconds for name, seconds in answer.account.items() if seconds > 1e-9}
+    assert found == pytest.approx({name: seconds for name, seconds in wanted.items() if seconds > 1e-9}, abs=1e-9)
+    # Each task once, and the bands add to N: the useful ones to the speed-up, the rest to the processors lost.
+    assert sorted(threads.done) == list(range(len(problem[1])))
+    nodes = sum(inner * 1.0 + outer * 3.0 for task in problem[1] for inner, outer, _ in task)
+    assert processors * answer.account["busy"] == pytest.approx(nodes, rel=1e-9)
+    lost = sum(value.value or 0.0 for name, value in answer.values.items() if name.startswith("processors_lost["))
+    assert [answer["speedup"]] == pytest.approx([processors - lost], rel=1e-9)
+    least = bounds(program(tasks, processors)).values["time"].low
+    assert least is not None
+    assert least <= threads.now * (1 + 1e-9)
+    if processors == 1:
+        assert solve(program(tasks, 1), method="closed-form")["time"] == pytest.approx(answer["time"], rel=1e-9)
+
+
+@pytest.mark.skipif(not AVAILABLE, reason="numba is not installed")
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(
+    st.lists(shapes(30), min_size=1, max_size=3), st.integers(1, 3), st.integers(1, 6), st.integers(1, 3), st.booleans()
+)
+def test_both_kernels_are_the_same(
+    trees: list[tuple[int, ...]], min_size: int, processors: int, queues: int, last_first: bool
+) -> None:
+    tasks = pool(Trees(tuple(trees), min_size), 0.25, "lifo" if last_first else "fifo", queues)
+    check_same(flatten(program(tasks, processors, rounds=4)).plan)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(shapes(120), st.integers(1, 8))
+def test_every_node_is_in_one_part_of_the_right_size(shape: tuple[int, ...], min_size: int) -> None:
+    ((roots, tasks),) = Trees((shape,), min_size).problems()
+    added = [part[2] for task in tasks for part in task if part[2] >= 0]
+    assert sorted([*roots, *added]) == list(range(len(tasks)))
+    leaves, inner = (sum(part[k] for task in tasks for part in task) for k in (1, 0))
+    assert (leaves, inner) == (shape.count(0), len(shape) - shape.count(0))
+    for task in tasks if len(shape) > min_size else ():
+        # The nodes kept to the end are leaves and others, beside those on the way.
+        assert sum(inner + outer for inner, outer, _ in task) > min_size
+        assert task[-1][1] <= 3 * min_size
+
+
+def test_trees_are_done_one_after_the_other_and_again() -> None:
+    source = Trees(((0,), (2, 0, 0), (2, 0, 2, 0, 0)))
+    alone = [Kernel(flatten(program(pool(Trees((shape,))), 3)).plan) for shape in source.shapes]
+    assert not any(each.run(10_000) for each in alone)
+    times = [each.now for each in alone]
+    kernel = Kernel(flatten(program(pool(source), 3, rounds=7)).plan)
+    kernel.run(10_000)
+    assert kernel.now == pytest.approx(2 * sum(times) + times[0])
+
+
+def test_a_loop_is_self_scheduled_in_chunks() -> None:
+    """25 chunks of 12 s on 8 processors take four rounds of them; one chunk takes all."""
+    model = program(pool(Loop(100, 4), 0.0), 8)
+    assert solve(model, method="simulation")["time"] == pytest.approx(48.0)
+    assert solve(program(pool(Loop(100, 100), 0.0), 8), method="simulation")["time"] == pytest.approx(300.0)
+    assert solve(model)["time"] == pytest.approx(48.0)
+    assert "leaves out waiting for tasks of pool" in solve(model, method="closed-form").notes
+    with pytest.raises(NoAnswerError, match="mean value has no approximation of waits for pool: reader"):
+        solve(model, method="mean-value")
+
+
+def test_a_file_says_pools() -> None:
+    text = dump(program(pool(Trees(((2, 0, 0),), 2), queues=3), 4))
+    assert "trees:" in text
+    assert "ask: pool" in text
+
+
+REFUSED: list[tuple[Callable[[], object], str]] = [
+    (lambda: Loop(0), "a pool needs from 1 to 1000000 iterations, got 0"),
+    (lambda: Trees(((2, 0),)), "node 0 of a tree has 2 subtrees, but 1 follow it"),
+    (lambda: Trees(()), "a pool needs at least one tree"),
+    (lambda: Trees(((0,),), min_size=0), "min_size must be at least 1, got 0"),
+    (lambda: Trees(((0, 0),)), "a tree has one root and at most 1000000 nodes; this has 2 and 2"),
+    (lambda: pool(Loop(1), order="random"), "there is no order 'random'; known: lifo, fifo"),
+    (lambda: program(pool(Loop(1), queues=0), 1), "a pool needs at least 1 queue, got 0"),
+    (
+        lambda: phased_model((1, 2, fork(ask("pool"), delay(1.0))), resources={"pool": pool(Loop(1))}),
+        "ask('pool'): all processors ask each time; not arrivals, nor inside a fork, a choice or a hold",
+    ),
+    (
+        lambda: phased_model((1, 2, ask("none"))),
+        "ask needs a pool of tasks called 'none', which is not there; known: own, other, each-other",
+    ),
+]
