@@ -17,5 +17,6 @@ PROGRAMS = {
     "dvsm/sphere": "slipstick_workloads.application.programs:SPHERE",
     "dvsm/water": "slipstick_workloads.application.programs:WATER",
     "dvsm/raytrace": "slipstick_workloads.application.programs:RAYTRACE",
+    "euler/adaptive": "slipstick_workloads.euler.model:ADAPTIVE",
 }
-"""Where each program of this package is defined."""
+"""Where each program of this package is defined, and that of the package beside it on shared memory."""
