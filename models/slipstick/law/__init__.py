@@ -1,8 +1,8 @@
 """Laws: one `Law` object for each closed form.
 
 Equation, where it holds, units, source and published values live in one object; evaluation, LaTeX, help and tests are
-read from it. To add a law, write one `Law(...)` with at least one `Check` in the module of its family: `LAWS` and the
-tests find it there. The modules of the families are imported when `LAWS` is first read.
+read from it. To add a law, write one `Law(...)` with at least one `Check` in the module of its family, by itself or in a
+tuple of laws that are alike: `LAWS` and the tests find it there. The modules of the families are imported when `LAWS` is first read.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ __all__ = ["FAMILIES", "LAWS", "Law"]
 
 FAMILIES = (
     "account",
+    "collectives",
     "finite_capacity",
     "finite_population",
     "general_service",
@@ -37,7 +38,9 @@ class _Laws(Mapping[str, Law]):
     @cached_property
     def _by_name(self) -> dict[str, Law]:
         modules = [import_module(f"slipstick.law.{family}") for family in FAMILIES]
-        return {each.name: each for module in modules for each in vars(module).values() if isinstance(each, Law)}
+        held = [each for module in modules for each in vars(module).values() if isinstance(each, Law | tuple)]
+        laws = [each for one in held for each in (one if isinstance(one, tuple) else (one,)) if isinstance(each, Law)]
+        return {each.name: each for each in laws}
 
     def __getitem__(self, name: str) -> Law:
         return self._by_name[name]

@@ -1,0 +1,125 @@
+"""Collective algorithms executed message by message: the data arrive, in the rounds and bytes that their laws count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import ceil, log2
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slipstick.expression.nodes import Number
+from slipstick.law.collectives import ALGORITHMS
+
+Vectors = list[dict[int, float]]
+"""What each rank holds: for each part of the vector, the ranks of which it is the sum."""
+
+FIGURES = {(each.operation, each.name): each.figures for each in ALGORITHMS}
+
+
+def counted(operation: str, name: str, ranks: int) -> tuple[float, float, float]:
+    """Give rounds, and bytes moved and combined, of a vector of as many bytes as there are ranks."""
+    found = FIGURES[operation, name](Number(float(ranks)), Number(float(ranks)))
+    values = [each.value for each in found if isinstance(each, Number)]
+    assert len(values) == 3
+    return values[0], values[1], values[2]
+
+
+class Ranks:
+    """Ranks that exchange parts of a vector in rounds, each sending and receiving one message at a time."""
+
+    def __init__(self, ranks: int) -> None:
+        self.ranks = ranks
+        self.held: list[list[frozenset[int]]] = [[frozenset([rank])] * ranks for rank in range(ranks)]
+        self.rounds = self.moved = self.combined = 0
+
+    def exchange(self, messages: dict[int, tuple[int, list[int]]], combine: bool) -> None:
+        """Let each sender pass parts of its vector to a receiver, all at the same time."""
+        receivers = [receiver for receiver, _ in messages.values()]
+        assert len(set(receivers)) == len(receivers)
+        sent = {
+            receiver: [(part, self.held[sender][part]) for part in parts]
+            for sender, (receiver, parts) in messages.items()
+        }
+        for receiver, parts in sent.items():
+            for part, value in parts:
+                mine = self.held[receiver][part]
+                assert not (combine and mine & value), "a contribution is added twice"
+                self.held[receiver][part] = mine | value if combine else value
+        longest = max(len(parts) for parts in sent.values())
+        self.rounds, self.moved = self.rounds + 1, self.moved + longest
+        self.combined += longest if combine else 0
+
+    def complete(self) -> bool:
+        """Say whether each rank holds the sum over all ranks."""
+        whole = frozenset(range(self.ranks))
+        return all(part == whole for rank in self.held for part in rank)
+
+
+def ring_allreduce(ranks: int) -> Ranks:
+    made = Ranks(ranks)
+    for combine in (True, False):
+        for step in range(ranks - 1):
+            first = 0 if combine else 1
+            messages = {rank: ((rank + 1) % ranks, [(rank - step + first) % ranks]) for rank in range(ranks)}
+            made.exchange(messages, combine)
+    return made
+
+
+def doubling_allreduce(ranks: int) -> Ranks:
+    made, every = Ranks(ranks), list(range(ranks))
+    power = 1 << (ranks.bit_length() - 1)
+    if extra := ranks - power:
+        made.exchange({power + rank: (rank, every) for rank in range(extra)}, True)
+    for level in range(power.bit_length() - 1):
+        made.exchange({rank: (rank ^ (1 << level), every) for rank in range(power)}, True)
+    if extra:
+        made.exchange({rank: (power + rank, every) for rank in range(extra)}, False)
+    return made
+
+
+def rabenseifner_allreduce(ranks: int) -> Ranks:
+    """Halve and double; only for powers of two, where each rank keeps an equal part."""
+    made = Ranks(ranks)
+    parts = [list(range(ranks)) for _ in range(ranks)]
+    levels = ranks.bit_length() - 1
+    for level in reversed(range(levels)):
+        keep = [[part for part in mine if (part ^ rank) & (1 << level) == 0] for rank, mine in enumerate(parts)]
+        messages = {rank: (rank ^ (1 << level), keep[rank ^ (1 << level)]) for rank in range(ranks)}
+        made.exchange(messages, True)
+        parts = keep
+    for level in range(levels):
+        made.exchange({rank: (rank ^ (1 << level), parts[rank]) for rank in range(ranks)}, False)
+        parts = [mine + parts[rank ^ (1 << level)] for rank, mine in enumerate(parts)]
+    return made
+
+
+@pytest.mark.parametrize(
+    ("name", "execute", "sizes"),
+    [
+        ("ring", ring_allreduce, range(2, 20)),
+        ("recursive-doubling", doubling_allreduce, range(2, 20)),
+        ("rabenseifner", rabenseifner_allreduce, (2, 4, 8, 16)),
+    ],
+)
+def test_an_executed_allreduce_takes_the_rounds_and_bytes_of_its_law(
+    name: str, execute: Callable[[int], Ranks], sizes: range
+) -> None:
+    for ranks in sizes:
+        made = execute(ranks)
+        assert made.complete()
+        assert (made.rounds, made.moved, made.combined) == pytest.approx(counted("allreduce", name, ranks))
+
+
+@given(st.integers(1, 5000))
+def test_no_algorithm_beats_the_bounds_of_its_operation(ranks: int) -> None:
+    """Chan and others 2007, of networks with one port: rounds of a tree, and the bytes that a rank must receive."""
+    levels, others = ceil(log2(ranks)) if ranks > 1 else 0, ranks - 1
+    least = {"broadcast": ranks, "reduce": ranks, "allreduce": 2 * others, "barrier": 0}
+    for algorithm in ALGORITHMS:
+        rounds, moved, combined = counted(algorithm.operation, algorithm.name, ranks)
+        bytes_ = least.get(algorithm.operation, others) if ranks > 1 else 0
+        assert rounds >= levels - 1e-9
+        assert moved >= bytes_ - 1e-9
+        assert not algorithm.combines or combined >= others - 1e-9
