@@ -132,10 +132,7 @@ class TestOnePoint:
                 lambda: solve("lock-and-bus", {"population.processors": "3 s"}),
                 "set: population.processors: '3 s' is a quantity in s, but a plain number is wanted, such as '3'",
             ),
-            (
-                lambda: solve("lock-and-bus", machine="rs6000-43p-atm"),
-                "machine=: machine: an activity runs on no machine",
-            ),
+            (lambda: solve("lock-and-bus", workload="sor"), "workload=: workload: an activity runs on no workload"),
             (
                 lambda: solve(load_model("lock-and-bus"), machine="rs6000-43p-atm"),
                 "a model that is built already takes no machine=",

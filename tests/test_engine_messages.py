@@ -54,6 +54,7 @@ from slipstick.model.system import (
 )
 from slipstick.program import PROGRAMS, counted_program
 from slipstick.program.counts import Counts, ProcessorTally
+from slipstick.program.operations import MachineOperations
 from tests.method.test_task_pools import REFUSED as POOLS_REFUSED
 from tests.method.test_waits_for_signals import REFUSED as WAITS_REFUSED
 from tests.paper import machine
@@ -73,6 +74,7 @@ A, C = delay(1.0, name="a"), delay(2.0, name="c")
 FLOW = LAWS["flow-line"]
 DIFFS = PROGRAMS["dvsm/diff-request"]
 FE = machine("fast-ethernet")
+TWO_BYTES = (Number(2.0, BYTES), Number(2.0))
 COUNTS: dict[str, Any] = {"program": "mine", "processors": 1, "page": 4096, "unit": "1", "phases": []}
 NAMING = "write letters, digits, _ - and dots"
 
@@ -342,6 +344,18 @@ PROGRAM = [
     bad(
         lambda: delay(Number(3.0, TIME) + Parameter("a", TIME, 1.0), name="work"),
         "the time of work holds a constant of 3 s; make it a parameter, so that its share can be told",
+    ),
+    bad(
+        lambda: MachineOperations(FE, "sum", "busy").collective("reduce", *TWO_BYTES, "ring", "network", None),
+        "reduce has no algorithm 'ring'; known: tree, rabenseifner, best",
+    ),
+    bad(
+        lambda: MachineOperations(FE, "send", "busy").message(TWO_BYTES[0], "node"),
+        "send is within a node, which this machine does not have; give machine.node",
+    ),
+    bad(
+        lambda: MachineOperations(FE, "sum", "busy").compute(TWO_BYTES[1]),
+        "sum needs machine.processors.flops, which this machine does not give",
     ),
     bad(lambda: DIFFS.on(FE, part=3), "dvsm/diff-request has no input 'part'; did you mean 'parts'?"),
     bad(lambda: DIFFS.on(FE, parts=0), "parts must be at least 1 [1], got 0"),

@@ -21,7 +21,7 @@ from slipstick.expression.tape import Tape
 from slipstick.model.machine import Machine
 from slipstick.program import dvsm as operations
 from slipstick.program import dvsm_contention as contention
-from slipstick.program.dvsm import latency, protocol_time, wire_time
+from slipstick.program.operations import latency, protocol_time, wire_time
 from slipstick.program.program import InputValues, number, one
 from slipstick.sim.plain.process import Process, System
 from slipstick.sim.plan.distributions import service_time
@@ -185,7 +185,7 @@ class _Cluster:
     def __init__(self, machine: Machine, processors: int, variation: float, seed: int) -> None:
         self.system, self.found = System(seed), Requests(processors, visits=[[] for _ in range(processors)])
         self._shared = machine.network.medium == "shared"
-        self._latency = sum(_values(latency(machine)))
+        self._latency = sum(_values(latency(machine.network)))
         self._scv = variation**2
         for each in range(processors):
             self.system.station(f"processor-{each}")

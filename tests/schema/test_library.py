@@ -38,6 +38,8 @@ def test_a_base_holds_where_its_extension_is_silent(tmp_path: Path) -> None:
     (tmp_path / "middle.yaml").write_text("machine: 1\nextends: base.yaml\nmemory: {page: 8 KiB}\n")
     spec = machine(tmp_path, "machine: 1\nextends: middle.yaml\nprocessors: {speed: 2}\nnetwork: {adapter: 1 us}\n")
     assert (spec.processors.count.value, spec.processors.speed.value) == (8.0, 2.0)
+    assert spec.memory.page is not None
+    assert spec.system.signal is not None
     assert (spec.memory.page.text, spec.system.signal.text) == ("8 KiB", "40 us")
     assert (spec.network.adapter.text, spec.network.wire.per_byte.text) == ("1 us", "0.05926 us/B")
 

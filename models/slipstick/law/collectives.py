@@ -22,7 +22,7 @@ from functools import cached_property, partial
 from slipstick.expression.dimension import BYTES, COUNT, TIME, TIME_PER_BYTE
 from slipstick.expression.nodes import Expr, ceil_log, floor, log2
 from slipstick.law.law import Check, Law, Symbol
-from slipstick.law.symbols import HAND, nonnegative, whole_number
+from slipstick.law.symbols import HAND
 
 MPICH = "MPICH, src/mpi/coll, comments on costs, 2026; Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005"
 
@@ -78,7 +78,7 @@ class CollectiveAlgorithm:
             gives=Symbol("time", TIME, "from the common start to the end at the last rank", "T"),
             symbols=symbols,
             equation=equation,
-            holds=lambda ranks, **others: (*whole_number(1, ranks), *nonnegative(*others.values())),
+            holds=" and ".join(["ranks >= 1", "ranks == floor(ranks)", *(f"{each.name} >= 0" for each in symbols[1:])]),
             source=MPICH,
             note="no contention: a rank sends and receives one message at a time, both at once",
             checks=(Check({each.name: _GIVEN[each.name] for each in symbols}, self.check, 1e-12, HAND),),

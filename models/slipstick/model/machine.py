@@ -99,6 +99,20 @@ class Dvsm:
 
 
 @dataclass(frozen=True, slots=True)
+class Node:
+    """Processors that a network of their own joins, such as the accelerators of one server.
+
+    Parameters
+    ----------
+    processors : of one node [1]
+    network : between them
+    """
+
+    processors: Expr
+    network: Network
+
+
+@dataclass(frozen=True, slots=True)
 class Machine:
     """Processors on a network.
 
@@ -111,6 +125,10 @@ class Machine:
     signal : cost of delivering a signal [s]
     network : between the processors
     dvsm : its distributed virtual shared memory, if it has one
+    node : processors of one node, if they are joined by another network
+    flops : floating-point operations that a processor sustains, if that is told [1/s]
+    bandwidth : between a processor and its memory, if that is told [B/s]
+    call : system call of a send or a receive, if that is told [s]
     """
 
     name: str
@@ -120,6 +138,10 @@ class Machine:
     signal: Expr
     network: Network
     dvsm: Dvsm | None = None
+    node: Node | None = None
+    flops: Expr | None = None
+    bandwidth: Expr | None = None
+    call: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)

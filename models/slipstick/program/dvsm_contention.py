@@ -29,7 +29,8 @@ from slipstick.law.symbols import PARSONS
 from slipstick.model.activity import Activity, delay, parallel, pipeline, serial, service, then
 from slipstick.model.machine import Machine
 from slipstick.model.system import Group, GroupedPopulation, Model, Station
-from slipstick.program.dvsm import hardware, protocol_time, wire_time
+from slipstick.program.dvsm import hardware
+from slipstick.program.operations import protocol_time, wire_time
 from slipstick.program.program import Input, InputValues, Program, number, one
 
 COMPONENT = "fault"

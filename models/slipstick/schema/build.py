@@ -19,6 +19,7 @@ from slipstick.schema.inputs import Inputs, Settings, SolverOptions, resolve
 from slipstick.schema.library import Library
 from slipstick.schema.text.nodes import Node, Scalar, canonical, leaves, split
 from slipstick.schema.validate import problem
+from slipstick.schema.values import MACHINE
 
 if TYPE_CHECKING:
     from slipstick.method.methods import Subject
@@ -158,7 +159,21 @@ def _with_shape(
 
         known = factors(getattr(spec, "technology"), numbers)  # noqa: B009  # the fields are made at run time
     entries_of = {**found, **_defaults(inputs, found)}
-    return BuiltModel(inputs.name, shape, numbers, entries_of, inputs.options, inputs.notes, known)
+    notes = (*inputs.notes, *_notes_on_machine(inputs, numbers, shape))
+    return BuiltModel(inputs.name, shape, numbers, entries_of, inputs.options, notes, known)
+
+
+def _notes_on_machine(inputs: Inputs, numbers: Mapping[str, Parameter], shape: ModelShape) -> tuple[str, ...]:
+    """Refuse a model that asks for what its machine does not tell; note one that asks for nothing."""
+    if "machine" not in inputs.tree.entries:
+        return ()
+    asked = [path for path in shape.parameters if path.startswith(MACHINE)]
+    if missing := sorted(set(asked) - numbers.keys()):
+        why = f"{inputs.name} needs {missing[0]}, which this machine does not give"
+        raise SpecError([problem(inputs.tree, ("machine",), why)])
+    if asked or inputs.kind == "program":
+        return ()
+    return (f"{inputs.name} uses nothing of its machine; every machine gives the same answer",)
 
 
 def described(inputs: Inputs) -> dict[str, DescribedValue]:

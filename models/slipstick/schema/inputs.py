@@ -232,13 +232,17 @@ def _kind_of_file(reference: str, model: Node, library: Library) -> str:
 def _file_inputs(
     kind: str, reference: str, model: Node, settings: Settings, values: Settings, library: Library
 ) -> Inputs:
-    _refuse_machine(FILES[kind], settings)
+    _refuse("workload", FILES[kind], settings)
     if kind != "activity":
         _refuse_technology(FILES[kind], settings)
     tree = library.load(kind, reference, model.mark, "model")
+    if "machine" in settings:
+        tree = Table(
+            {**tree.entries, "machine": Entry(settings["machine"].mark, machine_tree(settings, library))}, tree.mark
+        )
     name = reference.rpartition("/")[2].removesuffix(".yaml").removesuffix(".yml")
     laid, notes = with_technology(tree, name, (), settings, values, library)
-    return Inputs(kind, name, laid, spec_model(kind), library.sources, notes=notes)
+    return Inputs(kind, name, laid, spec_model(kind, laid), library.sources, notes=notes)
 
 
 def _check_method(inputs: Inputs, settings: Settings) -> None:
@@ -250,12 +254,19 @@ def _check_method(inputs: Inputs, settings: Settings) -> None:
         raise input_problem(settings[METHOD], METHOD, why)
 
 
-def _refuse_machine(what: str, settings: Settings) -> None:
-    for path in ("machine", "workload"):
-        if path in settings:
-            raise input_problem(
-                settings[path], path, f"{what} runs on no {path}; leave it out, or name a program to run on it"
-            )
+def machine_tree(settings: Settings, library: Library) -> Node:
+    """Read the machine that settings name, or hold in place."""
+    node = settings["machine"]
+    if isinstance(node, Table):
+        return library.resolve("machine", node)
+    return library.load("machine", reference_name(node, "machine"), node.mark, "machine")
+
+
+def _refuse(path: str, what: str, settings: Settings) -> None:
+    if path in settings:
+        raise input_problem(
+            settings[path], path, f"{what} runs on no {path}; leave it out, or name a program to run on it"
+        )
 
 
 def _refuse_technology(what: str, settings: Settings) -> None:
@@ -275,7 +286,8 @@ def _law_spec(law: Law) -> type[BaseModel]:
 
 
 def _law_inputs(reference: str, model: Node, settings: Settings, values: Settings, library: Library) -> Inputs:
-    _refuse_machine("a law", settings)
+    for path in ("machine", "workload"):
+        _refuse(path, "a law", settings)
     _refuse_technology("a law", settings)
     name = reference.removeprefix("law/")
     if name not in LAWS:
@@ -313,7 +325,7 @@ def _put(tree: Table, path: str, node: Node, library: Library) -> Table:
     except UnknownNameError as error:
         raise input_problem(node, path, str(error)) from None
     assert isinstance(changed, Table)
-    if path == "machine.network" and isinstance(node, Scalar | Table):
+    if path in ("machine.network", "machine.node.network") and isinstance(node, Scalar | Table):
         machine = at(changed, ["machine"])
         assert isinstance(machine, Table)
         resolved = replaced(changed, ["machine"], library.resolve("machine", machine))

@@ -14,10 +14,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, create_model
 
 from slipstick.errors import Problem, SpecError, UnknownNameError, did_you_mean, short
-from slipstick.schema.text.nodes import Mark, Node, Scalar, Table, at, merge, replace
+from slipstick.schema.text.nodes import Mark, Node, Scalar, Table, at, join, merge, replace
 from slipstick.schema.text.reader import read_file
 from slipstick.schema.validate import problems_of
 
@@ -169,6 +169,9 @@ T = TypeVar("T")
 ONLY_SHARED = ("interconnect", "cache", "locks", "barriers")
 """The keys that only a machine with shared memory has."""
 
+ON_MACHINES = ("activity", "queueing-network")
+"""Kinds of files that name a machine under the key `machine`."""
+
 _MODELS = {
     "activity": ("slipstick.schema.kinds.activity", "ActivitySpec"),
     "counts": ("slipstick.schema.kinds.counts", "CountsSpec"),
@@ -190,11 +193,18 @@ def spec_model(kind: str, tree: Node | None = None) -> type[BaseModel]:
     There are two kinds of machines, told apart by their keys: processors on a network, and processors that share
     memory by an interconnect.
     """
-    module, name = _MODELS[
-        "shared-memory" if kind == "machine" and tree is not None and is_shared_memory(tree) else kind
-    ]
+    shared = kind == "machine" and tree is not None and is_shared_memory(tree)
+    module, name = _MODELS["shared-memory" if shared else kind]
     model: type[BaseModel] = getattr(import_module(module), name)
-    return model
+    machine = at(tree, ["machine"]) if kind in ON_MACHINES and tree is not None else None
+    return _on_machine(model, spec_model("machine", machine)) if isinstance(machine, Table) else model
+
+
+@cache
+def _on_machine(model: type[BaseModel], machine: type[BaseModel]) -> type[BaseModel]:
+    """Let a model's file be checked together with its machine, whose kind is known only with the file."""
+    field = (machine, model.model_fields["machine"])
+    return create_model(model.__name__, __base__=model, machine=field)
 
 
 def is_shared_memory(tree: Node) -> bool:
@@ -268,16 +278,16 @@ class Library:
         return kind, self._resolved(kind, tree, (path,))
 
     def resolve(self, kind: str, tree: Table, _open: tuple[Path, ...] = ()) -> Table:
-        """Follow the references inside a tree: `extends`, and a machine's network."""
+        """Follow the references inside a tree: `extends`, a model's machine, a machine's networks."""
         based = self._extended(kind, _with_bandwidth(tree), _open)
-        if kind == "machine":
-            network = at(based, ["network"])
-            if isinstance(network, Scalar) and isinstance(network.value, str):
-                based = _table(
-                    replace(based, ["network"], self.load("network", network.value, network.mark, "network"))
-                )
-            elif isinstance(network, Table):
-                based = _table(replace(based, ["network"], self.resolve("network", network)))
+        places = [("network", "network"), ("network", "node", "network")] if kind == "machine" else []
+        places += [("machine", "machine")] if kind in ON_MACHINES else []
+        for inner, *path in places:
+            node = at(based, path)
+            if isinstance(node, Scalar) and isinstance(node.value, str):
+                based = _table(replace(based, path, self.load(inner, node.value, node.mark, join(path))))
+            elif isinstance(node, Table):
+                based = _table(replace(based, path, self.resolve(inner, node)))
         return based
 
     def _resolved(self, kind: str, tree: Table, _open: tuple[Path, ...]) -> Table:

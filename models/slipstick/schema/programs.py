@@ -23,6 +23,7 @@ from slipstick.schema.inputs import (
     Inputs,
     Settings,
     input_problem,
+    machine_tree,
     model_names,
     reference_name,
     refuse_mistyped,
@@ -39,9 +40,14 @@ from slipstick.schema.values import read_formula
 
 
 def machines_for(program: Program) -> list[str]:
-    """List the machines of the catalogue that a program runs on."""
+    """List the machines of the catalogue that a program runs on: of its kind, with costs of the operating system."""
     library = Library()
-    return [name for name in names("machine") if _fits(program, library.load("machine", name))]
+    machines = {name: library.load("machine", name) for name in names("machine")}
+    return [
+        name
+        for name, each in machines.items()
+        if _fits(program, each) and (is_shared_memory(each) or at(each, ["memory", "page"]) is not None)
+    ]
 
 
 def machines_for_workload(reference: Node, library: Library) -> list[str]:
@@ -73,7 +79,7 @@ def program_inputs(name: str, settings: Settings, values: Settings, library: Lib
         refuse_mistyped("machine", settings)
         fitting = ", ".join(machines_for(PROGRAMS[name]))
         raise input_problem(settings.get("model"), "machine", f"{name} runs on a machine; name one of {fitting}")
-    machine = _machine(settings["machine"], library)
+    machine = machine_tree(settings, library)
     _check_fits(PROGRAMS[name], settings["machine"], machine)
     entries = {"machine": Entry(settings["machine"].mark, machine)}
     if "workload" in settings:
@@ -103,12 +109,6 @@ def load_counts(reference: str, mark: Mark, library: Library) -> Counts:
     """
     tree = library.load("counts", reference, mark, "counts")
     return library.once(id(tree), lambda: validate(CountsSpec, tree).counted(), tree)
-
-
-def _machine(node: Node, library: Library) -> Node:
-    if isinstance(node, Table):
-        return library.resolve("machine", node)
-    return library.load("machine", reference_name(node, "machine"), node.mark, "machine")
 
 
 def _workload_inputs(program: str, reference: Node, library: Library) -> dict[str, Entry]:

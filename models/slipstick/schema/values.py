@@ -19,6 +19,11 @@ from slipstick.schema.text.nodes import Node, canonical, join, value_mark
 from slipstick.schema.validate import problem
 from slipstick.units import parse
 
+MACHINE = "machine."
+"""What the paths of a machine's quantities begin with, in formulas as everywhere."""
+
+_OF_MACHINE = re.compile(r"\bmachine\.[A-Za-z_.]*")
+
 Loc = tuple[str | int, ...]
 """Where something stands in a file: keys and indices."""
 
@@ -99,6 +104,7 @@ class QuantityReader:
         self._tree, self._parameters = tree, parameters
         self.problems: list[Problem] = []
         self._unread: list[str] = []
+        self._machine = {path: each for path, each in parameters.items() if path.startswith(MACHINE)}
         self._known = self._read(named)
 
     def expr(self, value: Given | Formula | None, loc: Loc, dimension: Dimension) -> Expr:
@@ -147,7 +153,7 @@ class QuantityReader:
         self.problems.append(problem(self._tree, loc, message, key))
 
     def _read(self, named: Mapping[str, Given | Formula]) -> dict[str, Expr]:
-        known: dict[str, Expr] = {}
+        known: dict[str, Expr] = dict(self._machine)
         for name, value in named.items():
             loc = ("parameters", name)
             if not isinstance(value, Formula):
@@ -164,6 +170,9 @@ class QuantityReader:
         self, formula: Formula, loc: Loc, known: Mapping[str, Expr], dimension: Dimension | None
     ) -> Expr | None:
         try:
+            if not self._machine and (asked := _OF_MACHINE.search(formula.text)):
+                why = f"{asked[0]} needs a machine; write machine: NAME in the file, or give one with --machine"
+                raise SpecError([problem(self._tree, loc, why)])
             return read_formula(self._tree, loc, formula, known, dimension)
         except SpecError as error:
             # A formula over a parameter that could not be read is not a second problem.

@@ -232,8 +232,8 @@ def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
     [
         ({"method": "exactt"}, "--set method: there is no method 'exactt'; did you mean 'exact'?"),
         (
-            {"machine": "rs6000-43p-atm"},
-            ("--set machine: a queueing network runs on no machine; leave it out, or name a program to run on it"),
+            {"workload": "sor"},
+            ("--set workload: a queueing network runs on no workload; leave it out, or name a program to run on it"),
         ),
         (
             {"stations__cpu__demand__job": "3 ms"},

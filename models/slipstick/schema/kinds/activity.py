@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from difflib import get_close_matches
-from functools import reduce
+from functools import cached_property, reduce
 from operator import or_
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field, StringConstraints, Tag, model_validator
 
 from slipstick.errors import ModelError, SpecError
-from slipstick.expression.dimension import COUNT, RATE, TIME
-from slipstick.expression.nodes import Expr, Number, Parameter
+from slipstick.expression.dimension import BYTES, COUNT, RATE, TIME, TIME_PER_BYTE
+from slipstick.expression.nodes import Expr, Number, Parameter, zero
+from slipstick.law.collectives import ALGORITHMS, OPERATIONS
 from slipstick.model import activity as activities
 from slipstick.model.activity import (
     MODES,
@@ -37,12 +38,14 @@ from slipstick.model.activity import (
     Then,
     UnitStep,
     WaitUnit,
+    each_once,
     hold,
     parallel,
     pipeline,
     serial,
     then,
 )
+from slipstick.model.machine import Machine
 from slipstick.model.system import (
     Barrier,
     ClosedPopulation,
@@ -68,6 +71,8 @@ from slipstick.model.system import (
     scaled,
 )
 from slipstick.model.tasks import MOST_NODES, Loop, Trees
+from slipstick.program.operations import BEST, PLACEMENTS, MachineOperations
+from slipstick.schema.describe import hardware_of
 from slipstick.schema.kinds.quantity import (
     MOST_SERVERS,
     ONE,
@@ -75,9 +80,9 @@ from slipstick.schema.kinds.quantity import (
     AnyQuantity,
     Count,
     CountFormula,
-    Described,
     Formula,
     Given,
+    ModelFileSpec,
     Name,
     Quantity,
     Spec,
@@ -109,6 +114,11 @@ Label = Annotated[str, StringConstraints(pattern=_LABEL, max_length=64)]
 
 Word = Annotated[str, StringConstraints(pattern=_WORD, max_length=64)]
 
+Size = Annotated[Given | Formula, Quantity(BYTES, formula=True)]
+TimePerByte = Annotated[Given | Formula, Quantity(TIME_PER_BYTE, formula=True)]
+Amount = Annotated[Given | Formula, Quantity(COUNT, formula=True)]
+Placement = Annotated[str, one_of(PLACEMENTS)]
+_PLACED = "where its ranks are: " + "; ".join(f"{name}, {words}" for name, words in PLACEMENTS.items())
 Probability = Annotated[Given | Formula, Quantity(COUNT, most=1.0, formula=True)]
 Items = Annotated[Given | Formula, Quantity(COUNT, least=1.0, whole=True, formula=True)]
 Members = Annotated[Given | Formula, Quantity(COUNT, whole=True, formula=True)]
@@ -349,6 +359,7 @@ class StageSpec(Spec):
     """A stage of a pipeline: exactly one of the four kinds."""
 
     name: Name | None = Field(None, description="what answers call the stage")
+    count: int = Field(1, description="how many such stages, one after the other", ge=1, le=10_000)
     serial: list[Item] | None = Field(None, description="takes one item at a time, in order", min_length=1)
     parallel: list[Item] | None = Field(None, description="takes all items at once", min_length=1)
     serial_each: list[list[Item]] | None = Field(None, description="serial, a body for each item", min_length=1)
@@ -391,7 +402,12 @@ class PipelineSpec(ItemSpec):
     alike = ("stages", "items")
 
     def build(self, reader: ActivityReader, loc: Loc) -> Pipeline:
-        stages = [each.build(reader, (*loc, "stages", index)) for index, each in enumerate(self.stages)]
+        made = [(each, each.build(reader, (*loc, "stages", index))) for index, each in enumerate(self.stages)]
+        stages = [
+            replace(stage, name=f"{stage.name}.{k + 1}") if k else stage
+            for each, stage in made
+            for k in range(each.count)
+        ]
         items = reader.values.expr(self.pipeline, (*loc, "pipeline"), COUNT)
         uneven = any(len(stage.bodies) > 1 for stage in stages)
         if uneven and isinstance(items, Parameter) and items.value is not None:
@@ -422,11 +438,112 @@ class BarrierWaitSpec(ItemSpec):
     make = staticmethod(activities.barrier)
 
 
+class OperationSpec(ItemSpec):
+    """An operation of the machine, as steps with its costs."""
+
+    name: Name | None = Field(None, description="begins the names of its steps")
+    component: Label = Field("communication", description="what the account books the time to")
+
+    node = Then
+
+    def operations(self, reader: ActivityReader, name: str) -> MachineOperations:
+        """Give the operations of the file's machine, under the item's name."""
+        return MachineOperations(reader.machine(name), self.name or reader.numbered(name), self.component)
+
+    def bytes_of(self, reader: ActivityReader, key: str, loc: Loc) -> Expr:
+        """Give a number of bytes of the item, 0 if it is left out."""
+        value = getattr(self, key)
+        return zero(BYTES) if value is None else reader.values.expr(value, (*loc, key), BYTES)
+
+
+class MessageSpec(OperationSpec):
+    """A message to another rank."""
+
+    message: Size = Field(description="its size")
+    placement: Placement = Field("network", description=_PLACED)
+
+    key, use, example = "message", "for a message to another processor", "{message: 4 KiB}"
+
+    def build(self, reader: ActivityReader, loc: Loc) -> Activity:
+        operations = self.operations(reader, "message")
+        return reader.named(operations.message(self.bytes_of(reader, "message", loc), self.placement), operations, loc)
+
+
+class ComputeSpec(OperationSpec):
+    """Arithmetic, with memory traffic beside it: the longer of the two (roofline)."""
+
+    flops: Amount = Field(description="floating-point operations of the processor")
+    bytes: Size | None = Field(None, description="bytes moved between the processor and its memory meanwhile")
+    component: Label = Field("busy", description="what the account books the time to")
+
+    key, use, example = "flops", "for arithmetic at the machine's rate", "{flops: 2e9, bytes: 1 GB}"
+
+    def build(self, reader: ActivityReader, loc: Loc) -> Activity:
+        operations = self.operations(reader, "compute")
+        moved = None if self.bytes is None else self.bytes_of(reader, "bytes", loc)
+        count = reader.values.expr(self.flops, (*loc, "flops"), COUNT)
+        return reader.named(operations.compute(count, moved), operations, loc)
+
+
+class TrafficSpec(OperationSpec):
+    """Memory traffic."""
+
+    bytes: Size = Field(description="bytes moved between the processor and its memory")
+    component: Label = Field("busy", description="what the account books the time to")
+
+    key, use, example = "bytes", "for memory traffic at the machine's bandwidth", "{bytes: 1 GB}"
+
+    def build(self, reader: ActivityReader, loc: Loc) -> Activity:
+        operations = self.operations(reader, "memory")
+        return reader.named(operations.compute(moved=self.bytes_of(reader, "bytes", loc)), operations, loc)
+
+
+class CollectiveSpec(OperationSpec):
+    """A collective operation of ranks."""
+
+    collective: Annotated[str, one_of(OPERATIONS)] = Field(description="the operation")
+    size: Size | None = Field(None, description="the vector; of allgather and reduce-scatter, of all ranks")
+    ranks: Items | None = Field(None, description="ranks that take part; all processors by default")
+    algorithm: Annotated[str, one_of((*dict.fromkeys(each.name for each in ALGORITHMS), BEST))] = Field(
+        BEST, description="how it is done; by default the one of the least time at each point"
+    )
+    placement: Placement = Field("network", description=_PLACED)
+    combine: TimePerByte | None = Field(
+        None, description="time of combining a byte with another by arithmetic; left out by default"
+    )
+
+    key, use = "collective", "for an operation of all ranks"
+    example = "{collective: allreduce, size: 64 MB, ranks: 8}"
+    alike = OPERATIONS
+
+    @model_validator(mode="after")
+    def _sized(self) -> CollectiveSpec:
+        if (self.size is None) != (self.collective == "barrier"):
+            why = (
+                "a barrier moves no bytes; leave size out"
+                if self.size
+                else f"{self.collective} needs the size of its vector"
+            )
+            raise broken_rule(why, "size" if self.size else "collective")
+        return self
+
+    def build(self, reader: ActivityReader, loc: Loc) -> Activity:
+        operations = self.operations(reader, self.collective)
+        ranks = reader.processors if self.ranks is None else reader.values.expr(self.ranks, (*loc, "ranks"), COUNT)
+        if ranks is None:
+            raise ModelError(f"{self.collective} needs its ranks here; write ranks: N")
+        combine = None if self.combine is None else reader.values.expr(self.combine, (*loc, "combine"), TIME_PER_BYTE)
+        size = self.bytes_of(reader, "size", loc)
+        made = operations.collective(self.collective, size, ranks, self.algorithm, self.placement, combine)
+        return reader.named(made, operations, loc)
+
+
 ITEMS: dict[str, type[ItemSpec]] = {
     each.key: each
     for each in (
         *(DelaySpec, ServiceSpec, HoldSpec, ForkSpec, ChooseSpec, RepeatSpec, PipelineSpec, BarrierWaitSpec),
         *(WaitSpec, SignalSpec, PutSpec, GetSpec, AskSpec),
+        *(MessageSpec, CollectiveSpec, ComputeSpec, TrafficSpec),
     )
 }
 """The kinds of items by the key that tells each."""
@@ -660,7 +777,7 @@ class PopulationSpec(Spec):
     phases: list[PhaseSpec] | None = Field(None, description="a finite program; in place of the cycle", min_length=1)
 
 
-class ActivitySpec(Described):
+class ActivitySpec(ModelFileSpec):
     """A model written as a file."""
 
     activity: Literal[1] = Field(description="version of this format")
@@ -727,6 +844,38 @@ class ActivityReader:
         self._taken: Counter[str] = Counter()
         self._numbers: Counter[str] = Counter()
         self._steps: dict[str, Step] = {}
+
+    @cached_property
+    def processors(self) -> Expr | None:
+        """The processors of a closed population; None where the population is another."""
+        given = self._spec.population
+        if given is None or given.processors is None:
+            return None
+        return self.values.expr(given.processors, ("population", "processors"), COUNT)
+
+    def machine(self, user: str) -> Machine:
+        """Give the machine on a network that the model runs on.
+
+        Raises
+        ------
+        ModelError : there is none, or it has no network
+        """
+        if self._spec.machine is None:
+            raise ModelError(f"{user} needs a machine; write machine: NAME in the file, or give one with --machine")
+        machine = hardware_of(self._spec.machine)
+        if not isinstance(machine, Machine):
+            raise ModelError(f"{user} needs a machine with a network; this one shares memory")
+        return machine
+
+    def named(self, made: Activity, operations: MachineOperations, loc: Loc) -> Activity:
+        """Take the names of the steps of an operation, and that of the operation."""
+        for node in each_once([made]):
+            if isinstance(node, Step):
+                self.add_step(node, loc)
+                if node.resource is not None:
+                    self._resources.setdefault(node.resource, Station())
+        self._taken[operations.name] += 1
+        return made
 
     def model(self) -> Model:
         """Build the model; raises SpecError with every formula and name that does not fit."""
@@ -827,8 +976,8 @@ class ActivityReader:
             return self._phased(spec.population.phases, ("population", "phases"))
         assert spec.cycle is not None
         cycle, given = self.body(spec.cycle, ("cycle",)), spec.population
-        if given.processors is not None:
-            return ClosedPopulation(self.values.expr(given.processors, ("population", "processors"), COUNT), cycle)
+        if self.processors is not None:
+            return ClosedPopulation(self.processors, cycle)
         return OpenPopulation(self.values.expr(given.arrivals, ("population", "arrivals"), RATE), cycle)
 
     def _phased(self, phases: Sequence[PhaseSpec], loc: Loc) -> PhasedPopulation:

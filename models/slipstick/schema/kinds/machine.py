@@ -8,16 +8,19 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import Field, model_validator
 
+from slipstick.expression.dimension import BYTES, TIME, Dimension
 from slipstick.expression.nodes import Parameter
-from slipstick.model.machine import Dvsm, LinearCost, Machine, Network, SizeRange
+from slipstick.model.machine import Dvsm, LinearCost, Machine, Network, Node, SizeRange
 from slipstick.schema.kinds.quantity import (
     ONE,
+    ByteRate,
     Bytes,
     Count,
     Described,
     Given,
     Name,
     PerByte,
+    Rate,
     Spec,
     Speed,
     Time,
@@ -123,18 +126,23 @@ class ProcessorsSpec(Spec):
 
     count: Whole = Field(description="how many there are")
     speed: Speed = Field(ONE, description="speed of each, relative to the machine that the costs were measured on")
+    flops: Rate | None = Field(
+        None, description="floating-point operations that a processor sustains in a second, as 19.5e12 /s"
+    )
 
 
 class MemorySpec(Spec):
     """The memory."""
 
-    page: Bytes = Field(description="size of a page")
+    page: Bytes | None = Field(None, description="size of a page")
+    bandwidth: ByteRate | None = Field(None, description="bytes a second between a processor and its memory")
 
 
 class SystemSpec(Spec):
     """The operating system."""
 
-    signal: Time = Field(description="cost of delivering a signal")
+    signal: Time | None = Field(None, description="cost of delivering a signal")
+    call: Time | None = Field(None, description="system call of a send or a receive, beside protocol time")
 
 
 class DvsmSpec(Spec):
@@ -164,17 +172,28 @@ def _or_name(schema: dict[str, Any]) -> None:
     schema["anyOf"] = [{"type": "string"}, reference]
 
 
-class MachineSpec(Described):
-    """Processors on a network."""
+class NodeSpec(Spec):
+    """One node: processors that a network of their own joins."""
 
-    machine: Literal[1] = Field(1, description="version of this format")
-    processors: ProcessorsSpec = Field(description="the processors")
-    memory: MemorySpec = Field(description="the memory")
-    system: SystemSpec = Field(description="the operating system")
+    processors: Whole = Field(description="processors of one node")
     network: NetworkSpec = Field(
         description="the network between them: its name in the catalogue, a file, or in place",
         json_schema_extra=_or_name,
     )
+
+
+class MachineSpec(Described):
+    """Processors on a network. What no model asks for may be left out."""
+
+    machine: Literal[1] = Field(1, description="version of this format")
+    processors: ProcessorsSpec = Field(description="the processors")
+    memory: MemorySpec = Field(MemorySpec(), description="the memory")
+    system: SystemSpec = Field(SystemSpec(), description="the operating system")
+    network: NetworkSpec = Field(
+        description="the network between them: its name in the catalogue, a file, or in place",
+        json_schema_extra=_or_name,
+    )
+    node: NodeSpec | None = Field(None, description="the processors of one node, if another network joins them")
     dvsm: DvsmSpec | None = Field(
         None, description="software of a distributed virtual shared memory, for programs on one"
     )
@@ -187,12 +206,25 @@ class MachineSpec(Described):
         name : of the machine
         at : every quantity of the file, by its path under `prefix`
         """
+
+        def told(path: str, dimension: Dimension) -> Parameter:
+            # What is left out has no value; a model that asks for it is refused when it is built.
+            return at.get(f"{prefix}.{path}") or Parameter(f"{prefix}.{path}", dimension)
+
+        node = None
+        if self.node is not None:
+            inner = f"{prefix}.node"
+            node = Node(at[f"{inner}.processors"], self.node.network.build("", at, f"{inner}.network"))
         return Machine(
             name=name or self.title,
             processors=at[f"{prefix}.processors.count"],
             speed=at[f"{prefix}.processors.speed"],
-            page=at[f"{prefix}.memory.page"],
-            signal=at[f"{prefix}.system.signal"],
+            page=told("memory.page", BYTES),
+            signal=told("system.signal", TIME),
             network=self.network.build("", at, f"{prefix}.network"),
             dvsm=part_of(Dvsm, self.dvsm, at, f"{prefix}.dvsm") if self.dvsm else None,
+            node=node,
+            flops=at.get(f"{prefix}.processors.flops"),
+            bandwidth=at.get(f"{prefix}.memory.bandwidth"),
+            call=at.get(f"{prefix}.system.call"),
         )

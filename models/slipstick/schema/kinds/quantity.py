@@ -215,6 +215,7 @@ Time = Annotated[Given, Quantity(TIME)]
 Bytes = Annotated[Given, Quantity(BYTES)]
 PerByte = Annotated[Given, Quantity(TIME_PER_BYTE)]
 Rate = Annotated[Given, Quantity(RATE, least=None, above=0.0)]
+ByteRate = Annotated[Given, Quantity(Dimension.of("B/s"), least=None, above=0.0)]
 Count = Annotated[Given, Quantity(COUNT)]
 Whole = Annotated[Given, Quantity(COUNT, least=1.0, whole=True)]
 MOST_SERVERS = 1_000_000
@@ -292,6 +293,16 @@ class Described(Spec):
     )
     sources: Sources = Field(default_factory=dict, description="short keys for sources, spelt out")
     extends: Note = Field("", description="another spec of the same kind whose values hold where this one is silent")
+
+
+class ModelFileSpec(Described):
+    """What every file of a model may say beside the model."""
+
+    machine: Any = Field(
+        None,
+        description="the machine that the model runs on, which formulas name as machine.network.adapter: its name in the catalogue, a file, or in place",
+        json_schema_extra={"type": ["string", "object"]},
+    )
 
 
 RULE = "rule"

@@ -29,9 +29,9 @@ from slipstick.schema.kinds.quantity import (
     ONE,
     AnyQuantity,
     CountFormula,
-    Described,
     Formula,
     Given,
+    ModelFileSpec,
     Name,
     Quantity,
     Servers,
@@ -127,7 +127,7 @@ class RouteSpec(Spec):
     probability: Probability = Field(description="share of those who leave that go this way")
 
 
-class QueueingNetworkSpec(Described):
+class QueueingNetworkSpec(ModelFileSpec):
     """A queueing network written as a file."""
 
     @classmethod

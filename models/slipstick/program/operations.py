@@ -1,0 +1,212 @@
+"""What a program asks of its machine: messages, collective operations, arithmetic and memory traffic, as activities.
+
+Every number is read from the machine; each step has the technology class that a what-if scales. A message costs its
+sender and its receiver protocol time by the network's cost table, a system call where the machine tells one, its bytes
+on the wire, two adapters and the switches between them. It waits for nothing, but where the medium is shared: there all
+messages queue for the station `wire`. That a rank's link and its processor serve one message at a time is left out for
+messages in parallel branches.
+
+Sources: the parts of a message as Parsons, Brorsson and Sevcik, IBM Systems Journal 36(4), 1997; collective operations
+as `slipstick.law.collectives`; the time of arithmetic beside memory traffic as the longer of the two, Williams,
+Waterman and Patterson, Communications of the ACM 52(4), 2009 (roofline).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from slipstick.errors import ModelError, did_you_mean
+from slipstick.expression.dimension import TIME
+from slipstick.expression.nodes import Expr, Like, Number, as_expr, maximum, select, total
+from slipstick.law.collectives import ALGORITHMS, CollectiveAlgorithm
+from slipstick.law.network import ADAPTER_LATENCY, PROTOCOL_TIME, SWITCH_LATENCY, WIRE_TIME
+from slipstick.model.activity import Activity, Step, choose, delay, repeat, service, then
+from slipstick.model.machine import LinearCost, Machine, Network
+
+PLACEMENTS = {
+    "node": "both ranks in one node of the machine",
+    "switch": "one switch between the ranks",
+    "network": "as many switches between the ranks as the network tells",
+}
+"""Where the ranks of a message are, in words."""
+
+BEST = "best"
+"""The algorithm of the least time at each point."""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineOperations:
+    """The operations of one machine, booked to one component under one name.
+
+    Parameters
+    ----------
+    machine : on which they run
+    name : begins the names of all steps
+    component : to which the account books them
+    """
+
+    machine: Machine
+    name: str
+    component: str
+
+    def message(self, size: Expr, placement: str = "network") -> Activity:
+        """Send a message to another rank, and wait until it is received.
+
+        Parameters
+        ----------
+        size : of the message [B]
+        placement : one of `PLACEMENTS`
+
+        Raises
+        ------
+        ModelError : the placement is within a node, and the machine has none
+        """
+        return then(*self._message_steps(size, placement))
+
+    def compute(self, operations: Expr | None = None, moved: Expr | None = None) -> Activity:
+        """Compute, and move bytes between processor and memory at the same time.
+
+        Parameters
+        ----------
+        operations : floating-point operations [1]
+        moved : bytes between processor and memory [B]
+
+        Raises
+        ------
+        ModelError : the machine does not tell the rate of what is asked
+        """
+        times = []
+        if operations is not None:
+            times.append(operations / self._told(self.machine.flops, "machine.processors.flops"))
+        if moved is not None:
+            times.append(moved / self._told(self.machine.bandwidth, "machine.memory.bandwidth"))
+        return delay(maximum(*times), name=self.name, component=self.component)
+
+    def collective(
+        self, operation: str, size: Expr, ranks: Expr, algorithm: str, placement: str, combine: Expr | None
+    ) -> Activity:
+        """Take part in a collective operation.
+
+        Each round is one message of the mean size, which is exact where protocol time is one line in the size.
+
+        Parameters
+        ----------
+        operation, algorithm : of one of `ALGORITHMS`, or the best of them
+        size : as the algorithm's law tells [B]
+        ranks : that take part [1]
+        placement : one of `PLACEMENTS`
+        combine : time of combining a byte with another by arithmetic; None leaves it out [s/B]
+
+        Raises
+        ------
+        ModelError : there is no such algorithm
+        """
+        known = {each.name: each for each in ALGORITHMS if each.operation == operation}
+        if algorithm == BEST:
+            found = [self._rounds(each, size, ranks, placement, combine) for each in known.values()]
+            return found[0][0] if len(found) == 1 else _least(found)
+        if algorithm not in known:
+            hint = did_you_mean(algorithm, [*known, BEST])
+            raise ModelError(f"{operation} has no algorithm {algorithm!r}{hint}")
+        return self._rounds(known[algorithm], size, ranks, placement, combine)[0]
+
+    def _rounds(
+        self, algorithm: CollectiveAlgorithm, size: Expr, ranks: Expr, placement: str, combine: Expr | None
+    ) -> tuple[Activity, Expr]:
+        """Give an algorithm as an activity, and its time [s]."""
+        part = MachineOperations(self.machine, f"{self.name}.{algorithm.name}", self.component)
+        rounds, moved, combined = algorithm.figures(ranks, size)
+        steps = part._message_steps(moved / maximum(rounds, 1), placement)  # one rank alone has no rounds
+        made, time = repeat(rounds, then(*steps)), rounds * total((each.time for each in steps), TIME)
+        if combine is None or not algorithm.combines:
+            return made, time
+        reduction = delay(combined * combine, name=f"{part.name}.combine", component=self.component)
+        return made >> reduction, time + reduction.time
+
+    def _message_steps(self, size: Expr, placement: str) -> list[Step]:
+        network = self.machine.network
+        switches = network.switches
+        if placement == "node":
+            if self.machine.node is None:
+                raise ModelError(f"{self.name} is within a node, which this machine does not have; give machine.node")
+            network = self.machine.node.network
+            switches = network.switches
+        elif placement == "switch":
+            switches = Number(1.0)
+        adapters, between = latency(network, 1, switches)
+        ends = [("protocol", 2 * protocol_time(network, size) / self.machine.speed, "protocol")]
+        if self.machine.call is not None:
+            ends.append(("call", 2 * self.machine.call / self.machine.speed, "system"))
+        hardware = [("adapter", adapters, "adapter"), ("switch", between, "switch")]
+        return [
+            *(self._delay(*each) for each in ends),
+            self._wire(network, size),
+            *(self._delay(*each) for each in hardware),
+        ]
+
+    def _wire(self, network: Network, size: Expr) -> Step:
+        seconds = wire_time(network, size)
+        if network.medium == "shared":
+            return service("wire", seconds, name=f"{self.name}.wire", component=self.component, technology="wire")
+        return self._delay("wire", seconds, "wire")
+
+    def _delay(self, name: str, seconds: Expr, technology: str) -> Step:
+        return delay(seconds, name=f"{self.name}.{name}", component=self.component, technology=technology)
+
+    def _told(self, value: Expr | None, path: str) -> Expr:
+        if value is None:
+            raise ModelError(f"{self.name} needs {path}, which this machine does not give")
+        return value
+
+
+def _least(found: list[tuple[Activity, Expr]]) -> Activity:
+    """Take the first of several that has the least time: a choice with the probabilities 0 and 1."""
+    options = []
+    for index, (activity, time) in enumerate(found):
+        earlier = [select(other, time, 0, 1) for _, other in found[:index]]
+        later = [select(time, other, 1, 0) for _, other in found[index + 1 :]]
+        chosen: Expr = Number(1.0)
+        for each in (*earlier, *later):
+            chosen = chosen * each
+        options.append((chosen, activity))
+    return choose(*options)
+
+
+def protocol_time(network: Network, size: Expr) -> Expr:
+    """Give the protocol software time of a message at one side, by the range of its size [s]."""
+    last, *others = reversed(network.ranges)
+    result = _line_time(network, size, last.total)
+    for each in others:
+        assert each.up_to is not None
+        result = select(size + network.protocol_added, each.up_to, _line_time(network, size, each.total), result)
+    return result
+
+
+def _line_time(network: Network, size: Expr, line: LinearCost) -> Expr:
+    made = PROTOCOL_TIME(fixed=line.fixed, per_byte=line.per_byte, size=size, added=network.protocol_added)
+    assert isinstance(made, Expr)
+    return made
+
+
+def wire_time(network: Network, size: Expr) -> Expr:
+    """Give the time of a message on the wire [s]."""
+    made = WIRE_TIME(per_byte=network.wire_per_byte, size=size, added=network.wire_added)
+    assert isinstance(made, Expr)
+    return made
+
+
+def latency(network: Network, messages: Like = 1, switches: Expr | None = None) -> tuple[Expr, Expr]:
+    """Give the hardware latency of messages in turn: two adapters each, and the switches between them [s].
+
+    Parameters
+    ----------
+    network : with adapters and switches
+    messages : one after the other [1]
+    switches : between two processors; those of the network by default [1]
+    """
+    count, between = as_expr(messages), network.switches if switches is None else switches
+    adapters = ADAPTER_LATENCY(messages=count, adapter=network.adapter)
+    crossed = SWITCH_LATENCY(messages=count, switch=network.switch, switches=between)
+    assert isinstance(adapters, Expr)
+    assert isinstance(crossed, Expr)
+    return adapters, crossed

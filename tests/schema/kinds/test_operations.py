@@ -1,0 +1,170 @@
+"""Activities on machines: quantities of the machine in formulas, messages, collective operations, arithmetic."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from slipstick import solve
+from slipstick.errors import SpecError
+from slipstick.law import LAWS
+from slipstick.law.collectives import ALGORITHMS, CollectiveAlgorithm
+
+HEAD = "activity: 1\nmachine: gpu-node-h100\npopulation: {processors: 8}\ncycle:\n"
+
+
+def time_of(
+    path: str, given: dict[str, float | str] | None = None, name: str = "time", machine: str | None = None
+) -> float:
+    value = solve(path, given, machine=machine)[name]
+    assert value is not None
+    return value
+
+
+LATENCY = 2 * 0.39e-6
+PER_BYTE = 1 / 367.6e9
+
+
+def activity(folder: Path, *items: str, head: str = HEAD) -> str:
+    path = folder / "model.yaml"
+    path.write_text(head + "".join(f"  - {item}\n" for item in items))
+    return str(path)
+
+
+def test_a_message_costs_what_the_cost_table_of_its_network_says(tmp_path: Path) -> None:
+    answer = solve(activity(tmp_path, "{message: 48.5 kB}"))
+    assert answer["time"] == pytest.approx(2 * 40e-9 + 1e-6 + 2 * 0.445e-6 + 0.24e-6, rel=1e-12)
+    assert answer.account == {"communication": pytest.approx(answer["time"])}
+    near = solve(activity(tmp_path, "{message: 48.5 kB, placement: node}"))
+    assert near["time"] == pytest.approx(LATENCY + 48.5e3 * PER_BYTE, rel=1e-12)
+    far = time_of(activity(tmp_path, "{message: 48.5 kB}"), {"machine.network.switches": 3})
+    assert far == pytest.approx(2 * 40e-9 + 1e-6 + 2 * 0.445e-6 + 3 * 0.24e-6, rel=1e-12)
+    switch = activity(tmp_path, "{message: 48.5 kB, placement: switch}")
+    assert solve(switch, {"machine.network.switches": 3})["time"] == pytest.approx(answer["time"], rel=1e-12)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda each: f"{each.operation}-{each.name}")
+def test_a_collective_takes_the_time_of_its_law(algorithm: CollectiveAlgorithm, tmp_path: Path) -> None:
+    sized = "" if algorithm.operation == "barrier" else "size: 3 MB, "
+    combined = "combine: 0.002 ns/B, " if algorithm.combines else ""
+    item = f"{{collective: {algorithm.operation}, {sized}{combined}algorithm: {algorithm.name}, placement: node}}"
+    found = solve(activity(tmp_path, item), {"population.processors": [1.0, 5.0, 8.0, 24.0]}, method="closed-form")
+    for ranks, time in zip((1, 5, 8, 24), found["time"], strict=True):
+        given = {"ranks": ranks, "size": 3e6, "latency": LATENCY, "per_byte": PER_BYTE}
+        if algorithm.operation == "barrier":
+            wanted = np.ceil(np.log2(ranks)) * LATENCY
+        else:
+            given |= {"combine": 2e-12} if algorithm.combines else {}
+            wanted = LAWS[f"{algorithm.operation}-{algorithm.name}"](**given)
+        assert time == pytest.approx(wanted, rel=1e-12, abs=1e-15)
+
+
+def test_the_best_algorithm_is_the_least_of_all_at_each_point(tmp_path: Path) -> None:
+    names = [each.name for each in ALGORITHMS if each.operation == "allreduce"]
+    points: dict[str, list[str] | list[float]] = {
+        "parameters.n": ["8 B", "20 kB", "300 kB", "1 GB"],
+        "population.processors": [2.0, 6.0, 64.0, 9.0],
+    }
+    head = HEAD.replace("cycle:", "parameters: {n: 1 kB}\ncycle:")
+    times = {
+        name: solve(
+            activity(tmp_path, f"{{collective: allreduce, size: n, algorithm: {name}}}", head=head),
+            points,
+            method="closed-form",
+        )["time"]
+        for name in [*names, "best"]
+    }
+    assert times["best"] == pytest.approx(np.min([times[name] for name in names], axis=0), rel=1e-12)
+    assert len({int(np.argmin([times[name][k] for name in names])) for k in range(4)}) > 1
+
+
+def test_arithmetic_takes_the_longer_of_computing_and_memory_traffic(tmp_path: Path) -> None:
+    item = "{flops: 794.5e9, bytes: moved}"
+    head = HEAD.replace("cycle:", "parameters: {moved: 1 GB}\ncycle:")
+    found = solve(activity(tmp_path, item, head=head), {"parameters.moved": ["1 GB", "29.03 GB"]})
+    assert found["time"] == pytest.approx([1e-3, 1e-2])
+    assert solve(activity(tmp_path, "{bytes: 2.903 GB}"))["time"] == pytest.approx(1e-3)
+
+
+def test_formulas_name_quantities_of_the_machine_which_any_machine_replaces(tmp_path: Path) -> None:
+    path = activity(tmp_path, "{name: look, delay: 3 * machine.network.adapter}")
+    assert solve(path)["time"] == pytest.approx(3 * 0.445e-6)
+    assert solve(path, machine="rs6000-43p-atm")["time"] == pytest.approx(3 * 50e-6)
+    assert solve(path, {"machine.network": "roce-400gbe"})["time"] == pytest.approx(3 * 0.545e-6)
+    network = tmp_path / "network.yaml"
+    network.write_text(
+        "queueing-network: 1\nmachine: rs6000-43p-atm\nclasses: {jobs: {population: 1}}\n"
+        "stations: {link: {demand: {jobs: 2 * machine.network.adapter}}}\n"
+    )
+    assert solve(str(network))["response_time[jobs]"] == pytest.approx(100e-6)
+
+
+def test_a_shared_medium_is_waited_for(tmp_path: Path) -> None:
+    path = activity(tmp_path, "{name: work, delay: 1 ms}", "{message: 12 kB}")
+    machine = "rs6000-43p-fast-ethernet"
+    one, eight = (time_of(path, {"population.processors": n}, machine=machine) for n in (1.0, 8.0))
+    assert eight > 1.5 * one
+    assert time_of(path, {"population.processors": 8.0}, "utilization[wire]", machine=machine) > 0.9
+
+
+def test_a_model_that_uses_nothing_of_its_machine_says_so() -> None:
+    answer = solve("lock-and-bus", machine="gpu-node-a100")
+    assert "lock-and-bus uses nothing of its machine; every machine gives the same answer" in answer.notes
+
+
+def test_stages_are_repeated_by_count(tmp_path: Path) -> None:
+    path = activity(tmp_path, "{pipeline: 32, stages: [{count: 64, serial: [{name: layer, delay: 1 ms}]}]}")
+    assert solve(path)["time"] == pytest.approx((32 + 64 - 1) * 1e-3)
+    assert solve(path, {"cycle.0.stages.0.count": 8})["time"] == pytest.approx((32 + 8 - 1) * 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("head", "item", "message"),
+    [
+        ("", "{message: 1 kB}", "message needs a machine; write machine: NAME in the file, or give one with --machine"),
+        ("", "{delay: machine.network.adapter}", "machine.network.adapter needs a machine; write machine: NAME"),
+        ("machine: ksr-1\n", "{message: 1 kB}", "message needs a machine with a network; this one shares memory"),
+        ("machine: rs6000-43p-atm\n", "{flops: 5}", "compute needs machine.processors.flops, which"),
+        (
+            "machine: rs6000-43p-atm\n",
+            "{message: 1 kB, placement: node}",
+            "message is within a node, which this machine does not have; give machine.node",
+        ),
+        (
+            "machine: rs6000-43p-atm\n",
+            "{collective: allgather, size: 1 kB, algorithm: rabenseifner}",
+            "allgather has no algorithm 'rabenseifner'",
+        ),
+        ("machine: rs6000-43p-atm\n", "{collective: barrier, size: 1 kB}", "a barrier moves no bytes; leave size out"),
+        ("machine: rs6000-43p-atm\n", "{collective: reduce}", "reduce needs the size of its vector"),
+        (
+            "machine: rs6000-43p-atm\n",
+            "{delay: 2 * machine.netwrok.adapter}",
+            "did you mean 'machine.network.adapter'?",
+        ),
+        ("machine: nowhere\n", "{delay: 1 s}", "there is no machine 'nowhere'"),
+        ("machine: {title: x}\n", "{delay: 1 s}", "key 'processors' is missing"),
+    ],
+)
+def test_what_is_missing_or_wrong_is_told_where_it_is_written(
+    head: str, item: str, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(SpecError) as caught:
+        solve(activity(tmp_path, item, head=f"activity: 1\n{head}population: {{processors: 8}}\ncycle:\n"))
+    assert message in str(caught.value)
+    assert "model.yaml:" in str(caught.value)
+
+
+def test_ranks_are_given_where_no_population_tells_them(tmp_path: Path) -> None:
+    head = "activity: 1\nmachine: gpu-node-h100\npopulation: {arrivals: 3 /s}\ncycle:\n"
+    with pytest.raises(SpecError, match="reduce needs its ranks here; write ranks: N"):
+        solve(activity(tmp_path, "{collective: reduce, size: 1 kB}", head=head))
+
+
+def test_a_program_names_what_its_machine_does_not_tell() -> None:
+    with pytest.raises(
+        SpecError, match=r"dvsm/page-fault needs machine\.memory\.page, which this machine does not give"
+    ):
+        solve("dvsm/page-fault", machine="gpu-node-a100")
