@@ -180,6 +180,9 @@ METHODS = {
 }
 """The methods that answer for each kind of model, of laws and networks the default first."""
 
+VIEWS = ("matrix", "concurrency", "utilization", "work", "contention")
+"""The views of a trace."""
+
 
 def in_words(names: tuple[str, ...]) -> str:
     """Describe disciplines for readers of specs.

@@ -64,7 +64,7 @@ def test_a_model_with_free_parameters_is_fitted_and_drawn(tmp_path: Path, capsys
     assert "beyond the data" in drawn
     assert "law/amdahl-time" in drawn
     assert main(["fit", str(path), "--picture", str(tmp_path / "x.gif")]) == 2
-    assert "fits are drawn into a file that ends in .png or .svg, not into x.gif" in capsys.readouterr().err
+    assert "pictures are drawn into a file that ends in .png or .svg, not into x.gif" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

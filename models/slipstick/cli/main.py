@@ -29,7 +29,7 @@ from slipstick.cli.console import (
     set_option,
     text_node,
 )
-from slipstick.cli.measured import fit, measured
+from slipstick.cli.measured import fit, measured, trace
 from slipstick.errors import ModelError, NoAnswerError, Problem, SlipstickError, SpecError, UnknownNameError
 from slipstick.vocabulary import ACTIVITY, METHODS, NETWORK
 
@@ -410,6 +410,7 @@ def statements(folders: Sequence[Path], out: Path | None) -> int:
 
 
 cli.add_command(measured)
+cli.add_command(trace)
 
 cli.add_command(fit)
 

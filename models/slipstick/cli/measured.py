@@ -1,7 +1,4 @@
-"""The command that says what measured runs say, and how files of measurements are read.
-
-The command that fits models to measured runs.
-"""
+"""The commands for measured data: what runs and traces say, models fitted to runs, and how such files are read."""
 
 from __future__ import annotations
 
@@ -22,6 +19,7 @@ from slipstick.cli.console import (
     text_node,
 )
 from slipstick.errors import Problem, SpecError, UnitError
+from slipstick.vocabulary import VIEWS
 
 if TYPE_CHECKING:
     from slipstick.measure.fit.formula import Family
@@ -34,7 +32,8 @@ _OPTIONS = (
         "--format",
         "format_",
         metavar="FORMAT",
-        help="csv, extra-p, extra-p-json, extra-p-lines, perf-stat, perf-lock, pop, profile. [told from the content]",
+        help="csv, extra-p, extra-p-json, extra-p-lines, perf-stat, perf-lock, pop, profile, or of a trace: "
+        "chrome, paraver, timehist, records, otf2. [told from the content]",
     ),
     click.option(
         "--column",
@@ -73,7 +72,7 @@ def measured(
     """Account for the time in measured runs: speed-up, processors lost by cause, assumptions checked.
 
     FILE is a table (p, n, region, metric, unit, value, repetition), Extra-P text or JSON, a table of POP metrics, the
-    output of perf stat -x or perf lock contention, or a profile in YAML.
+    output of perf stat -x or perf lock contention, a profile in YAML, or a trace as `slipstick trace` reads it.
 
     \b
     Examples:
@@ -176,6 +175,73 @@ def refuse(option: str, message: str) -> NoReturn:
     raise SpecError([Problem(option, 1, 1, "", message)])
 
 
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
+@click.option(
+    "--format", "format_", metavar="FORMAT", help="chrome, paraver, timehist, records, otf2. [told from the content]"
+)
+@click.option("--unit", metavar="UNIT", help="Unit of times in a table of records whose header has none, such as us.")
+@click.option("--only", metavar="TEXT", help="Take the processors whose names have this part. [all]")
+@click.option("--useful", metavar="NAME,...", default="", help="Activities that are useful work. [all but waits]")
+@click.option("--from", "first", metavar="T", help="Begin at this time, counted from the first event. [0 s]")
+@click.option("--to", "last", metavar="T", help="End at this time, counted likewise. [the last event]")
+@click.option("--window", metavar="T", help="Length of a window, such as '5 ms'. [a fortieth of the trace]")
+@click.option("--machine", metavar="M", help="Machine whose network the accesses go through, for contention.")
+@click.option("--view", type=click.Choice(VIEWS), default="utilization", help="What to draw. [utilization]")
+@click.option(
+    "--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw a view into a .png or .svg file."
+)
+@json_option
+def trace(
+    files: Sequence[Path],
+    format_: str | None,
+    unit: str | None,
+    only: str | None,
+    useful: str,
+    first: str | None,
+    last: str | None,
+    window: str | None,
+    machine: str | None,
+    view: str,
+    picture: Path | None,
+    as_json: bool,
+) -> int:
+    """Show traces: the account of time, accesses, concurrency, utilization and work by window, contention.
+
+    FILE is Chrome trace JSON (also of `slipstick solve --timeline`), Paraver .prv, the output of perf sched timehist, a table
+    of records (time, processor, event, source, destination, count) in CSV or Parquet, or an OTF2 archive.
+
+    \b
+    Examples:
+      slipstick trace run.json --useful match --picture run.png
+      slipstick trace accesses.csv --machine bbn-gp1000 --view contention --picture contention.svg
+    """
+    from slipstick.measure.traces.readers import read_trace
+    from slipstick.measure.traces.views import network_called, views_of
+    from slipstick.report.document import as_data
+    from slipstick.report.measured import notes_text
+    from slipstick.report.traces import draw_traces, trace_text
+    from slipstick.schema.library import Library
+
+    network = network_called(machine, Library()) if machine else None
+    width, begin, end = _seconds("--window", window), _seconds("--from", first) or 0.0, _seconds("--to", last)
+    shown = {}
+    for file in files:
+        found = read_trace(file, format_, unit).chosen(only, _words(useful), begin, end)
+        shown[str(file)] = views_of(found, width, network)
+    if picture is not None:
+        from slipstick.report.pages.write import write_picture
+
+        write_picture(lambda: draw_traces(shown, view, ", ".join(file.name for file in files)), picture)
+    if as_json:
+        print_json({"traces": as_data(shown)})
+    else:
+        for each in shown.values():
+            click.echo(trace_text(each), nl=len(files) > 1)
+    click.echo(notes_text(note for each in shown.values() for note in each.notes), nl=False, err=True)
+    return NO_ANSWER if any(each.answer.failed for each in shown.values()) else DONE
+
+
 _FitOPTIONS = (
     click.option(
         "--model",
@@ -245,9 +311,9 @@ def fit(
     from slipstick.measure.fit.comparison import IntervalSettings, fits
     from slipstick.measure.fit.formula import timing_notes, timings_of
     from slipstick.report.document import as_data
-    from slipstick.report.fits import fits_text
+    from slipstick.report.fits import draw_fits, fits_text
     from slipstick.report.measured import notes_text
-    from slipstick.report.pages.write import write_fits
+    from slipstick.report.pages.write import write_picture
 
     unused = {told.pop("statistic"), told.pop("timer")} - {"median", None}
     if unused:
@@ -266,7 +332,7 @@ def fit(
         _goal(efficiency),
     )
     if picture is not None:
-        write_fits(found, picture, ", ".join(path.name for path in files))
+        write_picture(lambda: draw_fits(found, ", ".join(path.name for path in files)), picture)
     if as_json:
         print_json({**as_data(found), "notes": plain_problems(notes)})
     else:

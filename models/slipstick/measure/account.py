@@ -13,7 +13,7 @@ same values from any account, by the laws. `regions_of` finds the region that is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from slipstick.answer import Answer, Value
@@ -193,7 +193,9 @@ def measured(
     (3.5, 0.5, 35.0)
     """
     points, notes = reduce_repetitions(runs, statistic)
-    context = _Data(runs, points, regions_of(points, region), _timer(runs, timer), [*runs.notes, *notes])
+    context = _Data(
+        runs, points, regions_of(points, region), runs.timer or 0.0 if timer is None else timer, [*runs.notes, *notes]
+    )
     context.notes += [*unknown_metrics(runs.records), *context.regions.notes]
     answers = tuple(_answer(context, point) for point in points)
     if len({point.p for point in points}) == 1:
@@ -202,10 +204,6 @@ def measured(
         why = f"all runs have {count}; how the program scales cannot be told from one number of them"
         context.notes.append(Problem(run.file, run.line, 1, "", why))
     return Measured(answers, tuple(dict.fromkeys(context.notes)), runs.title, runs.source, statistic)
-
-
-def _timer(runs: Measurements, timer: float | None) -> float:
-    return timer if timer is not None else runs.timer or 0.0
 
 
 def _answer(context: _Data, point: MeasuredPoint) -> Answer:
@@ -219,18 +217,18 @@ def _answer(context: _Data, point: MeasuredPoint) -> Answer:
     elapsed = time.value if time else 1.0
     account = shares if shares is not None else _account(context, point, elapsed)
     notes: list[str] = [] if time else ["no elapsed time here, so ratios only"]
-    values: dict[str, Value] = {}
-    if time:
-        low, high = (time.low, time.high) if len(time.values) > 1 else (None, None)
-        values["time"] = Value(time.value, "s", low, high)
-        if len(time.values) > 1:
-            notes.append(f"time: {len(time.values)} repetitions; low and high are the least and the largest")
+    values = {"time": Value(time.value, "s")} if time else {}
+    if time and len(time.values) > 1:
+        values["time"] = Value(time.value, "s", time.low, time.high)
+        notes.append(f"time: {len(time.values)} repetitions; low and high are the least and the largest")
     if account:
         values |= _values(point.p, elapsed, account)
     if not time:
         del values["latency"]
     values |= _ratios(context, point, elapsed, account) if time else {}
-    _check(context, point, values)
+    speedup = values.get("measured_speedup") or values.get("speedup")
+    if time and speedup and speedup.value is not None:
+        context.notes += superlinear(time.run, speedup.value)
     return Answer(
         "measured",
         "account",
@@ -244,16 +242,8 @@ def _answer(context: _Data, point: MeasuredPoint) -> Answer:
 
 def _account(context: _Data, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
     """Book the time of a processor, by the first of the four accounts that the data allow."""
-    kept: Sequence[Callable[[_Data, MeasuredPoint, float], dict[str, float]]] = (
-        _by_waits,
-        _by_busy,
-        _by_efficiencies,
-        _by_regions,
-    )
-    for keep in kept:
-        if account := keep(context, point, elapsed):
-            return account
-    return {}
+    found = (keep(context, point, elapsed) for keep in (_by_waits, _by_busy, _by_efficiencies, _by_regions))
+    return next(filter(None, found), {})
 
 
 def _by_waits(context: _Data, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
@@ -427,15 +417,6 @@ def _ratios(context: _Data, point: MeasuredPoint, elapsed: float, account: Mappi
             "communication_efficiency": Value(most / elapsed, "1"),
         }
     return values
-
-
-def _check(context: _Data, point: MeasuredPoint, values: Mapping[str, Value]) -> None:
-    """Note a superlinear speed-up."""
-    speedup = values.get("measured_speedup") or values.get("speedup")
-    time = context.time(point)
-    if time is None or speedup is None or speedup.value is None:
-        return
-    context.notes += superlinear(time.run, speedup.value)
 
 
 def superlinear(run: Measurement, speedup: float) -> list[Problem]:

@@ -10,6 +10,7 @@ from slipstick.errors import Problem, SpecError, UnknownNameError
 from slipstick.measure.measurements import Hints, Measurements
 from slipstick.measure.readers import extra_p, perf, pop, profile, tidy
 from slipstick.measure.readers.reading import FileFormat, open_file
+from slipstick.measure.traces.readers import TRACE_FORMATS, read_trace, trace_format
 
 FORMATS: Mapping[str, FileFormat] = {
     each.name: each for module in (profile, extra_p, perf, pop, tidy) for each in module.FORMATS
@@ -28,22 +29,26 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
     ----------
     path : the file
     hints : what the file does not say
-    format : its format, one of `FORMATS`; told from the content if None
+    format : its format, one of `FORMATS` or `TRACE_FORMATS`; told from the content if None
 
     Raises
     ------
     SpecError : everything that is wrong, by file and line
     UnknownNameError : there is no such format
     """
-    if format is not None and format not in FORMATS:
-        raise UnknownNameError("format", format, list(FORMATS))
+    if format is not None and format not in (known := [*FORMATS, *TRACE_FORMATS]):
+        raise UnknownNameError("format", format, known)
+    if (trace := trace_format(path) if format is None else format) in TRACE_FORMATS:
+        found = read_trace(path, trace, hints.unit if hints else None).measurements()
+        size = hints.size if hints else None
+        return found if size is None else replace(found, records=tuple(replace(run, n=size) for run in found.records))
     reading = open_file(path, hints or Hints())
     if not reading.content:
         return reading.finished()  # which says that there is nothing in it
     name = format or next((name for name, each in FORMATS.items() if each.recognize(reading)), None)
     if name is None:
-        known = ", ".join(FORMATS)
-        reading.refuse(1, "", f"cannot tell what this is; name it with --format, one of {known}")
+        known = [*FORMATS, *TRACE_FORMATS]
+        reading.refuse(1, "", f"cannot tell what this is; name it with --format, one of {', '.join(known)}")
     return FORMATS[name].read(reading)
 
 

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from slipstick.answer import Answer, Value
-from slipstick.errors import MissingExtraError, ModelError, UnknownNameError
+from slipstick.errors import MissingExtraError, ModelError, Problem, UnknownNameError
 from slipstick.vocabulary import SIMULATION
 
 if TYPE_CHECKING:
@@ -313,6 +313,7 @@ class Timeline:
     path : spans that held up the end, one after the other, from member to member: the critical path of this run
     components : of each label, what the account books it to
     useful : components that count as useful work
+    ended : the program ended, so that all its spans are there; else those that went on at the end are not
     """
 
     spans: tuple[TimelineInterval, ...]
@@ -321,6 +322,15 @@ class Timeline:
     path: tuple[TimelineInterval, ...] = ()
     components: Mapping[str, str] = field(default_factory=dict)
     useful: tuple[str, ...] = ("busy",)
+    ended: bool = False
+
+    @property
+    def covered(self) -> float:
+        """Say how far it holds all that every member did [s]."""
+        last: dict[int, float] = {}
+        for span in self.spans:
+            last[span.member] = max(last.get(span.member, 0.0), span.end)
+        return self.until if self.ended else min(last.values(), default=self.until)
 
     def component(self, span: TimelineInterval) -> str:
         """Say what the account books a span to."""
@@ -343,6 +353,39 @@ class Timeline:
             count += change[time]
             counted.append((time, count))
         return counted
+
+
+@dataclass(frozen=True, slots=True)
+class TraceViews:
+    """What a trace shows.
+
+    Parameters
+    ----------
+    file : it is from
+    answer : its account, with values of the views
+    processors, objects : names
+    matrix : accesses of each processor to each object, (processors, objects)
+    edges : of the windows [s]
+    utilization : useful part of each window, (processors, windows)
+    work : by activity, the time of all processors in each window [s]
+    concurrency : how long as many processors as its index were at useful work [s]
+    contention : by stage of a network or by resource, in each window: conflicts, or the time that requests wait [s]
+    conflicts : contention is of requests that conflict in a network
+    notes : what is unusual
+    """
+
+    file: str
+    answer: Answer
+    processors: tuple[str, ...]
+    objects: tuple[str, ...]
+    matrix: Array
+    edges: Array
+    utilization: Array
+    work: Mapping[str, Array]
+    concurrency: Array
+    contention: Mapping[str, Array]
+    conflicts: bool = False
+    notes: tuple[Problem, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)

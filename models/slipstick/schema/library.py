@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
+from itertools import product
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -141,9 +142,9 @@ def kinds_called(reference: str) -> list[str]:
 
 
 def table_called(reference: str) -> str:
-    """Find a table of measured runs by name in ``specs/runs``, the user's own or the shipped one; nothing if none."""
-    for folder in (Path("specs").absolute(), shipped()):
-        path = folder / "runs" / f"{reference}.csv"
+    """Find a table of measured runs, or a trace, by name in ``specs/runs``: the user's or the shipped one; nothing if none."""
+    for folder, suffix in product((Path("specs").absolute(), shipped()), (".csv", ".json")):
+        path = folder / "runs" / f"{reference}{suffix}"
         if "/" not in reference and len(reference) <= LONGEST_NAME and path.is_file():
             return str(path)
     return ""

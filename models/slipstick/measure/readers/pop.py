@@ -64,7 +64,9 @@ def read_pop(reading: Reading) -> Measurements:
     """
     rows = _rows(reading)
     as_rows = any(row and _label(row[0])[0] in EFFICIENCIES for _, row in rows)
-    cells = _cells_by_row(reading, rows) if as_rows else _cells_by_column(reading, rows)
+    cells = _cells(
+        reading, [[(line, text) for text in row] for line, row in rows] if as_rows else _turned(reading, rows)
+    )
     where = _places(reading, cells)
     efficiencies = [
         (cell, value)
@@ -124,12 +126,29 @@ def _label(text: str) -> tuple[str, str | None]:
     return NAMES.get(name, ""), match["unit"] if match else None
 
 
-def _cells_by_row(reading: Reading, rows: Sequence[tuple[int, list[str]]]) -> list[MetricCell]:
+def _turned(reading: Reading, rows: Sequence[tuple[int, list[str]]]) -> list[list[tuple[int, str]]]:
+    """Make the columns of a table with a run in each row into rows, each cell with its line."""
+    (_, head), *others = rows
+    for line, texts in others:
+        if len(texts) != len(head):
+            reading.wrong(line, "", f"{len(texts)} values, where the first line has {len(head)} columns")
+    whole = [(line, texts) for line, texts in rows if len(texts) == len(head)]
+    # Processes times threads; the processes alone would be too few.
+    too_few = "number of processes" if "total threads" in (text.strip().casefold() for text in head) else None
+    return [
+        [(line, texts[at]) for line, texts in whole]
+        for at, text in enumerate(head)
+        if text.strip().casefold() != too_few
+    ]
+
+
+def _cells(reading: Reading, rows: Sequence[Sequence[tuple[int, str]]]) -> list[MetricCell]:
+    """Name the cells of a table with a metric in each row."""
     found: list[MetricCell] = []
     seen: dict[str, int] = {}
     width = 0
     left_out: list[tuple[int, str]] = []
-    for line, (label, *texts) in rows:
+    for (line, label), *texts in rows:
         metric, unit = _label(label)
         if not metric:
             left_out.append((line, label.strip(" -")))
@@ -140,37 +159,9 @@ def _cells_by_row(reading: Reading, rows: Sequence[tuple[int, list[str]]]) -> li
         width = width or len(texts)
         if len(texts) != width:
             reading.wrong(line, label.strip(), f"{len(texts)} values, where the first row has {width}")
-        found += [MetricCell(line, run, metric, unit, text) for run, text in enumerate(texts)]
-    _left_out(reading, left_out)
-    return found
-
-
-def _left_out(reading: Reading, labels: Sequence[tuple[int, str]]) -> None:
-    if named := [label for _, label in labels if label]:
-        reading.odd(labels[0][0], "", f"not needed and left out: {', '.join(named)}")
-
-
-def _cells_by_column(reading: Reading, rows: Sequence[tuple[int, list[str]]]) -> list[MetricCell]:
-    (start, head), *others = rows
-    labels = [_label(text) for text in head]
-    threads = [text.strip().casefold() for text in head]
-    if "total threads" in threads:  # processes times threads; the processes alone would be too few
-        labels = [
-            ("" if text == "number of processes" else label[0], label[1])
-            for text, label in zip(threads, labels, strict=True)
-        ]
-    pairs = zip(labels, head, strict=True)
-    _left_out(reading, [(start, text.strip()) for (metric, _), text in pairs if not metric])
-    found = []
-    for run, (line, texts) in enumerate(others):
-        if len(texts) != len(head):
-            reading.wrong(line, "", f"{len(texts)} values, where the first line has {len(head)} columns")
-            continue
-        found += [
-            MetricCell(line, run, metric, unit, text)
-            for (metric, unit), text in zip(labels, texts, strict=True)
-            if metric
-        ]
+        found += [MetricCell(at, run, metric, unit, text) for run, (at, text) in enumerate(texts)]
+    if named := [label for _, label in left_out if label]:
+        reading.odd(left_out[0][0], "", f"not needed and left out: {', '.join(named)}")
     return found
 
 

@@ -29,6 +29,7 @@ LONGEST_NAME = 1000
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,4})?")
 _NOT_FINITE = re.compile(r"[-+]?(?:nan|inf|infinity)", re.IGNORECASE)
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
+_UNIT = re.compile(r"(?P<name>[^\[(]*?)\s*[\[(](?P<unit>[^\])]*)[\])]\s*")
 _LINE_END = re.compile("\r\n|\n|\r")
 
 
@@ -276,6 +277,21 @@ def unknown_metrics(runs: Sequence[Measurement]) -> list[Problem]:
         run = next(iter(first.values()))
         notes.append(Problem(run.file, run.line, 1, "", f"no part of the account of time: {', '.join(first)}"))
     return notes
+
+
+def delimiter_of(line: str) -> str:
+    """Tell the delimiter of a table by its first line."""
+    return max(",;\t|", key=line.count)
+
+
+def split_unit(cell: str) -> tuple[str, str | None]:
+    """Take the unit off the name of a column.
+
+    >>> split_unit("Time [ms]"), split_unit("time (s) "), split_unit("p")
+    (('time', 'ms'), ('time', 's'), ('p', None))
+    """
+    match = _UNIT.fullmatch(cell.strip())
+    return (match["name"] if match else cell).strip().casefold(), match["unit"].strip() if match else None
 
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|(-?[0-9][-+0-9.eE]*|NaN|-?Infinity)', re.DOTALL)

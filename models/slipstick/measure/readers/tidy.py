@@ -9,11 +9,17 @@ from dataclasses import dataclass, field
 
 from slipstick.errors import did_you_mean
 from slipstick.measure.measurements import METRICS, Measurements
-from slipstick.measure.readers.reading import COLUMNS, Coordinates, FileFormat, Reading, metric_name
+from slipstick.measure.readers.reading import (
+    COLUMNS,
+    Coordinates,
+    FileFormat,
+    Reading,
+    delimiter_of,
+    metric_name,
+    split_unit,
+)
 
-_DELIMITERS = ",;\t|"
 _WITH_UNIT = re.compile(r"(?P<number>[-+.0-9][-+.,0-9eE]*)\s*(?P<unit>[^\W\d_]+)")
-_UNIT = re.compile(r"(?P<name>[^\[(]*?)\s*[\[(](?P<unit>[^\])]*)[\])]\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +46,7 @@ def is_tidy(reading: Reading) -> bool:
     if not content:
         return False
     line = content[0][1]
-    names = [_split_unit(cell)[0] for cell in line.split(_delimiter(line))]
+    names = [split_unit(cell)[0] for cell in line.split(delimiter_of(line))]
     mapped = {ours: theirs.casefold() for ours, theirs in reading.hints.columns.items()}
     known = {"p", *COLUMNS["p"], mapped.get("p", "p")}
     values = {"value", "metric", *METRICS, *(other for each in METRICS.values() for other in each.others)}
@@ -61,7 +67,7 @@ def read_tidy(reading: Reading) -> Measurements:
     """
     lines = reading.lines
     start, first = reading.content[0]
-    delimiter = _delimiter(first)
+    delimiter = delimiter_of(first)
     # Comments and empty lines stay empty, so that the reader's line numbers are those of the file.
     kept = ["" if line.lstrip().startswith("#") or not line.strip() else line for line in lines[start - 1 :]]
     rows = csv.reader((f"{line}\n" for line in kept), delimiter=delimiter, strict=True)
@@ -81,24 +87,13 @@ def read_tidy(reading: Reading) -> Measurements:
     return reading.finished()
 
 
-def _delimiter(line: str) -> str:
-    return max(_DELIMITERS, key=line.count)
-
-
-def _split_unit(cell: str) -> tuple[str, str | None]:
-    """Take the unit off a column's name: ``time [ms]`` or ``time (ms)``."""
-    match = _UNIT.fullmatch(cell.strip())
-    name = match["name"] if match else cell
-    return name.strip().casefold(), match["unit"].strip() if match else None
-
-
 def _header(reading: Reading, line: int, cells: Sequence[str]) -> Header:
     place: dict[str, int] = {}
     values: dict[int, tuple[str | None, str | None]] = {}
     mapped = {theirs.strip().casefold(): ours for ours, theirs in reading.hints.columns.items()}
     known = {name: ours for ours, others in COLUMNS.items() for name in (ours, *others)} | mapped
     for index, cell in enumerate(cells):
-        name, unit = _split_unit(cell)
+        name, unit = split_unit(cell)
         ours = mapped.get(cell.strip().casefold()) or known.get(name)
         if ours is not None and ours in COLUMNS and ours != "value":
             if ours in place:
@@ -145,9 +140,11 @@ def _row(reading: Reading, line: int, header: Header, cells: Sequence[str]) -> N
     repetition = _whole(reading, line, "repetition", number) if number else None
     if p is None or (number and repetition is None):
         return
-    if processor and (processor := _processor(reading, line, processor, p)) is None:
+    own = _whole(reading, line, "processor", processor) if processor else None
+    if own is not None and not 0 <= own <= p:
+        reading.wrong(line, "processor", f"there is no processor {own} among {p}")
+    if processor and (own is None or not 0 <= own <= p):
         return
-    own = int(processor) if processor else None
     where = Coordinates(p, n, cell("region") or "", repetition, own)
     metric, unit = cell("metric"), cell("unit")
     for index, (column, in_header) in header.values.items():
@@ -172,21 +169,10 @@ def _value(reading: Reading, line: int, name: str, text: str, unit: str | None) 
 
 def _whole(reading: Reading, line: int, what: str, text: str) -> int | None:
     value = reading.number(line, what, text)
-    if value is None or value != int(value):
-        if value is not None:
-            reading.wrong(line, what, f"is a whole number; got {text}")
+    if value is not None and value != int(value):
+        reading.wrong(line, what, f"is a whole number; got {text}")
         return None
-    return int(value)
-
-
-def _processor(reading: Reading, line: int, text: str, p: int) -> str | None:
-    number = _whole(reading, line, "processor", text)
-    if number is None:
-        return None
-    if not 0 <= number <= p:
-        reading.wrong(line, "processor", f"there is no processor {number} among {p}")
-        return None
-    return str(number)
+    return value if value is None else int(value)
 
 
 FORMATS = (FileFormat("csv", "a tidy table with a header", is_tidy, read_tidy),)

@@ -15,10 +15,11 @@ from slipstick.errors import InputError
 from slipstick.report.formatting import need
 from slipstick.report.pages.page import page
 from slipstick.results.question import case_table, sweep_table
-from slipstick.results.study import Fitting, Provenance, Results, Timeline, split_name
+from slipstick.results.study import Provenance, Results, Timeline, split_name
 
 if TYPE_CHECKING:
     import polars as pl
+    from matplotlib.figure import Figure
 
     from slipstick.schema.kinds.study import StudySpec
 
@@ -196,26 +197,23 @@ def write_timeline(timeline: Timeline, path: Path, title: str) -> None:
         _replace(path, lambda work: draw_timeline(timeline, title).savefig(work))
 
 
-def write_fits(fits: Fitting, path: Path, title: str) -> None:
-    """Draw fits into a file, PNG or SVG by the ending of its name; whole, or nothing.
+def write_picture(draw: Callable[[], Figure], path: Path) -> None:
+    """Draw a picture into a file, PNG or SVG by the ending of its name; whole, or nothing.
 
     Parameters
     ----------
-    fits : with curves
+    draw : gives the picture
     path : where to
-    title : heading of the picture
 
     Raises
     ------
     InputError : the ending is another
     MissingExtraError : matplotlib is not installed
     """
-    from slipstick.report.fits import draw_fits
-
     if path.suffix not in _PICTURES:
-        raise InputError(f"fits are drawn into a file that ends in .png or .svg, not into {path.name}")
+        raise InputError(f"pictures are drawn into a file that ends in .png or .svg, not into {path.name}")
     stamp = {"Software": None} if path.suffix == ".png" else {"Date": None, "Creator": None}
-    _replace(path, lambda work: draw_fits(fits, title).savefig(work, metadata=stamp))
+    _replace(path, lambda work: draw().savefig(work, metadata=stamp))
 
 
 def _replace(path: Path, make: Callable[[Path], object]) -> None:

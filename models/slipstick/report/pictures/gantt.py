@@ -163,6 +163,8 @@ def chrome_trace(timeline: Timeline) -> str:
     ----------
     timeline : what to write
 
+    What is useful, and how far all that every processor did is in it, stands under ``otherData``, for `slipstick trace`.
+
     Source: the Trace Event Format, complete events (X), counters (C) and metadata (M), times in microseconds.
     """
     members = sorted({span.member for span in timeline.spans})
@@ -185,7 +187,8 @@ def chrome_trace(timeline: Timeline) -> str:
         for time, present, busy in changes:
             count = {"present": present, "busy": busy}
             events.append({"name": name, "ph": "C", "pid": RESOURCES, "ts": time * MICROSECONDS, "args": count})
-    return json.dumps({"traceEvents": events, "displayTimeUnit": "ms"}, allow_nan=False)
+    told = {"writer": "slipstick", "useful": list(timeline.useful), "until": timeline.covered * MICROSECONDS}
+    return json.dumps({"displayTimeUnit": "ms", "otherData": told, "traceEvents": events}, allow_nan=False)
 
 
 def _named(process: int, name: str) -> dict[str, Any]:

@@ -258,6 +258,32 @@ class MeasuredSpec(QuestionSpec):
     region: Note | None = Field(None, description="part of the program; the whole by default")
 
 
+class TraceSpec(QuestionSpec):
+    """A trace of a program, or of a simulated run."""
+
+    data: Note = Field("", description="a trace of specs/runs by name, or a file beside the study")
+    case: Name | None = Field(None, description="the case whose simulated run is taken, in the place of a file")
+    cycles: int = Field(20, description="cycles of each processor that are simulated, on average", ge=1, le=1000)
+    unit: Note | None = Field(None, description="of times in a table of records whose header has none")
+    window: Time | None = Field(None, description="length of a window; a fortieth of the trace by default")
+    machine: Note | None = Field(None, description="machine whose network the accesses go through, for contention")
+    useful: list[Note] = Field(default_factory=list, description="activities that are useful work; found by default")
+    only: Note | None = Field(None, description="part of the names of the processors to take; all by default")
+    first: Time | None = Field(None, alias="from", description="time to begin at, counted from the first event")
+    to: Time | None = Field(None, description="time to end at, counted likewise")
+
+    def named_cases(self) -> Iterator[tuple[Place, str]]:
+        """Give the case that is simulated."""
+        if self.case is not None:
+            yield ("case",), self.case
+
+    @model_validator(mode="after")
+    def _one_source(self) -> TraceSpec:
+        if bool(self.data) == (self.case is not None):
+            raise broken_rule("a trace is read from data, or simulated from a case; give one of the two")
+        return self
+
+
 class MadeSpec(Spec):
     """Timings made up from a case, to see what fits make of a truth that is known."""
 
@@ -657,6 +683,15 @@ class FitsPictureSpec(Drawn):
     fit: Name = Field(description="the fit to draw")
 
 
+class TracePictureSpec(Drawn):
+    """A view of traces."""
+
+    question: ClassVar[str] = "traces"
+    kind: Literal["trace"] = Field(description="a view of traces, one below the other")
+    traces: list[Name] = Field(description="the traces to draw", min_length=1, max_length=6)
+    view: Literal["matrix", "concurrency", "utilization", "work", "contention"] = Field(description="what to draw")
+
+
 PictureSpec = Annotated[
     BandsSpec
     | BarsSpec
@@ -666,7 +701,8 @@ PictureSpec = Annotated[
     | LinesSpec
     | MapSpec
     | ProjectionPictureSpec
-    | TimelineSpec,
+    | TimelineSpec
+    | TracePictureSpec,
     Field(discriminator="kind"),
 ]
 
@@ -685,6 +721,12 @@ QUESTIONS: dict[str, Any] = {
         Field(
             default_factory=dict,
             description="measured runs to account for; compare and bars call their answers NAME-PROCESSORS",
+        ),
+    ),
+    "traces": (
+        dict[Name, TraceSpec],
+        Field(
+            default_factory=dict, description="traces to show; compare, statements and bars call them by their names"
         ),
     ),
     "fits": (

@@ -22,10 +22,15 @@ from __future__ import annotations
 import os
 import re
 import stat
+import zlib
+from codecs import getincrementaldecoder
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from gzip import GzipFile
 from itertools import islice
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 import yaml
 
@@ -378,7 +383,41 @@ def file_text(path: Path | str, most: int = MOST_BYTES, advice: str = _ADVICE) -
     SpecError : no such file, a device, too large, or not UTF-8
     """
     start = Mark(shown_name(path), 1, 1)
-    return _decoded(_content(path, start, most, advice), start)
+    with _opened(path, start, most, advice) as file:
+        return _decoded(file.read(most + 1) or b"", start)
+
+
+def text_pieces(path: Path | str, most: int, advice: str, size: int = 1 << 20) -> Iterator[str]:
+    """Read the text of a regular file piece by piece, unpacked if gzip made it.
+
+    Parameters
+    ----------
+    path, most, advice : as for `file_text`; `most` holds for what is unpacked as well
+    size : of a piece [B]
+
+    Raises
+    ------
+    SpecError : as for `file_text`
+    """
+    start, read = Mark(shown_name(path), 1, 1), 0
+    decode = getincrementaldecoder("utf-8")().decode
+    with _opened(path, start, most, advice) as raw:
+        packed, _ = raw.read(2) == b"\x1f\x8b", raw.seek(0)
+        file = GzipFile(fileobj=raw) if packed else raw
+        while True:
+            try:
+                data = file.read(size)
+                read += len(data)
+                text = decode(data, final=not data)
+            except (EOFError, zlib.error):
+                _refuse(start, f"the packed file ends or is damaged after {read:,} bytes; unpack what is left of it")
+            except UnicodeDecodeError as error:
+                odd = error.object[error.start]
+                _refuse(start, f"byte 0x{odd:02x} near byte {read:,} is not UTF-8; save the file as UTF-8 text")
+            _check_size(read, start, most, advice)
+            if not data:
+                return
+            yield text
 
 
 def shown_name(path: Path | str) -> str:
@@ -423,7 +462,9 @@ def read_value(text: str, file: str) -> Node:
     return build(text, file)
 
 
-def _content(path: Path | str, start: Mark, most: int, advice: str) -> bytes:
+@contextmanager
+def _opened(path: Path | str, start: Mark, most: int, advice: str) -> Iterator[BinaryIO]:
+    """Open a regular file of at most so many bytes."""
     try:
         about = os.stat(path)
         if stat.S_ISDIR(about.st_mode):
@@ -432,11 +473,11 @@ def _content(path: Path | str, start: Mark, most: int, advice: str) -> bytes:
             _refuse(start, "this is a pipe or a device; only regular files are read")
         _check_size(about.st_size, start, most, advice)
         with open(path, "rb", opener=_without_waiting) as file:
-            return file.read(most + 1) or b""
+            yield file
     except (FileNotFoundError, ValueError):  # ValueError: a NUL in the path
         _refuse(start, "there is no such file; check its name")
     except OSError as error:
-        _refuse(start, f"the file cannot be read: {error.strerror}")
+        _refuse(start, f"the file cannot be read: {error.strerror or error}")
 
 
 def _without_waiting(path: str, flags: int) -> int:

@@ -40,7 +40,8 @@ def record(plan: Plan, seed: int = 0, cycles: int = 3, events: int = 20_000) -> 
             break
     for resource in (*kernel.stations, *kernel.locks):
         resource.accumulate(kernel.now)
-    return Timeline(tuple(spans), {name: _levels(each) for name, each in changes.items()}, kernel.now)
+    levels = {name: _levels(each) for name, each in changes.items()}
+    return Timeline(tuple(spans), levels, kernel.now, ended=plan.once and kernel.events < events)
 
 
 def _levels(changes: Mapping[float, Sequence[int]]) -> tuple[tuple[float, int, int], ...]:

@@ -1,0 +1,130 @@
+"""Traces in a study: what they show, and where the processors go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from slipstick.answer import Answer
+from slipstick.errors import ModelError, Problem, SpecError, UnknownNameError, did_you_mean
+from slipstick.measure.traces.readers import read_trace
+from slipstick.measure.traces.trace import ProgramTrace, trace_of
+from slipstick.measure.traces.views import network_called, views_of
+from slipstick.report.formatting import escape
+from slipstick.report.measured import measured_table
+from slipstick.report.traces import draw_traces, trace_parts, trace_sentence
+from slipstick.results.question import QuestionResult, ResultTable
+from slipstick.results.study import TraceViews
+from slipstick.schema.kinds.study import TracePictureSpec, TraceSpec
+from slipstick.schema.library import table_called
+from slipstick.schema.text.nodes import Node, at
+from slipstick.study.cases import Place, StudyContext
+from slipstick.study.evaluator import evaluator
+from slipstick.study.questions import BaseAnswers, Question, ValueNames
+from slipstick.study.solve import timeline_of
+
+
+@dataclass(frozen=True, slots=True)
+class TracesResult(QuestionResult):
+    """What traces show: views, by name."""
+
+    title: ClassVar[str] = "Traces"
+    before_cases: ClassVar[bool] = True
+    leading_columns: ClassVar[bool] = True
+    traces: Mapping[str, TraceViews]
+
+    def sentences(self) -> list[str]:
+        """Say where the processors of each trace go."""
+        return [f"{name}: {trace_sentence(each)}" for name, each in self.traces.items()]
+
+    def parts(self) -> Iterator[str | ResultTable]:
+        """Give the account and the views of each trace."""
+        for name, each in self.traces.items():
+            yield replace(measured_table(f"trace/{name}", [each.answer]), title=f"### {escape(name)}")
+            yield from trace_parts(each)
+
+    def answers(self) -> list[Answer]:
+        """Give none: they stand under `traces` by their names."""
+        return []
+
+    def named_answers(self) -> dict[str, Answer]:
+        """Name the answer of each trace as the trace."""
+        return {name: each.answer for name, each in self.traces.items()}
+
+    def draw(self, spec: TracePictureSpec) -> Any:
+        """Draw a view of some traces, one below the other."""
+        return draw_traces({name: self.traces[name] for name in spec.traces}, spec.view, spec.title)
+
+
+@dataclass(frozen=True)
+class TracesQuestion(Question):
+    """Traces to show; their views are made as they are read, for they show whether the data make sense."""
+
+    traces: Mapping[str, TraceViews]
+
+    @property
+    def answer_names(self) -> dict[str, ValueNames]:
+        """The values of each trace, by its name."""
+        return {
+            name: {value: each.answer.unit(value) for value in each.answer.names} for name, each in self.traces.items()
+        }
+
+    @property
+    def notes(self) -> list[Problem]:
+        """What is odd about the files."""
+        return [note for each in self.traces.values() for note in each.notes]
+
+    def solve(self, answers: BaseAnswers) -> TracesResult:
+        """Give the views."""
+        return TracesResult(self.traces)
+
+
+def read(asked: Mapping[str, TraceSpec], study: StudyContext) -> TracesQuestion:
+    """Read the traces of a study, or simulate them, and make their views.
+
+    Raises
+    ------
+    SpecError : a file is missing or wrong, or does not have what is asked for
+    """
+    problems = [
+        study.problem((*place, "traces", index), f"there is no trace {name!r}{did_you_mean(name, list(asked))}")
+        for place, picture in study.pictures(TracePictureSpec)
+        for index, name in enumerate(picture.traces)
+        if name not in asked
+    ]
+    if problems:
+        raise SpecError(problems)
+    return TracesQuestion({name: _views(each, ("traces", name), study) for name, each in asked.items()})
+
+
+def _views(asked: TraceSpec, place: Place, study: StudyContext) -> TraceViews:
+    trace = _trace(asked, place, study)
+    network = None
+    if asked.machine is not None:
+        network = network_called(asked.machine, study.library, _written(study, (*place, "machine")).mark)
+    key = next((key for key in ("useful", "only", "machine", "window", "first") if getattr(asked, key)), "data")
+    first, last, width = (each.value if each else None for each in (asked.first, asked.to, asked.window))
+    try:
+        return views_of(trace.chosen(asked.only, asked.useful, first or 0.0, last), width, network)
+    except (ModelError, UnknownNameError) as error:
+        raise study.refusal((*place, "from" if key == "first" else key), str(error)) from None
+
+
+def _trace(asked: TraceSpec, place: Place, study: StudyContext) -> ProgramTrace:
+    if asked.case is not None:
+        built = evaluator(asked.case, study.cases[asked.case], study.library).built
+        try:
+            return trace_of(timeline_of(built, asked.cycles), asked.case)
+        except ModelError as error:
+            raise study.refusal((*place, "case"), str(error)) from None
+    path = study.library.beside(table_called(asked.data) or asked.data, _written(study, (*place, "data")).mark)
+    found = read_trace(path, unit=asked.unit)
+    study.library.keep_hash(path)
+    return replace(found, file=path.name)
+
+
+def _written(study: StudyContext, place: Place) -> Node:
+    node = at(study.tree, place)
+    assert node is not None
+    return node

@@ -1,0 +1,327 @@
+"""Traces as the tools write them: spans, accesses and accounts; and what is said of damaged ones."""
+
+from __future__ import annotations
+
+import gzip
+import random
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from slipstick.errors import MissingExtraError, SlipstickError, SpecError, UnknownNameError
+from slipstick.measure import traces
+from slipstick.measure.account import measured
+from slipstick.measure.formats import read
+from slipstick.measure.measurements import Hints
+from slipstick.measure.traces import readers
+from slipstick.measure.traces.readers import TRACE_FORMATS, read_trace, trace_format
+from slipstick.measure.traces.trace import ProgramTrace
+from tests.measure.damage import damaged
+
+FILES = Path(__file__).parent / "files"
+SAMPLES = {
+    "viztracer.json": "chrome",
+    "four-tasks.prv": "paraver",
+    "timehist.txt": "timehist",
+    "timehist-cpus.txt": "timehist",
+    "timehist-state.txt": "timehist",
+    "records.csv": "records",
+}
+LONGEST = 400
+
+
+def spans_of(trace: ProgramTrace) -> list[tuple[object, ...]]:
+    """List the spans with names."""
+    columns = (getattr(trace.spans, name).tolist() for name in trace.spans.__slots__)
+    return [(trace.processors[p], trace.labels[what], a, b) for p, what, a, b in zip(*columns, strict=True)]
+
+
+def chrome(tmp_path: Path, text: str) -> ProgramTrace:
+    """Read a Chrome trace from its text."""
+    (tmp_path / "x.json").write_text(text)
+    return read_trace(tmp_path / "x.json")
+
+
+def refusal(path: Path, format: str | None = None) -> str:
+    """Give the one problem of a trace."""
+    with pytest.raises(SpecError) as caught:
+        read_trace(path, format)
+    (problem,) = caught.value.problems
+    return problem.message
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_trace_is_recognized_and_adds_up(name: str) -> None:
+    assert trace_format(FILES / name) == SAMPLES[name]
+    trace = read_trace(FILES / name)
+    (answer,) = measured(read(FILES / name)).answers
+    assert sum(answer.account.values()) == pytest.approx(trace.end, rel=1e-12)
+    assert answer.point["p"] == len(trace.processors)
+    for processor in range(len(trace.processors)):
+        own = trace.spans.select(trace.spans.processor == processor)
+        assert (own.start[1:] >= own.end[:-1] - 4e-6).all()
+
+
+def test_a_trace_of_viztracer() -> None:
+    trace = read_trace(FILES / "viztracer.json")
+    assert trace.processors == ("Process-1/MainThread", "Process-2/MainThread")
+    assert "match (traced_pool.py:28)" in trace.labels
+    assert trace.notes == ()
+
+
+def test_a_trace_of_paraver() -> None:
+    trace = read_trace(FILES / "four-tasks.prv")
+    assert trace.processors == ("1.1.1", "1.2.1", "1.3.1", "1.4.1")
+    assert trace.end == pytest.approx(260199e-6)
+    assert trace.useful == ("Running",)
+    (answer,) = measured(trace.measurements()).answers
+    # Between 102462 and 102498 the second task has no state.
+    assert answer.account["unknown"] == pytest.approx(36e-6 / 4)
+    assert answer.account["Thread Synchronization"] == pytest.approx((260199 - 73107) * 1e-6 / 4)
+    assert trace.objects == ("1.1.1",)
+    assert (trace.accesses.processor.tolist(), trace.accesses.time.tolist()) == ([1], [pytest.approx(73236e-6)])
+    assert [note.message for note in trace.notes] == [
+        "left out, for states hold the time: 1 communicators, 1 events, 1 collective operations"
+    ]
+
+
+def test_a_trace_of_the_scheduler() -> None:
+    trace = read_trace(FILES / "timehist-state.txt")
+    (answer,) = measured(trace.measurements()).answers
+    # Two processors are all that the machine has; the third and fourth task wait for one.
+    assert (answer["speedup"] or 0.0) < 2.0
+    assert answer.account["wait:processor"] > 0.2 * trace.end
+    plain, marked = read_trace(FILES / "timehist.txt"), read_trace(FILES / "timehist-cpus.txt")
+    assert set(plain.processors) & set(marked.processors)
+    assert not any(name.startswith(("<idle>", "s ")) for name in (*plain.processors, *marked.processors))
+
+
+def test_a_table_of_records() -> None:
+    trace = read_trace(FILES / "records.csv")
+    assert spans_of(trace) == [
+        ("0", "busy", 0.0, pytest.approx(80e-6)),
+        ("1", "busy", 0.0, pytest.approx(20e-6)),
+        ("1", "lock:door", pytest.approx(20e-6), pytest.approx(35e-6)),
+        ("1", "busy", pytest.approx(35e-6), pytest.approx(100e-6)),
+    ]
+    assert trace.objects == ("1", "2", "3")
+    assert trace.accesses.target.tolist() == [2, 2, 0, 1]
+    assert trace.accesses.count.sum() == 10.0
+    assert "1 receipts are left out; a message counts where it is sent" in str(trace.notes[0])
+
+
+def test_a_table_of_records_in_parquet(tmp_path: Path) -> None:
+    import polars
+
+    polars.read_csv(FILES / "records.csv", comment_prefix="#").write_parquet(tmp_path / "x.parquet")
+    assert spans_of(read_trace(tmp_path / "x.parquet")) == spans_of(read_trace(FILES / "records.csv"))
+    (tmp_path / "y.parquet").write_bytes((tmp_path / "x.parquet").read_bytes()[:300])
+    assert "this is no Parquet table" in refusal(tmp_path / "y.parquet")
+
+
+def test_otf2_needs_its_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> None:
+        raise ImportError(name)
+
+    monkeypatch.setattr(readers, "import_module", missing)
+    with pytest.raises(MissingExtraError, match="reading OTF2 archives needs otf2: pip install otf2"):
+        read_trace(tmp_path / "traces.otf2")
+
+
+class Enter:
+    """An event as the library of OTF2 gives it."""
+
+    def __init__(self, time: int, name: str) -> None:
+        self.time, self.receiver, self.region = time, name, SimpleNamespace(name=name)
+
+
+class Leave(Enter):
+    """Likewise."""
+
+
+class MpiSend(Enter):
+    """Likewise."""
+
+
+class MpiRecv(Enter):
+    """Likewise."""
+
+
+def test_an_otf2_archive_by_what_its_library_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The library itself, otf2 3.2, was tried by hand: it writes and reads archives, and the account was that of its events."""
+    one, other = SimpleNamespace(name="rank 0"), SimpleNamespace(name="rank 1")
+    events = [(one, Enter(1000, "work")), (other, Enter(1100, "work")), (one, MpiSend(1200, "1"))]
+    events += [(other, MpiRecv(1300, "0")), (one, Leave(1400, "work")), (other, Enter(1450, "wait:message"))]
+    offset = SimpleNamespace(clock_properties=SimpleNamespace(global_offset=1000))
+    archive = SimpleNamespace(timer_resolution=1_000_000, definitions=offset, events=events)
+
+    def opened(path: str) -> AbstractContextManager[SimpleNamespace]:
+        if "bad" in path:
+            raise RuntimeError("no anchor")
+        return nullcontext(archive)
+
+    fake = SimpleNamespace(reader=SimpleNamespace(open=opened), Error=KeyError)
+    monkeypatch.setattr(readers, "import_module", lambda name: fake)
+    trace = read_trace(tmp_path / "x.otf2")
+    assert spans_of(trace) == [("rank 0", "work", 0.0, pytest.approx(400e-6))]
+    assert (trace.objects, trace.accesses.time.tolist()) == (("1",), [pytest.approx(200e-6)])
+    assert "left out: 1 MpiRecv; 2 regions without an end" in str(trace.notes[0])
+    assert "this is no OTF2 archive, or it is damaged: 'no anchor'" in refusal(tmp_path / "bad.otf2")
+
+
+def test_the_largest_size_is_read_piece_by_piece(tmp_path: Path) -> None:
+    event = '{"ph":"X","pid":1,"tid":%d,"ts":%d,"dur":3,"name":"%s"}'
+    events = ",\n".join(event % (at % 7, 4 * at, "äß" * (at % 90)) for at in range(20_000))
+    text = f'{{"schemaVersion": 1, "skipped": {{"traceEvents": 3}}, "traceEvents": [{events}], "more": [1, 2]}}'
+    (tmp_path / "x.json.gz").write_bytes(gzip.compress(text.encode()))
+    packed, plain = read_trace(tmp_path / "x.json.gz"), chrome(tmp_path, text)
+    assert len(text.encode()) > 1 << 20
+    assert spans_of(packed) == spans_of(plain)
+    assert len(plain.spans.start) == 20_000
+    (tmp_path / "y.json.gz").write_bytes(gzip.compress(text.encode())[:9000])
+    assert "the packed file ends or is damaged after" in refusal(tmp_path / "y.json.gz", "chrome")
+
+
+def test_begin_and_end_nest_by_time_then_by_the_file(tmp_path: Path) -> None:
+    events = [("E", 9, ""), ("B", 0, "outer"), ("B", 2, "inner"), ("E", 5, ""), ("E", 2, ""), ("B", 2, "later")]
+    text = ",".join(f'{{"ph": "{ph}", "pid": 1, "tid": "a", "ts": {ts}, "name": "{name}"}}' for ph, ts, name in events)
+    trace = chrome(tmp_path, f"[{text}]")
+    assert spans_of(trace) == [
+        ("a", "outer", 0.0, 2e-6),
+        ("a", "later", 2e-6, pytest.approx(5e-6)),
+        ("a", "outer", pytest.approx(5e-6), pytest.approx(9e-6)),
+    ]
+
+
+def test_arrows_are_accesses_and_the_rest_is_noted(tmp_path: Path) -> None:
+    spans = (
+        '{"ph":"X","pid":1,"tid":1,"ts":0,"dur":5,"name":"a"},{"ph":"X","pid":1,"tid":2,"ts":"7.5","dur":5,"name":"b"}'
+    )
+    arrows = '{"ph":"s","id":4,"pid":1,"tid":1,"ts":1},{"ph":"f","id":4,"pid":1,"tid":2,"ts":8},{"ph":"f","id":5,"pid":1,"tid":2,"ts":9}'
+    trace = chrome(tmp_path, f'[{spans},{arrows},{{"ph":"i","ts":3}},{{"ph":"B","pid":1,"tid":1,"ts":6,"name":"c"}},')
+    assert (trace.objects, trace.accesses.processor.tolist()) == (("2",), [0])
+    assert [note.message for note in trace.notes] == [
+        "the events end without a bracket, after 7; what wrote them may have been stopped",
+        "1 spans have no end, and are taken to last to the end; 0 ends begin nowhere",
+        "1 arrows have no beginning or no end; left out",
+        "events that are no spans of a thread are left out: 1 of kind 'i'",
+    ]
+
+
+def test_spans_that_overlap_are_booked_once_and_noted(tmp_path: Path) -> None:
+    text = (
+        '[{"ph":"X","pid":1,"tid":1,"ts":5,"dur":10,"name":"b"},{"ph":"X","pid":1,"tid":1,"ts":0,"dur":10,"name":"a"}]'
+    )
+    trace = chrome(tmp_path, text)
+    assert spans_of(trace) == [
+        ("1", "a", 0.0, pytest.approx(5e-6)),
+        ("1", "b", pytest.approx(5e-6), pytest.approx(15e-6)),
+    ]
+    assert [note.message for note in trace.notes] == [
+        "1 spans of one processor overlap, neither inside the other; the later one is booked"
+    ]
+
+
+X = '{"ph":"X","pid":1,"tid":1,"ts":%s,"dur":%s,"name":"a"}'
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"traceEvents": [' + X % (1, 2) + ', {"ph": "X", "pi', "the file ends inside a value, after 1 events"),
+        ("[" + X % (1, 2) + ', {"ph" "X"}, ' + X % (1, 2) + "]", "this is no JSON after 1 events, near"),
+        ("[" + X % (1, "-3"), "a span of -3 is negative: from 1 to -2"),
+        ("[" + X % ("-1", 3), "a time is a finite number and not negative; got -1"),
+        ("[" + X % ("1e18", 3), "a time of 1e+12 s is out of range; is its unit right?"),
+        ("[" + X % ("NaN", 3), "a time is a finite number and not negative; got nan"),
+        ("[" + X % ('"soon"', 3), "soon' is no time (ts) of event 1"),
+        ("[" + X % (1, 2) + ", 7]", "event 2 is no object"),
+        ('[{"ph":"X","pid":[1],"tid":1,"ts":1,"dur":1}]', "the pid or tid of event 1 is no number and no text"),
+        ('{"traceEvents": []}', "there is no event of a processor in it; the program may have failed to write it"),
+        ("[" + X % (4, 0) + "]", "all events are at one time; a trace lasts longer than that"),
+        ('{"traceEvents" 3}', "this is no JSON after 0 events"),
+        ('[{"ph":' + "[" * 100_000, "is nested too deeply"),
+    ],
+)
+def test_bad_events_are_refused_in_one_message(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text(text)
+    assert said in refusal(tmp_path / "x.json", "chrome")
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ("time,processor,event\n1,0,create\n", "times have no unit; write one, as in 'time [us]', or give --unit us"),
+        ("time [B],processor,event\n1,0,create\n", "'B' is no unit of time"),
+        ("time [u],processor,event\n1,0,create\n", "there is no unit"),
+        ("time [s],processor,event,x\n1,0,create,3\n", "a table of records has the columns time, processor, event"),
+        ("time [s],processor,event\n1,0\n", "2 values, where the header promises 3; is the line cut?"),
+        ("time [s],processor,event\n1,0,leave\n", "ends what it has not begun; are lines reordered?"),
+        ("time [s],processor,event\n1,0,jump\n", "'jump' is no event; there are create, end, enter, leave"),
+        ("time [s],processor,event\n1,0,access\n", "the access has no destination"),
+        ("time [s],processor,event\none,0,create\n", "one' is no time"),
+        ("time [s],processor,event\n1e400,0,create\n", "1e400' is no finite time"),
+        ("time [s],processor,event\n1e18,0,create\n2e18,0,end\n", "a time of 2e+18 s is out of range"),
+        ('time [s],processor,event\n1,"0,create\n', "this is no line of a table"),
+        ("time [s],processor,event,destination,count\n1,0,access,1,-2\n2,0,access,1,\n", "a count is a finite number"),
+        ("time [s],processor,event,destination,count\n1,0,access,1,1e18\n2,0,access,1,\n", "1e+18 accesses are out of"),
+    ],
+)
+def test_bad_records_are_refused_in_one_message(lines: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text(lines)
+    assert said in refusal(tmp_path / "x.csv", "records")
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ("#Paraver nothing\n", "the first line of a Paraver trace is"),
+        ("#Paraver (x):10_ms:0\n", "times are in _ms; Paraver writes _ns, or microseconds without a unit"),
+        (
+            "#Paraver (x):10:0\n1:1:1:1:1:0:5:1\n1:1:1:1:1:5",
+            "is no record of a Paraver trace; is the file cut or damaged?",
+        ),
+        ("#Paraver (x):10:0\n1:1:1:1:1:0:five:1\n", "has a field that is no number in range"),
+        ("#Paraver (x):10:0\n1:1:1:1:1:5:2:1\n", "a span of -3 is negative: from 5 to 2"),
+    ],
+)
+def test_bad_paraver_traces_are_refused_in_one_message(lines: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "x.prv").write_text(lines)
+    assert said in refusal(tmp_path / "x.prv")
+
+
+def test_other_files_are_no_traces(tmp_path: Path) -> None:
+    (tmp_path / "x.txt").write_bytes(b"time \xff\xfe")
+    assert trace_format(tmp_path / "x.txt") is None
+    assert "this is no trace, or cannot be told to be one; name it with --format" in refusal(tmp_path / "x.txt")
+    assert "near byte 7 is not UTF-8; save the file as UTF-8 text" in refusal(tmp_path / "x.txt", "records")
+    with pytest.raises(UnknownNameError, match="no format of traces 'otf3'"):
+        read_trace(tmp_path / "x.txt", "otf3")
+    assert traces.__doc__
+    assert "otf2" in TRACE_FORMATS
+
+
+def test_a_size_told_beside_a_trace_is_that_of_its_run() -> None:
+    assert {run.n for run in read(FILES / "records.csv", Hints(size=8.0)).records} == {8.0}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_damaged_traces_are_read_or_refused_by_name(name: str, tmp_path: Path) -> None:
+    chance, text, path = random.Random(name), (FILES / name).read_text(), tmp_path / f"x{Path(name).suffix}"
+    for _ in range(40):
+        ways, data = damaged(text, chance)
+        path.write_bytes(data)
+        said = _said(path, SAMPLES[name])
+        assert len(said) < LONGEST + len(str(path)), ways
+
+
+def _said(path: Path, format: str) -> str:
+    """Say what is wrong with a trace; if nothing is, its account adds up."""
+    try:
+        (answer,) = measured(read_trace(path, format).measurements()).answers
+    except SlipstickError as error:
+        return str(error)
+    assert sum(answer.account.values()) == pytest.approx(answer["time"], rel=1e-9)
+    return ""

@@ -1,0 +1,251 @@
+"""Views of traces: what must add up for any trace, and contention beside a walk along every path."""
+
+from __future__ import annotations
+
+import csv
+import random
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slipstick.errors import ModelError, SpecError, UnknownNameError
+from slipstick.measure.account import measured
+from slipstick.measure.traces.readers import read_trace
+from slipstick.measure.traces.trace import ProgramTrace, TraceColumns, trace_of
+from slipstick.measure.traces.views import (
+    SwitchedNetwork,
+    by_window,
+    concurrency,
+    conflicts,
+    matrix,
+    network_called,
+    views_of,
+)
+from slipstick.method.simulation.flatten import timeline
+from slipstick.model.activity import delay, fork, hold, service, then
+from slipstick.model.system import Model, closed_model
+from slipstick.report.pictures.gantt import chrome_trace
+from slipstick.schema.library import Library
+
+FILES = Path(__file__).parent / "files"
+
+TIMES = st.integers(0, 400).map(lambda each: each / 7)
+SPANS = st.lists(
+    st.tuples(st.integers(0, 3), st.sampled_from(["busy", "work", "lock:door", "barrier"]), TIMES, TIMES),
+    min_size=1,
+    max_size=25,
+)
+ACCESSES = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 8), TIMES, st.integers(1, 9)), max_size=20)
+
+
+def made(spans: list[tuple[int, str, float, float]], accesses: list[tuple[int, int, float, int]]) -> ProgramTrace:
+    """Make a trace of processors 0 to 3."""
+    found = TraceColumns("made")
+    for processor in range(4):
+        found.named(found.lanes, processor)
+    found.span(0, found.named(found.labels, "busy"), 0.0, 1.0)
+    for processor, label, start, length in spans:
+        found.span(processor, found.named(found.labels, label), start, start + length)
+    for processor, target, time, count in accesses:
+        found.access(processor, str(target), time, count)
+    return found.finished(["0", "1", "2", "3"])
+
+
+def write_records(trace: ProgramTrace, path: Path) -> None:
+    """Write a trace as a table of records, in the order of time."""
+    rows = []
+    columns = zip(*(getattr(trace.spans, name).tolist() for name in trace.spans.__slots__), strict=True)
+    for processor, label, start, end in columns:
+        rows.append((start, 1, trace.processors[processor], "enter", trace.labels[label], ""))
+        rows.append((end, 0, trace.processors[processor], "leave", "", ""))
+    if trace.objects is not trace.labels:
+        used = zip(*(getattr(trace.accesses, name).tolist() for name in trace.accesses.__slots__), strict=True)
+        rows += [(at, 2, trace.processors[p], "access", trace.objects[to], repr(many)) for p, to, at, many in used]
+    with path.open("w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["time [s]", "processor", "event", "destination", "count"])
+        table.writerows([repr(row[0]), *row[2:]] for row in sorted(rows))
+
+
+def program() -> Model:
+    """Give a model whose processors work, wait for a lock, and take two ways at once."""
+    ways = fork(then(service("disk", 2.0), delay(0.4, name="late", component="late")), delay(2.1, name="check"))
+    body = delay(3.0, name="work", scv=1.0) >> hold("door", delay(1.0, name="inside", component="lock")) >> ways
+    return closed_model(body, processors=4)
+
+
+@settings(max_examples=60, deadline=None)
+@given(SPANS, ACCESSES)
+def test_views_of_any_trace_add_up(
+    spans: list[tuple[int, str, float, float]], accesses: list[tuple[int, int, float, int]]
+) -> None:
+    trace = made(spans, accesses)
+    views = views_of(trace, width=trace.end / 7.3)
+    booked = trace.spans.end - trace.spans.start
+    useful = float(booked[trace.is_useful[trace.spans.label]].sum())
+    times, active = concurrency(trace)
+    integral = float(active @ np.diff(np.append(times, trace.end)))
+    assert integral == pytest.approx(useful, rel=1e-9)
+    assert float(views.concurrency @ np.arange(len(views.concurrency))) == pytest.approx(useful, rel=1e-9)
+    length = np.minimum(np.diff(views.edges), trace.end - views.edges[:-1])
+    assert float((views.utilization * length).sum()) == pytest.approx(useful, rel=1e-9)
+    assert (views.utilization <= 1 + 1e-9).all()
+    assert sum(float(each.sum()) for each in views.work.values()) == pytest.approx(float(booked.sum()), rel=1e-9)
+    assert (views.answer["speedup"] or 0.0) * trace.end == pytest.approx(useful, rel=1e-9)
+    counts = matrix(trace)
+    if accesses:
+        rows, columns = Counter[int](), Counter[str]()
+        for processor, target, _, count in accesses:
+            rows[processor] += count
+            columns[str(target)] += count
+        assert counts.sum(axis=1).tolist() == [rows[each] for each in range(4)]
+        assert counts.sum(axis=0).tolist() == [columns[each] for each in trace.objects]
+    else:
+        assert counts.sum() == len(spans) + 1
+
+
+@settings(max_examples=25, deadline=None)
+@given(SPANS, ACCESSES)
+def test_a_trace_written_and_read_gives_the_same_account(
+    tmp_path_factory: pytest.TempPathFactory,
+    spans: list[tuple[int, str, float, float]],
+    accesses: list[tuple[int, int, float, int]],
+) -> None:
+    trace, path = made(spans, accesses), tmp_path_factory.mktemp("x") / "x.csv"
+    write_records(trace, path)
+    again = read_trace(path)
+    assert set(again.processors) <= set(trace.processors)
+    one, other = views_of(trace), views_of(again)
+    for name in ("time", "accesses", "concurrency"):
+        if name != "accesses" or trace.objects is not trace.labels:
+            assert other.answer[name] == pytest.approx(one.answer[name], rel=1e-9)
+    for name, each in one.work.items():
+        assert float(other.work[name].sum()) == pytest.approx(float(each.sum()), rel=1e-9)
+
+
+def test_a_simulated_run_written_and_read_gives_the_same_account(tmp_path: Path) -> None:
+    found = timeline(program(), cycles=6)
+    (tmp_path / "run.json").write_text(chrome_trace(found))
+    here, read = trace_of(found, "model"), read_trace(tmp_path / "run.json")
+    (one,), (other,) = (measured(each.measurements()).answers for each in (here, read))
+    assert other.account == pytest.approx(one.account, rel=1e-9, abs=1e-12)
+    assert here.processors == tuple(f"processor {each}" for each in range(4))
+    assert here.end == found.covered < found.until
+    # All that a processor does is known up to there, and each instant is booked once.
+    assert one.account["idle"] == pytest.approx(0.0, abs=1e-9)
+    assert {"lock:door", "wait:disk"} <= one.account.keys()
+    waiting = views_of(read).contention
+    assert float(waiting["door"].sum()) == pytest.approx(4 * one.account["lock:door"], rel=1e-6)
+
+
+def test_a_fork_is_booked_to_the_branch_that_ends_last() -> None:
+    trace = trace_of(
+        timeline(
+            closed_model(fork(delay(2.0, name="a", component="a"), delay(1.0, name="b", component="b")), processors=1),
+            cycles=2,
+        ),
+        "fork",
+    )
+    (answer,) = measured(trace.measurements()).answers
+    assert answer.account["a"] == pytest.approx(trace.end)
+    assert "b" not in answer.account
+
+
+def walked(network: SwitchedNetwork, source: int, target: int) -> list[tuple[int, int, int]]:
+    """Walk from a processor to a module: shuffle the lines, then let the switch choose by the next digit."""
+    k, line, outputs = network.radix, source, []
+    for stage in range(network.stages):
+        top, rest = divmod(line, k ** (network.stages - 1))
+        line = rest * k + top
+        switch = line // k
+        line = switch * k + target // k ** (network.stages - 1 - stage) % k
+        outputs.append((stage, switch, line % k))
+    assert line == target
+    return outputs
+
+
+def test_contention_is_that_of_a_walk_along_every_path() -> None:
+    chance = random.Random(5)
+    for _ in range(1000):
+        network = SwitchedNetwork(chance.choice([2, 3, 4]), chance.randrange(1, 4), 1.0)
+        ports = network.radix**network.stages
+        requests = [
+            (chance.randrange(ports), chance.randrange(ports), chance.randrange(1, 3))
+            for _ in range(chance.randrange(1, 12))
+        ]
+        wanted: Counter[tuple[int, int, int]] = Counter()
+        for source, target, count in requests:
+            for output in walked(network, source, target):
+                wanted[output] += count
+        beyond = Counter[int]()
+        for (stage, _, _), count in wanted.items():
+            beyond[stage] += count - 1
+        sources, targets, counts = (np.array(column) for column in zip(*requests, strict=True))
+        found = conflicts(network, sources, targets, np.zeros(len(requests)), counts.astype(float))
+        assert [each.sum() for _, each in found.values()] == [beyond[stage] for stage in range(network.stages)]
+
+
+def test_a_permutation_passes_and_a_hot_module_does_not() -> None:
+    network, all_, now = SwitchedNetwork(4, 3, 1e-6), np.arange(64), np.zeros(64, dtype=np.float64)
+    shifted = conflicts(network, all_, (all_ + 5) % 64, now, np.ones(64))
+    assert sum(each.sum() for _, each in shifted.values()) == 0
+    hot = conflicts(network, all_, np.full(64, 9), now, np.ones(64))
+    assert hot["module"][1].sum() == 63
+    apart = conflicts(network, all_, np.full(64, 9), (all_ * 2e-6).astype(np.float64), np.ones(64))
+    assert sum(each.sum() for _, each in apart.values()) == 0
+
+
+def test_contention_on_a_machine() -> None:
+    network = network_called("bbn-gp1000", Library())
+    assert (network.radix, network.stages, network.ports) == (4, 4, 256)
+    assert network.slot == pytest.approx(4e-6)  # four stages there and back, the word and the module
+    trace = made([(p, "busy", 0.0, 9.0) for p in range(4)], [(p, 7, 1.0, 2) for p in range(4)])
+    views = views_of(trace, network=network)
+    assert views.answer["contention[module]"] == 7.0
+    assert views.conflicts
+    assert network_called("sequent-symmetry-s81", Library()).ports is None
+    with pytest.raises(SpecError, match="has no shared memory, so no network between processors and modules"):
+        network_called("rs6000-43p-atm", Library())
+    with pytest.raises(
+        ModelError, match="'busy' is no number of a processor or module of the machine, which are 0 to 255"
+    ):
+        views_of(made([(0, "busy", 0.0, 1.0)], []), network=network)
+
+
+def test_parts_of_a_trace_are_chosen() -> None:
+    trace = made([(1, "lock:door", 2.0, 6.0), (1, "work", 4.0, 2.0)], [(1, 5, 3.0, 2), (2, 5, 9.0, 1)])
+    part = trace.chosen("1", ["work", "lock:door"], 3.0, 5.0)
+    views = views_of(part)
+    assert (part.processors, part.end) == (("1",), 2.0)
+    assert views.answer["concurrency"] == pytest.approx(1.0)
+    assert views.answer["accesses"] == 2.0
+    with pytest.raises(UnknownNameError, match="no processor in the trace 'x'"):
+        trace.chosen("x")
+    with pytest.raises(UnknownNameError, match="no activity in the trace 'wrok'; did you mean 'work'"):
+        trace.chosen(None, ["wrok"])
+    with pytest.raises(ModelError, match="the trace lasts 9 s; there is nothing from 12 s to 9 s"):
+        trace.chosen(first=12.0)
+
+
+def test_what_is_too_much_for_a_view_is_refused() -> None:
+    trace = made([(0, "busy", 0.0, 1.0)], [])
+    with pytest.raises(ModelError, match="1,000,000 windows are too many; at most 10,000 are shown"):
+        views_of(trace, width=trace.end / 1e6)
+    many = TraceColumns("many")
+    for each in range(3000):
+        many.span(many.named(many.lanes, each), many.named(many.labels, f"a{each}"), 0.0, 1.0)
+    with pytest.raises(
+        ModelError, match="3,000 processors and 3,000 objects are too many for a matrix; choose some with --only"
+    ):
+        matrix(many.finished([str(each) for each in range(3000)]))
+
+
+def test_time_in_windows_is_parted_exactly() -> None:
+    trace = made([(2, "work", 1.0, 5.0)], [])
+    edges = np.array([0.0, 1.5, 3.0, 4.5, 6.0])
+    own = trace.spans.select(trace.spans.processor == 2)
+    assert by_window(own, own.label * 0, 1, edges).tolist() == [[0.5, 1.5, 1.5, 1.5]]
