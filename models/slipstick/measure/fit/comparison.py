@@ -397,8 +397,7 @@ def fits(
     found = compare(timings, families, sorted({*STEPS, *(each / most for each in p if each > most)}))
     warnings = tuple(words for each in p if (words := found.warning(each)))
     between = {each: found.predict(each, intervals.level) for each in p if not found.refusal(each)}
-    told = [_JudgedCandidate.of(each, intervals, efficiency, between, found.reach) for each in found.candidates]
-    answers = [each.answer() for each in told]
+    answers = [_answer(each, intervals, efficiency, between, found.reach) for each in found.candidates]
     answers += [Answer(name, "fit", failed=why) for name, why in found.failed.items()]
     curves = _curves(found, min(max([2 * most, *p]), found.reach), intervals.level) if drawn else ()
     size = float(timings.n.max()) if timings.has_sizes else None
@@ -424,78 +423,51 @@ def _curves(found: FitComparison, last: float, level: float) -> tuple[Curve, ...
     return replace(curves[0], at=at, low=low, high=high), *curves[1:]
 
 
-@dataclass(frozen=True, slots=True)
-class _JudgedCandidate:
-    """A candidate, and how sure it is; why it is not known how sure."""
-
-    candidate: Candidate
-    intervals: IntervalSettings
-    efficiency: float
-    between: Mapping[float, tuple[float, float]]
-    reach: float
-    sure: Resampled | Profiled | None
-    why: str = ""
-
-    @classmethod
-    def of(
-        cls,
-        candidate: Candidate,
-        intervals: IntervalSettings,
-        efficiency: float,
-        between: Mapping[float, tuple[float, float]],
-        reach: float,
-    ) -> _JudgedCandidate:
-        told = cls(candidate, intervals, efficiency, between, reach, None)
-        if candidate.behind >= APART:
-            return told
+def _answer(
+    candidate: Candidate,
+    intervals: IntervalSettings,
+    efficiency: float,
+    between: Mapping[float, tuple[float, float]],
+    reach: float,
+) -> Answer:
+    """Give everything that is known of a fit: how sure it is only where the data do not exclude it."""
+    fitted, family, sure, why = candidate.fitted, candidate.family, None, ""
+    if candidate.behind < APART:
         try:
-            return replace(told, sure=intervals.of(candidate))
+            sure = intervals.of(candidate)
         except NoAnswerError as error:
-            return replace(told, why=str(error))
+            why = str(error)
+    ends = sure.parameters(intervals.level) if sure else {}
+    values = {}
+    for each in fitted.formula.parameters:
+        low, high = (ends[each.name].low, ends[each.name].high) if sure else (None, None)
+        values[each.name] = Value(fitted.parameters[each.name], each.unit, low, high)
+    for p, (low, high) in between.items():
+        (time,) = fitted.predict([p]).tolist()
+        values[f"time[{p:g}]"] = Value(time, "s", *((min(low, time), max(high, time)) if sure else ()))
+    values |= {"behind": Value(candidate.behind, "1"), "scatter": Value(fitted.scatter, "1")}
+    if candidate.missed is not None:
+        values["missed"] = Value(candidate.missed, "1")
+    values |= _limits(Extrapolation(fitted, reach=reach), efficiency)
+    if fitted.timings.has_sizes:
+        values |= {f"size_needed[{p:g}]": _size_needed(fitted, p, efficiency, sure, intervals.level) for p in between}
+    at = max(between, default=float(fitted.timings.p.max()))
+    values |= {f"processors_lost[{cause}]": Value(lost, "1") for cause, lost in fitted.lost(at).items()}
+    notes = [f"{family.title}: {fitted.formula.text} ({family.source})"]
+    notes += [why] if why else [intervals.text] if sure else []
+    return Answer(family.name, "fit", values=values, notes=tuple(notes), seed=intervals.seed, point={"p": at})
 
-    def answer(self) -> Answer:
-        """Give everything that is known of the fit."""
-        fitted, family, p = self.candidate.fitted, self.candidate.family, list(self.between)
-        values = {**self._parameters(), **self._times()}
-        values["behind"] = Value(self.candidate.behind, "1")
-        values["scatter"] = Value(fitted.scatter, "1")
-        if self.candidate.missed is not None:
-            values["missed"] = Value(self.candidate.missed, "1")
-        values |= _limits(Extrapolation(fitted, reach=self.reach), self.efficiency)
-        if fitted.timings.has_sizes:
-            values |= {f"size_needed[{each:g}]": self._size_needed(each) for each in p}
-        at = max(p, default=float(fitted.timings.p.max()))
-        values |= {f"processors_lost[{cause}]": Value(lost, "1") for cause, lost in fitted.lost(at).items()}
-        notes = [f"{family.title}: {fitted.formula.text} ({family.source})"]
-        notes += [self.why] if self.why else [self.intervals.text] if self.sure else []
-        return Answer(family.name, "fit", values=values, notes=tuple(notes), seed=self.intervals.seed, point={"p": at})
 
-    def _size_needed(self, p: float) -> Value:
-        """Give the size that some processors need; the high end is open where sizes as large as any may not be enough."""
-        fitted = self.candidate.fitted
-        found = size_needed(fitted, p, self.efficiency)
-        if found is None or self.sure is None or found <= fitted.timings.n.min():
-            return Value(found, "1")
-        sizes = partial(sizes_needed, fitted, p, self.efficiency)
-        between = self.sure.of_positive(sizes, self.intervals.level)
-        open_ended = between.high >= LARGEST * fitted.timings.n.max() * (1 - ROUNDING)
-        return Value(found, "1", between.low, None if open_ended else between.high)
-
-    def _parameters(self) -> dict[str, Value]:
-        fitted = self.candidate.fitted
-        units = {each.name: each.unit for each in fitted.formula.parameters}
-        between = self.sure.parameters(self.intervals.level) if self.sure else {}
-        ends = {name: (each.low, each.high) for name, each in between.items()}
-        return {name: Value(each, units[name], *ends.get(name, ())) for name, each in fitted.parameters.items()}
-
-    def _times(self) -> dict[str, Value]:
-        """Predict the times, and enclose them and what the other families say."""
-        found = {}
-        for p, (low, high) in self.between.items():
-            (time,) = self.candidate.fitted.predict([p]).tolist()
-            ends = (min(low, time), max(high, time)) if self.sure else ()
-            found[f"time[{p:g}]"] = Value(time, "s", *ends)
-        return found
+def _size_needed(
+    fitted: FittedFormula, p: float, efficiency: float, sure: Resampled | Profiled | None, level: float
+) -> Value:
+    """Give the size that some processors need; the high end is open where sizes as large as any may not be enough."""
+    found = size_needed(fitted, p, efficiency)
+    if found is None or sure is None or found <= fitted.timings.n.min():
+        return Value(found, "1")
+    between = sure.of_positive(partial(sizes_needed, fitted, p, efficiency), level)
+    open_ended = between.high >= LARGEST * fitted.timings.n.max() * (1 - ROUNDING)
+    return Value(found, "1", between.low, None if open_ended else between.high)
 
 
 def _limits(extrapolation: Extrapolation, efficiency: float) -> Mapping[str, Value]:

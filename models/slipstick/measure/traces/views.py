@@ -42,20 +42,6 @@ class SwitchedNetwork:
     stages: int
     slot: float
 
-    @classmethod
-    def of(cls, machine: SharedMemorySpec) -> SwitchedNetwork:
-        """Take the network of a machine; a bus, a ring or a crossbar is a network without stages: modules contend only.
-
-        A circuit is held from the request to the reply, so for two ways through all stages, the data and the module; a packet
-        occupies an output for its data.
-        """
-        between, access = machine.interconnect, machine.memory.access.value
-        if between.kind != "multistage":
-            return cls(1, 0, access)
-        stages = round(np.ceil(np.log(between.ports.value) / np.log(between.radix.value) - 1e-9))
-        held = 2 * stages * between.hop.value + access if between.switching == "circuit" else 0.0
-        return cls(int(between.radix.value), stages, between.transfer.value + held)
-
     def outputs(self, source: Indices, target: Indices) -> Mapping[str, Indices]:
         """Give the output that each request needs at each stage, and the module.
 
@@ -78,7 +64,10 @@ class SwitchedNetwork:
 
 
 def network_called(reference: str, library: Library, mark: Mark | None = None) -> SwitchedNetwork:
-    """Give the network of a machine by its name or file.
+    """Give the network of a machine; a bus, a ring or a crossbar is one without stages: modules contend only.
+
+    A circuit is held from the request to the reply, so for two ways through all stages, the data and the module; a packet occupies
+    an output for its data.
 
     Parameters
     ----------
@@ -96,7 +85,12 @@ def network_called(reference: str, library: Library, mark: Mark | None = None) -
         place = mark or Mark(reference, 1, 1)
         why = f"{reference} has no shared memory, so no network between processors and modules"
         raise SpecError([Problem(place.file, place.line, place.column, "machine", why)])
-    return SwitchedNetwork.of(spec)
+    between, access = spec.interconnect, spec.memory.access.value
+    if between.kind != "multistage":
+        return SwitchedNetwork(1, 0, access)
+    stages = round(np.ceil(np.log(between.ports.value) / np.log(between.radix.value) - 1e-9))
+    held = 2 * stages * between.hop.value + access if between.switching == "circuit" else 0.0
+    return SwitchedNetwork(int(between.radix.value), stages, between.transfer.value + held)
 
 
 def conflicts(

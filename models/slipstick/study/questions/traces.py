@@ -12,7 +12,7 @@ from slipstick.measure.traces.readers import read_trace
 from slipstick.measure.traces.trace import ProgramTrace, trace_of
 from slipstick.measure.traces.views import network_called, views_of
 from slipstick.report.formatting import escape
-from slipstick.report.measured import measured_table
+from slipstick.report.measured import LOST, measured_table
 from slipstick.report.traces import draw_traces, trace_parts, trace_sentence
 from slipstick.results.question import QuestionResult, ResultTable
 from slipstick.results.study import TraceViews
@@ -23,6 +23,9 @@ from slipstick.study.cases import Place, StudyContext
 from slipstick.study.evaluator import evaluator
 from slipstick.study.questions import BaseAnswers, Question, ValueNames
 from slipstick.study.solve import timeline_of
+
+_LITTLE = 0.005
+"""Processors; what loses less is in results.csv only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,12 @@ class TracesResult(QuestionResult):
     def parts(self) -> Iterator[str | ResultTable]:
         """Give the account and the views of each trace."""
         for name, each in self.traces.items():
-            yield replace(measured_table(f"trace/{name}", [each.answer]), title=f"### {escape(name)}")
+            small = [
+                value
+                for value in each.answer.values
+                if value.startswith(LOST) and abs(each.answer[value] or 0) < _LITTLE
+            ]
+            yield replace(measured_table(f"trace/{name}", [each.answer], small), title=f"### {escape(name)}")
             yield from trace_parts(each)
 
     def answers(self) -> list[Answer]:
