@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from slipstick.errors import ModelError
-from slipstick.vocabulary import ANY_SERVICE, DISCIPLINES
+from slipstick.vocabulary import ANY_SERVICE, BLOCKING, DISCIPLINES, LOSS
 
 Array = NDArray[Any]
 """Real or complex numbers; complex ones carry a derivative in their imaginary part."""
@@ -36,6 +36,8 @@ class NetworkArrays:
     scv : squared coefficient of variation of the service times, (P, R, K); 1 is exponential
     priority : rank of each class, (R, K); the lowest number goes first
     stations, classes : names, for messages
+    capacity : for each station the most customers present, in service included, or None
+    blocking : for each station one of `slipstick.vocabulary.BLOCKING`: what becomes of an arrival when it is full
     """
 
     service: Array
@@ -51,6 +53,8 @@ class NetworkArrays:
     priority: NDArray[np.int64]
     stations: tuple[str, ...]
     classes: tuple[str, ...]
+    capacity: tuple[int | None, ...]
+    blocking: tuple[str, ...]
 
     @property
     def points(self) -> int:
@@ -84,6 +88,11 @@ class NetworkArrays:
             return self.servers
         shares: NDArray[np.int64] = np.where(self.delays, 1, self.servers)
         return shares
+
+    @cached_property
+    def limited(self) -> NDArray[np.bool_]:
+        """Which stations have a capacity, (K,)."""
+        return np.array([each is not None for each in self.capacity], dtype=bool)
 
     @cached_property
     def without_rates(self) -> NDArray[np.bool_]:
@@ -307,6 +316,8 @@ def network_arrays(
     priority: ArrayLike = 0,
     stations: Sequence[str] | None = None,
     classes: Sequence[str] | None = None,
+    capacity: Sequence[int | None] | None = None,
+    blocking: str | Sequence[str] = LOSS,
 ) -> NetworkArrays:
     """Build a network from numbers of any shape that fits, and check each of them.
 
@@ -319,6 +330,7 @@ def network_arrays(
     discipline, servers : one for all stations or one each
     rates : for each station None or its relative speeds, (m,) or (P, m)
     priority : a number, (R,) or (R, K)
+    capacity, blocking : for each station; one kind of blocking may hold for all
 
     Raises
     ------
@@ -348,6 +360,8 @@ def network_arrays(
         priority=_ranks(priority, kinds, count),
         stations=station_names,
         classes=class_names,
+        capacity=tuple(capacity or (None,) * count),
+        blocking=(blocking,) * count if isinstance(blocking, str) else tuple(blocking),
     )
     _check(built, {"service": service, "visits": visits, "think": away, "arrivals": rate, "scv": scv})
     return built
@@ -400,9 +414,14 @@ def _ranks(priority: ArrayLike, kinds: int, count: int) -> NDArray[np.int64]:
 
 def _check(built: NetworkArrays, given: dict[str, Array]) -> None:
     count = len(built.stations)
-    for name, each in (("discipline", built.discipline), ("rates", built.rates)):
-        if len(each) != count:
-            raise ModelError(f"{name} is given for {len(each)} stations; there are {count}")
+    for name in ("discipline", "rates", "capacity", "blocking"):
+        if len(getattr(built, name)) != count:
+            raise ModelError(f"{name} is given for {len(getattr(built, name))} stations; there are {count}")
+    for station, most, kind in zip(built.stations, built.capacity, built.blocking, strict=True):
+        if most is not None and most < 1:
+            raise ModelError(f"{station}: capacity must be at least 1, got {most}")
+        if kind not in BLOCKING:
+            raise ModelError(f"{station}: there is no blocking {kind!r}; known: {', '.join(BLOCKING)}")
     for discipline in built.discipline:
         if discipline not in DISCIPLINES:
             raise ModelError(f"there is no discipline {discipline!r}; known: {', '.join(DISCIPLINES)}")

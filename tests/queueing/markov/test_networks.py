@@ -108,7 +108,7 @@ def test_shares_of_a_lossy_line_add_up_to_one() -> None:
     # T = residence; its derivatives by service and arrival time, each times its time over T, add up to 1.
     def residence(service: complex, gap: complex) -> Any:
         return solve_markov_chain(
-            network_arrays([service], arrivals=1 / gap, discipline="fcfs", scv=0.5), capacity=[5]
+            network_arrays([service], arrivals=1 / gap, discipline="fcfs", scv=0.5, capacity=[5])
         ).residence.item()
 
     shares = [residence(0.8 * (1 + 1j * STEP), 1.0), residence(0.8, 1.0 * (1 + 1j * STEP))]
@@ -223,7 +223,7 @@ def test_a_full_station_that_is_served_again_or_holds_up_is_one_chain() -> None:
     expected /= expected.sum()
     for blocking in ("repeat", "before-service"):
         found = solve_markov_chain(
-            network_arrays([a, b], population=3, discipline="fcfs"), capacity=[None, 2], blocking=blocking
+            network_arrays([a, b], population=3, discipline="fcfs", capacity=[None, 2], blocking=blocking)
         )
         assert present(found, 1) == pytest.approx(expected, rel=1e-12)
         assert found.throughput.item() == pytest.approx((1 - expected[0]) / b)
@@ -232,7 +232,7 @@ def test_a_full_station_that_is_served_again_or_holds_up_is_one_chain() -> None:
 def test_a_chain_of_buffers_loses_at_its_entrance_alone() -> None:
     # Two stations of one place each; the second holds up the first, the outside loses.
     found = solve_markov_chain(
-        network_arrays([1.0, 1.0], arrivals=1.0, discipline="fcfs"), capacity=[1, 1], blocking="repeat"
+        network_arrays([1.0, 1.0], arrivals=1.0, discipline="fcfs", capacity=[1, 1], blocking="repeat")
     )
     states, pi = by_hand(
         lambda s: [((1, s[1]), 1.0)] * (s[0] == 0) + [((0, 1), 1.0)] * (s == (1, 0)) + [((s[0], 0), 1.0)] * (s[1] == 1),
@@ -329,16 +329,25 @@ def test_customers_who_can_never_leave_are_refused() -> None:
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda n: solve_markov_chain(n, capacity=[1]), "the chain takes capacity for each of 2 stations, got 1"),
-        (lambda n: solve_markov_chain(n, blocking=["loss"]), "the chain takes blocking for each of 2 stations, got 1"),
-        (lambda n: solve_markov_chain(n, capacity=[None, 0]), "station 2: capacity must be at least 1, got 0"),
         (
-            lambda n: solve_markov_chain(n, blocking="wait"),
-            "station 1: there is no blocking 'wait'; known: loss, repeat, before-service",
+            lambda n: solve_markov_chain(network_arrays([1.0, 2.0], population=3, capacity=[1])),
+            "capacity is given for 1 stations; there are 2",
+        ),
+        (
+            lambda n: solve_markov_chain(network_arrays([1.0, 2.0], population=3, blocking=["loss"])),
+            "blocking is given for 1 stations; there are 2",
+        ),
+        (
+            lambda n: solve_markov_chain(network_arrays([1.0, 2.0], population=3, capacity=[None, 0])),
+            "station 2: capacity must be at least 1, got 0",
+        ),
+        (
+            lambda n: solve_markov_chain(network_arrays([1.0, 2.0], population=3, blocking="wait")),
+            "station 1: there is no blocking 'wait'; known: loss, repeat, before-service, after-service",
         ),
         (lambda n: solve_markov_chain(n, error=0.0), "the error of a truncation must lie between 0 and 1, got 0.0"),
         (
-            lambda n: solve_markov_chain(n, capacity=[1, 1], blocking="repeat"),
+            lambda n: solve_markov_chain(network_arrays([1.0, 2.0], population=3, capacity=[1, 1], blocking="repeat")),
             "the stations have no place for 3 customers; raise a capacity",
         ),
         (
@@ -353,24 +362,24 @@ def test_customers_who_can_never_leave_are_refused() -> None:
         ),
         (
             lambda n: solve_markov_chain(
-                network_arrays([1.0, 1.0], [1.0, 0.5], population=3), capacity=[2, None], blocking="before-service"
+                network_arrays([1.0, 1.0], [1.0, 0.5], population=3, capacity=[2, None], blocking="before-service")
             ),
             None,
         ),
         (
             lambda n: solve_markov_chain(
-                network_arrays([1.0, 1.0], [1.0, 0.5], population=3), capacity=[None, 2], blocking="before-service"
+                network_arrays([1.0, 1.0], [1.0, 0.5], population=3, capacity=[None, 2], blocking="before-service")
             ),
             "class 1 from station 1 to station 2: blocking before service needs one destination; use 'repeat' or 'loss'",
         ),
         (
             lambda n: solve_markov_chain(
-                network_arrays([1.0, 1.0], population=3, scv=2.0), capacity=[None, 2], blocking="repeat"
+                network_arrays([1.0, 1.0], population=3, scv=2.0, capacity=[None, 2], blocking="repeat")
             ),
             "class 1 from station 1 to station 2: blocking of a service in phases is not covered; use 'loss' or scv 1",
         ),
         (
-            lambda n: solve_markov_chain(n, capacity=[2, 2]),
+            lambda n: solve_markov_chain(network_arrays([1.0, 2.0], population=3, capacity=[2, 2])),
             (
                 "class 1 is lost at station 1 and begins its cycle again at station 1, which may be full; give a think time "
                 "or another blocking"

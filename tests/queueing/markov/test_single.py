@@ -30,7 +30,7 @@ def birth_death(up: list[float], down: list[float]) -> Any:
 @pytest.mark.parametrize(("servers", "room"), [(1, 1), (1, 7), (3, 3), (3, 10)])
 def test_a_queue_with_room_for_some(load: float, servers: int, room: int) -> None:
     found = solve_markov_chain(
-        network_arrays([1.0], arrivals=load, discipline="fcfs", servers=servers), capacity=[room]
+        network_arrays([1.0], arrivals=load, discipline="fcfs", servers=servers, capacity=[room])
     )
     expected = birth_death([load] * room, [min(n, servers) for n in range(1, room + 1)])
     assert present(found, 0) == pytest.approx(expected, abs=1e-14)
@@ -41,7 +41,7 @@ def test_a_queue_with_room_for_some(load: float, servers: int, room: int) -> Non
 
 @pytest.mark.parametrize("scv", [0.5, 1.0, 3.0])
 def test_the_loss_of_erlang_b_depends_on_the_mean_alone(scv: float) -> None:
-    found = solve_markov_chain(network_arrays([2.0], arrivals=1.3, discipline="fcfs", servers=4, scv=scv), capacity=[4])
+    found = solve_markov_chain(network_arrays([2.0], arrivals=1.3, discipline="fcfs", servers=4, scv=scv, capacity=[4]))
     assert found.loss.item() == pytest.approx(erlang_b(4, 2.6), rel=1e-11)
 
 
@@ -59,7 +59,7 @@ def test_engset_loses_what_its_sources_see() -> None:
     # P(lost) of N sources is P(all busy) of N - 1 sources.
     sources, lines, ask, mean = 9, 4, 0.3, 1.4
     found = solve_markov_chain(
-        network_arrays([mean], population=sources, think=1 / ask, discipline="fcfs", servers=lines), capacity=[lines]
+        network_arrays([mean], population=sources, think=1 / ask, discipline="fcfs", servers=lines, capacity=[lines])
     )
     weights = [math.comb(sources - 1, n) * (ask * mean) ** n for n in range(lines + 1)]
     assert found.loss.item() == pytest.approx(weights[-1] / sum(weights), rel=1e-12)
@@ -106,7 +106,7 @@ def test_service_in_phases_waits_as_pollaczek_and_khinchine_say(load: float, scv
 
 @pytest.mark.parametrize("discipline", ["ps", "lcfs-pr"])
 def test_sharing_and_the_stack_depend_on_the_mean_alone(discipline: str) -> None:
-    found = solve_markov_chain(network_arrays([1.0], arrivals=0.5, discipline=discipline, scv=3.0), capacity=[9])
+    found = solve_markov_chain(network_arrays([1.0], arrivals=0.5, discipline=discipline, scv=3.0, capacity=[9]))
     assert present(found, 0) == pytest.approx(birth_death([0.5] * 9, [1.0] * 9), abs=1e-12)
 
 
@@ -162,7 +162,7 @@ def test_no_more_lies_beyond_the_truncation_than_promised(load: float, error: fl
 
 
 def test_a_station_fills_as_known_over_time() -> None:
-    space, chain = markov_chain(network_arrays([1 / 1.9], arrivals=0.7, discipline="fcfs"), capacity=[1])
+    space, chain = markov_chain(network_arrays([1 / 1.9], arrivals=0.7, discipline="fcfs", capacity=[1]))
     found = transient(chain, [0.4])[0]
     busy = 0.7 / 2.6 * -math.expm1(-2.6 * 0.4)
     assert found @ space.stations[0].length(np.asarray(chain.states)) == pytest.approx(busy, abs=1e-10)

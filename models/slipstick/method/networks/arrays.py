@@ -32,8 +32,6 @@ class NetworkPoints:
     ranks : of each class at each station [classes, stations]
     ways : where the classes of chains go, or None if all classes keep their class
     references : of each chain the class and the station where its cycles begin, by number
-    capacity : most customers present at each station; 0 where there is no limit [stations]
-    blocking : what happens to an arrival at a full station, one of `slipstick.vocabulary.BLOCKING` [stations]
     classes : their names
     wrong : why a point has no answer, by its number
     """
@@ -46,8 +44,6 @@ class NetworkPoints:
     ranks: NDArray[np.int64]
     ways: Routes | None
     references: Sequence[tuple[int, int]]
-    capacity: NDArray[np.int64]
-    blocking: Sequence[str]
     classes: tuple[str, ...]
     wrong: Mapping[int, str] = field(default_factory=dict)
 
@@ -144,7 +140,6 @@ class NetworkLayout:
         merged = service, visited, cubes[2]
         if ways is not None:
             merged = joined_chains(*merged, chain_of)
-        limits = [each.capacity or 0 for each in self.model.stations.values()]
         return NetworkPoints(
             self._network(columns, points, *merged),
             *cubes,
@@ -155,8 +150,6 @@ class NetworkLayout:
                 (self.classes.index(label), self.stations.index(name) if name else 0)
                 for label, name in (chain.reference for chain in self.chains.values())
             ],
-            capacity=np.array(limits, dtype=np.int64),
-            blocking=[each.blocking for each in self.model.stations.values()],
             classes=self.classes,
             wrong=wrong,
         )
@@ -276,6 +269,8 @@ class NetworkLayout:
             priority=self._ranks([chain.classes for chain in self.chains.values()]),
             stations=self.stations,
             classes=tuple(self.chains),
+            capacity=tuple(each.capacity for each in stations),
+            blocking=tuple(each.blocking for each in stations),
         )
 
     def _rates(self, columns: Columns, name: str) -> Array | None:

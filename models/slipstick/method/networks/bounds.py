@@ -76,7 +76,7 @@ def network_bounds(model: QueueingNetwork) -> tuple[Answer, ...]:
 def _refused(arrays: NetworkPoints) -> dict[int, str]:
     """Say of each point without bounds why it has none."""
     network, wrong = arrays.network, unsolvable(arrays)
-    for k in np.flatnonzero(arrays.capacity):
+    for k in np.flatnonzero(arrays.network.limited):
         why = f"{network.stations[k]} has a capacity, and the bounds do not cover loss or blocking"
         wrong.update(dict.fromkeys(range(network.points), f"{why}; ask for markov-chain or simulation"))
     closed = np.flatnonzero(network.closed)

@@ -202,7 +202,7 @@ def _measures_of_classes(arrays: NetworkPoints, solution: SolutionWithLosses) ->
     flow = solution.throughput
     first = [int(np.flatnonzero(arrays.chain_of == c)[0]) for c in range(len(arrays.network.classes))]
     made = np.ones(solution.queue.shape)
-    if arrays.capacity.any():
+    if arrays.network.limited.any():
         visits = arrays.visits if arrays.ways is not None else arrays.network.visits
         made = _ratio(solution.ended, flow[:, :, None] * visits, 1.0)
     return ClassMeasures(
@@ -211,7 +211,7 @@ def _measures_of_classes(arrays: NetworkPoints, solution: SolutionWithLosses) ->
         queue=solution.queue,
         utilization=solution.utilization,
         made=made,
-        loss=solution.loss if arrays.capacity.any() else None,
+        loss=solution.loss if arrays.network.limited.any() else None,
         probability=solution.probability,
     )
 

@@ -50,7 +50,7 @@ def held_up(arrays: NetworkPoints, limit: int) -> SolutionWithLosses:
         found = blocking_after_service(
             network.service[point, 0],
             onward,
-            [int(each) or None for each in arrays.capacity],
+            network.capacity,
             population=int(network.population[point, 0]),
             arrivals=network.arrivals[point, 0] * entry,
             limit=limit,
@@ -81,10 +81,10 @@ def _check(arrays: NetworkPoints) -> None:
         raise ModelError("blocking after service is for one class that does not think; ask for another blocking")
     lines = np.array([not (DISCIPLINES[each].ranked or DISCIPLINES[each].delay) for each in network.discipline])
     plain = network.single & lines & (network.scv.real == 1).all(axis=(0, 1))
-    for k, (name, blocking) in enumerate(zip(network.stations, arrays.blocking, strict=True)):
+    for k, (name, blocking) in enumerate(zip(network.stations, network.blocking, strict=True)):
         if not plain[k]:
             raise ModelError(f"{name} is not one exponential server, which blocking after service needs")
-        if arrays.capacity[k] and blocking != AFTER:
+        if network.capacity[k] and blocking != AFTER:
             raise ModelError(f"{name} is full in another way; with blocking after service all stations block so")
 
 
@@ -129,16 +129,15 @@ def by_class(arrays: NetworkPoints, limit: int | None = None) -> SolutionWithLos
     """
     limit = STATE_LIMIT if limit is None else limit
     try:
-        if AFTER in arrays.blocking:
+        if AFTER in arrays.network.blocking:
             return held_up(arrays, limit)
-        network, rules, capacity, blocking = _chained(arrays)
-        found = solve_markov_chain(network, rules, capacity=capacity, blocking=blocking, limit=limit)
+        found = solve_markov_chain(*_chained(arrays), limit=limit)
     except TooManyStatesError as error:
         raise NoAnswerError(f"{error.size}; {_instead(arrays)}") from None
     if arrays.ways is not None:
         found = _in_cycles(arrays, found)
     # A lost customer of a closed class returns without service, so the laws hold for admitted customers only.
-    if not arrays.capacity.any():
+    if not arrays.network.limited.any():
         checked(arrays.network, _of_chains(arrays, found), EXACT)
     return found
 
@@ -156,29 +155,25 @@ def chain_at(arrays: NetworkPoints, truncation: int | None, limit: int) -> tuple
     ------
     NoAnswerError : there are too many states
     """
-    if AFTER in arrays.blocking:
+    if AFTER in arrays.network.blocking:
         raise ModelError("a network with blocking after service has answers in the long run only, not on its way")
-    network, rules, capacity, blocking = _chained(arrays)
+    network, rules = _chained(arrays)
     try:
-        rule = rules[0] if rules else None
-        return markov_chain(network, rule, capacity=capacity, blocking=blocking, truncation=truncation, limit=limit)
+        return markov_chain(network, rules[0] if rules else None, truncation=truncation, limit=limit)
     except TooManyStatesError as error:
         raise NoAnswerError(f"{error.size}; {_instead(arrays)}") from None
 
 
-def _chained(arrays: NetworkPoints) -> tuple[NetworkArrays, list[Routing] | None, list[int | None], list[str]]:
-    """Give what a chain is made of: network, routing, capacities and blocking."""
-    capacity = [int(each) or None for each in arrays.capacity]
-    if arrays.ways is None:
-        return arrays.network, None, capacity, [*arrays.blocking]
-    return *_of_classes(arrays), [*capacity, None], [*arrays.blocking, "loss"]
+def _chained(arrays: NetworkPoints) -> tuple[NetworkArrays, list[Routing] | None]:
+    """Give what a chain is made of."""
+    return (arrays.network, None) if arrays.ways is None else _of_classes(arrays)
 
 
 def _instead(arrays: NetworkPoints) -> str:
     """Say what else one can ask for."""
-    if any(each != "loss" for each in arrays.blocking):
+    if any(each != "loss" for each in arrays.network.blocking):
         return "ask for fewer customers or smaller capacities; no other method blocks"
-    if arrays.capacity.any():
+    if arrays.network.limited.any():
         return "ask for simulation, or for fewer customers or smaller capacities"
     return "ask for linearizer, schweitzer or simulation, or for fewer customers or an scv nearer to 1"
 
@@ -212,6 +207,8 @@ def _of_classes(arrays: NetworkPoints) -> tuple[NetworkArrays, list[Routing]]:
         priority=np.concatenate([arrays.ranks, np.zeros((len(markov_chain), 1), dtype=np.int64)], axis=1),
         stations=(*network.stations, THINKING),
         classes=arrays.classes,
+        capacity=(*network.capacity, None),
+        blocking=(*network.blocking, "loss"),
     )
     return flat, [_rule(arrays, flat, point) for point in range(network.points)]
 

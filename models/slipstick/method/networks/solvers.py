@@ -78,7 +78,7 @@ def solved_points(arrays: NetworkPoints, solver: str) -> tuple[list[SolvedTogeth
 
 def unsolvable(arrays: NetworkPoints) -> dict[int, str]:
     """Say which points no solver can solve, and why: an undefined number, or a saturated station."""
-    return {**saturated(arrays.network, arrays.capacity > 0), **arrays.wrong}
+    return {**saturated(arrays.network, arrays.network.limited), **arrays.wrong}
 
 
 def _pieces(
@@ -102,8 +102,8 @@ def _pieces(
 def _solved(arrays: NetworkPoints, solver: str) -> NetworkSolution:
     """Solve, and hold the solution against the laws that every network obeys."""
     network = arrays.network
-    if arrays.capacity.any() and solver != MARKOV_CHAIN:
-        full = network.stations[int(np.flatnonzero(arrays.capacity)[0])]
+    if arrays.network.limited.any() and solver != MARKOV_CHAIN:
+        full = network.stations[int(np.flatnonzero(arrays.network.limited)[0])]
         raise ModelError(f"{full} has a capacity, which the method {solver} does not take; ask for markov-chain")
     solution = _called(arrays, solver)
     if solver == MARKOV_CHAIN:  # it holds what it finds against the laws itself
@@ -115,7 +115,7 @@ def preferred(arrays: NetworkPoints) -> str:
     """Name the most exact method that a network's kind and size allow; a Markov chain may still be too large."""
     network = arrays.network
     in_form = not any(network.without_product_form)
-    if not in_form or arrays.capacity.any():
+    if not in_form or arrays.network.limited.any():
         return MARKOV_CHAIN
     states = (network.population + 1).prod(axis=1, dtype=float).max()
     return EXACT if states <= MOST_STATES else LINEARIZER
@@ -129,6 +129,6 @@ def _best(arrays: NetworkPoints) -> tuple[str, NetworkSolution]:
     try:
         return chosen, _called(arrays, MARKOV_CHAIN, MOST_CHAINED)
     except (NoAnswerError, ModelError):
-        if arrays.capacity.any():
+        if arrays.network.limited.any():
             raise
         return LINEARIZER, _solved(arrays, LINEARIZER)

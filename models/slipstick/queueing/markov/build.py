@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.queueing.markov.chain import Array
 from slipstick.queueing.markov.state_space import (
-    BLOCKING,
     Destination,
     OrderedQueue,
     RankedQueue,
@@ -26,24 +25,21 @@ from slipstick.queueing.markov.state_space import (
 from slipstick.queueing.network import NetworkArrays
 from slipstick.queueing.routes import OUTSIDE, Routes
 from slipstick.service_times import PhaseType, exponential, phase_type
+from slipstick.vocabulary import AFTER_SERVICE
 
 
 @dataclass(frozen=True, eq=False)
 class NetworkPoint:
-    """One point of a network, with its routing and capacities.
+    """One point of a network, with its routing.
 
     Parameters
     ----------
     network : the network, one point
     routing : where customers go next
-    capacity : most customers present at each station, or None
-    blocking : for each station one of `BLOCKING`
     """
 
     network: NetworkArrays
     routing: Routing
-    capacity: Sequence[int | None]
-    blocking: Sequence[str]
 
     def visited(self) -> NDArray[np.bool_]:
         """Tell which classes visit which stations [classes, stations]."""
@@ -53,7 +49,7 @@ class NetworkPoint:
     def unbounded(self) -> bool:
         """Tell whether the number of open customers at some station has no limit."""
         comes = np.atleast_1d(self.visited()[~self.network.closed].any(axis=0))
-        return any(each and self.capacity[k] is None for k, each in enumerate(comes))
+        return any(each and self.network.capacity[k] is None for k, each in enumerate(comes))
 
     def population(self) -> NDArray[np.int64]:
         """Give the customers of each class at the start, 0 where it is open [classes]."""
@@ -61,31 +57,15 @@ class NetworkPoint:
         return population
 
 
-def network_point(
-    network: NetworkArrays,
-    routing: Routing | None = None,
-    capacity: Sequence[int | None] | None = None,
-    blocking: str | Sequence[str] = "loss",
-) -> NetworkPoint:
+def network_point(network: NetworkArrays, routing: Routing | None = None) -> NetworkPoint:
     """Put one point of a network together, and refuse what a chain cannot represent.
 
     Raises
     ------
-    ModelError : a capacity or kind of blocking is not known, a service takes no time, or routing does not fit
+    ModelError : a service takes no time, or routing or blocking does not fit
     """
-    count = len(network.stations)
-    kinds = (blocking,) * count if isinstance(blocking, str) else tuple(blocking)
-    capacities = tuple(capacity) if capacity is not None else (None,) * count
-    for name, given in (("capacity", capacities), ("blocking", kinds)):
-        if len(given) != count:
-            raise ModelError(f"the chain takes {name} for each of {count} stations, got {len(given)}")
-    for station, most, kind in zip(network.stations, capacities, kinds, strict=True):
-        if most is not None and most < 1:
-            raise ModelError(f"{station}: capacity must be at least 1, got {most}")
-        if kind not in BLOCKING:
-            raise ModelError(f"{station}: there is no blocking {kind!r}; known: {', '.join(BLOCKING)}")
     takes_time = np.where(network.service[0].real > 0, network.visits[0], 0.0)
-    point = NetworkPoint(network, routing or routing_in_order(takes_time), capacities, kinds)
+    point = NetworkPoint(network, routing or routing_in_order(takes_time))
     _check_routing(point, routing)
     _check_blocking(point)
     return point
@@ -110,8 +90,12 @@ def _check_routing(point: NetworkPoint, given: Routing | None) -> None:
 def _check_blocking(point: NetworkPoint) -> None:
     """Refuse blocking that needs a memory in the state: a destination that is chosen, or a phase that is kept."""
     network, onward = point.network, point.routing.onward.real
-    for j, kind in enumerate(point.blocking):
-        if kind == "loss" or point.capacity[j] is None:
+    for j, kind in enumerate(point.network.blocking):
+        if kind == AFTER_SERVICE:
+            raise ModelError(
+                f"{network.stations[j]}: this chain has no blocking after service; use blocking_after_service"
+            )
+        if kind == "loss" or point.network.capacity[j] is None:
             continue
         for r, k in np.argwhere(onward[..., j].sum(axis=2) > 0):
             where = f"{network.classes[r]} from {network.stations[k]} to {network.stations[j]}"
@@ -147,7 +131,7 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
     home = [((r, count, 1.0),) if thinks[r] else _scaled(entry[r]) for r in restarts]
     population = point.population()
     _check_time(point, home)
-    largest = max(int(population.sum()), truncation or 0, *(each or 0 for each in point.capacity))
+    largest = max(int(population.sum()), truncation or 0, *(each or 0 for each in point.network.capacity))
     width = max(1, sum(state.width for state in stations))
     empty = np.zeros(width, dtype=np.int16 if largest < 2**14 else np.int32)
     space = StateSpace(
@@ -159,8 +143,8 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
             if network.arrivals[0, r] != 0
         },
         restart={r: home[r] for r in range(kinds)},
-        capacity=(*point.capacity, None),
-        blocking=(*point.blocking, "loss"),
+        capacity=(*point.network.capacity, None),
+        blocking=(*point.network.blocking, "loss"),
         truncation=truncation,
         opened=~network.closed,
         start=empty,
@@ -202,11 +186,13 @@ def _destinations(
 
 
 def _check_home(point: NetworkPoint, home: Sequence[Sequence[Destination]]) -> None:
-    limited = [k for k, most in enumerate(point.capacity) if most is not None and point.blocking[k] == "loss"]
+    limited = [
+        k for k, most in enumerate(point.network.capacity) if most is not None and point.network.blocking[k] == "loss"
+    ]
     comes = point.visited()
     for r in np.flatnonzero(point.network.closed).tolist():
         bad = [k for _, k, _ in home[r] if k in limited]
-        lossy = [k for k in limited if comes[r, k] and (point.capacity[k] or 0) < point.population().sum()]
+        lossy = [k for k in limited if comes[r, k] and (point.network.capacity[k] or 0) < point.population().sum()]
         if bad and lossy:
             raise ModelError(
                 f"{point.network.classes[r]} is lost at {point.network.stations[lossy[0]]} and begins its cycle again "
@@ -258,7 +244,7 @@ def _places_at(point: NetworkPoint, station: int, truncation: int | None) -> int
     who = groups[comes].any(axis=0)
     count = int(point.population()[who].sum())
     opened = bool((who & ~point.network.closed).any())
-    most = point.capacity[station]
+    most = point.network.capacity[station]
     if opened and truncation is None:
         assert most is not None
         return most

@@ -43,13 +43,7 @@ class MarkovSolution(SolutionWithLosses):
 
 
 def markov_chain(
-    network: NetworkArrays,
-    routing: Routing | None = None,
-    *,
-    capacity: Sequence[int | None] | None = None,
-    blocking: str | Sequence[str] = "loss",
-    truncation: int | None = None,
-    limit: int = STATE_LIMIT,
+    network: NetworkArrays, routing: Routing | None = None, *, truncation: int | None = None, limit: int = STATE_LIMIT
 ) -> tuple[StateSpace, MarkovChain]:
     """Give the chain of a network of one point, for transient answers or rewards of one's own; see `solve_markov_chain`.
 
@@ -58,7 +52,7 @@ def markov_chain(
     >>> chain.states.tolist(), space.columns(1)
     ([[0, 2], [1, 1], [2, 0]], slice(1, 2, None))
     """
-    point = network_point(network, routing, capacity, blocking)
+    point = network_point(network, routing)
     if truncation is None and point.unbounded():
         raise ModelError("open classes can fill a station without end; give the chain a truncation")
     return _explored(point, truncation, limit)
@@ -68,8 +62,6 @@ def solve_markov_chain(
     network: NetworkArrays,
     routing: Routing | Sequence[Routing] | None = None,
     *,
-    capacity: Sequence[int | None] | None = None,
-    blocking: str | Sequence[str] = "loss",
     error: float = ERROR,
     limit: int = STATE_LIMIT,
     method: str | None = None,
@@ -92,8 +84,6 @@ def solve_markov_chain(
     ----------
     network : the network; its numbers may be complex, for a derivative
     routing : where customers go next, one for all points or one for each; by default `in_order` of the visits
-    capacity : most customers present at each station, in service included, or None
-    blocking : one of the above, for all stations or each
     error : part of the mean number of open customers that may lie beyond the truncation [1]
     limit : states at most
     method : of `stationary`; by default by size
@@ -107,7 +97,7 @@ def solve_markov_chain(
     ACM Computing Surveys 22(2), 1990, 83-121.
 
     >>> from slipstick.queueing.network import network_arrays
-    >>> solve_markov_chain(network_arrays([1.0], arrivals=0.5, discipline="fcfs"), capacity=[2]).loss.ravel()
+    >>> solve_markov_chain(network_arrays([1.0], arrivals=0.5, discipline="fcfs", capacity=[2])).loss.ravel()
     array([0.143])
     """
     if not 0 < error < 1:
@@ -115,10 +105,10 @@ def solve_markov_chain(
     points = []
     rules = [routing] * network.points if routing is None or isinstance(routing, Routing) else routing
     for at, rule in zip(range(network.points), rules, strict=True):
-        point = network_point(network.select(slice(at, at + 1)), rule, capacity, blocking)
+        point = network_point(network.select(slice(at, at + 1)), rule)
         points.append(_point(point, error, limit, method))
     found = _together(network, points, routing is None)
-    if routing is None and capacity is None:
+    if routing is None and not network.limited.any():
         checked(network, found, max(EXACT, 10 * error))
     return found
 
@@ -177,7 +167,7 @@ def _first_cut(point: NetworkPoint, error: float) -> int:
     """Choose a first truncation from the loads; refuse a saturated station in a network without losses."""
     network = point.network
     opened = ~network.closed
-    alone = all(each is None for each in point.capacity)
+    alone = not network.limited.any()
     if alone:
         open_load(network)  # raises an error where a station is saturated
     load = _load(point)

@@ -18,10 +18,7 @@ from numpy.typing import NDArray
 from slipstick.errors import ModelError
 from slipstick.queueing.markov.chain import Array, MarkovChain, Rows, Transitions, explore_rows
 from slipstick.service_times import PhaseType
-from slipstick.vocabulary import ARRIVAL, BEFORE_SERVICE, DISCIPLINES, LOSS, RANDOM, REPEAT, REVERSE, Discipline
-
-BLOCKING = (LOSS, REPEAT, BEFORE_SERVICE)
-"""What becomes of a customer on the way to a full station: see `solve_markov_chain`."""
+from slipstick.vocabulary import ARRIVAL, DISCIPLINES, RANDOM, REVERSE, Discipline
 
 Destination = tuple[int, int, complex]
 """Class, station and probability of a destination."""
@@ -38,7 +35,7 @@ class StateSpace:
     arrivals : for each open class its rate [1/s] and where it enters
     restart : for each closed class, where a lost customer begins its next cycle
     capacity : most customers present at each station, or None
-    blocking : for each station one of `BLOCKING`
+    blocking : for each station, what becomes of a customer on the way there when it is full: see `solve_markov_chain`
     truncation : most customers of open classes in all; None if capacities limit them
     opened : which classes are open [classes]
     start : the initial state, with the closed classes placed one after the other [columns]
