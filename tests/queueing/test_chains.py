@@ -7,7 +7,8 @@ import pytest
 
 from slipstick.queueing.exact import exact
 from slipstick.queueing.network import network_arrays
-from slipstick.queueing.routes import OUTSIDE, Routes, joined_chains, routes, traffic_equations
+from slipstick.queueing.routes import OUTSIDE, Routes, joined_chains, traffic_equations
+from tests.queueing.yardstick import routes
 
 CPU, DISK, LEAVE = (0, 0), (0, 1), (OUTSIDE, OUTSIDE)
 BACK = [(CPU, DISK), (CPU, CPU), (DISK, CPU)]
@@ -15,7 +16,7 @@ AWAY = [(CPU, LEAVE), (CPU, DISK), (DISK, CPU)]
 
 
 def there(ends: list[tuple[tuple[int, int], tuple[int, int]]], *probability: object) -> Routes:
-    return routes([one for one, _ in ends], [other for _, other in ends], probability)  # type: ignore[arg-type]
+    return routes([one for one, _ in ends], [other for _, other in ends], probability)
 
 
 def test_a_cycle_is_one_visit_to_the_reference() -> None:

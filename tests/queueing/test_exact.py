@@ -270,8 +270,8 @@ def test_shares_of_the_cycle_add_up_to_one() -> None:
         times = np.array([*demand, think], dtype=complex)
         times[place] *= 1 + 1e-20j
         answer = exact(network_arrays(times[:3], think=times[3], population=30, servers=[1, 4, 1]))
-        total += answer.response[0, 0].imag / 1e-20
-    assert total == pytest.approx(answer.response[0, 0].real, rel=1e-12)
+        total += answer.residence.sum(axis=2)[0, 0].imag / 1e-20
+    assert total == pytest.approx(answer.residence.sum(axis=2)[0, 0].real, rel=1e-12)
 
 
 def test_the_published_recursion_refuses_several_servers() -> None:

@@ -22,7 +22,9 @@ def test_a_formula_equals_the_recursion_in_numbers(population: list[int]) -> Non
     numbers = [[values[each] for each in row] for row in demand]
     wanted = mean_values(network_arrays(numbers, population=population, think=[1.5, 0.25][: len(population)]))
     np.testing.assert_allclose([float(each.subs(values)) for each in throughput], wanted.throughput[0], rtol=1e-12)
-    np.testing.assert_allclose([float(each.subs(values)) for each in response], wanted.response[0], rtol=1e-12)
+    np.testing.assert_allclose(
+        [float(each.subs(values)) for each in response], wanted.residence.sum(axis=2)[0], rtol=1e-12
+    )
 
 
 def test_a_formula_differentiates_to_the_complex_step() -> None:

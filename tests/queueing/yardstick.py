@@ -11,6 +11,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.linalg import spsolve
 
 from slipstick.queueing.network import NetworkArrays, NetworkSolution
+from slipstick.queueing.routes import Routes
 
 Job = tuple[int, int]
 """Class and phase; phase -1 waits and has none yet."""
@@ -154,3 +155,9 @@ def present(found: NetworkSolution, station: int) -> Any:
     chance = found.probability[station]
     assert chance is not None
     return chance[0]
+
+
+def routes(source: Any, target: Any, probability: Any) -> Routes:
+    """Give the routes from places to places, pairs of class and station."""
+    one, other = (np.asarray(each, dtype=np.intp).reshape(-1, 2) for each in (source, target))
+    return Routes(one, other, np.atleast_2d(np.asarray(probability)))

@@ -264,12 +264,6 @@ class NetworkSolution:
     usual_error: str = ""
     notes: tuple[str, ...] = field(default=())
 
-    @property
-    def response(self) -> Array:
-        """A whole cycle without the think time [s], (P, R)."""
-        response: Array = self.residence.sum(axis=2)
-        return response
-
 
 @dataclass(frozen=True, eq=False)
 class SolutionWithLosses(NetworkSolution):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from slipstick.queueing.network import Array
 
@@ -17,7 +17,7 @@ OUTSIDE = -1
 
 @dataclass(frozen=True, eq=False)
 class Routes:
-    """Where customers go that may change their class. Build with `routes`.
+    """Where customers go that may change their class.
 
     Parameters
     ----------
@@ -36,18 +36,6 @@ class Routes:
     def among(self, classes: Sequence[int]) -> NDArray[np.intp]:
         """Give the numbers of the routes of some classes."""
         return np.flatnonzero(np.isin(self.source[:, 0], classes))
-
-
-def routes(source: ArrayLike, target: ArrayLike, probability: ArrayLike) -> Routes:
-    """Build routes; see `Routes`.
-
-    Parameters
-    ----------
-    source, target : (W, 2)
-    probability : (W,) or (P, W)
-    """
-    one, other = (np.asarray(each, dtype=np.intp).reshape(-1, 2) for each in (source, target))
-    return Routes(one, other, np.atleast_2d(np.asarray(probability)))
 
 
 def traffic_equations(
@@ -74,7 +62,8 @@ def traffic_equations(
 
     Source: Bolch, Greiner, de Meer, Trivedi, Queueing Networks and Markov Chains, 2nd ed., 2006, section 7.1.
 
-    >>> there = routes([(0, 0), (0, 0), (0, 1)], [(0, 0), (0, 1), (0, 0)], [0.2, 0.8, 1.0])
+    >>> source, target = np.array([(0, 0), (0, 0), (0, 1)]), np.array([(0, 0), (0, 1), (0, 0)])
+    >>> there = Routes(source, target, np.array([[0.2, 0.8, 1.0]]))
     >>> traffic_equations(there, [0], (0, 0), True, (1, 2))
     array([[[1. , 0.8]]])
     """

@@ -32,11 +32,11 @@ from slipstick.method.answers import (
     only,
 )
 from slipstick.method.closed_form.exactness import neglected, sizes
-from slipstick.method.closed_form.times import demand, pipelines, stage_times, time
+from slipstick.method.closed_form.times import demand, time
 from slipstick.method.names import IDLE_PROCESSORS
 from slipstick.method.occupation import ParallelWork
 from slipstick.method.saturation import Deadlocks, Saturation, without
-from slipstick.model.activity import Activity
+from slipstick.model.activity import Activity, Pipeline, each_once
 from slipstick.model.system import Model, PhasedPopulation, SuperstepPopulation
 from slipstick.vocabulary import CLOSED_FORM
 
@@ -246,11 +246,10 @@ def _serial_stages(model: Model) -> dict[str, dict[str, Expr]]:
     if isinstance(model.population, SuperstepPopulation):
         return {}
     found = {}
-    for pipeline in pipelines(model):
-        serial = [stage.name for stage in pipeline.stages if stage.kind == "serial"]
+    for pipeline in (node for node in each_once(model.bodies) if isinstance(node, Pipeline)):
+        serial = [stage for stage in pipeline.stages if stage.kind == "serial"]
         if pipeline.identical and serial:
-            each = stage_times(pipeline, model)
-            found[pipeline.name] = {name: each[name] for name in serial}
+            found[pipeline.name] = {each.name: time(each.bodies[0], model, booked=False) for each in serial}
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from operator import ge
 
 from slipstick.errors import ModelError
@@ -22,7 +22,6 @@ from slipstick.model.activity import (
     Step,
     Then,
     UnitStep,
-    each_once,
 )
 from slipstick.model.system import Model, TaskPool
 
@@ -124,16 +123,6 @@ def _pool_time(name: str, model: Model, booked: bool) -> Expr:
         each = (shared[0], shared[1] + pool.inside, excess)
         parts += map(Booked, labels, each) if booked else each
     return total(parts, TIME) / len(problems)
-
-
-def stage_times(pipeline: Pipeline, model: Model, booked: bool = False) -> dict[str, Expr]:
-    """Give one item's time at each stage of a pipeline of identical items, in order [s]."""
-    return {stage.name: time(stage.bodies[0], model, booked) for stage in pipeline.stages}
-
-
-def pipelines(model: Model) -> Iterator[Pipeline]:
-    """Yield every pipeline of a model, in the order written."""
-    yield from (node for node in each_once(model.bodies) if isinstance(node, Pipeline))
 
 
 def demand(activity: Activity, resource: str, model: Model | None = None) -> Expr:

@@ -29,16 +29,11 @@ MOST_NUMBERS = 8_000_000
 """Numbers of one array of an approximation with derivatives; more parameters are moved in parts."""
 
 
-def account(compiled: NetworkLayout, arrays: NetworkPoints, columns: Mapping[str, float]) -> dict[str, float]:
+def _account(compiled: NetworkLayout, arrays: NetworkPoints, columns: Mapping[str, float]) -> dict[str, float]:
     """Follow one customer through a cycle: thinking, in service at each station, waiting for it.
 
     Only where all customers are of one chain; adds up to the cycle with its think time. A station whose speed
     depends on how many are there has no service apart from waiting.
-
-    Parameters
-    ----------
-    compiled, arrays : the network at one point
-    columns : its measures
     """
     nobody = arrays.network.closed.all() and not arrays.network.population.any()
     if len(compiled.chains) != 1 or nobody:
@@ -56,13 +51,8 @@ def account(compiled: NetworkLayout, arrays: NetworkPoints, columns: Mapping[str
     return {name: each for name, each in found.items() if each or not name.startswith("wait:")}
 
 
-def constants(network: NetworkArrays) -> dict[str, float]:
-    """Give the population at which each closed chain would saturate its slowest station.
-
-    Parameters
-    ----------
-    network : at one point
-    """
+def _constants(network: NetworkArrays) -> dict[str, float]:
+    """Give the population at which each closed chain would saturate its slowest station."""
     if not network.closed.any():
         return {}
     try:
@@ -143,7 +133,7 @@ def _beyond(time: float, mean: float, slack: float, waits: float) -> float:
     return served + waits / mean * (math.exp(-slack * time) - served) / difference
 
 
-def notes_of(compiled: NetworkLayout, solution: NetworkSolution) -> tuple[str, ...]:
+def _notes_of(compiled: NetworkLayout, solution: NetworkSolution) -> tuple[str, ...]:
     """Say which variant solved, when it stopped, how far it usually is off, and what was read into the network."""
     steps = f"; {solution.rule}, {solution.iterations} iterations" if solution.rule else ""
     error = f"; usual error: {solution.usual_error}" if solution.usual_error else ""
@@ -151,12 +141,7 @@ def notes_of(compiled: NetworkLayout, solution: NetworkSolution) -> tuple[str, .
 
 
 def assumed(compiled: NetworkLayout) -> tuple[str, ...]:
-    """Say what was read into a network that does not say it.
-
-    Parameters
-    ----------
-    compiled : the network
-    """
+    """Say what was read into a network that does not say it."""
     model = compiled.model
     places = {place for each in model.routing for place in (each.source, each.target)}
     in_chains = {label for chain in model.chains.values() for label in chain.classes}
@@ -416,15 +401,15 @@ class CompiledNetwork(CompiledModel):
         """Add what only the answer at one point has: account, saturation, quantiles, derivatives."""
         compiled, network = self.compiled, arrays.network
         columns = {name: each for name, each in measures.items() if not _too_many(name, network)}
-        columns |= constants(network) | quantiles(compiled, network)
+        columns |= _constants(network) | quantiles(compiled, network)
         here = {name: value_at(values, name, index, each.value) for name, each in compiled.tape.parameters.items()}
         return Solution(
             model=self.model.name,
             method=piece.solver,
             exact=np.array([piece.solution.exact]),
             values=_one_point(columns),
-            account=_one_point(account(compiled, arrays, columns)),
-            remarks=lambda _: Remarks(notes=notes_of(compiled, piece.solution)),
+            account=_one_point(_account(compiled, arrays, columns)),
+            remarks=lambda _: Remarks(notes=_notes_of(compiled, piece.solution)),
             gradient=lambda _: self._gradient(here, piece.solver),
         )
 

@@ -9,9 +9,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from slipstick.answer import Answer, Value
+from slipstick.answer import Value
 from slipstick.errors import ModelError, NoAnswerError
-from slipstick.method.answers import ROUNDING, Answers, Gradient, Remarks, Solution
+from slipstick.method.answers import ROUNDING, Gradient, Remarks, Solution
 from slipstick.method.names import QUANTILES, THINK, unit_of
 from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
 from slipstick.method.networks.form import CompiledNetwork, assumed
@@ -252,26 +252,7 @@ NOBODY = "the network has no customers and no arrivals"
 
 
 def simulation_of(model: QueueingNetwork, simulation: Simulation) -> CompiledSimulation:
-    """Compile a network for simulation.
-
-    Parameters
-    ----------
-    model : the network
-    simulation : seed, precision and budget
-    """
-    compiled = NetworkLayout(model)
-    return CompiledSimulation(
-        model.name,
-        f"response_time[{next(iter(compiled.chains))}]",
-        tuple(compiled.tape.parameters),
-        lambda values: _solution(compiled, values, simulation),
-    )
-
-
-def solve(
-    model: QueueingNetwork, values: Mapping[str, float] | None = None, simulation: Simulation | None = None
-) -> Answer:
-    """Answer for a network at one point, by simulation; every value with its 95 % interval.
+    """Compile a network for simulation; every value has its 95 % interval.
 
     A customer who comes to a station that is full is lost: one who arrived from outside leaves, one who goes
     round begins a new cycle. The response time is counted from the end of thinking. A station with rates is one server
@@ -280,20 +261,21 @@ def solve(
     Parameters
     ----------
     model : the network
-    values : parameters that differ from the model's own, in base units
-    simulation : seed, precision (2 % by default) and budget
-
-    Raises
-    ------
-    ModelError : a name is unknown, a value missing, or the network cannot be simulated
-    NoAnswerError : a station is saturated, a number is out of its range, or a cycle takes no time
+    simulation : seed, precision and budget
 
     >>> from slipstick.model.network import closed_class, network, station
-    >>> answer = solve(network({"jobs": closed_class(3)}, {"cpu": station(demand={"jobs": 2.0}, scv={"jobs": 0})}))
+    >>> three = network({"jobs": closed_class(3)}, {"cpu": station(demand={"jobs": 2.0}, scv={"jobs": 0})})
+    >>> answer = simulation_of(three, Simulation()).points({}).answer(0)
     >>> answer["throughput[jobs]"], answer["response_time[jobs]"], answer["waiting_time[jobs,cpu]"]
     (0.5, 6.0, 4.0)
     """
-    return Answers(_solution(NetworkLayout(model), values or {}, simulation or Simulation())).answer(0)
+    compiled = NetworkLayout(model)
+    return CompiledSimulation(
+        model.name,
+        f"response_time[{next(iter(compiled.chains))}]",
+        tuple(compiled.tape.parameters),
+        lambda values: _solution(compiled, values, simulation),
+    )
 
 
 def _solution(compiled: NetworkLayout, values: Mapping[str, float], simulation: Simulation) -> Solution:

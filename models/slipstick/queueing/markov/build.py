@@ -414,8 +414,7 @@ def routing_of_chains(
     thinks : for closed chains that think, the station to do so at on the route to the reference station
     point : which of the routes' points
 
-    >>> from slipstick.queueing.routes import routes
-    >>> there = routes([(0, 0), (1, 0)], [(1, 0), (0, 0)], [1.0, 1.0])
+    >>> there = Routes(np.array([(0, 0), (1, 0)]), np.array([(1, 0), (0, 0)]), np.ones((1, 2)))
     >>> rule = routing_of_chains(there, np.ones((2, 1)), {(0, 1): (0, 0)}, {})
     >>> rule.onward[0, 0, 1], rule.restart
     (array([1.]), (0, 0))
