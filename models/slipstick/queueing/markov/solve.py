@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -113,22 +113,7 @@ def solve_markov_chain(
     return found
 
 
-@dataclass(frozen=True, eq=False)
-class _PointSolution:
-    """The answers of one point."""
-
-    throughput: Array
-    queue: Array
-    utilization: Array
-    loss: Array
-    ended: Array
-    probability: tuple[Array, ...]
-    states: int
-    truncation: int
-    beyond: float
-
-
-def _point(point: NetworkPoint, error: float, limit: int, method: str | None) -> _PointSolution:
+def _point(point: NetworkPoint, error: float, limit: int, method: str | None) -> MarkovSolution:
     if not point.unbounded():
         space, chain = _explored(point, None, limit)
         return _answers(point, space, chain, stationary(chain, method), 0.0)
@@ -226,7 +211,7 @@ def _tail(space: StateSpace, chain: MarkovChain, pi: Array) -> tuple[float, floa
     return beyond, beyond * (len(level) + ratio / (1 - ratio)) / mean, ratio
 
 
-def _answers(point: NetworkPoint, space: StateSpace, chain: MarkovChain, pi: Array, beyond: float) -> _PointSolution:
+def _answers(point: NetworkPoint, space: StateSpace, chain: MarkovChain, pi: Array, beyond: float) -> MarkovSolution:
     network = point.network
     kinds, count = network.service.shape[1:]
     states = np.asarray(chain.states)
@@ -234,20 +219,24 @@ def _answers(point: NetworkPoint, space: StateSpace, chain: MarkovChain, pi: Arr
     ended, lost = flow[0, :count].T, flow[1, :count].T
     present = space.present(states)
     came = ended + lost
-    return _PointSolution(
-        throughput=_throughput(point, ended),
-        queue=np.tensordot(pi, present, axes=1)[:, :count],
-        utilization=np.stack([_utilization(network, space, k, states, pi) for k in range(count)], axis=1)
-        if count
-        else np.zeros((kinds, 0)),
-        loss=np.where(came != 0, lost / np.where(came != 0, came, 1.0), 0.0),
-        ended=ended,
-        probability=tuple(
-            _sums_by_number(space.stations[k].length(states[:, space.columns(k)]), pi, 0) for k in range(count)
-        ),
-        states=chain.size,
-        truncation=space.truncation or 0,
-        beyond=beyond,
+    throughput, queue = _throughput(point, ended), np.tensordot(pi, present, axes=1)[:, :count]
+    rate = throughput[:, None]
+    levels = (_sums_by_number(space.stations[k].length(states[:, space.columns(k)]), pi, 0) for k in range(count))
+    return MarkovSolution(
+        throughput=throughput[None],
+        residence=np.where(rate != 0, queue / np.where(rate != 0, rate, 1.0), 0.0)[None],
+        queue=queue[None],
+        utilization=np.array([_utilization(network, space, k, states, pi) for k in range(count)])
+        .reshape(count, kinds)
+        .T[None],
+        probability=tuple(each[None] for each in levels),
+        method="markov-chain",
+        exact=bool((network.scv == 1).all()),
+        loss=np.where(came != 0, lost / np.where(came != 0, came, 1.0), 0.0)[None],
+        ended=ended[None],
+        states=(chain.size,),
+        truncation=(space.truncation or 0,),
+        beyond=(beyond,),
     )
 
 
@@ -287,40 +276,26 @@ def _utilization(network: NetworkArrays, space: StateSpace, k: int, states: Arra
     return np.asarray(work / (total if total != 0 else 1.0) * (pi @ (state.length(rows) > 0)))
 
 
-def _together(network: NetworkArrays, points: list[_PointSolution], ordered: bool) -> MarkovSolution:
-    throughput = np.stack([each.throughput for each in points])
-    queue = np.stack([each.queue for each in points])
-    rate = throughput[:, :, None]
-    cuts = tuple(each.truncation for each in points)
-    return MarkovSolution(
-        throughput=throughput,
-        residence=np.where(rate != 0, queue / np.where(rate != 0, rate, 1.0), 0.0),
-        queue=queue,
-        utilization=np.stack([each.utilization for each in points]),
-        probability=tuple(map(_level, zip(*(each.probability for each in points), strict=True))),
-        method="markov-chain",
-        exact=bool((network.scv == 1).all()),
-        notes=_notes(network, points, ordered),
-        loss=np.stack([each.loss for each in points]),
-        ended=np.stack([each.ended for each in points]),
-        states=tuple(each.states for each in points),
-        truncation=cuts,
-        beyond=tuple(each.beyond for each in points),
-    )
+def _together(network: NetworkArrays, points: Sequence[MarkovSolution], ordered: bool) -> MarkovSolution:
+    """Put the solutions of points together; a level that some do not reach has probability 0 there."""
+    arrays = ("throughput", "residence", "queue", "utilization", "loss", "ended")
+    joined: dict[str, Any] = {name: np.concatenate([getattr(each, name) for each in points]) for name in arrays}
+    levels = []
+    for chances in zip(*(each.probability for each in points), strict=True):
+        known = [each for each in chances if each is not None]
+        longest = max(each.shape[1] for each in known)
+        levels.append(np.concatenate([np.pad(each, ((0, 0), (0, longest - each.shape[1]))) for each in known]))
+    for name in ("states", "truncation", "beyond"):
+        joined[name] = tuple(value for each in points for value in getattr(each, name))
+    found = replace(points[0], **joined, probability=tuple(levels), exact=bool((network.scv == 1).all()))
+    return replace(found, notes=_notes(network, found, ordered))
 
 
-def _level(rows: Sequence[Array]) -> Array:
-    """Bring rows of unlike lengths to one, with probability 0 beyond their ends."""
-    longest = max(map(len, rows))
-    return np.stack([np.concatenate([row, np.zeros(longest - len(row), dtype=row.dtype)]) for row in rows])
-
-
-def _notes(network: NetworkArrays, points: list[_PointSolution], ordered: bool) -> tuple[str, ...]:
-    notes = [f"a chain of {max(each.states for each in points):,} states"]
-    if any(each.truncation for each in points):
-        worst = max(points, key=lambda each: each.beyond)
+def _notes(network: NetworkArrays, found: MarkovSolution, ordered: bool) -> tuple[str, ...]:
+    notes = [f"a chain of {max(found.states):,} states"]
+    if any(found.truncation):
         notes.append(
-            f"open classes truncated at {max(each.truncation for each in points)} customers; beyond lies {worst.beyond:.1e} of the "
+            f"open classes truncated at {max(found.truncation)} customers; beyond lies {max(found.beyond):.1e} of the "
             "probability, continued geometrically"
         )
     if ordered and ((network.visits.real > 0).sum(axis=2) > 1).any():
