@@ -5,6 +5,6 @@ phases. `solve.solve_markov_chain` takes `NetworkArrays` and gives a `NetworkSol
 chain itself and its stationary and transient solutions serve chains of any kind.
 
 Why this shape: states are rows of whole numbers, and each station is a block of columns with transitions of its own
-(`station_states`). Disciplines, phases and capacities so combine freely, and thousands of states are explored at a
+(`state_space`). Disciplines, phases and capacities so combine freely, and thousands of states are explored at a
 time (`chain.explore_rows`). Rates may be complex, which is how a derivative travels through the linear system.
 """
