@@ -338,6 +338,10 @@ def test_customers_who_can_never_leave_are_refused() -> None:
             "blocking is given for 1 stations; there are 2",
         ),
         (
+            lambda n: solve_markov_chain(network_arrays([1.0, 2.0], population=3, blocking="after-service")),
+            "station 1: this chain has no blocking after service; use blocking_after_service",
+        ),
+        (
             lambda n: solve_markov_chain(network_arrays([1.0, 2.0], population=3, capacity=[None, 0])),
             "station 2: capacity must be at least 1, got 0",
         ),
