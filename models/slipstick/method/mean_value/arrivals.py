@@ -29,7 +29,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from slipstick.method.mean_value.maxima import ZERO_TIME, Array, RandomTime, nonzero
+from slipstick.method.mean_value.maxima import ZERO_TIME, Array, RandomTime, left_over, nonzero
 from slipstick.method.mean_value.visits import Queue, Visit, competing_fraction
 from slipstick.queueing.residual_wait import erlang_b, finite_source_all_busy, residual_time
 
@@ -87,6 +87,7 @@ class ArrivalState:
     whole_service : by queue, the weight of a whole service in the residual one [1]
     other_holders : by permits, the fraction of their holders that a holder meets [1]
     waiting_for : mean number waiting at one visit, the first, for processors at another, the second [1]
+    leads : by lock and visit, the time from the acquisition of the lock to the arrival at the visit under it
     members : by queue, processors that ever join it, where that is not all of them [1]
     """
 
@@ -98,6 +99,7 @@ class ArrivalState:
     whole_service: Mapping[str, Array] = field(default_factory=dict)
     other_holders: Mapping[str, Array] = field(default_factory=dict)
     waiting_for: PairTimes = field(default_factory=dict)
+    leads: Mapping[tuple[str, int], RandomTime] = field(default_factory=dict)
     members: Mapping[str, float] = field(default_factory=dict)
 
     def waits(self, queues: Sequence[Queue], ratios: Mapping[int, Array], means: Mapping[int, Array]) -> ArrivalWaits:
@@ -116,7 +118,7 @@ class ArrivalState:
         for queue in queues:
             for visit in queue.visits:
                 delays.update(self._delays(queue, visit, visit.exclusive - spins, means.get(visit.index)))
-        self._add_predecessors(queues, delays)
+        self._add_predecessors(queues, ratios, delays)
         self._limit_to_work(queues, ratios, delays)
         waits = {
             visit.index: self._wait(queue, visit, [each for (a, _), each in delays.items() if a == visit.index])
@@ -150,9 +152,10 @@ class ArrivalState:
             return part
         # The next holder of a lock that was just released arrives at the queue later than this processor.
         part = part * self._other_holders_of(visit.released & other.held)
-        if visit.left == queue.name and queue.servers == 1:
+        both = (visit.released & other.released) - self.other_holders.keys()
+        if queue.servers == 1 and any(both & third.held for third in queue.visits):
             # Earlier holders that came here with the release of the lock were served before this one was, under the lock.
-            part = part * float(visit.released & other.released <= self.other_holders.keys())
+            return 0.0
         return part
 
     def _all_busy(self, queue: Queue, found: Mapping[Visit, tuple[Array, Array]]) -> Array:
@@ -221,41 +224,56 @@ class ArrivalState:
         served = np.where(served.real < 1, served, 1.0)
         return np.where(present.real > served.real, present, served), served
 
-    def _add_predecessors(self, queues: Sequence[Queue], delays: _Delays) -> None:
-        """Let a processor that waited for a lock meet, at its first queue, the one that released the lock.
+    def _add_predecessors(self, queues: Sequence[Queue], ratios: Mapping[int, Array], delays: _Delays) -> None:
+        """Let a processor that waited for a lock meet, at the queues under it, the one that released the lock.
 
         Derived here: with the probability that the lock, or all permits, are held on arrival, a processor acquires it at the
-        moment of a release, and the releasing processor that goes on to the same queue is still there for a whole service.
-        It delays the next holder if all other servers are busy too, with those that were released before.
+        moment of a release. The releasing processor that goes on to the same queue is served there meanwhile, and what is
+        left of that service when the new holder comes delays it, if all other servers are busy too. Nobody else who came
+        from that release can be there.
         """
         held = {queue.name: sum((self.served[v.index] for v in queue.visits), np.zeros(1)) for queue in queues}
         held |= self.all_busy
+        calls = {queue.name: sum((ratios[v.index] for v in queue.visits), np.zeros(1)) for queue in queues}
         for queue in queues:
-            pairs = [(a, b) for a in queue.visits for b in queue.visits if a.acquired and a.acquired in b.released]
-            for visit, other in pairs:
-                delay, chance = delays.get((visit.index, other.index)), held[visit.acquired]
-                if delay is not None and not queue.sharing:
+            for visit, other in ((a, b) for a in queue.visits for b in queue.visits if a.held & b.released):
+                delay = delays.get((visit.index, other.index))
+                if delay is None or queue.sharing:
+                    continue
+                for lock in sorted(visit.held & other.released):
+                    lead = self.leads[lock, visit.index]
+                    service = delay.service
+                    left, _ = left_over(service.mean, service.variance, lead.mean, lead.variance)
+                    chance = held[lock] * ratios[other.index] / nonzero(calls[lock])
+                    chance = np.where(chance.real < 1, chance, 1.0)
                     one = chance * erlang_b(self.served[other.index], queue.servers - 1)
-                    kept, time = delay.scaled(1 - chance), one * delay.service.mean / queue.servers
-                    delays[visit.index, other.index] = replace(kept, ahead=kept.ahead + one, time=kept.time + time)
+                    kept = delay.scaled(1 - chance)
+                    ahead = one * left / nonzero(service.mean)
+                    delay = replace(kept, ahead=kept.ahead + ahead, time=kept.time + one * left / queue.servers)
+                delays[visit.index, other.index] = delay
 
     def _limit_to_work(self, queues: Sequence[Queue], ratios: Mapping[int, Array], delays: _Delays) -> None:
         """Limit waits under a lock for processors outside it to the work of these processors.
 
         Operational: of all processors that hold a lock in the course of one cycle of each, only one holds it at a time,
         so each service outside the lock delays at most one holder, once; of c permits, at most c holders. One of several
-        servers delays by its part of their work.
+        servers delays by its part of their work. What is done while another lock is held is part of that lock's service.
         """
-        for lock, permits in ((queue.name, queue.servers) for queue in queues if queue.lock):
+        visits = [visit for queue in queues for visit in queue.visits]
+        for lock in (queue for queue in queues if queue.lock):
+            holders = {visit.index for visit in visits if lock.name in visit.held}
             for queue in queues:
-                inside = [visit for visit in queue.visits if lock in visit.held]
-                for other in queue.visits:
-                    keys = [(visit.index, other.index) for visit in inside if (visit.index, other.index) in delays]
-                    if keys and lock not in other.held:
-                        waited = sum((ratios[a] * delays[a, b].time for a, b in keys), np.zeros(1))
-                        work = permits * ratios[other.index] * self.services[other.index].mean / queue.servers
-                        factor = np.where(waited.real > work.real, work / nonzero(waited), 1.0)
-                        delays.update({key: delays[key].scaled(factor) for key in keys})
+                outside = [visit for visit in queue.visits if lock.name not in visit.held]
+                works = [lock.servers * ratios[v.index] * self.services[v.index].mean for v in outside]
+                groups = [({v.index}, work / queue.servers) for v, work in zip(outside, works, strict=True)]
+                if queue.lock and outside:
+                    within = {v.index for v in visits if queue.name in v.held and lock.name not in v.held}
+                    groups.append((within | {v.index for v in outside}, sum(works, np.zeros(1))))
+                for others, work in groups:
+                    keys = [(a, b) for a, b in delays if a in holders and b in others]
+                    waited = sum((ratios[a] * delays[a, b].time for a, b in keys), np.zeros(1))
+                    factor = np.where(waited.real > work.real, work / nonzero(waited), 1.0)
+                    delays.update({key: delays[key].scaled(factor) for key in keys})
 
     def _wait(self, queue: Queue, visit: Visit, delays: Sequence[_Delay]) -> RandomTime:
         if not delays:

@@ -463,7 +463,7 @@ class _RecursionStep:
                 wait = np.where(busiest == index, wait, 0 * wait)
                 times = [t + v * wait for t, v in zip(times, visits[index], strict=True)]
         if times is not before:
-            self._book_shortfalls([t - b for t, b in zip(times, before, strict=True)], first, visits, traversed)
+            self._book_shortfalls(n, [t - b for t, b in zip(times, before, strict=True)], first, visits, traversed)
         return times
 
     @staticmethod
@@ -492,6 +492,7 @@ class _RecursionStep:
 
     def _book_shortfalls(
         self,
+        n: Population,
         added: Sequence[Array],
         uses: Array,
         visits: Sequence[Sequence[Array]],
@@ -501,10 +502,15 @@ class _RecursionStep:
 
         A lock is often as busy as the station that is used under it, up to rounding. So the wait is not booked to the
         busiest queue alone: the queues get parts in proportion to the squares of their excess, which has no jumps (chosen
-        here). What is only used under one lock is never waited for, as the lock is at least as busy.
+        here). What is only used under one lock, or under fewer permits than there are processors, is waited for before these.
         """
-        waited = [not frozenset.intersection(*(v.exclusive for v in queue.visits)) for queue in self._queues]
-        excess = np.where((uses.real > FULL) & np.array(waited)[:, None], uses - 1, 0.0) ** 2
+        excess = np.where(uses.real > FULL, uses - 1, 0.0) ** 2
+        places = {queue.name: k for k, queue in enumerate(self._queues)}
+        for k, queue in enumerate(self._queues):
+            for name in frozenset.intersection(*(visit.held for visit in queue.visits)):
+                if self._queues[places[name]].servers < sum(n):
+                    excess[places[name]] = excess[places[name]] + excess[k]
+                    excess[k] = 0.0
         for r, each in enumerate(traversed):
             if each is None:
                 continue
@@ -548,6 +554,7 @@ class _RecursionStep:
             },
             whole_service={q.name: self._whole_service(q, n, cycles, means, services) for q in self._queues},
             members={q.name: self._members(q, n) for q in self._queues},
+            leads={key: each for cycle in cycles if cycle for key, each in cycle.found.leads.items()},
             waiting_for={(a, b): means.flows[a] * each for (a, b), each in by_pair.items()},
         )
 

@@ -137,6 +137,56 @@ def normal_distribution(x: Array) -> Array:
     return below
 
 
+def left_over(mean: Array, variance: Array, gap: Array, gap_variance: Array) -> tuple[Array, Array]:
+    """Give mean and variance of what is left of a work Y after a gap: the positive part of the difference.
+
+    Derived here: the gap is a constant plus an exponential part g with the gap's variance, and Y is a gamma variate
+    after the constant part, so that E (Y - g)+ = E Y - g (1 - E exp(-Y / g)) with E exp(-Y / g) in closed form.
+    """
+    constant = gap - np.sqrt(nonzero(gap_variance))
+    constant = np.where(constant.real > 0, constant, 0 * constant)
+    g = gap - constant
+    mean, variance = _after_constant(mean, variance, constant)
+    power = 1 / (variance / nonzero(mean * mean) + 1e-9)
+    over = np.exp(-power * np.log(1 + mean / nonzero(g) / power))
+    over = np.where(g.real > 1e-12 * mean.real, over, 0)
+    first = mean - g * (1 - over)
+    first = np.where(first.real > 0, first, 0 * first)
+    spread = variance + mean * mean - 2 * g * mean + 2 * g * g * (1 - over) - first * first
+    return first, np.where(spread.real > 0, spread, 0 * spread)
+
+
+def _after_constant(mean: Array, variance: Array, gap: Array) -> tuple[Array, Array]:
+    """Give mean and variance of what is left of a work after a constant gap, the work taken as normal.
+
+    A normal work has a part below 0, so even a gap of 0 would change it. That error at gap 0 is subtracted, faded out
+    as exp(-gap / mean); the fading is chosen here.
+    """
+    first, square = _above(mean, variance, gap)
+    at_zero, its_square = _above(mean, variance, 0 * gap)
+    fades = np.exp(-gap / nonzero(mean))
+    first = first - (at_zero - mean) * fades
+    spread = square - (its_square - mean * mean - variance) * fades - first * first
+    first, spread = (np.where(each.real > 0, each, 0 * each) for each in (first, spread))
+    changed = gap.real > 1e-12 * mean.real
+    return np.where(changed, first, mean), np.where(changed, spread, variance)
+
+
+def _above(mean: Array, variance: Array, level: Array) -> tuple[Array, Array]:
+    """Give mean and mean square of a normal variate's part above a level."""
+    over = mean - level
+    scale = (mean + level) * (mean + level) * 1e-18
+    constant = variance.real <= scale.real
+    theta = np.sqrt(nonzero(np.where(constant, scale, variance)))
+    alpha = over / theta
+    alpha = np.where(alpha.real > 30, 30, np.where(alpha.real < -30, -30, alpha))
+    below, density = normal_distribution(alpha), np.exp(-alpha * alpha / 2) / np.sqrt(2 * np.pi)
+    positive = np.where(over.real > 0, over, 0)
+    first = np.where(constant, positive, over * below + theta * density)
+    square = np.where(constant, positive * positive, (over * over + variance) * below + over * theta * density)
+    return first, square
+
+
 def maximum_of(times: Sequence[RandomTime]) -> RandomTime:
     """Give mean and variance of the maximum of independent times."""
     if len(times) == 1:

@@ -11,7 +11,7 @@ one resource: derived here, see `_fork_time`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 
@@ -58,6 +58,7 @@ class VisitTimes:
     last_arrivals : time of the last arrival at each barrier, by number of the section that it ends [s]
     shortfalls : time by which a cycle is shorter than the work of a queue, by the label it is booked to [s]
     spans : mean time of one execution of each pipeline, by name [s]
+    leads : time from the acquisition of a lock to the arrival at a visit under it
     """
 
     waits: dict[int, RandomTime] = field(default_factory=dict)
@@ -67,18 +68,11 @@ class VisitTimes:
     last_arrivals: dict[int, Array] = field(default_factory=dict)
     shortfalls: dict[str, Array] = field(default_factory=dict)
     spans: dict[str, Array] = field(default_factory=dict)
+    leads: dict[tuple[str, int], RandomTime] = field(default_factory=dict)
 
     def copy(self) -> VisitTimes:
         """Copy everything that may be changed."""
-        return VisitTimes(
-            dict(self.waits),
-            dict(self.services),
-            dict(self.sibling_waits),
-            dict(self.item_waits),
-            dict(self.last_arrivals),
-            dict(self.shortfalls),
-            dict(self.spans),
-        )
+        return VisitTimes(*(dict(getattr(self, each.name)) for each in fields(self)))
 
 
 class Traversal:
@@ -108,17 +102,22 @@ class Traversal:
         self.found = fixed or VisitTimes()
         self.services: dict[int, RandomTime] = {}
         self._waits, self._factors = waits, factors or {}
+        self._since: dict[str, RandomTime] = {}
+        """By lock held, the time since it was acquired."""
 
     def time(self, node: Activity) -> RandomTime:
         """Give the time of a part that has no barrier inside."""
         match node:
             case VisitedStep(step, visit):
                 service = self._service(step)
-                return service if visit is None else self._visited(visit, service)
+                if visit is None:
+                    return service
+                self._note_leads(visit)
+                return self._visited(visit, service)
             case VisitedHold(visit, body):
-                return self._visited(visit, self.time(body))
+                return self._visited(visit, self._held(visit, body))
             case Then(parts):
-                return sum_of([self.time(part) for part in parts])
+                return self._sequence(parts)
             case Repeat(count, body):
                 return repeated(self.numbers[count], self.time(body))
             case Choice(options):
@@ -128,6 +127,25 @@ class Traversal:
             case Pipeline():
                 return _pipeline_time(self, node)
         raise TypeError(type(node))
+
+    def _held(self, visit: Visit, body: Activity) -> RandomTime:
+        outer, wait = self._since, self._waits.get(visit.index, ZERO_TIME)
+        self._note_leads(visit)
+        self._since = {name: sum_of([each, wait]) for name, each in outer.items()} | {visit.queue: ZERO_TIME}
+        held = self.time(body)
+        self._since = outer
+        return held
+
+    def _sequence(self, parts: Sequence[Activity]) -> RandomTime:
+        start, times = self._since, list[RandomTime]()
+        for part in parts:
+            times.append(self.time(part))
+            self._since = {name: sum_of([each, times[-1]]) for name, each in self._since.items()}
+        self._since = start
+        return sum_of(times)
+
+    def _note_leads(self, visit: Visit) -> None:
+        self.found.leads.update({(name, visit.index): each for name, each in self._since.items()})
 
     def wait(self, visit: Visit) -> RandomTime:
         """Give the wait at a visit that has been traversed."""
