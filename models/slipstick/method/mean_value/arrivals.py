@@ -61,6 +61,10 @@ class _Delay:
     def scaled(self, factor: Array) -> _Delay:
         return _Delay(self.ahead * factor, self.served * factor, self.time * factor, self.service)
 
+    def joined(self, whole: Array) -> _Delay:
+        """Add processors for the whole of their services."""
+        return replace(self, ahead=self.ahead + whole, time=self.time + whole * self.service.mean)
+
 
 _Delays = dict[tuple[int, int], _Delay]
 
@@ -83,7 +87,7 @@ class ArrivalState:
     present : mean number at each visit, waiting or in service [1]
     served : mean number in service at each visit [1]
     services : service time at each visit
-    all_busy : by queue of several servers, the probability that all are busy [1]
+    all_busy : by queue, the probability that all servers are busy, or a lock or all permits held [1]
     whole_service : by queue, the weight of a whole service in the residual one [1]
     other_holders : by permits, the fraction of their holders that a holder meets [1]
     waiting_for : mean number waiting at one visit, the first, for processors at another, the second [1]
@@ -133,16 +137,16 @@ class ArrivalState:
         for other in queue.visits:
             part = self._meets(queue, visit, other)
             if np.any(part):
-                present, served = self._found_at(visit, other, queue, quiet)
-                found[other] = (part * (present - served), part * served)
+                present, served, begun = self._found_at(visit, other, queue, quiet)
+                found[other] = (part * (present - served), part * served, part * begun)
                 busy = busy + found[other][1]
         all_busy = self._all_busy(queue, found) if queue.servers > 1 else busy
         share = all_busy / nonzero(busy)
-        rate = sum((each / nonzero(self.services[other.index].mean) for other, (_, each) in found.items()), np.zeros(1))
+        rate = sum((each[1] / nonzero(self.services[other.index].mean) for other, each in found.items()), np.zeros(1))
         typical = busy / nonzero(rate)
         return {
-            (visit.index, other.index): self._delay(queue, other, waiting, share * served, own, typical)
-            for other, (waiting, served) in found.items()
+            (visit.index, other.index): self._delay(queue, other, waiting, share * served, own, typical).joined(begun)
+            for other, (waiting, served, begun) in found.items()
         }
 
     def _meets(self, queue: Queue, visit: Visit, other: Visit) -> Array | float:
@@ -158,15 +162,15 @@ class ArrivalState:
             return 0.0
         return part
 
-    def _all_busy(self, queue: Queue, found: Mapping[Visit, tuple[Array, Array]]) -> Array:
+    def _all_busy(self, queue: Queue, found: Mapping[Visit, tuple[Array, ...]]) -> Array:
         """Give the probability that all servers are busy with those that an arriving processor can find."""
         if len(found) == len(queue.visits) and not any(visit.held for visit in found):
             return self.all_busy[queue.name]
         customers = int(self.members[queue.name]) * queue.requests
         if not customers:
             return np.zeros(1)
-        present = sum((waiting + served for waiting, served in found.values()), np.zeros(1)) / customers
-        served = sum((served for _, served in found.values()), np.zeros(1)) / customers
+        present = sum((waiting + served for waiting, served, _ in found.values()), np.zeros(1)) / customers
+        served = sum((served for _, served, _ in found.values()), np.zeros(1)) / customers
         ratio = served / np.where(present.real < 1, 1 - present, 1e-12)
         return finite_source_all_busy(nonzero(ratio), customers, queue.servers)
 
@@ -192,8 +196,8 @@ class ArrivalState:
             fraction = fraction * self.other_holders.get(name, 0.0)
         return fraction
 
-    def _found_at(self, visit: Visit, other: Visit, queue: Queue, quiet: frozenset[str]) -> tuple[Array, Array]:
-        """Count the processors at another visit, and those of them in service, that an arriving processor finds.
+    def _found_at(self, visit: Visit, other: Visit, queue: Queue, quiet: frozenset[str]) -> tuple[Array, ...]:
+        """Count the processors at another visit, those of them in service, and those besides whose service just begins.
 
         Derived here: a processor that holds a lock never meets those that wait here behind an earlier holder, because then
         it would be that holder. Nor does it, at a single server, meet those that a holder waits for: it arrives while no
@@ -201,11 +205,15 @@ class ArrivalState:
         of them, in the mean (E m^2 / E m + 1) / 2 = m + 1 for a geometric m; where servers are shared it meets them for
         all of its time here. Of permits it is one of several holders, which may be here together. The rule holds for
         `quiet` locks, those whose waiting processors are not here.
+
+        A holder that comes at once from the lock to the queue which its predecessor left with the lock finds instead those
+        that came to the queue while the predecessor was here: of the arrivals between two holders, the part in which one
+        is here (Derived here; arrivals of others are taken as at random moments).
         """
         present, served = self.present[other.index], self.served[other.index]
         # Where servers are shared, a holder that comes at once from the lock joins those that the last one was among.
         alone = queue.servers == 1 and bool(quiet) and not (queue.sharing and visit.acquired)
-        without = np.ones(1)
+        without, there, often = np.ones(1), np.zeros(1), np.zeros(1)
         for third in queue.visits:
             shared = visit.held & third.held
             if shared:
@@ -214,15 +222,26 @@ class ArrivalState:
                 )
                 present = present - (1 - self._other_holders_of(shared)) * behind
                 if alone and quiet & third.exclusive:
-                    there = self.present[third.index]
-                    met = there / nonzero(self.served[third.index]) if queue.sharing else 1 + ahead / nonzero(there)
-                    present, served, without = present - ahead * met, served - ahead, without - there
+                    here = self.present[third.index]
+                    met = here / nonzero(self.served[third.index]) if queue.sharing else 1 + ahead / nonzero(here)
+                    present, served, without = present - ahead * met, served - ahead, without - here
+                    there, often = there + here, often + self._flow(third)
         if not alone:
-            return present, served
+            return present, served, np.zeros(1)
+        chance, begun = np.zeros(1), np.zeros(1)
+        if visit.acquired in quiet - other.released and queue.name in visit.vacated:
+            chance = self.all_busy[visit.acquired]
+            begun = self._flow(other) * there / nonzero(often)
+            most = 1.0 if other.exclusive else self.others
+            begun = chance * np.where(begun.real < most, begun, most)
         without = np.where(without.real > LEAST, without, LEAST)
-        present, served = (np.where(each.real > 0, each, 0.0) / without for each in (present, served))
+        present, served = (np.where(each.real > 0, each, 0.0) * (1 - chance) / without for each in (present, served))
         served = np.where(served.real < 1, served, 1.0)
-        return np.where(present.real > served.real, present, served), served
+        return np.where(present.real > served.real, present, served), served, begun
+
+    def _flow(self, visit: Visit) -> Array:
+        """Give the visits in a second."""
+        return self.served[visit.index] / nonzero(self.services[visit.index].mean)
 
     def _add_predecessors(self, queues: Sequence[Queue], ratios: Mapping[int, Array], delays: _Delays) -> None:
         """Let a processor that waited for a lock meet, at the queues under it, the one that released the lock.
@@ -232,8 +251,6 @@ class ArrivalState:
         left of that service when the new holder comes delays it, if all other servers are busy too. Nobody else who came
         from that release can be there.
         """
-        held = {queue.name: sum((self.served[v.index] for v in queue.visits), np.zeros(1)) for queue in queues}
-        held |= self.all_busy
         calls = {queue.name: sum((ratios[v.index] for v in queue.visits), np.zeros(1)) for queue in queues}
         for queue in queues:
             for visit, other in ((a, b) for a in queue.visits for b in queue.visits if a.held & b.released):
@@ -244,7 +261,7 @@ class ArrivalState:
                     lead = self.leads[lock, visit.index]
                     service = delay.service
                     left, _ = left_over(service.mean, service.variance, lead.mean, lead.variance)
-                    chance = held[lock] * ratios[other.index] / nonzero(calls[lock])
+                    chance = self.all_busy[lock] * ratios[other.index] / nonzero(calls[lock])
                     chance = np.where(chance.real < 1, chance, 1.0)
                     one = chance * erlang_b(self.served[other.index], queue.servers - 1)
                     kept = delay.scaled(1 - chance)

@@ -540,7 +540,7 @@ class _RecursionStep:
             else:
                 services.update(cycle.found.services)
                 means.add(ratios, cycle.rate, cycle.found, items=False)
-        all_busy = {q.name: _all_busy(q, sum(n), means) for q in self._queues if q.servers > 1}
+        all_busy = {q.name: _all_busy(q, sum(n), means) for q in self._queues}
         return ArrivalState(
             others=sum(n),
             present=means.present,
@@ -684,6 +684,9 @@ def _missing_wait(times: Sequence[Array], asked: Sequence[Array], visits: Sequen
 
 def _all_busy(queue: Queue, processors: int, means: MeanNumbers) -> Array:
     """Give the probability that all servers are busy, the rest of the cycle taken as a delay."""
+    if queue.servers == 1:
+        busy = sum((means.served[visit.index] for visit in queue.visits), np.zeros(1))
+        return np.where(busy.real < 1, busy, 1.0)
     customers = processors * queue.requests
     present = sum((means.present[visit.index] for visit in queue.visits), np.zeros(1)) / customers
     served = sum((means.served[visit.index] for visit in queue.visits), np.zeros(1)) / customers
