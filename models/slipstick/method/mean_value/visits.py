@@ -66,7 +66,6 @@ class Visit:
     step : the step that is served; None for a lock, whose service is what is done while it is held
     released : locks released immediately before
     acquired : lock acquired immediately before
-    vacated : queues that the holder before left as it released the lock, where this visit is the first under the lock
     label : that waiting at this visit is booked to
     """
 
@@ -77,7 +76,6 @@ class Visit:
     step: Step | LockAccess | None = None
     released: frozenset[str] = frozenset()
     acquired: str = ""
-    vacated: frozenset[str] = frozenset()
     label: str = ""
 
     def can_meet(self, other: Visit) -> bool:
@@ -146,7 +144,7 @@ class _TreeBuilder:
         self.model = model
         self.visits: list[Visit] = []
         self._released: frozenset[str] = frozenset()
-        self._acquired, self._vacated = "", frozenset[str]()
+        self._acquired = ""
 
     def separate(self, activity: Activity, held: frozenset[str]) -> Activity:
         """Rebuild an activity that does not begin at the moment at which the one written before it ends."""
@@ -175,7 +173,7 @@ class _TreeBuilder:
         before = [self._access(each, lock, held) for each in acquire]
         visit = self._visit(lock, held)
         self._forget()
-        self._acquired, self._vacated = lock, frozenset() if release else _last_queues(body)
+        self._acquired = lock
         inside = self._rebuilt(body, held | {lock})
         after = [self._access(each, lock, held | {lock}) for each in release]
         made = VisitedHold(visit, Then((inside, *after)) if after else inside)
@@ -195,25 +193,12 @@ class _TreeBuilder:
         else:
             label = f"wait:{queue}" if step is not None else self.model.held_resource(queue).label(queue)
         exclusive = frozenset(name for name in held if self.model.resources[name].capacity == 1)
-        made = Visit(len(self.visits), queue, held, exclusive, step, self._released, self._acquired, self._vacated, label)
+        made = Visit(len(self.visits), queue, held, exclusive, step, self._released, self._acquired, label)
         self.visits.append(made)
         return made
 
     def _forget(self) -> None:
-        self._released = self._vacated = frozenset()
-        self._acquired = ""
-
-
-def _last_queues(activity: Activity) -> frozenset[str]:
-    """Name the queues that are left at the moment at which an activity ends."""
-    match activity:
-        case Step(resource=str(station)):
-            return frozenset({station})
-        case Then(parts):
-            return _last_queues(parts[-1])
-        case Hold(lock, body):
-            return _last_queues(body) | {lock}
-    return frozenset()
+        self._released, self._acquired = frozenset(), ""
 
 
 def _accesses(lock: str, model: Model) -> tuple[list[LockAccess], list[LockAccess]]:
