@@ -139,6 +139,25 @@ class _Draw:
             parts.append(self.held(f"lock{index}", kind, body))
         return then(*parts)
 
+    def nested_locks(self) -> Activity:
+        """Draw locks that are taken alone and inside others, and stations that are used under them and outside."""
+        stations, names = ["shared", self.station()], [f"lock{index}" for index in range(self.whole(2, 3))]
+        self.resources.update({"shared": Station(), **dict.fromkeys(names, Lock())})
+        parts: list[Activity] = []
+        for index, name in enumerate(names):
+            body = [self._under(stations, names[index + 1 :]) for _ in range(self.whole(1, 3))]
+            parts.append(hold(name, then(*body)))
+            if self.chance(0.4):
+                parts.append(self._under(stations, []))
+        return then(*parts)
+
+    def _under(self, stations: Sequence[str], locks: Sequence[str]) -> Activity:
+        if locks and self.chance(0.4):
+            return hold(locks[0], then(*(self._under(stations, locks[1:]) for _ in range(self.whole(1, 2)))))
+        if self.chance(0.5):
+            return self.visit(stations[self.whole(0, 1)], 0.1, 1.0)
+        return self.think(0.1, 1.5)
+
     def spin_locks(self) -> Activity:
         """Draw a spin lock whose word is at a station of its own."""
         self.resources["word"] = Station()
@@ -234,6 +253,7 @@ CONSTRUCTS: dict[str, Callable[[_Draw], Model]] = {
     "stations": lambda draw: draw.closed(draw.stations),
     "choices and repeats": lambda draw: draw.closed(draw.choices),
     "locks": lambda draw: draw.closed(draw.locks),
+    "nested locks": lambda draw: draw.closed(draw.nested_locks),
     "spin locks": lambda draw: draw.closed(draw.spin_locks),
     "stations in locks": lambda draw: draw.closed(draw.inner_stations),
     "permits": lambda draw: draw.closed(draw.permits),
@@ -368,7 +388,7 @@ def measured(cases: Sequence[tuple[str, float, int]], keep: Path | None, events:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--models", type=int, default=20, help="models of each construct and scv; 20 make 1120")
+    parser.add_argument("--models", type=int, default=20, help="models of each construct and scv; 20 make 1200")
     parser.add_argument("--first", type=int, default=PROMISED, help=f"number of the first; {TUNED} to tune")
     parser.add_argument("--only", default=",".join(CONSTRUCTS), help="constructs")
     parser.add_argument("--scv", type=float, nargs="*", default=SCVS, help="squared coefficients of variation")

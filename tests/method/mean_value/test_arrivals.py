@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
+from benchmarks.activity_chain import exact_time
+from benchmarks.mean_value import generated
 from slipstick.method.mean_value import MeanValue
 from slipstick.model.activity import Activity, delay, hold, parallel, pipeline, serial, service
 from slipstick.model.system import Lock, Resource, Station, closed_model
@@ -109,6 +113,24 @@ def test_the_model_of_the_review_of_locks() -> None:
     cycle = delay(1.296, name="think", scv=1.0) >> hold("door", body) >> service("bus", 0.582, name="out", scv=1.0)
     assert held_and_outside(7, 1.296, 0.209, 0.327, 0.582) == pytest.approx(6.74988, abs=1e-5)
     assert time_of(cycle, 7) == pytest.approx(6.74988, rel=0.03)
+
+
+@pytest.mark.parametrize("construct", ["locks", "nested locks", "stations in locks", "permits"])
+def test_the_time_does_not_fall_with_a_processor_more(construct: str) -> None:
+    """Issue 12: behind locks that are always held the time of a cycle oscillated with the number of processors."""
+    for number, scv in product(range(200, 202), (0.25, 4.0)):
+        form = MeanValue(generated(construct, scv, number))
+        times = form.times({"population.processors": np.arange(1.0, 33.0)})
+        assert np.all(np.diff(times) >= -1e-9 * times[1:]), (construct, scv, number)
+
+
+def test_a_lock_that_is_taken_alone_and_inside_another() -> None:
+    """The holder of the outer lock finds the inner one held by the processor that released both before it."""
+    inner = hold("inner", delay(1.0, name="in", scv=1.0))
+    cycle = delay(2.0, name="think", scv=1.0) >> hold("outer", inner) >> hold("inner", delay(1.0, name="out", scv=1.0))
+    assert time_of(cycle, 3) == pytest.approx(exact_time(closed_model(cycle, 3), 2000), rel=0.05)
+    # The inner lock is held all of the time, and nothing else is waited for.
+    assert time_of(cycle, 20) == pytest.approx(40.0, rel=0.01)
 
 
 def test_processors_that_wait_for_a_lock_do_not_delay_its_holder() -> None:
