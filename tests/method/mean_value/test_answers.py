@@ -102,7 +102,7 @@ def test_constant_times_promise_no_error_and_say_what_was_measured(populated: Ca
     found = MeanValue(populated(delay(9.0, name="think") >> service("bus", 1.0))).points({}).answer(0)
     assert found.promise is None
     assert (
-        "all times are constant, so processors may fall into step: errors of up to 58 % were measured, and none is "
+        "all times are constant, so processors may fall into step: errors of up to 57 % were measured, and none is "
         "promised; simulate"
     ) in found.notes
 
