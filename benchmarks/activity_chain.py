@@ -236,8 +236,12 @@ class ActivityChain:
                 for q, settled in self._settled(made):
                     yield p * q, settled
             return
-        for name, line in lines.items():
+        for line in lines.values():
+            # Who has come gets a place before anybody begins: one that begins may come to the same line after it.
             line.sort(key=lambda each: each[:2])
+            for place, (_, at, path, leaf) in enumerate(line):
+                state = (*state[:at], _replaced(state[at], path, ("line", leaf[1], place)), *state[at + 1 :])
+        for name, line in lines.items():
             if used[name] < self._servers(name) or self._shares(name):
                 _, at, path, leaf = line[0]
                 node = self._nodes[leaf[1]]
@@ -250,9 +254,6 @@ class ActivityChain:
                     for q, settled in self._settled((*state[:at], new, *state[at + 1 :])):
                         yield p * q, settled
                 return
-        for line in lines.values():
-            for place, (_, at, path, leaf) in enumerate(line):
-                state = (*state[:at], _replaced(state[at], path, ("line", leaf[1], place)), *state[at + 1 :])
         yield 1.0, tuple(sorted(state, key=hash))
 
     def _time(self, step: Step) -> PhaseType:
