@@ -237,7 +237,7 @@ class ActivityChain:
                     yield p * q, settled
             return
         for line in lines.values():
-            # Who has come gets a place before anybody begins: one that begins may come to the same line after it.
+            # Those that have come get a place before another begins: one that begins may come to the same line after it.
             line.sort(key=lambda each: each[:2])
             for place, (_, at, path, leaf) in enumerate(line):
                 state = (*state[:at], _replaced(state[at], path, ("line", leaf[1], place)), *state[at + 1 :])

@@ -116,7 +116,7 @@ def test_an_answer_outside_what_was_measured_promises_no_error_and_says_so() -> 
         "an open stream of times with an scv above 1: errors of up to 43 % were measured": open_model(
             THINK >> service("bus", 1.0, scv=2.0) >> service("disk", 1.0, scv=1.0), 0.5
         ),
-        "an open stream through locks or permits: errors of up to 50 % were measured, near saturation of up to 505 %": open_model(
+        "an open stream through locks or permits: errors of up to 64 % were measured, near saturation of up to 106 %": open_model(
             THINK >> inside >> hold("door", service("bus", 0.1, scv=0.5)), 0.5
         ),
         "pipelines with parallel stages at times of an scv above 1: errors of up to 25 % were measured in 95 of 100": closed_model(

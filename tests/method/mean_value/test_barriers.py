@@ -11,8 +11,8 @@ from scipy import stats
 from slipstick.expression.dimension import TIME
 from slipstick.expression.nodes import Parameter
 from slipstick.method.mean_value import MeanValue
-from slipstick.method.mean_value.barriers import PassingTimes
 from slipstick.method.mean_value.maxima import RandomTime
+from slipstick.method.mean_value.traversal import PassingTimes
 from slipstick.method.simulation.form import solve
 from slipstick.model.activity import Activity, barrier, delay, fork, parallel, pipeline, repeat, serial, service, then
 from slipstick.model.system import Barrier, Model, Resource, Station, closed_model

@@ -86,10 +86,11 @@ def failed(cycle: Activity, rate: float, **resources: Resource) -> str:
 
 def test_what_is_saturated_is_named_with_its_load() -> None:
     words = "the limit is 1); lower the arrivals, or shorten what is asked of it"
-    assert failed(hold("door", service("bus", 0.5, scv=1.0)) >> service("bus", 0.4, name="b", scv=1.0), 1.1).startswith(
-        "lock door is saturated: 1.1/s arrive, fewer than "
-    )
-    assert failed(hold("door", service("bus", 0.5, scv=1.0)) >> service("bus", 0.4, name="b", scv=1.0), 1.1).endswith(
+    held = service("bus", 0.4, scv=1.0) >> service("disk", 0.4, scv=1.0)
+    outside = service("bus", 0.4, name="b", scv=1.0) >> service("disk", 0.4, name="c", scv=1.0)
+    text = failed(hold("door", held) >> outside, 1.1)
+    assert text.startswith("lock door is saturated: 1.1/s arrive, fewer than ")
+    assert text.endswith(
         "(with the mean-value waits while it is held, which may be too long; simulation may have an answer)"
     )
     assert failed(service("bus", 1.0), 1.0) == (
@@ -103,6 +104,15 @@ def test_one_saturated_point_leaves_the_others_their_answers() -> None:
     assert swept.columns()["time"].tolist() == pytest.approx([2.0, math.nan, 10.0], nan_ok=True)
     assert swept.answer(1).failed
     assert swept.answer(2)["time"] == pytest.approx(10.0)
+
+
+def test_a_lock_is_not_held_longer_than_all_others_can_delay_its_holder() -> None:
+    """Each customer outside the lock delays one holder once, so that the wait of a holder is at most their service."""
+    body = hold("door", service("bus", 0.2, name="in", scv=4.0)) >> service("bus", 0.5, name="out", scv=4.0)
+    for rate in (0.2, 1.0, 1.3):
+        answer = MeanValue(open_model(body, rate)).points({}).answer(0)
+        # A holder does no more than its own service and that of one customer outside.
+        assert (answer["utilization[door]"] or math.inf) <= rate * 0.7 * (1 + 1e-9)
 
 
 def test_what_makes_no_sense_of_a_stream_is_refused() -> None:

@@ -11,8 +11,8 @@ import pytest
 from slipstick.expression.nodes import Parameter
 from slipstick.method.closed_form.form import ClosedForm
 from slipstick.method.mean_value import MeanValue, programs
-from slipstick.method.mean_value.barriers import MOST_FOLLOWED, ordered_ends
 from slipstick.method.mean_value.maxima import RandomTime
+from slipstick.method.mean_value.traversal import MOST_FOLLOWED, ordered_ends
 from slipstick.model.activity import barrier, delay, service
 from slipstick.model.system import Station, phased_model, superstep_model
 from tests.method.mean_value.test_barriers import exact_section

@@ -1,9 +1,9 @@
 """Mean values of an activity, contention included.
 
 `visits` numbers the places where a resource is used; `arrivals` says what a processor that arrives there waits for;
-`traversal` adds up the time of the activity with those waits, `barriers` that of a cycle cut by barriers; `closed`
-adds one processor after the other. `closed`, `open` and `programs` answer for the kinds of population, and `form` makes
-a solution of that.
+`traversal` adds up the time of the activity with those waits, cut by barriers where there are any; `closed` adds one
+processor after the other. `closed`, `open` and `programs` answer for the kinds of population, and `form` makes a solution
+of that.
 
 A traversal is a function of the waits alone, and the waits are a function of the mean numbers present. So one traversal
 gives the time, its derivatives (complex numbers in) and the account (what is booked to a label scaled by 1 + ih). Every

@@ -206,7 +206,7 @@ class ArrivalState:
 
         Derived here: with the probability that the lock, or all permits, are held on arrival, a processor acquires it at the
         moment of a release. The releasing processor that goes on to the same queue is served there meanwhile, and what is
-        left of that service when the new holder comes delays it, if all other servers are busy too. Nobody else who came
+        left of that service when the new holder comes delays it, if all other servers are busy too. No other processor that came
         from that release can be there.
         """
         calls = {queue.name: sum((ratios[v.index] for v in queue.visits), np.zeros(1)) for queue in queues}

@@ -13,33 +13,24 @@ Source: Reiser and Lavenberg, J. ACM 27(2), 1980, 313-322.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import product
 
 import numpy as np
 
 from slipstick.errors import NoAnswerError
-from slipstick.expression.nodes import Expr
+from slipstick.expression.nodes import Expr, parameters
+from slipstick.expression.tape import Tape
 from slipstick.method.answers import COMPLEX_STEP
 from slipstick.method.mean_value.arrivals import ArrivalState, ArrivalWaits, PairTimes
-from slipstick.method.mean_value.barriers import cycle_time
 from slipstick.method.mean_value.maxima import LEAST_VARIED, ZERO_TIME, Array, RandomTime, nonzero
-from slipstick.method.mean_value.points import (
-    MeanValueTable,
-    Numbers,
-    QueueUse,
-    at_points,
-    at_rows,
-    out_of_range,
-    uncountable,
-)
 from slipstick.method.mean_value.spin_locks import SpinLoad, SpinLock
-from slipstick.method.mean_value.traversal import Traversal, VisitTimes
+from slipstick.method.mean_value.traversal import Traversal, VisitTimes, cycle_time
 from slipstick.method.mean_value.visits import (
     OTHER_PROCESSORS,
     PROCESSORS,
-    LockAccess,
+    Numbers,
     Queue,
     VisitedHold,
     VisitedStep,
@@ -49,10 +40,12 @@ from slipstick.method.mean_value.visits import (
     visit_trees,
 )
 from slipstick.method.names import BARRIER
-from slipstick.model.activity import Activity, BarrierWait, Choice, Repeat, Step, Then, steps
-from slipstick.model.system import ClosedPopulation, GroupedPopulation, Model, Station
+from slipstick.model.activity import Activity, BarrierWait, Choice, Hold, Pipeline, Repeat, Step, Then, steps
+from slipstick.model.system import Barrier, ClosedPopulation, GroupedPopulation, Lock, Model, Station
 from slipstick.queueing.residual_wait import finite_source_all_busy, finite_source_residual, residual_time
 from slipstick.vocabulary import DISCIPLINES
+
+Values = Mapping[str, "Array | float"]
 
 Population = tuple[int, ...]
 """Processors of each group."""
@@ -68,6 +61,228 @@ FULL = 1 + 1e-12
 
 MOST_AT_ONCE = 4096
 """Labels times rows that an account is read off together."""
+
+
+MOST_PROCESSORS = 10_000
+"""Processors that are counted one by one."""
+
+
+class ModelNumbers:
+    """The expressions of a model, compiled together.
+
+    Parameters
+    ----------
+    model : the system
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._exprs = model.expressions()
+        self.tape = Tape(self._exprs)
+        counts = {each.name for each in parameters(*model.population.counts)}
+        self.smooth = [name for name in self.tape.parameters if name not in counts]
+        """Parameters that the time has a derivative by: all but those that count processors."""
+
+    def columns(self, values: Values) -> dict[Expr, Array]:
+        """Evaluate every number [points]."""
+        found = self.tape.run(values)
+        points = max([1, *(np.size(each) for each in values.values()), *map(len, found)])
+        return {expr: np.broadcast_to(each, (points,)) for expr, each in zip(self._exprs, found, strict=True)}
+
+    def perturbed(self, values: Mapping[str, float], step: float) -> tuple[dict[Expr, Array], Array]:
+        """Evaluate at one point, once for each smooth parameter, moved by a small imaginary step.
+
+        Parameters
+        ----------
+        values : parameters that differ from the model's own
+        step : relative to the parameter's value, or in base units where it is 0 [1]
+
+        Returns
+        -------
+        every number [parameters], and the steps taken
+        """
+        place = {name: index for index, name in enumerate(self.smooth)}
+        here = {name: float(values.get(name, each.value or 0.0)) for name, each in self.tape.parameters.items()}
+        steps_taken = np.array([step * (abs(here[name]) or 1.0) for name in self.smooth])
+        moved: dict[Expr, Array] = {}
+        for expr in self._exprs:
+            # One tape for each: a derivative of the common tape would run the instructions of all.
+            tape = Tape([expr])
+            found = tape.differentiate({name: each for name, each in values.items() if name in tape.parameters})
+            row = np.full(len(self.smooth), complex(found.value[0]))
+            for name, slope in found.by_parameter.items():
+                if name in place:
+                    row[place[name]] += 1j * steps_taken[place[name]] * slope[0]
+            moved[expr] = row
+        return moved, steps_taken
+
+
+def at_points(numbers: Numbers, points: Sequence[int] | Array) -> dict[Expr, Array]:
+    """Keep some of the points."""
+    return {expr: column[points] for expr, column in numbers.items()}
+
+
+def uncountable(sizes: Array, what: str, least: int = 1) -> dict[int, str]:
+    """Say at which points a number of processors is not a whole number in range, by point."""
+    values = sizes.real
+    bad = ~((values >= least) & (values <= MOST_PROCESSORS) & (np.abs(values - np.rint(values)) <= 1e-9))
+    return {
+        int(point): f"mean-value counts processors one by one: {what} must be a whole number from {least} to "
+        f"{MOST_PROCESSORS}, got {values[point]:g}"
+        for point in np.flatnonzero(bad)
+    }
+
+
+def out_of_range(model: Model, numbers: Numbers) -> dict[int, str]:
+    """Say at which points a time, a count or a probability is out of its range, by point."""
+    wrong: dict[int, str] = {}
+    for what, expr, most in _ranges(model):
+        values = numbers[expr].real
+        bad = ~((values >= 0) & (values <= most) & np.isfinite(values))
+        for point in np.flatnonzero(bad):
+            wrong.setdefault(int(point), f"{what} comes out as {values[point]:g}, which mean-value cannot take")
+    for body in model.bodies:
+        for node in steps(body):
+            if isinstance(node, Repeat) and any(isinstance(each, BarrierWait) for each in steps(node.body)):
+                values = numbers[node.count].real
+                for point in np.flatnonzero(values < 1):
+                    text = f"a repeat with a barrier inside must be done at least once for mean-value, got {values[point]:g}"
+                    wrong.setdefault(int(point), text)
+            if isinstance(node, Choice):
+                total = sum((numbers[p].real for p, _ in node.options), np.zeros(1))
+                for point in np.flatnonzero(~np.isclose(total, 1.0, rtol=1e-9)):
+                    text = f"the probabilities of a choose add up to {total[point]:g} here, not to 1"
+                    wrong.setdefault(int(point), text)
+    return wrong
+
+
+def _ranges(model: Model) -> Iterator[tuple[str, Expr, float]]:
+    """Yield every number of the activities with what it is and its largest value."""
+    for body in model.bodies:
+        for node in steps(body):
+            match node:
+                case Step(name, time):
+                    # Squares of times must not overflow.
+                    yield f"the time of step {name}", time, 1e150
+                case Choice(options):
+                    yield from (("a probability", p, 1.0) for p, _ in options)
+                case Repeat(count):
+                    yield "the count of a repeat", count, 2.0**53
+                case BarrierWait(name):
+                    barrier = model.resources[name]
+                    assert isinstance(barrier, Barrier)
+                    yield f"the cost of barrier {name}", barrier.cost, 1e150
+                case Hold(name):
+                    held = model.resources[name]
+                    if isinstance(held, Lock):
+                        yield f"an access to the word of lock {name}", held.access, 1e150
+                        yield f"the back-off of lock {name}", held.base, 1e150
+                case Pipeline(_, items, name):
+                    yield f"the number of items of {name}", items, 2.0**53
+
+
+@dataclass(frozen=True, slots=True)
+class QueueUse:
+    """How a queue is used.
+
+    Parameters
+    ----------
+    busy : utilization of its servers [1]
+    present : mean number waiting or in service; of processors, at each [1]
+    calls : visits in a second [1/s]
+    wait : of one visit, without service [s]
+    """
+
+    busy: Array
+    present: Array
+    calls: Array
+    wait: Array
+
+    def columns(self) -> tuple[Array, ...]:
+        """Give all columns."""
+        return self.busy, self.present, self.calls, self.wait
+
+
+@dataclass(frozen=True, slots=True)
+class MeanValueTable:
+    """Mean values at aligned points; NaN where there is no answer.
+
+    Parameters
+    ----------
+    time : of a cycle, or of the whole program [s]
+    size : processors, or arrivals a second
+    booked : seconds of one processor by step, wait or other label
+    uses : of each queue by name
+    wrong : why a point has no answer, by its number
+    groups : time of each group's cycle by name, where there are several [s]
+    spans : mean time of one execution of each pipeline of the first group by name [s]
+    """
+
+    time: Array
+    size: Array
+    booked: dict[str, Array] = field(default_factory=dict)
+    uses: dict[str, QueueUse] = field(default_factory=dict)
+    wrong: dict[int, str] = field(default_factory=dict)
+    groups: dict[str, Array] = field(default_factory=dict)
+    spans: dict[str, Array] = field(default_factory=dict)
+
+    @classmethod
+    def blank(
+        cls,
+        size: Array,
+        labels: Iterable[str],
+        queues: Iterable[str],
+        wrong: Mapping[int, str],
+        groups: Iterable[str] = (),
+    ) -> MeanValueTable:
+        """Make a table in which nothing is known yet."""
+
+        def unknown() -> Array:
+            return np.full(len(size), np.nan, dtype=size.dtype)
+
+        return cls(
+            unknown(),
+            size,
+            {label: unknown() for label in labels},
+            {name: QueueUse(unknown(), unknown(), unknown(), unknown()) for name in queues},
+            dict(wrong),
+            {name: unknown() for name in groups},
+        )
+
+    @property
+    def answerable(self) -> Array:
+        """Number the points at which nothing is wrong."""
+        return np.array([index for index in range(len(self.size)) if index not in self.wrong], dtype=int)
+
+    def refuse(self, reasons: Mapping[int, str]) -> None:
+        """Take back the answers of some points, and say why."""
+        self.wrong.update(reasons)
+        uses = (column for use in self.uses.values() for column in use.columns())
+        for column in (self.time, *self.booked.values(), *self.groups.values(), *uses):
+            column[list(reasons)] = np.nan
+
+    def put(
+        self,
+        points: Array,
+        rows: Array,
+        time: Array,
+        booked: Mapping[str, Array],
+        uses: Mapping[str, QueueUse],
+        spans: Mapping[str, Array],
+    ) -> None:
+        """Fill in some points, each from a row of what was found."""
+        for name, span in spans.items():
+            self.spans.setdefault(name, np.full(len(self.size), np.nan))[points] = at_rows(span.real, rows)
+        self.time[points] = at_rows(time, rows)
+        for label, column in booked.items():
+            self.booked[label][points] = at_rows(column, rows)
+        for name, use in uses.items():
+            for mine, found in zip(self.uses[name].columns(), use.columns(), strict=True):
+                mine[points] = at_rows(found, rows)
+
+
+def at_rows(column: Array, rows: Array) -> Array:
+    """Pick rows of a column; one of length 1 holds for all."""
+    return column[rows] if np.ndim(column) and len(column) > 1 else np.broadcast_to(column, (1,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -443,26 +658,20 @@ class _RecursionStep:
     def _limit_utilization(
         self, n: Population, traversed: Sequence[tuple[RandomTime, VisitTimes] | None]
     ) -> list[Array]:
-        """Lengthen the cycles until no queue is busy for more than all of the time, the busiest queue first.
+        """Lengthen the cycles until no queue is busy for more than all of the time, one queue after the other.
 
         Operational: group r asks w_r of the queue in v_r visits of a cycle, so sum_r n_r w_r / (T_r + v_r d) <= 1; the
         least wait d of each visit that satisfies it is added. With a single group T becomes N w.
         """
         before = [np.zeros(1) if each is None else each[0].mean for each in traversed]
-        if not self._queues:
-            return before
         asked, visits = self._asked(n, traversed)
-        times, first = before, self._utilizations(asked, before)
-        for _ in self._queues:
-            uses = self._utilizations(asked, times)
-            busiest = np.where(uses.real.max(axis=0) > FULL, uses.real.argmax(axis=0), -1)
-            if not np.any(busiest >= 0):
-                break
-            for index in np.unique(busiest[busiest >= 0]):
-                wait = _missing_wait(times, asked[index], visits[index])
-                wait = np.where(busiest == index, wait, 0 * wait)
-                times = [t + v * wait for t, v in zip(times, visits[index], strict=True)]
+        times = before
+        for work, calls in zip(asked, visits, strict=True):
+            wait = _missing_wait(times, work, calls)
+            if np.any(wait.real > 0):
+                times = [t + v * wait for t, v in zip(times, calls, strict=True)]
         if times is not before:
+            first = self._utilizations(asked, before)
             self._book_shortfalls(n, [t - b for t, b in zip(times, before, strict=True)], first, visits, traversed)
         return times
 
@@ -721,13 +930,15 @@ def has_product_form(model: Model, recursion: Recursion) -> bool:
     Source: Baskett, Chandy, Muntz and Palacios, J. ACM 22(2), 1975, 248-260.
     """
     root = recursion.tree.root
-    if not _is_plain(root):
+    held = [node for node in steps(root) if isinstance(node, VisitedHold)]
+    if not all(map(_is_plain, steps(root))):
         return False
     for queue in recursion.queues:
         resource = model.resources.get(queue.name)
         if queue.spin or not (queue.lock or isinstance(resource, Station)):
             return False
-        served = _steps_held(root, queue.name) if queue.lock else [v.step for v in queue.visits if v.step is not None]
+        inside = [node.body.step for node in held if node.visit in queue.visits and isinstance(node.body, VisitedStep)]
+        served = inside or [visit.step for visit in queue.visits if visit.step is not None]
         alike = all(step.scv == 1.0 and step.time == served[0].time for step in served)
         if not (queue.sharing or alike):
             return False
@@ -736,29 +947,9 @@ def has_product_form(model: Model, recursion: Recursion) -> bool:
 
 def _is_plain(node: Activity) -> bool:
     match node:
-        case VisitedStep() | VisitedHold(_, VisitedStep(_, None)):
-            return True
-        case Then(parts):
-            return all(map(_is_plain, parts))
-        case Choice(options):
-            return all(_is_plain(body) for _, body in options)
-        case Repeat(_, body):
-            return _is_plain(body)
-    return False
-
-
-def _steps_held(node: Activity, lock: str) -> list[Step | LockAccess]:
-    """List the steps that are done while a lock is held."""
-    match node:
-        case Then(parts):
-            return [step for part in parts for step in _steps_held(part, lock)]
-        case Choice(options):
-            return [step for _, body in options for step in _steps_held(body, lock)]
-        case Repeat(_, body):
-            return _steps_held(body, lock)
-        case VisitedHold(visit, VisitedStep(step, _)) if visit.queue == lock:
-            return [step]
-    return []
+        case VisitedHold(_, body):
+            return isinstance(body, VisitedStep) and body.visit is None
+    return isinstance(node, VisitedStep | Then | Choice | Repeat)
 
 
 def _exact_populations(

@@ -22,11 +22,10 @@ from slipstick.method.answers import (
     value_at,
 )
 from slipstick.method.closed_form.exactness import neglected, sizes
-from slipstick.method.mean_value.closed import Recursion, has_product_form, solve_closed
+from slipstick.method.mean_value.closed import MeanValueTable, ModelNumbers, Recursion, has_product_form, solve_closed
 from slipstick.method.mean_value.open import solve_open
-from slipstick.method.mean_value.points import MeanValueTable, ModelNumbers, Numbers
 from slipstick.method.mean_value.programs import solve_phases, solve_supersteps
-from slipstick.method.mean_value.visits import SPIN_LOCKS
+from slipstick.method.mean_value.visits import SPIN_LOCKS, Numbers
 from slipstick.method.occupation import ParallelWork
 from slipstick.method.saturation import Deadlocks
 from slipstick.model.activity import (
@@ -401,7 +400,7 @@ _OUTSIDE: tuple[tuple[str, Callable[[_Used], bool]], ...] = (
         lambda used: isinstance(used.model.population, OpenPopulation) and used.largest_scv > 1,
     ),
     (
-        "an open stream through locks or permits: errors of up to 50 % were measured, near saturation of up to 505 %",
+        "an open stream through locks or permits: errors of up to 64 % were measured, near saturation of up to 106 %",
         lambda used: isinstance(used.model.population, OpenPopulation) and bool(used.locks or used.permits),
     ),
     (

@@ -9,11 +9,19 @@ import numpy as np
 
 from slipstick.errors import NoAnswerError
 from slipstick.method.mean_value.arrivals import ArrivalState
-from slipstick.method.mean_value.closed import CycleState, MeanNumbers, PopulationState, Recursion, SolvedPopulation
+from slipstick.method.mean_value.closed import (
+    CycleState,
+    MeanNumbers,
+    MeanValueTable,
+    PopulationState,
+    Recursion,
+    SolvedPopulation,
+    at_points,
+    out_of_range,
+)
 from slipstick.method.mean_value.maxima import Array, RandomTime, nonzero
-from slipstick.method.mean_value.points import MeanValueTable, Numbers, at_points, out_of_range
 from slipstick.method.mean_value.traversal import Traversal
-from slipstick.method.mean_value.visits import PROCESSORS, Queue, competing_fraction
+from slipstick.method.mean_value.visits import PROCESSORS, Numbers, Queue, competing_fraction
 from slipstick.method.saturation import saturated_text
 from slipstick.model.activity import BarrierWait, steps
 from slipstick.model.system import Model, OpenPopulation
@@ -133,7 +141,7 @@ def _waits(
     share = all_busy / nonzero(busy)
     if queue.sharing:
         stretch = all_busy / (queue.servers - busy)
-        return {v.index: _stretched(services[v.index], stretch) for v in visits}
+        return _limited(queue, ratios, services, {v.index: _stretched(services[v.index], stretch) for v in visits})
     residual = {v.index: use[v.index] * residual_time(services[v.index].mean, services[v.index].scv) for v in visits}
     left, matrix = [], []
     for visit in visits:
@@ -144,7 +152,24 @@ def _waits(
     table = np.stack([np.stack(np.broadcast_arrays(*row, busy)[:-1], axis=-1) for row in matrix], axis=-2)
     right = np.stack(np.broadcast_arrays(*left, busy)[:-1], axis=-1)
     found = np.linalg.solve(np.eye(len(visits)) - table, right[..., None])[..., 0]
-    return {v.index: _exponential_wait(found[..., k], all_busy) for k, v in enumerate(visits)}
+    waits = {v.index: _exponential_wait(found[..., k], all_busy) for k, v in enumerate(visits)}
+    return _limited(queue, ratios, services, waits)
+
+
+def _limited(
+    queue: Queue, ratios: Mapping[int, Array], services: Mapping[int, RandomTime], waits: dict[int, RandomTime]
+) -> dict[int, RandomTime]:
+    """Limit waits under a lock to the work of the customers outside it.
+
+    Operational: one customer holds the lock at a time, so each service outside it delays at most one holder, once. Without
+    the limit the worst error of streams through locks was 505 % near saturation, with it 106 % (benchmarks/mean_value.py).
+    """
+    for visit in (visit for visit in queue.visits if visit.exclusive):
+        met = [ratios[v.index] * services[v.index].mean for v in queue.visits if visit.can_meet(v)]
+        most = sum(met, np.zeros(1)) / queue.servers / nonzero(ratios[visit.index])
+        wait = waits[visit.index]
+        waits[visit.index] = wait.scaled(np.where(wait.mean.real > most.real, most / nonzero(wait.mean), 1.0))
+    return waits
 
 
 def _stretched(service: RandomTime, stretch: Array) -> RandomTime:

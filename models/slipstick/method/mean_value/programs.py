@@ -26,11 +26,19 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from slipstick.errors import NoAnswerError
-from slipstick.method.mean_value.barriers import is_contended, ordered_ends, synchronized_start
-from slipstick.method.mean_value.closed import MeanNumbers, Recursion, SolvedPopulation, not_negative
+from slipstick.method.mean_value.closed import (
+    MeanNumbers,
+    MeanValueTable,
+    QueueUse,
+    Recursion,
+    SolvedPopulation,
+    not_negative,
+    out_of_range,
+    uncountable,
+)
 from slipstick.method.mean_value.maxima import Array, RandomTime, largest, maximum_of_identical, nonzero, repeated
-from slipstick.method.mean_value.points import MeanValueTable, Numbers, QueueUse, out_of_range, uncountable
-from slipstick.method.mean_value.traversal import Traversal
+from slipstick.method.mean_value.traversal import Traversal, is_contended, ordered_ends, synchronized_start
+from slipstick.method.mean_value.visits import Numbers
 from slipstick.method.names import IDLE_PROCESSORS
 from slipstick.model.activity import Activity, BarrierWait, Choice, Pipeline, Repeat, Step, Then, steps
 from slipstick.model.system import Model, Phase, PhasedPopulation, Superstep, SuperstepPopulation, is_processor
@@ -258,19 +266,11 @@ class _LineTotals:
     def add(self, on_path: Array, in_all: Array, part: _LineTotals) -> None:
         """Add a part that the time contains `on_path` times and that is done `in_all` times."""
         self.time = self.time + on_path * part.time
-        for mine, more, count in (
-            (self.steps, part.steps, on_path),
-            (self.waited, part.waited, on_path),
-            (self.visits, part.visits, in_all),
-            (self.service, part.service, in_all),
-            (self.square, part.square, in_all),
-        ):
-            for name, each in more.items():
+        counts = {"steps": on_path, "waited": on_path, "visits": in_all, "service": in_all, "square": in_all}
+        for column, count in counts.items():
+            mine = getattr(self, column)
+            for name, each in getattr(part, column).items():
                 mine[name] = mine[name] + count * each if name in mine else count * each
-
-    def delayed(self, waits: Mapping[str, Sequence[Array]], processor: int) -> Array:
-        """Give the time with waits at each visit [s]."""
-        return self.time + sum((each * waits[queue][processor] for queue, each in self.waited.items()), np.zeros(1))
 
 
 class _LineReader:
@@ -342,54 +342,54 @@ class _LineReader:
 
 
 class _SuperstepSolver:
-    """Solves one superstep."""
+    """Solves one superstep; tables have a row for each processor [processors, points]."""
 
     def __init__(self, reader: _LineReader, superstep: Superstep) -> None:
         self._lines = [reader.totals(line) for line in superstep.bodies]
         self._barrier = reader.totals(superstep.barrier)
         self._repeat, self._name = reader.numbers[superstep.repeat], reader.model.name
+        self._queues = list(dict.fromkeys(queue for each in self._lines for queue in each.visits))
+        self._time = _rows([each.time for each in self._lines])
+        self._waited, self._visits, self._service, self._square = (
+            {name: _rows([column.get(name, np.zeros(1)) for column in columns]) for name in self._queues}
+            for columns in zip(
+                *((each.waited, each.visits, each.service, each.square) for each in self._lines), strict=True
+            )
+        )
 
     def solve(self, account: bool) -> _LineTotals:
         """Give the time of the superstep, and the account of the mean processor where one is asked for."""
-        lines = self._lines
-        queues = list(dict.fromkeys(queue for each in lines for queue in each.visits))
-        waits = self._waits(queues)
-        times = [each.delayed(waits, i) for i, each in enumerate(lines)]
-        longest = largest(times)
+        lines, waits = self._lines, self._waits()
+        times = self._times(waits)
+        longest = largest(list(times))
         made = _LineTotals(np.zeros(1))
         if account:
             share = self._repeat / len(lines)
             for each in lines:
                 made.add(share, share, each)
             made.add(self._repeat, self._repeat, self._barrier)
-            for queue in queues:
+            for queue in self._queues:
                 name = {OWN: "wait:own", AWAY: "wait:other"}.get(queue, f"wait:{queue}")
-                lost = (each.waited[queue] * waits[queue][i] for i, each in enumerate(lines) if queue in each.waited)
-                made.steps[name] = share * sum(lost, np.zeros(1))
-            made.steps[IDLE_PROCESSORS] = share * sum((longest - each for each in times), np.zeros(1))
+                made.steps[name] = share * (self._waited[queue] * waits[queue]).sum(axis=0)
+            made.steps[IDLE_PROCESSORS] = share * (longest - times).sum(axis=0)
         made.time = self._repeat * (longest + self._barrier.time)
         return made
 
-    def _waits(self, queues: Sequence[str]) -> dict[str, list[Array]]:
+    def _times(self, waits: Mapping[str, Array]) -> Array:
+        """Give the time of each processor with the waits at its visits [s]."""
+        times: Array = self._time + sum(self._waited[queue] * waits[queue] for queue in self._queues)
+        return times
+
+    def _waits(self) -> dict[str, Array]:
         """Find the wait of one visit of each processor to each queue, with loads averaged over the superstep."""
-        count = len(self._lines)
-        stations = [queue for queue in queues if queue not in (OWN, AWAY)]
-        waits: dict[str, list[Array]] = {queue: [np.zeros(1)] * count for queue in queues}
+        waits = {queue: np.zeros((len(self._lines), 1)) for queue in self._queues}
+        change = 0.0
         for _ in range(FIXED_POINT_STEPS):
-            time = largest([each.delayed(waits, i) for i, each in enumerate(self._lines)])
+            time = largest(list(self._times(waits)))
             time = np.where(time == 0, 1.0, time)
-            found = {queue: self._at_station(queue, waits[queue], time) for queue in stations}
-            if count > 1 and AWAY in queues:
-                found |= self._at_processors(waits, time)
-            change = max(
-                (
-                    _change(new, old)
-                    for queue, each in found.items()
-                    for new, old in zip(each, waits[queue], strict=True)
-                ),
-                default=0.0,
-            )
-            waits, change = {**waits, **found}, change / float(np.max(np.abs(time)))
+            found = self._next_waits(waits, time)
+            largest_change = max((float(np.max(np.abs(found[name] - waits[name]))) for name in found), default=0.0)
+            waits, change = {**waits, **found}, largest_change / float(np.max(np.abs(time)))
             if change <= FIXED_POINT_TOLERANCE:
                 return waits
         if change > SETTLED:
@@ -399,53 +399,36 @@ class _SuperstepSolver:
             )
         return waits
 
-    def _at_station(self, queue: str, waits: Sequence[Array], time: Array) -> list[Array]:
-        """Let each processor wait at a station for all the others."""
-        count = len(self._lines)
-        left = [self._left(k, queue, waits[k], time) for k in range(count)]
-        return [
-            sum((self._limited(left[k], k, queue, i, queue) for k in range(count) if k != i), np.zeros(1))
-            for i in range(count)
-        ]
+    def _next_waits(self, waits: Mapping[str, Array], time: Array) -> dict[str, Array]:
+        """Let each processor wait for what all others leave: U R of a visit in service, X W S of those waiting [s]."""
+        left = {name: (self._square[name] / 2 + waits[name] * self._service[name]) / time for name in self._queues}
+        found = {name: self._waited_for(name, left[name], name) for name in self._queues if name not in (OWN, AWAY)}
+        others = len(self._lines) - 1
+        if others and AWAY in left:
+            left[AWAY] = left[AWAY] / others
+            # At any one other processor j: its own operations, and the requests of all but the visitor and j.
+            found[AWAY] = self._waited_for(AWAY, left[AWAY], AWAY) * (others - 1) / others
+            if OWN in left:
+                found[AWAY] = self._waited_for(OWN, left[OWN], AWAY, others) / others + found[AWAY]
+                found[OWN] = self._waited_for(AWAY, left[AWAY], OWN, 1 / others)
+        return found
 
-    def _at_processors(self, waits: Mapping[str, Sequence[Array]], time: Array) -> dict[str, list[Array]]:
-        """Let requests wait for the processor's own operations and for each other, and own operations for requests."""
-        count = len(self._lines)
-        others, zero = count - 1, [np.zeros(1)] * count
-        left_own = [self._left(k, OWN, waits.get(OWN, zero)[k], time) for k in range(count)]
-        left_away = [self._left(k, AWAY, waits[AWAY][k], time) / others for k in range(count)]
-        by_request, by_own = [], []
-        for i in range(count):
-            rest = [k for k in range(count) if k != i]
-            # At any one other processor j: its own operations, and the requests of all but i and j.
-            first = sum((self._limited(left_own[j], j, OWN, i, AWAY, others) for j in rest), np.zeros(1)) / others
-            then = sum((self._limited(left_away[k], k, AWAY, i, AWAY) for k in rest), np.zeros(1))
-            by_request.append(first + then * (count - 2) / others)
-            by_own.append(sum((self._limited(left_away[k], k, AWAY, i, OWN, 1 / others) for k in rest), np.zeros(1)))
-        return {AWAY: by_request, **({OWN: by_own} if OWN in waits else {})}
-
-    def _left(self, processor: int, queue: str, wait: Array, time: Array) -> Array:
-        """Give what one customer leaves a visitor to wait for: U R of a visit in service, X W S of those waiting [s]."""
-        line = self._lines[processor]
-        return (line.square[queue] / 2 + wait * line.service[queue]) / time if queue in line.visits else np.zeros(1)
-
-    def _limited(self, left: Array, other: int, at: str, visitor: int, queue: str, factor: float = 1.0) -> Array:
-        """Limit a wait so that a service delays a visitor once at most: n W is at most all of the service.
+    def _waited_for(self, at: str, left: Array, queue: str, factor: float = 1.0) -> Array:
+        """Add up what each processor waits for the others, n W for each at most all of its service.
 
         Parameters
         ----------
-        left : wait for the other customer [s]
-        other, at : that customer, and the queue of its visits
-        visitor, queue : the customer that waits, and the queue of its visits
-        factor : visits of the visitor over those of them that meet this customer [1]
+        at, left : queue of the others' visits, and what each of them leaves to wait for [s]
+        queue : of the visits of the processor that waits
+        factor : its visits over those of them that meet one other processor [1]
         """
-        line, mine = self._lines[other], self._lines[visitor]
-        if at not in line.visits or queue not in mine.visits:
-            return np.zeros(1)
-        visits = np.where(mine.visits[queue].real > 0, mine.visits[queue], 1.0)
-        most = factor * line.service[at] / visits
-        return np.where(left.real <= most.real, left, most)
+        visits = np.where(self._visits[queue].real > 0, self._visits[queue], 1.0)
+        most = factor * self._service[at] / visits[:, None]
+        each = np.where(left.real <= most.real, left, most)
+        each[np.diag_indices(len(each))] = 0
+        waited: Array = each.sum(axis=1)
+        return waited
 
 
-def _change(new: Array, old: Array) -> float:
-    return float(np.max(np.abs(new - old)))
+def _rows(columns: Sequence[Array]) -> Array:
+    return np.stack(np.broadcast_arrays(*columns))

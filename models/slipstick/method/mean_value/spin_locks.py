@@ -24,9 +24,8 @@ import numpy as np
 
 from slipstick.law.synchronization import TEST_AND_SET_HANDOFF_BACKOFF, TICKET_HANDOFF
 from slipstick.method.mean_value.arrivals import ArrivalState
-from slipstick.method.mean_value.maxima import Array, RandomTime, nonzero
-from slipstick.method.mean_value.points import Numbers
-from slipstick.method.mean_value.visits import LockAccess, Queue, Visit
+from slipstick.method.mean_value.maxima import Array, RandomTime, largest, nonzero, smallest
+from slipstick.method.mean_value.visits import LockAccess, Numbers, Queue, Visit
 from slipstick.model.system import Lock, Model
 
 BURST_ACCESSES = {"ttas": 2.0, "ticket": 1.0}
@@ -76,12 +75,12 @@ class _LockUse:
 
     @property
     def waiting(self) -> Array:
-        return _positive(self.present - self.busy)
+        return largest([self.present - self.busy, np.zeros(1)])
 
     @property
     def at_hand_over(self) -> Array:
         """Give the number that spin at a hand-over: at least one."""
-        return _at_least(self.present + 1 - self.busy, 1.0)
+        return largest([self.present + 1 - self.busy, np.ones(1)])
 
 
 class SpinLock:
@@ -150,7 +149,7 @@ class SpinLock:
             waits = self._holder_waits(state, numbers, congested, uncontended)
             waited = sum(waits.values(), np.zeros(1)) / len(self.queue.visits)
             held = uncontended[lock.index].mean + waited + self._hand_over(state, numbers, congested.at_hand_over)
-            present = _positive(members - elsewhere / nonzero(held))
+            present = largest([members - elsewhere / nonzero(held), np.zeros(1)])
         return present
 
     def _holder_waits(
@@ -195,17 +194,17 @@ class SpinLock:
 
     def _load(self, state: ArrivalState, numbers: Numbers, use: _LockUse) -> SpinLoad:
         access, waiting = numbers[self.lock.access], use.waiting
-        idle = _positive(1 - self._utilization(state))
+        idle = largest([1 - self._utilization(state), np.zeros(1)])
         if self.lock.kind == "tas":
             part, access_time = self._test_and_set(state, numbers, waiting)
             present = part * waiting
-            busy = _at_most(present * access / nonzero(access_time), idle)
+            busy = smallest([present * access / nonzero(access_time), idle])
             return SpinLoad(busy, present, busy / nonzero(access))
         releases = use.busy * use.busy / nonzero(use.held)
         burst = use.at_hand_over
-        busy = _at_most(releases * BURST_ACCESSES[self.lock.kind] * burst * access, idle)
-        present = _at_most(releases * BURST_AREA[self.lock.kind] * burst * burst * access, waiting)
-        return SpinLoad(busy, _at_least(present, busy), busy / nonzero(access))
+        busy = smallest([releases * BURST_ACCESSES[self.lock.kind] * burst * access, idle])
+        present = smallest([releases * BURST_AREA[self.lock.kind] * burst * burst * access, waiting])
+        return SpinLoad(busy, largest([present, busy]), busy / nonzero(access))
 
     def _rest_of_burst(
         self, visit: Visit, use: _LockUse, access: Array, uncontended: Mapping[int, RandomTime]
@@ -217,11 +216,11 @@ class SpinLock:
         """
         (lock, *_) = self.queue.visits
         body = uncontended[lock.index]
-        mean = _positive(body.mean - uncontended[visit.index].mean)
+        mean = largest([body.mean - uncontended[visit.index].mean, np.zeros(1)])
         burst = BURST_LEFT[self.lock.kind] * use.present * access
         left = burst - mean * (1 - np.exp(-burst / nonzero(mean)))
-        scv = _at_most(body.scv, 1.0)
-        rest: Array = use.busy * (scv * left + (1 - scv) * _positive(burst - mean))
+        scv = smallest([body.scv, np.ones(1)])
+        rest: Array = use.busy * (scv * left + (1 - scv) * largest([burst - mean, np.zeros(1)]))
         return rest
 
     def _test_and_set(self, state: ArrivalState, numbers: Numbers, spinning: Array) -> tuple[Array, Array]:
@@ -231,7 +230,7 @@ class SpinLock:
         arrival theorem for s spinning processors, solved for y.
         """
         pause, access = self._pause(state, numbers), numbers[self.lock.access]
-        half = (access * _at_least(spinning, 1.0) + self._other_work(state) - pause) / 2
+        half = (access * largest([spinning, np.ones(1)]) + self._other_work(state) - pause) / 2
         alone = self._other_work(state) + access
         time = half + np.sqrt(nonzero(half * half + alone * pause))
         return time / nonzero(time + pause), time
@@ -244,7 +243,7 @@ class SpinLock:
         if self.lock.back_off == "constant":
             return base
         use = self._use(state)
-        return _at_most(base + use.at_hand_over * use.held / 2, numbers[self.lock.most])
+        return smallest([base + use.at_hand_over * use.held / 2, numbers[self.lock.most]])
 
     def _other_work(self, state: ArrivalState) -> Array:
         """Add up the work of the processors at the word's station that do not spin [s]."""
@@ -257,18 +256,3 @@ class SpinLock:
     def _utilization(self, state: ArrivalState) -> Array:
         visits = () if self.word is None else self.word.visits
         return sum((state.served[v.index] for v in visits if v.index in state.served), np.zeros(1))
-
-
-def _positive(value: Array) -> Array:
-    found: Array = np.where(value.real > 0, value, 0 * value)
-    return found
-
-
-def _at_least(value: Array, least: Array | float) -> Array:
-    found: Array = np.where(value.real > np.real(least), value, least)
-    return found
-
-
-def _at_most(value: Array, most: Array | float) -> Array:
-    found: Array = np.where(value.real < np.real(most), value, most)
-    return found

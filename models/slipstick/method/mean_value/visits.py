@@ -23,6 +23,9 @@ from slipstick.vocabulary import DISCIPLINES, LOCKS, SHARED
 SPIN_LOCKS = tuple(name for name, kind in LOCKS.items() if kind.spinning)
 """Kinds of locks whose waiting processors access the lock's word."""
 
+Numbers = Mapping[Expr, Array]
+"""The numbers that a model has at aligned points."""
+
 PROCESSORS = "own"
 """Name of the queue of all processors in answers."""
 
@@ -113,7 +116,7 @@ class VisitTree:
     root: Activity
     visits: tuple[Visit, ...]
 
-    def visit_ratios(self, numbers: Mapping[Expr, Array]) -> dict[int, Array]:
+    def visit_ratios(self, numbers: Numbers) -> dict[int, Array]:
         """Give the mean number of visits in one cycle, by index [1]."""
         return visit_ratios(self.root, numbers)
 
@@ -222,7 +225,7 @@ def _refuse_barriers(activity: Activity, inside: str) -> None:
         )
 
 
-def mean_service(step: Step | LockAccess, numbers: Mapping[Expr, Array]) -> Array:
+def mean_service(step: Step | LockAccess, numbers: Numbers) -> Array:
     """Give the mean time of a step, or of accesses in a row [s]."""
     return numbers[step.time] * step.count if isinstance(step, LockAccess) else numbers[step.time]
 
@@ -235,14 +238,14 @@ def visits_in(node: Activity) -> Iterator[Visit]:
         yield from visits_in(part)
 
 
-def visit_ratios(node: Activity, numbers: Mapping[Expr, Array]) -> dict[int, Array]:
+def visit_ratios(node: Activity, numbers: Numbers) -> dict[int, Array]:
     """Give the mean number of visits in one execution of a part of a tree, by index [1]."""
     found: dict[int, Array] = {}
     _add_ratios(node, np.ones(1), numbers, found)
     return found
 
 
-def _add_ratios(node: Activity, ratio: Array, numbers: Mapping[Expr, Array], found: dict[int, Array]) -> None:
+def _add_ratios(node: Activity, ratio: Array, numbers: Numbers, found: dict[int, Array]) -> None:
     if isinstance(node, VisitedStep | VisitedHold) and node.visit is not None:
         found[node.visit.index] = ratio
     match node:
