@@ -232,3 +232,12 @@ def test_more_processors_than_a_machine_has_are_noted() -> None:
     assert unit(machine, competitors=29).notes == ()
     (note,) = unit(machine, competitors=30).notes
     assert "has 30 processors; with 31 the answer is for a larger one of its kind" in note
+
+
+def test_accesses_to_the_own_module_take_no_network() -> None:
+    """MIN-Graph: local to remote access time is up to 1 : 15 without load on the GP1000; 1 : 4 by this machine's times."""
+    machine = shared_machine("bbn-gp1000")
+    remote, own, half = (answer(machine, local=share)["time"] for share in (0.0, 1.0, 0.5))
+    assert (remote, own, half) == pytest.approx((4 * US, 1 * US, 2.5 * US))
+    with pytest.raises(ModelError, match="is a processor's own; leave out local"):
+        unit(SYMMETRY, local=0.5)

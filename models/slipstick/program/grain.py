@@ -54,6 +54,7 @@ class Grain:
     prefix : of the names of its steps, so that one model can have two grains
     write : its accesses write; else they read
     addresses : of its accesses
+    local : share of its accesses that find their element in the processor's own memory module [1]
     accesses : m [1]
     compute : c, units of computing [1]
     lock : the machine's lock of the critical section, or none
@@ -65,6 +66,7 @@ class Grain:
     prefix: str
     write: bool
     addresses: Addresses
+    local: Expr
     accesses: Expr
     compute: Expr
     lock: str
@@ -97,6 +99,7 @@ class Grain:
             prefix.replace("_", "."),
             word("access") == "write",
             addresses,
+            given("local"),
             given("accesses"),
             given("compute"),
             word("lock"),
@@ -214,6 +217,8 @@ class GrainSteps:
         """Access one shared element: without a cache, by a hit, or over the interconnect after a miss."""
         name, ratios = f"{grain.prefix}{'write' if grain.write else 'read'}", self._ratios(grain, single)
         straight, cache = self.port.access(name, ratios), self.machine.cache
+        if not _is_zero(grain.local):
+            straight = choose((grain.local, self.port.own_access(name)), (1 - grain.local, straight))
         if cache is None or (grain.write and cache.protocol == "write-through"):
             return straight
         lines = known(cache.size, "the size of the cache") / known(cache.line, "the size of a line")
@@ -304,6 +309,7 @@ _WALK = (
     Input("pattern", COUNT, "uniform stride, or random: every element equally likely", "uniform", options=PATTERNS),
     Input("start", COUNT, "p: processor i begins at element i p mod M", 0.0, most=MOST, whole=True),
     Input("stride", COUNT, "s: from the element of one access to that of the next", 1.0, most=MOST, whole=True),
+    Input("local", COUNT, "share of the accesses that find their element in the processor's own module", 0.0, most=1.0),
 )
 
 ACCESSES = (ELEMENTS, *_WALK)

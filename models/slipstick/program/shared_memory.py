@@ -4,7 +4,7 @@ Approximations:
 
 - A multistage network or a crossbar is a delay in each direction, and each module is one server together with the last
   link before it, so earlier links never delay a request (`slipstick.law.interconnects` has their effect on uniform traffic).
-- A refused circuit waits in a queue instead of trying again.
+- A refused circuit waits in a queue instead of trying again, so a pause before a retry has no effect.
 - A ring is a station with as many servers as slots, each held for one rotation; of many rings, one stands for the near
   traffic of all.
 """
@@ -98,6 +98,18 @@ class MemoryPort:
                 way, transfer = between.hop, between.transfer
         there, back = label.wait(way, "there"), label.wait(way, "back")
         return then(there, _one_of(label, ratios, transfer + memory.access), back)
+
+    def own_access(self, name: str) -> Activity:
+        """Access the module of the processor's own node, without the network; each module is somebody's, at random.
+
+        Raises
+        ------
+        ModelError : processors have no modules of their own
+        """
+        if isinstance(self.machine.interconnect, Bus | Ring):
+            raise ModelError(f"no memory module of {self.machine.name} is a processor's own; leave out local")
+        modules = int(known(self.machine.memory.modules, "the number of memory modules"))
+        return _one_of(_AccessSteps(f"{name}.own", "memory"), (1 / modules,) * modules, self.machine.memory.access)
 
     def invalidate(self, name: str) -> Activity:
         """Invalidate other copies: a transaction on a bus, part of the access elsewhere."""
