@@ -213,6 +213,7 @@ def test_a_simulated_grain_alone_has_an_efficiency_of_one() -> None:
     given: dict[str, Any] = {"elements": LARGE, "pattern": "random", "competitors": 0}
     answer = solve(unit(shared_machine("sequent-symmetry-s81"), **given), method="simulation")
     assert (answer["grain_efficiency"], answer["grain_interference"]) == (1.0, 0.0)
+    assert answer.ends("grain_efficiency") == (1.0, 1.0)
 
 
 def test_the_flags_of_an_array_lock_are_spread_over_the_modules() -> None:

@@ -166,7 +166,7 @@ def compared_with_one(
         # The same run is T_0 and T_N; or, without contention, they differ by the rounding of the simulation's clock.
         alone = replace(alone, value=among.value)
     assert alone.value
-    spread = math.hypot(_relative(alone), _relative(among))
+    spread = 0.0 if processors == 1 else math.hypot(_relative(alone), _relative(among))
     shortest = alone.value
     if among.value < shortest <= among.value * (1 + spread):
         shortest = among.value  # no competitor makes a grain faster: zeta is at most 1, and what is beyond is noise

@@ -45,7 +45,7 @@ def draw_bars(results: Results, spec: BarsSpec) -> Figure:
     tilted = longest > place
     figure = sheet(max(4.6, 3.0 + place * len(spec.cases)), 4.2 + (0.6 * min(longest, 3.0) if tilted else 0.0))
     axes = figure.subplots()
-    what = "time" if unit == "s" else "sum"
+    what = "time" if unit == "s" else "processors" if _counts_processors(spec) else "sum"
     shown, factor = ("%", 0.01) if spec.share else choose(totals.tolist(), Dimension.of(unit))
     heights = _shares(table, totals) if spec.share else table
     _stack(axes, heights / factor, {label: fills[label] for label in labels})
@@ -62,11 +62,18 @@ def draw_bars(results: Results, spec: BarsSpec) -> Figure:
         tilt(axes)
     axes.set_xlim(-0.6, len(spec.cases) - 0.4)
     handles, labels = axes.get_legend_handles_labels()
+    beside = (1.0 + _UPRIGHT_LABEL * max(map(len, labels))) if labels else 0.0
     if labels:
         # The legend reads from the top down, as the bar does.
         figure.legend(handles[::-1], labels[::-1], loc="outside right upper", alignment="left", title=_kind(spec))
-    title_of(figure, spec.title)
+    title_of(figure, spec.title, figure.get_figwidth() - beside)
     return figure
+
+
+def _counts_processors(spec: BarsSpec) -> bool:
+    """Say whether all parts of the bars are numbers of processors."""
+    names = [] if isinstance(spec.stack, str) else [name for each in spec.stack.values() for name in each]
+    return bool(names) and all(name.partition("[")[0] in ("speedup", "processors_lost") for name in names)
 
 
 def stacks(results: Results, spec: BarsSpec) -> dict[str, dict[str, float]]:
