@@ -66,7 +66,7 @@ def draw_bars(results: Results, spec: BarsSpec) -> Figure:
     if labels:
         # The legend reads from the top down, as the bar does.
         figure.legend(handles[::-1], labels[::-1], loc="outside right upper", alignment="left", title=_kind(spec))
-    title_of(figure, spec.title, figure.get_figwidth() - beside)
+    title_of(figure, spec.title, max(2.0, figure.get_figwidth() - beside))
     return figure
 
 

@@ -261,6 +261,8 @@ def _panel(
     )
     known = values[np.isfinite(values)]
     unit, factor = choose(known.tolist(), dimension)
+    if unit == "1/s" and len(known) and np.abs(known).max() >= 1e6:
+        unit, factor = "1/us", 1e6  # else the library writes a power of ten over the axis
     log = spec.log in ("y", "both") and bool(np.any(known > 0))
     for line in lines:
         y = np.where(line.y > 0, line.y, np.nan) if log else line.y
