@@ -142,7 +142,7 @@ def compared_with_one(
 ) -> dict[str, Value]:
     """Add the values that compare the time of a processor among others with its time alone.
 
-    The time alone is the closed form's where that is exact, and is simulated only where it is not. Its interval and that
+    Zeta is at most 1 and Phi at least 0, and so are the ends of their intervals. The time alone is the closed form's where that is exact, and is simulated only where it is not. Its interval and that
     of the time among others are taken as independent; those of their ratios follow to first order.
 
     Parameters
@@ -172,10 +172,11 @@ def compared_with_one(
         shortest = among.value  # no competitor makes a grain faster: zeta is at most 1, and what is beyond is noise
     efficiency = float(GRAIN_EFFICIENCY.equation(shortest, among.value))
     interference = float(GRAIN_INTERFERENCE.equation(shortest, among.value))
+    zeta, phi = _within(efficiency, spread * efficiency), _within(interference, spread / efficiency)
     found = {
         "time_alone": alone,
-        "grain_efficiency": _within(efficiency, spread * efficiency),
-        "grain_interference": _within(interference, spread / efficiency),
+        "grain_efficiency": zeta if zeta.high is None else replace(zeta, high=min(zeta.high, 1.0)),
+        "grain_interference": phi if phi.low is None else replace(phi, low=max(phi.low, 0.0)),
     }
     if single.words is not None:
         tape = Tape([single.words])

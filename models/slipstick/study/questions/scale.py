@@ -248,11 +248,14 @@ class ScaleResult(QuestionResult):
 
     def sentences(self) -> list[str]:
         """Say where each case is fastest, how far it is efficient, and how its work must grow."""
-        return [f"{each.case}: {line}" for each in self.scalings for line in _sentences(each)]
+        lines = [f"{each.case}: {line}" for each in self.scalings for line in _sentences(each)]
+        first = next((each for each in self.scalings if each.printed), None)
+        return [*lines, f"{first.case}: {summary(_statements(first))}"] if first else lines
 
     def files(self) -> dict[str, list[dict[str, str]]]:
-        """Give published cells as statements."""
-        rows = [statement_row(each) for found in self.scalings for each in _statements(found)]
+        """Give published cells as statements, once, beside the first case that has them."""
+        first = next((each for each in self.scalings if each.printed), None)
+        rows = [statement_row(each) for each in _statements(first)] if first else []
         return {"statements-of-scaling.csv": rows} if rows else {}
 
     def parts(self) -> Iterator[str | ResultTable]:
@@ -628,8 +631,7 @@ _SYMBOLS = (
 
 def _sentences(found: Scaling) -> list[str]:
     lines = [_fastest_words(found.fastest), _largest_words(found.largest, found.threshold)]
-    lines += [] if found.growth is None else [_verdict(found.growth)]
-    return [*lines, summary(_statements(found))] if found.printed else lines
+    return [*lines, *([] if found.growth is None else [_verdict(found.growth)])]
 
 
 def _fastest_words(best: BestProcessors) -> str:
