@@ -100,7 +100,7 @@ class MemoryPort:
         return then(there, _one_of(label, ratios, transfer + memory.access), back)
 
     def own_access(self, name: str) -> Activity:
-        """Access the module of the processor's own node, without the network; each module is somebody's, at random.
+        """Access the module of the processor's own node, without the network; each of the modules is as likely.
 
         Raises
         ------
