@@ -316,6 +316,10 @@ PROGRAM = [
         "phase 1 does nothing; give it accesses, compute or a critical section",
     ),
     bad(lambda: UNIT.on(SHARED, lock="mcss"), "bbn-tc2000 has no lock 'mcss'; did you mean 'mcs'?"),
+    bad(
+        lambda: UNIT.on(shared_machine("ksr-1"), local=0.5),
+        "no memory module of ksr-1 is a processor's own; leave out local",
+    ),
     bad(lambda: UNIT.on(SHARED, compute=1, barrier="tee"), "bbn-tc2000 has no barrier 'tee'; did you mean 'tree'?"),
     bad(lambda: UNIT.on(SHARED, access="wirte"), "access cannot be 'wirte'; did you mean 'write'?"),
     bad(lambda: UNIT.on(SHARED, access=1), "access is a word, one of read, write; got 1"),
