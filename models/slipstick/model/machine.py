@@ -74,7 +74,7 @@ class Dvsm:
     page_call, page_serve : extra system-call time of all sends and receives of an empty fault; its handler's computing [s]
     lock_call : extra system-call time of each message of a lock acquisition that the asker waits for [s]
     lock_compute, lock_serve : computing of an acquisition at the asker; of the handler of a request [s]
-    delay : from a request's arrival to its processing [s]
+    serve_delay, page_delay, lock_delay : from the arrival of a request for diffs, a page, a lock to its processing [s]
     byte : copying a byte of a page for its twin, or comparing it with it [s/B]
     notice : making or merging a write notice [s]
     protect : changing the protection of a page, to invalidate it or at a write fault [s]
@@ -92,7 +92,9 @@ class Dvsm:
     lock_call: Expr
     lock_compute: Expr
     lock_serve: Expr
-    delay: Expr
+    serve_delay: Expr
+    page_delay: Expr
+    lock_delay: Expr
     byte: Expr
     notice: Expr
     protect: Expr

@@ -29,6 +29,7 @@ class ProcessorTally:
         2 if the manager forwarded the request
     waits : acquisitions that found the lock held
     ahead : processors that held the lock or were in its queue at these acquisitions, added up
+    ahead_faults : faults and first misses of these processors while they held the lock
     intervals : closed with at least one page written
     notices : write notices received and merged, at acquires and barriers
     invalidated : pages
@@ -52,6 +53,7 @@ class ProcessorTally:
     acquisitions: Counter[int] = field(default_factory=Counter)
     waits: int = 0
     ahead: int = 0
+    ahead_faults: int = 0
     intervals: int = 0
     notices: int = 0
     invalidated: int = 0
@@ -168,7 +170,7 @@ class Counts:
 
         Raises
         ------
-        ModelError : something is not counted, is no whole number, or a processor is missing
+        ModelError : something is not counted, is no whole number, a processor is missing, or requests and services differ
         """
         names = ("program", "processors", "page", "unit", "phases")
         _known("counts", data, names)
@@ -176,7 +178,44 @@ class Counts:
             raise ModelError(f"counts lack {', '.join(lacking)}")
         processors, page = _whole("processors", data["processors"]), _whole("page", data["page"])
         phases = tuple(_phase(each, processors) for each in data["phases"])
-        return cls(data["program"], processors, page, data["unit"], phases)
+        made = cls(data["program"], processors, page, data["unit"], phases)
+        made._check()
+        return made
+
+    def _check(self) -> None:
+        """Refuse counts of which one part is missing; each request for diffs, a page or a lock is served by a processor."""
+        for phase in self.phases:
+            for index, tally in enumerate(phase.tallies):
+                self._check_tally(tally, f"processor {index} in phase {phase.name!r}")
+        requests = (self.faults_by_parts(name).items() for name in _EXCHANGES)
+        asked = sum(parts * number for each in requests for parts, (number, _) in each)
+        hops = sum((tally.acquisitions for phase in self.phases for tally in phase.tallies), Counter[int]())
+        for what, number, served in (
+            ("parts of faults and first misses", asked + self.total("empty"), ("served_diffs", "served_pages")),
+            ("acquisitions of 1 or 2 hops", hops[1] + hops[2], ("granted",)),
+            ("acquisitions of 2 hops", hops[2], ("forwarded",)),
+        ):
+            if number != (found := sum(map(self.total, served))):
+                told = " and ".join(served)
+                raise ModelError(f"{number} {what}, but {found} counted in {told}; each is served by one processor")
+
+    def _check_tally(self, tally: ProcessorTally, where: str) -> None:
+        others = self.processors - 1
+        for name in _EXCHANGES:
+            for parts, _ in getattr(tally, name):
+                if not 1 <= parts <= others:
+                    raise ModelError(f"{where}: {name} of {parts} parts; there are {others} other processors to ask")
+        for number in tally.acquisitions:
+            if number > min(2, others):
+                raise ModelError(
+                    f"{where}: acquisitions of {number} hops; among {self.processors} processors there are "
+                    f"at most {min(2, others)}, to the lock's manager and from there to its last holder"
+                )
+        replies, _ = tally.sent.get("diffs", (0, 0))
+        if replies != tally.served_diffs:
+            raise ModelError(
+                f"{where}: {tally.served_diffs} served_diffs, but {replies} messages in sent.diffs; give both"
+            )
 
 
 def _phase_data(phase: CountedPhase) -> dict[str, Any]:

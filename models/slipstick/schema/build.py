@@ -154,12 +154,15 @@ def _with_shape(
     shape: ModelShape,
 ) -> BuiltModel:
     known: dict[str, Expr] = {}
+    notes = inputs.notes
     if inputs.kind == "program":
         from slipstick.schema.kinds.technology import factors
+        from slipstick.schema.programs import counts_notes
 
+        notes = (*notes, *counts_notes(inputs, numbers))
         known = factors(getattr(spec, "technology"), numbers)  # noqa: B009  # the fields are made at run time
     entries_of = {**found, **_defaults(inputs, found)}
-    notes = (*inputs.notes, *_notes_on_machine(inputs, numbers, shape))
+    notes = (*notes, *_notes_on_machine(inputs, numbers, shape))
     return BuiltModel(inputs.name, shape, numbers, entries_of, inputs.options, notes, known)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Annotated, Any, Literal
 
@@ -15,7 +15,7 @@ from slipstick.model.machine import Network, SharedMemory
 from slipstick.model.system import Model
 from slipstick.program import PROGRAMS
 from slipstick.program.counts import Counts
-from slipstick.program.program import Input, Program
+from slipstick.program.program import CountedProgram, Input, Program
 from slipstick.program.program import InputValue as ProgramGiven
 from slipstick.schema.describe import DescribedValue as Described
 from slipstick.schema.describe import hardware_of
@@ -87,6 +87,8 @@ def program_inputs(name: str, settings: Settings, values: Settings, library: Lib
     input_names = [each.name for each in PROGRAMS[name].inputs]
     tree, notes = with_technology(Table(entries, mark), name, input_names, settings, values, library)
     form, counts = program_spec(PROGRAMS[name]), counts_named(name, tree, library)
+    if counts or isinstance(PROGRAMS[name], CountedProgram):
+        notes = (*notes, *_network_notes(machine, tree))
     return Inputs("program", name, tree, form, library.sources, notes=notes, counts=counts)
 
 
@@ -98,6 +100,32 @@ def counts_named(name: str, tree: Table, library: Library) -> dict[str, Counts]:
         if isinstance(node, Scalar) and isinstance(node.value, str) and node.value:
             found[node.value] = load_counts(node.value, node.mark, library)
     return found
+
+
+def counts_notes(inputs: Inputs, parameters: Mapping[str, Parameter]) -> Iterator[str]:
+    """Say where the machine is not that of the counts."""
+    for name, counts in inputs.counts.items():
+        for path, counted, unit in (
+            ("machine.memory.page", counts.page, " B"),
+            ("machine.processors.count", counts.processors, ""),
+        ):
+            stated = parameters[path].value
+            if stated != counted:
+                yield f"{path} is {stated:g}{unit}, but counts {name} are of {counted}{unit}, which is taken; count anew for others"
+
+
+def _network_notes(machine: Node, tree: Table) -> Iterator[str]:
+    """Say where a machine's costs of shared memory were measured with another network."""
+    used = tree.entries["machine"].node
+    if not (isinstance(machine, Table) and isinstance(used, Table) and "dvsm" in used.entries):
+        return
+    costs, network = at(used, ("dvsm", "send_call")), used.entries["network"]
+    mixed = costs is not None and costs.mark.file != network.key_mark.file
+    if mixed or network.node is not machine.entries["network"].node:
+        yield (
+            "machine.network is not the one that the dvsm costs of the machine were measured with; send_call, page_call, "
+            "lock_call and the delays stay as they are"
+        )
 
 
 def load_counts(reference: str, mark: Mark, library: Library) -> Counts:

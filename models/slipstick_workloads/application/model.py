@@ -8,8 +8,10 @@ Approximations:
 
 - Operations of one class cost the same, at their mean size.
 - A processor that reacquires a lock that it held last pays nothing.
-- A request for a lock that is held waits for one fault of each processor ahead in the queue.
-- The remote delay is given, so waiting for a handler is left to the other methods.
+- A request for a lock that is held waits for the whole sections of all processors ahead, also of the one in progress; a
+  prefetched lock too, since a prefetch does not make the others faster.
+- The remote delays are given as measured, waiting for handlers included. The other methods predict that waiting; give
+  them the delays without it (`machine.dvsm.serve_delay` as `page_delay`).
 
 Source: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, section on the application model;
 benchmarks/dvsm_calibration.py and tests/workloads/application/test_paper.py compare it with the paper's times.
@@ -99,7 +101,6 @@ class _Supersteps:
         made, early, locked = self.operations, one(inputs, "prefetched_faults"), one(inputs, "prefetched_locks")
         self.fault = cache(lambda key: choose((1 - early, made.fault(key)), (early, made.prefetch(key))))
         self.lock = cache(lambda hops: choose((1 - locked, made.acquire(hops)), (locked, made.prefetched_lock)))
-        self.queued = choose((1 - locked, made.queued), (locked, then()))
         self.barrier = made.barrier(counts.processors) if counts.processors > 1 else then()
         self.notices = {name: (made.notice(name), made.invalidated(name)) for name in ("lock", "barrier")}
 
@@ -137,7 +138,8 @@ class _Supersteps:
         yield from ((number, self.fault(key)) for key, number in by_key(tally.faults).items())
         yield from ((number, made.collect(key)) for key, number in by_key(tally.collected).items())
         yield from ((number, self.lock(hops)) for hops, number in tally.acquisitions.items() if hops)
-        yield tally.ahead, self.queued
+        yield tally.ahead, made.queued
+        yield tally.ahead_faults, made.queued_fault
         yield tally.empty, made.empty
         yield tally.write_faults, made.trap
         yield tally.twins, made.twin

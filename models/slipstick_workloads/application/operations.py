@@ -126,7 +126,8 @@ class Operations:
                 f"{machine.name} has no costs of a distributed virtual shared memory; give its spec a section dvsm"
             )
         self.machine, self.dvsm, self.classes = machine, machine.dvsm, classes
-        self.diff = machine.page * self.dvsm.byte
+        self.page = Number(float(classes.counts.page), BYTES)
+        self.diff = self.page * self.dvsm.byte
         # Built at first use: few programs need an operation of each class.
         self.fault = cache(lambda key: self._fault(classes.faults[key], "fault", key))
         self.prefetch = cache(lambda key: self._prefetch(classes.faults[key], key))
@@ -137,8 +138,9 @@ class Operations:
     @cached_property
     def empty(self) -> Activity:
         """Fetch a whole page for the first time."""
-        costs = {"call": self.dvsm.page_call, "remote_compute": self.dvsm.page_serve, "remote_delay": self.dvsm.delay}
-        made = page_fault(self.machine, {"request": REQUEST, "reply": self.machine.page, **costs})
+        costs = {"call": self.dvsm.page_call, "remote_compute": self.dvsm.page_serve}
+        costs["remote_delay"] = self.dvsm.page_delay
+        made = page_fault(self.machine, {"request": REQUEST, "reply": self.page, **costs})
         return relabelled(made.bodies[0], "empty.")
 
     @cached_property
@@ -148,11 +150,16 @@ class Operations:
 
     @cached_property
     def queued(self) -> Activity:
-        """Wait for one processor ahead in a lock's queue: it receives the lock, faults once, and writes."""
-        sizes = [each for each in self.classes.faults.values() if each.parts == 1]
-        section = [self._request(sizes[-1])] if sizes else []
-        made = then(self._grant_received, *section, self._own("write", self.dvsm.protect + self.diff, "lock"))
-        return relabelled(made, "queued.", component="lock", queues=False)
+        """Wait for one processor ahead in a lock's queue: it receives the lock and writes."""
+        made = self._grant_received >> self._own("write", self.dvsm.protect + self.diff, "lock")
+        return relabelled(made, "queued.", component="queue", queues=False)
+
+    @cached_property
+    def queued_fault(self) -> Activity:
+        """Wait for a fault of a processor ahead in a lock's queue; of one part, for data that migrates has one holder."""
+        number, carried = self.classes.counts.faults_by_parts().get(1, (0, 0))
+        section = self._request(OperationClass(1, carried / number)) if number else self.empty
+        return relabelled(section, "queued-fault.", component="queue", queues=False)
 
     @cached_property
     def trap(self) -> Activity:
@@ -181,7 +188,7 @@ class Operations:
     @cached_property
     def serve_page(self) -> Activity:
         """Send a whole page on request."""
-        return self._served("serve-page.", REQUEST, self.machine.page, self.dvsm.page_serve)
+        return self._served("serve-page.", REQUEST, self.page, self.dvsm.page_serve)
 
     @cached_property
     def forward(self) -> Activity:
@@ -227,7 +234,7 @@ class Operations:
             "remote_call": dvsm.serve_call,
             "compute": parts * (dvsm.part + dvsm.apply * reply),
             "remote_compute": self._making,
-            "remote_delay": dvsm.delay,
+            "remote_delay": dvsm.serve_delay,
         }
 
     @property
@@ -257,7 +264,7 @@ class Operations:
                 "call": 2 * parties * self.dvsm.lock_call,
                 "compute": self.dvsm.lock_compute,
                 "remote_compute": self.dvsm.lock_serve,
-                "remote_delay": self.dvsm.delay,
+                "remote_delay": self.dvsm.lock_delay,
             },
         )
         return relabelled(made.bodies[0], f"lock-{hops}.")

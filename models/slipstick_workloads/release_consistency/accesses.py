@@ -72,7 +72,7 @@ class Arrive:
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """Compute: an amount in the program's own unit. The processor with the least work so far has the next turn."""
+    """Compute: an amount in the program's own unit."""
 
     amount: int
 
@@ -92,6 +92,7 @@ class SharedProgram:
     body : gives the accesses of one processor, by its number
     unit : what one unit of `Compute` is
     word_count : words in a page; a page is four times as many bytes
+    message : units of work that take as long as a message, for the clock by which processors take turns
     """
 
     name: str
@@ -100,3 +101,4 @@ class SharedProgram:
     body: Callable[[int], Iterator[Access]]
     unit: str = "1"
     word_count: int = 1024
+    message: float = 0.0

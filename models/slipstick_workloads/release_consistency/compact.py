@@ -12,7 +12,7 @@ _SUMS = [each.name for each in fields(ProcessorTally) if each.default == 0]
 """Counts that are plain numbers."""
 
 
-def compact(counts: Counts, most: int = 24) -> Counts:
+def compact(counts: Counts, most: int = 6) -> Counts:
     """Reduce counts to what costs depend on: totals stay, sizes are rounded to whole bytes.
 
     Exchanges of as many parts whose replies are within a power of two become one size, their mean. If there are more

@@ -1,7 +1,11 @@
 """Running the accesses of a program through the protocol, one processor's turn after the other.
 
-There is no clock. The processor that has done the least work goes next, of several the one that has waited longest, until
-it computes again, waits for a lock or arrives at a barrier; so the same program always gives the same counts.
+A clock orders the turns: of each processor, it counts the work that it did and the messages that it waited for, a message
+as the work that the program says it takes (`SharedProgram.message`). A fault or a first miss takes two messages, a lock
+those of its request and one more, that of a lock that is held from its release on. The processor with the earliest time goes
+next, of several the one that has waited longest, until it computes, faults, requests a lock or arrives at a barrier; so the
+same program always gives the same counts. Service for others, twins and notices take no time of this clock, and all
+processors leave a barrier together: the times order the requests for locks, they are no prediction.
 """
 
 from __future__ import annotations
@@ -66,8 +70,8 @@ class _Turns:
         self.locks = LockManagers(protocol, count, notices, self.recorder)
         self.barriers = BarrierManager(protocol, intervals, self.pages, notices, self.recorder)
         self.bodies: list[Iterator[Access]] = [program.body(each) for each in range(count)]
-        self.done = [0] * count
-        self.ready = [(0, each, each) for each in range(count)]
+        self.done = [0.0] * count
+        self.ready = [(0.0, each, each) for each in range(count)]
         self.turns = count
         self.arrived: dict[int, str] = {}
         self.ended = 0
@@ -88,8 +92,10 @@ class _Turns:
             self.recorder.end_phase("end")
 
     def _turn(self, processor: int) -> None:
-        """Let a processor run until it computes, waits or ends."""
+        """Let a processor run until time passes for it, it waits or ends."""
+        faulted, message = self.recorder.faulted, self.program.message
         for access in self.bodies[processor]:
+            before = faulted[processor]
             match access:
                 case Read(pages):
                     self._check(processor, pages)
@@ -105,17 +111,25 @@ class _Turns:
                     self._wake(processor, self.done[processor] + amount)
                     return
                 case Acquire(lock):
-                    if not self.locks.acquire(processor, lock):
+                    hops, granted = self.locks.acquire(processor, lock)
+                    self.done[processor] += hops * message
+                    if not granted:
+                        return
+                    if hops and message:
+                        self._wake(processor, self.done[processor] + message)
                         return
                 case Release(lock):
                     following = self.locks.release(processor, lock)
                     if following is not None:
-                        self._wake(following, max(self.done[following], self.done[processor]))
+                        self._wake(following, max(self.done[following], self.done[processor]) + message)
                 case Arrive(phase):
                     self.arrived[processor] = phase
                     return
                 case _:
                     raise ModelError(f"processor {processor} yields {access!r}, which is not an access")
+            if message and faulted[processor] > before:
+                self._wake(processor, self.done[processor] + 2 * message * (faulted[processor] - before))
+                return
         self.ended += 1
 
     def _check(self, processor: int, pages: Pages) -> None:
@@ -134,7 +148,7 @@ class _Turns:
                 f"processor {processor} writes {len(pages)} pages; each needs its set of words 0 to {count - 1}"
             )
 
-    def _wake(self, processor: int, done: int) -> None:
+    def _wake(self, processor: int, done: float) -> None:
         self.done[processor] = done
         self.turns += 1
         heapq.heappush(self.ready, (done, self.turns, processor))

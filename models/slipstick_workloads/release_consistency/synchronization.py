@@ -87,10 +87,23 @@ class Notices:
 
 @dataclass(slots=True)
 class _LockState:
+    """A lock.
+
+    Parameters
+    ----------
+    manager, last, holder, queue : processors
+    begun : faults of the holder when it got the lock
+    faults : of all its holders in their sections
+    seen : of these, when each processor in the queue made its request
+    """
+
     manager: int
     last: int
     holder: int | None = None
     queue: deque[int] = field(default_factory=deque)
+    begun: int = 0
+    faults: int = 0
+    seen: dict[int, int] = field(default_factory=dict)
 
 
 class LockManagers:
@@ -100,20 +113,21 @@ class LockManagers:
         self._protocol, self._processors, self._notices, self._recorder = protocol, processors, notices, recorder
         self._locks: dict[int, _LockState] = {}
 
-    def acquire(self, processor: int, number: int) -> bool:
-        """Request a lock; say whether it is granted at once."""
+    def acquire(self, processor: int, number: int) -> tuple[int, bool]:
+        """Request a lock; give the messages on the way to its last holder, and say whether it is granted at once."""
         manager = number % self._processors
         lock = self._locks.setdefault(number, _LockState(manager, manager))
         if lock.holder == processor or processor in lock.queue:
             raise ModelError(f"processor {processor} requests lock {number}, which it holds already")
-        self._request(processor, lock)
+        hops = self._request(processor, lock)
         if lock.holder is not None:
             self._recorder.tallies[processor].waits += 1
             self._recorder.tallies[processor].ahead += 1 + len(lock.queue)
             lock.queue.append(processor)
-            return False
+            lock.seen[processor] = lock.faults
+            return hops, False
         self._grant(processor, lock)
-        return True
+        return hops, True
 
     def release(self, processor: int, number: int) -> int | None:
         """Release a lock; give the processor that gets it now, if any waits."""
@@ -122,9 +136,11 @@ class LockManagers:
             raise ModelError(f"processor {processor} releases lock {number}, which it does not hold")
         self._notices.release(processor)
         lock.holder = None
+        lock.faults += self._recorder.faulted[processor] - lock.begun
         if not lock.queue:
             return None
         following = lock.queue.popleft()
+        self._recorder.tallies[following].ahead_faults += lock.faults - lock.seen.pop(following)
         self._grant(following, lock)
         return following
 
@@ -132,21 +148,23 @@ class LockManagers:
         """Give the locks that are held, and their holders."""
         return {number: lock.holder for number, lock in self._locks.items() if lock.holder is not None}
 
-    def _request(self, processor: int, lock: _LockState) -> None:
+    def _request(self, processor: int, lock: _LockState) -> int:
         """Send the request by way of the manager to the processor that requested last."""
         last = lock.queue[-1] if lock.queue else lock.last
         way = [each for each in (lock.manager, last) if each != processor]
         hops = 0 if last == processor else len(set(way))
         self._recorder.tallies[processor].acquisitions[hops] += 1
         if hops == 0:
-            return
+            return 0
         self._recorder.send("lock request", processor, way[0], self._protocol.sizes.lock_request)
         if hops == 2:
             self._recorder.send("lock request", way[0], way[1], self._protocol.sizes.lock_request)
             self._recorder.tallies[way[0]].forwarded += 1
+        return hops
 
     def _grant(self, processor: int, lock: _LockState) -> None:
         giver, lock.last, lock.holder = lock.last, processor, processor
+        lock.begun = self._recorder.faulted[processor]
         if giver != processor:
             size = self._protocol.sizes.lock_reply + self._notices.acquire(processor, giver)
             self._recorder.send("lock reply", giver, processor, size)

@@ -23,7 +23,13 @@ INTEGER = 4
 
 
 def integer_sort(
-    processors: int = 8, keys: int = 2**20, buckets: int = 2**9, iterations: int = 10, page: int = 4096, seed: int = 1
+    processors: int = 8,
+    keys: int = 2**20,
+    buckets: int = 2**9,
+    iterations: int = 10,
+    page: int = 4096,
+    seed: int = 1,
+    message: float = 2500,
 ) -> SharedProgram:
     """Rank keys by a bucket sort.
 
@@ -34,6 +40,7 @@ def integer_sort(
     iterations : each of a counting and a ranking phase
     page : its size [B]
     seed : of the keys
+    message : keys counted in the time of a message, for the clock that orders requests for the lock
 
     Source: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, Table 1; Bailey et al., The NAS
     parallel benchmarks, 1991, for the keys.
@@ -69,7 +76,7 @@ def integer_sort(
             yield Compute(mine)
             yield Arrive("rank")
 
-    return SharedProgram("IS", processors, layout.pages, body, "keys or buckets", layout.word_count)
+    return SharedProgram("IS", processors, layout.pages, body, "keys or buckets", layout.word_count, message)
 
 
 def _share_of(keys: int, processors: int, me: int) -> int:

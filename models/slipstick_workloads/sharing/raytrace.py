@@ -176,9 +176,11 @@ def raytrace(
     processors: int = 8,
     image: int = 256,
     generations: int = 4,
-    job: tuple[int, int] = (16, 2),
+    job_across: int = 16,
+    job_down: int = 2,
     numbered_at_once: int = 8,
     page: int = 4096,
+    message: float = 50,
 ) -> SharedProgram:
     """Render the scene of balls.
 
@@ -187,9 +189,10 @@ def raytrace(
     processors : each with a rectangle of the image
     image : pixels on each side
     generations : of balls on balls
-    job : pixels across and down
+    job_across, job_down : pixels of a job
     numbered_at_once : primary rays that get their numbers together
     page : its size [B]
+    message : balls tested in the time of a message, for the clock that orders requests for locks
 
     Source: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, Table 1 (balls4); Singh, Gupta, Levoy,
     IEEE Computer 27(7), 1994, for queues and stealing.
@@ -202,7 +205,9 @@ def raytrace(
     layout, scene = MemoryLayout(page), Balls(generations)
     balls = layout.array(len(scene.radii), BALL)
     frame, records = layout.array(image * image, PIXEL), layout.array(processors + 1, QUEUE)
-    jobs = [_traced(scene, each, image, balls, numbered_at_once) for each in _cut(image, processors, job)]
+    jobs = [
+        _traced(scene, each, image, balls, numbered_at_once) for each in _cut(image, processors, (job_across, job_down))
+    ]
     queues: list[deque[_Job]] = []
 
     def body(me: int) -> Iterator[Access]:
@@ -215,7 +220,7 @@ def raytrace(
             yield from _empty(queues, (me + turn) % processors, records, frame)
         yield Arrive("render")
 
-    return SharedProgram("Raytrace", processors, layout.pages, body, "balls tested", layout.word_count)
+    return SharedProgram("Raytrace", processors, layout.pages, body, "balls tested", layout.word_count, message)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,13 @@ JITTER, DIFFUSION = 0.2, 0.02
 
 
 def water(
-    processors: int = 8, molecules: int = 1000, steps: int = 3, cut_off: float = 0.5, page: int = 4096, seed: int = 1
+    processors: int = 8,
+    molecules: int = 1000,
+    steps: int = 3,
+    cut_off: float = 0.5,
+    page: int = 4096,
+    seed: int = 1,
+    message: float = 36,
 ) -> SharedProgram:
     """Simulate water molecules.
 
@@ -46,6 +52,7 @@ def water(
     cut_off : distance within which pairs interact, as a part of the cube's side
     page : its size [B]
     seed : of the molecules' places
+    message : pairs computed in the time of a message, for the clock that orders requests for locks
 
     Source: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, Table 1 (1000 molecules); Singh,
     Weber, Gupta, SPLASH, Computer Architecture News 20(1), 1992, for the program.
@@ -81,7 +88,7 @@ def water(
             yield from _add("potential", sums, molecules)
             yield Arrive("potential")
 
-    return SharedProgram("Water", processors, layout.pages, body, "pairs of molecules", layout.word_count)
+    return SharedProgram("Water", processors, layout.pages, body, "pairs of molecules", layout.word_count, message)
 
 
 def _own_molecules(records: SharedArray, own: Items) -> Iterator[Access]:

@@ -22,7 +22,7 @@ processors: 2
 page: 4096
 unit: rows
 phases:
-  - {name: sweep, repeat: 10, tallies: [{work: 60, faults: [[1, 400, 20]]}, {work: 40}]}
+  - {name: sweep, repeat: 10, tallies: [{work: 60, faults: [[1, 400, 20]]}, {work: 40, served_diffs: 20, sent: {diffs: [20, 8000]}}]}
 """
 
 
@@ -43,8 +43,19 @@ def test_counts_measured_elsewhere_are_solved(tmp_path: Path, capsys: pytest.Cap
         (("work: 40", "wrok: 40"), "unknown key; did you mean 'work'?"),
         (("work: 40", "work: 4.5"), "phases.0.tallies.1.work"),
         (("[[1, 400, 20]]", "[[1, 400]]"), "phases.0.tallies.0.faults"),
-        ((", {work: 40}", ""), "give one tally for each of the 2 processors; here are 1"),
+        (
+            (", {work: 40, served_diffs: 20, sent: {diffs: [20, 8000]}}", ""),
+            "give one tally for each of the 2 processors; here are 1",
+        ),
         (("repeat: 10", "repeats: 10"), "unknown key; did you mean 'repeat'?"),
+        (("[[1, 400, 20]]", "[[2, 400, 20]]"), "processor 0 in phase 'sweep': faults of 2 parts; there are 1 other"),
+        (
+            ("work: 60", "work: 60, acquisitions: [[5, 10]]"),
+            "acquisitions of 5 hops; among 2 processors there are at most 1",
+        ),
+        (("work: 60", "work: 60, acquisitions: [[1, 10]]"), "10 acquisitions of 1 or 2 hops, but 0 counted in granted"),
+        (("work: 60", "work: 60, empty: 3"), "23 parts of faults and first misses, but 20 counted in served_diffs"),
+        (("served_diffs: 20", "served_diffs: 19"), "processor 1 in phase 'sweep': 19 served_diffs, but 20 messages in"),
     ],
 )
 def test_wrong_counts_are_refused(tmp_path: Path, change: tuple[str, str], message: str) -> None:
@@ -53,6 +64,20 @@ def test_wrong_counts_are_refused(tmp_path: Path, change: tuple[str, str], messa
     with pytest.raises(SpecError) as caught:
         load_counts(str(path), Mark("here", 1, 1), Library())
     assert message in str(caught.value)
+
+
+def test_a_machine_that_is_not_that_of_the_counts_is_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(MEASURED)
+    given = ["--set", f"counts={path}", "--set", "sequential=10 s", "--set", "machine.memory.page=16 KiB"]
+    assert main(["solve", "dvsm/application", "--machine", "rs6000-43p-atm", *given]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "machine.memory.page is 16384 B, but counts" in told
+    assert "machine.processors.count is 8, but counts" in told
+    assert "machine.network is not the one" not in told
+    given[-1] = "machine.network=infiniband-hdr"
+    assert main(["solve", "dvsm/application", "--machine", "rs6000-43p-atm", *given]) == 0
+    assert "machine.network is not the one that the dvsm costs" in " ".join(capsys.readouterr().out.split())
 
 
 def test_unknown_counts_are_named(capsys: pytest.CaptureFixture[str]) -> None:

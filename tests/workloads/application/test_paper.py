@@ -62,17 +62,20 @@ def errors(network: str) -> dict[str, float]:
     return {name: time(name, network) / row[network] - 1 for name, row in TABLE_1.items()}
 
 
-def test_fast_ethernet_is_what_the_constant_and_the_iterations_were_fitted_to() -> None:
-    found = errors(FE)
-    assert sum(map(abs, found.values())) / 8 < 0.03
-    assert max(map(abs, found.values())) < 0.07
+FITTED = {"Barnes (1)": -0.020, "Sphere (1)": 0.002, "Water": -0.020, "Raytrace": -0.054}
+UNUSED = {"SOR": 0.046, "IS": 0.029, "Barnes (2)": -0.088, "Sphere (2)": -0.057}
+"""Errors on Fast Ethernet: of the programs with one number fitted each, and of those whose times no fit has used."""
 
 
-ATM_MISSES = {"Sphere (1)": 0.195, "Water": 0.110}
+def test_four_programs_are_fitted_on_fast_ethernet_and_the_others_predicted() -> None:
+    assert errors(FE) == pytest.approx({**FITTED, **UNUSED}, abs=0.001)
+
+
+ATM_MISSES = {"Sphere (1)": 0.143}
 """Errors above ten percent, the paper's own bar; Table 6 has locks dearer on ATM, yet Sphere (1) ran faster there."""
 
 
-def test_the_fit_transferred_to_atm_misses_two_programs() -> None:
+def test_the_fit_transferred_to_atm_misses_one_program() -> None:
     found = errors(ATM)
     assert {name: each for name, each in found.items() if abs(each) > 0.1} == pytest.approx(ATM_MISSES, abs=0.005)
     # No change at all would do better: the paper measured nearly the same times on both networks.
@@ -101,7 +104,8 @@ def test_barnes_suffers_from_faults_and_collections(name: str) -> None:
 @pytest.mark.parametrize("name", ["IS", "Sphere (1)", "Sphere (2)", "Water"])
 def test_locks_are_the_largest_overhead_where_the_paper_says_much_locking(name: str) -> None:
     found = parts(name)
-    assert found["lock"] == max(found[key] for key in ("lock", "fault", "empty", "sigio", "barrier"))
+    others = max(found[key] for key in ("fault", "empty", "sigio", "barrier"))
+    assert found["lock"] + found.get("queue", 0.0) > others
 
 
 def test_water_has_the_largest_overhead_up_to_60_percent() -> None:
@@ -124,11 +128,11 @@ CHANGES: dict[str, dict[str, float]] = {
     "prefetching_at_8": {"speed": 8.0, "prefetched_faults": 0.5},
 }
 MISSES = {
-    "halved_faults": {"SOR": 16.6},
-    # IS waits for its one lock, and a prefetched lock is not waited for; here that is half of its overhead.
-    "halved_locks": {"IS": 35.3, "Raytrace": 7.7},
-    "halved_protocol": {"Barnes (1)": 19.1, "Barnes (2)": 20.7, "Water": 23.5},
-    "prefetching_at_8": {"IS": 8.5, "Water": 13.0},
+    "halved_faults": {"SOR": 20.9},
+    # IS waits in the queue of its one lock, which a prefetch does not shorten.
+    "halved_locks": {"IS": 1.8, "Raytrace": 5.3},
+    "halved_protocol": {"Barnes (1)": 16.5, "Barnes (2)": 18.6, "Water": 21.6},
+    "prefetching_at_8": {"IS": 11.0, "Water": 13.5},
 }
 """Overhead reductions [percent] outside what the paper states, by statement."""
 
@@ -149,7 +153,7 @@ def test_fault_reduction_affects_sphere_and_is_least() -> None:
     assert set(least) == {"Sphere (1)", "Sphere (2)", "IS"}
 
 
-BANDWIDTH_MISSES = {"SOR": 8.0, "IS": 16.8, "Sphere (1)": 8.5, "Sphere (2)": 10.0, "Water": 5.2}
+BANDWIDTH_MISSES = {"SOR": 7.1, "IS": 12.4, "Sphere (1)": 8.7, "Sphere (2)": 8.1, "Water": 5.1}
 """Overhead reductions [percent] by ten times the bandwidth, which the paper says is not important: above 5 on Fast Ethernet."""
 
 

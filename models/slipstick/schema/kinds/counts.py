@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
+from slipstick.errors import ModelError
 from slipstick.program.counts import Counts
 from slipstick.schema.kinds.quantity import Described, Note, Spec, broken_rule
 
@@ -43,6 +44,7 @@ class TallySpec(Spec):
     acquisitions: list[Pair] = Field(default_factory=list, description="of locks: [hops, how many]")
     waits: WholeNumber = Field(0, description="acquisitions that found the lock taken")
     ahead: WholeNumber = Field(0, description="of these, how many were before it, added up")
+    ahead_faults: WholeNumber = Field(0, description="faults and first misses of those before it, under the lock")
     intervals: WholeNumber = Field(0, description="closed with at least one page written")
     notices: WholeNumber = Field(0, description="write notices received")
     invalidated: WholeNumber = Field(0, description="pages")
@@ -82,6 +84,10 @@ class CountsSpec(Described):
             if len(each.tallies) != self.processors:
                 why = f"give one tally for each of the {self.processors} processors; here are {len(each.tallies)}"
                 raise broken_rule(why, "phases", index, "tallies")
+        try:
+            self.counted()
+        except ModelError as error:
+            raise broken_rule(str(error), "phases") from None
         return self
 
     def counted(self) -> Counts:

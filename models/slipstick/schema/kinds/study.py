@@ -465,6 +465,10 @@ class RowSpec(Spec):
         description="whether its errors enter the mean; not those of a fit, of another's estimate, or of a quantity in another row",
     )
     slips: dict[Name, Note] = Field(default_factory=dict, description="by column, where the source contradicts itself")
+    ranging: dict[Name, list[Name]] = Field(
+        default_factory=dict,
+        description="by column, cases with other values of uncertain inputs; the interval of the cell holds theirs",
+    )
 
 
 class TableSpec(QuestionSpec):
@@ -484,6 +488,8 @@ class TableSpec(QuestionSpec):
         for row, each in enumerate(self.rows):
             yield from ((("rows", row, "against", index), case) for index, case in enumerate(each.against))
             yield from ((("rows", row, "slips", case), case) for case in each.slips)
+            for case, others in each.ranging.items():
+                yield from ((("rows", row, "ranging", case), other) for other in (case, *others))
 
     @model_validator(mode="after")
     def _aligned(self) -> TableSpec:

@@ -184,9 +184,18 @@ def _row(spec: RowSpec, table: TableSpec, answers: Mapping[str, Answer], factor:
     cells = tuple(
         TableCell(case, computed, printed, float(allowed or 0), spec.slips.get(case, ""), ends, printed_ends)
         for case, (printed, printed_ends), allowed, more in zip(table.columns, beside, within, plus, strict=True)
-        for computed, ends in [_computed(spec, answers[case], factor, more)]
+        for computed, ends in [_ranging(spec, [case, *spec.ranging.get(case, ())], answers, factor, more)]
     )
     return TableRow(spec.row, cells, spec.measured, spec.input, tuple(spec.against), spec.counted)
+
+
+def _ranging(
+    spec: RowSpec, cases: Sequence[str], answers: Mapping[str, Answer], factor: float, measured: float | None
+) -> tuple[float | None, Ends]:
+    """Compute a cell for its case; of several cases, its interval reaches from the least to the greatest of all."""
+    found = [_computed(spec, answers[case], factor, measured) for case in cases]
+    values = [value for value, _ in found if value is not None]
+    return found[0] if len(found) == 1 or not values else (found[0][0], (min(values), max(values)))
 
 
 def _computed(spec: RowSpec, answer: Answer, factor: float, measured: float | None) -> tuple[float | None, Ends]:
