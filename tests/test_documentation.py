@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import re
+import shlex
 from importlib.resources import files
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from slipstick.cli.main import main
 from slipstick.study.check import check_file
 from tests.house.code import ROOT
 
-GUIDES = ("extending.md", "glossary.md")
+GUIDES = ("counts.md", "extending.md", "glossary.md")
 TEXTS = {name: (files("slipstick") / "documentation" / name).read_text() for name in GUIDES}
 PLACEHOLDER = re.compile(r"\b[A-Z]{4,}\b")
 PATHS = [
@@ -44,6 +45,15 @@ def test_a_spec_of_the_guide_is_valid(spec: str, tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(spec)
     assert check_file(path) == spec.partition(":")[0]
+
+
+def test_the_commands_from_counts_to_ten_years_ahead_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, spec in re.findall(r"```yaml\n# (\S+)\n(.+?)```", TEXTS["counts.md"], re.DOTALL):
+        Path(name).write_text(spec)
+    commands = re.findall(r"^\$ slipstick (.+)$", TEXTS["counts.md"], re.MULTILINE)
+    assert [main(shlex.split(each)) for each in commands] == [0, 0, 0]
+    assert (tmp_path / "ahead" / "ahead.png").exists()
 
 
 def test_the_glossary_has_each_term_once() -> None:

@@ -76,6 +76,13 @@ DIFFS = PROGRAMS["dvsm/diff-request"]
 FE = machine("fast-ethernet")
 TWO_BYTES = (Number(2.0, BYTES), Number(2.0))
 COUNTS: dict[str, Any] = {"program": "mine", "processors": 1, "page": 4096, "unit": "1", "phases": []}
+
+
+def counts_of(tally: dict[str, Any]) -> Counts:
+    """Count a phase of two processors, of which the other one does nothing."""
+    return Counts.from_dict({**COUNTS, "processors": 2, "phases": [{"name": "a", "tallies": [tally, {}]}]})
+
+
 NAMING = "write letters, digits, _ - and dots"
 
 
@@ -387,6 +394,23 @@ PROGRAM = [
     bad(
         lambda: Counts.from_dict({**COUNTS, "phases": [{"name": "a", "tallies": []}]}),
         "phase 'a' has 0 tallies, but there are 1 processors",
+    ),
+    bad(
+        lambda: counts_of({"faults": [[2, 40, 3]]}),
+        "processor 0 in phase 'a': faults of 2 parts; there are 1 other processors to ask",
+    ),
+    bad(
+        lambda: counts_of({"acquisitions": [[2, 3]]}),
+        "processor 0 in phase 'a': acquisitions of 2 hops; among 2 processors there are at most 1, to the lock's manager "
+        "and from there to its last holder",
+    ),
+    bad(
+        lambda: counts_of({"served_diffs": 3}),
+        "processor 0 in phase 'a': 3 served_diffs, but 0 messages in sent.diffs; give both",
+    ),
+    bad(
+        lambda: counts_of({"acquisitions": [[1, 3]]}),
+        "3 acquisitions of 1 or 2 hops, but 0 counted in granted; each is served by one processor",
     ),
     bad(lambda: DIFFS.on(FE, parts=2.5), "parts must be a whole number, got 2.5"),
     bad(lambda: DIFFS.on(FE, parts=math.inf), "parts must be a whole number, got inf"),

@@ -48,14 +48,23 @@ def test_counts_measured_elsewhere_are_solved(tmp_path: Path, capsys: pytest.Cap
             "give one tally for each of the 2 processors; here are 1",
         ),
         (("repeat: 10", "repeats: 10"), "unknown key; did you mean 'repeat'?"),
-        (("[[1, 400, 20]]", "[[2, 400, 20]]"), "processor 0 in phase 'sweep': faults of 2 parts; there are 1 other"),
+        (
+            ("[[1, 400, 20]]", "[[2, 400, 20]]"),
+            "processor 0 in phase 'sweep': faults of 2 parts; there are 1 other processors to ask",
+        ),
         (
             ("work: 60", "work: 60, acquisitions: [[5, 10]]"),
-            "acquisitions of 5 hops; among 2 processors there are at most 1",
+            "acquisitions of 5 hops; among 2 processors there are at most 1, to the lock's manager and from there to its last holder",
         ),
-        (("work: 60", "work: 60, acquisitions: [[1, 10]]"), "10 acquisitions of 1 or 2 hops, but 0 counted in granted"),
+        (
+            ("work: 60", "work: 60, acquisitions: [[1, 10]]"),
+            "10 acquisitions of 1 or 2 hops, but 0 counted in granted; each is served by one processor",
+        ),
         (("work: 60", "work: 60, empty: 3"), "23 parts of faults and first misses, but 20 counted in served_diffs"),
-        (("served_diffs: 20", "served_diffs: 19"), "processor 1 in phase 'sweep': 19 served_diffs, but 20 messages in"),
+        (
+            ("served_diffs: 20", "served_diffs: 19"),
+            "processor 1 in phase 'sweep': 19 served_diffs, but 20 messages in sent.diffs; give both",
+        ),
     ],
 )
 def test_wrong_counts_are_refused(tmp_path: Path, change: tuple[str, str], message: str) -> None:

@@ -159,6 +159,9 @@ def test_a_budget_without_changes_and_a_picture_of_none_are_refused(folder: Path
     Path("study.yaml").write_text(head + "pictures: [{name: x, kind: changes, title: x}]\n")
     with pytest.raises(SpecError, match="this draws rank, and the study does not ask for rank"):
         check_file(Path("study.yaml"))
+    Path("study.yaml").write_text(head + RANK + "pictures: [{name: x, kind: changes, title: x, cases: [bsae]}]\n")
+    with pytest.raises(SpecError, match="rank has no changes of bsae; did you mean 'base'"):
+        check_file(Path("study.yaml"))
 
 
 def test_nothing_is_compiled_before_it_is_solved(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,6 +54,14 @@ def test_a_cell_may_be_a_slip_of_its_source(tmp_path: Path) -> None:
     assert (first.slip, second.slip) == ("the sum is 10", "")
 
 
+def test_an_interval_holds_the_cases_that_a_cell_ranges_over(tmp_path: Path) -> None:
+    first, second = cells(tmp_path, "{row: r, sum: [time], printed: [7, 5], within: 0, ranging: {base: [fast]}}")
+    assert (first.computed, *first.ends) == pytest.approx((10.0, 6.0, 10.0))
+    assert (first.inside, second.ends, second.inside) == (True, (None, None), None)
+    unknown = problems(tmp_path, TABLE % "{row: r, sum: [time], printed: [7, 5], ranging: {base: [fats]}}")
+    assert unknown == ["4:117: compare.0.rows.0.ranging.base: there is no case 'fats'; did you mean 'fast'?"]
+
+
 def test_a_row_may_be_held_against_other_cases(tmp_path: Path) -> None:
     made = results(tmp_path, TABLE % "{row: r, sum: [time], against: [fast, base], within: 0.05}")
     found = result_of(made, CompareResult)

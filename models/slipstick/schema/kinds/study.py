@@ -677,6 +677,7 @@ class ChangesSpec(Drawn):
     question: ClassVar[str] = "rank"
     kind: Literal["changes"] = Field(description="what each change of rank does to the overhead, a bar for each case")
     under: Note = Field("", description="the technology to draw it under; none by default")
+    cases: list[Name] = Field(default_factory=list, description="cases to draw; all of rank by default")
 
 
 class FitsPictureSpec(Drawn):

@@ -219,7 +219,10 @@ class RankResult(QuestionResult):
 
     def draw(self, spec: ChangesSpec) -> Figure:
         """Draw the overhead reduction of each change, a group of bars for each case."""
-        return _bars([each for each in self.changes if each.under == spec.under], spec.title)
+        drawn = [
+            each for each in self.changes if each.under == spec.under and each.case in (spec.cases or (each.case,))
+        ]
+        return _bars(drawn, spec.title)
 
 
 EFFECT_VALUES = {"time": "s", "overhead": "s", "time_saved": "1", "overhead_reduction": "1"}
@@ -262,6 +265,12 @@ def read(asked: RankSpec, study: StudyContext) -> RankQuestion:
         study.problem(place, "this draws changes of rank, and there are none under that technology")
         for place, each in study.pictures(ChangesSpec)
         if each.under not in technologies
+    ]
+    problems += [
+        study.problem((*place, "cases", index), f"rank has no changes of {name}{did_you_mean(name, asked.cases)}")
+        for place, each in study.pictures(ChangesSpec)
+        for index, name in enumerate(each.cases)
+        if name not in asked.cases
     ]
     if problems:
         raise SpecError(problems)
