@@ -11,7 +11,8 @@ request, computing. Assumptions:
 - A shared medium carries one frame at a time, requests and replies of all. On a switched network each processor has a
   link in each direction; replies queue for the link of the processor under study, the links of the others are assumed
   to be free.
-- Replies are received in order of arrival, one at a time; the fault handler then computes, without a break.
+- Replies are received in order of arrival, one at a time; the fault handler then computes, without a break. The wire carries
+  the next reply meanwhile; with `held` it does not, for a reply holds the processor from its first byte on.
 - A fault begins when its processor has served the earlier requests. That service is a component of the account,
   `served`, and not part of the fault time.
 
@@ -72,13 +73,16 @@ def _fault(machine: Machine, inputs: InputValues, mark: str) -> Activity:
     def work(resource: str, seconds: Expr, name: str, technology: str) -> Activity:
         return service(resource, seconds, name=name, component=COMPONENT, technology=technology, scv=scv)
 
+    held = number(inputs, "held") == 1
+    reply = _carried(machine, costs.reply, f"reply.wire{mark}", queues=machine.network.medium == "shared" or not mark)
+    arriving = wire_time(machine.network, costs.reply)
     remote = then(
         _carried(machine, costs.request, "request.wire", queues=machine.network.medium == "shared"),
         hardware(machine, 1, name="request.hardware", component=COMPONENT),
         work("each-other", costs.serve, "serve", "software"),
-        _carried(machine, costs.reply, f"reply.wire{mark}", queues=machine.network.medium == "shared" or not mark),
+        *(() if held else (reply,)),
         hardware(machine, 1, name="reply.hardware", component=COMPONENT),
-        work("own", costs.receive, "receive", "protocol"),
+        work("own", arriving + costs.receive if held else costs.receive, "receive", "protocol"),
     )
     stages = [serial(work("own", costs.send, "send", "protocol"), name="sends"), parallel(remote, name="remote")]
     diffs = pipeline(stages, one(inputs, "processors") - 1, name=f"diffs{mark}")
@@ -126,6 +130,7 @@ DIFF_PHASE = Program(
         Input("compute", TIME, "computation of the fault handler, for the whole fault"),
         Input("remote_compute", TIME, "computation of the remote handler, for each request"),
         Input("dispatch", TIME, "from a request's arrival to its processing, without contention"),
+        Input("held", COUNT, "1: a reply holds the source from its first byte on", 0.0, most=1.0, whole=True),
         Input("variation", COUNT, "coefficient of variation of the operations' times"),
         Input("pause", TIME, "between two checks of the barrier by a waiting processor", 1e-3, least=1e-6),
     ),
