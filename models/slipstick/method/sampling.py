@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
-from slipstick.expression.kernels import Array
+from slipstick.late import Array, np
 from slipstick.model.uncertainty import Uncertainty
 
 QUASI_RANDOM, RANDOM = "quasi-random", "random"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from slipstick.expression.condition import Comparison
-from slipstick.expression.kernels import Array
+from slipstick.late import Array, np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _NEARLY = 1e-6
 """A margin that is larger than this at the root says that the condition jumps there."""

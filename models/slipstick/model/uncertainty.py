@@ -9,10 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-Array = NDArray[np.float64]
+from slipstick.late import Array, np
 
 
 class Uncertainty(Protocol):

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from slipstick.answer import Answer
 from slipstick.errors import FormulaError, Problem, SpecError
-from slipstick.method.answers import Answers, CompiledModel
+from slipstick.late import Array, np
 from slipstick.method.names import OVERHEAD
 from slipstick.model.system import Model
 from slipstick.results.study import Axis, Provenance, Sweep
@@ -25,7 +23,10 @@ from slipstick.schema.values import read_condition
 from slipstick.study.cases import CHECK_ALL, SweepDefinition, numbers_of, to_check
 from slipstick.study.evaluator import evaluator, overhead
 
-Array = NDArray[np.float64]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from slipstick.method.answers import Answers, CompiledModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +72,11 @@ class SweepPlan:
 class _ReadAxis:
     path: str
     nodes: Sequence[Node]
-    numbers: Array | None
+    numbers: Sequence[float] | None
     unit: str
 
     def result(self) -> Axis:
-        values = self.numbers.tolist() if self.numbers is not None else [_text(node) for node in self.nodes]
+        values = self.numbers if self.numbers is not None else [_text(node) for node in self.nodes]
         return Axis(self.path, self.unit, tuple(values))
 
 
@@ -147,7 +148,7 @@ def _read_axis(path: str, nodes: Sequence[Node], base: Inputs, library: Library)
     assert numbers is not None
     if len(sample) < len(nodes) and numbers[sample[0]] != found[0].value:  # rates where the time of a byte is wanted
         numbers = [1.0 / each for each in numbers]
-    return _ReadAxis(path, nodes, np.array(numbers), str(found[0].dimension))
+    return _ReadAxis(path, nodes, numbers, str(found[0].dimension))
 
 
 def _given(path: str, node: Node, base: Inputs, library: Library) -> Given | None:
@@ -185,7 +186,9 @@ def _groups(
         changes = {axes[number].path: axes[number].nodes[index[number, rows[0]]] for number in fixed}
         built, form = _built(case, settings, {**first, **changes}, library)
         values = {
-            axis.path: axis.numbers[index[number, rows]] for number, axis in enumerate(axes) if axis.numbers is not None
+            axis.path: np.array(axis.numbers)[index[number, rows]]
+            for number, axis in enumerate(axes)
+            if axis.numbers is not None
         }
         chosen = _where(asked, built, values, len(rows))
         rows = rows[chosen]
@@ -242,7 +245,7 @@ def _where(asked: SweepDefinition, built: BuiltModel, values: Mapping[str, Array
 
 def _column(axis: _ReadAxis, index: NDArray[np.intp]) -> Sequence[float | str] | Array:
     if axis.numbers is not None:
-        return axis.numbers[index]
+        return np.asarray(np.array(axis.numbers)[index])
     names = [_text(node) for node in axis.nodes]
     return [names[number] for number in index]
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import groupby, pairwise
 from math import isfinite
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from slipstick.errors import UnknownNameError
 from slipstick.expression.dimension import Dimension
+from slipstick.late import Array, np
 from slipstick.method.sampling import random_stream, sample_points
 from slipstick.method.sign_changes import Change
 from slipstick.model.uncertainty import PROCESSORS, Trend, gain, outside
@@ -29,7 +27,7 @@ from slipstick.report.formatting import (
 )
 from slipstick.report.pictures.figures import STROKES, axis_title, logarithmic, sheet, title_of
 from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
-from slipstick.results.study import Array, Provenance
+from slipstick.results.study import Provenance
 from slipstick.schema.kinds.study import ProjectionPictureSpec, ProjectSpec
 from slipstick.schema.text.nodes import at
 from slipstick.study.cases import StudyContext, axis_nodes, numbers_of
@@ -49,6 +47,7 @@ from slipstick.units import choose
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
 _CLASS = "technology["
 _SPAN, _PLACES = (1900.0, 2200.0), 300_001
@@ -202,15 +201,20 @@ class ProjectQuestion(Question):
     Parameters
     ----------
     spec : what is asked
-    years : rising
+    listed : the years, rising
     tracks : each case along each trend, with the conditions to watch
     factors : of the processors that the years stand for, if the study asks for those
     """
 
     spec: ProjectSpec
-    years: Array
+    listed: Sequence[float] | Array
     tracks: tuple[tuple[TrendedCase, tuple[Condition, ...]], ...]
     factors: Array | None = None
+
+    @property
+    def years(self) -> Array:
+        """The years as an array."""
+        return np.asarray(self.listed, dtype=float)
 
     def solve(self, answers: BaseAnswers) -> ProjectResult:
         """Answer for every year."""
@@ -225,7 +229,8 @@ def read(asked: ProjectSpec, study: StudyContext) -> ProjectQuestion:
     SpecError : a trend, a condition, a case or a year is wrong
     """
     trends = [trend_called(name, ("project", "trends", index), study) for index, name in enumerate(asked.trends)]
-    years, factors = _years(asked, study), None
+    years: Sequence[float] | Array | None = _years(asked, study)
+    factors = None
     if years is None:
         factors = _factors(asked, study)
         years = _reached(trends[0].trend, asked.base_year, factors, study)
@@ -267,17 +272,17 @@ def _reached(trend: Trend, base: float, factors: Array, study: StudyContext) -> 
     return np.interp(np.log(factors), reached, years)
 
 
-def _years(asked: ProjectSpec, study: StudyContext) -> Array | None:
+def _years(asked: ProjectSpec, study: StudyContext) -> Sequence[float] | None:
     node = at(study.tree, ["project", "years"])
     if node is None or asked.years is None:
         return None
     place: tuple[str | int, ...] = ("project", "years")
     numbers = numbers_of(axis_nodes(asked.years, node, place))
-    if numbers is None or len(numbers) < 2 or not np.all(np.diff(numbers) > 0):
+    if numbers is None or len(numbers) < 2 or not all(one < other for one, other in pairwise(numbers)):
         raise study.refusal(place, "years are at least two plain numbers that rise, such as 2024 and 2034")
     if not (numbers[0] >= 1900 and numbers[-1] <= 2200):
         raise study.refusal(place, f"years lie between 1900 and 2200, got {numbers[0]:g} to {numbers[-1]:g}")
-    return np.array(numbers)
+    return numbers
 
 
 def _projected(asked: ProjectQuestion, answer: Sequence[str], jobs: int) -> Projection:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import ClassVar
-
-import numpy as np
 
 from slipstick.answer import Value
 from slipstick.errors import Problem, SpecError, did_you_mean
+from slipstick.late import Array, np
 from slipstick.method.sign_changes import decided
 from slipstick.report.formatting import Ends, bracketed, percent, quantity
 from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
-from slipstick.results.study import Array, Provenance
+from slipstick.results.study import Provenance
 from slipstick.schema.build import described
 from slipstick.schema.describe import entries
 from slipstick.schema.inputs import REFERENCES, Inputs, is_solver_option, resolve
@@ -154,7 +154,7 @@ class _CaseSearch:
     spec: SeekSpec
     case: Evaluator
     condition: Condition
-    places: Array
+    places: Sequence[float]
     values: Callable[[Array], dict[str, Array]]
     of: str
     unit: str
@@ -215,7 +215,7 @@ def _along_a_trend(name: str, spec: SeekSpec, case: str, study: StudyContext) ->
     numbers = numbers_of(axis_nodes(_axis(spec), _written(study, name), place))
     if numbers is None or not 1900 <= min(numbers) <= max(numbers) <= 2200:
         raise study.refusal((*place, "from"), "years are plain numbers between 1900 and 2200")
-    places = _rising(np.array(numbers), study, place)
+    places = _rising(numbers, study, place)
     condition = _condition(spec, place, case, track.case, study)
     outside = beyond(trended.trend, spec.base_year, places)
     return _CaseSearch(name, spec, track.case, condition, places, track.values, YEAR, "1", outside)
@@ -239,7 +239,7 @@ def _of_a_parameter(name: str, spec: SeekSpec, case: str, study: StudyContext) -
     axis = checked_axis(sweep, spec.of, resolve(settings, study.library), study.library)
     if axis.named:
         raise study.refusal((*place, "of"), f"{spec.of} is no number, so nothing can be sought along it")
-    values, nodes = np.array(axis.values, dtype=float), axis_nodes(range_of, written, place)
+    values, nodes = list(map(float, axis.values)), axis_nodes(range_of, written, place)
     if values[0] > values[-1] and (numbers_of(nodes) or [0.0])[0] < (numbers_of(nodes) or [0.0])[-1]:
         values, nodes = values[::-1], nodes[::-1]  # rising rates are falling times of a byte
     places = _rising(values, study, place)
@@ -251,7 +251,7 @@ def _of_a_parameter(name: str, spec: SeekSpec, case: str, study: StudyContext) -
         why = f"no answer of {case} is computed from {spec.of} as a number that can be anything{near}"
         raise study.refusal((*place, "of"), f"{why}; to look at single values of it, give a step")
     condition = _condition(spec, place, case, built, study)
-    at_place = dict(zip(places.tolist(), nodes, strict=True))
+    at_place = dict(zip(places, nodes, strict=True))
 
     def built_at(x: float) -> Evaluator:
         return evaluator(case, {**settings, spec.of: at_place[x]}, study.library)
@@ -308,8 +308,8 @@ def _written(study: StudyContext, name: str) -> Node:
     return node
 
 
-def _rising(places: Array, study: StudyContext, place: Place) -> Array:
-    if not (len(places) > 1 and np.all(np.diff(places) > 0)):
+def _rising(places: Sequence[float], study: StudyContext, place: Place) -> Sequence[float]:
+    if not (len(places) > 1 and all(one < other for one, other in pairwise(places))):
         raise study.refusal((*place, "to"), "a search goes upwards: to must be more than from")
     return places
 
@@ -331,7 +331,7 @@ EFFORT = 16.0
 
 def _searched(asked: _CaseSearch, jobs: int) -> ConditionSearch:
     """Look along the places, and close in on every change that is seen between neighbours."""
-    condition, case, places = asked.condition, asked.case, asked.places
+    condition, case, places = asked.condition, asked.case, np.array(asked.places)
     if case.form.estimated and asked.spec.points is None and not asked.single:
         places = places[:: (MANY_PLACES - 1) // (FEW_PLACES - 1)]
     found, how = asked.solved(places, jobs=jobs)

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from slipstick.errors import FormulaError
 from slipstick.expression.condition import Comparison
 from slipstick.expression.dimension import Dimension
 from slipstick.expression.nodes import Parameter
-from slipstick.expression.tape import Tape
+from slipstick.late import Array, np
 from slipstick.method.sign_changes import Change, changes, estimated_changes, margin
 from slipstick.model.uncertainty import Trend, outside
 from slipstick.report.formatting import NOTHING
-from slipstick.results.study import Array, split_name
+from slipstick.results.study import split_name
 from slipstick.schema.inputs import TECHNOLOGY, resolve
 from slipstick.schema.kinds.trend import TrendSpec, trend_of
 from slipstick.schema.text.nodes import Mark, Node, Scalar, at, value_mark
@@ -25,6 +23,9 @@ from slipstick.schema.validate import validate
 from slipstick.schema.values import read_condition
 from slipstick.study.cases import BASE, Place, StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _SHARED = ("benefit", "fully", "partly")
 """What a trend may say of how the processors' gain is passed on."""
@@ -128,9 +129,9 @@ def _check_base_year(trend: Trend, year: float, place: Place, study: StudyContex
             raise study.refusal(place, why)
 
 
-def beyond(trend: Trend, base_year: float, years: Array) -> tuple[str, ...]:
+def beyond(trend: Trend, base_year: float, years: Sequence[float] | Array) -> tuple[str, ...]:
     """Name the rates that are used outside their periods between the base year and any of the years."""
-    first, last = float(min(base_year, years.min())), float(max(base_year, years.max()))
+    first, last = float(min(base_year, *years)), float(max(base_year, *years))
     return tuple(
         f"{name} ({period.start:g} to {period.end:g})"
         for name, periods in trend.rates.items()
@@ -229,6 +230,8 @@ class Condition:
         return [self._sides(part, found, count) for part in self.parts]
 
     def _sides(self, part: Comparison, found: Mapping[str, Array], count: int) -> ConditionSides:
+        from slipstick.expression.tape import Tape
+
         tape = Tape([part.left, part.right])
 
         def at(given: Mapping[str, Array | float]) -> Array:
