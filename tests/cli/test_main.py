@@ -390,7 +390,12 @@ def test_an_interrupt_ends_with_status_130_and_nothing_half_written(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "command", [["--help"], ["check", "a.yaml"], ["check", "m.yaml"], ["check", "s.yaml"], ["check", "--help"]]
+    "command",
+    [
+        ["--help"],
+        ["check", "--help"],
+        *(["check", name] for name in ("a.yaml", "m.yaml", "s.yaml", "questions.yaml", "central-server", "two-cores")),
+    ],
 )
 def test_help_and_check_load_no_heavy_library(tmp_path: Path, command: list[str]) -> None:
     (tmp_path / "a.yaml").write_text(DESIGN)
@@ -398,6 +403,14 @@ def test_help_and_check_load_no_heavy_library(tmp_path: Path, command: list[str]
     (tmp_path / "s.yaml").write_text(
         study("vary: {parties: [2, 3], call: {from: 1 us, to: 9 us, count: 5, spacing: geometric}}")
     )
+    (tmp_path / "questions.yaml").write_text("""\
+study: 1
+base: {model: lock-and-bus}
+rank: {of: [parameters.work]}
+seek: {s: {of: parameters.work, from: 1 ms, to: 9 ms, where: efficiency > 0.5}}
+project: {trends: [milestones], base_year: 2000, years: [2000, 2004], watch: [efficiency > 0.5]}
+pictures: [{name: p, title: p, kind: projection, y: [time]}]
+""")
     code = f"import sys; from slipstick.cli.main import main; status = main({command}); print(sorted({HEAVY} & set(sys.modules)), status)"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, timeout=60, check=False)
     assert done.stdout.decode().splitlines()[-1] == "[] 0"

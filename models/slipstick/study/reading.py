@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from slipstick.errors import FormulaError, ModelError, Problem, SpecError, did_you_mean
+from slipstick.errors import ModelError, Problem, SpecError, did_you_mean
 from slipstick.method.names import first_quantity
 from slipstick.model.system import need_model
-from slipstick.schema.inputs import REFERENCES, Settings, is_solver_option, resolve
+from slipstick.schema.inputs import REFERENCES, Settings
 from slipstick.schema.kinds.study import (
     BarsSpec,
     HistogramSpec,
@@ -23,10 +23,8 @@ from slipstick.schema.kinds.study import (
     TimelineSpec,
 )
 from slipstick.schema.library import Library
-from slipstick.schema.text.nodes import Node, Table, canonical
-from slipstick.schema.values import read_condition
+from slipstick.schema.text.nodes import Table
 from slipstick.study.cases import (
-    CHECK_ALL,
     Place,
     StudyContext,
     SweepDefinition,
@@ -35,12 +33,11 @@ from slipstick.study.cases import (
     check_axes,
     check_names,
     kept,
-    numbers_of,
     sweeps_of,
-    to_check,
 )
-from slipstick.study.evaluator import Evaluator, evaluator, with_values
+from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import Question, ValueNames, read_question
+from slipstick.study.sweep import checked_sweep
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +95,7 @@ def read_study(
         for case in sweep.spec.cases:
             if case in whole:
                 with kept(problems):
-                    axes[sweep.name], built = _read_sweep(sweep, case, study)
+                    axes[sweep.name], built = checked_sweep(sweep, case, study)
                     points.setdefault(sweep.name, []).extend(built)
     with kept(problems):
         check_axes(study, axes)
@@ -125,45 +122,6 @@ def _case(name: str, settings: Settings, study: StudyContext) -> Evaluator:
         taken = [changed and each.path in base and settings[each.path] is base[each.path] for each in error.problems]
         told = zip(error.problems, taken, strict=True)
         raise SpecError([replace(each, message=each.message + why) if of else each for each, of in told]) from None
-
-
-def _read_sweep(asked: SweepDefinition, case: str, study: StudyContext) -> tuple[list[str], list[Evaluator]]:
-    """Check one sweep from one case: the paths of its axes as results call them, and its models, built."""
-    settings, library = study.cases[case], study.library
-    inputs, axes = resolve(settings, library), asked.axes()
-    problems: list[Problem] = []
-    asked.check_lengths({path: len(nodes) for path, nodes in axes.items()})
-    first = {path: nodes[0] for path, nodes in axes.items()}
-    found: list[Evaluator] = []
-    for path, nodes in axes.items():
-        for node in map(nodes.__getitem__, to_check(nodes)):
-            with kept(problems):
-                if path not in REFERENCES and not is_solver_option(path):
-                    inputs.with_value(path, node, library).checked()
-    if problems:
-        # What is wrong with a path is wrong with each of its values.
-        raise SpecError(list({each.message: each for each in reversed(problems)}.values())[::-1])
-    whole = with_values(case, settings, first, library)
-    for path, nodes in axes.items():
-        for node in _each_a_model(path, nodes, whole):
-            with kept(problems):
-                found.append(evaluator(case, {**settings, **first, path: node}, library))
-    if problems:
-        raise SpecError(problems)
-    if asked.spec.where:
-        try:
-            read_condition(asked.spec.where, whole.built.parameters)
-        except FormulaError as error:
-            raise asked.problem(str(error), "where") from None
-    return [canonical(inputs.tree, path) for path in axes], [whole, *found]
-
-
-def _each_a_model(path: str, nodes: Sequence[Node], case: Evaluator) -> Iterator[Node]:
-    """List the values whose models are built anew: names, and numbers that shape the model; of many, the extremes."""
-    if numbers_of(nodes) is None:
-        yield from nodes
-    elif canonical(case.inputs.tree, path) not in case.free:
-        yield from nodes if len(nodes) <= CHECK_ALL else map(nodes.__getitem__, to_check(nodes))
 
 
 def _check_values(

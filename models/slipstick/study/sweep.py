@@ -20,8 +20,8 @@ from slipstick.schema.kinds.quantity import Given
 from slipstick.schema.library import Library
 from slipstick.schema.text.nodes import Node, Scalar, canonical, plain
 from slipstick.schema.values import read_condition
-from slipstick.study.cases import CHECK_ALL, SweepDefinition, numbers_of, to_check
-from slipstick.study.evaluator import evaluator, overhead
+from slipstick.study.cases import CHECK_ALL, StudyContext, SweepDefinition, kept, numbers_of, to_check
+from slipstick.study.evaluator import Evaluator, evaluator, overhead, with_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -109,6 +109,50 @@ def planned(asked: SweepDefinition, cases: Mapping[str, Settings], library: Libr
     return SweepPlan(
         tuple(axis.result() for axis in axes), points, tuple(names), tuple(groups), asked.spec.combine == "zip"
     )
+
+
+def checked_sweep(asked: SweepDefinition, case: str, study: StudyContext) -> tuple[list[str], list[Evaluator]]:
+    """Check one sweep from one case: the paths of its axes as results call them, and its models, built.
+
+    Raises
+    ------
+    SpecError : a path does not exist, a value is not allowed, or the axes do not fit together
+    """
+    settings, library = study.cases[case], study.library
+    inputs, axes = resolve(settings, library), asked.axes()
+    problems: list[Problem] = []
+    asked.check_lengths({path: len(nodes) for path, nodes in axes.items()})
+    first = {path: nodes[0] for path, nodes in axes.items()}
+    found: list[Evaluator] = []
+    for path, nodes in axes.items():
+        for node in map(nodes.__getitem__, to_check(nodes)):
+            with kept(problems):
+                if path not in REFERENCES and not is_solver_option(path):
+                    inputs.with_value(path, node, library).checked()
+    if problems:
+        # What is wrong with a path is wrong with each of its values.
+        raise SpecError(list({each.message: each for each in reversed(problems)}.values())[::-1])
+    whole = with_values(case, settings, first, library)
+    for path, nodes in axes.items():
+        for node in _each_a_model(path, nodes, whole):
+            with kept(problems):
+                found.append(evaluator(case, {**settings, **first, path: node}, library))
+    if problems:
+        raise SpecError(problems)
+    if asked.spec.where:
+        try:
+            read_condition(asked.spec.where, whole.built.parameters)
+        except FormulaError as error:
+            raise asked.problem(str(error), "where") from None
+    return [canonical(inputs.tree, path) for path in axes], [whole, *found]
+
+
+def _each_a_model(path: str, nodes: Sequence[Node], case: Evaluator) -> Iterator[Node]:
+    """List the values whose models are built anew: names, and numbers that shape the model; of many, the extremes."""
+    if numbers_of(nodes) is None:
+        yield from nodes
+    elif canonical(case.inputs.tree, path) not in case.free:
+        yield from nodes if len(nodes) <= CHECK_ALL else map(nodes.__getitem__, to_check(nodes))
 
 
 def _axes(asked: SweepDefinition, settings: Settings, library: Library) -> list[_ReadAxis]:
