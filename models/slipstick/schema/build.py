@@ -113,12 +113,15 @@ def built_with(settings: Settings, library: Library) -> tuple[Inputs, BuiltModel
     SpecError : everything that is wrong, each at its line
     """
 
-    def made() -> tuple[Inputs, BuiltModel]:
-        inputs = resolve(settings, library)
-        return inputs, _sharing(inputs, library) if inputs.kind == "program" else build(inputs)
+    inputs = resolved_with(settings, library)
+    make = (lambda: _sharing(inputs, library)) if inputs.kind == "program" else (lambda: build(inputs))
+    return inputs, library.once(("model", id(inputs)), make, inputs)
 
+
+def resolved_with(settings: Settings, library: Library) -> Inputs:
+    """Resolve settings, once for the same settings; raises SpecError as `resolve` does."""
     key = tuple((path, node if isinstance(node, Scalar) else id(node)) for path, node in settings.items())
-    return library.once(("model", key), made, settings)
+    return library.once(("inputs", key), lambda: resolve(settings, library), settings)
 
 
 def _sharing(inputs: Inputs, library: Library) -> BuiltModel:

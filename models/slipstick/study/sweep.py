@@ -13,9 +13,9 @@ from slipstick.late import Array, np
 from slipstick.method.names import OVERHEAD
 from slipstick.model.system import Model
 from slipstick.results.study import Axis, Provenance, Sweep
-from slipstick.schema.build import BuiltModel
+from slipstick.schema.build import BuiltModel, resolved_with
 from slipstick.schema.describe import entries
-from slipstick.schema.inputs import REFERENCES, Inputs, Settings, is_solver_option, resolve
+from slipstick.schema.inputs import REFERENCES, Inputs, Settings, is_solver_option
 from slipstick.schema.kinds.quantity import Given
 from slipstick.schema.library import Library
 from slipstick.schema.text.nodes import Node, Scalar, canonical, plain
@@ -119,7 +119,7 @@ def checked_sweep(asked: SweepDefinition, case: str, study: StudyContext) -> tup
     SpecError : a path does not exist, a value is not allowed, or the axes do not fit together
     """
     settings, library = study.cases[case], study.library
-    inputs, axes = resolve(settings, library), asked.axes()
+    inputs, axes = resolved_with(settings, library), asked.axes()
     problems: list[Problem] = []
     asked.check_lengths({path: len(nodes) for path, nodes in axes.items()})
     first = {path: nodes[0] for path, nodes in axes.items()}
@@ -128,7 +128,7 @@ def checked_sweep(asked: SweepDefinition, case: str, study: StudyContext) -> tup
         for node in map(nodes.__getitem__, to_check(nodes)):
             with kept(problems):
                 if path not in REFERENCES and not is_solver_option(path):
-                    inputs.with_value(path, node, library).checked()
+                    _given(path, node, inputs, library)
     if problems:
         # What is wrong with a path is wrong with each of its values.
         raise SpecError(list({each.message: each for each in reversed(problems)}.values())[::-1])
@@ -156,7 +156,7 @@ def _each_a_model(path: str, nodes: Sequence[Node], case: Evaluator) -> Iterator
 
 
 def _axes(asked: SweepDefinition, settings: Settings, library: Library) -> list[_ReadAxis]:
-    base = resolve(settings, library)
+    base = resolved_with(settings, library)
     return [_read_axis(path, nodes, base, library) for path, nodes in asked.axes().items()]
 
 
@@ -196,10 +196,16 @@ def _read_axis(path: str, nodes: Sequence[Node], base: Inputs, library: Library)
 
 
 def _given(path: str, node: Node, base: Inputs, library: Library) -> Given | None:
-    """Read a value where it would stand; None for what is not a number, such as a name."""
-    inputs = base.with_value(path, node, library)
-    wanted = canonical(inputs.tree, path)
-    return next((each.given for each in entries(inputs.checked()) if canonical(inputs.tree, each.path) == wanted), None)
+    """Read a value where it would stand, once in a study; None for what is not a number, such as a name."""
+
+    def read() -> Given | None:
+        inputs = base.with_value(path, node, library)
+        wanted = canonical(inputs.tree, path)
+        found = (each.given for each in entries(inputs.checked()) if canonical(inputs.tree, each.path) == wanted)
+        return next(found, None)
+
+    key = ("value", id(base), path, node if isinstance(node, Scalar) else id(node))
+    return library.once(key, read, (base, node))
 
 
 def _combined(asked: SweepDefinition, axes: Sequence[_ReadAxis]) -> NDArray[np.intp]:
