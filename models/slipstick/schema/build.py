@@ -140,8 +140,11 @@ def _sharing(inputs: Inputs, library: Library) -> BuiltModel:
     given = {path: each.given.value for path, each in found.items() if not path.startswith("technology.")}
     counted = tuple(map(id, inputs.counts.values()))
     alike: list[tuple[dict[str, float], BuiltModel]] = library.once(("shapes", inputs.name, words, counted), list)
+    # What shapes the first of them shapes the others: only those with the same values of it are looked at.
+    shaping = {path: each for path, each in given.items() if not alike or path not in alike[0][1].free}
     for before, built in alike:
-        if before.keys() == given.keys() and all(before[path] == given[path] for path in given.keys() - built.free):
+        same = before.keys() == given.keys() and all(before[path] == each for path, each in shaping.items())
+        if same and all(before[path] == given[path] for path in given.keys() - built.free):
             own = cache(lambda: _model(inputs, spec, numbers))
             return replace(_with_shape(inputs, spec, found, numbers, built.shape), own=own)
     made = _with_shape(inputs, spec, found, numbers, ModelShape(_model(inputs, spec, numbers)))
