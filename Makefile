@@ -18,6 +18,7 @@ test: $(VENV)/.test ## set up and run everything that CI runs
 
 report: $(VENV)/.demo ## rebuild every committed report
 	for study in specs/studies/*.yaml; do $(BIN)/slipstick run $$(basename $$study .yaml) || exit 1; done
+	$(BIN)/slipstick gallery reports/*/ --out reports/README.md
 	$(BIN)/slipstick statements reports/*/ --out reports/papers.md
 
 format: $(VENV)/.test ## put the code in its usual form

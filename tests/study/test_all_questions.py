@@ -97,3 +97,14 @@ def test_the_page_begins_with_what_was_found_and_ends_with_the_inputs(folder: Pa
     assert "as fast as base" in head
     headings = [line.removeprefix("## ") for line in text.splitlines() if line.startswith("## ")]
     assert headings[-2:] == ["Cases", "Inputs"]
+
+
+def test_reports_make_a_gallery(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    picture = "pictures: [{kind: bars, name: bars, title: Bars, cases: [base], stack: component}]\n"
+    Path("study.yaml").write_text("study: 1\ntitle: Asks\ntext: How long?\nbase: {model: asks.yaml}\n" + picture)
+    assert main(["run", "study.yaml", "--out", "reports/asks"]) == 0
+    assert main(["gallery", "reports/asks", "reports", "--out", "reports/README.md"]) == 0
+    text = Path("reports/README.md").read_text()
+    assert (
+        "## [Asks](asks/report.md)\n\n![Bars](asks/bars.png)\n\nHow long?\n\n- Asked: time of 1 case of asks." in text
+    )

@@ -95,8 +95,8 @@ def test_a_row_below_its_bound_says_so_in_the_row(tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_text(text)
     assert main(["run", str(tmp_path / "x.yaml"), "--out", str(tmp_path / "out")]) == 0
     rows = list(csv.DictReader((tmp_path / "out" / "results.csv").read_text().splitlines()))
-    assert [row["bound"] for row in rows] == ["", "", "", "time is below its lower bound 0.032 s"]
-    assert "| time is below its lower bound 0.032 s |" in (tmp_path / "out" / "report.md").read_text()
+    assert [row["bound"] for row in rows] == ["", "", "", "time is below its lower bound 32 ms"]
+    assert "| time is below its lower bound 32 ms |" in (tmp_path / "out" / "report.md").read_text()
 
 
 THINK, ASK = delay(9.0, name="think", scv=1.0), service("bus", 1.0, scv=1.0)

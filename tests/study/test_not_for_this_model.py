@@ -39,7 +39,7 @@ def test_a_kind_alone_is_not_enough_to_show() -> None:
 def test_saturation_is_said_with_its_size() -> None:
     given = settings(model="lock-and-bus", **{"population.processors": "32", "method": "closed-form"})
     (answer,), _ = solve_settings(given, Library())
-    assert answer.bound == "time is below its lower bound 0.032 s"
+    assert answer.bound == "time is below its lower bound 32 ms"
 
 
 def test_a_key_of_the_machine_that_nothing_depends_on_is_noted() -> None:

@@ -389,9 +389,40 @@ def glossary_text(text: str, term: str | None) -> str:
     return "".join(f"{names[head]}: {entries[head]}" for head in mention)
 
 
+_folders_argument = click.argument(
+    "folders", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False, path_type=Path)
+)
+_page_option = click.option(
+    "--out", type=click.Path(dir_okay=False, path_type=Path), help="File to write. [standard output]"
+)
+
+
 @cli.command()
-@click.argument("folders", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="File to write. [standard output]")
+@_folders_argument
+@_page_option
+def gallery(folders: Sequence[Path], out: Path | None) -> int:
+    """Lay out the reports in FOLDERS as one page: the picture, the question and the answer of each, with a link.
+
+    \b
+    Examples:
+      slipstick gallery reports/*/ --out reports/README.md
+    """
+    from slipstick.report.pages.summary import gallery as page_of
+
+    return _write_page(page_of(folders), out)
+
+
+def _write_page(text: str, out: Path | None) -> int:
+    if out is None:
+        click.echo(text, nl=False)
+    else:
+        out.write_text(text, encoding="utf-8")
+    return DONE
+
+
+@cli.command()
+@_folders_argument
+@_page_option
 def statements(folders: Sequence[Path], out: Path | None) -> int:
     """Lay out the statements of sources that the reports in FOLDERS checked as one page, with hits and misses counted.
 
@@ -401,12 +432,7 @@ def statements(folders: Sequence[Path], out: Path | None) -> int:
     """
     from slipstick.report.statements import statements_page
 
-    text = statements_page(folders)
-    if out is None:
-        click.echo(text, nl=False)
-    else:
-        out.write_text(text, encoding="utf-8")
-    return DONE
+    return _write_page(statements_page(folders), out)
 
 
 cli.add_command(measured)
@@ -517,5 +543,7 @@ def _print_cases(cases: Mapping[str, Answer], wanted: Sequence[str]) -> None:
         shown = quantity(answer.find(first), answer.unit(first), ends=answer.ends(first))
         shown = f"failed: {answer.failed}" if answer.failed else shown
         exact = "" if answer.failed else "yes" if answer.exact else "no"
-        rows.append([name, answer.model, shown, answer.method, exact])
-    click.echo(plain_table(["case", "model", "answer", "method", "exact"], rows))
+        rows.append([name, answer.model, shown, answer.method, exact, answer.bound])
+    bound = ["bound"] if any(row[-1] for row in rows) else []
+    head = ["case", "model", "answer", "method", "exact", *bound]
+    click.echo(plain_table(head, [row[: len(head)] for row in rows]))

@@ -420,12 +420,23 @@ def _outside(name: str, found: Solution, bounds: Solution, rows: NDArray[np.intp
         with np.errstate(invalid="ignore"):
             beyond = sign * (limit - value) > ROUNDING * np.abs(limit)
         for place in np.flatnonzero(beyond):
-            index, unit = int(rows[place]), f" {found.unit(name)}".removesuffix(" 1")
-            words[index] = f"{name} is {side} bound {limit[place]:.6g}{unit}"
+            index = int(rows[place])
+            words[index] = f"{name} is {side} bound {_in_words(float(limit[place]), found.unit(name))}"
             low, high = (at(each[name], index) if name in each else math.nan for each in (found.low, found.high))
             if low <= limit[place] <= high:
                 words[index] += ", which its interval holds"
     return words
+
+
+_PREFIXES = ("s", "ms", "us", "ns")
+
+
+def _in_words(value: float, unit: str) -> str:
+    """Write a number with its unit, a short time with a prefix; the library of units is for what is read and shown."""
+    if unit != "s" or not 0 < value < 1:
+        return f"{value:.6g} {unit}".removesuffix(" 1")
+    power = min(math.ceil(-math.log10(value) / 3), 3)
+    return f"{value * 1000.0**power:.6g} {_PREFIXES[power]}"
 
 
 def _columns_of(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Columns]], count: int) -> dict[str, Array]:

@@ -210,6 +210,12 @@ class QuestionResult:
         """Give answers that published tables and pictures may name beside the cases."""
         return {}
 
-    def draw(self, spec: Any) -> Any:
-        """Draw a picture of it as its spec says; a Matplotlib figure."""
+    def draw(self, spec: Any, order: Mapping[str, int]) -> Any:
+        """Draw a picture of it as its spec says; a Matplotlib figure.
+
+        Parameters
+        ----------
+        spec : of the picture
+        order : the fill of each component, which is the same in all pictures of a study
+        """
         raise NotImplementedError

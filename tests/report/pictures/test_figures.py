@@ -19,7 +19,7 @@ from matplotlib.lines import Line2D
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import MissingExtraError, UnknownNameError
-from slipstick.report.pictures.figures import FILLS, STROKES, draw, save
+from slipstick.report.pictures.figures import FILLS, STROKES, draw, fill_order, save
 from slipstick.report.pictures.lines import lines_of
 from slipstick.report.pictures.maps import grid_of
 from slipstick.results.study import Axis, Provenance, Results, Sweep
@@ -100,7 +100,7 @@ def test_neighbours_in_a_stack_differ_in_grey_or_hatch() -> None:
 def test_a_line_goes_through_its_points_in_the_units_of_the_axes() -> None:
     figure = draw(SMALL_RESULTS, LINES)
     axes = figure.axes[0]
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("machine.network.adapter [us]", "time [ms]")
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("adapter [us]", "time [ms]")
     assert axes.get_xscale() == "log"
     assert _legend(figure) == ["base"]
     line = axes.get_lines()[0]
@@ -149,7 +149,7 @@ def test_names_along_the_axis_are_categories_in_order() -> None:
     results = with_sweeps(sweep("latency", [networks], lambda *_: 1.0))
     axes = draw(results, LINES.model_copy(update={"x": NETWORK})).axes[0]
     assert [label.get_text() for label in axes.get_xticklabels()] == ["fast-ethernet", "atm", "25gbe"]
-    assert axes.get_xlabel() == NETWORK
+    assert axes.get_xlabel() == "network"
 
 
 def test_lines_of_one_case_and_one_kind_are_called_by_what_tells_them_apart() -> None:
@@ -168,7 +168,7 @@ def test_lines_of_one_case_and_one_kind_are_called_by_what_tells_them_apart() ->
 
 def test_relative_lines_begin_at_one_and_have_no_unit() -> None:
     axes = draw(SMALL_RESULTS, LINES.model_copy(update={"relative": True})).axes[0]
-    assert axes.get_ylabel() == "time / first of its line [1]"
+    assert axes.get_ylabel() == "time / first of its line"
     assert _drawn(axes.get_lines()[0])[1] == pytest.approx([1.0, math.nan, 1.16 / 1.04], nan_ok=True)
 
 
@@ -206,7 +206,7 @@ def test_lines_are_compared_in_one_way_only() -> None:
 def test_values_of_different_units_have_panels_of_their_own() -> None:
     made = replace(SMALL, columns={**SMALL.columns, "speedup": np.ones(3)}, units={"time": "s", "speedup": "1"})
     figure = draw(with_sweeps(made), LINES.model_copy(update={"y": ["time", "speedup"]}))
-    assert [axes.get_ylabel() for axes in figure.axes] == ["time [ms]", "speedup [1]"]
+    assert [axes.get_ylabel() for axes in figure.axes] == ["time [ms]", "speedup"]
     assert _legend(figure) == ["base"]
 
 
@@ -228,8 +228,8 @@ def test_a_map_has_the_values_where_its_axes_say() -> None:
     assert made.points[ADAPTER][grid[1, 2]] == axes[0].values[2]
     assert made.points[LONG][grid[1, 2]] == axes[1].values[1]
     figure = draw(_map_results()[0], spec)
-    assert figure.axes[0].get_xlabel() == "machine.network.adapter [us]"
-    assert figure.axes[0].get_ylabel() == "network.protocol.ranges.small.total.per_byte [ns/B]"
+    assert figure.axes[0].get_xlabel() == "adapter [us]"
+    assert figure.axes[0].get_ylabel() == "total per byte [ns/B]"
     assert figure.axes[1].get_ylabel() == "time [us]"
     assert [text.get_text() for text in figure.axes[0].texts] == ["20", "30", "50", "90", "100", "120"]
 
@@ -391,3 +391,31 @@ def test_a_bar_of_estimates_has_the_interval_of_its_total(stack: Any) -> None:
     (bar,) = (each for each in axes.containers if isinstance(each, ErrorbarContainer))
     ((_, low), (_, high)) = bar.lines[2][0].get_segments()[0]
     assert (low, high) == pytest.approx((1.6, 1.8))
+
+
+def test_a_component_has_one_fill_in_all_pictures_of_a_study_and_the_useful_come_first() -> None:
+    late = replace(BASE, account={"idle": 1e-3, "fault": 1e-3}, useful=("busy",))
+    results = replace(SMALL_RESULTS, cases={"base": replace(BASE, account={"fault": 7e-4, "busy": 1e-3}), "late": late})
+    sums = BARS.model_copy(update={"name": "sums", "stack": {"fault": ["time"], "others": ["time"]}})
+    order = fill_order(results, [BARS, sums])
+    assert order == {"busy": 0, "fault": 1, "idle": 2, "others": 3}
+    colours = [
+        {bar.get_label(): bar[0].get_facecolor() for bar in draw(results, spec, order).axes[0].containers}
+        for spec in (BARS.model_copy(update={"cases": ["base", "late"]}), sums)
+    ]
+    assert colours[0]["fault"] == colours[1]["fault"]
+    assert len({*colours[0].values(), colours[1]["others"]}) == 4
+
+
+def test_many_bars_stand_in_rows() -> None:
+    many = {f"case-{number}": BASE for number in range(24)}
+    figure = draw(replace(SMALL_RESULTS, cases=many), BARS.model_copy(update={"cases": list(many)}))
+    assert [len(axes.get_xticks()) for axes in figure.axes] == [8, 8, 8]
+
+
+def test_no_heading_runs_into_a_legend() -> None:
+    figure = draw(
+        SMALL_RESULTS, BARS.model_copy(update={"title": "Where all of the time of every processor goes " * 2})
+    )
+    figure.draw_without_rendering()
+    assert figure.texts[0].get_window_extent().x1 <= figure.legends[0].get_window_extent().x0

@@ -96,7 +96,7 @@ def test_without_an_account_there_are_two_bands() -> None:
 
 def test_the_picture_has_a_band_for_each_cause_under_the_line_of_all() -> None:
     with look():
-        figure = ScaleResult((MADE,)).draw(BANDS)
+        figure = ScaleResult((MADE,)).draw(BANDS, {})
     (axes,) = figure.axes
     assert [each.get_label() for each in axes.collections] == ["busy", "lock"]
     (line,) = axes.lines

@@ -246,10 +246,10 @@ def test_a_picture_of_a_value_that_is_not_there_names_those_that_are(folder: Pat
     with pytest.raises(
         UnknownNameError, match="there is no projected value 'speed'; known: time, efficiency, overhead"
     ):
-        result_of(results, ProjectResult).draw(lines)
+        result_of(results, ProjectResult).draw(lines, {})
     histogram = HistogramSpec.model_validate({**head, "kind": "histogram", "value": "speed"})
     with pytest.raises(UnknownNameError, match="there is no sampled value 'speed'; known: time, efficiency, overhead"):
-        result_of(results, SampleResult).draw(histogram)
+        result_of(results, SampleResult).draw(histogram, {})
 
 
 def test_ten_thousand_points_are_solved_at_once(folder: Path) -> None:
@@ -273,7 +273,7 @@ def test_factors_stand_on_the_axis_and_in_every_table(folder: Path) -> None:
     results = found(PROJECT.replace(YEARS, "factors: [1, 2, 4]"))
     picture = ProjectionPictureSpec(kind="projection", name="a", title="b", y=["time"])
     made = result_of(results, ProjectResult)
-    assert made.draw(picture).axes[0].get_xlabel() == "times that processors are as fast"
+    assert made.draw(picture, {}).axes[0].get_xlabel() == "times that processors are as fast"
     assert "| processors |" in question_section(made)
     assert [each.point["processors"] for each in made.answers()] == [1.0, 2.0, 4.0]
     assert frame(results, ["time"])["processors"].to_list()[-3:] == [1.0, 2.0, 4.0]

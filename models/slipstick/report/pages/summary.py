@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import isfinite
+from pathlib import Path
 
 from slipstick.answer import Answer
 from slipstick.report.formatting import counted, escape, overlap, percent, quantity
@@ -146,3 +147,23 @@ def _doubt(results: Results) -> str:
     words += [f"{counted(outside, 'answer lies', 'answers lie')} outside of the bounds"] if outside else []
     words += filter(None, (each.doubt() for each in results.questions.values()))
     return "; ".join(words) or "measured values are as certain as their source"
+
+
+def gallery(folders: Sequence[Path]) -> str:
+    """Lay out several reports as one page: the first picture of each, its question, its answer, and where it is.
+
+    Parameters
+    ----------
+    folders : of reports, as `slipstick.report.pages.write.write` made them; one without a report is left out
+    """
+    parts = ["# Studies", "Each study with its question and what was found; made by `slipstick gallery`."]
+    for folder in folders:
+        path = folder / "report.md"
+        if path.is_file():
+            head, *rest = path.read_text("utf-8").split("\n\n")
+            picture = next((each for each in rest if each.startswith("![")), "").replace("](", f"]({folder.name}/")
+            found = next((each for each in rest if each.startswith("- ")), "")
+            asked = next((each for each in rest if not each.startswith(("- ", "!", "Source: "))), "")
+            told = "\n".join(found.splitlines()[:_MOST_NAMES])
+            parts += [f"## [{head.removeprefix('# ')}]({folder.name}/report.md)", picture, asked, told]
+    return "\n\n".join(part for part in parts if part) + "\n"

@@ -249,9 +249,10 @@ def _fill(work: Path, results: Results, study: StudySpec, command: str) -> list[
 def _draw(results: Results, study: StudySpec, work: Path) -> dict[str, list[str]]:
     if not study.pictures:
         return {}
-    from slipstick.report.pictures.figures import save
+    from slipstick.report.pictures.figures import fill_order, save
 
-    return {spec.name: [path.name for path in save(results, spec, work)] for spec in study.pictures}
+    order = fill_order(results, study.pictures)
+    return {spec.name: [path.name for path in save(results, spec, work, order)] for spec in study.pictures}
 
 
 def _write_text(path: Path, text: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,47 +26,62 @@ _UPRIGHT_LABEL = 0.085  # width of a letter of a tick's label [inch]
 _BAR = 0.62  # width of a bar, as a part of its place
 
 
-def draw_bars(results: Results, spec: BarsSpec) -> Figure:
+_MOST_BESIDE = 10  # more bars stand in several rows, to be read at the width of a page
+
+
+def draw_bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Figure:
     """Draw one stacked bar for each case, its total written above it.
 
     Parameters
     ----------
     results : of a study
     spec : what to draw
+    order : the fill of each component, and its place in a bar
     """
     parts, unit = stacks(results, spec), _unit(results, spec)
-    fills = _fills(results, spec)
-    labels = [label for label in fills if any(bar.get(label) for bar in parts.values())]
-    table = np.array([[parts[case].get(label, 0.0) for case in spec.cases] for label in labels])
-    table = table.reshape(len(labels), len(spec.cases))
+    places = {name: place for place, name in enumerate(TECHNOLOGIES)} if spec.stack == "technology" else order
+    names = (
+        list(spec.stack)
+        if not isinstance(spec.stack, str)
+        else sorted({name for bar in parts.values() for name in bar}, key=places.__getitem__)
+    )
+    fills = {name: places[name] for name in names if any(bar.get(name) for bar in parts.values())}
+    table = np.array([[parts[case].get(label, 0.0) for case in spec.cases] for label in fills])
+    table = table.reshape(len(fills), len(spec.cases))
     totals = table.sum(axis=0)
-    place = max(0.85, min(1.5, 9.0 / len(spec.cases)))
+    rows = -(-len(spec.cases) // _MOST_BESIDE)
+    beside = -(-len(spec.cases) // rows)
+    place = max(0.85, min(1.5, 9.0 / beside))
     longest = max(map(len, spec.cases)) * _UPRIGHT_LABEL
     tilted = longest > place
-    figure = sheet(max(4.6, 3.0 + place * len(spec.cases)), 4.2 + (0.6 * min(longest, 3.0) if tilted else 0.0))
-    axes = figure.subplots()
+    height = 4.2 if rows == 1 else 3.2
+    figure = sheet(max(4.6, 3.0 + place * beside), rows * (height + (0.6 * min(longest, 3.0) if tilted else 0.0)))
     what = "time" if unit == "s" else "processors" if _counts_processors(spec) else "sum"
     shown, factor = ("%", 0.01) if spec.share else choose(totals.tolist(), Dimension.of(unit))
-    heights = _shares(table, totals) if spec.share else table
-    _stack(axes, heights / factor, {label: fills[label] for label in labels})
-    tops = heights.sum(axis=0)
-    if not spec.share:  # what is shared out is certain: all of it
-        tops = _intervals(
-            axes, np.array([_ends(results.named_answer(case), spec) for case in spec.cases]), tops, factor
+    heights = (_shares(table, totals) if spec.share else table) / factor
+    # What is shared out is certain: all of it.
+    reach = np.array([(0.0, 0.0) if spec.share else _ends(results.named_answer(case), spec) for case in spec.cases])
+    for row, axes in enumerate(figure.subplots(rows, 1, sharey=True, squeeze=False)[:, 0]):
+        cut = slice(row * beside, (row + 1) * beside)
+        _stack(axes, heights[:, cut], fills)
+        tops = _intervals(axes, reach[cut] / factor, heights[:, cut].sum(axis=0))
+        _totals(axes, tops, [quantity(float(each), unit) for each in totals[cut]])
+        axes.set_ylabel(axis_title(f"share of the {what}" if spec.share else what, shown))
+        axes.set_xticks(range(len(spec.cases[cut])), spec.cases[cut])
+        axes.set_xlim(-0.6, beside - 0.4)
+        axes.set_ylim(
+            0,
+            1.1 * max((heights.sum(axis=0) + np.where(np.isfinite(reach[:, 1]), reach[:, 1], 0) / factor).max(), 1e-12),
         )
-    _totals(axes, tops / factor, [quantity(float(each), unit) for each in totals])
-    axes.set_ylabel(axis_title(f"share of the {what}" if spec.share else what, shown))
+        if tilted:
+            tilt(axes)
     axes.set_xlabel("case")
-    axes.set_xticks(range(len(spec.cases)), spec.cases)
-    if tilted:
-        tilt(axes)
-    axes.set_xlim(-0.6, len(spec.cases) - 0.4)
     handles, labels = axes.get_legend_handles_labels()
-    beside = (1.0 + _UPRIGHT_LABEL * max(map(len, labels))) if labels else 0.0
+    legend = (1.0 + _UPRIGHT_LABEL * max(map(len, labels))) if labels else 0.0
     if labels:
         # The legend reads from the top down, as the bar does.
         figure.legend(handles[::-1], labels[::-1], loc="outside right upper", alignment="left", title=_kind(spec))
-    title_of(figure, spec.title, max(2.0, figure.get_figwidth() - beside))
+    title_of(figure, spec.title, max(2.0, figure.get_figwidth() - legend))
     return figure
 
 
@@ -106,27 +121,11 @@ def _ends(answer: Answer, spec: BarsSpec) -> tuple[float, float]:
     return sum(below for below, _ in reach), sum(above for _, above in reach)
 
 
-def _intervals(axes: Axes, reach: Array, tops: Array, factor: float) -> Array:
+def _intervals(axes: Axes, reach: Array, tops: Array) -> Array:
     """Draw the interval of each total that has one, and give the upper ends."""
     low, high = tops - reach[:, 0], tops + reach[:, 1]
-    draw_intervals(axes, np.arange(float(len(tops))), tops / factor, low / factor, high / factor)
+    draw_intervals(axes, np.arange(float(len(tops))), tops, low, high)
     return np.where(np.isfinite(high), high, tops)
-
-
-def _fills(results: Results, spec: BarsSpec) -> dict[str, int]:
-    """Give each label its place in the bars and its fill: the same in all pictures of a report."""
-    if spec.stack == "technology":
-        names: Iterable[str] = TECHNOLOGIES
-    elif spec.stack == "component":
-        names = (name for answer in _answers(results, spec) for name in answer.account)
-    else:
-        names = spec.stack
-    return {name: index for index, name in enumerate(dict.fromkeys(names))}
-
-
-def _answers(results: Results, spec: BarsSpec) -> Iterable[Answer]:
-    """Give all cases, and the measured runs that are drawn."""
-    return {**results.cases, **{case: results.named_answer(case) for case in spec.cases}}.values()
 
 
 def _unit(results: Results, spec: BarsSpec) -> str:
@@ -153,7 +152,6 @@ def _stack(axes: Axes, heights: Array, fills: Mapping[str, int]) -> None:
 
 
 def _totals(axes: Axes, tops: Array, words: list[str]) -> None:
-    highest = max(tops.max(initial=0.0), 1e-12)
-    axes.set_ylim(0, 1.1 * highest)
+    """Write the total of each bar above it."""
     for index, (top, text) in enumerate(zip(tops, words, strict=True)):
         axes.annotate(text, (index, top), (0, 3), textcoords="offset points", ha="center", va="bottom", fontsize=8.5)

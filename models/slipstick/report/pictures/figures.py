@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from slipstick.report.formatting import need
-from slipstick.results.study import Array, Results
+from slipstick.results.study import Array, Results, split_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -128,6 +128,29 @@ def filled(index: int) -> dict[str, Any]:
     return {"facecolor": colour, "hatch": hatch, "edgecolor": "black", "linewidth": 0.6}
 
 
+def fill_order(results: Results, pictures: Sequence[PictureSpec]) -> dict[str, int]:
+    """Number the components of a study and the labels of its stacked bars: one fill and one place in all of its pictures.
+
+    Useful components come first. What the account does not have, such as labels of sums, comes after it.
+
+    Parameters
+    ----------
+    results : of a study
+    pictures : that it draws
+    """
+    answers = list(results.named_answers().values())
+    useful = dict.fromkeys(name for each in answers for name in each.useful)
+    names = [name for each in answers for name in each.account]
+    names += [timeline.component(span) for timeline in results.timelines.values() for span in timeline.spans]
+    columns = [
+        column.name for each in results.questions.values() for table in each.tables() for column in table.columns
+    ]
+    names += [inside for kind, inside in map(split_name, columns) if kind == "account"]
+    names = [name for name in useful if name in names] + names
+    labels = [label for spec in pictures if isinstance(stack := getattr(spec, "stack", None), dict) for label in stack]
+    return {name: place for place, name in enumerate(dict.fromkeys([*names, *labels]))}
+
+
 MOST_MARKERS = 16
 """Of so many points each has its own interval drawn; more have a band."""
 
@@ -180,19 +203,25 @@ def sheet(width: float, height: float) -> Figure:
     return figure
 
 
-def title_of(figure: Figure, text: str, width: float | None = None) -> None:
-    """Write a heading over the figure, folded to its width, or to that beside a legend [inch]."""
-    lines = textwrap.wrap(text, max(20, int((width or figure.get_figwidth()) / _LETTER) - 2))
+def title_of(figure: Figure, text: str) -> None:
+    """Write a heading over the figure, folded to its width, or to the space beside its legend; so it is drawn last."""
+    width = figure.get_figwidth()
+    if figure.legends:
+        figure.draw_without_rendering()
+        width = figure.legends[0].get_window_extent().x0 / figure.dpi
+    lines = textwrap.wrap(text, max(20, int(width / _LETTER) - 2))
     figure.suptitle("\n".join(lines), x=0.02, ha="left", fontsize=11, fontweight="bold")
 
 
 def axis_title(name: str, unit: str) -> str:
-    """Name an axis and its unit.
+    """Name an axis and its unit; a path by its last key in words, a long one by the last two.
 
-    >>> axis_title("machine.network.adapter", "us")
-    'machine.network.adapter [us]'
+    >>> axis_title("machine.network.adapter", "us"), axis_title("parameters.items_per_page", "1"), axis_title("time", "ms")
+    ('adapter [us]', 'items per page', 'time [ms]')
     """
-    return f"{name} [{unit}]"
+    keys = [name] if "[" in name or " " in name else name.split(".")
+    words = " ".join(keys[-2:] if len(keys) > 3 else keys[-1:]).replace("_", " ")
+    return words if unit in ("", "1") else f"{words} [{unit}]"
 
 
 def ink_on(colour: Any) -> str:
@@ -225,9 +254,10 @@ def logarithmic(axis: Axis, values: Array) -> None:
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
     positive = np.unique(values[np.isfinite(values) & (values > 0)])
+    whole = all(_round(value) for value in positive[: _MOST_TICKS + 1])
     axis._set_axes_scale("log")  # type: ignore[attr-defined]
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    if len(positive) <= _MOST_TICKS and _apart(np.log(positive)):
+    if len(positive) <= _MOST_TICKS and whole and _apart(np.log(positive)):
         axis.set_major_locator(FixedLocator(positive.tolist()))
         axis.set_minor_locator(NullLocator())
         return
@@ -245,7 +275,7 @@ def plain_ticks(axis: Axis, values: Array) -> None:
 
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.6g}"))
     apart = np.unique(values)
-    if len(apart) <= _MOST_TICKS and _apart(apart):
+    if len(apart) <= _MOST_TICKS and _apart(apart) and all(map(_round, apart)):
         axis.set_major_locator(FixedLocator(apart.tolist()))
 
 
@@ -262,6 +292,11 @@ def tilt(axes: Axes) -> None:
         label.set(rotation=30, ha="right", rotation_mode="anchor")
 
 
+def _round(value: float) -> bool:
+    """Say whether a value has two digits, or is a small whole number such as 128: others make poor ticks."""
+    return float(f"{value:.2g}") == value or (value == int(value) and abs(value) < 10_000)
+
+
 def _apart(values: Array) -> bool:
     """Say whether ticks at these ordered values leave room for their labels."""
 
@@ -272,26 +307,28 @@ def _apart(values: Array) -> bool:
     return bool(np.diff(values).min() >= _CLOSEST * (values[-1] - values[0]))
 
 
-def draw(results: Results, spec: PictureSpec) -> Figure:
+def draw(results: Results, spec: PictureSpec, order: Mapping[str, int] | None = None) -> Figure:
     """Draw one picture; those of a question are drawn by what the question found.
 
     Parameters
     ----------
     results : of a study
     spec : what to draw, by its kind
+    order : the fill of each component, see `fill_order`; that of this picture alone by default
 
     Raises
     ------
     MissingExtraError : matplotlib is not installed
     """
+    order = fill_order(results, [spec]) if order is None else order
     with look():
         if spec.question:
-            return cast("Figure", results.questions[spec.question].draw(spec))
+            return cast("Figure", results.questions[spec.question].draw(spec, order))
         match spec.kind:
             case "bars":
                 from slipstick.report.pictures.bars import draw_bars
 
-                return draw_bars(results, spec)
+                return draw_bars(results, spec, order)
             case "lines":
                 from slipstick.report.pictures.lines import draw_lines
 
@@ -303,19 +340,19 @@ def draw(results: Results, spec: PictureSpec) -> Figure:
             case "timeline":
                 from slipstick.report.pictures.gantt import draw_timeline
 
-                return draw_timeline(results.timelines[spec.name], spec.title)
+                return draw_timeline(results.timelines[spec.name], spec.title, order)
     raise AssertionError(spec.kind)
 
 
-def save(results: Results, spec: PictureSpec, folder: Path) -> list[Path]:
+def save(results: Results, spec: PictureSpec, folder: Path, order: Mapping[str, int] | None = None) -> list[Path]:
     """Draw a picture and save it as PNG and SVG, named as the spec says.
 
     Parameters
     ----------
-    results, spec : as for `draw`
+    results, spec, order : as for `draw`
     folder : where to
     """
-    figure = draw(results, spec)
+    figure = draw(results, spec, order)
     paths = [folder / f"{spec.name}.png", folder / f"{spec.name}.svg"]
     with look():
         figure.savefig(paths[0], metadata={"Software": None})

@@ -6,13 +6,12 @@ Timelines as Chrome trace JSON, which chrome://tracing, Perfetto and other viewe
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from itertools import cycle
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from slipstick.expression.dimension import TIME
 from slipstick.report.formatting import percent
-from slipstick.report.pictures.figures import FILLS, STROKES, axis_title, sheet, title_of
+from slipstick.report.pictures.figures import STROKES, axis_title, filled, sheet, title_of
 from slipstick.results.study import Timeline, TimelineInterval
 from slipstick.units import choose
 
@@ -28,19 +27,21 @@ _MOST_PARTS = 4
 _ROW = 0.8  # height of a processor's row, as a part of its place
 
 
-def draw_timeline(timeline: Timeline, title: str) -> Figure:
+def draw_timeline(timeline: Timeline, title: str, order: Mapping[str, int] | None = None) -> Figure:
     """Draw a row for each processor, then the number active and the length of each queue against time.
 
     Parameters
     ----------
     timeline : what to draw
     title : heading
+    order : the fill of each component; by their first appearance where it is not given
     """
     members = sorted({span.member for span in timeline.spans})[:_MOST_MEMBERS]
     unit, factor = choose([timeline.until], TIME)
     figure = sheet(9.0, 3.4 + 0.24 * len(members))
     rows, active, queues = figure.subplots(3, 1, sharex=True, height_ratios=[max(1.6, 0.24 * len(members)), 1.0, 1.0])
-    _draw_rows(rows, timeline, members, factor)
+    names = dict.fromkeys(timeline.component(span) for span in timeline.spans)
+    _draw_rows(rows, timeline, members, factor, order or {name: place for place, name in enumerate(names)})
     _draw_active(active, timeline, factor)
     _draw_levels(queues, timeline, factor)
     queues.set_xlabel(axis_title("time", unit))
@@ -52,14 +53,14 @@ def draw_timeline(timeline: Timeline, title: str) -> Figure:
     return figure
 
 
-def _draw_rows(axes: Axes, timeline: Timeline, members: list[int], factor: float) -> None:
+def _draw_rows(axes: Axes, timeline: Timeline, members: list[int], factor: float, order: Mapping[str, int]) -> None:
     """Draw a bar for each span; branches that run side by side share the height of a row."""
-    names = list(dict.fromkeys(timeline.component(span) for span in timeline.spans))
-    bars: dict[str, list[Bar]] = {name: [] for name in names}
+    names = {timeline.component(span) for span in timeline.spans}
+    bars: dict[str, list[Bar]] = {name: [] for name in sorted(names, key=order.__getitem__)}
     for member in members:
         for span, bottom, height in _lanes([span for span in timeline.spans if span.member == member]):
             bars[timeline.component(span)].append((span.start, span.end - span.start, bottom, height))
-    for (colour, hatch), (name, drawn) in zip(cycle(FILLS), bars.items(), strict=False):
+    for name, drawn in bars.items():
         left, width, bottoms, heights = zip(*drawn, strict=True) if drawn else ((), (), (), ())
         axes.bar(
             [each / factor for each in left],
@@ -67,11 +68,8 @@ def _draw_rows(axes: Axes, timeline: Timeline, members: list[int], factor: float
             [each / factor for each in width],
             bottoms,
             align="edge",
-            color=colour,
-            hatch=hatch,
-            edgecolor="black",
-            linewidth=0.4,
             label=name,
+            **filled(order[name]),
         )
     _draw_path(axes, timeline, members, factor)
     axes.set_ylim(max(members, default=0) + 0.5, -0.5)

@@ -99,7 +99,7 @@ def draw_lines(results: Results, spec: LinesSpec) -> Figure:
             title=title,
             ncols=columns,
         )
-    title_of(figure, spec.title, _WIDE)
+    title_of(figure, spec.title)
     return figure
 
 
@@ -126,14 +126,14 @@ class _Across:
     def write_on(self, axes: Axes) -> None:
         if self.axis.named:
             names_along(axes, [str(value) for value in self.axis.values])
-            axes.set_xlabel(short_path(self.axis.path))
+            axes.set_xlabel(axis_title(self.axis.path, ""))
             return
         places = np.array([float(value) for value in self.axis.values]) / self.factor
         if self.log:
             logarithmic(axes.xaxis, places)
         else:
             plain_ticks(axes.xaxis, places)
-        axes.set_xlabel(axis_title(short_path(self.axis.path), self.unit))
+        axes.set_xlabel(axis_title(self.axis.path, self.unit))
 
 
 def lines_of(sweep: Sweep, spec: LinesSpec) -> list[Line]:

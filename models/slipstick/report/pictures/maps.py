@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick.expression.dimension import Dimension
-from slipstick.report.formatting import UNKNOWN, quantity, short_path
+from slipstick.report.formatting import UNKNOWN, quantity
 from slipstick.report.pictures.figures import axis_title, ink_on, logarithmic, sheet, tilt, title_of
 from slipstick.results.study import Axis, Results, Sweep, split_name
 from slipstick.units import choose
@@ -193,10 +193,10 @@ def _spacing(count: int) -> int:
 def _ticks(axes: Axes, axis: Axis, side: str) -> str:
     """Write the values of an axis at their cells, all or every so many; give the title of the axis."""
     if axis.named:
-        title, words = short_path(axis.path), [str(value) for value in axis.values]
+        title, words = axis_title(axis.path, ""), [str(value) for value in axis.values]
     else:
         unit, factor = choose([float(value) for value in axis.values], Dimension.of(axis.unit))
-        title, words = axis_title(short_path(axis.path), unit), [f"{float(v) / factor:.4g}" for v in axis.values]
+        title, words = axis_title(axis.path, unit), [f"{float(v) / factor:.3g}" for v in axis.values]
     every = _spacing(len(words))
     places = np.arange(0, len(words), every) + 0.5
     if side == "y":

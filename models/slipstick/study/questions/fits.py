@@ -75,7 +75,7 @@ class FitsResult(QuestionResult):
         ]
         return {"fits.csv": rows}
 
-    def draw(self, spec: FitsPictureSpec) -> Figure:
+    def draw(self, spec: FitsPictureSpec, order: Mapping[str, int]) -> Figure:
         """Draw one fit."""
         return draw_fits(self.fits[spec.fit], spec.title)
 

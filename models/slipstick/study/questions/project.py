@@ -189,7 +189,7 @@ class ProjectResult(QuestionResult):
         yield "### Rates"
         yield _rates_table(found)
 
-    def draw(self, spec: ProjectionPictureSpec) -> Figure:
+    def draw(self, spec: ProjectionPictureSpec, order: Mapping[str, int]) -> Figure:
         """Draw values over the years, a line with its band for each case and trend; a panel for each value."""
         return _panels(self.projection, spec)
 

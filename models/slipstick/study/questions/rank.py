@@ -217,7 +217,7 @@ class RankResult(QuestionResult):
             for effect, answer in zip(each.effects, _changes(each).answers(), strict=False)
         }
 
-    def draw(self, spec: ChangesSpec) -> Figure:
+    def draw(self, spec: ChangesSpec, order: Mapping[str, int]) -> Figure:
         """Draw the overhead reduction of each change, a group of bars for each case."""
         drawn = [
             each for each in self.changes if each.under == spec.under and each.case in (spec.cases or (each.case,))

@@ -123,7 +123,7 @@ class SampleResult(QuestionResult):
             yield _quantile_table(found)
             yield _influence_table(found)
 
-    def draw(self, spec: HistogramSpec) -> Figure:
+    def draw(self, spec: HistogramSpec, order: Mapping[str, int]) -> Figure:
         """Draw how a sampled value is distributed, its quantiles as lines."""
         outcomes = {each.name: each for found in self.samples if found.case == spec.case for each in found.outcomes}
         if spec.value not in outcomes:

@@ -36,7 +36,6 @@ from slipstick.report.formatting import (
     markdown_table,
     percent,
     quantity,
-    short_path,
 )
 from slipstick.report.pictures.figures import axis_title, draw_intervals, filled, plain_ticks, sheet, title_of
 from slipstick.report.statements import summary
@@ -269,9 +268,9 @@ class ScaleResult(QuestionResult):
             yield _EXPONENT if found.printed else ""
             yield from _formula(found)
 
-    def draw(self, spec: BandsSpec) -> Figure:
+    def draw(self, spec: BandsSpec, order: Mapping[str, int]) -> Figure:
         """Stack the processors by what they do up to the line on which all of them are."""
-        return _bands(next(each for each in self.scalings if each.case == spec.case), spec)
+        return _bands(next(each for each in self.scalings if each.case == spec.case), spec, order)
 
 
 @dataclass(frozen=True)
@@ -790,14 +789,15 @@ def _verdict(growth: IsoefficiencyFormula, order: str = "") -> str:
     return f"{words}; the term that asks for the most from N = {fraction(last.since)} on is {term}"
 
 
-def _bands(found: Scaling, spec: BandsSpec) -> Figure:
+def _bands(found: Scaling, spec: BandsSpec, order: Mapping[str, int]) -> Figure:
     bands, each = bands_of(found, spec.way), found.ways[spec.way]
     figure = sheet(6.8, 4.4)
     axes = figure.subplots()
     below = np.zeros(len(found.processors))
     for number, (label, heights) in enumerate(bands.items()):
+        fill = order.get(label, number)
         above = below + heights
-        axes.fill_between(found.processors, below, above, label=label, **filled(number))
+        axes.fill_between(found.processors, below, above, label=label, **filled(fill))
         if ends := each.ends.get(f"account[{label}]"):
             low, high = (below + found.processors * end / each.time for end in ends)
             draw_intervals(axes, found.processors, above, low, high)
@@ -806,7 +806,7 @@ def _bands(found: Scaling, spec: BandsSpec) -> Figure:
     axes.set_xlim(found.processors[0], found.processors[-1])
     axes.set_ylim(0, found.processors[-1])
     plain_ticks(axes.xaxis, found.processors)
-    axes.set_xlabel(axis_title(short_path(found.path), "1"))
+    axes.set_xlabel(axis_title(found.path, "1"))
     axes.set_ylabel(axis_title("processors", "1"))
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles[::-1], labels[::-1], loc="outside right upper", alignment="left", title="component")
