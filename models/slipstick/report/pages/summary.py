@@ -76,12 +76,12 @@ def _base(results: Results, answer: Sequence[str]) -> Iterator[str]:
 
 
 def _compared(results: Results, answer: Sequence[str]) -> Iterator[str]:
-    """Hold the fastest and the slowest case against the first."""
+    """Hold the fastest and the slowest case of the same model against the first; other models do other work."""
     if not results.cases:
         return
     (base, first), *others = results.cases.items()
     name = _first(first, ["time", *answer])
-    known = [(case, each) for case, each in others if name and each.find(name)]
+    known = [(case, each) for case, each in others if each.model == first.model and name and each.find(name)]
     if not known or not first.find(name):
         return
     ranked = sorted(known, key=lambda pair: pair[1].find(name) or 0.0)
