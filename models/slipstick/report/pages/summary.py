@@ -8,7 +8,7 @@ from math import isfinite
 from pathlib import Path
 
 from slipstick.answer import Answer
-from slipstick.report.formatting import counted, escape, overlap, percent, quantity
+from slipstick.report.formatting import counted, escape, overlap, percent, plain, quantity
 from slipstick.results.study import Results, Sweep
 
 _MOST_NAMES, _MOST_FOUND = 4, 3
@@ -100,7 +100,7 @@ def _times(over: Answer, under: Answer, name: str) -> str:
     """Give the ratio of two values; where their intervals overlap, the order is undecided."""
     ratio = (over.find(name) or 0.0) / (under.find(name) or 1.0)
     doubt = " (undecided)" if overlap(over.ends(name), under.ends(name)) else ""
-    return f"{ratio:.3g} times{doubt}"
+    return f"{plain(ratio, 3)} times{doubt}"
 
 
 def _swept(sweep: Sweep, answer: Sequence[str]) -> Iterator[str]:
@@ -162,7 +162,7 @@ def gallery(folders: Sequence[Path]) -> str:
         if path.is_file():
             head, *rest = path.read_text("utf-8").split("\n\n")
             picture = next((each for each in rest if each.startswith("![")), "").replace("](", f"]({folder.name}/")
-            found = next((each for each in rest if each.startswith("- ")), "")
+            found = next((each for each in rest if each.startswith("- Asked: ")), "")
             asked = next((each for each in rest if not each.startswith(("- ", "!", "Source: "))), "")
             told = "\n".join(found.splitlines()[:_MOST_NAMES])
             parts += [f"## [{head.removeprefix('# ')}]({folder.name}/report.md)", picture, asked, told]
