@@ -77,11 +77,10 @@ def draw_bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Fig
             tilt(axes)
     axes.set_xlabel("case")
     handles, labels = axes.get_legend_handles_labels()
-    legend = (1.0 + _UPRIGHT_LABEL * max(map(len, labels))) if labels else 0.0
     if labels:
         # The legend reads from the top down, as the bar does.
         figure.legend(handles[::-1], labels[::-1], loc="outside right upper", alignment="left", title=_kind(spec))
-    title_of(figure, spec.title, max(2.0, figure.get_figwidth() - legend))
+    title_of(figure, spec.title)
     return figure
 
 

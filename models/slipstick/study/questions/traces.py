@@ -60,7 +60,7 @@ class TracesResult(QuestionResult):
         """Name the answer of each trace as the trace."""
         return {name: each.answer for name, each in self.traces.items()}
 
-    def draw(self, spec: TracePictureSpec) -> Any:
+    def draw(self, spec: TracePictureSpec, order: Mapping[str, int]) -> Any:
         """Draw a view of some traces, one below the other."""
         return draw_traces({name: self.traces[name] for name in spec.traces}, spec.view, spec.title)
 
