@@ -92,6 +92,8 @@ BY_HAND: dict[str, Any] = {
     "exp": np.exp,
     "log": np.log,
     "sqrt": np.sqrt,
+    "floor": np.floor,
+    "log2": np.log2,
     "ceil_log": lambda count, radix: np.ceil(np.log(count) / np.log(radix)),
     "select": lambda x, limit, below, above: np.where(x <= limit, below, above),
     "exprel": lambda x: np.expm1(x) / x,
@@ -118,8 +120,7 @@ def by_hand(law: Law) -> Callable[..., Any]:
 def with_checks(law: Law) -> Callable[..., Any]:
     """Check the conditions before it, as a careful program would."""
     names = ", ".join(each.name for each in law.symbols)
-    scope = {**BY_HAND, "floor": np.floor}
-    checks = [eval(f"lambda {names}: {condition}", scope) for condition in law.conditions]
+    checks = [eval(f"lambda {names}: {condition}", BY_HAND) for condition in law.conditions]
     value = by_hand(law)
 
     def checked(**values: Any) -> Any:

@@ -136,7 +136,7 @@ FLOW = ["--set", "once=10 us", "--set", "longest=3 us"]
 
 WRONG = [
     (["solve", "nothing"], "MODEL: there is no model 'nothing'; known: dvsm/message, dvsm/page-fault"),
-    (["solve", "dvsm/lock"], "MODEL: machine: dvsm/lock runs on a machine; name one of rs6000-43p-atm"),
+    (["solve", "dvsm/lock"], "MODEL: machine: dvsm/lock runs on a machine; name one of linux-cluster, rs6000-43p-atm"),
     ([*LOCK[:2], "--machine", "rs"], "--machine: there is no machine 'rs'; known: bbn-gp1000"),
     ([*LOCK, "--set", "parties"], "--set parties: write PATH=VALUE, such as parts=3"),
     ([*LOCK, "--set", "=3"], "--set =3: write PATH=VALUE, such as parts=3"),
@@ -190,17 +190,9 @@ def test_all_problems_of_all_files_come_at_once(slip: Run) -> None:
     status, out, err = slip("check", "c.yaml", "b.yaml", "none.yaml", "a.yaml")
     assert (status, out) == (2, "c.yaml: a valid activity\n")
     places = [line.removeprefix("error: ").split(": ")[0] for line in err.splitlines()]
-    assert places == [
-        "a.yaml:4:13",
-        "a.yaml:5:6",
-        "b.yaml:1:1",
-        "b.yaml:1:1",
-        "b.yaml:1:1",
-        "b.yaml:2:10",
-        "none.yaml:1:1",
-    ]
+    assert places == ["a.yaml:4:13", "a.yaml:5:6", "b.yaml:1:1", "b.yaml:2:10", "none.yaml:1:1"]
     document = json.loads(slip("check", "c.yaml", "b.yaml", "none.yaml", "a.yaml", "--json").out)
-    assert [each["line"] for each in document["problems"]] == [4, 5, 1, 1, 1, 2, 1]
+    assert [each["line"] for each in document["problems"]] == [4, 5, 1, 2, 1]
 
 
 def test_a_value_set_is_checked_like_a_written_one(slip: Run) -> None:

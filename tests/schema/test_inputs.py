@@ -90,7 +90,9 @@ REFUSED = [
     ),
     (
         {"model": "dvsm/lock"},
-        ["--set model: machine: dvsm/lock runs on a machine; name one of rs6000-43p-atm, rs6000-43p-fast-ethernet"],
+        [
+            "--set model: machine: dvsm/lock runs on a machine; name one of linux-cluster, rs6000-43p-atm, rs6000-43p-fast-ethernet"
+        ],
     ),
     ({"model": "dvsm/lock", "machin": "rs6000-43p-atm"}, ["--set machin: unknown key; did you mean 'machine'?"]),
     ({"machine": "rs6000-43p-atm", "modle": "dvsm/lock"}, ["--set modle: unknown key; did you mean 'model'?"]),

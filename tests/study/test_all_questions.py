@@ -26,6 +26,7 @@ measured: {runs: {data: lucier-1988}}
 fits: {made: {made: {case: base, processors: [1, 2, 4, 8, 16]}, families: [amdahl, usl], at: [32]}}
 compare: [{title: T, unit: ms, columns: [base, few], rows: [{row: time, sum: [time], printed: [20, 13], within: 0.5}]}]
 agree: {methods: [closed-form, mean-value]}
+traces: {simulated: {case: base, cycles: 12}}
 rank: {of: [cycle.ask.time], changes: {half: {times: {cycle.ask.time: 0.5}}, less: {times: {cycle.work.delay: 0.5}}}}
 project: {trends: [trend.yaml], base_year: 2010, years: [2010, 2012], samples: 16, watch: ["time <= 12 ms"]}
 seek: {fast: {of: cycle.ask.time, from: 1 us, to: 3 ms, where: "efficiency >= 0.6", cases: [base, loose], points: 9}}

@@ -11,9 +11,15 @@ from slipstick.study.solve import solve_settings
 from tests.specs import settings
 
 
-@pytest.mark.parametrize("path", ["machine", "workload"])
-@pytest.mark.parametrize(("model", "what"), [("lock-and-bus", "an activity"), ("law/flow-line", "a law")])
-def test_an_activity_or_a_law_takes_no_machine(model: str, what: str, path: str) -> None:
+@pytest.mark.parametrize(
+    ("model", "what", "path"),
+    [
+        ("lock-and-bus", "an activity", "workload"),
+        ("law/flow-line", "a law", "workload"),
+        ("law/flow-line", "a law", "machine"),
+    ],
+)
+def test_an_activity_takes_no_workload_and_a_law_no_machine_either(model: str, what: str, path: str) -> None:
     with pytest.raises(SpecError) as caught:
         solve_settings(settings(model=model, **{path: "nosuch"}), Library())
     (problem,) = caught.value.problems

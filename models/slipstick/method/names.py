@@ -173,7 +173,7 @@ def _activity(model: Model, method: str | None) -> Iterator[str]:
     components = list(dict.fromkeys(map(known.component, labels)))
     yield from ("time", "throughput", OVERHEAD, REDUCTION)
     if not model.population.open:
-        yield from ("efficiency", "speedup")
+        yield from ("efficiency", "speedup") if any(name in model.useful for name in components) else ()
         yield from (f"processors_lost[{name}]" for name in components if name not in model.useful)
     for group in model.population.groups:
         yield from (f"{kind}[{group.name}]" for kind in ("time", "throughput") if group.name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -115,7 +115,10 @@ def sweep_text(sweep: Sweep) -> str:
     # The ends of an interval stand behind its value.
     ends = {f"{end}[{name}]" for name in sweep.columns for end in ("low", "high")}
     names = sorted((name for name in sweep.columns if name not in ends), key=_importance)
-    head, rows, right = table_texts(sweep_table(sweep, names), markdown=False)
+    table = sweep_table(sweep, names)
+    if len(set(sweep.cases)) == 1:  # the name of the only case says nothing here
+        table = replace(table, columns=table.columns[1:])
+    head, rows, right = table_texts(table, markdown=False)
     above, kept = telling(head, rows)
     widths = [max(len(head[at]) + 2, *(len(row[at]) for row in rows)) + 2 for at in kept]
     # What does not fit is left out, the least important values first; how points were computed stands in the last columns.
@@ -124,8 +127,10 @@ def sweep_text(sweep: Sweep) -> str:
         left_out.insert(0, head[kept.pop(optional[-1])])
         widths.pop(optional[-1])
     cells = [[row[at] for at in kept] for row in rows[:_MOST_POINTS]]
-    table = plain_table([head[at] for at in kept], cells, [index for index, at in enumerate(kept) if at in right])
-    parts = [above, table]
+    parts = [
+        wrapped(above, _INDENT),
+        plain_table([head[at] for at in kept], cells, [index for index, at in enumerate(kept) if at in right]),
+    ]
     if len(rows) > _MOST_POINTS:
         parts.append(f"and {counted(len(rows) - _MOST_POINTS, 'more point')}")
     if left_out:

@@ -9,6 +9,7 @@ import hashlib
 import os
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from itertools import product
@@ -110,8 +111,8 @@ def _near_of_any_kind(name: str, known: Sequence[str]) -> str:
     if is_file_name(name) or len(name) > LONGEST_NAME:
         return ""
     others = {each: kind for kind in reversed(FOLDERS) for each in names(kind) if each not in known}
-    words = did_you_mean(name.rpartition("/")[2], list(others))
-    near = next((each for each in others if words == f"; did you mean {each!r}?"), "")
+    # A name of another kind is farther off than one of its own kind, so it must be nearer in letters.
+    near = next(iter(get_close_matches(name.rpartition("/")[2], others, n=1, cutoff=0.8)), "")
     return f"; did you mean {near!r}? It is {_use(others[near], near)}" if near else ""
 
 

@@ -364,9 +364,9 @@ def test_all_that_does_not_fit_comes_at_once(tmp_path: Path) -> None:
     text = activity("{delay: odd}", "{hold: dor, body: [{delay: q}]}", "{service: bus, time: work * work}", head=head)
     assert refused(tmp_path, text) == [
         "x.yaml:2:31: parameters.odd: there is no name 'wrok'; did you mean 'work'?",
-        "x.yaml:3:26: population.processors: there is no name 'parts'; known: work",
+        "x.yaml:3:26: population.processors: there is no name 'parts'; known: work; write a number, or the name of a parameter",
         "x.yaml:7:12: cycle.1.hold: hold needs a lock, permits or a monitor called 'dor', which is not there; did you mean 'door'?",
-        "x.yaml:7:32: cycle.1.body.0.delay: there is no name 'q'; known: work",
+        "x.yaml:7:32: cycle.1.body.0.delay: there is no name 'q'; known: work; write '5 us', or the name of a parameter",
         "x.yaml:8:15: cycle.2.service: bus needs a station called 'bus', which is not there; known: door, own, other, each-other",
         "x.yaml:8:26: cycle.2.time: work * work gives a [s^2], but a [s] is wanted",
     ]

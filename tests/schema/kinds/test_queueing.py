@@ -162,7 +162,10 @@ REFUSED: list[tuple[str, list[str]]] = [
         ["7:21: stations.pool.rates.1: must be more than 0, got 0"],
     ),
     (line(DESIGN, 4, "station:"), ["4:1: station: unknown key; did you mean 'stations'?"]),
-    (line(DESIGN, 5, "  cpu: {demand: {jobs: work}}"), ["5:24: stations.cpu.demand.jobs: there is no name 'work'"]),
+    (
+        line(DESIGN, 5, "  cpu: {demand: {jobs: work}}"),
+        ["5:24: stations.cpu.demand.jobs: there is no name 'work'; write '5 us', or the name of a parameter"],
+    ),
     (
         line(SWITCHING, 10, "  - {from: [b, cpu], to: [a, cpu], probability: 0.9}"),
         ["10:49: routing.2.probability: the probabilities of leaving cpu as b must add up to 1, got 0.9"],
