@@ -11,7 +11,7 @@ import numpy as np
 from slipstick.expression.dimension import TIME
 from slipstick.report.formatting import escape, markdown_table, percent, plain, plain_table, quantity
 from slipstick.report.measured import LOST, amount, measured_text
-from slipstick.report.pictures.figures import FILLS, STROKES, axis_title, names_along, sheet, title_of
+from slipstick.report.pictures.figures import STROKES, axis_title, filled, names_along, sheet, title_of
 from slipstick.results.study import Array, TraceViews
 from slipstick.units import choose
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _MOST, _MOST_COLUMNS = 12, 7
 """Rows and columns of a table; the rest is added up. `document` and the further tables hold everything."""
 
+NO_ORDER: Mapping[str, int] = {}
 _MOST_DRAWN = 64
 _MOST_BANDS = 7
 _LONGEST = 20
@@ -152,7 +153,7 @@ def _windows(views: TraceViews) -> _HeadAndRows:
     return ["from", "useful", *map(_short, columns), *contended], rows
 
 
-def draw_traces(traces: Mapping[str, TraceViews], view: str, title: str) -> Figure:
+def draw_traces(traces: Mapping[str, TraceViews], view: str, title: str, order: Mapping[str, int] = NO_ORDER) -> Figure:
     """Draw a view of one or several traces, one below the other.
 
     Parameters
@@ -160,6 +161,7 @@ def draw_traces(traces: Mapping[str, TraceViews], view: str, title: str) -> Figu
     traces : by name
     view : one of `slipstick.vocabulary.VIEWS`
     title : heading
+    order : the fill of each component in the pictures of a study
     """
     rows = max(len(each.processors) for each in traces.values())
     tall = min(5.0, 1.6 + 0.14 * rows) if view in ("matrix", "utilization") else 2.1
@@ -174,7 +176,7 @@ def draw_traces(traces: Mapping[str, TraceViews], view: str, title: str) -> Figu
         if view in drawers:
             drawers[view](axes, views)
         elif view == "work":
-            _draw_work(axes, views, shown)
+            _draw_work(axes, views, shown, order)
         else:
             _draw_contention(axes, views)
         axes.set_title(name if len(traces) > 1 else "", loc="left", fontsize=9)
@@ -229,16 +231,16 @@ def _draw_concurrency(axes: Axes, views: TraceViews) -> None:
     axes.legend(loc="lower right")
 
 
-def _draw_work(axes: Axes, views: TraceViews, shown: Sequence[str]) -> None:
+def _draw_work(axes: Axes, views: TraceViews, shown: Sequence[str], order: Mapping[str, int]) -> None:
     """Draw bands of activities one over the other, in the same colours for every trace; those not shown together."""
     factor, none = _time_axis(axes, views), np.zeros(len(views.edges) - 1)
     parts = {name: views.work.get(name, none) for name in shown}
     parts[_OTHERS] = np.sum([none, *(each for name, each in views.work.items() if name not in shown)], axis=0)
     base = none
-    for (colour, hatch), (name, each) in zip(FILLS, parts.items(), strict=False):
+    for place, (name, each) in enumerate(parts.items()):
         top = base + each / np.diff(views.edges)
         if each.any():
-            look: dict[str, Any] = {"facecolor": colour, "hatch": hatch, "edgecolor": "black", "linewidth": 0.3}
+            look = filled(order.get(name, len(order) + place))
             axes.stairs(top, views.edges / factor, baseline=base, fill=True, label=_short(name), **look)
         base = top
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.02), fontsize=8)

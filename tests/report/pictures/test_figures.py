@@ -411,6 +411,9 @@ def test_many_bars_stand_in_rows() -> None:
     many = {f"case-{number}": BASE for number in range(24)}
     figure = draw(replace(SMALL_RESULTS, cases=many), BARS.model_copy(update={"cases": list(many)}))
     assert [len(axes.get_xticks()) for axes in figure.axes] == [8, 8, 8]
+    named = {f"{name}{end}": BASE for name in "abcdefgh" for end in ("", "-half", "-full")}
+    figure = draw(replace(SMALL_RESULTS, cases=named), BARS.model_copy(update={"cases": list(named)}))
+    assert [len(axes.get_xticks()) for axes in figure.axes] == [9, 9, 6]
 
 
 def test_no_heading_runs_into_a_legend() -> None:

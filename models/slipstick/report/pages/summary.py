@@ -87,13 +87,19 @@ def _compared(results: Results, answer: Sequence[str]) -> Iterator[str]:
     ranked = sorted(known, key=lambda pair: pair[1].find(name) or 0.0)
     (least, low), (most, high) = ranked[0], ranked[-1]
     if name == "time" or name.startswith("response_time"):
-        words = [f"{least} is {_times(first, low, name)} as fast as {base}"]
-        words += [f"{most} {_times(first, high, name)}"] if most != least else []
+        words = [_speed(case, base, first, each, name) for case, each in {least: low, most: high}.items()]
         yield f"of {counted(len(known), 'other case')}, {' and '.join(words)}" if len(known) > 1 else words[0]
     else:
         shown = {least: low, most: high}
         ratios = " and ".join(f"{_times(each, first, name)} in {case}" for case, each in shown.items())
         yield f"against {base}, {name} is {ratios}"
+
+
+def _speed(case: str, base: str, first: Answer, each: Answer, name: str) -> str:
+    """Say how many times as fast as the first case another is, or how many times as long it takes."""
+    if (first.find(name) or 0.0) >= (each.find(name) or 0.0):
+        return f"{case} is {_times(first, each, name)} as fast as {base}"
+    return f"{case} takes {_times(each, first, name)} as long as {base}"
 
 
 def _times(over: Answer, under: Answer, name: str) -> str:
@@ -136,7 +142,8 @@ def _doubt(results: Results) -> str:
     words = []
     if inexact:
         by = ", ".join(f"{count} by {method}" for method, count in inexact.items())
-        words.append(f"{sum(inexact.values())} of {counted(len(how), 'answer')} are not exact ({by})")
+        few = sum(inexact.values())
+        words.append(f"{few} of {counted(len(how), 'answer')} {'is' if few == 1 else 'are'} not exact ({by})")
         notes = Counter(note for each in answers if not each.exact for note in each.notes)
         words += [note for note, _ in notes.most_common(1)]
     elif how:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,8 +49,8 @@ def draw_bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Fig
     table = np.array([[parts[case].get(label, 0.0) for case in spec.cases] for label in fills])
     table = table.reshape(len(fills), len(spec.cases))
     totals = table.sum(axis=0)
-    rows = -(-len(spec.cases) // _MOST_BESIDE)
-    beside = -(-len(spec.cases) // rows)
+    beside = _beside(spec.cases)
+    rows = -(-len(spec.cases) // beside)
     place = max(0.85, min(1.5, 9.0 / beside))
     longest = max(map(len, spec.cases)) * _UPRIGHT_LABEL
     tilted = longest > place
@@ -82,6 +82,19 @@ def draw_bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Fig
         figure.legend(handles[::-1], labels[::-1], loc="outside right upper", alignment="left", title=_kind(spec))
     title_of(figure, spec.title)
     return figure
+
+
+def _beside(cases: Sequence[str]) -> int:
+    """Choose how many bars stand in a row, so that a case stays with those named after it where that is possible."""
+    if len(cases) <= _MOST_BESIDE:
+        return len(cases)
+    even = -(-len(cases) // -(-len(cases) // _MOST_BESIDE))
+    together = (
+        most
+        for most in (even, *range(_MOST_BESIDE, _MOST_BESIDE // 2, -1))
+        if not any(cases[at].startswith(f"{each}-") for at in range(most, len(cases), most) for each in cases[:at])
+    )
+    return next(together, even)
 
 
 def _counts_processors(spec: BarsSpec) -> bool:

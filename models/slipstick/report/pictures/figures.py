@@ -41,6 +41,8 @@ FILLS = (  # light enough for hatches in black; neighbours differ in grey
 
 """Colour and hatch of each part of a bar, in order."""
 
+_FURTHER_HATCHES = ("ooo", "...", "**")
+
 STROKES = (  # colour, marker, dashes
     ("#000000", "o", "-"),
     ("#0072b2", "s", "--"),
@@ -124,7 +126,10 @@ def stroke(index: int) -> dict[str, Any]:
 
 def filled(index: int) -> dict[str, Any]:
     """Give the look of one area among others."""
-    colour, hatch = FILLS[index % len(FILLS)]
+    again, place = divmod(index, len(FILLS))
+    colour, hatch = FILLS[place]
+    if again:  # more areas than colours take them again, under hatches of their own
+        hatch = _FURTHER_HATCHES[(again - 1) % len(_FURTHER_HATCHES)]
     return {"facecolor": colour, "hatch": hatch, "edgecolor": "black", "linewidth": 0.6}
 
 

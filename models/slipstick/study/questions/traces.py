@@ -62,7 +62,7 @@ class TracesResult(QuestionResult):
 
     def draw(self, spec: TracePictureSpec, order: Mapping[str, int]) -> Any:
         """Draw a view of some traces, one below the other."""
-        return draw_traces({name: self.traces[name] for name in spec.traces}, spec.view, spec.title)
+        return draw_traces({name: self.traces[name] for name in spec.traces}, spec.view, spec.title, order)
 
 
 @dataclass(frozen=True)
