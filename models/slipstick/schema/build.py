@@ -12,7 +12,6 @@ from pydantic import BaseModel
 from slipstick.errors import ModelError, Problem, SpecError, short
 from slipstick.expression.nodes import Expr, Parameter, parameters
 from slipstick.law import LAWS
-from slipstick.method.names import AnswerNames, names_of, parameters_of_model
 from slipstick.model.system import Model, scaled
 from slipstick.schema.describe import DescribedValue, entries, parameters_of, with_sources
 from slipstick.schema.inputs import Inputs, Settings, SolverOptions, resolve
@@ -23,6 +22,7 @@ from slipstick.schema.values import MACHINE
 
 if TYPE_CHECKING:
     from slipstick.method.methods import Subject
+    from slipstick.method.names import AnswerNames
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +39,8 @@ class ModelShape:
 
     def names(self, method: str | None) -> AnswerNames:
         """List the values that answers can have."""
+        from slipstick.method.names import names_of
+
         if method not in self._names:
             self._names[method] = names_of(self.model, method)
         return self._names[method]
@@ -46,6 +48,8 @@ class ModelShape:
     @cached_property
     def parameters(self) -> frozenset[str]:
         """The paths that the model is computed from."""
+        from slipstick.method.names import parameters_of_model
+
         return frozenset(parameters_of_model(self.model))
 
     @cached_property
