@@ -47,6 +47,7 @@ from slipstick.sim.compiled.stations import (
     hand_over,
     is_free,
     leave,
+    put_between,
     release,
     request,
     wait_for_unit,
@@ -410,13 +411,7 @@ def queue_for_turn(s: State, r: int, token: int) -> None:
     before, each = -1, s.resource[r, ResourceCol.SPIN_HEAD]
     while each >= 0 and s.token[each, TokenCol.KEY] <= s.token[token, TokenCol.KEY]:
         before, each = each, s.token[each, TokenCol.NEXT]
-    s.token[token, TokenCol.NEXT] = each
-    if before < 0:
-        s.resource[r, ResourceCol.SPIN_HEAD] = token
-    else:
-        s.token[before, TokenCol.NEXT] = token
-    if each < 0:
-        s.resource[r, ResourceCol.SPIN_TAIL] = token
+    put_between(s, r, ResourceCol.SPIN_HEAD, ResourceCol.SPIN_TAIL, token, before, each)
 
 
 @inlined

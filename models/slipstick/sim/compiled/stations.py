@@ -44,15 +44,21 @@ def rate(s: State, r: int) -> float:
 
 
 @inlined
-def append(s: State, r: int, head: int, tail: int, token: int) -> None:
-    """Put a token at the end of a queue."""
-    s.token[token, TokenCol.NEXT] = -1
-    last = s.resource[r, tail]
-    if last < 0:
+def put_between(s: State, r: int, head: int, tail: int, token: int, before: int, behind: int) -> None:
+    """Put a token into a queue between two others; -1 stands for none."""
+    s.token[token, TokenCol.NEXT] = behind
+    if before < 0:
         s.resource[r, head] = token
     else:
-        s.token[last, TokenCol.NEXT] = token
-    s.resource[r, tail] = token
+        s.token[before, TokenCol.NEXT] = token
+    if behind < 0:
+        s.resource[r, tail] = token
+
+
+@inlined
+def append(s: State, r: int, head: int, tail: int, token: int) -> None:
+    """Put a token at the end of a queue."""
+    put_between(s, r, head, tail, token, s.resource[r, tail], -1)
 
 
 @inlined
@@ -61,13 +67,7 @@ def insert_at(s: State, r: int, token: int, place: int) -> None:
     before, each = -1, s.resource[r, ResourceCol.HEAD]
     for _ in range(place):
         before, each = each, s.token[each, TokenCol.NEXT]
-    s.token[token, TokenCol.NEXT] = each
-    if before < 0:
-        s.resource[r, ResourceCol.HEAD] = token
-    else:
-        s.token[before, TokenCol.NEXT] = token
-    if each < 0:
-        s.resource[r, ResourceCol.TAIL] = token
+    put_between(s, r, ResourceCol.HEAD, ResourceCol.TAIL, token, before, each)
 
 
 @inlined
@@ -156,11 +156,7 @@ def insert(s: State, r: int, token: int) -> None:
     before, each = -1, s.resource[r, ResourceCol.HEAD]
     while each >= 0 and goes_before(s, each, token):
         before, each = each, s.token[each, TokenCol.NEXT]
-    s.token[token, TokenCol.NEXT] = each
-    if before < 0:
-        s.resource[r, ResourceCol.HEAD] = token
-    else:
-        s.token[before, TokenCol.NEXT] = token
+    put_between(s, r, ResourceCol.HEAD, ResourceCol.TAIL, token, before, each)
 
 
 @inlined
@@ -302,13 +298,7 @@ def wait_in_order(s: State, r: int, token: int) -> None:
         before, each = last, -1
     while each >= 0 and s.token[each, TokenCol.RANK] <= s.token[token, TokenCol.RANK]:
         before, each = each, s.token[each, TokenCol.NEXT]
-    s.token[token, TokenCol.NEXT] = each
-    if before < 0:
-        s.resource[r, ResourceCol.HEAD] = token
-    else:
-        s.token[before, TokenCol.NEXT] = token
-    if each < 0:
-        s.resource[r, ResourceCol.TAIL] = token
+    put_between(s, r, ResourceCol.HEAD, ResourceCol.TAIL, token, before, each)
 
 
 @inlined
