@@ -14,11 +14,10 @@ from slipstick.schema.inputs import resolve
 from slipstick.schema.library import Library, names
 from slipstick.schema.text.nodes import Mark, Scalar
 from slipstick.sim.settings import Simulation
-from slipstick.vocabulary import ACTIVITY, BOUNDS, CLOSED_FORM, MARKOV_CHAIN, NETWORK
+from slipstick.vocabulary import ACTIVITY, BOUNDS, CLOSED_FORM, MARKOV_CHAIN, METHODS, NETWORK
 
 SHORT = Simulation(least=2, cycles=300)
 MODELS = [(kind, name) for kind in (ACTIVITY, NETWORK) for name in names(kind)]
-from slipstick.vocabulary import METHODS
 
 
 def _built(name: str) -> BuiltModel:

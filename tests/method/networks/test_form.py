@@ -15,6 +15,7 @@ from slipstick.errors import NoAnswerError
 from slipstick.method.methods import answered, form_of
 from slipstick.method.networks.form import CompiledNetwork
 from slipstick.model.network import CustomerClass
+from slipstick.vocabulary import METHODS
 
 THINK, DEMANDS = 5.0, {"cpu": 0.2, "fast": 0.09, "slow": 0.12}
 CENTRAL = network(
@@ -45,7 +46,6 @@ SWITCHING = network(
     ],
 )
 EXACT, ALL = ("exact", "convolution"), ("exact", "convolution", "schweitzer", "linearizer", "markov-chain")
-from slipstick.vocabulary import METHODS
 
 
 def recursion(size: int) -> tuple[float, dict[str, float]]:
