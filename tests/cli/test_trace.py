@@ -76,6 +76,24 @@ def test_what_a_trace_cannot_show_is_refused(
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "there is no such file"),
+        (b"time [us],processor,event\n0,\xff,create\n", "byte 0xff near byte 37 is not UTF-8"),
+        (b"", "this is no trace"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused_for_that(
+    content: bytes | None, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "mine.csv"
+    if content is not None:
+        path.write_bytes(content)
+    assert main(["trace", str(path)]) == 2
+    assert said in capsys.readouterr().err
+
+
 def study(tmp_path: Path, trace: str, more: str = "") -> str:
     """Write a study of one trace."""
     path = tmp_path / "mine.yaml"

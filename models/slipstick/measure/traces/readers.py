@@ -45,6 +45,7 @@ def read_trace(path: Path | str, format: str | None = None, unit: str | None = N
     """
     name = format or trace_format(path)
     if name is None:
+        next(text_pieces(path, MOST_BYTES, ADVICE, _HEAD), "")  # a file that cannot be read is refused for that
         known = ", ".join(TRACE_FORMATS)
         _refuse(path, f"this is no trace, or cannot be told to be one; name it with --format, one of {known}")
     if name not in TRACE_FORMATS:
