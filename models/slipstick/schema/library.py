@@ -290,6 +290,9 @@ class Library:
                 based = _table(replace(based, path, self.load(inner, node.value, node.mark, join(path))))
             elif isinstance(node, Table):
                 based = _table(replace(based, path, self.resolve(inner, node)))
+            elif inner == "machine" and node is not None and not (isinstance(node, Scalar) and node.value is None):
+                why = "write the name of a machine, a file that ends in .yaml, or its keys and values"
+                raise SpecError([Problem(node.mark.file, node.mark.line, node.mark.column, join(path), why)])
         return based
 
     def _resolved(self, kind: str, tree: Table, _open: tuple[Path, ...]) -> Table:

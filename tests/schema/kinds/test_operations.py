@@ -146,6 +146,10 @@ def test_stages_are_repeated_by_count(tmp_path: Path) -> None:
         ),
         ("machine: nowhere\n", "{delay: 1 s}", "there is no machine 'nowhere'"),
         ("machine: {title: x}\n", "{delay: 1 s}", "key 'processors' is missing"),
+        *(
+            (f"machine: {each}\n", "{delay: 1 s}", "machine: write the name of a machine")
+            for each in ("5", "true", "[a]")
+        ),
     ],
 )
 def test_what_is_missing_or_wrong_is_told_where_it_is_written(

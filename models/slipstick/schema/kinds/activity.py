@@ -45,7 +45,7 @@ from slipstick.model.activity import (
     serial,
     then,
 )
-from slipstick.model.machine import Machine
+from slipstick.model.machine import Machine, Network, SharedMemory
 from slipstick.model.system import (
     Barrier,
     ClosedPopulation,
@@ -853,6 +853,10 @@ class ActivityReader:
             return None
         return self.values.expr(given.processors, ("population", "processors"), COUNT)
 
+    @cached_property
+    def _hardware(self) -> Machine | SharedMemory | Network | None:
+        return None if self._spec.machine is None else hardware_of(self._spec.machine)
+
     def machine(self, user: str) -> Machine:
         """Give the machine on a network that the model runs on.
 
@@ -860,12 +864,11 @@ class ActivityReader:
         ------
         ModelError : there is none, or it has no network
         """
-        if self._spec.machine is None:
+        if self._hardware is None:
             raise ModelError(f"{user} needs a machine; write machine: NAME in the file, or give one with --machine")
-        machine = hardware_of(self._spec.machine)
-        if not isinstance(machine, Machine):
+        if not isinstance(self._hardware, Machine):
             raise ModelError(f"{user} needs a machine with a network; this one shares memory")
-        return machine
+        return self._hardware
 
     def named(self, made: Activity, operations: MachineOperations, loc: Loc) -> Activity:
         """Take the names of the steps of an operation, and that of the operation."""
