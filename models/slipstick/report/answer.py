@@ -274,7 +274,9 @@ def _part(part: float, whole: float) -> str:
 
 
 def _steps(answer: Answer) -> str:
-    whole = sum(answer.steps.values())
+    # Such as the steps of an option that is not taken here.
+    taken = {step: seconds for step, seconds in answer.steps.items() if seconds}
+    whole = sum(taken.values())
     rows = [
         [
             step,
@@ -282,10 +284,12 @@ def _steps(answer: Answer) -> str:
             quantity(seconds, "s", ends=answer.ends(f"step[{step}]")),
             _part(seconds, whole),
         ]
-        for step, seconds in answer.steps.items()
+        for step, seconds in taken.items()
     ]
     head = ["step", "once", "in all", "part"]
-    return plain_table(head, _folded(rows), [1, 2, 3]) if len(rows) > 1 else ""
+    left_out = len(answer.steps) - len(taken)
+    words = f"\nand {counted(left_out, 'step')} without any time" if left_out else ""
+    return plain_table(head, _folded(rows), [1, 2, 3]) + words if len(rows) > 1 else ""
 
 
 def _shares(answer: Answer, entries: Entries) -> str:
