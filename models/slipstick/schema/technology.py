@@ -48,13 +48,18 @@ def changes_of(
             found[key] = file.entries[key].node
         elif key in file.entries:
             notes.append(f"{name}: {key} is left out, for {model} has no such input")
-    free = [key for key in _changes(file, "to") if _is_zero(at(tree, QUANTITIES[key]))]
-    notes += [f"{name}: {key} is left out, for {QUANTITIES[key]} is 0 here" for key in free]
+    free = [key for key in _changes(file, "to") if _costs_nothing(tree, QUANTITIES[key])]
+    places = [QUANTITIES[key] for key in free]
+    given = ["0" if at(tree, path) is not None else "not given" for path in places]
+    notes += [
+        f"{name}: {key} is left out, for {path} is {what} here"
+        for key, path, what in zip(free, places, given, strict=True)
+    ]
     for path, node in _values(file).items():
-        if at(tree, path) is None:
+        if at(tree, path) is None and path not in places:
             why = f"{name} sets {path}, which {model} does not have here; choose another technology or machine"
             raise _problem(reference, why)
-        if path not in [QUANTITIES[key] for key in free]:
+        if path not in places:
             found[path] = node
     return found, tuple(notes)
 
@@ -78,8 +83,11 @@ def _values(file: Table) -> dict[str, Node]:
     return {path: entry.node for path, entry in entries.items()} | classes
 
 
-def _is_zero(node: Node | None) -> bool:
-    """Tell whether a quantity of a machine is written as nothing, with or without its source."""
+def _costs_nothing(tree: Node, path: str) -> bool:
+    """Tell whether a machine gives a quantity as nothing, with or without its source, or does not give it."""
+    node = at(tree, path)
+    if node is None:
+        return at(tree, "machine") is not None
     written = at(node, ["value"]) if isinstance(node, Table) else node
     return isinstance(written, Scalar) and parse(str(written.value))[0] == 0.0
 

@@ -101,6 +101,13 @@ def test_formulas_name_quantities_of_the_machine_which_any_machine_replaces(tmp_
     assert solve(str(network))["response_time[jobs]"] == pytest.approx(100e-6)
 
 
+def test_a_technology_leaves_out_what_the_machine_does_not_give() -> None:
+    answer, later = solve("allreduce"), solve("allreduce", technology="table-7")
+    told = [each for each in later.notes if "machine.system.signal" in each]
+    assert told == ["technology table-7: signal is left out, for machine.system.signal is not given here"]
+    assert later.technology["application"] == pytest.approx(answer.technology["application"] / 8)
+
+
 def test_a_shared_medium_is_waited_for(tmp_path: Path) -> None:
     path = activity(tmp_path, "{name: work, delay: 1 ms}", "{message: 12 kB}")
     machine = "rs6000-43p-fast-ethernet"
