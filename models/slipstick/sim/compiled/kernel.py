@@ -186,6 +186,15 @@ def _queued(s: State, token: int) -> list[int]:
 
 
 @inlined
+def pass_time(s: State, token: int, label: int, time: float, now: float) -> bool:
+    """Let time pass that is booked to a label."""
+    s.token[token, TokenCol.LABEL] = label
+    s.token[token, TokenCol.EVENT_KIND] = EventKind.DELAYING
+    s.token[token, TokenCol.EVENT] = plan_event(s, now + time, token)
+    return False
+
+
+@inlined
 def serve(s: State, token: int, code, value: float, now: float) -> bool:  # type: ignore[no-untyped-def]
     """SERVE."""
     station = code[1]
@@ -384,10 +393,7 @@ def lock(s: State, token: int, code, op: int, value: float, now: float) -> bool:
         doublings = s.registers[token, code[3]]
         time = min(s.counts[code[4]] * float(1 << doublings), s.counts[code[5]]) * value
         s.registers[token, code[3]] = min(doublings + 1, 60)
-        s.token[token, TokenCol.LABEL] = code[2]
-        s.token[token, TokenCol.EVENT_KIND] = EventKind.DELAYING
-        s.token[token, TokenCol.EVENT] = plan_event(s, now + time, token)
-        return False
+        return pass_time(s, token, code[2], time, now)
     return True
 
 
@@ -476,10 +482,7 @@ def pool(s: State, token: int, code, op: int, now: float) -> bool:  # type: igno
     register = code[2] + 1
     present = s.registers[token, register]
     if op == Op.WORK:
-        s.token[token, TokenCol.LABEL] = code[3]
-        s.token[token, TokenCol.EVENT_KIND] = EventKind.DELAYING
-        s.token[token, TokenCol.EVENT] = plan_event(s, now + s.part_time[present], token)
-        return False
+        return pass_time(s, token, code[3], s.part_time[present], now)
     if op == Op.NEXT_PART:
         if s.part[present, 0] >= 0:
             return enter_queue(s, p, own, token, code[3], now)
@@ -734,10 +737,7 @@ def step(s: State, token: int, now: float) -> bool:
     if op == Op.SERVE:
         return serve(s, token, code, value, now)
     if op == Op.DELAY:
-        s.token[token, TokenCol.LABEL] = code[2]
-        s.token[token, TokenCol.EVENT_KIND] = EventKind.DELAYING
-        s.token[token, TokenCol.EVENT] = plan_event(s, now + value, token)
-        return False
+        return pass_time(s, token, code[2], value, now)
     if op == Op.END:
         return end(s, token, code, now)
     if op < Op.END:
