@@ -161,10 +161,9 @@ class ArrivalState:
         customers = int(self.members[queue.name]) * queue.requests
         if not customers:
             return np.zeros(1)
-        present = sum((waiting + served for waiting, served in found.values()), np.zeros(1)) / customers
-        served = sum((served for _, served in found.values()), np.zeros(1)) / customers
-        ratio = served / np.where(present.real < 1, 1 - present, 1e-12)
-        return finite_source_all_busy(nonzero(ratio), customers, queue.servers)
+        present = sum((waiting + served for waiting, served in found.values()), np.zeros(1))
+        served = sum((served for _, served in found.values()), np.zeros(1))
+        return chance_all_busy(present, served, customers, queue.servers)
 
     def _delay(
         self, queue: Queue, other: Visit, waiting: Array, served: Array, own: Array | None, typical: Array
@@ -292,3 +291,16 @@ class ArrivalState:
         chance = largest([served, ahead / (1 + ahead)])
         varied = (ahead * ahead * (2 / nonzero(chance) - 1) - ahead) * (1 - ahead / self.others)
         return np.where(varied.real > 0, varied, 0 * varied)
+
+
+def chance_all_busy(present: Array, served: Array, customers: int, servers: int) -> Array:
+    """Give the probability that all servers are busy, the rest of the cycle taken as a delay.
+
+    Parameters
+    ----------
+    present, served : mean numbers at the queue and in service [1]
+    customers, servers : how many there are
+    """
+    present, served = present / customers, served / customers
+    ratio = served / np.where(present.real < 1, 1 - present, 1e-12)
+    return finite_source_all_busy(nonzero(ratio), customers, servers)

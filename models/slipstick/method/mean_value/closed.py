@@ -23,7 +23,7 @@ from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import Expr, parameters
 from slipstick.expression.tape import Tape
 from slipstick.method.answers import COMPLEX_STEP
-from slipstick.method.mean_value.arrivals import ArrivalState, ArrivalWaits, PairTimes
+from slipstick.method.mean_value.arrivals import ArrivalState, ArrivalWaits, PairTimes, chance_all_busy
 from slipstick.method.mean_value.maxima import LEAST_VARIED, ZERO_TIME, Array, RandomTime, nonzero
 from slipstick.method.mean_value.spin_locks import SpinLoad, SpinLock
 from slipstick.method.mean_value.traversal import Traversal, VisitTimes, cycle_time
@@ -42,7 +42,7 @@ from slipstick.method.mean_value.visits import (
 from slipstick.method.names import BARRIER
 from slipstick.model.activity import Activity, BarrierWait, Choice, Hold, Pipeline, Repeat, Step, Then, steps
 from slipstick.model.system import Barrier, ClosedPopulation, GroupedPopulation, Lock, Model, Station
-from slipstick.queueing.residual_wait import finite_source_all_busy, finite_source_residual, residual_time
+from slipstick.queueing.residual_wait import finite_source_residual, residual_time
 from slipstick.vocabulary import DISCIPLINES
 
 Values = Mapping[str, "Array | float"]
@@ -896,11 +896,10 @@ def _all_busy(queue: Queue, processors: int, means: MeanNumbers) -> Array:
     if queue.servers == 1:
         busy = sum((means.served[visit.index] for visit in queue.visits), np.zeros(1))
         return np.where(busy.real < 1, busy, 1.0)
-    customers = processors * queue.requests
-    present = sum((means.present[visit.index] for visit in queue.visits), np.zeros(1)) / customers
-    served = sum((means.served[visit.index] for visit in queue.visits), np.zeros(1)) / customers
-    ratio = served / np.where(present.real < 1, 1 - present, 1e-12)
-    return finite_source_all_busy(nonzero(ratio), customers, queue.servers)
+    present, served = (
+        sum((each[visit.index] for visit in queue.visits), np.zeros(1)) for each in (means.present, means.served)
+    )
+    return chance_all_busy(present, served, processors * queue.requests, queue.servers)
 
 
 def _keeps_in_step(recursion: Recursion) -> bool:
