@@ -113,16 +113,9 @@ def run_of(
         for name, symbol in known.items()
         if name not in powers and name != processors and (number := numbers[name]) is not None
     }
-    return Run(
-        spent,
-        work,
-        factor,
-        n,
-        given,
-        any(
-            isinstance(node, Operation) and node.operator in _ROUNDED for each in (time, useful) for node in walk(each)
-        ),
-    )
+    nodes = (node for each in (time, useful) for node in walk(each))
+    rounded = any(isinstance(node, Operation) and node.operator in _ROUNDED for node in nodes)
+    return Run(spent, work, factor, n, given, rounded)
 
 
 def _times(model: Model | Law, against: str) -> tuple[Expr, Expr]:
