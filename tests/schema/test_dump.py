@@ -15,6 +15,7 @@ from slipstick.model.machine import Machine
 from slipstick.model.system import Model
 from slipstick.schema.dump import dump
 from slipstick.schema.kinds.activity import activity_data
+from slipstick.schema.library import names
 from tests.closed_form import solve
 from tests.strategies import models
 
@@ -42,6 +43,15 @@ def test_an_operation_answers_the_same_from_a_file(tmp_path: Path) -> None:
     assert there["time"] == here["time"]
     assert there.account == here.account
     assert list(there.share["time"].values()) == list(here.share["time"].values())
+
+
+@pytest.mark.parametrize("name", names("activity"))
+def test_a_shipped_activity_answers_the_same_from_a_file(name: str, tmp_path: Path) -> None:
+    """The choice among algorithms of a collective has formulas too long for one text."""
+    model = load(f"activity/{name}")
+    assert isinstance(model, Model)
+    there, here = solve(read_back(dump(model), tmp_path)), solve(model)
+    assert (there["time"], there.account) == (here["time"], here.account)
 
 
 @settings(deadline=None, derandomize=True, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])

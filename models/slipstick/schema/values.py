@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from slipstick.errors import FormulaError, ModelError, Problem, SpecError
 from slipstick.expression import formula as formulas
 from slipstick.expression.dimension import COUNT, Dimension
-from slipstick.expression.nodes import Expr, Number, Parameter, number_text, parameters, substitute
+from slipstick.expression.nodes import Expr, Number, Operation, Parameter, number_text, parameters, substitute, walk
 from slipstick.schema.kinds.quantity import Formula, Given, Quantity, example_of
 from slipstick.schema.text.nodes import Node, canonical, join, value_mark
 from slipstick.schema.validate import problem
@@ -199,6 +199,10 @@ _SECTION = "parameters."
 _PLACES = ("cycle", "groups", "population", "phases", "resources", "classes", "chains", "stations", "routing")
 
 
+_LONGEST_PART = 1000
+"""Characters of a part of a formula; an operation on two such parts is well within what a reader takes."""
+
+
 class QuantityWriter:
     """Writes the expressions of one model as the quantities of a file.
 
@@ -210,6 +214,7 @@ class QuantityWriter:
     def __init__(self) -> None:
         self.parameters: dict[str, str | float] = {}
         self._sources: dict[str, str] = {}
+        self._parts: dict[str, str] = {}
 
     def written(self, value: Expr) -> str | float:
         """Write a number, a quantity in its place, or a formula over named parameters."""
@@ -218,7 +223,24 @@ class QuantityWriter:
         if isinstance(value, Parameter) and _stands_here(value.name):
             return _quantity(value, _known(value))
         renamed = {each.name: replace(each, name=self._named(each)) for each in parameters(value)}
-        return repr(substitute(value, renamed))
+        return repr(self._in_parts(substitute(value, renamed)))
+
+    def _in_parts(self, value: Expr) -> Expr:
+        """Name the long parts of a formula, the inner ones first, for a reader takes no text that is too long."""
+        if len(repr(value)) <= _LONGEST_PART:
+            return value
+        made: dict[int, Expr] = {}
+        for node in walk(value):
+            new = node
+            if isinstance(node, Operation):
+                new = replace(node, operands=tuple(made[id(each)] for each in node.operands))
+            words = repr(new)
+            if node is not value and len(words) > _LONGEST_PART:
+                name = self._parts.setdefault(words, f"part_{len(self._parts) + 1}")
+                self.parameters[name] = words
+                new = Parameter(name, node.dimension)
+            made[id(node)] = new
+        return made[id(value)]
 
     def keys(self, node: Any, inner: Callable[[Any], object] = lambda each: each) -> dict[str, Any]:
         """Write what a part of a model says, field by field, without what holds by default.
