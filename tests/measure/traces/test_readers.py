@@ -293,10 +293,13 @@ def test_bad_paraver_traces_are_refused_in_one_message(lines: str, said: str, tm
 
 
 def test_other_files_are_no_traces(tmp_path: Path) -> None:
-    (tmp_path / "x.txt").write_bytes(b"time \xff\xfe")
+    (tmp_path / "x.txt").write_text("time 1 and no more\n")
     assert trace_format(tmp_path / "x.txt") is None
     assert "this is no trace, or cannot be told to be one; name it with --format" in refusal(tmp_path / "x.txt")
-    assert "near byte 7 is not UTF-8; save the file as UTF-8 text" in refusal(tmp_path / "x.txt", "records")
+    (tmp_path / "y.txt").write_bytes(b"time \xff\xfe")
+    assert trace_format(tmp_path / "y.txt") is None
+    assert "near byte 7 is not UTF-8; save the file as UTF-8 text" in refusal(tmp_path / "y.txt")
+    assert "near byte 7 is not UTF-8; save the file as UTF-8 text" in refusal(tmp_path / "y.txt", "records")
     with pytest.raises(UnknownNameError, match="no format of traces 'otf3'"):
         read_trace(tmp_path / "x.txt", "otf3")
     assert traces.__doc__
