@@ -235,6 +235,7 @@ def _step(here: Any, part: str | int) -> tuple[Any, bool]:
     if part == KEY:
         return here, True
     if isinstance(here, type) and issubclass(here, BaseModel):
+        here.model_rebuild()  # an item of an activity names others, which are defined after it
         field = _field(here, part)
         return (field.annotation if field else None), False
     if get_origin(here) in (Union, types.UnionType):

@@ -108,6 +108,13 @@ POOL_ERRORS = [
         "wait('m.d') needs a semaphore, the places or items of a buffer, or a condition of a monitor",
     ),
     ("{signal: s.u}", "{name: d, delay: 1 s}", "no step signals s.u, so who waits for it waits without end"),
+    (
+        "{buffer: 2, items: 1}",
+        "{buffer: 2, items: 3}",
+        "x.yaml:5:25: resources.q.items: at most as many as the buffer has places, 2; got 3",
+    ),
+    ("{get: q}", "{get: s}", ":15:15: phases.0.cycle.3.get: wait('s.items') needs a semaphore"),
+    ("[{name: c, delay", "[{nmae: c, delay", "phases.0.cycle.2.body.0.nmae: unknown key; did you mean 'name'?"),
     ("{ask: loop}", "{ask: lop}", "ask needs a pool of tasks called 'lop', which is not there; did you mean 'loop'?"),
 ]
 

@@ -274,30 +274,35 @@ class SignalSpec(ItemSpec):
     make = staticmethod(activities.signal)
 
 
-class PutSpec(ItemSpec):
+class BufferItemSpec(ItemSpec):
+    """An item put into a bounded buffer or got out of it: its body between a wait and a signal."""
+
+    body: list[Item] = Field([], description="what is done before who waits for the item, or its place, is told")
+
+    names_resource = True
+
+    def build(self, reader: ActivityReader, loc: Loc) -> Activity:
+        return type(self).make(getattr(self, self.key), reader.body(self.body, (*loc, "body")))
+
+
+class PutSpec(BufferItemSpec):
     """An item put into a bounded buffer: its body between a wait for a place and the signal of an item."""
 
     put: Name = Field(description="the buffer")
-    body: list[Item] = Field([], description="what is done with a place, before the item is there")
 
     key = "put"
     use, example = "for an item into a buffer", "{put: queue, body: [{delay: 1 ms}]}"
-
-    def build(self, reader: ActivityReader, loc: Loc) -> Activity:
-        return activities.put(self.put, reader.body(self.body, (*loc, "body")))
+    make = staticmethod(activities.put)
 
 
-class GetSpec(ItemSpec):
-    """An item taken out of a bounded buffer: its body between a wait for an item and the signal of a place."""
+class GetSpec(BufferItemSpec):
+    """An item got out of a bounded buffer: its body between a wait for an item and the signal of a place."""
 
     get: Name = Field(description="the buffer")
-    body: list[Item] = Field([], description="what is done with the item, before its place is free")
 
     key = "get"
     use, example = "for an item out of a buffer", "{get: queue, body: [{delay: 1 ms}]}"
-
-    def build(self, reader: ActivityReader, loc: Loc) -> Activity:
-        return activities.get(self.get, reader.body(self.body, (*loc, "body")))
+    make = staticmethod(activities.get)
 
 
 class AskSpec(ItemSpec):
@@ -649,6 +654,12 @@ class BufferSpec(ResourceSpec):
 
     key = "buffer"
 
+    @model_validator(mode="after")
+    def _room(self) -> BufferSpec:
+        if self.items > self.buffer:
+            raise broken_rule(f"at most as many as the buffer has places, {self.buffer}; got {self.items}", "items")
+        return self
+
     def build(self, values: QuantityReader, loc: Loc) -> Semaphores:
         return buffer(self.buffer, self.items)
 
@@ -946,10 +957,11 @@ class ActivityReader:
     def _check_resource(self, made: Activity, loc: Loc) -> None:
         """Refuse, where it is named, a resource that is not there or is of another kind."""
         alone = hold(made.resource, then(), made.mode) if isinstance(made, Hold) else made
+        first = made.parts[0] if isinstance(made, Then) else made
         try:
-            if isinstance(made, UnitStep):
+            if isinstance(first, UnitStep):
                 # Whether it is in its monitor, and what signals it, is known of the whole model only.
-                check_counter(made, self._resources)
+                check_counter(first, self._resources)
             else:
                 Model(self._name, ClosedPopulation(Number(1.0), alone), self._resources)
         except ModelError as error:
