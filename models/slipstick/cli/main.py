@@ -435,12 +435,8 @@ def statements(folders: Sequence[Path], out: Path | None) -> int:
     return _write_page(statements_page(folders), out)
 
 
-cli.add_command(measured)
-cli.add_command(trace)
-
-cli.add_command(fit)
-
-cli.add_command(counts)
+for _each in (measured, trace, fit, counts):
+    cli.add_command(_each)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

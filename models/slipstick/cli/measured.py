@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from slipstick.measure.measurements import Measurements
 
 
-_OPTIONS = (
+_DATA_OPTIONS = (
     click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path)),
     click.option(
         "--format",
@@ -56,15 +57,13 @@ _OPTIONS = (
 )
 
 
-def data_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that say how files of measurements are read."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+def _with(options: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
+    """Give a command options, listed by its help in their order."""
+    return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
 
 
 @click.command()
-@data_options
+@_with(_DATA_OPTIONS)
 @json_option
 def measured(
     files: Sequence[Path], statistic: str, region: str | None, timer: str | None, as_json: bool, **told: Any
@@ -242,7 +241,7 @@ def trace(
     return NO_ANSWER if any(each.answer.failed for each in shown.values()) else DONE
 
 
-_FitOPTIONS = (
+_FIT_OPTIONS = (
     click.option(
         "--model",
         "models",
@@ -275,15 +274,9 @@ _FitOPTIONS = (
 )
 
 
-def _options(command: Any) -> Any:
-    for option in reversed(_FitOPTIONS):
-        command = option(command)
-    return command
-
-
 @click.command()
-@data_options
-@_options
+@_with(_DATA_OPTIONS)
+@_with(_FIT_OPTIONS)
 @set_option
 @json_option
 def fit(

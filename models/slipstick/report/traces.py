@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 _MOST, _MOST_COLUMNS = 12, 7
 """Rows and columns of a table; the rest is added up. `document` and the further tables hold everything."""
 
+LITTLE = 0.005
+"""Processors; what loses less is in results.csv only."""
+
 NO_ORDER: Mapping[str, int] = {}
 _MOST_DRAWN = 64
 _MOST_BANDS = 7
@@ -53,7 +56,7 @@ def trace_sentence(views: TraceViews) -> str:
     if not answer.account:
         return words
     lost = {name[len(LOST) : -1]: answer[name] or 0.0 for name in answer.values if name.startswith(LOST)}
-    told = ", ".join(f"{plain(each, 3)} to {_short(name)}" for name, each in lost.items() if each > 0.005)
+    told = ", ".join(f"{plain(each, 3)} to {_short(name)}" for name, each in lost.items() if each > LITTLE)
     return (
         f"{words}, on average {plain(answer['concurrency'] or 0.0)} of them at useful work, "
         f"at most {answer['largest_concurrency']:g}; processors lost: {told or 'none'}"

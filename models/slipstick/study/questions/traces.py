@@ -13,7 +13,7 @@ from slipstick.measure.traces.trace import ProgramTrace, trace_of
 from slipstick.measure.traces.views import network_called, views_of
 from slipstick.report.formatting import escape
 from slipstick.report.measured import LOST, measured_table
-from slipstick.report.traces import draw_traces, trace_parts, trace_sentence
+from slipstick.report.traces import LITTLE, draw_traces, trace_parts, trace_sentence
 from slipstick.results.question import QuestionResult, ResultTable
 from slipstick.results.study import TraceViews
 from slipstick.schema.kinds.study import TracePictureSpec, TraceSpec
@@ -23,9 +23,6 @@ from slipstick.study.cases import Place, StudyContext
 from slipstick.study.evaluator import evaluator
 from slipstick.study.questions import BaseAnswers, Question, ValueNames
 from slipstick.study.solve import timeline_of
-
-_LITTLE = 0.005
-"""Processors; what loses less is in results.csv only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +44,7 @@ class TracesResult(QuestionResult):
             small = [
                 value
                 for value in each.answer.values
-                if value.startswith(LOST) and abs(each.answer[value] or 0) < _LITTLE
+                if value.startswith(LOST) and abs(each.answer[value] or 0) < LITTLE
             ]
             yield replace(measured_table(f"trace/{name}", [each.answer], small), title=f"### {escape(name)}")
             yield from trace_parts(each)
