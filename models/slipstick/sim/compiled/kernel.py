@@ -570,7 +570,7 @@ def take_task(s: State, p: int, token: int, code, own: int, now: float) -> bool:
         leave_queue(s, p, queue, token, code[2], code[3], now)
         return True
     there = s.resource[tasks, ResourceCol.BUSY] > 0
-    waits = not there and s.resource[tasks, ResourceCol.PRESENT] + 1 < s.pool[p, PoolCol.PARTIES]
+    waits = not there and s.resource[tasks, ResourceCol.PRESENT] + 1 < code[7]
     if there:
         s.token[token, TokenCol.PC] = code[5]
     elif waits:

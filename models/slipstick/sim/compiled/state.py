@@ -60,9 +60,7 @@ ResourceCol = IntEnum(
 )
 """Columns of `State.resource`, stations and locks; SERVERS are the permits of a lock, SPIN_HEAD its first spinning token."""
 
-PoolCol = IntEnum(
-    "PoolCol", "TASKS MONITOR QUEUES LAST_FIRST PARTIES PROBLEMS FIRST_QUEUE FIRST_PROBLEM OPEN PROBLEM", start=0
-)
+PoolCol = IntEnum("PoolCol", "TASKS MONITOR QUEUES LAST_FIRST PROBLEMS FIRST_QUEUE FIRST_PROBLEM OPEN PROBLEM", start=0)
 """Columns of `State.pool`; the first of a pool gives its place in each other table of pools."""
 
 
@@ -204,7 +202,7 @@ def _pools(plan: Plan) -> dict[str, Any]:
     for each in plan.pools:
         tasks, parts = len(task), len(part)
         fixed = [len(plan.stations) + each.tasks, len(plan.stations) + each.monitor, each.queues, each.last_first]
-        pool.append([*fixed, each.parties, len(each.roots), queues, len(problem) - 1, 0, 0])
+        pool.append([*fixed, len(each.roots), queues, len(problem) - 1, 0, 0])
         queues += each.queues
         for roots in each.roots:
             root += [tasks + one for one in roots]

@@ -486,7 +486,16 @@ class Kernel(EventLoop):
         return pool.enter(queue, token, label, now)
 
     def take_task(
-        self, number: int, register: int, label: int, barrier: int, entry: int, behind: int, token: Token, now: float
+        self,
+        number: int,
+        register: int,
+        label: int,
+        barrier: int,
+        entry: int,
+        behind: int,
+        parties: int,
+        token: Token,
+        now: float,
     ) -> bool:
         """Take a task and leave; without one wait outside, and where all others wait, end the problem."""
         pool, queue = self.task_pools[number], token.registers[register]
@@ -494,7 +503,7 @@ class Kernel(EventLoop):
             token.registers[register + 1] = pool.take(queue, token.customer % pool.plan.queues, now)
             pool.leave(queue, token, register, label, now)
             return True
-        waits = not pool.tasks.busy and pool.tasks.present + 1 < pool.plan.parties
+        waits = not pool.tasks.busy and pool.tasks.present + 1 < parties
         if pool.tasks.busy:
             token.pc = entry
         elif waits:

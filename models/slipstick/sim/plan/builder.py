@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate
 
 from slipstick.errors import ModelError, UnknownNameError, did_you_mean
@@ -160,7 +160,7 @@ class Builder:
         times, added = zip(*(part for task in tasks for part in task), strict=True)
         first = tuple(accumulate((len(task) for task in tasks), initial=0))
         self._pools[name] = PoolPlan(
-            monitor - 1, monitor, queues, last_first, 0, tuple(map(tuple, problems)), first, times, added
+            monitor - 1, monitor, queues, last_first, tuple(map(tuple, problems)), first, times, added
         )
 
     def label(self, name: str) -> int:
@@ -327,12 +327,11 @@ class Builder:
         label, cost : what the work and the time in the monitor are booked to
         """
         number = list(self._pools).index(pool)
-        self._pools[pool] = replace(self._pools[pool], parties=parties)
         entering, task, barrier = (self.label(f"{kind}:{pool}") for kind in ("entry", "task", "barrier"))
         with self._register() as register, self._register():
             entry = self.emit(Op.ENTER_POOL, number, entering, register)
             self._pass_time(inside, cost)
-            take = self.emit(Op.TAKE_TASK, number, register, task, barrier, entry, -1)
+            take = self.emit(Op.TAKE_TASK, number, register, task, barrier, entry, -1, parties)
             work = self.emit(Op.WORK, number, register, self.label(label))
             self.emit(Op.NEXT_PART, number, register, entering, work, entry)
             self._pass_time(inside, cost)

@@ -63,7 +63,7 @@ class Op(IntEnum):
     WAIT = 26  # counter, label, monitor that is left while waiting (or -1): take a unit of a counter
     GIVE = 27  # counter, monitor that is handed over (or -1), instruction behind its release: give a unit to a counter
     ENTER_POOL = 28  # pool, label, register of the queue: ask to enter the monitor of the queue to take a task from
-    TAKE_TASK = 29  # pool, register, label if a task ends the wait, if the end does, retry, instruction behind the pool
+    TAKE_TASK = 29  # pool, register, label if a task ends the wait, if the end does, retry, instruction behind the pool, parties
     WORK = 30  # pool, register, label: work on the present part of the task
     NEXT_PART = 31  # pool, register, label, part, entry: begin the next part, or ask to enter with a new task
     ADD_TASK = 32  # pool, register, part, entry, label if a task ends a wait: add the task, begin the next part
@@ -164,7 +164,6 @@ class PoolPlan:
     monitor : number of the lock that is the monitor of the first queue; those of the others follow
     queues : how many there are; customer i has queue i mod queues [1]
     last_first : a customer takes the youngest task of its own queue, and the oldest of another; else the oldest of any
-    parties : customers that execute the tasks together [1]
     roots : by problem, the tasks that are there at the start
     first : by task, its first part; at the end the number of parts
     times : by part, its work [s]
@@ -175,7 +174,6 @@ class PoolPlan:
     monitor: int
     queues: int
     last_first: bool
-    parties: int
     roots: tuple[tuple[int, ...], ...]
     first: tuple[int, ...]
     times: tuple[float, ...]
