@@ -1,6 +1,7 @@
 """Machines on a network and with shared memory: the quantities that programs read, as expressions over spec paths.
 
-A machine with shared memory has caches, interconnects, memory modules, locks and barriers.
+A machine with shared memory has caches, interconnects, memory modules, locks and barriers. A part whose fields are keys of a
+file has them described once, with their units, where the format is (`slipstick.schema.kinds.machine` and `shared_memory`).
 
 Every time is that of one use without contention; the waiting is described by the activities that
 programs build from these (`slipstick.program.shared_memory`).
@@ -61,24 +62,7 @@ class Network:
 
 @dataclass(frozen=True, slots=True)
 class Dvsm:
-    """What the software of a distributed virtual shared memory takes, beside protocol time.
-
-    Parameters
-    ----------
-    send_call, receive_call, serve_call : extra system-call time of a send and a receive at the faulting processor, and of
-        serving a request for diffs [s]
-    receive_byte : extra system-call time of a byte received [s/B]
-    part : fault handler computing for each processor asked [s]
-    apply : fault handler computing for a byte of diffs [s/B]
-    serve : handler computing for a request for diffs [s]
-    page_call, page_serve : extra system-call time of all sends and receives of an empty fault; its handler's computing [s]
-    lock_call : extra system-call time of each message of a lock acquisition that the asker waits for [s]
-    lock_compute, lock_serve : computing of an acquisition at the asker; of the handler of a request [s]
-    serve_delay, page_delay, lock_delay : from the arrival of a request for diffs, a page, a lock to its processing [s]
-    byte : copying a byte of a page for its twin, or comparing it with it [s/B]
-    notice : making or merging a write notice [s]
-    protect : changing the protection of a page, to invalidate it or at a write fault [s]
-    """
+    """What the software of a distributed virtual shared memory takes, beside protocol time: the keys of `DvsmSpec`."""
 
     send_call: Expr
     receive_call: Expr
@@ -102,13 +86,7 @@ class Dvsm:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """Processors that a network of their own joins, such as the accelerators of one server.
-
-    Parameters
-    ----------
-    processors : of one node [1]
-    network : between them
-    """
+    """Processors that a network of their own joins, such as the accelerators of one server: the keys of `NodeSpec`."""
 
     processors: Expr
     network: Network
@@ -148,15 +126,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """A processor's cache for shared data.
-
-    Parameters
-    ----------
-    size, line : of the whole and of one line [B]
-    ways : lines of one set [1]
-    hit : time of an access that finds its line [s]
-    protocol : write-back or write-through; both invalidate the copies of others
-    """
+    """A processor's cache for shared data: the keys of `CacheSpec`. Both protocols invalidate the copies of others."""
 
     size: Expr
     line: Expr
@@ -167,15 +137,7 @@ class Cache:
 
 @dataclass(frozen=True, slots=True)
 class Bus:
-    """One bus for all.
-
-    Parameters
-    ----------
-    request : a request or its address occupies the bus [s]
-    transfer : the data of one access, or one line, occupy it [s]
-    invalidate : a message that makes others drop their copies occupies it [s]
-    split : the bus is free while memory works; an atomic bus is held until the data are there
-    """
+    """One bus for all, as in `BusSpec`. Split, it is free while memory works; else it is held until the data are there."""
 
     request: Expr
     transfer: Expr
@@ -185,16 +147,10 @@ class Bus:
 
 @dataclass(frozen=True, slots=True)
 class Multistage:
-    """Stages of k x k switches between processors and memory modules.
+    """Stages of k x k switches between processors and memory modules, as in `MultistageSpec`.
 
-    Parameters
-    ----------
-    radix : k, inputs and outputs of a switch [1]
-    ports : processors and modules that the network joins; it has ceil(log_k ports) stages [1]
-    hop : crossing one stage [s]
-    transfer : the data of one access occupy a path [s]
-    circuit : a path is held from the request to the reply, and refused while it is in use; else packets queue
-    retry : pause after a refusal [s]
+    There are ceil(log_k ports) stages. Of a circuit the path is held from the request to the reply, and refused while it is
+    in use; else packets queue.
     """
 
     radix: Expr
@@ -207,16 +163,7 @@ class Multistage:
 
 @dataclass(frozen=True, slots=True)
 class Ring:
-    """Slotted rings of one or two levels.
-
-    Parameters
-    ----------
-    members : processors of one ring [1]
-    slots : packets that one ring carries at a time [1]
-    rotation : a request goes round and is answered on the way [s]
-    upper : the same by way of the ring of rings, the lower rings included [s]; None where there is one level
-    upper_slots : packets that the ring of rings carries at a time [1]
-    """
+    """Slotted rings of one or two levels: the keys of `RingSpec`; latencies hold the way through all rings passed."""
 
     members: Expr
     slots: Expr
@@ -227,13 +174,7 @@ class Ring:
 
 @dataclass(frozen=True, slots=True)
 class Crossbar:
-    """A path of its own from every processor to every module.
-
-    Parameters
-    ----------
-    hop : crossing it [s]
-    transfer : the data of one access occupy the module's port [s]
-    """
+    """A path of its own from every processor to every module: the keys of `CrossbarSpec`."""
 
     hop: Expr
     transfer: Expr
@@ -244,15 +185,7 @@ Interconnect = Bus | Multistage | Ring | Crossbar
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Memory modules and how addresses are spread over them.
-
-    Parameters
-    ----------
-    modules : how many [1]
-    access : one access occupies a module [s]
-    block : consecutive bytes in one module before the next begins [B]
-    element : size of a shared element [B]
-    """
+    """Memory modules and how addresses are spread over them: the keys of `ModulesSpec`."""
 
     modules: Expr
     access: Expr
@@ -262,16 +195,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class MachineLock:
-    """One of the machine's locks.
-
-    Parameters
-    ----------
-    kind : one of `slipstick.vocabulary.LOCKS`
-    latency : acquire and release without contention, the accesses to the lock word included [s]
-    access : one access to the lock word occupies the resource that holds it [s]
-    back_off : none, constant or exponential
-    base, most : the pause after the first failure, and the longest [s]
-    """
+    """One of the machine's locks: the keys of `LockKindSpec`; the latency holds the accesses to the lock word."""
 
     kind: str
     latency: Expr
@@ -283,14 +207,7 @@ class MachineLock:
 
 @dataclass(frozen=True, slots=True)
 class BarrierKind:
-    """One of the machine's barriers.
-
-    Parameters
-    ----------
-    kind : one of `slipstick.vocabulary.BARRIERS`
-    access : one access to a shared counter or flag, or one message [s]
-    radix : arrivals combined at a node of a tree [1]
-    """
+    """One of the machine's barriers: the keys of `BarrierKindSpec`."""
 
     kind: str
     access: Expr

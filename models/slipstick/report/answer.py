@@ -384,8 +384,7 @@ def spec_text(shown: CatalogueEntry) -> str:
         parts.append(wrapped(f"source: {shown.source}"))
     if rows:
         parts.append(plain_table(["path", "value", "meaning", "source"], rows))
-    listed = "\n".join(wrapped(f"[{number}] {text}", "    ") for number, text in sources.listed.items())
-    return ascii_only("\n\n".join(part for part in (*parts, listed, shown.text) if part))
+    return ascii_only("\n\n".join(part for part in (*parts, sources.text, shown.text) if part))
 
 
 def _row(path: str, entry: DescribedValue, sources: Notes) -> list[str]:

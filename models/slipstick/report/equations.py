@@ -1,14 +1,13 @@
 """Models and laws as equations, with every symbol's unit, meaning and source.
 
-A model's time as equations: its structure over step times, then each step's time over the spec's paths.
-
-Queueing networks as equations: what holds for every network, and this one's demands over the paths of its file.
+A model's time stands as its structure over step times, then each step's time over the spec's paths; a queueing network as what
+holds for every network, and this one's demands over the paths of its file.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -42,18 +41,13 @@ if TYPE_CHECKING:
 _LONGEST = 150  # a structure of more nodes than this gets names for the parts that come up more than once
 _WORTH_A_NAME = 8
 _TERMS_IN_LINE = 4
+_INDENT = "    "
+Entries = Mapping[str, "DescribedValue"]
 
 
 @dataclass(frozen=True, slots=True)
 class Equation:
-    """A symbol and what it is equal to.
-
-    Parameters
-    ----------
-    name : in plain text
-    latex : on paper
-    right : over parameters
-    """
+    """A symbol, in plain text and on paper, and what it is equal to, over parameters."""
 
     name: str
     latex: str
@@ -96,14 +90,11 @@ class Equations:
         return [f"{each.latex} &= {_broken(each.right, names)}" for each in self.all]
 
     @property
-    def parameters(self) -> dict[str, Parameter]:
+    def parameters(self) -> list[Parameter]:
         """Everything the equations are written in, but for step times, in the order of appearance."""
-        found: dict[str, Parameter] = {}
-        for each in self.all:
-            for node in walk(each.right):
-                if isinstance(node, Parameter) and node.name not in self._symbols:
-                    found.setdefault(node.name, node)
-        return found
+        nodes = (node for each in self.all for node in walk(each.right))
+        named = {each.name: each for each in nodes if isinstance(each, Parameter) and each.name not in self._symbols}
+        return list(named.values())
 
     def _spelt(self, words: str) -> str:
         for token, (plain, _) in self._symbols.items():
@@ -227,8 +218,6 @@ def _matches(pattern: Expr, node: Expr, bound: dict[str, Expr]) -> bool:
     return len(pattern.operands) == len(node.operands) and all(_matches(*pair, bound) for pair in pairs)
 
 
-_INDENT = "    "
-
 _LAWS = {
     "closed": ("X[r] = N[r] / (Z[r] + R[r]), R[r] = sum over k of R[r,k]", r"X_r &= N_r / (Z_r + \sum_k R_{rk})"),
     "queue": (
@@ -249,56 +238,22 @@ _LAWS = {
 """What the methods build on, in text and on paper, by the kind of class or station it is for."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Definition:
-    """A symbol of a network, and what it stands for."""
-
-    name: str
-    on_paper: str
-    right: Expr
-
-
-def network_parts(model: QueueingNetwork, entries: Mapping[str, DescribedValue], solved: tuple[str, ...]) -> list[str]:
-    """Write a network for the terminal: equations, demands, symbols, stations.
-
-    Parameters
-    ----------
-    model : the network
-    entries : what the specs say of each path
-    solved : throughput and response time over its demands, if it is small
-    """
+def _network_parts(model: QueueingNetwork, entries: Entries, solved: tuple[str, ...]) -> list[str]:
+    """Write a network for the terminal: equations, demands, symbols, stations."""
     sources = Notes()
-    lines = [wrapped(_INDENT + words, 2 * _INDENT) for words, _ in _laws(model)]
-    lines += ["", *(wrapped(_INDENT + f"{each.name} = {text(each.right)}", 2 * _INDENT) for each in _defined(model))]
-    rows = list(network_symbols(model, entries, sources))
+    lines = [_line(words) for words, _ in _laws(model)]
+    lines += ["", *(_line(f"{each.name} = {text(each.right)}") for each in _defined(model))]
+    stations = [_station_row(*each) for each in model.stations.items()]
     return [
         "\n".join(lines),
-        "\n".join(wrapped(_INDENT + line, 2 * _INDENT) for line in solved),
-        plain_table(["symbol", "value", "meaning", "source"], rows, [1]) if rows else "",
-        "\n".join(wrapped(f"[{number}] {source}", _INDENT) for number, source in sources.listed.items()),
-        plain_table(
-            ["station", "discipline", "servers", "visited by"], [_row(*each) for each in model.stations.items()]
-        ),
+        "\n".join(map(_line, solved)),
+        *_symbol_table(_network_symbols(model, entries, sources), sources),
+        plain_table(["station", "discipline", "servers", "visited by"], stations),
     ]
 
 
-def network_latex(model: QueueingNetwork) -> list[str]:
-    """Write the equations of a network as lines of ``align*``."""
-    laws = [on_paper for _, on_paper in _laws(model)]
-    return [*laws, *(f"{each.on_paper} &= {latex(each.right, {})}" for each in _defined(model))]
-
-
-def network_symbols(
-    model: QueueingNetwork, entries: Mapping[str, DescribedValue], sources: Notes
-) -> Iterator[list[str]]:
-    """Give path, value, meaning and source of everything the network is written in."""
-    for parameter in parameters(*(expr for _, expr in model.quantities())):
-        entry = entries.get(parameter.name)
-        if entry is None:
-            yield [parameter.name, _value(parameter), "", ""]
-        else:
-            mark = f"[{sources.number(entry.source)}]" if entry.source else ""
-            yield [parameter.name, str(entry.given), entry.meaning, mark]
+def _network_symbols(model: QueueingNetwork, entries: Entries, sources: Notes) -> Iterator[list[str]]:
+    return _symbols(parameters(*(expr for _, expr in model.quantities())), entries, sources)
 
 
 def _laws(model: QueueingNetwork) -> Iterator[tuple[str, str]]:
@@ -319,7 +274,7 @@ def _plain(station: NetworkStation) -> bool:
     return not DISCIPLINES[station.discipline].delay and station.servers == 1 and not station.rates
 
 
-def _defined(model: QueueingNetwork) -> Iterator[_Definition]:
+def _defined(model: QueueingNetwork) -> Iterator[Equation]:
     for name, each in {**model.classes, **{name: chain.members for name, chain in model.chains.items()}}.items():
         if isinstance(each, ClosedClass):
             yield _definition("N", name, each.population)
@@ -327,24 +282,21 @@ def _defined(model: QueueingNetwork) -> Iterator[_Definition]:
                 yield _definition("Z", name, each.think_time)
         else:
             yield _definition("X", name, each.arrivals)
+    routed = {name for chain in model.chains.values() for name in chain.classes}
     for place, station in model.stations.items():
         for name in station.visitors():
-            work = station.demand.get(name)
-            if work is None:
-                visits = station.visits.get(name)
-                service = station.service[name]
-                routed = any(name in chain.classes for chain in model.chains.values())
-                work = service if visits is None else service * visits
-                if routed:
-                    work = service * Parameter(f"V.{name}.{place}")
+            visits = Parameter(f"V.{name}.{place}") if name in routed else station.visits.get(name)
+            work = station.demand.get(name) or station.service[name]
+            if name not in station.demand and visits is not None:
+                work = work * visits
             yield _definition("D", f"{name},{place}", work)
 
 
-def _definition(letter: str, inside: str, right: Expr) -> _Definition:
-    return _Definition(f"{letter}[{inside}]", f"{letter}_{{{spelt(inside)}}}", right)
+def _definition(letter: str, inside: str, right: Expr) -> Equation:
+    return Equation(f"{letter}[{inside}]", f"{letter}_{{{spelt(inside)}}}", right)
 
 
-def _row(name: str, station: NetworkStation) -> list[str]:
+def _station_row(name: str, station: NetworkStation) -> list[str]:
     speed = f"rates of {len(station.rates)}" if station.rates else str(station.servers)
     return [
         name,
@@ -352,13 +304,6 @@ def _row(name: str, station: NetworkStation) -> list[str]:
         NOTHING if DISCIPLINES[station.discipline].delay else speed,
         ", ".join(station.visitors()),
     ]
-
-
-def _value(parameter: Parameter) -> str:
-    return NOTHING if parameter.value is None else quantity(parameter.value, str(parameter.dimension))
-
-
-Entries = Mapping[str, "DescribedValue"]
 
 
 def explain_text(
@@ -385,7 +330,7 @@ def explain_text(
     if isinstance(subject, Law):
         body = _law_parts(subject)
     elif isinstance(subject, QueueingNetwork):
-        body = network_parts(subject, entries or {}, solved)
+        body = _network_parts(subject, entries or {}, solved)
     else:
         body = _model_parts(subject, entries or {}, structure)
     return ascii_only("\n\n".join(part for part in (head, origin, *body) if part) + "\n")
@@ -409,14 +354,17 @@ def explain_latex(
     if isinstance(subject, Law):
         lines = [subject.latex.replace(" = ", " &= ", 1)]
         symbols = [(f"${each.latex}$", str(each.dimension), each.meaning) for each in (subject.gives, *subject.symbols)]
-    elif isinstance(subject, QueueingNetwork):
-        lines = [*network_latex(subject), *solved]
-        rows = network_symbols(subject, entries or {}, Notes())
-        symbols = [(spelt(path), value, meaning) for path, value, meaning, _ in rows]
     else:
-        equations = None if structure is None else Equations(structure)
-        lines = [] if equations is None else equations.latex
-        symbols = [(spelt(row[0]), row[1], row[2]) for row in _symbols(equations, entries or {}, Notes()) if equations]
+        rows: Iterable[list[str]] = ()
+        lines = []
+        if isinstance(subject, QueueingNetwork):
+            laws = [on_paper for _, on_paper in _laws(subject)]
+            lines = [*laws, *(f"{each.latex} &= {latex(each.right, {})}" for each in _defined(subject)), *solved]
+            rows = _network_symbols(subject, entries or {}, Notes())
+        elif structure is not None:
+            equations = Equations(structure)
+            lines, rows = equations.latex, _symbols(equations.parameters, entries or {}, Notes())
+        symbols = [(spelt(path), value, meaning) for path, value, meaning, _ in rows]
     comments = [f"% {' '.join(each.split())}" for each in (f"{name}: {title}", source) if each.strip()]
     made = [r"\begin{align*}", " \\\\\n".join(lines), r"\end{align*}"] if lines else []
     return ascii_only("\n".join([*comments, *made, *_tabular(symbols)]) + "\n")
@@ -432,7 +380,7 @@ def _tabular(rows: Sequence[tuple[str, str, str]]) -> list[str]:
 def _law_parts(law: Law) -> list[str]:
     symbols = [[each.name, str(each.dimension), each.meaning] for each in (law.gives, *law.symbols)]
     return [
-        wrapped(_INDENT + law.text, 2 * _INDENT),
+        _line(law.text),
         plain_table(["symbol", "unit", "meaning"], symbols),
         "\n".join(wrapped(f"holds for {condition}", _INDENT) for condition in law.conditions),
         wrapped(f"{'note' if law.exact else 'approximation'}: {law.note}", _INDENT) if law.note else "",
@@ -455,19 +403,22 @@ def _rows(law: Law) -> str:
     return plain_table(["for", law.gives.name, "within", "source"], rows, [1, 2]) if rows else ""
 
 
+def _line(words: str) -> str:
+    """Write an equation on a line of its own, indented."""
+    return wrapped(_INDENT + words, 2 * _INDENT)
+
+
 def _model_parts(model: Model, entries: Entries, structure: Expr | None) -> list[str]:
     sources = Notes()
     parts = [_population(model)]
     if structure is not None:
         equations = Equations(structure)
-        whole, *others = [wrapped(_INDENT + line, 2 * _INDENT) for line in equations.texts]
-        symbols = list(_symbols(equations, entries, sources))
+        whole, *others = map(_line, equations.texts)
         parts += [
             whole,
             wrapped(_STEP_TIMES, _INDENT) if equations.steps else "",
             "\n".join(others),
-            plain_table(["symbol", "value", "meaning", "source"], symbols, [1]) if symbols else "",
-            "\n".join(wrapped(f"[{number}] {source}", _INDENT) for number, source in sources.listed.items()),
+            *_symbol_table(_symbols(equations.parameters, entries, sources), sources),
             _explain_laws(model, equations),
         ]
     return [*parts, _steps(model)]
@@ -493,19 +444,26 @@ def _population(model: Model) -> str:
     return wrapped(words + useful, _INDENT)
 
 
-def _symbols(equations: Equations | None, entries: Entries, sources: Notes) -> Iterator[list[str]]:
+def _symbols(found: Iterable[Parameter], entries: Entries, sources: Notes) -> Iterator[list[str]]:
     """Give path, value, meaning and the number of the source of everything the equations are written in."""
-    for path, parameter in ({} if equations is None else equations.parameters).items():
-        entry = entries.get(path)
+    for parameter in found:
+        entry = entries.get(parameter.name)
         if entry is None:
-            yield [path, _value(parameter), "", ""]
+            value = NOTHING if parameter.value is None else quantity(parameter.value, str(parameter.dimension))
+            yield [parameter.name, value, "", ""]
         else:
-            marks = [*([f"[{sources.number(entry.source)}]"] if entry.source else []), *_assumed(entry)]
-            yield [path, str(entry.given), entry.meaning, " ".join(marks)]
+            marks = [f"[{sources.number(entry.source)}]"] if entry.source else []
+            yield [
+                parameter.name,
+                str(entry.given),
+                entry.meaning,
+                " ".join([*marks, *["assumed"] * entry.given.assumed]),
+            ]
 
 
-def _assumed(entry: DescribedValue) -> list[str]:
-    return ["assumed"] if entry.given.assumed else []
+def _symbol_table(symbols: Iterable[list[str]], sources: Notes) -> list[str]:
+    rows = list(symbols)
+    return [plain_table(["symbol", "value", "meaning", "source"], rows, [1]) if rows else "", sources.text]
 
 
 def _explain_laws(model: Model, equations: Equations) -> str:

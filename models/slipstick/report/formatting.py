@@ -491,6 +491,11 @@ class Notes:
         return self._numbers.setdefault(text, len(self._numbers) + 1)
 
     @property
+    def text(self) -> str:
+        """Every text behind its number, for the terminal."""
+        return "\n".join(wrapped(f"[{number}] {each}", "    ") for number, each in self.listed.items())
+
+    @property
     def listed(self) -> Mapping[int, str]:
         """Every text by its number."""
         return {number: text for text, number in self._numbers.items()}
