@@ -7,7 +7,8 @@ row may be shared; locks are few and stand for many rows each, so they move from
 hardly do. Geometry and coefficients (nine neighbours, three unknowns by three) are written once and then only read. Rows
 nearer to a pole than 60 degrees are filtered as a whole to keep the time step, by the processor of the band.
 
-Chosen here, for the paper prints the pitch alone: the meaning of the pitch, 17 locks, 24 time steps of 10 sweeps. The
+Chosen here, for the paper prints the pitch alone: the meaning of the pitch, 17 locks, 24 time steps of 10 sweeps; the counts
+that ship have 36 steps, fitted to a printed time. The
 paper says that most of the overhead is in locks, and that faults hardly matter beside first misses; hence the bands and
 the locks.
 """
