@@ -18,6 +18,11 @@ class Value:
     low: float | None = None
     high: float | None = None
 
+    @property
+    def ends(self) -> tuple[float | None, float | None]:
+        """Both ends of its bounds or interval; None where there is none."""
+        return self.low, self.high
+
     def __str__(self) -> str:
         between = f"{self.low:.4g} to {self.high:.4g}" if self.low is not None and self.high is not None else "unknown"
         return f"{between if self.value is None else format(self.value, '.4g')} {self.unit}".removesuffix(" 1")

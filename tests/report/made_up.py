@@ -12,7 +12,7 @@ from slipstick.answer import Answer, Limit, Takeover, Value
 from slipstick.results.study import Axis, Provenance, Results, Sweep
 from slipstick.schema.kinds.study import BarsSpec, LinesSpec, MapSpec, StudySpec
 from slipstick.study.questions.compare import CompareResult, PublishedTable, TableCell, TableRow
-from slipstick.study.questions.rank import RankedQuantity, Ranking, RankResult
+from slipstick.study.questions.rank import Ranking, RankResult
 
 US = 1e-6
 ADAPTER, NETWORK = "machine.network.adapter", "machine.network"
@@ -89,12 +89,22 @@ COMPARISON = PublishedTable(
         ),
     ),
 )
+
+
+def ranked(
+    path: str, meaning: str, value: Value, share: float | None, elasticity: float, saved: float | None
+) -> Answer:
+    numbers = {"share": share, "elasticity": elasticity, "time_saved": saved}
+    point = {"parameter": path, "meaning": meaning, "change": "50 % less"}
+    return Answer("rank", "", {"value": value, **{key: Value(each, "1") for key, each in numbers.items()}}, point=point)
+
+
 RANKING = Ranking(
     case="base",
     change=0.5,
     rows=(
-        RankedQuantity("send_call", "each send", "s", 42 * US, 0.7, 0.7, 0.35),
-        RankedQuantity("parts", "processors asked", "1", 3.0, None, 0.2, None),
+        ranked("send_call", "each send", Value(42 * US, "s"), 0.7, 0.7, 0.35),
+        ranked("parts", "processors asked", Value(3.0, "1"), None, 0.2, None),
     ),
     idle=("machine.memory.page",),
 )

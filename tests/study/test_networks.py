@@ -13,7 +13,7 @@ from slipstick.cli.main import main
 from slipstick.errors import SpecError
 from slipstick.study.questions.agree import AgreeResult
 from slipstick.study.questions.rank import RankResult
-from tests.questions import result_of
+from tests.questions import parameter, result_of
 from tests.specs import refused
 
 STUDY = """\
@@ -93,7 +93,7 @@ def test_simulation_is_a_method_like_any_other(study: Path) -> None:
     assert result_of(found, AgreeResult).agreements[0].findings == ()
     (row,) = result_of(found, RankResult).rankings[0].rows
     base = found.cases["base"]
-    assert row.share == pytest.approx(base.share["response_time[jobs]"]["stations.one.service.jobs"], rel=0.1)
+    assert row["share"] == pytest.approx(base.share["response_time[jobs]"]["stations.one.service.jobs"], rel=0.1)
     assert found.cases["simulated"].seed == 1
 
 
@@ -109,11 +109,14 @@ def test_servers_and_customers_are_axes_of_numbers(study: Path) -> None:
 def test_what_would_help_most_is_ranked(study: Path) -> None:
     study.write_text(f"{STUDY}rank: {{}}\n")
     (ranking,) = result_of(run(str(study)), RankResult).rankings
-    by_path = {row.path: row for row in ranking.rows}
-    assert ranking.rows[0].path in ("stations.cpu.service.jobs", "stations.cpu.visits.jobs")
-    assert sum(row.share or 0.0 for row in ranking.rows) == pytest.approx(1.0)
-    assert by_path["stations.slow.service.jobs"].meaning == "mean service time of a visit; in the place of a demand"
-    assert by_path["classes.jobs.population"].effect == pytest.approx(
+    by_path = {parameter(row): row for row in ranking.rows}
+    assert parameter(ranking.rows[0]) in ("stations.cpu.service.jobs", "stations.cpu.visits.jobs")
+    assert sum(row["share"] or 0.0 for row in ranking.rows) == pytest.approx(1.0)
+    assert (
+        by_path["stations.slow.service.jobs"].point["meaning"]
+        == "mean service time of a visit; in the place of a demand"
+    )
+    assert by_path["classes.jobs.population"]["time_saved"] == pytest.approx(
         1 - run_with(study, "classes.jobs.population: 10") / run_with(study, "classes.jobs.population: 20")
     )
     # Half a server cannot be tried, so nothing is said of it.

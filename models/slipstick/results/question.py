@@ -44,6 +44,13 @@ class ResultColumn:
     on_page: bool = True
     in_file: bool = True
 
+    @classmethod
+    def of(cls, name: str, values: Iterable[Value | None], unit: str, **shown: Any) -> ResultColumn:
+        """Make a column of values with their intervals; a row without one has None, `shown` is how it is shown."""
+        found = [each or Value(None, unit) for each in values]
+        ends = [each.low for each in found], [each.high for each in found]
+        return cls(name, [each.value for each in found], unit, ends, **shown)
+
     @property
     def head(self) -> str:
         """Its name in results.csv."""

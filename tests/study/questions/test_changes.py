@@ -44,46 +44,46 @@ def choices(text: str = RANK) -> tuple[ChangeRanking, ChangeRanking]:
 
 def test_the_overhead_reduction_is_that_of_the_values_set_by_hand(folder: Path) -> None:
     now, then = choices()
-    effects = {each.name: each for each in now.effects}
+    effects = {each.point["change"]: each for each in now.effects}
     # Overhead 3.8 ms: 3 of memory, 0.8 of the network.
-    assert now.overhead == pytest.approx(3.8e-3)
-    assert {name: each.reduction for name, each in effects.items()} == pytest.approx(
+    assert now.before["overhead"] == pytest.approx(3.8e-3)
+    assert {name: each["overhead_reduction"] for name, each in effects.items()} == pytest.approx(
         {"fewer": 0.4 / 3.8, "nearer": 0.4 / 3.8, "lean": 0.64 / 3.8, "locality": 2 / 3.8}
     )
-    assert effects["locality"].time == pytest.approx(alone(parameters__memory="1 ms"))
-    assert effects["locality"].saved == pytest.approx(2 / 9.8)
+    assert effects["locality"]["time"] == pytest.approx(alone(parameters__memory="1 ms"))
+    assert effects["locality"]["time_saved"] == pytest.approx(2 / 9.8)
     # Under a technology a factor comes on top of what that has: 0.5 becomes 0.1.
-    lean = next(each for each in then.effects if each.name == "lean")
-    assert lean.time == pytest.approx(alone(technology__processors="8", technology__adapter="0.1"))
+    lean = next(each for each in then.effects if each.point["change"] == "lean")
+    assert lean["time"] == pytest.approx(alone(technology__processors="8", technology__adapter="0.1"))
     assert then.under == "fast.yaml"
 
 
 def test_the_best_pair_within_the_budget_and_how_the_two_act_together(folder: Path) -> None:
     now, _ = choices()
-    pairs = {each.names: each for each in now.pairs}
+    pairs = {each.point["change"]: each for each in now.pairs}
     # All six, those within the budget first; locality with nearer costs 8, with fewer or lean too much.
     assert len(pairs) == 6
-    assert [each.affordable for each in now.pairs] == [True] * 4 + [False] * 2
+    assert [now.affordable(each) for each in now.pairs] == [True] * 4 + [False] * 2
     best = now.pairs[0]
-    assert best.names == ("nearer", "locality")
-    assert best.effect.reduction == pytest.approx(best.apart)
-    assert best.effect.cost == 8
+    assert best.point["change"] == "nearer + locality"
+    assert best["overhead_reduction"] == pytest.approx(best["apart"])
+    assert best.point["cost"] == 8
     # Half of a half: a quarter is left, not nothing.
-    both = pairs["fewer", "nearer"]
-    assert both.effect.reduction == pytest.approx(0.6 / 3.8)
-    assert both.apart == pytest.approx(0.8 / 3.8)
+    both = pairs["fewer + nearer"]
+    assert both["overhead_reduction"] == pytest.approx(0.6 / 3.8)
+    assert both["apart"] == pytest.approx(0.8 / 3.8)
 
 
 def test_two_factors_on_one_quantity_multiply(folder: Path) -> None:
     text = RANK.replace("{set: {parameters.memory: 1 ms}, cost: 6}", "{times: {parameters.latency: 0.1}, cost: 6}")
-    pair = next(each for each in choices(text)[0].pairs if each.names == ("nearer", "locality"))
-    assert pair.effect.time == pytest.approx(alone(parameters__latency="1 us"))
+    pair = next(each for each in choices(text)[0].pairs if each.point["change"] == "nearer + locality")
+    assert pair["time"] == pytest.approx(alone(parameters__latency="1 us"))
 
 
 def test_the_order_under_each_technology(folder: Path) -> None:
     made = result_of(found(RANK), RankResult)
     assert [(each.case, each.under) for each in made.rankings] == [("base", ""), ("base", "fast.yaml")]
-    saved = [{row.path: row.effect for row in each.rows} for each in made.rankings]
+    saved = [{row.point["parameter"]: row["time_saved"] for row in each.rows} for each in made.rankings]
     assert saved[0]["parameters.memory"] == pytest.approx(1.5 / 9.8)
     assert saved[1]["parameters.memory"] == pytest.approx(1.5 / (6 / 8 + 3 + 0.4))
 

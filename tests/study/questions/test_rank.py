@@ -11,7 +11,7 @@ from slipstick.schema.library import Library
 from slipstick.study.questions.rank import Ranking, RankResult
 from slipstick.study.run import prepare, run
 from slipstick.study.solve import solve_settings
-from tests.questions import result_of
+from tests.questions import number, parameter, result_of
 from tests.specs import activity, settings, study
 
 GIVEN = {
@@ -49,61 +49,73 @@ def test_effects_are_those_of_solving_again(tmp_path: Path) -> None:
     assert len(found.rows) > 8
     base = time()
     for row in found.rows:
-        if row.effect is None:
+        if row["time_saved"] is None:
             continue
-        changed = row.value * (1.5 if row.more else 0.5)
-        assert row.effect == 1.0 - time(**written(row.path, changed, row.unit)) / base, row.path
+        changed = number(row, "value") * (1.5 if str(row.point["change"]).endswith("more") else 0.5)
+        assert row["time_saved"] == 1.0 - time(**written(parameter(row), changed, row.unit("value"))) / base, parameter(
+            row
+        )
 
 
 def test_elasticities_are_those_of_small_differences(tmp_path: Path) -> None:
     found = ranking(tmp_path, "rank: {change: 1%, most: 100}")
     base = time()
     for row in found.rows:
-        if row.path in ("parts", "machine.processors.count"):
+        if parameter(row) in ("parts", "machine.processors.count"):
             continue
-        up, down = (time(**written(row.path, row.value * factor, row.unit)) for factor in (1 + 1e-6, 1 - 1e-6))
-        assert (up - down) / (2e-6 * base) == pytest.approx(row.elasticity, rel=1e-4, abs=1e-8), row.path
+        up, down = (
+            time(**written(parameter(row), number(row, "value") * factor, row.unit("value")))
+            for factor in (1 + 1e-6, 1 - 1e-6)
+        )
+        assert (up - down) / (2e-6 * base) == pytest.approx(row["elasticity"], rel=1e-4, abs=1e-8), parameter(row)
 
 
 def test_shares_of_times_add_up_to_one(tmp_path: Path) -> None:
     found = ranking(tmp_path, "rank: {change: 50%, most: 1000}")
-    shares = {row.path: row.share for row in found.rows if row.share is not None}
+    shares = {parameter(row): number(row, "share") for row in found.rows if row["share"] is not None}
     assert sum(shares.values()) == pytest.approx(1.0, rel=1e-12)
-    assert all(row.share == row.elasticity or row.share is None for row in found.rows if row.unit in ("s", "s/B"))
-    assert next(row for row in found.rows if row.path == "parts").share is None
+    assert all(
+        row["share"] == row["elasticity"] or row["share"] is None
+        for row in found.rows
+        if row.unit("value") in ("s", "s/B")
+    )
+    assert next(row for row in found.rows if parameter(row) == "parts")["share"] is None
 
 
 def test_the_best_come_first_and_no_more_than_asked_for(tmp_path: Path) -> None:
     whole, few = ranking(tmp_path, "rank: {most: 100}"), ranking(tmp_path, "rank: {most: 3}")
     assert whole.rows[:3] == few.rows
-    effects = [abs(row.effect if row.effect is not None else row.elasticity * 0.5) for row in whole.rows]
+    effects = [
+        abs(number(row, "elasticity") * 0.5 if row["time_saved"] is None else number(row, "time_saved"))
+        for row in whole.rows
+    ]
     assert effects == sorted(effects, reverse=True)
 
 
 def test_less_of_some_is_no_help_and_more_is(tmp_path: Path) -> None:
-    rows = {row.path: row for row in ranking(tmp_path, "rank: {most: 100}").rows}
-    assert rows["machine.processors.speed"].more
-    assert not rows["machine.network.adapter"].more
+    rows = {parameter(row): row for row in ranking(tmp_path, "rank: {most: 100}").rows}
+    assert rows["machine.processors.speed"].point["change"] == "50 % more"
+    assert rows["machine.network.adapter"].point["change"] == "50 % less"
 
 
 def test_a_change_that_is_not_allowed_has_no_effect_to_tell(tmp_path: Path) -> None:
-    rows = {row.path: row for row in ranking(tmp_path, "rank: {change: 50%, most: 100}").rows}
-    assert rows["parts"].effect is None  # three and a half
-    assert rows["parts"].elasticity > 0
+    rows = {parameter(row): row for row in ranking(tmp_path, "rank: {change: 50%, most: 100}").rows}
+    assert rows["parts"]["time_saved"] is None  # three and a half
+    assert number(rows["parts"], "elasticity") > 0
 
 
 def test_what_does_not_matter_is_named(tmp_path: Path) -> None:
     found = ranking(tmp_path, "rank: {most: 100}")
     assert "machine.processors.count" in found.idle
-    assert not {row.path for row in found.rows} & set(found.idle)
+    assert not {parameter(row) for row in found.rows} & set(found.idle)
 
 
 def test_only_what_is_asked_for_is_ranked(tmp_path: Path) -> None:
     found = ranking(tmp_path, "rank: {of: [compute, reply]}")
-    assert {row.path for row in found.rows} == {"compute", "reply"}
+    assert {parameter(row) for row in found.rows} == {"compute", "reply"}
     (tmp_path / "model.yaml").write_text(activity("{name: work, delay: 9 ms}"))
     found = ranking(tmp_path, "rank: {of: [cycle.0.delay]}", base=f"{{model: {tmp_path}/model.yaml}}")
-    assert [(row.path, row.share, row.effect) for row in found.rows] == [("cycle.work.delay", 1.0, 0.5)]
+    assert [(parameter(row), row["share"], row["time_saved"]) for row in found.rows] == [("cycle.work.delay", 1.0, 0.5)]
 
 
 def test_what_is_not_there_cannot_be_ranked(tmp_path: Path) -> None:
@@ -126,4 +138,4 @@ def test_a_law_can_be_ranked(tmp_path: Path) -> None:
     found = ranking(
         tmp_path, "rank: {change: 10%}", base="{model: law/flow-line, items: 3, once: 10 us, longest: 5 us}"
     )
-    assert {row.path: row.share for row in found.rows} == {"items": None, "once": 0.5, "longest": 0.5}
+    assert {parameter(row): row["share"] for row in found.rows} == {"items": None, "once": 0.5, "longest": 0.5}

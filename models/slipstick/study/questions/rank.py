@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import Problem, SpecError, did_you_mean
-from slipstick.expression.dimension import COUNT
+from slipstick.late import Array, np
 from slipstick.method.names import OVERHEAD
 from slipstick.report.formatting import (
-    NO_ENDS,
-    Ends,
     as_number,
     as_percent,
     code,
@@ -27,7 +25,7 @@ from slipstick.report.formatting import (
 )
 from slipstick.report.pictures.figures import axis_title, draw_intervals, filled, sheet, tilt, title_of
 from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
-from slipstick.results.study import Array, Provenance
+from slipstick.results.study import Provenance
 from slipstick.schema.build import build, described
 from slipstick.schema.describe import DescribedValue, entries
 from slipstick.schema.inputs import TECHNOLOGY, Settings, resolve
@@ -42,37 +40,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class RankedQuantity:
-    """One quantity in a ranking.
-
-    Parameters
-    ----------
-    path, meaning, unit : what it is
-    value : in base units
-    share : what one percent less of it buys, in percent of the time; None for counts, sizes and ratios
-    elasticity : relative change of the time for a relative change of the quantity
-    effect : 1 - time after / time before, for the stated change; None where the changed value is not allowed
-    more : the change is that much more of the quantity, for less of it would not help
-    share_ends, effect_ends : of their intervals, where they are estimates
-    method, exact, bound : how share and effect were computed
-    """
-
-    path: str
-    meaning: str
-    unit: str
-    value: float
-    share: float | None
-    elasticity: float
-    effect: float | None
-    more: bool = False
-    share_ends: Ends = NO_ENDS
-    effect_ends: Ends = NO_ENDS
-    method: str = ""
-    exact: bool = False
-    bound: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Ranking:
     """What would help most in one case.
 
@@ -80,55 +47,19 @@ class Ranking:
     ----------
     case : the case
     change : how much less of each quantity, or more where less would not help [1]
-    rows : the quantities that matter, best first
+    rows : the quantities that matter, best first, each as an answer: its ``value``, its ``share`` (what one percent less
+        of it buys, in percent of the time; none for counts, sizes and ratios), its ``elasticity`` (relative change of the time
+        for a relative change of the quantity), and ``time_saved`` by the change (1 - after / before; none where the
+        changed value is not allowed)
     idle : quantities that change nothing here
     under : the technology that the case is ranked under; none is the case as it is
     """
 
     case: str
     change: float
-    rows: tuple[RankedQuantity, ...]
+    rows: tuple[Answer, ...]
     idle: tuple[str, ...]
     under: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ChangeEffect:
-    """What one change does.
-
-    Parameters
-    ----------
-    name : of the change
-    cost : in the unit of the budget; None if not given
-    time, overhead : after it [s]
-    saved : 1 - time after / time before
-    reduction : 1 - overhead after / overhead before; None where there is no overhead before
-    failed : why there is no answer, or it is not allowed
-    ends : of the intervals of those that are estimates, by the names above
-    method, exact, bound : how it was computed
-    """
-
-    name: str
-    cost: float | None
-    time: float
-    overhead: float
-    saved: float
-    reduction: float | None
-    failed: str = ""
-    ends: Mapping[str, Ends] = field(default_factory=dict)
-    method: str = ""
-    exact: bool = False
-    bound: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ChangePair:
-    """What two changes do together; `apart` is the sum of what each saves alone."""
-
-    names: tuple[str, str]
-    effect: ChangeEffect
-    apart: float
-    affordable: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,26 +69,23 @@ class ChangeRanking:
     Parameters
     ----------
     case, under : where; no technology is the case as it is
-    time, overhead : before [s]
-    effects : of each change, as written
-    pairs : the best first
+    before : time and overhead without any change
+    effects : the answer with each change, as written, with `EFFECT_VALUES` where they are known
+    pairs : the answer with each pair of changes, the best first; ``apart`` is the sum of what each saves alone
     budget : what a pair may cost; None if not given
-    ends : of the intervals of time and overhead before, where they are estimates
     """
 
     case: str
     under: str
-    time: float
-    overhead: float
-    effects: tuple[ChangeEffect, ...]
-    pairs: tuple[ChangePair, ...]
+    before: Answer
+    effects: tuple[Answer, ...]
+    pairs: tuple[Answer, ...]
     budget: float | None = None
-    ends: Mapping[str, Ends] = field(default_factory=dict)
 
-    @property
-    def all_effects(self) -> list[ChangeEffect]:
-        """The effects of single changes, then those of pairs."""
-        return [*self.effects, *(pair.effect for pair in self.pairs)]
+    def affordable(self, pair: Answer) -> bool:
+        """Say whether a pair is within the budget."""
+        cost = pair.point.get("cost", math.inf)
+        return self.budget is None or (not isinstance(cost, str) and cost <= self.budget * (1 + 1e-12))
 
 
 _MOST_PAIRS = 10
@@ -191,11 +119,12 @@ class RankResult(QuestionResult):
             best = next(iter(each.rows), None)
             said = "no quantity changes the time"
             if best is not None:
-                by = f"{percent(each.change)} {'more' if best.more else 'less'} of {best.path}"
-                saved = (
-                    f"saves {_of(best)}" if best.effect is not None else f"has an elasticity of {best.elasticity:.3g}"
-                )
-                said = f"of single quantities {by} helps most: it {saved}"
+                saved = best.values["time_saved"]
+                does = f"has an elasticity of {best['elasticity']:.3g}"
+                if saved.value is not None:
+                    does = f"saves {percent(saved.value, ends=saved.ends)} of the time"
+                by = f"{best.point['change']} of {best.point['parameter']}"
+                said = f"of single quantities {by} helps most: it {does}"
             words.append(f"{_where(each)}: {said}")
         return words
 
@@ -211,11 +140,8 @@ class RankResult(QuestionResult):
 
     def named_answers(self) -> dict[str, Answer]:
         """Name the answer with the effect of each single change."""
-        return {
-            effect_name(each.case, effect.name, each.under): answer
-            for each in self.changes
-            for effect, answer in zip(each.effects, _changes(each).answers(), strict=False)
-        }
+        found = ((each, effect) for each in self.changes for effect in each.effects)
+        return {effect_name(each.case, str(effect.point["change"]), each.under): effect for each, effect in found}
 
     def draw(self, spec: ChangesSpec, order: Mapping[str, int]) -> Figure:
         """Draw the overhead reduction of each change, a group of bars for each case."""
@@ -339,124 +265,83 @@ class _CaseRanking:
         if answer.failed:
             return Ranking(name, change, (), (), self.technology)
         wanted = [canonical(self.case.inputs.tree, path) for path in self.spec.of] or list(self.case.built.parameters)
-        rows = [_RankedCase(self.case, self.study, answer).row(path, change) for path in wanted]
+        rows = [self._row(path, change, answer) for path in wanted]
         matter = sorted((row for row in rows if _matters(row)), key=lambda row: -abs(_weight(row, change)))
         # What may not be changed by that much, such as one server, was not tried and so is not said to have no effect.
-        idle = tuple(row.path for row in rows if not _matters(row) and row.effect is not None)
-        return Ranking(name, change, tuple(matter[: self.spec.most]), idle, self.technology)
+        idle = [row for row in rows if not _matters(row) and row["time_saved"] is not None]
+        names = tuple(str(row.point["parameter"]) for row in idle)
+        return Ranking(name, change, tuple(matter[: self.spec.most]), names, self.technology)
 
-
-def _matters(row: RankedQuantity) -> bool:
-    return row.elasticity != 0.0 or bool(row.effect)
-
-
-def _weight(row: RankedQuantity, change: float) -> float:
-    return row.elasticity * change if row.effect is None else row.effect
-
-
-@dataclass(frozen=True)
-class _RankedCase:
-    """A case and its answer, from which quantities are ranked."""
-
-    case: Evaluator
-    study: StudyContext
-    answer: Answer
-
-    @property
-    def quantity(self) -> str:
-        return self.case.form.quantity
-
-    def row(self, path: str, change: float) -> RankedQuantity:
-        entry = self.case.built.entries[path]
-        slope = self.answer.gradient[self.quantity].get(path, 0.0)
-        value, base = entry.given.value, self._base
-        (effect, method, exact), more = self._effect(path, -change), False
-        if effect is not None and effect.value is not None and effect.value < 0.0:
-            (effect, method, exact), more = self._effect(path, change), True
-        share = self.answer.values.get(f"share[{self.quantity},{path}]", Value(None, "1"))
-        return RankedQuantity(
-            path=path,
-            meaning=entry.meaning,
-            unit=str(entry.given.dimension),
-            value=value,
-            share=self.answer.share.get(self.quantity, {}).get(path),
-            elasticity=slope * value / base if base else 0.0,
-            effect=None if effect is None else effect.value,
-            more=more,
-            share_ends=(share.low, share.high),
-            effect_ends=NO_ENDS if effect is None else (effect.low, effect.high),
-            method=" and ".join(dict.fromkeys(filter(None, (self.answer.method, method)))),
-            exact=self.answer.exact and exact,
-            bound=self.answer.bound,
+    def _row(self, path: str, change: float, answer: Answer) -> Answer:
+        entry, first = self.case.built.entries[path], self.case.form.quantity
+        value, base = entry.given.value, answer[first] or 0.0
+        effect, more = self._effect(path, -change, answer), False
+        if (effect["time_saved"] or 0.0) < 0.0:
+            effect, more = self._effect(path, change, answer), True
+        share, unit = answer.share.get(first, {}).get(path), str(entry.given.dimension)
+        elasticity = answer.gradient[first].get(path, 0.0) * value / base if base else 0.0
+        values = {
+            "value": Value(value, unit),
+            "share": replace(answer.values.get(f"share[{first},{path}]", Value(None, "1")), value=share),
+            "elasticity": Value(elasticity, "1"),
+        }
+        return Answer(
+            "rank",
+            " and ".join(dict.fromkeys(filter(None, (answer.method, effect.method)))),
+            {**values, **effect.values},
+            exact=answer.exact and effect.exact,
+            bound=answer.bound,
+            point={
+                "parameter": path,
+                "meaning": entry.meaning,
+                "change": f"{percent(change)} {'more' if more else 'less'}",
+            },
         )
 
-    @property
-    def _base(self) -> float:
-        return self.answer.values[self.quantity].value or 0.0
-
-    def _effect(self, path: str, change: float) -> tuple[Value | None, str, bool]:
-        """Solve again with the changed value; None if the spec does not allow it (half a processor).
-
-        Returns
-        -------
-        the part of the time that it saves, the method that says so, and whether that is exact
-        """
-
+    def _effect(self, path: str, change: float, answer: Answer) -> Answer:
+        """Solve again with the changed value, for the time it saves; none if the spec does not allow it (half a processor)."""
         from slipstick.method.methods import form_of
 
-        given = self.case.built.entries[path].given
-        if given.value == 0.0 or not self._base:
-            return Value(0.0, "1"), "", True
-        value = given.value * (1.0 + change)
-        node = Scalar(value, repr(value), Mark("rank", 1, 1), quoted=False)
-        if given.dimension != COUNT:
-            text = f"{value!r} {given.dimension}"
-            node = Scalar(text, text, Mark("rank", 1, 1), quoted=False)
+        given, first = self.case.built.entries[path].given, self.case.form.quantity
+        if given.value == 0.0 or not answer[first]:
+            return Answer("rank", "", {"time_saved": Value(0.0, "1")}, exact=True)
+        node = _node(given.value * (1.0 + change), str(given.dimension), Mark("rank", 1, 1))
         try:
             changed = build(self.case.inputs.with_value(path, node, self.study.library))
         except SpecError:
-            return None, "", True
+            return Answer("rank", "", {"time_saved": Value(None, "1")}, exact=True)
         options = changed.options
         form = form_of(changed.model, changed.parameters, options.method, options.simulation, self.case.smooth)
         points = form.points({}) if form.estimated else form.brief_points({})
-        after, solved = _value(points.columns(), self.quantity, 0), points.solution
-        known = after.value is not None and math.isfinite(after.value)
-        saved = reduction(after, self.answer.values[self.quantity]) if known else None
-        return saved, next(iter(solved.methods), solved.method), bool(solved.exact[0])
+        after, solved = _value(points.columns(), first, 0), points.solution
+        saved = Value(None, "1") if after.value is None else reduction(after, answer.values[first])
+        return Answer(
+            "rank", next(iter(solved.methods), solved.method), {"time_saved": saved}, exact=bool(solved.exact[0])
+        )
 
 
-@dataclass(frozen=True)
-class _ChangedPoint:
-    """A case, and what of its parameters is to be another than its own, in base units."""
+def _matters(row: Answer) -> bool:
+    return row["elasticity"] != 0.0 or bool(row["time_saved"])
 
-    case: Evaluator
-    values: Mapping[str, float]
 
-    def why(self) -> str:
-        """Say why there is no answer."""
+def _weight(row: Answer, change: float) -> float:
+    saved = row["time_saved"]
+    return (row["elasticity"] or 0.0) * change if saved is None else saved
 
-        import numpy as np
 
-        return self.case.why({path: np.array([value]) for path, value in self.values.items()}, 0)
+_ChangedPoint = tuple[Evaluator, Mapping[str, float]]
+"""A case, and what of its parameters is to be another than its own, in base units."""
 
 
 @dataclass(frozen=True)
 class _CaseChanges:
-    """Changes of one case under one technology, everything read and built.
-
-    Parameters
-    ----------
-    case, technology : where; no technology is the case as it is
-    before : the case without any change
-    singles, pairs : with each change, and, where there is a budget, with each two of them
-    spec : what is asked
-    """
+    """Changes of one case under one technology: the case before, with each of them, and, within a budget, with each two."""
 
     case: str
     technology: str
     before: _ChangedPoint
     singles: Mapping[str, _ChangedPoint]
-    pairs: Mapping[tuple[str, str], _ChangedPoint]
+    pairs: Mapping[tuple[str, ...], _ChangedPoint]
     spec: RankSpec
 
     def solve(self) -> ChangeRanking:
@@ -465,34 +350,29 @@ class _CaseChanges:
         The gain of a pair is 1 - after / before of the overhead, as is that of one change; what the two gain apart is
         the sum.
         """
-        spec = self.spec
-        points = {"": self.before, **self.singles, **{" + ".join(names): each for names, each in self.pairs.items()}}
-        times = _times(points)
-        before = times[""]
-        effects = tuple(
-            _effect(name, _cost(spec, name), each, times[name], before) for name, each in self.singles.items()
-        )
-        alone = {each.name: each.reduction or 0.0 for each in effects}
+        singles: dict[tuple[str, ...], _ChangedPoint] = {(name,): each for name, each in self.singles.items()}
+        solved = _solved({(): self.before, **singles, **dict(self.pairs)})
+        before = solved[()]
+        found = {names: self._effect(names, after, before) for names, after in solved.items() if names}
         pairs = []
-        for names, each in self.pairs.items():
-            costs = [_cost(spec, name) for name in names]
-            cost = sum(each for each in costs if each is not None) if None not in costs else None
-            name = " + ".join(names)
-            effect = _effect(name, cost, each, times[name], before)
-            affordable = spec.budget is None or (cost is not None and cost <= spec.budget.value * (1 + 1e-12))
-            pairs.append(ChangePair(names, effect, sum(alone[name] for name in names), affordable))
-        pairs.sort(key=lambda pair: (not pair.affordable, -(pair.effect.reduction or 0.0)))
-        time, overhead = before[:2]
-        return ChangeRanking(
-            self.case,
-            self.technology,
-            math.nan if time.value is None else time.value,
-            math.nan if overhead.value is None else overhead.value,
-            effects,
-            tuple(pairs),
-            spec.budget.value if spec.budget else None,
-            {"time": (time.low, time.high), "overhead": (overhead.low, overhead.high)},
-        )
+        for names in self.pairs:
+            apart = Value(sum(_reduced(found[name,]).value or 0.0 for name in names), "1")
+            pairs.append(replace(found[names], values={**found[names].values, "apart": apart}))
+        budget, effects = self.spec.budget, tuple(found[names] for names in singles)
+        ranking = ChangeRanking(self.case, self.technology, before, effects, (), budget.value if budget else None)
+        pairs.sort(key=lambda pair: (not ranking.affordable(pair), -(_reduced(pair).value or 0.0)))
+        return replace(ranking, pairs=tuple(pairs))
+
+    def _effect(self, names: tuple[str, ...], after: Answer, before: Answer) -> Answer:
+        """Say what changes save of the time and take away of the overhead, and what they cost."""
+        costs = [each.value for name in names if (each := self.spec.changes[name].cost) is not None]
+        values = dict(after.values)
+        for old, new in (("time", "time_saved"), ("overhead", "overhead_reduction")):
+            if not after.failed and (before[old] or 0.0) > 0:
+                values[new] = reduction(after.values[old], before.values[old])
+        place = {"technology": self.technology} if self.technology else {}
+        cost = {"cost": sum(costs)} if len(costs) == len(names) else {}
+        return replace(after, values=values, point={"case": self.case, **place, "change": " + ".join(names), **cost})
 
 
 class _ChangeReader:
@@ -513,12 +393,12 @@ class _ChangeReader:
 
     def read(self, technology: str) -> _CaseChanges:
         changed = {name: self._changed(name, {}) for name in self.rank.changes}
-        pairs = {}
+        pairs: dict[tuple[str, ...], _ChangedPoint] = {}
         for one, two in combinations(self.rank.changes, 2) if self.rank.budget is not None else ():
             # The second is laid over the first, so that factors on one quantity multiply.
             pairs[one, two] = self._point({**changed[one], **self._changed(two, changed[one])})
         singles = {name: self._point(each) for name, each in changed.items()}
-        return _CaseChanges(self.case, technology, _ChangedPoint(self.before, {}), singles, pairs, self.rank)
+        return _CaseChanges(self.case, technology, (self.before, {}), singles, pairs, self.rank)
 
     def _changed(self, name: str, laid: Settings) -> dict[str, Node]:
         """Give what a change sets, factors multiplied out, on top of what is laid already."""
@@ -545,15 +425,13 @@ class _ChangeReader:
         """Check what is set in its place, and set it without building anew where it is a number that can be anything."""
         inputs, known = self.before.inputs, self.before.free
         paths = {path: canonical(inputs.tree, path) for path in nodes}
-        if not all(path in known for path in paths.values()):
-            return _ChangedPoint(evaluator(self.case, {**self.settings, **nodes}, self.study.library).smoothed, {})
-        for path, node in nodes.items():
-            inputs = inputs.with_value(path, node, self.study.library)
-        given = {canonical(inputs.tree, each.path): each.given for each in entries(inputs.checked())}
-        wrong = {path: name for path, name in paths.items() if name not in given}
-        if wrong:  # a formula, perhaps
-            return _ChangedPoint(evaluator(self.case, {**self.settings, **nodes}, self.study.library).smoothed, {})
-        return _ChangedPoint(self.before, {name: given[name].value for name in paths.values()})
+        if known.issuperset(paths.values()):
+            for path, node in nodes.items():
+                inputs = inputs.with_value(path, node, self.study.library)
+            given = {canonical(inputs.tree, each.path): each.given for each in entries(inputs.checked())}
+            if given.keys() >= set(paths.values()):  # else one is a formula, perhaps
+                return self.before, {name: given[name].value for name in paths.values()}
+        return evaluator(self.case, {**self.settings, **nodes}, self.study.library).smoothed, {}
 
 
 def _now(known: Mapping[str, DescribedValue], path: str) -> tuple[float, str] | None:
@@ -568,65 +446,33 @@ def _node(value: float, unit: str, mark: Mark) -> Scalar:
     return Scalar(value if unit == "1" else text, text, mark, quoted=False)
 
 
-def _cost(spec: RankSpec, name: str) -> float | None:
-    cost = spec.changes[name].cost
-    return None if cost is None else cost.value
-
-
-class _TimeAndOverhead(NamedTuple):
-    """The answer at one point, and how it was computed."""
-
-    time: Value
-    overhead: Value
-    method: str
-    exact: bool
-    bound: str
-
-
-def _times(points: Mapping[str, _ChangedPoint]) -> dict[str, _TimeAndOverhead]:
+def _solved(points: Mapping[tuple[str, ...], _ChangedPoint]) -> dict[tuple[str, ...], Answer]:
     """Give time and overhead at each point, all points of one model at once."""
-
-    import numpy as np
-
-    found: dict[str, _TimeAndOverhead] = {}
-    cases = {id(each.case): each.case for each in points.values()}
-    for key, case in cases.items():
-        here = {name: each.values for name, each in points.items() if id(each.case) == key}
+    found: dict[tuple[str, ...], Answer] = {}
+    for case in {id(case): case for case, _ in points.values()}.values():
+        here = {names: values for names, (of, values) in points.items() if of is case}
         paths = sorted({path for each in here.values() for path in each})
         own = {path: case.built.parameters[path].value or 0.0 for path in paths}
-        values = {path: np.array([each.get(path, own[path]) for each in here.values()]) for path in paths}
-        columns, how = case.solved(values)
+        given = {path: np.array([each.get(path, own[path]) for each in here.values()]) for path in paths}
+        columns, how = case.solved(given)
         first = case.form.quantity
-        names = (first, OVERHEAD if OVERHEAD in columns else first)
-        for index, name in enumerate(here):
-            time, rest = (_value(columns, each, index) for each in names)
+        overhead = OVERHEAD if OVERHEAD in columns else first
+        for index, names in enumerate(here):
+            values = {"time": _value(columns, first, index), "overhead": _value(columns, overhead, index)}
+            failed = case.why(given, index) if values["time"].value is None else None
             row = index % len(how.methods)
-            found[name] = _TimeAndOverhead(time, rest, how.methods[row], bool(how.exact[row]), how.outside.get(row, ""))
+            method, exact, bound = how.methods[row], bool(how.exact[row]), how.outside.get(row, "")
+            found[names] = Answer("changes", method, values, exact=exact, bound=bound, failed=failed)
     return found
 
 
 def _value(columns: Mapping[str, Array], name: str, index: int) -> Value:
     """Read a value with its interval off columns, of which those of one point hold for all."""
     value, low, high = (
-        float(each[index % len(each)]) if (each := columns.get(column)) is not None else None
+        finite(float(each[index % len(each)])) if (each := columns.get(column)) is not None else None
         for column in (name, f"low[{name}]", f"high[{name}]")
     )
-    return Value(value, "s", finite(low), finite(high))
-
-
-def _effect(
-    name: str, cost: float | None, point: _ChangedPoint, after: _TimeAndOverhead, before: _TimeAndOverhead
-) -> ChangeEffect:
-    time, rest = (each.value if each.value is not None else math.nan for each in after[:2])
-    how = after[2:]
-    if not math.isfinite(time):
-        return ChangeEffect(name, cost, time, rest, math.nan, None, point.why(), {}, *how)
-    saved = reduction(after[0], before[0]) if before[0].value else None
-    less = reduction(after[1], before[1]) if (before[1].value or 0.0) > 0 else None
-    known = {"time": after[0], "overhead": after[1], "time_saved": saved, "overhead_reduction": less}
-    ends = {key: (each.low, each.high) for key, each in known.items() if each is not None and each.low is not None}
-    gain = math.nan if saved is None or saved.value is None else saved.value
-    return ChangeEffect(name, cost, time, rest, gain, None if less is None else less.value, "", ends, *how)
+    return Value(value, "s", low, high)
 
 
 def effect_name(case: str, change: str, technology: str) -> str:
@@ -641,15 +487,11 @@ def effect_name(case: str, change: str, technology: str) -> str:
 def _undecided(ranking: Ranking) -> str:
     """Say which neighbours in a ranking of estimates may stand in the other order."""
     pairs = [
-        f"{code(one.path)} and {code(other.path)}"
+        f"{code(str(one.point['parameter']))} and {code(str(other.point['parameter']))}"
         for one, other in pairwise(ranking.rows)
-        if overlap(one.effect_ends, other.effect_ends)
+        if overlap(one.values["time_saved"].ends, other.values["time_saved"].ends)
     ]
     return f"Undecided, for their intervals overlap: the order of {', of '.join(pairs)}." if pairs else ""
-
-
-def _of(each: RankedQuantity) -> str:
-    return f"{percent(each.effect, ends=each.effect_ends)} of the time"
 
 
 def _where(found: Ranking | ChangeRanking) -> str:
@@ -658,46 +500,33 @@ def _where(found: Ranking | ChangeRanking) -> str:
 
 def _quantities(ranking: Ranking) -> ResultTable:
     rows = ranking.rows
+
+    def values(name: str, title: str, **look: Any) -> ResultColumn:
+        return ResultColumn.of(title, [each.values[name] for each in rows], "1", **look)
+
     columns = [
-        ResultColumn("parameter", [each.path for each in rows], place=True),
-        ResultColumn("meaning", [each.meaning for each in rows]),
-        ResultColumn("value", [each.value for each in rows], [each.unit for each in rows]),
-        ResultColumn(
-            "share", [each.share for each in rows], "1", _ends(each.share_ends for each in rows), "", as_percent
-        ),
-        ResultColumn("elasticity", [each.elasticity for each in rows], "1", written=lambda value, *_: fraction(value)),
-        ResultColumn("change", [f"{percent(ranking.change)} {'more' if each.more else 'less'}" for each in rows]),
-        ResultColumn(
-            "time saved", [each.effect for each in rows], "1", _ends(each.effect_ends for each in rows), "", as_percent
-        ),
+        ResultColumn("parameter", [each.point["parameter"] for each in rows], place=True),
+        ResultColumn("meaning", [each.point["meaning"] for each in rows]),
+        ResultColumn("value", [each["value"] for each in rows], [each.unit("value") for each in rows]),
+        values("share", "share", written=as_percent),
+        values("elasticity", "elasticity", written=lambda value, *_: fraction(value)),
+        ResultColumn("change", [each.point["change"] for each in rows]),
+        values("time_saved", "time saved", written=as_percent),
     ]
     return ResultTable("", columns, Provenance.of(rows), title=f"### {escape(_where(ranking))}")
 
 
-def _ends(ends: Iterable[Ends]) -> tuple[list[float | None], list[float | None]]:
-    """Turn the ends of intervals into a column of low ends and one of high ends."""
-    both = list(ends)
-    return [low for low, _ in both], [high for _, high in both]
-
-
 def _changes(found: ChangeRanking) -> ResultTable:
-    effects = found.all_effects
-    values: dict[str, list[float | None]] = {
-        "time": [each.time for each in effects],
-        "overhead": [each.overhead for each in effects],
-        "time_saved": [each.saved for each in effects],
-        "overhead_reduction": [each.reduction for each in effects],
-    }
+    effects = (*found.effects, *found.pairs)
     columns = [
-        ResultColumn("case", [found.case] * len(effects), place=True, on_page=False),
-        ResultColumn("technology", [found.under or None] * len(effects), place=True, on_page=False),
-        ResultColumn("change", [each.name for each in effects], place=True),
-        ResultColumn("cost", [each.cost for each in effects], place=True, written=as_number),
+        ResultColumn(name, [each.point.get(name) for each in effects], place=True, on_page=False)
+        for name in ("case", "technology")
     ]
-    for name, column in values.items():
-        ends, unit = _ends(each.ends.get(name, NO_ENDS) for each in effects), EFFECT_VALUES[name]
-        written = as_percent if unit == "1" else None
-        columns.append(ResultColumn(name, column, unit, ends, name.replace("_", " "), written))
+    columns.append(ResultColumn("change", [each.point["change"] for each in effects], place=True))
+    columns.append(ResultColumn("cost", [each.point.get("cost") for each in effects], place=True, written=as_number))
+    for name, unit in EFFECT_VALUES.items():
+        values, written = [each.values.get(name) for each in effects], as_percent if unit == "1" else None
+        columns.append(ResultColumn.of(name, values, unit, title=name.replace("_", " "), written=written))
     failed = {row: each.failed for row, each in enumerate(effects) if each.failed}
     title = f"### Changes of {escape(_where(found))}"
     return ResultTable("changes", columns, Provenance.of(effects), failed, title, range(len(found.effects)))
@@ -707,54 +536,51 @@ def _pairs(found: ChangeRanking) -> str | ResultTable:
     pairs = found.pairs[:_MOST_PAIRS]
     if not pairs:
         return ""
-    effects = [each.effect for each in pairs]
-    apart = [each.apart for each in pairs]
-    more = [round((each.effect.reduction or 0.0) - each.apart, 12) for each in pairs]
-    ends = _ends(each.ends.get("overhead_reduction", NO_ENDS) for each in effects)
+    more = [round((_reduced(each).value or 0.0) - (each["apart"] or 0.0), 12) for each in pairs]
     columns = [
-        ResultColumn("pair", [each.name for each in effects], place=True),
-        ResultColumn("cost", [each.cost for each in effects], written=as_number),
-        ResultColumn("within the budget", ["yes" if each.affordable else "no" for each in pairs]),
-        ResultColumn("overhead reduction", [each.reduction for each in effects], "1", ends, "", as_percent),
-        ResultColumn("sum of the two", apart, "1", written=as_percent),
+        ResultColumn("pair", [each.point["change"] for each in pairs], place=True),
+        ResultColumn("cost", [each.point.get("cost") for each in pairs], written=as_number),
+        ResultColumn("within the budget", ["yes" if found.affordable(each) else "no" for each in pairs]),
+        ResultColumn.of("overhead reduction", map(_reduced, pairs), "1", written=as_percent),
+        ResultColumn("sum of the two", [each["apart"] for each in pairs], "1", written=as_percent),
         ResultColumn("difference", more, "1", written=lambda value, *_: percent(value, signed=True)),
     ]
-    return ResultTable("", columns, Provenance.of(effects))
+    return ResultTable("", columns, Provenance.of(pairs))
 
 
-def _reduction(each: ChangeEffect) -> str:
-    return percent(each.reduction, ends=each.ends.get("overhead_reduction", NO_ENDS))
+def _reduced(each: Answer) -> Value:
+    """Give the overhead reduction; none where there is no overhead before, or no answer."""
+    return each.values.get("overhead_reduction", Value(None, "1"))
 
 
 def _verdict(found: ChangeRanking) -> str:
-    best = max(found.effects, key=lambda each: each.reduction or 0.0)
-    if not best.reduction or best.reduction <= 0:
-        return f"no change takes overhead away, of {_before(found, 'overhead')}"
-    whole = f"{_before(found, 'overhead')} in a time of {_before(found, 'time')}"
-    words = f"{best.name} takes away the most overhead of all single changes, {_reduction(best)} of {whole}"
-    rivals = [each.name for each in found.effects if each is not best and _overlap(best.ends, each.ends)]
-    words += f", undecided against {', '.join(rivals)}, for their intervals overlap" if rivals else ""
-    pair = next((each for each in found.pairs if each.affordable), None)
+    before = found.before.values
+    overhead, time = (quantity(before[name].value, "s", ends=before[name].ends) for name in ("overhead", "time"))
+    best = max(found.effects, key=lambda each: _reduced(each).value or 0.0)
+    gain = _reduced(best)
+    if not gain.value or gain.value <= 0:
+        return f"no change takes overhead away, of {overhead}"
+    words = (
+        f"{best.point['change']} takes away the most overhead of all single changes, {percent(gain.value, ends=gain.ends)} of "
+        f"{overhead} in a time of {time}"
+    )
+    rivals = [each for each in found.effects if each is not best and overlap(gain.ends, _reduced(each).ends)]
+    if rivals:
+        names = ", ".join(str(each.point["change"]) for each in rivals)
+        words += f", undecided against {names}, for their intervals overlap"
+    pair = next(filter(found.affordable, found.pairs), None)
     budget = "" if found.budget is None else f" within {found.budget:g}"
     if pair is None:
         return words + (f"; no pair costs less than {found.budget:g}" if found.budget is not None else "")
-    return f"{words}; the best pair{budget} is {pair.effect.name}, {_reduction(pair.effect)} ({_together(pair)})"
+    gain = _reduced(pair)
+    both = f"{percent(gain.value, ends=gain.ends)} ({_together(gain.value or 0.0, pair['apart'] or 0.0)})"
+    return f"{words}; the best pair{budget} is {pair.point['change']}, {both}"
 
 
-def _before(found: ChangeRanking, name: str) -> str:
-    value = found.time if name == "time" else found.overhead
-    return quantity(finite(value), "s", ends=found.ends.get(name, NO_ENDS))
-
-
-def _overlap(best: Mapping[str, Ends], other: Mapping[str, Ends]) -> bool:
-    return overlap(best.get("overhead_reduction", NO_ENDS), other.get("overhead_reduction", NO_ENDS))
-
-
-def _together(pair: ChangePair) -> str:
-    gain = pair.effect.reduction or 0.0
-    if abs(gain - pair.apart) < 5e-4:
+def _together(gain: float, apart: float) -> str:
+    if abs(gain - apart) < 5e-4:
         return "as much as the two gain apart"
-    return f"{'more' if gain > pair.apart else 'less'} than the {percent(pair.apart)} that the two gain apart"
+    return f"{'more' if gain > apart else 'less'} than the {percent(apart)} that the two gain apart"
 
 
 _GROUP_WIDTH = 0.8  # width of a group of bars, as a part of its place
@@ -762,19 +588,19 @@ _GROUP_WIDTH = 0.8  # width of a group of bars, as a part of its place
 
 def _bars(found: Sequence[ChangeRanking], title: str) -> Figure:
     """Draw a group of bars for each case, a bar for each change."""
-    import numpy as np
-
-    names = [each.name for each in found[0].effects]
+    names = [str(each.point["change"]) for each in found[0].effects]
     figure = sheet(max(6.0, 3.0 + 0.35 * len(names) * len(found)), 4.2)
     axes = figure.subplots()
     width = _GROUP_WIDTH / len(names)
     for index, name in enumerate(names):
-        effects = [next(each for each in one.effects if each.name == name) for one in found]
-        heights = np.array([100 * (each.reduction or 0.0) for each in effects])
+        effects = [_reduced(one.effects[index]) for one in found]
+        heights, low, high = (
+            100 * np.array([getattr(each, part) for each in effects], float) for part in ("value", "low", "high")
+        )
+        heights = np.nan_to_num(heights)
         places: Array = np.arange(float(len(found))) - _GROUP_WIDTH / 2 + (index + 0.5) * width
         axes.bar(places, heights, width, label=name, **filled(index))
-        low, high = _ends(each.ends.get("overhead_reduction", NO_ENDS) for each in effects)
-        draw_intervals(axes, places, heights, 100 * np.array(low, float), 100 * np.array(high, float))
+        draw_intervals(axes, places, heights, low, high)
     axes.axhline(0.0, color="black", linewidth=0.8)
     axes.set_xticks(range(len(found)), [each.case for each in found])
     if max(len(each.case) for each in found) > 12:
