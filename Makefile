@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STUDY  ?= dvsm-operations
 
-.PHONY: demo test report format bench clean
+.PHONY: demo test report docs format bench clean
 
 demo: $(VENV)/.demo ## set up and run the shipped study
 	$(BIN)/slipstick run $(STUDY)
@@ -20,6 +20,10 @@ report: $(VENV)/.demo ## rebuild every committed report
 	for study in specs/studies/*.yaml; do $(BIN)/slipstick run $$(basename $$study .yaml) || exit 1; done
 	$(BIN)/slipstick gallery reports/*/ --out reports/README.md
 	$(BIN)/slipstick statements reports/*/ --out reports/papers.md
+
+docs: $(VENV)/.test ## build the documentation as a site
+	$(BIN)/sphinx-build -q -W -b html models/slipstick/documentation build/docs
+	@echo open build/docs/index.html
 
 format: $(VENV)/.test ## put the code in its usual form
 	$(BIN)/ruff format .
