@@ -58,8 +58,8 @@ from slipstick.program.operations import MachineOperations
 from tests.method.test_task_pools import REFUSED as POOLS_REFUSED
 from tests.method.test_waits_for_signals import REFUSED as WAITS_REFUSED
 from tests.paper import machine
-from tests.program.reference_protocol import diff_phase, lock_phase
 from tests.specs import shared_machine
+from tests.workloads.dvsm.reference_protocol import diff_phase, lock_phase
 
 SOURCES = (
     *(f"{package}/*.py" for package in ("expression", "law", "model", "program")),

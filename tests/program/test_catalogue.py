@@ -21,7 +21,7 @@ def test_names_are_known_without_importing_programs() -> None:
         "import sys; from slipstick.program import PROGRAMS; names = list(PROGRAMS); assert 'dvsm/sor' in PROGRAMS;"
         "loaded = [each for each in sys.modules if each.startswith(('numpy', 'slipstick.model', 'slipstick_workloads.'))];"
         "assert set(loaded) <= {'slipstick_workloads.application', 'slipstick_workloads.billiards'}, loaded;"
-        "PROGRAMS['dvsm/lock']; assert 'slipstick.program.grain' not in sys.modules;"
+        "PROGRAMS['dvsm/lock']; assert 'slipstick_workloads.unit_grains' not in sys.modules;"
         "PROGRAMS['dvsm/sor']; assert 'numpy' not in sys.modules and 'slipstick_workloads.billiards.model' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", script], check=True)

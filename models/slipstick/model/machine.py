@@ -4,7 +4,7 @@ A machine with shared memory has caches, interconnects, memory modules, locks an
 file has them described once, with their units, where the format is (`slipstick.schema.kinds.machine` and `shared_memory`).
 
 Every time is that of one use without contention; the waiting is described by the activities that
-programs build from these (`slipstick.program.shared_memory`).
+programs build from these (`slipstick_workloads.shared_memory`).
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
-"""Programs of the papers, as models that are built on a machine; `PROGRAMS` is the catalogue.
+"""Programs as models that are built on a machine; `PROGRAMS` is the catalogue.
 
 A program declares its inputs and builds a model from a machine and their values. Programs describe mechanisms; every
 number comes from a spec.
 
-The names of all programs are known without importing any: a program's module is imported when the program is asked
-for. Other packages add programs through the entry points of the group ``slipstick.programs``. Each entry point gives a
-mapping from the names of programs to where they are defined, ``module:NAME``, as `_DEFINED_IN` does here.
+Packages add programs through the entry points of the group ``slipstick.programs``, those of the papers in
+`slipstick_workloads` as well. Each entry point gives a mapping from the names of programs to where they are defined,
+``module:NAME``. So the names of all programs are known without importing any: a program's module is imported when the
+program is asked for.
 """
 
 from __future__ import annotations
@@ -20,25 +21,12 @@ from slipstick.errors import UnknownNameError
 if TYPE_CHECKING:
     from slipstick.program.program import CountedProgram, Program
 
-_DEFINED_IN = {
-    "dvsm/message": "slipstick.program.dvsm:MESSAGE",
-    "dvsm/page-fault": "slipstick.program.dvsm:PAGE_FAULT",
-    "dvsm/diff-request": "slipstick.program.dvsm:DIFF_REQUEST",
-    "dvsm/lock": "slipstick.program.dvsm:LOCK",
-    "dvsm/barrier-slave": "slipstick.program.dvsm:BARRIER_SLAVE",
-    "dvsm/barrier-master": "slipstick.program.dvsm:BARRIER_MASTER",
-    "dvsm/diff-phase": "slipstick.program.dvsm_contention:DIFF_PHASE",
-    "grain/unit": "slipstick.program.grain:UNIT",
-    "grain/phases": "slipstick.program.grain:PHASES",
-}
-
 
 class _Catalogue(Mapping[str, "Program"]):
     """Programs by name, imported one by one."""
 
     @cached_property
-    def _added(self) -> dict[str, str]:
-        """Where the programs of other packages are defined."""
+    def _defined_in(self) -> dict[str, str]:
         from importlib.metadata import entry_points
 
         return {
@@ -46,18 +34,18 @@ class _Catalogue(Mapping[str, "Program"]):
         }
 
     def __getitem__(self, name: str) -> Program:
-        module, _, attribute = (_DEFINED_IN.get(name) or self._added[name]).partition(":")
+        module, _, attribute = self._defined_in[name].partition(":")
         program: Program = getattr(import_module(module), attribute)
         return program
 
     def __contains__(self, name: object) -> bool:
-        return name in _DEFINED_IN or name in self._added
+        return name in self._defined_in
 
     def __iter__(self) -> Iterator[str]:
-        return iter({**_DEFINED_IN, **self._added})
+        return iter(self._defined_in)
 
     def __len__(self) -> int:
-        return len({**_DEFINED_IN, **self._added})
+        return len(self._defined_in)
 
 
 PROGRAMS: Mapping[str, Program] = _Catalogue()

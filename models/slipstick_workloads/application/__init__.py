@@ -1,8 +1,8 @@
 """Applications on distributed virtual shared memory: counts of what a program does, times the cost of each operation.
 
-`classes` sorts counts into operations of equal size, `operations` gives each of them its activity, made of those of
-`slipstick.program.dvsm`, `model` puts them together by phase and processor, and `programs` holds the six programs of the
-paper, which are counted when they are asked for.
+`operations` sorts counts into classes of equal size and gives each of them its activity, made of those of
+`slipstick_workloads.dvsm.operations`, `model` puts them together by phase and processor, and `programs` holds the six
+programs of the paper, which are counted when they are asked for.
 
 Why this shape: counts know no time, operations know no program, and only `model` knows both. In a superstep, a
 processor does a few operations in an order that is drawn once, or makes one choice among many repeatedly: the closed
@@ -10,6 +10,15 @@ form adds up counts times costs, and the simulator does the operations in random
 """
 
 PROGRAMS = {
+    "dvsm/message": "slipstick_workloads.dvsm.operations:MESSAGE",
+    "dvsm/page-fault": "slipstick_workloads.dvsm.operations:PAGE_FAULT",
+    "dvsm/diff-request": "slipstick_workloads.dvsm.operations:DIFF_REQUEST",
+    "dvsm/lock": "slipstick_workloads.dvsm.operations:LOCK",
+    "dvsm/barrier-slave": "slipstick_workloads.dvsm.operations:BARRIER_SLAVE",
+    "dvsm/barrier-master": "slipstick_workloads.dvsm.operations:BARRIER_MASTER",
+    "dvsm/diff-phase": "slipstick_workloads.dvsm.contention:DIFF_PHASE",
+    "grain/unit": "slipstick_workloads.unit_grains:UNIT",
+    "grain/phases": "slipstick_workloads.unit_grains:PHASES",
     "dvsm/application": "slipstick_workloads.application.model:APPLICATION",
     "dvsm/sor": "slipstick_workloads.application.programs:SOR",
     "dvsm/is": "slipstick_workloads.application.programs:IS",
@@ -19,4 +28,4 @@ PROGRAMS = {
     "dvsm/raytrace": "slipstick_workloads.application.programs:RAYTRACE",
     "euler/adaptive": "slipstick_workloads.euler.model:ADAPTIVE",
 }
-"""Where each program of this package is defined, and that of the package beside it on shared memory."""
+"""Where each program is defined: those of this package and of the modules beside it, but the billiards."""

@@ -31,10 +31,10 @@ from slipstick.model.activity import Activity, Then, choose, relabelled, repeat,
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model, superstep_model
 from slipstick.program.counts import CountedPhase, Counts, ProcessorTally
-from slipstick.program.dvsm import software
 from slipstick.program.program import Input, InputValue, InputValues, Program, one
 from slipstick_workloads import START
 from slipstick_workloads.application.operations import OperationClasses, Operations, by_key, key_of
+from slipstick_workloads.dvsm.operations import software
 
 FEW = 64
 """Operations of a processor in a phase that are laid out one by one; more are drawn at random, with the same mean."""

@@ -1,7 +1,8 @@
 """Operations of an application: counts sorted into classes of equal size, and the cost of each class as an activity.
 
-Faults, empty misses, acquisitions and barriers are those of `slipstick.program.dvsm`. Here are the operations that they
-leave to other processors, and those without messages: serving requests, twins, diffs, notices, and prefetching.
+Faults, empty misses, acquisitions and barriers are those of `slipstick_workloads.dvsm.operations`. Here are the
+operations that they leave to other processors, and those without messages: serving requests, twins, diffs, notices, and
+prefetching.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from slipstick.expression.nodes import Expr, Number
 from slipstick.model.activity import Activity, relabelled, repeat, then
 from slipstick.model.machine import Machine
 from slipstick.program.counts import Counts, ProcessorTally
-from slipstick.program.dvsm import Endpoint, barrier_slave, diff_request, lock, page_fault
 from slipstick.program.program import InputValues
+from slipstick_workloads.dvsm.operations import Endpoint, barrier_slave, diff_request, lock, page_fault
 
 Key = tuple[int, int]
 """Number of parts, and number of binary digits of the bytes of one part."""

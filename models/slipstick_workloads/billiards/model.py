@@ -36,8 +36,8 @@ from slipstick.model.activity import Activity, choose, delay, repeat, then
 from slipstick.model.machine import SharedMemory
 from slipstick.model.system import Model, closed_model, phased_model
 from slipstick.program.program import Input, InputValues, Program, number, one, word
-from slipstick.program.shared_memory import NONE, MemoryPort, barrier_of, lock_kind
 from slipstick_workloads.billiards.counts import observe
+from slipstick_workloads.shared_memory import NONE, MemoryPort, barrier_of, lock_kind
 
 SHARING = 2.1
 """n / j^2 pairs of the first j crossings of n lines that share a line: 2 E[m(v)^2] / E[m(v)]^2, m(v) = (1 + v^2) / 2."""

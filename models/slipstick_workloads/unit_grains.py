@@ -31,8 +31,8 @@ from slipstick.model.activity import Activity, barrier, choose, delay, fork, hol
 from slipstick.model.machine import Bus, MachineLock, Ring, SharedMemory
 from slipstick.model.system import Lock, Model, Resource, SingleProcessor, closed_model, grouped_model, phased_model
 from slipstick.program.program import Input, InputValues, Program, known, one, word
-from slipstick.program.shared_memory import NONE, MemoryPort, barrier_of, lock_kind
 from slipstick.vocabulary import LOCKS
+from slipstick_workloads.shared_memory import NONE, MemoryPort, barrier_of, lock_kind
 
 OTHER = "other_"
 MOST = 2.0**24

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slipstick.program.grain import Addresses
+from slipstick_workloads.unit_grains import Addresses
 from tests.strategies import quick
 
 SIZES = st.integers(1, 60)

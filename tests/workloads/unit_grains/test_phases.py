@@ -13,11 +13,11 @@ from slipstick.expression.tape import Tape
 from slipstick.law.account import PHASE_TIME
 from slipstick.model.system import Model
 from slipstick.program import PROGRAMS
-from slipstick.program.shared_memory import barrier_cost
 from slipstick.schema.build import build
 from slipstick.schema.inputs import resolve
 from slipstick.schema.library import Library
 from slipstick.sim.settings import Simulation
+from slipstick_workloads.shared_memory import barrier_cost
 from tests.closed_form import solve
 from tests.specs import settings, shared_machine
 

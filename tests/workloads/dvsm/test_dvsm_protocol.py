@@ -14,7 +14,7 @@ from slipstick.errors import ModelError
 from tests.closed_form import solve
 from tests.contention import ALONE, CELLS, DISPATCH, EXCHANGES, column, fault_time, inputs, simulated
 from tests.paper import NETWORKS, PAPER, US, lock, machine
-from tests.program.reference_protocol import Requests, diff_phase, lock_phase
+from tests.workloads.dvsm.reference_protocol import Requests, diff_phase, lock_phase
 
 FAULTS = 150
 

@@ -16,7 +16,7 @@ from slipstick.method.bounds import bounds
 from slipstick.model.machine import SharedMemory
 from slipstick.model.system import Barrier, ClosedPopulation, GroupedPopulation, Model, Station
 from slipstick.program import PROGRAMS
-from slipstick.program.shared_memory import barrier_cost
+from slipstick_workloads.shared_memory import barrier_cost
 from tests.closed_form import solve
 from tests.specs import shared_machine
 

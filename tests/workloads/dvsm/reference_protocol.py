@@ -19,12 +19,11 @@ from slipstick.errors import ModelError
 from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Tape
 from slipstick.model.machine import Machine
-from slipstick.program import dvsm as operations
-from slipstick.program import dvsm_contention as contention
 from slipstick.program.operations import latency, protocol_time, wire_time
 from slipstick.program.program import InputValues, number, one
 from slipstick.sim.plain.process import Process, System
 from slipstick.sim.plan.distributions import service_time
+from slipstick_workloads.dvsm import contention, operations
 
 __all__ = ["Requests", "diff_phase", "lock_phase"]
 

@@ -17,7 +17,7 @@ request, computing. Assumptions:
   `served`, and not part of the fault time.
 
 Source: the mechanism is that of Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, sections on fault time and
-model validation; processors as stations are our interpretation. tests/program/reference_protocol.py simulates the same
+model validation; processors as stations are our interpretation. tests/workloads/dvsm/reference_protocol.py simulates the same
 protocol message by message.
 """
 
@@ -30,9 +30,9 @@ from slipstick.law.symbols import PARSONS
 from slipstick.model.activity import Activity, delay, parallel, pipeline, serial, service, then
 from slipstick.model.machine import Machine
 from slipstick.model.system import Group, GroupedPopulation, Model, Station
-from slipstick.program.dvsm import hardware
 from slipstick.program.operations import protocol_time, wire_time
 from slipstick.program.program import Input, InputValues, Program, number, one
+from slipstick_workloads.dvsm.operations import hardware
 
 COMPONENT = "fault"
 
