@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # the truths are the tests' 
 from slipstick.measure.fit.comparison import compare
 from slipstick.measure.fit.families import FAMILIES, cycle_times
 from slipstick.measure.fit.formula import Array
-from slipstick.measure.fit.intervals import Interval, Profiled, Resampled, profile, resample, time_at
+from slipstick.measure.fit.intervals import FitIntervals, Interval, profile, resample
 from slipstick.measure.fit.least_squares import FittedFormula, fit
 from slipstick.queueing.exact import exact
 from slipstick.queueing.network import network_arrays
@@ -37,7 +37,7 @@ from tests.measure.fit.truths import MEASURED, TRUTHS, Truth, noisy
 
 LEVEL = 0.9
 NEAR, FAR = np.array([64.0]), np.array([128.0])
-Sure = Callable[[FittedFormula, int], "Resampled | Profiled"]
+Sure = Callable[[FittedFormula, int], FitIntervals]
 
 
 def at_bound(name: str, value: float) -> bool:
@@ -58,7 +58,7 @@ def covered(truth: Truth, sets: int, sure: Sure) -> tuple[float, float]:
         found = sure(fitted, seed)
         between = found.parameters(LEVEL)
         parameters += sum(holds(between[name], truth.parameters[name]) for name in inside)
-        ahead += holds(found.of_positive(time_at(fitted, NEAR[0]), LEVEL), float(truth.time(NEAR)[0]))
+        ahead += holds(found.of_positive(fitted.time_at(NEAR[0]), LEVEL), float(truth.time(NEAR)[0]))
     return parameters / sets / len(inside), ahead / sets
 
 

@@ -359,7 +359,7 @@ def _families(
 ) -> list[str | Family] | None:
     """Tell families from the model, and make a family of the model."""
     from slipstick.measure.fit.families import FAMILIES
-    from slipstick.measure.fit.model import FitSettings, model_family, prepare_model
+    from slipstick.measure.fit.model import FitSettings, prepare_model
     from slipstick.schema.library import Library
 
     names = _words(models)
@@ -377,4 +377,4 @@ def _families(
     processors = text_node(population, "--population") if population else None
     size = text_node(size_path, "--size-of") if size_path else None
     beside = [name for name in names if name in FAMILIES] or list(FAMILIES)
-    return [model_family(prepare_model(FitSettings(settings, free_paths, processors, size, cycles), library)), *beside]
+    return [prepare_model(FitSettings(settings, free_paths, processors, size, cycles), library).family(), *beside]

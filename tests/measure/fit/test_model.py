@@ -11,7 +11,7 @@ from slipstick.errors import NoAnswerError, SpecError
 from slipstick.measure.fit.comparison import compare
 from slipstick.measure.fit.formula import Family, Timings
 from slipstick.measure.fit.least_squares import fit
-from slipstick.measure.fit.model import FitSettings, model_family, prepare_model
+from slipstick.measure.fit.model import FitSettings, prepare_model
 from slipstick.schema.library import Library
 from slipstick.schema.text.nodes import Mark, Scalar, from_plain
 from tests.measure.fit.truths import MEASURED, TRUTHS, noisy
@@ -47,7 +47,7 @@ def family(settings: dict[str, object], *free: str, cycles: float | None = None,
     nodes = {path: from_plain(value, Mark("free.yaml", 2, 1)) for path, value in settings.items()}
     found = {name: word(path) for name, path in paths.items()}
     asked = FitSettings(nodes, [word(each) for each in free], found.get("population"), found.get("size"), cycles)
-    return model_family(prepare_model(asked, Library()))
+    return prepare_model(asked, Library()).family()
 
 
 def saved(folder: Path, text: str, name: str = "door.yaml") -> str:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slipstick.errors import ModelError, NoAnswerError
-from slipstick.measure.fit.extrapolation import Extrapolation, fastest, largest_efficient, largest_speedup, size_needed
+from slipstick.measure.fit.extrapolation import Extrapolation, size_needed
 from slipstick.measure.fit.families import FAMILIES, cycle_times, largest_of
 from slipstick.measure.fit.formula import Timings, timings_of
 from slipstick.measure.fit.least_squares import fit
@@ -150,12 +150,12 @@ def test_sizes_are_part_of_the_latency() -> None:
 def test_where_a_program_is_fastest() -> None:
     """USL, T falls until p = sqrt((1 - contention) / coherency)."""
     fitted = fit(FAMILIES["usl"], noisy(TRUTHS["coherency"], 0, noise=0.0))
-    found = fastest(Extrapolation(fitted))
+    found = Extrapolation(fitted).fastest()
     assert found is not None
     assert abs(found[0] - math.sqrt(0.97 / 0.0008)) <= 1
     assert found[1] == pytest.approx(fitted.predict([found[0]])[0])
-    assert fastest(Extrapolation(fit(FAMILIES["amdahl"], noisy(TRUTHS["serial part"], 0)))) is None
-    assert fastest(Extrapolation(fit(FAMILIES["usl"], noisy(TRUTHS["coherency, own work"], 0)))) is None
+    assert Extrapolation(fit(FAMILIES["amdahl"], noisy(TRUTHS["serial part"], 0))).fastest() is None
+    assert Extrapolation(fit(FAMILIES["usl"], noisy(TRUTHS["coherency, own work"], 0))).fastest() is None
 
 
 @pytest.mark.parametrize("efficiency", [0.5, 0.75, 0.9, 1.0])
@@ -163,13 +163,13 @@ def test_the_largest_efficient_number_of_processors(efficiency: float) -> None:
     """Amdahl, E = 1 / (1 + serial (p - 1))."""
     fitted = fit(FAMILIES["amdahl"], noisy(TRUTHS["serial part"], 0, noise=0.0))
     wanted = 1 + (1 / efficiency - 1) / 0.05
-    assert largest_efficient(Extrapolation(fitted), efficiency) == math.floor(wanted + 1e-6)
+    assert Extrapolation(fitted).largest_efficient(efficiency) == math.floor(wanted + 1e-6)
 
 
 def test_a_form_that_never_falls_below_an_efficiency_reaches_the_end() -> None:
     p = MEASURED
     fitted = fit(FAMILIES["amdahl"], Timings(p, np.ones(len(p)), 100 / p))
-    assert largest_efficient(Extrapolation(fitted), 0.9) == 64 * 32
+    assert Extrapolation(fitted).largest_efficient(0.9) == 64 * 32
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -205,6 +205,6 @@ def test_the_size_that_more_processors_need_is_the_isoefficiency() -> None:
 
 
 def test_the_largest_speedup_of_amdahl_is_at_its_end() -> None:
-    most, at = largest_speedup(Extrapolation(fit(FAMILIES["amdahl"], noisy(TRUTHS["serial part"], 0, noise=0.0))))
+    most, at = Extrapolation(fit(FAMILIES["amdahl"], noisy(TRUTHS["serial part"], 0, noise=0.0))).largest_speedup()
     assert most == pytest.approx(1 / (0.05 + 0.95 / at), rel=1e-6)
     assert at > 2000

@@ -10,26 +10,10 @@ import numpy as np
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import NoAnswerError
-from slipstick.measure.fit.extrapolation import (
-    LARGEST,
-    Extrapolation,
-    fastest,
-    largest_efficient,
-    largest_speedup,
-    size_needed,
-    sizes_needed,
-)
+from slipstick.measure.fit.extrapolation import LARGEST, Extrapolation, size_needed, sizes_needed
 from slipstick.measure.fit.families import FAMILIES, family_called
 from slipstick.measure.fit.formula import Family, Timings
-from slipstick.measure.fit.intervals import (
-    ParameterFunction,
-    Profiled,
-    Resampled,
-    profile,
-    resample,
-    standard_error,
-    time_at,
-)
+from slipstick.measure.fit.intervals import FitIntervals, profile, resample
 from slipstick.measure.fit.least_squares import FittedFormula, fit
 from slipstick.results.study import Curve, Fitting
 
@@ -149,12 +133,7 @@ class FitComparison:
         )
 
     def warning(self, p: float) -> str:
-        """Say how far a prediction is beyond the data, and what is known of its error; nothing within the data.
-
-        Parameters
-        ----------
-        p : processors
-        """
+        """Say how far a prediction is beyond the data, and what is known of its error; nothing within the data."""
         if p <= self.most or self.refusal(p):
             return self.refusal(p)
         step = p / self.most
@@ -192,7 +171,7 @@ class FitComparison:
         wider = float(stdtrit(2, tail) / ndtri(tail))
         weight = np.exp([-each.behind / 2 for each in chosen])
         centre = np.log([float(each.fitted.predict([p])[0]) for each in chosen])
-        own = [standard_error(each.fitted, _log_time(each.fitted, p)) for each in chosen]
+        own = [_log_error(each.fitted, p) for each in chosen]
         spread = np.hypot(own, [wider * (worst if each is None else each) for each in forms]) + 1e-12
         freedom = np.array([each.fitted.freedom for each in chosen])
 
@@ -207,37 +186,23 @@ class FitComparison:
 
         return float(np.exp(quantile(1 - tail))), float(np.exp(quantile(tail)))
 
-    def disagreement(self, p: float, n: float | None = None) -> float:
-        """Give the disagreement of the rivals: largest over smallest prediction, minus 1.
-
-        Parameters
-        ----------
-        p : processors
-        n : size of the problem; the largest one measured if None
-        """
-        predicted = [float(each.fitted.predict([p], n)[0]) for each in self.rivals]
+    def disagreement(self, p: float) -> float:
+        """Give the disagreement of the rivals on p processors: largest over smallest prediction, minus 1."""
+        predicted = [float(each.fitted.predict([p])[0]) for each in self.rivals]
         return max(predicted) / min(predicted) - 1
 
     def verdict(self, p: Sequence[float] = ()) -> str:
-        """Say in words which families the data prefer, and which they cannot distinguish.
-
-        Parameters
-        ----------
-        p : processors that predictions are wanted for
-        """
-        names = ", ".join(each.name for each in self.rivals)
+        """Say in words which families the data prefer, and which they cannot distinguish, at some numbers of processors."""
+        names, best = ", ".join(each.name for each in self.rivals), self.best
         if len(self.rivals) == 1:
             words = f"the data prefer {names}"
         else:
             words = f"the data cannot distinguish these: {names}"
-            far = [f"at p = {each:g} they differ by {100 * self.disagreement(each):.1f} %" for each in p]
-            words += "".join(f"; {each}" for each in far)
-        better = [
-            each
-            for each in self.candidates[1:]
-            if each.missed is not None and self.best.missed is not None and each.missed < self.best.missed / 3
-        ]
-        if better and self.best.missed is not None and self.best.missed > 2 * self.best.fitted.scatter:
+            words += "".join(f"; at p = {each:g} they differ by {100 * self.disagreement(each):.1f} %" for each in p)
+        if best.missed is None or best.missed <= 2 * best.fitted.scatter:
+            return words
+        better = [each for each in self.candidates if each.missed is not None and each.missed < best.missed / 3]
+        if better:
             words += (
                 f"; yet {better[0].name} predicts the largest runs from the others better, so trust neither far out"
             )
@@ -270,17 +235,9 @@ def compare(
     failed: dict[str, str] = {}
     for family in wanted:
         try:
-            fitted = fit(family, timings)
+            fits.append((family, _judged(fit(family, timings))))
         except NoAnswerError as error:
             failed[family.name] = str(error)
-            continue
-        if np.isfinite(fitted.aicc):
-            fits.append((family, fitted))
-        else:
-            # Akaike's criterion for few observations needs two more than there are parameters, the scatter counted.
-            more = len(fitted.theta) + fitted.formula.chosen_exponents + 3 - len(timings)
-            why = f"{len(timings)} observations are too few to judge {len(fitted.theta)} parameters by: add {more} or more"
-            failed[family.name] = why
     if not fits:
         reasons = "; ".join(dict.fromkeys(failed.values()))
         raise NoAnswerError(f"no model can be fitted: {reasons}")
@@ -291,6 +248,17 @@ def compare(
     )
 
 
+def _judged(fitted: FittedFormula) -> FittedFormula:
+    """Refuse a fit to too few observations: Akaike's criterion needs two more than there are parameters, the scatter counted."""
+    if np.isfinite(fitted.aicc):
+        return fitted
+    count = len(fitted.timings)
+    more = len(fitted.theta) + fitted.formula.chosen_exponents + 3 - count
+    raise NoAnswerError(
+        f"{count} observations are too few to judge {len(fitted.theta)} parameters by: add {more} or more"
+    )
+
+
 def _tests(family: Family, fitted: FittedFormula, steps: Sequence[float]) -> tuple[HeldOut, ...]:
     """Test a family at some steps, each on what is kept of the data."""
     timings = fitted.timings
@@ -298,11 +266,6 @@ def _tests(family: Family, fitted: FittedFormula, steps: Sequence[float]) -> tup
     kept = {float(inside.max()) for step in steps if len(inside := timings.p[timings.p <= most / step * (1 + 1e-9)])}
     found = (_left_out(family, fitted, most, each) for each in sorted(kept, reverse=True))
     return tuple(each for each in found if each)
-
-
-def _log_time(fitted: FittedFormula, p: float) -> ParameterFunction:
-    time = time_at(fitted, p)
-    return lambda thetas: np.log(time(thetas))
 
 
 def _left_out(family: Family, fitted: FittedFormula, most: float, kept: float) -> HeldOut | None:
@@ -318,9 +281,15 @@ def _left_out(family: Family, fitted: FittedFormula, most: float, kept: float) -
     if again.freedom < 1:
         return None
     off = np.log(again.formula.time(again.theta, largest) / largest.time)
-    explained = standard_error(again, _log_time(again, most)) ** 2 + fitted.scatter**2 / len(off)
+    explained = _log_error(again, most) ** 2 + fitted.scatter**2 / len(off)
     form = np.sqrt(max(0.0, float(off.mean()) ** 2 - explained))
     return HeldOut(most / kept, float(np.sqrt(np.mean(np.expm1(off) ** 2))), float(form))
+
+
+def _log_error(fitted: FittedFormula, p: float) -> float:
+    """Give the standard error of the logarithm of a predicted time."""
+    time = fitted.time_at(p)
+    return fitted.standard_error(lambda thetas: np.log(time(thetas)))
 
 
 EFFICIENT = 0.75
@@ -349,11 +318,9 @@ class IntervalSettings:
     seed: int = 1
     draws: int = 200
 
-    def of(self, candidate: Candidate) -> Resampled | Profiled:
+    def of(self, fitted: FittedFormula) -> FitIntervals:
         """Make a fit ready to give intervals."""
-        if self.by == "profile":
-            return profile(candidate.fitted)
-        return resample(candidate.fitted, self.seed, self.draws)
+        return profile(fitted) if self.by == "profile" else resample(fitted, self.seed, self.draws)
 
     @property
     def text(self) -> str:
@@ -381,8 +348,7 @@ def fits(
 
     Parameters
     ----------
-    timings : what was measured
-    families : families of our own by name, or others; all of our own if None
+    timings, families : as for `compare`
     p : processors to predict for
     intervals : how confidence intervals are computed
     drawn : whether curves are wanted, to draw them
@@ -402,16 +368,8 @@ def fits(
     curves = _curves(found, min(max([2 * most, *p]), found.reach), intervals.level) if drawn else ()
     size = float(timings.n.max()) if timings.has_sizes else None
     data = timings.select(timings.n == timings.n.max())
-    return Fitting(
-        tuple(answers),
-        found.verdict(p),
-        warnings,
-        data.p.tolist(),
-        data.time.tolist(),
-        curves,
-        size=size,
-        efficiency=efficiency,
-    )
+    shown = data.p.tolist(), data.time.tolist()
+    return Fitting(tuple(answers), found.verdict(p), warnings, *shown, curves, size=size, efficiency=efficiency)
 
 
 def _curves(found: FitComparison, last: float, level: float) -> tuple[Curve, ...]:
@@ -431,12 +389,14 @@ def _answer(
     reach: float,
 ) -> Answer:
     """Give everything that is known of a fit: how sure it is only where the data do not exclude it."""
-    fitted, family, sure, why = candidate.fitted, candidate.family, None, ""
+    fitted, family, sure = candidate.fitted, candidate.family, None
+    notes = [f"{family.title}: {fitted.formula.text} ({family.source})"]
     if candidate.behind < APART:
         try:
-            sure = intervals.of(candidate)
+            sure = intervals.of(fitted)
+            notes.append(intervals.text)
         except NoAnswerError as error:
-            why = str(error)
+            notes.append(str(error))
     ends = sure.parameters(intervals.level) if sure else {}
     values = {}
     for each in fitted.formula.parameters:
@@ -453,14 +413,10 @@ def _answer(
         values |= {f"size_needed[{p:g}]": _size_needed(fitted, p, efficiency, sure, intervals.level) for p in between}
     at = max(between, default=float(fitted.timings.p.max()))
     values |= {f"processors_lost[{cause}]": Value(lost, "1") for cause, lost in fitted.lost(at).items()}
-    notes = [f"{family.title}: {fitted.formula.text} ({family.source})"]
-    notes += [why] if why else [intervals.text] if sure else []
     return Answer(family.name, "fit", values=values, notes=tuple(notes), seed=intervals.seed, point={"p": at})
 
 
-def _size_needed(
-    fitted: FittedFormula, p: float, efficiency: float, sure: Resampled | Profiled | None, level: float
-) -> Value:
+def _size_needed(fitted: FittedFormula, p: float, efficiency: float, sure: FitIntervals | None, level: float) -> Value:
     """Give the size that some processors need; the high end is open where sizes as large as any may not be enough."""
     found = size_needed(fitted, p, efficiency)
     if found is None or sure is None or found <= fitted.timings.n.min():
@@ -470,12 +426,12 @@ def _size_needed(
     return Value(found, "1", between.low, None if open_ended else between.high)
 
 
-def _limits(extrapolation: Extrapolation, efficiency: float) -> Mapping[str, Value]:
+def _limits(extrapolation: Extrapolation, efficiency: float) -> dict[str, Value]:
     values: dict[str, Value] = {}
-    if least := fastest(extrapolation):
-        values |= {"fastest_processors": Value(least[0], "1"), "fastest_time": Value(least[1], "s")}
-    most, at = largest_speedup(extrapolation)
+    if least := extrapolation.fastest():
+        values = {"fastest_processors": Value(least[0], "1"), "fastest_time": Value(least[1], "s")}
+    most, at = extrapolation.largest_speedup()
     values |= {"largest_speedup": Value(most, "1"), "largest_speedup_processors": Value(at, "1")}
-    values["efficient_processors"] = Value(largest_efficient(extrapolation, efficiency), "1")
+    values["efficient_processors"] = Value(extrapolation.largest_efficient(efficiency), "1")
     values["most_processors"] = Value(float(extrapolation.p[-1]), "1")
     return values

@@ -59,36 +59,49 @@ class Timings:
         """Give the same points with other times."""
         return Timings(self.p, self.n, time, self.weak_scaling)
 
+    def points(self, p: Sequence[float] | Array, n: float | None = None) -> Timings:
+        """Give points to predict at; their times have no meaning.
+
+        Parameters
+        ----------
+        p : processors
+        n : size of the problem; the largest one measured if None
+        """
+        processors = np.asarray(p, dtype=float)
+        size = float(self.n.max()) if n is None else n
+        return Timings(processors, np.full(len(processors), size), processors, self.weak_scaling)
+
 
 def timings_of(runs: Measurements, region: str | None = None, size: float | None = None) -> Timings:
     """Take the values to fit from a table: elapsed times, or cycle times, or throughputs (a cycle takes p / X).
 
-        Parameters
-        ----------
-        runs : the measurements
-        region : part of the program; the whole if None
+    Parameters
+    ----------
+    runs : the measurements
+    region : part of the program; the whole if None
     size : of the problem; all sizes if None
 
-        Raises
-        ------
-        ModelError : no run of this size, no times, times of several kinds, or of 0
-        SpecError, UnknownNameError : as for the account
+    Raises
+    ------
+    ModelError : no run of this size, no times, times of several kinds, or of 0
+    SpecError, UnknownNameError : as for the account
 
-        >>> table = [Measurement(p, None, "", "throughput", "1/s", p / 2.0, None, "f", p) for p in (1, 2, 4)]
-        >>> timings_of(Measurements(tuple(table))).time.tolist()
-        [2.0, 2.0, 2.0]
+    >>> table = [Measurement(p, None, "", "throughput", "1/s", p / 2.0, None, "f", p) for p in (1, 2, 4)]
+    >>> timings_of(Measurements(tuple(table))).time.tolist()
+    [2.0, 2.0, 2.0]
     """
-    points, _ = reduce_repetitions(runs)
-    whole = regions_of(points, region).whole
-    kinds = {metric: _observed(runs.records, metric, whole) for metric in ("time", "cycle", "throughput")}
-    found = [metric for metric, observed in kinds.items() if observed]
-    if len(found) != 1:
-        words = ", ".join(found) or "none of them"
+    whole = regions_of(reduce_repetitions(runs)[0], region).whole
+    kinds: dict[str, list[Measurement]] = {}
+    for run in runs.records:
+        if run.metric in ("time", "cycle", "throughput") and run.region == whole and run.processor is None:
+            kinds.setdefault(run.metric, []).append(run)
+    if len(kinds) != 1:
+        words = ", ".join(sorted(kinds, key=["time", "cycle", "throughput"].index)) or "none of them"
         raise ModelError(f"a fit needs times, cycles or throughputs, one of the three; there are {words}")
-    (metric,) = found
-    observed = [run for run in kinds[metric] if size is None or run.n == size]
+    ((metric, every),) = kinds.items()
+    observed = [run for run in every if size is None or run.n == size]
     if not observed:
-        known = ", ".join(f"{each:g}" for each in sorted({run.n for run in kinds[metric] if run.n is not None}))
+        known = ", ".join(f"{each:g}" for each in sorted({run.n for run in every if run.n is not None}))
         raise ModelError(f"no run has the size {size:g}; known: {known or 'none, for no run has a size'}")
     if zero := next((run for run in observed if not run.value > 0), None):
         raise ModelError(f"{zero.file}:{zero.line}: {metric} is 0; a fit needs values above 0")
@@ -115,19 +128,9 @@ def timing_notes(runs: Measurements, region: str | None = None) -> list[Problem]
     return list(dict.fromkeys(notes))
 
 
-def _observed(records: Sequence[Measurement], metric: str, region: str) -> list[Measurement]:
-    return [run for run in records if run.metric == metric and run.region == region and run.processor is None]
-
-
 @dataclass(frozen=True, slots=True)
 class FitParameter:
-    """A free parameter: its name, base unit and meaning.
-
-    Parameters
-    ----------
-    name, unit, meaning : in words
-    upper, lower : limits of its values
-    """
+    """A free parameter: its name, base unit and meaning, and the limits of its values."""
 
     name: str
     unit: str
@@ -138,11 +141,6 @@ class FitParameter:
 
 Lost = Mapping[str, Array]
 """Seconds of a processor that are not useful, by cause, at each point."""
-
-
-def nothing_lost(theta: Array, timings: Timings) -> Lost:
-    """Book nothing: a curve has no causes of lost time."""
-    return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +166,7 @@ class TimeFormula:
     starts: Callable[[Timings], Sequence[Array]]
     chosen_exponents: int = 0
     horizon: float = 64.0
-    lost: Callable[[Array, Timings], Lost] = nothing_lost
+    lost: Callable[[Array, Timings], Lost] = lambda theta, timings: {}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -176,14 +174,10 @@ class TimeFormula:
         return tuple(parameter.name for parameter in self.parameters)
 
     @property
-    def lower(self) -> Array:
-        """The smallest values of the parameters, (k,)."""
-        return np.array([parameter.lower for parameter in self.parameters])
-
-    @property
-    def upper(self) -> Array:
-        """The largest values of the parameters, (k,)."""
-        return np.array([parameter.upper for parameter in self.parameters])
+    def limits(self) -> tuple[Array, Array]:
+        """The smallest and the largest values of the parameters, (k,) each."""
+        least, most = ([getattr(each, end) for each in self.parameters] for end in ("lower", "upper"))
+        return np.array(least), np.array(most)
 
     def times(self, thetas: Array, timings: Timings) -> Array:
         """Evaluate for several sets of parameters in one call.
@@ -207,13 +201,7 @@ class TimeFormula:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A kind of model.
-
-    Parameters
-    ----------
-    name, title, source : of the family
-    formulas : from timings, its candidate formulas
-    """
+    """A kind of model: its name, title and source, and from timings, its candidate formulas."""
 
     name: str
     title: str
@@ -227,6 +215,7 @@ def shared(timings: Timings) -> Array:
 
 
 Basis = Callable[[Timings], Array]
+"""A function of each point."""
 
 
 def linear(
@@ -256,13 +245,10 @@ def linear(
         return [nonnegative(columns(timings), timings.time)]
 
     def losses(theta: Array, timings: Timings) -> Lost:
-        named = zip(terms, theta, strict=True)
-        causes = lost or {}
+        named, causes = zip(terms, theta, strict=True), lost or {}
         return {causes[each.name]: value * basis(timings) for (each, basis), value in named if each.name in causes}
 
-    return TimeFormula(
-        family, text, tuple(parameter for parameter, _ in terms), time, starts, chosen_exponents, lost=losses
-    )
+    return TimeFormula(family, text, tuple(each for each, _ in terms), time, starts, chosen_exponents, lost=losses)
 
 
 def nonnegative(columns: Array, time: Array) -> Array:
@@ -273,6 +259,5 @@ def nonnegative(columns: Array, time: Array) -> Array:
     # Columns differ by many powers of ten; equal lengths keep the search well conditioned.
     lengths = np.linalg.norm(scaled, axis=0)
     lengths[lengths == 0] = 1.0
-    found, _ = nnls(scaled / lengths, np.ones(len(time)))
-    coefficients: Array = found / lengths
+    coefficients: Array = nnls(scaled / lengths, np.ones(len(time)))[0] / lengths
     return coefficients

@@ -13,10 +13,19 @@ import numpy as np
 
 from slipstick.errors import NoAnswerError
 from slipstick.measure.fit.formula import Array
-from slipstick.measure.fit.least_squares import FittedFormula, fit_formula, minimized
+from slipstick.measure.fit.least_squares import FittedFormula, ParameterFunction, fit_formula, minimized, squares_of
 
-DRAW_TOLERANCE = 1e-7
-"""Tolerance of the fit to a draw, far below its scatter."""
+DRAW_TOLERANCE, PROFILE_TOLERANCE = 1e-7, 1e-8
+"""Tolerances of the fit to a draw, far below its scatter, and of the fits of a profile."""
+
+PUSHES = 8
+"""Largest number of fits on each side; the secant search needs two to four."""
+
+NEAR = 0.02
+"""Tolerance of the limit found, relative to its distance [1]."""
+
+STIFF = 0.2
+"""Standard errors by which a forced value may miss its target."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,45 +36,45 @@ class Interval:
     low: float
     high: float
 
-    def exp(self) -> Interval:
-        """Give the interval of the exponential of this value."""
-        return Interval(*(float(np.exp(each)) for each in (self.value, self.low, self.high)))
-
 
 @dataclass(frozen=True, slots=True)
-class Resampled:
-    """A fit, and the fits to resampled timings.
+class FitIntervals:
+    """A fit that is ready to give intervals.
 
     Parameters
     ----------
-    fitted : the fit to what was measured
-    thetas : parameters of each of the others, (draws, k)
+    fitted : the fit
+    between : from a function of sets of parameters, a level and the least value, its interval
     """
 
     fitted: FittedFormula
-    thetas: Array
+    between: Callable[[ParameterFunction, float, float], Interval]
 
     def parameters(self, level: float = 0.95) -> dict[str, Interval]:
         """Give an interval for each parameter."""
-        found = zip(self.fitted.formula.names, self.fitted.theta, self.thetas.T, strict=True)
-        return {name: self._between(float(value), draws, level) for name, value, draws in found}
+        names = self.fitted.formula.names
+        return {name: self.between(partial(_parameter, at), level, 0.0) for at, name in enumerate(names)}
 
-    def of_positive(self, value: Callable[[Array], Array], level: float = 0.95) -> Interval:
+    def of_positive(self, value: ParameterFunction, level: float = 0.95) -> Interval:
         """Give an interval for a positive function of sets of parameters, (D, k) to (D,)."""
-        logs = np.log(value(np.vstack([self.fitted.theta, self.thetas])))
-        return self._between(float(logs[0]), logs[1:], level, least=-np.inf).exp()
-
-    def _between(self, value: float, draws: Array, level: float, least: float = 0.0) -> Interval:
-        """Take quantiles, widened from the normal to Student's t distribution, for the scatter itself is estimated."""
-        from scipy.stats import norm, t
-
-        wider = float(t.ppf((1 + level) / 2, self.fitted.freedom) / norm.ppf((1 + level) / 2))
-        # Quantiles at i / (B + 1): the wanted part lies between the i-th and the (B + 1 - i)-th draw.
-        low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], method="weibull")
-        return Interval(value, max(least, value - wider * (value - float(low))), value + wider * (float(high) - value))
+        found = self.between(lambda thetas: np.log(value(thetas)), level, -np.inf)
+        return Interval(*(float(np.exp(each)) for each in (found.value, found.low, found.high)))
 
 
-def resample(fitted: FittedFormula, seed: int, draws: int = 200) -> Resampled:
+def _parameter(at: int, thetas: Array) -> Array:
+    found: Array = thetas[:, at]
+    return found
+
+
+def _check_freedom(fitted: FittedFormula) -> None:
+    if fitted.freedom < 1:
+        count = len(fitted.residuals)
+        raise NoAnswerError(
+            f"{count} observations leave none over to estimate the scatter from; measure {1 - fitted.freedom} more"
+        )
+
+
+def resample(fitted: FittedFormula, seed: int, draws: int = 200) -> FitIntervals:
     """Fit again to the fitted times with resampled residuals: the bootstrap of residuals.
 
     Residuals are those of the fit, centred and made larger by sqrt(M / (M - k)), for a fit comes closer to its data
@@ -84,81 +93,29 @@ def resample(fitted: FittedFormula, seed: int, draws: int = 200) -> Resampled:
 
     Source: Davison and Hinkley, Bootstrap Methods and their Application, 1997, section 6.2.3.
     """
-    check_freedom(fitted)
+    _check_freedom(fitted)
     random = np.random.default_rng([seed, *f"fit/{fitted.formula.family}".encode()])
     residuals = (fitted.residuals - fitted.residuals.mean()) * np.sqrt(len(fitted.residuals) / fitted.freedom)
     times = fitted.formula.time(fitted.theta, fitted.timings)
-    thetas = []
+    thetas = [fitted.theta]
     for _ in range(draws):
-        drawn = times * np.exp(random.choice(residuals, len(times)))
-        thetas.append(fit_formula(fitted.formula, fitted.timings.with_time(drawn), fitted.theta, DRAW_TOLERANCE).theta)
-    return Resampled(fitted, np.array(thetas))
+        drawn = fitted.timings.with_time(times * np.exp(random.choice(residuals, len(times))))
+        thetas.append(fit_formula(fitted.formula, drawn, fitted.theta, DRAW_TOLERANCE).theta)
+    return FitIntervals(fitted, partial(_quantiles, np.array(thetas), fitted.freedom))
 
 
-def check_freedom(fitted: FittedFormula) -> None:
-    """Refuse a fit without a degree of freedom.
+def _quantiles(thetas: Array, freedom: int, value: ParameterFunction, level: float, least: float) -> Interval:
+    """Take quantiles, widened from the normal to Student's t distribution, for the scatter itself is estimated."""
+    from scipy.stats import norm, t
 
-    Raises
-    ------
-    NoAnswerError : no observation is left over to estimate the scatter from
-    """
-    if fitted.freedom < 1:
-        count = len(fitted.residuals)
-        raise NoAnswerError(
-            f"{count} observations leave none over to estimate the scatter from; measure {1 - fitted.freedom} more"
-        )
+    best, *draws = value(thetas).tolist()
+    wider = float(t.ppf((1 + level) / 2, freedom) / norm.ppf((1 + level) / 2))
+    # Quantiles at i / (B + 1): the wanted part lies between the i-th and the (B + 1 - i)-th draw.
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], method="weibull")
+    return Interval(best, max(least, best - wider * (best - float(low))), best + wider * (float(high) - best))
 
 
-PUSHES = 8
-"""Largest number of fits on each side; the secant search needs two to four."""
-
-NEAR = 0.02
-"""Tolerance of the limit found, relative to its distance [1]."""
-
-STIFF = 0.2
-"""Standard errors by which a forced value may miss its target."""
-
-PROFILE_TOLERANCE = 1e-8
-ParameterFunction = Callable[[Array], Array]
-"""From sets of parameters, (D, k), a value of each, (D,)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Profiled:
-    """A fit whose intervals are profiles.
-
-    Parameters
-    ----------
-    fitted : the fit
-    """
-
-    fitted: FittedFormula
-
-    def parameters(self, level: float = 0.95) -> dict[str, Interval]:
-        """Give an interval for each parameter."""
-        names = self.fitted.formula.names
-        return {name: self._between(partial(_parameter, at), level) for at, name in enumerate(names)}
-
-    def of_positive(self, value: ParameterFunction, level: float = 0.95) -> Interval:
-        """Give an interval for a positive function of sets of parameters, (D, k) to (D,)."""
-        return self._between(lambda thetas: np.log(value(thetas)), level, least=-np.inf).exp()
-
-    def _between(self, value: ParameterFunction, level: float, least: float = 0.0) -> Interval:
-        from scipy.stats import t
-
-        fitted = self.fitted
-        best = float(value(fitted.theta[None])[0])
-        error = standard_error(fitted, value)
-        if not (np.isfinite(error) and error > 0 and fitted.scatter > 0):
-            return Interval(best, best, best)
-        far = float(t.ppf((1 + level) / 2, fitted.freedom))
-        low, high = (_pushed(fitted, value, best, side * error, far) for side in (-1, 1))
-        # A value forced to a limit of the parameters stops just before it.
-        low = least if low < least + NEAR * error else low
-        return Interval(best, min(low, best), max(high, best))
-
-
-def profile(fitted: FittedFormula) -> Profiled:
+def profile(fitted: FittedFormula) -> FitIntervals:
     r"""Make a fit ready to give intervals by profile.
 
     A value g, a parameter or the logarithm of a predicted time, lies between the least and the largest for which some
@@ -171,18 +128,28 @@ def profile(fitted: FittedFormula) -> Profiled:
     Unlike the bootstrap it takes no random numbers and few fits; like it, it takes the form for true and the scatter
     for normal and the same everywhere. Exact for linear formulas, else approximate.
 
-    Parameters
-    ----------
-    fitted : a fit
-
     Raises
     ------
     NoAnswerError : no observation is left over to estimate the scatter from
 
     Source: Bates and Watts, Nonlinear Regression Analysis and its Applications, 1988, section 6.1.2.
     """
-    check_freedom(fitted)
-    return Profiled(fitted)
+    _check_freedom(fitted)
+    return FitIntervals(fitted, partial(_profiled, fitted))
+
+
+def _profiled(fitted: FittedFormula, value: ParameterFunction, level: float, least: float) -> Interval:
+    from scipy.stats import t
+
+    best = float(value(fitted.theta[None])[0])
+    error = fitted.standard_error(value)
+    if not (np.isfinite(error) and error > 0 and fitted.scatter > 0):
+        return Interval(best, best, best)
+    far = float(t.ppf((1 + level) / 2, fitted.freedom))
+    low, high = (_pushed(fitted, value, best, side * error, far) for side in (-1, 1))
+    # A value forced to a limit of the parameters stops just before it.
+    low = least if low < least + NEAR * error else low
+    return Interval(best, min(low, best), max(high, best))
 
 
 def _pushed(fitted: FittedFormula, value: ParameterFunction, best: float, error: float, far: float) -> float:
@@ -191,13 +158,16 @@ def _pushed(fitted: FittedFormula, value: ParameterFunction, best: float, error:
     Every fit with one more residual, the distance of the value from its target, is the best fit with the value at which
     it ends. So it lies on the profile for any weight of that residual.
     """
+    formula, timings = fitted.formula, fitted.timings
+    stiff = fitted.scatter / (STIFF * abs(error))
     reached, aim, theta = best, best + far * error, fitted.theta
     inside, outside = (best, 0.0), (np.nan, np.nan)  # where it was pushed to, and how far off the fit then was
     for _ in range(PUSHES):
-        stiff = fitted.scatter / (STIFF * abs(error))
-        pushed = minimized(fitted.formula, theta, fitted.timings, PROFILE_TOLERANCE, partial(_push, value, stiff, aim))
+        push = partial(_push, value, stiff, aim)
+        pushed = minimized(formula, theta, timings, PROFILE_TOLERANCE, push)
         there = float(value(pushed[None])[0])
-        distance = np.sqrt(max(fitted.squares_at(pushed) - fitted.squares, 0.0)) / fitted.scatter
+        worse = squares_of(formula, pushed, timings) - fitted.squares
+        distance = np.sqrt(max(worse, 0.0)) / fitted.scatter
         if abs(distance / far - 1) < NEAR:
             return there
         before = inside
@@ -211,37 +181,14 @@ def _pushed(fitted: FittedFormula, value: ParameterFunction, best: float, error:
     return reached
 
 
+def _push(value: ParameterFunction, stiff: float, aim: float, thetas: Array) -> Array:
+    found: Array = stiff * (value(thetas) - aim)[:, None]
+    return found
+
+
 def _next(other: tuple[float, float], inside: tuple[float, float], far: float) -> float:
     """Give the next target by a secant: between two points around the limit, or beyond two points before it."""
     (there, off), (here, near) = other, inside
     if off <= far:  # behind
         return here + (here - there) * (min((far - near) / (near - off), 3.0) if near > off else 1.0)
     return here + (there - here) * min(max((far - near) / (off - near), 0.1), 0.9)
-
-
-def _parameter(at: int, thetas: Array) -> Array:
-    found: Array = thetas[:, at]
-    return found
-
-
-def time_at(fitted: FittedFormula, p: float) -> ParameterFunction:
-    """Give the time on p processors as a function of sets of parameters, for the largest size measured [s]."""
-    at = fitted.at([p])
-    return lambda thetas: np.asarray(fitted.formula.times(thetas, at)[:, 0])
-
-
-def _push(value: ParameterFunction, stiff: float, aim: float, thetas: Array) -> Array:
-    found: Array = stiff * (value(thetas) - aim)[:, None]
-    return found
-
-
-def standard_error(fitted: FittedFormula, value: ParameterFunction) -> float:
-    """Give the standard error of a value by the slopes at the best fit."""
-    theta = fitted.theta
-    scale = np.maximum(np.abs(theta), 1e-3 * np.abs(theta).max())
-    step = np.where(theta + 1e-6 * scale > fitted.formula.upper, -1e-6, 1e-6)
-    near = np.vstack([theta, theta + np.diag(step * scale)])
-    times, values = np.log(fitted.formula.times(near, fitted.timings)), value(near)
-    slopes, rise = (times[1:] - times[0]).T / step, (values[1:] - values[0]) / step
-    covariance = np.linalg.pinv(slopes.T @ slopes, rcond=1e-12)
-    return float(fitted.scatter * np.sqrt(max(rise @ covariance @ rise, 0.0)))

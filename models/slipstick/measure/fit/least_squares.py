@@ -15,6 +15,9 @@ MOST_STEPS = 200
 NOTHING = 1e-9  # a relative change of the times below the resolution of any data
 STEP = 1.5e-8  # of differences, relative: half of the digits
 
+ParameterFunction = Callable[[Array], Array]
+"""From sets of parameters, (D, k), a value of each, (D,)."""
+
 
 @dataclass(frozen=True, slots=True)
 class FittedFormula:
@@ -48,10 +51,6 @@ class FittedFormula:
         """Sum of the squared relative errors."""
         return float(self.residuals @ self.residuals)
 
-    def squares_at(self, theta: Array) -> float:
-        """Give the sum of the squared relative errors for other parameters."""
-        return _squares(self.formula, theta, self.timings)
-
     @property
     def aicc(self) -> float:
         r"""Akaike's criterion with the correction for few observations; infinite where there are too few.
@@ -79,23 +78,27 @@ class FittedFormula:
         p : processors
         n : size of the problem; the largest one measured if None
         """
-        return self.formula.time(self.theta, self.at(p, n))
+        return self.formula.time(self.theta, self.timings.points(p, n))
 
-    def at(self, p: Sequence[float] | Array, n: float | None = None) -> Timings:
-        """Give points to predict at, as for `predict`; their times have no meaning."""
-        processors = np.asarray(p, dtype=float)
-        size = float(self.timings.n.max()) if n is None else n
-        return Timings(processors, np.full(len(processors), size), processors, self.timings.weak_scaling)
+    def time_at(self, p: float) -> ParameterFunction:
+        """Give the time on p processors as a function of sets of parameters, for the largest size measured [s]."""
+        at = self.timings.points([p])
+        return lambda thetas: np.asarray(self.formula.times(thetas, at)[:, 0])
+
+    def standard_error(self, value: ParameterFunction) -> float:
+        """Give the standard error of a value by the slopes at the best fit."""
+        theta = self.theta
+        scale = np.maximum(np.abs(theta), 1e-3 * np.abs(theta).max())
+        step = np.where(theta + 1e-6 * scale > self.formula.limits[1], -1e-6, 1e-6)
+        near = np.vstack([theta, theta + np.diag(step * scale)])
+        times, values = np.log(self.formula.times(near, self.timings)), value(near)
+        slopes, rise = (times[1:] - times[0]).T / step, (values[1:] - values[0]) / step
+        covariance = np.linalg.pinv(slopes.T @ slopes, rcond=1e-12)
+        return float(self.scatter * np.sqrt(max(rise @ covariance @ rise, 0.0)))
 
     def lost(self, p: float, n: float | None = None) -> dict[str, float]:
-        """Give the processors lost at a number of them, by cause, the largest loss first.
-
-        Parameters
-        ----------
-        p : processors
-        n : size of the problem; the largest one measured if None
-        """
-        at = self.at([p], n)
+        """Give the processors lost at a number of them, by cause, the largest loss first; `p` and `n` as for `predict`."""
+        at = self.timings.points([p], n)
         time = float(self.formula.time(self.theta, at)[0])
         lost = {cause: p * float(each[0]) / time for cause, each in self.formula.lost(self.theta, at).items()}
         return dict(sorted(lost.items(), key=lambda item: -item[1]))
@@ -104,7 +107,8 @@ class FittedFormula:
 def fit(family: Family, timings: Timings) -> FittedFormula:
     """Fit a family: its formula with the least sum of squares of log(observed / fitted).
 
-    Noise in timings is relative, so logarithms are compared: a run of an hour counts as much as one of a second. Every repetition is an observation, so points that were measured more often weigh more.
+    Noise in timings is relative, so logarithms are compared: a run of an hour counts as much as one of a second. Every repetition
+    is an observation, so points that were measured more often weigh more.
 
     Raises
     ------
@@ -123,7 +127,9 @@ def fit(family: Family, timings: Timings) -> FittedFormula:
             f"{least} parameters need times on as many numbers of processors; there are {count}, so measure on {least - count} more"
         )
     begun = [
-        (_squares(formula, start, timings), formula, start) for formula in formulas for start in formula.starts(timings)
+        (squares_of(formula, start, timings), formula, start)
+        for formula in formulas
+        for start in formula.starts(timings)
     ]
     # Of many formulas, all sums of terms, the best start decides: it is already the minimum but for the logarithm.
     tried = begun if len(formulas) == 1 else [min(begun, key=lambda each: each[0])]
@@ -138,41 +144,31 @@ def fit_formula(formula: TimeFormula, timings: Timings, start: Array, within: fl
     formula, timings, start : what to fit, to what, from where
     within : relative change of parameters and squares at which the search ends [1]
     """
-    theta = _at_bounds(formula, minimized(formula, start, timings, within), timings)
-    return FittedFormula(formula, theta, timings, _residuals(formula, theta, timings))
+    found = minimized(formula, start, timings, within)
+    # A search stops just before a limit: where the times show no difference, the parameter is at its lower limit.
+    least, _ = formula.limits
+    theta = np.where(_without_effect(formula, found, least - found, timings), least, found)
+    return FittedFormula(formula, theta, timings, _residuals(formula, theta[None], timings)[0])
 
 
-def _at_bounds(formula: TimeFormula, theta: Array, timings: Timings) -> Array:
-    """Set parameters to their lower limit where the times show no difference: a search stops just before the limit."""
-    without = theta - np.diag(theta - formula.lower)
-    shown = _logarithms(formula.times(np.vstack([theta, without]), timings), timings)
-    return np.where(np.abs(shown[1:] - shown[0]).max(axis=1) < NOTHING, formula.lower, theta)
+def squares_of(formula: TimeFormula, theta: Array, timings: Timings) -> float:
+    """Give the sum of the squared relative errors for some parameters."""
+    (found,) = _residuals(formula, theta[None], timings)
+    return float(found @ found)
 
 
-def _residuals(formula: TimeFormula, theta: Array, timings: Timings) -> Array:
-    found: Array = _logarithms(formula.times(theta[None], timings), timings)[0]
-    return found
-
-
-def _logarithms(times: Array, timings: Timings) -> Array:
+def _residuals(formula: TimeFormula, thetas: Array, timings: Timings) -> Array:
+    times = formula.times(thetas, timings)
     # A point at which a model has no answer counts as infinitely bad.
     found: Array = np.log(timings.time) - np.log(np.where(times > TINY, times, TINY))
     return found
 
 
-def _squares(formula: TimeFormula, theta: Array, timings: Timings) -> float:
-    found = _residuals(formula, theta, timings)
-    return float(found @ found)
-
-
-def _scale(formula: TimeFormula, start: Array, inside: Array, timings: Timings) -> Array:
-    """Give a scale for each parameter: its start, or the value at which it affects the times."""
-    matters = 1e-3 * np.maximum(start.max(), TINY)
-    scale = np.where(start > 0, start, matters)
-    twice = _logarithms(formula.times(np.vstack([inside, inside + np.diag(scale)]), timings), timings)
-    # An earlier search may leave a parameter just off its limit, which is not a scale.
-    idle = np.abs(twice[1:] - twice[0]).max(axis=1) < NOTHING
-    return np.where(idle, np.maximum(scale, matters), scale)
+def _without_effect(formula: TimeFormula, theta: Array, change: Array, timings: Timings) -> Array:
+    """Say of each parameter whether its change leaves the times as they are."""
+    shown = _residuals(formula, np.vstack([theta, theta + np.diag(change)]), timings)
+    found: Array = np.abs(shown[1:] - shown[0]).max(axis=1) < NOTHING
+    return found
 
 
 def minimized(
@@ -191,14 +187,18 @@ def minimized(
     """
     from scipy.optimize import least_squares
 
-    least, most = formula.lower, formula.upper
+    least, most = formula.limits
     inside: Array = np.clip(start, least, most)
-    scale = _scale(formula, start, inside, timings)
+    # The scale of a parameter is its start, or the value at which it affects the times.
+    matters = 1e-3 * np.maximum(start.max(), TINY)
+    scale = np.where(start > 0, start, matters)
+    # An earlier search may leave a parameter just off its limit, which is not a scale.
+    scale = np.where(_without_effect(formula, inside, scale, timings), np.maximum(scale, matters), scale)
     room = 1e-9 * np.minimum(scale, most - least)
     begin = np.clip(inside, least + room, np.minimum(most, np.maximum(inside, scale)) - room)
 
     def residuals(thetas: Array) -> Array:
-        return np.hstack([_logarithms(formula.times(thetas, timings), timings), more(thetas)])
+        return np.hstack([_residuals(formula, thetas, timings), more(thetas)])
 
     def differences(theta: Array) -> Array:
         # One call for all differences; a step never leaves the limits.

@@ -14,7 +14,7 @@ from slipstick.errors import ModelError, NoAnswerError, Problem, SpecError, Unkn
 from slipstick.measure.fit.comparison import APART, IntervalSettings, fits
 from slipstick.measure.fit.families import FAMILIES, family_called
 from slipstick.measure.fit.formula import Family, Timings, timing_notes, timings_of
-from slipstick.measure.fit.model import FitSettings, PreparedModel, model_family, prepare_model
+from slipstick.measure.fit.model import FitSettings, PreparedModel, prepare_model
 from slipstick.measure.measurements import Measurements
 from slipstick.report.fits import between, draw_fits, families, fitted_values, has_interval, needed
 from slipstick.report.formatting import NOTHING, escape, markdown_table, percent
@@ -166,7 +166,7 @@ def read(asked: Mapping[str, FitSpec], study: StudyContext) -> FitsQuestion:
             source = f"timings made up from {spec.made.case}"
         base = _freed(spec, place, study) if spec.free else None
         if base is not None:
-            families.insert(0, model_family(base))
+            families.insert(0, base.family())
         found.append(_ReadFit(spec, name, timings, source, families, truth, base, name in drawn))
     return FitsQuestion(tuple(found), odd)
 
@@ -236,7 +236,7 @@ def _made(spec: MadeSpec, wanted: list[int], place: Place, study: StudyContext) 
     p = np.repeat(np.array(spec.processors, dtype=float), spec.repetitions)
     points = Timings(p, np.ones(len(p)), p, spec.cycles)
     try:
-        (formula,) = model_family(model).formulas(points)
+        (formula,) = model.family().formulas(points)
     except NoAnswerError as error:
         raise study.refusal((*place, "made"), str(error)) from None
     random = np.random.default_rng([spec.seed, *str(place[-1]).encode()])
