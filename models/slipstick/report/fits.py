@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from slipstick.answer import Answer, Value
 from slipstick.report.formatting import ascii_only, percent, plain, plain_table, wrapped
 from slipstick.report.measured import INDENT, LOST, amount
-from slipstick.report.pictures.figures import STROKES, axis_title, logarithmic, sheet, title_of
+from slipstick.report.pictures import STROKES, axis_title, logarithmic, sheet, title_of
 from slipstick.results.study import Fitting
 
 if TYPE_CHECKING:

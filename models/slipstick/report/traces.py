@@ -11,7 +11,7 @@ import numpy as np
 from slipstick.expression.dimension import TIME
 from slipstick.report.formatting import escape, markdown_table, percent, plain, plain_table, quantity
 from slipstick.report.measured import LOST, amount, measured_text
-from slipstick.report.pictures.figures import STROKES, axis_title, filled, names_along, sheet, title_of
+from slipstick.report.pictures import STROKES, axis_title, filled, names_along, sheet, title_of
 from slipstick.results.study import Array, TraceViews
 from slipstick.units import choose
 

@@ -28,7 +28,7 @@ from slipstick.measure.traces.views import (
 from slipstick.method.simulation.flatten import timeline
 from slipstick.model.activity import delay, fork, hold, service, then
 from slipstick.model.system import Model, closed_model
-from slipstick.report.pictures.gantt import chrome_trace
+from slipstick.report.timeline import chrome_trace
 from slipstick.schema.library import Library
 
 FILES = Path(__file__).parent / "files"

@@ -12,7 +12,7 @@ import pytest
 from slipstick.report.document import question_document
 from slipstick.report.formatting import question_section
 from slipstick.report.pages.write import frame
-from slipstick.report.pictures.figures import look
+from slipstick.report.pictures import look
 from slipstick.results.study import Provenance
 from slipstick.schema.kinds.study import BandsSpec
 from slipstick.study.questions.scale import (

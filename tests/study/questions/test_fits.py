@@ -12,7 +12,7 @@ from slipstick.cli.main import main
 from slipstick.errors import NoAnswerError, SpecError
 from slipstick.report.fits import needed
 from slipstick.report.pages.page import page
-from slipstick.report.pictures.bars import stacks
+from slipstick.report.pictures import stacks
 from slipstick.results.study import Results
 from slipstick.schema.build import build
 from slipstick.schema.inputs import resolve

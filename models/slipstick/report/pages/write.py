@@ -187,7 +187,7 @@ def write_timeline(timeline: Timeline, path: Path, title: str) -> None:
     InputError : the ending is another
     MissingExtraError : matplotlib is not installed
     """
-    from slipstick.report.pictures.gantt import chrome_trace, draw_timeline
+    from slipstick.report.timeline import chrome_trace, draw_timeline
 
     if path.suffix not in (".json", *_PICTURES):
         raise InputError(f"a timeline is written to a file that ends in .json, .png or .svg, not to {path.name}")
@@ -223,7 +223,7 @@ def _replace(path: Path, make: Callable[[Path], object]) -> None:
         if path.suffix == ".json":
             make(work)
         else:
-            from slipstick.report.pictures.figures import look
+            from slipstick.report.pictures import look
 
             with look():
                 make(work)
@@ -249,7 +249,7 @@ def _fill(work: Path, results: Results, study: StudySpec, command: str) -> list[
 def _draw(results: Results, study: StudySpec, work: Path) -> dict[str, list[str]]:
     if not study.pictures:
         return {}
-    from slipstick.report.pictures.figures import fill_order, save
+    from slipstick.report.pictures import fill_order, save
 
     order = fill_order(results, study.pictures)
     return {spec.name: [path.name for path in save(results, spec, work, order)] for spec in study.pictures}

@@ -25,7 +25,7 @@ from slipstick.report.formatting import (
     prose,
     quantity,
 )
-from slipstick.report.pictures.figures import STROKES, axis_title, logarithmic, sheet, title_of
+from slipstick.report.pictures import STROKES, axis_title, legend_of, logarithmic, sheet, title_of
 from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Provenance
 from slipstick.schema.kinds.study import ProjectionPictureSpec, ProjectSpec
@@ -590,7 +590,7 @@ def _panels(found: Projection, spec: ProjectionPictureSpec) -> Figure:
         logarithmic(panels[-1].xaxis, found.factors)
         panels[-1].set_xlabel("times that processors are as fast")
     handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside right upper", alignment="left", title="case, trend")
+    legend_of(figure, handles, labels, "case, trend")
     title_of(figure, spec.title)
     return figure
 

@@ -23,7 +23,7 @@ from slipstick.report.formatting import (
     percent,
     quantity,
 )
-from slipstick.report.pictures.figures import axis_title, draw_intervals, filled, sheet, tilt, title_of
+from slipstick.report.pictures import axis_title, draw_intervals, filled, legend_of, sheet, tilt, title_of
 from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Provenance
 from slipstick.schema.build import build, described
@@ -607,6 +607,6 @@ def _bars(found: Sequence[ChangeRanking], title: str) -> Figure:
         tilt(axes)
     axes.set_ylabel(axis_title("overhead reduction", "%"))
     axes.set_xlabel("case")
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside right upper", alignment="left", title="change")
+    legend_of(figure, *axes.get_legend_handles_labels(), "change")
     title_of(figure, title)
     return figure

@@ -14,7 +14,7 @@ from slipstick.expression.dimension import Dimension
 from slipstick.method.sampling import random_stream, sample_points
 from slipstick.model.uncertainty import Uncertainty
 from slipstick.report.formatting import Ends, as_percent, code, escape, percent, quantity
-from slipstick.report.pictures.figures import STROKES, axis_title, filled, sheet, title_of
+from slipstick.report.pictures import STROKES, axis_title, filled, legend_of, sheet, title_of
 from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Array, Provenance
 from slipstick.schema.inputs import Settings
@@ -132,7 +132,7 @@ class SampleResult(QuestionResult):
         axes = figure.subplots()
         _histogram(axes, outcomes[spec.value])
         handles, labels = axes.get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside right upper", alignment="left")
+        legend_of(figure, handles, labels)
         title_of(figure, spec.title)
         return figure
 

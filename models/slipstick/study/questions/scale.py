@@ -37,7 +37,7 @@ from slipstick.report.formatting import (
     percent,
     quantity,
 )
-from slipstick.report.pictures.figures import axis_title, draw_intervals, filled, plain_ticks, sheet, title_of
+from slipstick.report.pictures import axis_title, draw_intervals, filled, legend_of, plain_ticks, sheet, title_of
 from slipstick.report.statements import summary
 from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Array, Provenance
@@ -809,7 +809,7 @@ def _bands(found: Scaling, spec: BandsSpec, order: Mapping[str, int]) -> Figure:
     axes.set_xlabel(axis_title(found.path, "1"))
     axes.set_ylabel(axis_title("processors", "1"))
     handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles[::-1], labels[::-1], loc="outside right upper", alignment="left", title="component")
+    legend_of(figure, handles[::-1], labels[::-1], "component")
     title_of(figure, spec.title)
     return figure
 

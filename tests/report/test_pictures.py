@@ -19,9 +19,7 @@ from matplotlib.lines import Line2D
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import MissingExtraError, UnknownNameError
-from slipstick.report.pictures.figures import FILLS, STROKES, draw, fill_order, save
-from slipstick.report.pictures.lines import lines_of
-from slipstick.report.pictures.maps import grid_of
+from slipstick.report.pictures import FILLS, STROKES, draw, fill_order, grid_of, lines_of, save
 from slipstick.results.study import Axis, Provenance, Results, Sweep
 from slipstick.schema.kinds.study import BarsSpec, MapSpec, PictureSpec
 from tests.report.made_up import (
@@ -275,9 +273,7 @@ def test_drawing_leaves_the_users_settings_as_they_were() -> None:
 
 
 def test_drawing_never_loads_the_global_interface() -> None:
-    program = (
-        "import sys, matplotlib, slipstick.report.pictures.figures as s\nwith s.look(): s.sheet(4, 3).subplots()\n"
-    )
+    program = "import sys, matplotlib, slipstick.report.pictures as s\nwith s.look(): s.sheet(4, 3).subplots()\n"
     program += "sys.exit('matplotlib.pyplot' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False, timeout=60).returncode == 0
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from slipstick.expression.dimension import TIME
 from slipstick.report.formatting import percent
-from slipstick.report.pictures.figures import STROKES, axis_title, filled, sheet, title_of
+from slipstick.report.pictures import STROKES, axis_title, filled, legend_of, sheet, title_of
 from slipstick.results.study import Timeline, TimelineInterval
 from slipstick.units import choose
 
@@ -47,8 +47,7 @@ def draw_timeline(timeline: Timeline, title: str, order: Mapping[str, int] | Non
     queues.set_xlabel(axis_title("time", unit))
     queues.set_xlim(0, max(timeline.until / factor, 1e-12))
     handles, labels = rows.get_legend_handles_labels()
-    if labels:
-        figure.legend(handles, labels, loc="outside right upper", alignment="left", title="component")
+    legend_of(figure, handles, labels, "component")
     title_of(figure, title)
     return figure
 

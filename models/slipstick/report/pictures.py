@@ -1,0 +1,878 @@
+"""Pictures of results: their look, and bars, lines and maps of a study; drawn without any global state.
+
+Lines and fills are told apart in colour, in grey and in black and white; ticks are plain numbers, on the values themselves
+where these are few. The same results give files of the same bytes. Pictures of a question are drawn by what it found.
+"""
+
+from __future__ import annotations
+
+import math
+import string
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from slipstick.answer import Answer
+from slipstick.expression.dimension import COUNT, Dimension
+from slipstick.late import Array, np
+from slipstick.model.activity import TECHNOLOGIES
+from slipstick.report.formatting import UNKNOWN, need, quantity, short_path
+from slipstick.results.study import Axis, Results, Sweep, split_name
+from slipstick.units import choose
+
+if TYPE_CHECKING:
+    from matplotlib import axis
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from numpy.typing import NDArray
+
+    from slipstick.schema.kinds.study import BarsSpec, LinesSpec, MapSpec, PictureSpec
+
+    Indices = NDArray[np.int64]
+
+
+FILLS = (  # light enough for hatches in black; neighbours differ in grey
+    ("#4477aa", ""),
+    ("#ffee99", "///"),
+    ("#ee8866", ""),
+    ("#d9f0fa", "\\\\\\"),
+    ("#66bb99", "xxx"),
+    ("#f4f4f4", ""),
+    ("#bb8fc0", "++"),
+    ("#ffd9d0", "|||"),
+    ("#7a8a99", ""),
+    ("#eef5b0", "--"),
+    ("#cc9944", "//"),
+    ("#ffffff", "\\\\"),
+)
+"""Colour and hatch of each part of a bar, in order."""
+
+_FURTHER_HATCHES = ("ooo", "...", "**")
+
+STROKES = (  # colour, marker, dashes
+    ("#000000", "o", "-"),
+    ("#0072b2", "s", "--"),
+    ("#d55e00", "^", "-."),
+    ("#009e73", "D", ":"),
+    ("#882255", "v", "-"),
+    ("#888888", "X", "--"),
+    ("#b8860b", "P", "-."),
+    ("#3b5fc0", "<", ":"),
+    ("#117733", ">", "-"),
+    ("#cc79a7", "h", "--"),
+    ("#555555", "*", "-."),
+    ("#56b4e9", "p", ":"),
+)
+"""Colour, marker and dashes of each line, in order."""
+
+_LOOK = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": "#444444",
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "axes.labelsize": 10,
+    "axes.linewidth": 0.8,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlesize": 10,
+    "figure.constrained_layout.h_pad": 0.08,
+    "figure.constrained_layout.w_pad": 0.08,
+    "font.family": ["DejaVu Sans", "sans-serif"],
+    "font.size": 9,
+    "grid.color": "#d4d4d4",
+    "grid.linewidth": 0.6,
+    "hatch.linewidth": 0.6,
+    "legend.fontsize": 9,
+    "legend.frameon": False,
+    "legend.handleheight": 1.4,
+    "legend.handlelength": 2.8,
+    "legend.title_fontsize": 9,
+    "lines.linewidth": 1.5,
+    "lines.markersize": 5,
+    "savefig.dpi": 150,
+    "text.parse_math": False,  # a dollar sign in a name is a dollar sign
+    "svg.fonttype": "none",  # text stays text: to be searched, read aloud and compared
+    "svg.hashsalt": "slipstick",  # without it, every file has identifiers of its own
+    "xtick.labelsize": 9,
+    "ytick.labelsize": 9,
+}
+
+_METHOD_DASHES = ("-", "--", ":", "-.")
+_DOTS = "simulation"  # what was seen is drawn as dots, what was computed as lines
+_LETTER = 0.086  # width of a letter at the size of titles [inch]
+_DARK = 0.45
+_MOST_TICKS = 9
+_CLOSEST = 0.04  # ticks nearer than this part of the axis would run into each other
+_MOST_LETTERS = 60
+_SUBDIVISIONS = ((1, (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)), (2.2, (1.0, 2.0, 5.0)))
+MOST_MARKERS = 16
+"""Of so many points each has its own interval drawn; more have a band."""
+
+
+@contextmanager
+def look() -> Iterator[None]:
+    """Draw with our settings, whatever the user's own are, and leave those as they were.
+
+    Raises
+    ------
+    MissingExtraError : matplotlib is not installed
+    """
+    need("matplotlib", "drawing pictures")
+    import matplotlib.style
+
+    settings: list[Any] = ["default", _LOOK]
+    with matplotlib.style.context(settings):
+        yield
+
+
+def stroke(index: int) -> dict[str, Any]:
+    """Give the look of one line among others."""
+    colour, marker, dashes = STROKES[index % len(STROKES)]
+    fill = "white" if index % 2 else colour
+    return {"color": colour, "marker": marker, "linestyle": dashes, "markerfacecolor": fill}
+
+
+def filled(index: int) -> dict[str, Any]:
+    """Give the look of one area among others."""
+    again, place = divmod(index, len(FILLS))
+    colour, hatch = FILLS[place]
+    if again:  # more areas than colours take them again, under hatches of their own
+        hatch = _FURTHER_HATCHES[(again - 1) % len(_FURTHER_HATCHES)]
+    return {"facecolor": colour, "hatch": hatch, "edgecolor": "black", "linewidth": 0.6}
+
+
+def fill_order(results: Results, pictures: Sequence[PictureSpec]) -> dict[str, int]:
+    """Number the components of a study and the labels of its stacked bars: one fill and one place in all of its pictures.
+
+    Useful components come first. What the account does not have, such as labels of sums, comes after it.
+
+    Parameters
+    ----------
+    results : of a study
+    pictures : that it draws
+    """
+    answers = list(results.named_answers().values())
+    useful = dict.fromkeys(name for each in answers for name in each.useful)
+    names = [name for each in answers for name in each.account]
+    names += [timeline.component(span) for timeline in results.timelines.values() for span in timeline.spans]
+    columns = [
+        column.name for each in results.questions.values() for table in each.tables() for column in table.columns
+    ]
+    names += [inside for kind, inside in map(split_name, columns) if kind == "account"]
+    names = [name for name in useful if name in names] + names
+    labels = [label for spec in pictures if isinstance(stack := getattr(spec, "stack", None), dict) for label in stack]
+    return {name: place for place, name in enumerate(dict.fromkeys([*names, *labels]))}
+
+
+def draw_intervals(axes: Axes, x: Array, y: Array, low: Array, high: Array, colour: str = "black") -> None:
+    """Draw the interval of each value: a bar at each of few points, a band along many.
+
+    A question mark stands at an estimate of which it is not known how sure it is: the ends of its interval are infinite.
+
+    Parameters
+    ----------
+    axes : of a picture
+    x, y, low, high : in the units of its axes; ends are not a number where there is no interval
+    colour : of the bars
+    """
+    drawn = np.isfinite(y) & np.isfinite(high - low) & (low < high)
+    if np.count_nonzero(drawn) > MOST_MARKERS:
+        axes.fill_between(x, low, high, where=drawn, color=colour, alpha=0.18, linewidth=0)
+    elif drawn.any():
+        # An estimate may lie outside of its interval by rounding.
+        lengths = np.maximum(np.array([y - low, high - y])[:, drawn], 0.0)
+        axes.errorbar(np.asarray(x)[drawn], y[drawn], lengths, fmt="none", ecolor=colour, elinewidth=1.2, capsize=3)
+    for index in np.flatnonzero(np.isfinite(y) & np.isinf(high))[:: 1 + len(y) // MOST_MARKERS]:
+        axes.annotate("?", (x[index], y[index]), (4, 2), textcoords="offset points", color=colour, fontsize=9)
+
+
+def as_method(method: str, methods: Sequence[str]) -> dict[str, Any]:
+    """Give what a method changes in the look of a line, so that lines of all methods keep their colour."""
+    if method == _DOTS:
+        return {"linestyle": "none"}
+    computed = [each for each in methods if each != _DOTS]
+    return {"linestyle": _METHOD_DASHES[computed.index(method) % len(_METHOD_DASHES)], "marker": ""}
+
+
+def stroke_of_method(method: str, methods: Sequence[str]) -> dict[str, Any]:
+    """Give the look of a method in a legend, whatever the line."""
+    grey = {"color": "#777777", "marker": "o", "markerfacecolor": "#777777"}
+    return {**grey, **as_method(method, methods)}
+
+
+def sheet(width: float, height: float) -> Figure:
+    """Take an empty figure, which no global list keeps; sizes in inches."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def legend_of(
+    figure: Figure, handles: Sequence[Any], labels: Sequence[str], title: str | None = None, columns: int = 1
+) -> None:
+    """Put a legend beside the figure, if there is something to tell; see `title_of`."""
+    if labels:
+        figure.legend(handles, labels, loc="outside right upper", alignment="left", title=title, ncols=columns)
+
+
+def title_of(figure: Figure, text: str) -> None:
+    """Write a heading over the figure, folded to its width, or to the space beside its legend; so it is drawn last."""
+    width = figure.get_figwidth()
+    if figure.legends:
+        figure.draw_without_rendering()
+        width = figure.legends[0].get_window_extent().x0 / figure.dpi
+    lines = textwrap.wrap(text, max(20, int(width / _LETTER) - 2))
+    figure.suptitle("\n".join(lines), x=0.02, ha="left", fontsize=11, fontweight="bold")
+
+
+def axis_title(name: str, unit: str) -> str:
+    """Name an axis and its unit; a path by its last key in words, a long one by the last two.
+
+    >>> axis_title("machine.network.adapter", "us"), axis_title("parameters.items_per_page", "1"), axis_title("time", "ms")
+    ('adapter [us]', 'items per page', 'time [ms]')
+    """
+    keys = [name] if "[" in name or " " in name else name.split(".")
+    words = " ".join(keys[-2:] if len(keys) > 3 else keys[-1:]).replace("_", " ")
+    return words if unit in ("", "1") else f"{words} [{unit}]"
+
+
+def ink_on(colour: Any) -> str:
+    """Choose black or white for text on a colour."""
+    from matplotlib.colors import to_rgb
+
+    red, green, blue = to_rgb(colour)
+    return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < _DARK else "black"
+
+
+def logarithmic(along: axis.Axis, values: Array) -> None:
+    """Make an axis logarithmic, with plain numbers on it.
+
+    Parameters
+    ----------
+    along : an axis of a picture
+    values : what it shows, in its unit
+    """
+
+    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
+
+    positive = np.unique(values[np.isfinite(values) & (values > 0)])
+    whole = all(_round(value) for value in positive[: _MOST_TICKS + 1])
+    along._set_axes_scale("log")  # type: ignore[attr-defined]
+    along.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    if len(positive) <= _MOST_TICKS and whole and _apart(np.log(positive)):
+        along.set_major_locator(FixedLocator(positive.tolist()))
+        along.set_minor_locator(NullLocator())
+        return
+    decades = math.log10(positive[-1] / positive[0])
+    subs = next((subs for most, subs in _SUBDIVISIONS if decades <= most), (1.0,))
+    along.set_major_locator(LogLocator(subs=subs, numticks=12))
+    along.set_minor_formatter(NullFormatter())
+
+
+def plain_ticks(along: axis.Axis, values: Array) -> None:
+    """Put ticks on the values themselves where they are few and apart; else leave it to the library."""
+
+    from matplotlib.ticker import FixedLocator, FuncFormatter
+
+    along.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.6g}"))
+    apart = np.unique(values)
+    if len(apart) <= _MOST_TICKS and _apart(apart) and all(map(_round, apart)):
+        along.set_major_locator(FixedLocator(apart.tolist()))
+
+
+def names_along(axes: Axes, names: Sequence[str]) -> None:
+    """Write names under the horizontal axis, tilted where they would run into each other."""
+    axes.set_xticks(range(len(names)), names)
+    if sum(map(len, names)) > _MOST_LETTERS:
+        tilt(axes)
+
+
+def tilt(axes: Axes) -> None:
+    """Tilt the texts under the horizontal axis."""
+    for label in axes.get_xticklabels():
+        label.set(rotation=30, ha="right", rotation_mode="anchor")
+
+
+def _round(value: float) -> bool:
+    """Say whether a value has two digits, or is a small whole number such as 128: others make poor ticks."""
+    return float(f"{value:.2g}") == value or (value == int(value) and abs(value) < 10_000)
+
+
+def _apart(values: Array) -> bool:
+    """Say whether ticks at these ordered values leave room for their labels."""
+
+    if len(values) < 2:
+        return True
+    return bool(np.diff(values).min() >= _CLOSEST * (values[-1] - values[0]))
+
+
+_UPRIGHT_LABEL = 0.085  # width of a letter of a tick's label [inch]
+_BAR = 0.62  # width of a bar, as a part of its place
+_MOST_BESIDE = 10  # more bars stand in several rows, to be read at the width of a page
+
+
+def _bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Figure:
+    """Draw one stacked bar for each case, its total written above it."""
+    parts, unit = stacks(results, spec), _unit(results, spec)
+    places = {name: place for place, name in enumerate(TECHNOLOGIES)} if spec.stack == "technology" else order
+    names = (
+        list(spec.stack)
+        if not isinstance(spec.stack, str)
+        else sorted({name for bar in parts.values() for name in bar}, key=places.__getitem__)
+    )
+    fills = {name: places[name] for name in names if any(bar.get(name) for bar in parts.values())}
+    table = np.array([[parts[case].get(label, 0.0) for case in spec.cases] for label in fills])
+    table = table.reshape(len(fills), len(spec.cases))
+    totals = table.sum(axis=0)
+    beside = _beside(spec.cases)
+    rows = -(-len(spec.cases) // beside)
+    place = max(0.85, min(1.5, 9.0 / beside))
+    longest = max(map(len, spec.cases)) * _UPRIGHT_LABEL
+    tilted = longest > place
+    height = 4.2 if rows == 1 else 3.2
+    figure = sheet(max(4.6, 3.0 + place * beside), rows * (height + (0.6 * min(longest, 3.0) if tilted else 0.0)))
+    what = "time" if unit == "s" else "processors" if _counts_processors(spec) else "sum"
+    shown, factor = ("%", 0.01) if spec.share else choose(totals.tolist(), Dimension.of(unit))
+    heights = (_shares(table, totals) if spec.share else table) / factor
+    # What is shared out is certain: all of it.
+    reach = np.array([(0.0, 0.0) if spec.share else _ends(results.named_answer(case), spec) for case in spec.cases])
+    for row, axes in enumerate(figure.subplots(rows, 1, sharey=True, squeeze=False)[:, 0]):
+        cut = slice(row * beside, (row + 1) * beside)
+        _stack(axes, heights[:, cut], fills)
+        tops = _intervals(axes, reach[cut] / factor, heights[:, cut].sum(axis=0))
+        _totals(axes, tops, [quantity(float(each), unit) for each in totals[cut]])
+        axes.set_ylabel(axis_title(f"share of the {what}" if spec.share else what, shown))
+        axes.set_xticks(range(len(spec.cases[cut])), spec.cases[cut])
+        axes.set_xlim(-0.6, beside - 0.4)
+        axes.set_ylim(
+            0,
+            1.1 * max((heights.sum(axis=0) + np.where(np.isfinite(reach[:, 1]), reach[:, 1], 0) / factor).max(), 1e-12),
+        )
+        if tilted:
+            tilt(axes)
+    axes.set_xlabel("case")
+    handles, labels = axes.get_legend_handles_labels()
+    # The legend reads from the top down, as the bar does.
+    legend_of(figure, handles[::-1], labels[::-1], _kind(spec))
+    title_of(figure, spec.title)
+    return figure
+
+
+def _beside(cases: Sequence[str]) -> int:
+    """Choose how many bars stand in a row, so that a case stays with those named after it where that is possible."""
+    if len(cases) <= _MOST_BESIDE:
+        return len(cases)
+    even = -(-len(cases) // -(-len(cases) // _MOST_BESIDE))
+    together = (
+        most
+        for most in (even, *range(_MOST_BESIDE, _MOST_BESIDE // 2, -1))
+        if not any(cases[at].startswith(f"{each}-") for at in range(most, len(cases), most) for each in cases[:at])
+    )
+    return next(together, even)
+
+
+def _counts_processors(spec: BarsSpec) -> bool:
+    """Say whether all parts of the bars are numbers of processors."""
+    names = [] if isinstance(spec.stack, str) else [name for each in spec.stack.values() for name in each]
+    return bool(names) and all(name.partition("[")[0] in ("speedup", "processors_lost") for name in names)
+
+
+def stacks(results: Results, spec: BarsSpec) -> dict[str, dict[str, float]]:
+    """Give the parts of each bar by label, in base units."""
+    return {case: _parts(results.named_answer(case), spec) for case in spec.cases}
+
+
+def _parts(answer: Answer, spec: BarsSpec) -> dict[str, float]:
+    if spec.stack == "component":
+        return dict(answer.account)
+    if spec.stack == "technology":
+        return dict(answer.technology)
+    found = {label: [answer.find(name) for name in names] for label, names in spec.stack.items()}
+    return {label: sum(each for each in values if each is not None) for label, values in found.items()}
+
+
+def _ends(answer: Answer, spec: BarsSpec) -> tuple[float, float]:
+    """Give how far the interval of a bar's total reaches below and above it; that of the time, or of all parts together."""
+    if isinstance(spec.stack, str):
+        books = {"component": ("account", answer.account), "technology": ("technology", answer.technology)}
+        book, parts = books[spec.stack]
+        names = ["time"] if "time" in answer.values else [f"{book}[{label}]" for label in parts]
+    else:
+        names = [name for each in spec.stack.values() for name in each]
+    reach = []
+    for name in names:
+        value, (low, high) = answer.find(name), answer.ends(name)
+        if value is not None and low is not None and high is not None:
+            reach.append((value - low, high - value))
+    return sum(below for below, _ in reach), sum(above for _, above in reach)
+
+
+def _intervals(axes: Axes, reach: Array, tops: Array) -> Array:
+    """Draw the interval of each total that has one, and give the upper ends."""
+    low, high = tops - reach[:, 0], tops + reach[:, 1]
+    draw_intervals(axes, np.arange(float(len(tops))), tops, low, high)
+    return np.where(np.isfinite(high), high, tops)
+
+
+def _unit(results: Results, spec: BarsSpec) -> str:
+    if isinstance(spec.stack, str):
+        return "s"
+    return results.unit(next(name for names in spec.stack.values() for name in names))
+
+
+def _kind(spec: BarsSpec) -> str:
+    if isinstance(spec.stack, str):
+        return "technology class" if spec.stack == "technology" else spec.stack
+    return "part"
+
+
+def _shares(table: Array, totals: Array) -> Array:
+    return np.asarray(np.divide(table, totals, out=np.zeros_like(table), where=totals > 0))
+
+
+def _stack(axes: Axes, heights: Array, fills: Mapping[str, int]) -> None:
+    below = np.zeros(heights.shape[1])
+    for (label, fill), each in zip(fills.items(), heights, strict=True):
+        axes.bar(np.arange(len(each)), each, _BAR, bottom=below, label=label, **filled(fill))
+        below = below + each
+
+
+def _totals(axes: Axes, tops: Array, words: list[str]) -> None:
+    """Write the total of each bar above it."""
+    for index, (top, text) in enumerate(zip(tops, words, strict=True)):
+        axes.annotate(text, (index, top), (0, 3), textcoords="offset points", ha="center", va="bottom", fontsize=8.5)
+
+
+_KINDS = {"account": "time of a processor", "technology": "time", "step": "time", "once": "time"}
+_METHOD = "method"
+_PANELS = 6.0  # of the panels [inch]; the legend is beside them
+_MOST_IN_COLUMN = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line, in base units or in places of names, ordered along x."""
+
+    value: str
+    unit: str  # empty for relative lines
+    label: str
+    x: Array
+    y: Array
+    low: Array  # ends of the interval of each y; not a number where there is none
+    high: Array
+    method: str = ""  # empty where all are drawn by one
+
+
+def _lines(results: Results, spec: LinesSpec) -> Figure:
+    """Draw values over one axis, a line for each case or value of another axis; values of different units in panels."""
+    sweep = results.sweep(spec.sweep)
+    lines = lines_of(sweep, spec)
+    labels = list(dict.fromkeys(line.label for line in lines))
+    methods = [method for method in dict.fromkeys(line.method for line in lines) if method]
+    units = list(dict.fromkeys(line.unit for line in lines)) or [""]
+    columns = 1 + (len(labels) + len(methods) - 1) // _MOST_IN_COLUMN
+    alone = not spec.series and set(labels) <= set(_short(spec.y).values())
+    title = short_path(spec.series, 30) if spec.series else "value" if alone else "case"
+    longest = max(map(len, [*labels, *methods, title]))
+    figure = sheet(_PANELS + min(0.7 + 0.07 * longest, 4.0) * max(1, columns), 1.0 + 3.2 * len(units))
+    panels = figure.subplots(len(units), 1, sharex=True, squeeze=False)[:, 0]
+    x_axis = _Across.of(sweep.axis(spec.x), spec)
+    for unit, axes in zip(units, panels, strict=True):
+        _panel(axes, x_axis, [line for line in lines if line.unit == unit], labels, methods, spec)
+    x_axis.write_on(panels[-1])
+    handles = _handles(labels, methods)
+    legend_of(figure, list(handles.values()), list(handles), title, columns)
+    title_of(figure, spec.title)
+    return figure
+
+
+@dataclass(frozen=True, slots=True)
+class _Across:
+    """The horizontal axis: its unit, the factor to it, and whether it is logarithmic."""
+
+    axis: Axis
+    unit: str
+    factor: float
+    log: bool
+
+    @staticmethod
+    def of(axis: Axis, spec: LinesSpec) -> _Across:
+        if axis.named:
+            return _Across(axis, "", 1.0, False)
+        numbers = [float(value) for value in axis.values]
+        log = spec.log in ("x", "both") and any(number > 0 for number in numbers)
+        return _Across(axis, *choose(numbers, Dimension.of(axis.unit)), log)
+
+    def places(self, x: Array) -> Array:
+        return np.where(x > 0, x / self.factor, np.nan) if self.log else x / self.factor
+
+    def write_on(self, axes: Axes) -> None:
+        if self.axis.named:
+            names_along(axes, [str(value) for value in self.axis.values])
+            axes.set_xlabel(axis_title(self.axis.path, ""))
+            return
+        places = np.array([float(value) for value in self.axis.values]) / self.factor
+        if self.log:
+            logarithmic(axes.xaxis, places)
+        else:
+            plain_ticks(axes.xaxis, places)
+        axes.set_xlabel(axis_title(self.axis.path, self.unit))
+
+
+def lines_of(sweep: Sweep, spec: LinesSpec) -> list[Line]:
+    """Sort the points of a sweep into lines."""
+    x, lines = _places(sweep, spec.x), []
+    groups, short = _groups(sweep, spec), _short(spec.y)
+    for name in spec.y:
+        columns = np.array([sweep.column(name), *sweep.ends(name)])
+        columns = _against(sweep, columns, spec.against) if spec.against else columns
+        unit = "" if spec.relative or spec.against else sweep.units[name]
+        alone = sum(sweep.units[other] == sweep.units[name] for other in spec.y) == 1
+        alone = alone and not (not unit and len(spec.y) > 1)
+        for (label, method), points in groups.items():
+            ordered = points[np.argsort(x[points], kind="stable")]
+            y, low, high = _relative(columns[:, ordered]) if spec.relative else columns[:, ordered]
+            words = [] if alone else [short[name]]
+            words += [label] if label and (alone or len(groups) > 1) else []
+            label = ", ".join(words) or method
+            lines.append(Line(name, unit, label, x[ordered], y, low, high, method if words else ""))
+    return lines
+
+
+def _short(names: Sequence[str]) -> dict[str, str]:
+    """Leave out what values of one kind have in common: the account of ``account[lock]``."""
+    parts = {name: split_name(name) for name in names}
+    one_kind = len({kind for kind, _ in parts.values()}) == 1
+    return {name: inside if one_kind and inside else name for name, (_, inside) in parts.items()}
+
+
+def _groups(sweep: Sweep, spec: LinesSpec) -> dict[tuple[str, str], Array]:
+    """Give the indices of each line's points by its label and method: whatever varies besides x tells lines apart."""
+    tags: list[list[str]] = []
+    methods = [""] * len(sweep.cases)
+    if spec.series:
+        sweep.axis(spec.series)
+    for axis in sorted(sweep.axes, key=lambda axis: axis.path != spec.series):
+        if axis.path == _METHOD and _METHOD not in (spec.x, spec.series):
+            methods = [str(each) for each in sweep.points[_METHOD]]
+        elif axis.path == spec.series or (axis.path != spec.x and len(axis.values) > 1):
+            tags.append(_tags(sweep, axis, named=axis.path != spec.series))
+    drawn = set(spec.cases or sweep.cases)
+    if not spec.series or len(drawn) > 1:
+        tags.insert(0 if not spec.series else 1, list(sweep.cases))
+    groups: dict[tuple[str, str], list[int]] = {}
+    for index, each in enumerate(zip(*tags, strict=True) if tags else [()] * len(sweep.cases)):
+        if sweep.cases[index] not in drawn:
+            continue
+        if spec.against and spec.against != spec.x and _is_first(sweep, spec.against, index):
+            continue  # what the others are held against would be a line at 1
+        groups.setdefault((", ".join(each), methods[index]), []).append(index)
+    return {key: np.array(indices) for key, indices in groups.items()}
+
+
+def _tags(sweep: Sweep, axis: Axis, named: bool) -> list[str]:
+    words = {value: value if isinstance(value, str) else quantity(float(value), axis.unit) for value in axis.values}
+    lead = f"{axis.path.rpartition('.')[2]} " if named else ""
+    column = sweep.points[axis.path]
+    values = column.tolist() if isinstance(column, np.ndarray) else column
+    return [lead + (words.get(value) or quantity(float(value), axis.unit)) for value in values]
+
+
+def _places(sweep: Sweep, path: str) -> Array:
+    axis, column = sweep.axis(path), sweep.points[path]
+    if axis.named:
+        place = {value: float(index) for index, value in enumerate(axis.values)}
+        return np.array([place[value] for value in column])
+    return np.asarray(column, dtype=float)
+
+
+def _against(sweep: Sweep, columns: Array, path: str) -> Array:
+    """Divide what is at an axis' first value, all else equal, by each value; values with both ends of their intervals."""
+    others = [sweep.points[axis.path] for axis in sweep.axes if axis.path != path]
+    keys = list(zip(sweep.cases, *others, strict=True))
+    first = {key: columns[:, index] for index, key in enumerate(keys) if _is_first(sweep, path, index)}
+    found = _ratio(np.array([first.get(key, np.full(3, np.nan)) for key in keys]).T, columns)
+    found[1:, [_is_first(sweep, path, index) for index in range(len(keys))]] = 1.0  # against itself
+    return found
+
+
+def _is_first(sweep: Sweep, path: str, index: int) -> bool:
+    return bool(sweep.points[path][index] == sweep.axis(path).values[0])
+
+
+def _relative(columns: Array) -> Array:
+    known = np.flatnonzero(np.isfinite(columns[0]))
+    if not len(known) or columns[0, known[0]] == 0:
+        return np.full_like(columns, np.nan)
+    found = _ratio(columns, columns[:, known[:1]])
+    found[1:, known[0]] = 1.0  # against itself
+    return found
+
+
+def _ratio(above: Array, below: Array) -> Array:
+    """Divide values with both ends of their intervals; the ends are the widest, however the two depend on each other."""
+    with np.errstate(all="ignore"):
+        (value, low, high), (other, least, most) = (np.where(np.isnan(each), each[:1], each) for each in (above, below))
+        certain, unsure = np.isnan(above[1]) & np.isnan(below[1]), np.isinf(above[1]) | np.isinf(below[1])
+        ends = (np.where(unsure, sign * np.inf, each) for sign, each in ((-1, low / most), (1, high / least)))
+        return np.array([value / other, *(np.where(certain, np.nan, each) for each in ends)])
+
+
+def _handles(labels: Sequence[str], methods: Sequence[str]) -> dict[str, Line2D]:
+    """Give what the legend shows: a stroke for each label, and what each method looks like."""
+    from matplotlib.lines import Line2D
+
+    plain = {"linestyle": "-"} if methods else {}
+    looks = {label: {**stroke(index), **plain} for index, label in enumerate(labels) if label}
+    strokes = {label: Line2D([], [], label=label, **look) for label, look in looks.items()}
+    return {**strokes, **{name: Line2D([], [], label=name, **stroke_of_method(name, methods)) for name in methods}}
+
+
+def _panel(
+    axes: Axes, across: _Across, lines: Sequence[Line], labels: Sequence[str], methods: Sequence[str], spec: LinesSpec
+) -> None:
+    """Draw the lines of one unit."""
+    dimension = Dimension.of(lines[0].unit or "1") if lines else COUNT
+    values = (
+        np.concatenate([each for line in lines for each in (line.y, line.low, line.high)]) if lines else np.zeros(0)
+    )
+    known = values[np.isfinite(values)]
+    unit, factor = choose(known.tolist(), dimension)
+    if unit == "1/s" and len(known) and np.abs(known).max() >= 1e6:
+        unit, factor = "1/us", 1e6  # else the library writes a power of ten over the axis
+    log = spec.log in ("y", "both") and bool(np.any(known > 0))
+    for line in lines:
+        y = np.where(line.y > 0, line.y, np.nan) if log else line.y
+        index = labels.index(line.label)
+        look = stroke(index) if not line.method else {**stroke(index), **as_method(line.method, methods)}
+        # On long lines, markers are spread out and shifted, so that lines that lie on each other can be told apart.
+        every = -(-len(y) // MOST_MARKERS) or 1
+        axes.plot(across.places(line.x), y / factor, markevery=(index % every, every), **look)
+        draw_intervals(axes, across.places(line.x), y / factor, line.low / factor, line.high / factor, look["color"])
+    names = list(dict.fromkeys(line.value for line in lines))
+    what = ", ".join(names) if len(names) < 3 else _KINDS.get(split_name(names[0])[0], "value")
+    words = f"{what} / first of its line" if spec.relative else what
+    words = f"{what} at first {short_path(spec.against, 30)} / {what}" if spec.against else words
+    axes.set_ylabel(axis_title(words, unit))
+    if not len(known):
+        axes.text(0.5, 0.5, "no point has a value", transform=axes.transAxes, ha="center", va="center")
+    elif log:
+        logarithmic(axes.yaxis, known / factor)
+    elif 0 <= known.min() < 0.6 * known.max():
+        # From nothing upwards, unless all values lie far above it and their differences would be lost.
+        axes.set_ylim(bottom=0)
+
+
+_MOST_WRITTEN = 14  # a map with more cells along a side has no text in them
+_MOST_CELL_TICKS = 12
+_SHADES = "cividis"  # its grey values rise steadily
+_CATEGORIES = ("#ffffff", "#9fc5e8", "#f6d78b", "#6f9f7f", "#e8a090", "#b9b9b9", "#7a6f9f", "#dff0d8")
+_MOST_SHAPES = 600
+_MOST_RATIO = 30  # values further apart than this have shades by their logarithm
+
+
+def _map(results: Results, spec: MapSpec) -> Figure:
+    """Draw a value over two axes, each point a cell of the same size; further axes are cut at their first values."""
+    sweep = results.sweep(spec.sweep)
+    results.named_answer(spec.case)
+    x, y = sweep.axis(spec.x), sweep.axis(spec.y)
+    at = grid_of(sweep, spec)
+    wide = max(3.2, min(8.0, 0.62 * len(x.values)))
+    figure = sheet(wide + 3.0, max(2.6, min(6.5, 0.42 * len(y.values))) + 1.6)
+    axes = figure.subplots()
+    axes.grid(False)
+    axes.set_facecolor("white")
+    # Where there is no point or no value, the ground shows.
+    axes.patch.set(hatch="///", edgecolor="#999999")
+    if split_name(spec.value)[0] == "limit":
+        _categories(axes, sweep, spec, at)
+    else:
+        _shades(axes, sweep, spec, at)
+    axes.set_xlabel(_cell_ticks(axes, x, "x"))
+    axes.set_ylabel(_cell_ticks(axes, y, "y"))
+    title_of(figure, spec.title + _cut(sweep, spec))
+    return figure
+
+
+def grid_of(sweep: Sweep, spec: MapSpec) -> Indices:
+    """Give the index of the point in each cell, rows along y; -1 where there is none."""
+    x, y = sweep.axis(spec.x), sweep.axis(spec.y)
+    places = [{value: index for index, value in enumerate(axis.values)} for axis in (x, y)]
+    grid = np.full((len(y.values), len(x.values)), -1)
+    kept = np.array([case == spec.case for case in sweep.cases], dtype=bool)
+    for axis in _others(sweep, spec):
+        kept &= np.array([value == axis.values[0] for value in sweep.points[axis.path]], dtype=bool)
+    for index in np.flatnonzero(kept).tolist():
+        grid[places[1][sweep.points[y.path][index]], places[0][sweep.points[x.path][index]]] = index
+    return grid
+
+
+def _others(sweep: Sweep, spec: MapSpec) -> list[Axis]:
+    return [axis for axis in sweep.axes if axis.path not in (spec.x, spec.y)]
+
+
+def _cut(sweep: Sweep, spec: MapSpec) -> str:
+    words = [
+        f"{axis.path} = {axis.values[0] if axis.named else quantity(float(axis.values[0]), axis.unit)}"
+        for axis in _others(sweep, spec)
+        if len(axis.values) > 1
+    ]
+    return f" (at {', '.join(words)})" if words else ""
+
+
+def _shades(axes: Axes, sweep: Sweep, spec: MapSpec, at: Indices) -> None:
+    column = np.asarray(sweep.column(spec.value), dtype=float)
+    values = np.where(at >= 0, column[at], np.nan)
+    lows, highs = sweep.ends(spec.value)
+    unit, factor = choose(values[np.isfinite(values)].tolist(), Dimension.of(sweep.units[spec.value]))
+    shown = np.ma.masked_invalid(values / factor)
+    wide = bool(shown.count()) and shown.min() > 0 and shown.max() > _MOST_RATIO * shown.min()
+    image = axes.pcolormesh(shown, cmap=_SHADES, norm="log" if wide else None, **_cells(at))
+    if not shown.count():
+        image.set_clim(0, 1)
+        axes.text(0.5, 0.5, "no point has a value", transform=axes.transAxes, ha="center", backgroundcolor="white")
+    bar = axes.figure.colorbar(image, ax=axes, label=axis_title(spec.value, unit), pad=0.02)
+    if wide:
+        logarithmic(bar.ax.yaxis, values[np.isfinite(values)] / factor)
+    if max(at.shape) <= _MOST_WRITTEN:
+        for (row, place), value in np.ndenumerate(values / factor):
+            if np.isfinite(value):
+                text, low, high = (
+                    f"{each:.3g}" for each in (value, *(ends[at[row, place]] / factor for ends in (lows, highs)))
+                )
+                interval = (
+                    UNKNOWN if high == "inf" else "" if high == "nan" or low == high == text else f"{low} to {high}"
+                )
+                _write(axes, place, row, text, image.to_rgba(np.array([value]))[0], interval)
+
+
+def _categories(axes: Axes, sweep: Sweep, spec: MapSpec, at: Indices) -> None:
+    """Give each limiting stage a shade and, where there is room, a letter; the legend tells them."""
+    from matplotlib.colors import ListedColormap
+    from matplotlib.patches import Patch
+
+    pipeline = split_name(spec.value)[1]
+    stages = sweep.stages(pipeline)
+    names = list(dict.fromkeys(stages[index] for index in at.ravel().tolist() if index >= 0 and stages[index]))
+    order = {name: index for index, name in enumerate(names)}
+    places = np.array([[order.get(stages[index], -1) if index >= 0 else -1 for index in row] for row in at.tolist()])
+    colours = [_CATEGORIES[index % len(_CATEGORIES)] for index in range(max(1, len(names)))]
+    shown = np.ma.masked_less(places, 0)
+    axes.pcolormesh(shown, cmap=ListedColormap(colours), vmin=-0.5, vmax=len(colours) - 0.5, **_cells(at))
+    letters = [string.ascii_uppercase[index % 26] for index in range(len(names))]
+    for row, place in _lettered(places, len(names)):
+        category = places[row, place]
+        _write(axes, place, row, letters[category], colours[category])
+    _borders(axes, places)
+    handles = [Patch(facecolor=colour, edgecolor="black", linewidth=0.6) for colour in colours]
+    labels = [f"{letter}  {name}" for letter, name in zip(letters, names, strict=True)]
+    legend_of(cast("Figure", axes.figure), handles[: len(labels)], labels, f"limiting stage\nof {pipeline}")
+
+
+def _lettered(places: Indices, count: int) -> list[tuple[int, int]]:
+    """Choose the cells that have a letter: all of few; of many, the one nearest to the middle of each category."""
+    cells = [np.argwhere(places == category) for category in range(count)]
+    if max(places.shape) > 2 * _MOST_WRITTEN:
+        cells = [each[[np.square(each - each.mean(axis=0)).sum(axis=1).argmin()]] for each in cells]
+    return [(int(row), int(place)) for each in cells for row, place in each]
+
+
+def _cells(at: Indices) -> dict[str, Any]:
+    """Draw few cells as shapes; many as one image, or the file would be huge."""
+    return {"edgecolors": "face", "linewidth": 0.2, "rasterized": at.size > _MOST_SHAPES}
+
+
+def _write(axes: Axes, place: int, row: int, text: str, colour: Any, below: str = "") -> None:
+    """Write into a cell; its interval, if it has one, small and below."""
+    ink = ink_on(colour)
+    axes.text(place + 0.5, row + 0.5, text, ha="center", va="bottom" if below else "center", fontsize=8, color=ink)
+    if below:
+        axes.text(place + 0.5, row + 0.45, below, ha="center", va="top", fontsize=5.5, color=ink)
+
+
+def _borders(axes: Axes, places: Indices) -> None:
+    """Draw a line where one category meets another, so that shades need not be told apart."""
+    from matplotlib.collections import LineCollection
+
+    upright = [((x + 1, y), (x + 1, y + 1)) for y, x in np.argwhere(places[:, 1:] != places[:, :-1])]
+    level = [((x, y + 1), (x + 1, y + 1)) for y, x in np.argwhere(places[1:] != places[:-1])]
+    axes.add_collection(LineCollection([*upright, *level], colors="black", linewidths=1.4))
+
+
+def _spacing(count: int) -> int:
+    """Say every how many cells there is a tick; a spacing that ends on the last cell is likely to meet round values.
+
+    >>> _spacing(12), _spacing(33), _spacing(100)
+    (1, 4, 9)
+    """
+    least = -(-count // _MOST_CELL_TICKS)
+    return next((every for every in range(least, 2 * least + 1) if (count - 1) % every == 0), least)
+
+
+def _cell_ticks(axes: Axes, axis: Axis, side: str) -> str:
+    """Write the values of an axis at their cells, all or every so many; give the title of the axis."""
+    if axis.named:
+        title, words = axis_title(axis.path, ""), [str(value) for value in axis.values]
+    else:
+        unit, factor = choose([float(value) for value in axis.values], Dimension.of(axis.unit))
+        title, words = axis_title(axis.path, unit), [f"{float(v) / factor:.3g}" for v in axis.values]
+    every = _spacing(len(words))
+    places = np.arange(0, len(words), every) + 0.5
+    if side == "y":
+        axes.set_yticks(places, words[::every])
+        return title
+    axes.set_xticks(places, words[::every])
+    if sum(map(len, words[::every])) > _MOST_LETTERS:
+        tilt(axes)
+    return title
+
+
+def draw(results: Results, spec: PictureSpec, order: Mapping[str, int] | None = None) -> Figure:
+    """Draw one picture; those of a question are drawn by what the question found.
+
+    Parameters
+    ----------
+    results : of a study
+    spec : what to draw, by its kind
+    order : the fill of each component, see `fill_order`; that of this picture alone by default
+
+    Raises
+    ------
+    MissingExtraError : matplotlib is not installed
+    """
+    order = fill_order(results, [spec]) if order is None else order
+    with look():
+        if spec.question:
+            return cast("Figure", results.questions[spec.question].draw(spec, order))
+        if spec.kind == "bars":
+            return _bars(results, spec, order)
+        if spec.kind == "lines":
+            return _lines(results, spec)
+        if spec.kind == "map":
+            return _map(results, spec)
+        from slipstick.report.timeline import draw_timeline  # which draws with what is above
+
+        return draw_timeline(results.timelines[spec.name], spec.title, order)
+
+
+def save(results: Results, spec: PictureSpec, folder: Path, order: Mapping[str, int] | None = None) -> list[Path]:
+    """Draw a picture and save it as PNG and SVG, named as the spec says.
+
+    Parameters
+    ----------
+    results, spec, order : as for `draw`
+    folder : where to
+    """
+    figure = draw(results, spec, order)
+    paths = [folder / f"{spec.name}.png", folder / f"{spec.name}.svg"]
+    with look():
+        figure.savefig(paths[0], metadata={"Software": None})
+        figure.savefig(paths[1], metadata={"Date": None, "Creator": None})
+    return paths
