@@ -123,7 +123,7 @@ class Solution:
     stages : of each pipeline, one item's time at each serial stage [s]
     remarks : what is said of a point
     gradient : the derivatives at a point
-    detail : solves one point again, for values that only whole answers have
+    detail : gives the solution that has the whole answer at a point, and its place there
     unit : gives the base unit of a value
     interrupted : the method was stopped before it was done
     """
@@ -145,7 +145,7 @@ class Solution:
     stages: Mapping[str, Columns] = field(default_factory=dict)
     remarks: Callable[[int], Remarks] = lambda index: Remarks()
     gradient: Callable[[int], Gradient] | None = None
-    detail: Callable[[int], Solution] | None = None
+    detail: Callable[[int], tuple[Solution, int]] | None = None
     unit: Callable[[str], str] = unit_of
     interrupted: bool = False
 
@@ -321,8 +321,8 @@ class Answers:
         shares : compute shares and gradient too; of some methods they cost one more solution
         """
         found, bound = self.solution, self.outside.get(index, "")
-        if found.detail is not None:
-            found, index = found.detail(index), 0
+        while found.detail is not None:
+            found, index = found.detail(index)
         said = found.remarks(index)
         blank = Answer(
             found.model,
@@ -400,7 +400,7 @@ def joined(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Solution]]) 
         stages={
             name: _columns_of([(rows, each.stages.get(name, {})) for rows, each in pieces], count) for name in pipelines
         },
-        detail=lambda index: _alone(*owner[index]),
+        detail=lambda index: owner[index],
         interrupted=any(each.interrupted for _, each in pieces),
     )
 
@@ -446,29 +446,6 @@ def _columns_of(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Columns
         for name, column in columns.items():
             found.setdefault(name, np.full(count, math.nan))[np.asarray(rows)] = column
     return found
-
-
-def _alone(found: Solution, index: int) -> Solution:
-    """Cut out the solution of one point."""
-    if found.detail is not None:
-        return found.detail(index)
-
-    def cut(columns: Columns) -> Columns:
-        return {name: each[[index]] if len(each) > 1 else each for name, each in columns.items()}
-
-    tables: dict[str, Any] = {key: cut(getattr(found, key)) for key in _TABLES}
-    slopes = found.gradient
-
-    return replace(
-        found,
-        count=1,
-        methods=[found.methods[index]] if found.methods else (),
-        exact=found.exact[[index]] if len(found.exact) > 1 else found.exact,
-        **tables,
-        stages={name: cut(each) for name, each in found.stages.items()},
-        remarks=lambda _: found.remarks(index),
-        gradient=None if slopes is None else lambda _: slopes(index),
-    )
 
 
 _BOOKS = ("account", "technology", "step")
@@ -527,15 +504,6 @@ def added_up(booked: Columns, key: Callable[[str], str]) -> dict[str, Array]:
     return sums
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
-    """Use of a resource: utilization [1], mean number waiting or in service [1], and wait of a visit [s]."""
-
-    utilization: Array
-    queue_length: Array
-    wait: Array
-
-
 def activity_solution(
     model: Model,
     method: str,
@@ -545,7 +513,7 @@ def activity_solution(
     *,
     groups: Mapping[str, tuple[Array, Array]],
     single: Columns,
-    uses: Mapping[str, Use],
+    uses: Mapping[str, tuple[Array, Array, Array]],
     beside: Callable[[Columns], Columns],
     other_labels: str = "wait",
     **others: Any,
@@ -560,7 +528,7 @@ def activity_solution(
     booked : seconds of one processor by label
     groups : time of a cycle and number of processors of each group that has a name
     single : values that compare with one processor alone
-    uses : of resources
+    uses : utilization, mean number waiting or in service, and wait of a visit, of each resource [1, 1, s]
     beside : gives values that stand beside the account of components, see `slipstick.method.occupation`
     other_labels : technology class of labels that are no step and no barrier; see `Labels`
     others : parts of the solution as they are
@@ -579,10 +547,8 @@ def activity_solution(
             values[f"throughput[{name}]"] = np.broadcast_to(rate, np.shape(time))
         values |= beside(account)
     values |= single
-    for name, use in uses.items():
-        values[f"utilization[{name}]"] = use.utilization
-        values[f"queue_length[{name}]"] = use.queue_length
-        values[f"wait[{name}]"] = use.wait
+    for name, (busy, present, wait) in uses.items():
+        values |= {f"utilization[{name}]": busy, f"queue_length[{name}]": present, f"wait[{name}]": wait}
     return Solution(
         model=model.name,
         method=method,

@@ -100,8 +100,8 @@ def test_the_recursion_itself_is_exact_in_product_form(servers: int) -> None:
     cycle = delay(4.0, name="think", scv=1.0) >> service("bus", 1.0, scv=1.0)
     model = closed_model(cycle, 1, resources={"bus": Station(servers)})
     recursion = Recursion(model, [cycle])
-    numbers = MeanValue(model).numbers.columns({})
-    found = [float(state.first.time.mean[0]) for _, state in recursion.states(numbers, (12,))]
+    (solved,) = recursion.solve(MeanValue(model).numbers({}), np.array([[12]]), np.array([0]), [])
+    found = [float(time[0]) for time in solved.curve]
     assert found == pytest.approx([machine_repair(n, 4.0, 1.0, servers) for n in range(1, 13)], rel=1e-10)
 
 

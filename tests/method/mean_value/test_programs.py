@@ -123,7 +123,10 @@ def test_a_sweep_over_the_processors_of_one_phase() -> None:
 def test_what_cannot_be_counted_is_refused() -> None:
     model = phased_model((Parameter("r", value=1.0), Parameter("p", value=2.0), delay(1.0, name="a")))
     form = MeanValue(model)
-    assert form.points({"r": -1.0}).answer(0).failed == ("phase 1 is repeated -1 times, which mean-value cannot count")
+    assert (
+        form.points({"r": -1.0}).answer(0).failed
+        == "the count of phase 1 comes out as -1, which mean-value cannot take"
+    )
     assert form.points({"p": 2.5}).answer(0).failed == (
         "mean-value counts processors one by one: the processors of phase 1 must be a whole number from 1 to 10000, "
         "got 2.5"

@@ -128,7 +128,7 @@ def test_the_gradient_is_the_limit_of_small_differences(model: Model) -> None:
     gradient = form.points({}).answer(0).gradient["time"]
     assert set(gradient) == set(form.parameters) - {"population.processors"}
     for name, slope in gradient.items():
-        value = form.numbers.tape.parameters[name].value
+        value = form.tape.parameters[name].value
         assert value
         up, down = form.times({name: value * np.array([1 + 1e-6, 1 - 1e-6])})
         assert slope == pytest.approx((up - down) / (2e-6 * value), rel=1e-4, abs=1e-7), name
@@ -142,8 +142,8 @@ def _jump(model: Model) -> float:
     form, worst = MeanValue(model), 0.0
     nodes = (node for body in model.bodies for node in steps(body))
     counts = {each.name for each in parameters(*(node.count for node in nodes if isinstance(node, Repeat)))}
-    for name in (each for each in form.numbers.smooth if each not in counts):
-        value = form.numbers.tape.parameters[name].value
+    for name in (each for each in form.smooth if each not in counts):
+        value = form.tape.parameters[name].value
         here, moved = form.times({name: (value or 0.0) * np.array([1, 1 + 1e-9])})
         worst = max(worst, abs(moved / here - 1))
     return worst

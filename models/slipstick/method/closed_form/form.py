@@ -25,7 +25,6 @@ from slipstick.method.answers import (
     Remarks,
     SingleProcessorValues,
     Solution,
-    Use,
     Values,
     activity_solution,
     at,
@@ -198,10 +197,10 @@ def _asked_by_others(resource: str, groups: Mapping[str, tuple[Array, Array, Map
     return busy
 
 
-def _use(busy: Array, servers: int, nothing: Flags) -> Use:
+def _use(busy: Array, servers: int, nothing: Flags) -> tuple[Array, Array, Array]:
     """Give the use of a station that never makes anyone wait: its busy servers are all requests present."""
     none = np.where(nothing, np.zeros(len(busy)), np.nan)
-    return Use(busy / servers + none, busy + none, none)
+    return busy / servers + none, busy + none, none
 
 
 def whole_time(model: Model) -> Expr:

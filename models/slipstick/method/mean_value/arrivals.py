@@ -29,7 +29,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from slipstick.method.mean_value.maxima import ZERO_TIME, Array, RandomTime, largest, left_over, nonzero
+from slipstick.method.mean_value.maxima import ZERO_TIME, Array, RandomTime, added, largest, left_over, nonzero
 from slipstick.method.mean_value.visits import Queue, Visit, competing_fraction
 from slipstick.queueing.residual_wait import erlang_b, finite_source_all_busy, residual_time
 
@@ -134,7 +134,7 @@ class ArrivalState:
                 busy = busy + served
         all_busy = self._all_busy(queue, found) if queue.servers > 1 else busy
         share = all_busy / nonzero(busy)
-        rate = sum((each / nonzero(self.services[other.index].mean) for other, (_, each) in found.items()), np.zeros(1))
+        rate = added(each / nonzero(self.services[other.index].mean) for other, (_, each) in found.items())
         typical = busy / nonzero(rate)
         return {
             (visit.index, other.index): self._delay(queue, other, waiting, share * served, own, typical)
@@ -161,8 +161,8 @@ class ArrivalState:
         customers = int(self.members[queue.name]) * queue.requests
         if not customers:
             return np.zeros(1)
-        present = sum((waiting + served for waiting, served in found.values()), np.zeros(1))
-        served = sum((served for _, served in found.values()), np.zeros(1))
+        present = added(waiting + served for waiting, served in found.values())
+        served = added(served for _, served in found.values())
         return chance_all_busy(present, served, customers, queue.servers)
 
     def _delay(
@@ -208,7 +208,7 @@ class ArrivalState:
         left of that service when the new holder comes delays it, if all other servers are busy too. No other processor that came
         from that release can be there.
         """
-        calls = {queue.name: sum((ratios[v.index] for v in queue.visits), np.zeros(1)) for queue in queues}
+        calls = {queue.name: added(ratios[v.index] for v in queue.visits) for queue in queues}
         for queue in queues:
             for visit, other in ((a, b) for a in queue.visits for b in queue.visits if a.held & b.released):
                 delay = delays.get((visit.index, other.index))
@@ -242,10 +242,10 @@ class ArrivalState:
                 groups = [({v.index}, work / queue.servers) for v, work in zip(outside, works, strict=True)]
                 if queue.lock and outside:
                     within = {v.index for v in visits if queue.name in v.held and lock.name not in v.held}
-                    groups.append((within | {v.index for v in outside}, sum(works, np.zeros(1))))
+                    groups.append((within | {v.index for v in outside}, added(works)))
                 for others, work in groups:
                     keys = [(a, b) for a, b in delays if a in holders and b in others]
-                    waited = sum((ratios[a] * delays[a, b].time for a, b in keys), np.zeros(1))
+                    waited = added(ratios[a] * delays[a, b].time for a, b in keys)
                     factor = np.where(waited.real > work.real, work / nonzero(waited), 1.0)
                     delays.update({key: delays[key].scaled(factor) for key in keys})
 
@@ -269,14 +269,14 @@ class ArrivalState:
     def _wait(self, queue: Queue, visit: Visit, delays: Sequence[_Delay]) -> RandomTime:
         if not delays:
             return ZERO_TIME
-        mean = sum((each.time for each in delays), np.zeros(1))
-        ahead = sum((each.ahead for each in delays), np.zeros(1))
-        served = sum((each.served for each in delays), np.zeros(1))
+        mean = added(each.time for each in delays)
+        ahead = added(each.ahead for each in delays)
+        served = added(each.served for each in delays)
         if queue.sharing:
             stretch = ahead / queue.servers
             varied = self.services[visit.index].variance * (stretch * stretch + 2 * stretch)
         else:
-            varied = sum((each.ahead * each.service.variance for each in delays), np.zeros(1)) / queue.servers**2
+            varied = added(each.ahead * each.service.variance for each in delays) / queue.servers**2
         each_ahead = mean / nonzero(ahead)
         return RandomTime(mean, varied + self._variance_ahead(ahead, served) * each_ahead * each_ahead)
 

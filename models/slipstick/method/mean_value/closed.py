@@ -13,18 +13,17 @@ Source: Reiser and Lavenberg, J. ACM 27(2), 1980, 313-322.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
 import numpy as np
 
 from slipstick.errors import NoAnswerError
-from slipstick.expression.nodes import Expr, parameters
-from slipstick.expression.tape import Tape
+from slipstick.expression.nodes import Expr
 from slipstick.method.answers import COMPLEX_STEP
 from slipstick.method.mean_value.arrivals import ArrivalState, ArrivalWaits, PairTimes, chance_all_busy
-from slipstick.method.mean_value.maxima import LEAST_VARIED, ZERO_TIME, Array, RandomTime, nonzero
+from slipstick.method.mean_value.maxima import LEAST_VARIED, ZERO_TIME, Array, RandomTime, added, nonzero
 from slipstick.method.mean_value.spin_locks import SpinLoad, SpinLock
 from slipstick.method.mean_value.traversal import Traversal, VisitTimes, cycle_time
 from slipstick.method.mean_value.visits import (
@@ -41,11 +40,9 @@ from slipstick.method.mean_value.visits import (
 )
 from slipstick.method.names import BARRIER
 from slipstick.model.activity import Activity, BarrierWait, Choice, Hold, Pipeline, Repeat, Step, Then, steps
-from slipstick.model.system import Barrier, ClosedPopulation, GroupedPopulation, Lock, Model, Station
+from slipstick.model.system import Barrier, ClosedPopulation, GroupedPopulation, Lock, Model, PhasedPopulation, Station
 from slipstick.queueing.residual_wait import finite_source_residual, residual_time
 from slipstick.vocabulary import DISCIPLINES
-
-Values = Mapping[str, "Array | float"]
 
 Population = tuple[int, ...]
 """Processors of each group."""
@@ -62,58 +59,8 @@ FULL = 1 + 1e-12
 MOST_AT_ONCE = 4096
 """Labels times rows that an account is read off together."""
 
-
 MOST_PROCESSORS = 10_000
 """Processors that are counted one by one."""
-
-
-class ModelNumbers:
-    """The expressions of a model, compiled together.
-
-    Parameters
-    ----------
-    model : the system
-    """
-
-    def __init__(self, model: Model) -> None:
-        self._exprs = model.expressions()
-        self.tape = Tape(self._exprs)
-        counts = {each.name for each in parameters(*model.population.counts)}
-        self.smooth = [name for name in self.tape.parameters if name not in counts]
-        """Parameters that the time has a derivative by: all but those that count processors."""
-
-    def columns(self, values: Values) -> dict[Expr, Array]:
-        """Evaluate every number [points]."""
-        found = self.tape.run(values)
-        points = max([1, *(np.size(each) for each in values.values()), *map(len, found)])
-        return {expr: np.broadcast_to(each, (points,)) for expr, each in zip(self._exprs, found, strict=True)}
-
-    def perturbed(self, values: Mapping[str, float], step: float) -> tuple[dict[Expr, Array], Array]:
-        """Evaluate at one point, once for each smooth parameter, moved by a small imaginary step.
-
-        Parameters
-        ----------
-        values : parameters that differ from the model's own
-        step : relative to the parameter's value, or in base units where it is 0 [1]
-
-        Returns
-        -------
-        every number [parameters], and the steps taken
-        """
-        place = {name: index for index, name in enumerate(self.smooth)}
-        here = {name: float(values.get(name, each.value or 0.0)) for name, each in self.tape.parameters.items()}
-        steps_taken = np.array([step * (abs(here[name]) or 1.0) for name in self.smooth])
-        moved: dict[Expr, Array] = {}
-        for expr in self._exprs:
-            # One tape for each: a derivative of the common tape would run the instructions of all.
-            tape = Tape([expr])
-            found = tape.differentiate({name: each for name, each in values.items() if name in tape.parameters})
-            row = np.full(len(self.smooth), complex(found.value[0]))
-            for name, slope in found.by_parameter.items():
-                if name in place:
-                    row[place[name]] += 1j * steps_taken[place[name]] * slope[0]
-            moved[expr] = row
-        return moved, steps_taken
 
 
 def at_points(numbers: Numbers, points: Sequence[int] | Array) -> dict[Expr, Array]:
@@ -137,152 +84,49 @@ def out_of_range(model: Model, numbers: Numbers) -> dict[int, str]:
     wrong: dict[int, str] = {}
     for what, expr, most in _ranges(model):
         values = numbers[expr].real
-        bad = ~((values >= 0) & (values <= most) & np.isfinite(values))
-        for point in np.flatnonzero(bad):
+        for point in np.flatnonzero(~((values >= 0) & (values <= most) & np.isfinite(values))):
             wrong.setdefault(int(point), f"{what} comes out as {values[point]:g}, which mean-value cannot take")
-    for body in model.bodies:
-        for node in steps(body):
-            if isinstance(node, Repeat) and any(isinstance(each, BarrierWait) for each in steps(node.body)):
-                values = numbers[node.count].real
-                for point in np.flatnonzero(values < 1):
-                    text = f"a repeat with a barrier inside must be done at least once for mean-value, got {values[point]:g}"
-                    wrong.setdefault(int(point), text)
-            if isinstance(node, Choice):
-                total = sum((numbers[p].real for p, _ in node.options), np.zeros(1))
-                for point in np.flatnonzero(~np.isclose(total, 1.0, rtol=1e-9)):
-                    text = f"the probabilities of a choose add up to {total[point]:g} here, not to 1"
-                    wrong.setdefault(int(point), text)
+    for node in (node for body in model.bodies for node in steps(body)):
+        if isinstance(node, Repeat) and any(isinstance(each, BarrierWait) for each in steps(node.body)):
+            values = numbers[node.count].real
+            for point in np.flatnonzero(values < 1):
+                text = (
+                    f"a repeat with a barrier inside must be done at least once for mean-value, got {values[point]:g}"
+                )
+                wrong.setdefault(int(point), text)
+        if isinstance(node, Choice):
+            total = added(numbers[p].real for p, _ in node.options)
+            for point in np.flatnonzero(~np.isclose(total, 1.0, rtol=1e-9)):
+                text = f"the probabilities of a choose add up to {total[point]:g} here, not to 1"
+                wrong.setdefault(int(point), text)
     return wrong
 
 
 def _ranges(model: Model) -> Iterator[tuple[str, Expr, float]]:
     """Yield every number of the activities with what it is and its largest value."""
-    for body in model.bodies:
-        for node in steps(body):
-            match node:
-                case Step(name, time):
-                    # Squares of times must not overflow.
-                    yield f"the time of step {name}", time, 1e150
-                case Choice(options):
-                    yield from (("a probability", p, 1.0) for p, _ in options)
-                case Repeat(count):
-                    yield "the count of a repeat", count, 2.0**53
-                case BarrierWait(name):
-                    barrier = model.resources[name]
-                    assert isinstance(barrier, Barrier)
-                    yield f"the cost of barrier {name}", barrier.cost, 1e150
-                case Hold(name):
-                    held = model.resources[name]
-                    if isinstance(held, Lock):
-                        yield f"an access to the word of lock {name}", held.access, 1e150
-                        yield f"the back-off of lock {name}", held.base, 1e150
-                case Pipeline(_, items, name):
-                    yield f"the number of items of {name}", items, 2.0**53
-
-
-@dataclass(frozen=True, slots=True)
-class QueueUse:
-    """How a queue is used.
-
-    Parameters
-    ----------
-    busy : utilization of its servers [1]
-    present : mean number waiting or in service; of processors, at each [1]
-    calls : visits in a second [1/s]
-    wait : of one visit, without service [s]
-    """
-
-    busy: Array
-    present: Array
-    calls: Array
-    wait: Array
-
-    def columns(self) -> tuple[Array, ...]:
-        """Give all columns."""
-        return self.busy, self.present, self.calls, self.wait
-
-
-@dataclass(frozen=True, slots=True)
-class MeanValueTable:
-    """Mean values at aligned points; NaN where there is no answer.
-
-    Parameters
-    ----------
-    time : of a cycle, or of the whole program [s]
-    size : processors, or arrivals a second
-    booked : seconds of one processor by step, wait or other label
-    uses : of each queue by name
-    wrong : why a point has no answer, by its number
-    groups : time of each group's cycle by name, where there are several [s]
-    spans : mean time of one execution of each pipeline of the first group by name [s]
-    """
-
-    time: Array
-    size: Array
-    booked: dict[str, Array] = field(default_factory=dict)
-    uses: dict[str, QueueUse] = field(default_factory=dict)
-    wrong: dict[int, str] = field(default_factory=dict)
-    groups: dict[str, Array] = field(default_factory=dict)
-    spans: dict[str, Array] = field(default_factory=dict)
-
-    @classmethod
-    def blank(
-        cls,
-        size: Array,
-        labels: Iterable[str],
-        queues: Iterable[str],
-        wrong: Mapping[int, str],
-        groups: Iterable[str] = (),
-    ) -> MeanValueTable:
-        """Make a table in which nothing is known yet."""
-
-        def unknown() -> Array:
-            return np.full(len(size), np.nan, dtype=size.dtype)
-
-        return cls(
-            unknown(),
-            size,
-            {label: unknown() for label in labels},
-            {name: QueueUse(unknown(), unknown(), unknown(), unknown()) for name in queues},
-            dict(wrong),
-            {name: unknown() for name in groups},
-        )
-
-    @property
-    def answerable(self) -> Array:
-        """Number the points at which nothing is wrong."""
-        return np.array([index for index in range(len(self.size)) if index not in self.wrong], dtype=int)
-
-    def refuse(self, reasons: Mapping[int, str]) -> None:
-        """Take back the answers of some points, and say why."""
-        self.wrong.update(reasons)
-        uses = (column for use in self.uses.values() for column in use.columns())
-        for column in (self.time, *self.booked.values(), *self.groups.values(), *uses):
-            column[list(reasons)] = np.nan
-
-    def put(
-        self,
-        points: Array,
-        rows: Array,
-        time: Array,
-        booked: Mapping[str, Array],
-        uses: Mapping[str, QueueUse],
-        spans: Mapping[str, Array],
-    ) -> None:
-        """Fill in some points, each from a row of what was found."""
-        for name, span in spans.items():
-            self.spans.setdefault(name, np.full(len(self.size), np.nan))[points] = at_rows(span.real, rows)
-        self.time[points] = at_rows(time, rows)
-        for label, column in booked.items():
-            self.booked[label][points] = at_rows(column, rows)
-        for name, use in uses.items():
-            for mine, found in zip(self.uses[name].columns(), use.columns(), strict=True):
-                mine[points] = at_rows(found, rows)
-
-
-def at_rows(column: Array, rows: Array) -> Array:
-    """Pick rows of a column; one of length 1 holds for all."""
-    return column[rows] if np.ndim(column) and len(column) > 1 else np.broadcast_to(column, (1,))
+    if isinstance(model.population, PhasedPopulation):
+        for index, phase in enumerate(model.population.phases):
+            yield f"the count of phase {index + 1}", phase.repeat, 2.0**53
+    for node in (node for body in model.bodies for node in steps(body)):
+        match node:
+            case Step(name, time):
+                # Squares of times must not overflow.
+                yield f"the time of step {name}", time, 1e150
+            case Choice(options):
+                yield from (("a probability", p, 1.0) for p, _ in options)
+            case Repeat(count):
+                yield "the count of a repeat", count, 2.0**53
+            case BarrierWait(name):
+                barrier = model.resources[name]
+                assert isinstance(barrier, Barrier)
+                yield f"the cost of barrier {name}", barrier.cost, 1e150
+            case Hold(name):
+                held = model.resources[name]
+                if isinstance(held, Lock):
+                    yield f"an access to the word of lock {name}", held.access, 1e150
+                    yield f"the back-off of lock {name}", held.base, 1e150
+            case Pipeline(_, items, name):
+                yield f"the number of items of {name}", items, 2.0**53
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,6 +194,62 @@ class SolvedPopulation:
     curve: Sequence[Array] = ()
 
 
+@dataclass(slots=True)
+class MeanValueTable:
+    """Mean values at aligned points; NaN where there is no answer.
+
+    Parameters
+    ----------
+    size : processors, or arrivals a second
+    wrong : why a point has no answer, by its number
+    time : of a cycle, or of the whole program [s]
+    booked : seconds of one processor by step, wait or other label
+    uses : of each queue by name: utilization of its servers, number there (of processors, at each), visits in a second, and wait
+        of one visit without service [1, 1, 1/s, s] [4, points]
+    groups : time of each group's cycle by name, where there are several [s]
+    spans : mean time of one execution of each pipeline of the first group by name [s]
+    """
+
+    size: Array
+    wrong: dict[int, str]
+    time: Array = field(init=False)
+    booked: dict[str, Array] = field(default_factory=dict)
+    uses: dict[str, Array] = field(default_factory=dict)
+    groups: dict[str, Array] = field(default_factory=dict)
+    spans: dict[str, Array] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.time = self._unknown()
+
+    def _unknown(self, *rows: int) -> Array:
+        return np.full((*rows, len(self.size)), np.nan, dtype=self.size.dtype)
+
+    @property
+    def answerable(self) -> Array:
+        """Number the points at which nothing is wrong."""
+        return np.array([index for index in range(len(self.size)) if index not in self.wrong], dtype=int)
+
+    def refuse(self, reasons: Mapping[int, str]) -> None:
+        """Take back the answers of some points, and say why."""
+        self.wrong.update(reasons)
+        for column in (self.time, *self.booked.values(), *self.groups.values(), *self.uses.values()):
+            column[..., list(reasons)] = np.nan
+
+    def put(self, solved: SolvedPopulation, time: Array, **tables: Mapping[str, Array]) -> None:
+        """Fill in the points that ask about a population, each from its row of what was found."""
+        found = [(self.time, time)]
+        for kind, columns in tables.items():
+            mine = getattr(self, kind)
+            for name, column in columns.items():
+                if name not in mine:
+                    mine[name] = self._unknown(*np.shape(column)[:-1])
+                found.append((mine[name], column))
+        for known, column in found:
+            # A column of length 1 holds for all rows.
+            rows = solved.rows if np.shape(column)[-1] > 1 else [0]
+            known[..., solved.points] = np.atleast_1d(column)[..., rows]
+
+
 def solve_closed(model: Model, numbers: Numbers, account: bool) -> MeanValueTable:
     """Answer for a closed population at all points; of several groups, time and account are those of the first.
 
@@ -361,47 +261,44 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> MeanValueTabl
     """
     groups, wrong = model.population.groups, out_of_range(model, numbers)
     if isinstance(model.population, GroupedPopulation):
-        _refuse_barriers(model)
-        _refuse_overtaking(model)
+        _refuse_in_groups(model)
     for index, group in enumerate(groups):
         what = f"the processors of group {group.name}" if group.name else f"the population of {model.name}"
         wrong = {**uncountable(numbers[group.processors], what, least=int(index == 0)), **wrong}
     recursion = Recursion(model, [group.cycle for group in groups])
-    labels, queues = (recursion.labels, [queue.name for queue in recursion.queues]) if account else ([], [])
-    size = np.array(numbers[groups[0].processors])
-    table = MeanValueTable.blank(size, labels, queues, wrong, [group.name for group in groups if group.name])
+    table = MeanValueTable(np.array(numbers[groups[0].processors]), wrong)
     sizes = np.stack([np.rint(numbers[group.processors].real) for group in groups], axis=-1)
     if isinstance(model.population, ClosedPopulation) and has_product_form(model, recursion):
         found = _exact_populations(recursion, numbers, sizes[:, 0], table.answerable)
     else:
         found = recursion.solve(numbers, sizes, table.answerable, model.population.counts)
     for solved in found:
-        parts, uses = (recursion.account(solved, labels), recursion.uses(solved)) if account else ({}, {})
-        first = solved.state.first
-        table.put(solved.points, solved.rows, first.time.mean, parts, uses, first.found.spans)
-        for group, cycle in zip(groups, solved.state.cycles, strict=True):
-            if group.name and cycle is not None:
-                table.groups[group.name][solved.points] = at_rows(cycle.time.mean, solved.rows)
+        cycles = {group.name: each for group, each in zip(groups, solved.state.cycles, strict=True) if group.name}
+        table.put(
+            solved,
+            solved.state.first.time.mean,
+            booked=recursion.account(solved) if account else {},
+            uses=recursion.uses(solved) if account else {},
+            groups={name: cycle.time.mean for name, cycle in cycles.items() if cycle is not None},
+            spans=solved.state.first.found.spans,
+        )
     return table
 
 
-def _refuse_barriers(model: Model) -> None:
-    for body in model.bodies:
-        for node in steps(body):
-            if isinstance(node, BarrierWait):
-                raise NoAnswerError(
-                    f"barrier {node.name} is met by groups whose cycles differ; mean-value has no answer for that, "
-                    "simulation may"
-                )
-
-
-def _refuse_overtaking(model: Model) -> None:
-    for name, resource in model.resources.items():
-        if isinstance(resource, Station) and DISCIPLINES[resource.discipline].overtaking:
-            raise NoAnswerError(
-                f"{name} is {DISCIPLINES[resource.discipline].title}, where groups wait unequally long; mean-value has "
-                "no answer for that, simulation may"
-            )
+def _refuse_in_groups(model: Model) -> None:
+    """Refuse barriers and stations where groups wait unequally long."""
+    barriers = [node.name for body in model.bodies for node in steps(body) if isinstance(node, BarrierWait)]
+    stations = {
+        name: DISCIPLINES[each.discipline] for name, each in model.resources.items() if isinstance(each, Station)
+    }
+    found = [f"barrier {name} is met by groups whose cycles differ" for name in barriers]
+    found += [
+        f"{name} is {each.title}, where groups wait unequally long"
+        for name, each in stations.items()
+        if each.overtaking
+    ]
+    if found:
+        raise NoAnswerError(f"{found[0]}; mean-value has no answer for that, simulation may")
 
 
 class Recursion:
@@ -428,11 +325,10 @@ class Recursion:
     @property
     def labels(self) -> list[str]:
         """Labels of the first group's cycle: its steps, in the order written, then its waits, then its barriers."""
-        cycle = self.activities[0]
-        mine = {node for node in steps(cycle) if isinstance(node, Step)}
-        names = [step.name for step in self.model.steps if step in mine]
+        mine = list(steps(self.activities[0]))
+        names = [step.name for step in self.model.steps if step in set(mine)]
         waits = [visit.label for visit in self.tree.visits]
-        barriers = [f"{BARRIER}:{node.name}" for node in steps(cycle) if isinstance(node, BarrierWait)]
+        barriers = [f"{BARRIER}:{node.name}" for node in mine if isinstance(node, BarrierWait)]
         return list(dict.fromkeys([*names, *waits, *barriers]))
 
     def solve(
@@ -463,31 +359,25 @@ class Recursion:
         first, rows = _distinct(used, len(points))
         alike = at_points(here, first)
         wanted = {tuple(map(int, each)) for each in asked}
-        curve: list[Array] = []
-        for population, state in self.states(alike, most):
-            if len(most) == 1:
-                curve.append(state.first.time.mean)
-            if population in wanted:
-                chosen = np.flatnonzero(np.all(asked == population, axis=1))
-                yield SolvedPopulation(state, alike, points[chosen], rows[chosen], curve)
-
-    def states(self, numbers: Numbers, most: Population) -> Iterator[tuple[Population, PopulationState]]:
-        """Yield the state of every population up to the largest, those with empty groups included."""
-        step = _RecursionStep(self, numbers)
+        step, curve = _RecursionStep(self, alike), list[Array]()
         known = {(0,) * len(most): PopulationState(0, (None,) * len(most), ArrivalState())}
         for n in product(*(range(each + 1) for each in most)):
             if any(n):
                 known[n] = state = step.state(n, known)
-                yield n, state
+                if len(most) == 1:
+                    curve.append(state.first.time.mean)
+                if n in wanted:
+                    chosen = np.flatnonzero(np.all(asked == n, axis=1))
+                    yield SolvedPopulation(state, alike, points[chosen], rows[chosen], curve)
             if n[0] > 1:
                 known.pop((n[0] - 2, *n[1:]), None)
 
-    def account(self, solved: SolvedPopulation, labels: list[str]) -> dict[str, Array]:
+    def account(self, solved: SolvedPopulation) -> dict[str, Array]:
         """Split the first group's time by label: by how much the time grows when all that is booked to a label does [s].
 
         A maximum of random times R is so split by R dE/dR, and the parts add up to the time (Euler's theorem).
         """
-        rows = len(next(iter(solved.numbers.values())))
+        rows, labels = len(next(iter(solved.numbers.values()))), self.labels
         found: dict[str, Array] = {}
         at_once = max(1, MOST_AT_ONCE // rows)
         for start in range(0, len(labels), at_once):
@@ -503,30 +393,30 @@ class Recursion:
         found = solved.state.first.found
         again = Traversal(self.model, solved.numbers, solved.state.processors, {}, factors, found)
         time = cycle_time(again, self.tree.root)
-        short = sum((each * factors.get(name, 1.0) for name, each in found.shortfalls.items()), np.zeros(1))
-        return time.mean + short
+        return time.mean + added(each * factors.get(name, 1.0) for name, each in found.shortfalls.items())
 
-    def uses(self, solved: SolvedPopulation) -> dict[str, QueueUse]:
+    def uses(self, solved: SolvedPopulation) -> dict[str, Array]:
         """Give the use of each queue by all groups."""
         totals = MeanNumbers()
         for tree, cycle in zip(self.trees, solved.state.cycles, strict=True):
             if cycle is not None:
                 totals.add(tree.visit_ratios(solved.numbers), cycle.rate, cycle.found)
-        loads = self.spin_loads(solved.state.arrivals, solved.numbers)
+        arrivals, loads = solved.state.arrivals, dict[str, SpinLoad]()
+        for each in self.spin_locks:
+            if each.word is not None:
+                load, before = each.load(arrivals, solved.numbers), loads.get(each.word.name)
+                loads[each.word.name] = load if before is None else before.plus(load)
         return totals.uses(self.queues, solved.state.processors, loads)
 
     def work(self, ratios: Mapping[int, Array], found: VisitTimes, processors: int) -> list[Array]:
         """Give the service that a cycle asks of each queue, for each of its servers [s]."""
-        return [_work(queue, ratios, found, processors) for queue in self.queues]
-
-    def spin_loads(self, arrivals: ArrivalState, numbers: Numbers) -> dict[str, SpinLoad]:
-        """Give what spinning adds to each station that holds a lock's word."""
-        found: dict[str, SpinLoad] = {}
-        for each in self.spin_locks:
-            if each.word is not None:
-                load, before = each.load(arrivals, numbers), found.get(each.word.name)
-                found[each.word.name] = load if before is None else before.plus(load)
-        return found
+        works = []
+        for queue in self.queues:
+            # One processor alone sends requests to processors outside the population.
+            mine = [v for v in queue.visits if not (processors == 1 and v.queue in OTHER_PROCESSORS)]
+            asked = added(ratios[v.index] * found.services[v.index].mean for v in mine if v.index in ratios)
+            works.append(asked / queue.all_servers(processors))
+        return works
 
 
 class MeanNumbers:
@@ -554,10 +444,18 @@ class MeanNumbers:
             self.served[index] = flow * service
             self.present[index] = flow * (inside + found.item_waits.get(index, 0.0) if items else inside)
 
+    def at(self, queue: Queue) -> tuple[Array, Array, Array]:
+        """Add up the visits of a queue: number in service, number present, and visits in a second."""
+        busy, there, calls = (
+            added(each[visit.index] for visit in queue.visits if visit.index in each)
+            for each in (self.served, self.present, self.flows)
+        )
+        return busy, there, calls
+
     def uses(
         self, queues: Sequence[Queue], processors: int, loads: Mapping[str, SpinLoad] | None = None
-    ) -> dict[str, QueueUse]:
-        """Add up the visits of each queue.
+    ) -> dict[str, Array]:
+        """Give the use of each queue, as a `MeanValueTable` holds it.
 
         Parameters
         ----------
@@ -567,16 +465,19 @@ class MeanNumbers:
         """
         found = {}
         for queue in queues:
-            busy, there, calls = (
-                sum((each.get(visit.index, np.zeros(1)) for visit in queue.visits), np.zeros(1))
-                for each in (self.served, self.present, self.flows)
-            )
+            busy, there, calls = self.at(queue)
             servers, load = queue.all_servers(processors), (loads or {}).get(queue.name)
             if load is not None:
                 busy, there, calls = busy + load.busy, there + load.present, calls + load.calls
             wait = (there - busy) / nonzero(calls)
-            found[queue.name] = QueueUse(busy / servers, there / (servers / queue.servers), calls, wait)
+            found[queue.name] = np.stack(
+                np.broadcast_arrays(busy / servers, there / (servers / queue.servers), calls, wait)
+            )
         return found
+
+
+Traversed = Sequence[tuple[RandomTime, VisitTimes] | None]
+"""Time of a cycle of each group and what was found in it; None for an empty group."""
 
 
 class _RecursionStep:
@@ -589,8 +490,13 @@ class _RecursionStep:
         visits = [visit for tree in recursion.trees for visit in tree.visits]
         self._means = {v.index: mean_service(v.step, numbers) for v in visits if v.step is not None}
         self._group = {visit.index: r for r, tree in enumerate(recursion.trees) for visit in tree.visits}
-        self._alone = [self._without_waits(tree) for tree in recursion.trees]
-        self._uncontended = {index: each for alone in self._alone for index, each in alone.found.services.items()}
+        alone = [Traversal(recursion.model, numbers, 1, {}) for _ in recursion.trees]
+        self._alone = [
+            CycleState(1, cycle_time(made, tree.root), made.found)
+            for made, tree in zip(alone, recursion.trees, strict=True)
+        ]
+        """The cycle of one processor of each group, without waits."""
+        self._uncontended = {index: each for made in alone for index, each in made.found.services.items()}
         self._in_step = len(recursion.trees) == 1 and _keeps_in_step(recursion)
 
     def state(self, n: Population, known: Mapping[Population, PopulationState]) -> PopulationState:
@@ -631,81 +537,60 @@ class _RecursionStep:
                 ratios.update({index: ratio * often for index, ratio in each.items()})
         return before.arrivals.waits(self._queues, ratios, self._means)
 
-    def _without_waits(self, tree: VisitTree) -> CycleState:
-        """Give the cycle of one processor without waits."""
-        made = Traversal(self.recursion.model, self.numbers, 1, {})
-        return CycleState(1, cycle_time(made, tree.root), made.found)
-
     def _with_spinning(self, waits: Mapping[int, RandomTime], arrivals: ArrivalState) -> dict[int, RandomTime]:
         """Add to the waits what spinning adds, as an exponential time."""
         found = dict(waits)
-        if arrivals.others:
-            for each in self._spin_locks:
-                for index, more in each.waits(arrivals, self.numbers, self._uncontended).items():
-                    wait = found.get(index, ZERO_TIME)
-                    found[index] = RandomTime(wait.mean + more, wait.variance + more * more)
+        for each in self._spin_locks if arrivals.others else ():
+            for index, more in each.waits(arrivals, self.numbers, self._uncontended).items():
+                wait = found.get(index, ZERO_TIME)
+                found[index] = RandomTime(wait.mean + more, wait.variance + more * more)
         return found
 
     def _add_hand_overs(self, found: VisitTimes, arrivals: ArrivalState) -> None:
         """Count the hand-over of a spin lock as part of the time for which it is held."""
-        if arrivals.others:
-            for each in self._spin_locks:
-                more = each.contended(arrivals) * each.hand_over(arrivals, self.numbers)
-                for index in (visit.index for visit in each.queue.visits if visit.index in found.services):
-                    held = found.services[index]
-                    found.services[index] = RandomTime(held.mean + more, held.variance)
+        for each in self._spin_locks if arrivals.others else ():
+            more = each.contended(arrivals) * each.hand_over(arrivals, self.numbers)
+            for index in (visit.index for visit in each.queue.visits if visit.index in found.services):
+                held = found.services[index]
+                found.services[index] = RandomTime(held.mean + more, held.variance)
 
-    def _limit_utilization(
-        self, n: Population, traversed: Sequence[tuple[RandomTime, VisitTimes] | None]
-    ) -> list[Array]:
+    def _limit_utilization(self, n: Population, traversed: Traversed) -> list[Array]:
         """Lengthen the cycles until no queue is busy for more than all of the time, one queue after the other.
 
         Operational: group r asks w_r of the queue in v_r visits of a cycle, so sum_r n_r w_r / (T_r + v_r d) <= 1; the
         least wait d of each visit that satisfies it is added. With a single group T becomes N w.
         """
         before = [np.zeros(1) if each is None else each[0].mean for each in traversed]
-        asked, visits = self._asked(n, traversed)
+        works = [
+            [np.zeros(1)] * len(self._queues) if each is None else self.recursion.work(ratios, each[1], sum(n))
+            for ratios, each in zip(self._ratios, traversed, strict=True)
+        ]
+        # By queue and group, the work of all members for each server, and the visits of one, in a cycle [s, 1].
+        asked = [[size * work[k] for size, work in zip(n, works, strict=True)] for k in range(len(self._queues))]
+        visits = [
+            [
+                added(ratios[v.index] for v in queue.visits if size and v.index in ratios)
+                for size, ratios in zip(n, self._ratios, strict=True)
+            ]
+            for queue in self._queues
+        ]
         times = before
         for work, calls in zip(asked, visits, strict=True):
             wait = _missing_wait(times, work, calls)
             if np.any(wait.real > 0):
                 times = [t + v * wait for t, v in zip(times, calls, strict=True)]
         if times is not before:
-            first = self._utilizations(asked, before)
-            self._book_shortfalls(n, [t - b for t, b in zip(times, before, strict=True)], first, visits, traversed)
+            uses = [added(a / nonzero(t) for a, t in zip(each, before, strict=True)) for each in asked]
+            self._book_shortfalls(n, [t - b for t, b in zip(times, before, strict=True)], uses, visits, traversed)
         return times
-
-    @staticmethod
-    def _utilizations(asked: Sequence[Sequence[Array]], times: Sequence[Array]) -> Array:
-        """Give the utilization of each queue [1] [queues, points]."""
-        uses = [sum((a / nonzero(t) for a, t in zip(each, times, strict=True)), np.zeros(1)) for each in asked]
-        return np.stack(np.broadcast_arrays(*uses), axis=0)
-
-    def _asked(
-        self, n: Population, traversed: Sequence[tuple[RandomTime, VisitTimes] | None]
-    ) -> tuple[list[list[Array]], list[list[Array]]]:
-        """Give by queue and group the work of all members for each server, and the visits of one, in a cycle [s, 1]."""
-        works = [
-            [np.zeros(1)] * len(self._queues) if each is None else self.recursion.work(ratios, each[1], sum(n))
-            for ratios, each in zip(self._ratios, traversed, strict=True)
-        ]
-        asked = [[n[r] * works[r][k] for r in range(len(n))] for k in range(len(self._queues))]
-        visits = [
-            [
-                sum((ratios[v.index] for v in queue.visits if size and v.index in ratios), np.zeros(1))
-                for size, ratios in zip(n, self._ratios, strict=True)
-            ]
-            for queue in self._queues
-        ]
-        return asked, visits
 
     def _book_shortfalls(
         self,
         n: Population,
-        added: Sequence[Array],
-        uses: Array,
+        more: Sequence[Array],
+        uses: Sequence[Array],
         visits: Sequence[Sequence[Array]],
-        traversed: Sequence[tuple[RandomTime, VisitTimes] | None],
+        traversed: Traversed,
     ) -> None:
         """Book the waits that were added as waits at the overloaded queues.
 
@@ -713,7 +598,7 @@ class _RecursionStep:
         busiest queue alone: the queues get parts in proportion to the squares of their excess, which has no jumps (chosen
         here). What is only used under one lock, or under fewer permits than there are processors, is waited for before these.
         """
-        excess = np.where(uses.real > FULL, uses - 1, 0.0) ** 2
+        excess = np.stack(np.broadcast_arrays(*(np.where(each.real > FULL, each - 1, 0.0) ** 2 for each in uses)))
         places = {queue.name: k for k, queue in enumerate(self._queues)}
         for k, queue in enumerate(self._queues):
             for name in frozenset.intersection(*(visit.held for visit in queue.visits)):
@@ -723,16 +608,15 @@ class _RecursionStep:
         for r, each in enumerate(traversed):
             if each is None:
                 continue
-            pairs, found = zip(visits, excess, strict=True), each[1]
-            mine = [np.where(by_group[r].real > 0, over, 0.0) for by_group, over in pairs]
-            total = sum(mine, np.zeros(1))
-            for queue, part, by_group in zip(self._queues, mine, visits, strict=True):
+            found = each[1]
+            mine = [np.where(by[r].real > 0, over, 0.0) for by, over in zip(visits, excess, strict=True)]
+            total = added(mine)
+            for queue, part, by in zip(self._queues, mine, visits, strict=True):
                 if np.any(part.real > 0):
-                    wait = added[r] * part / nonzero(total)
+                    wait = more[r] * part / nonzero(total)
                     found.shortfalls[queue.label] = found.shortfalls.get(queue.label, 0.0) + wait
                     for index in (visit.index for visit in queue.visits if self._group[visit.index] == r):
-                        more = wait / nonzero(by_group[r])
-                        found.sibling_waits[index] = found.sibling_waits.get(index, 0.0) + more
+                        found.sibling_waits[index] = found.sibling_waits.get(index, 0.0) + wait / nonzero(by[r])
 
     def _arrivals(
         self, n: Population, cycles: Sequence[CycleState | None], by_pair: Mapping[tuple[int, int], Array]
@@ -750,6 +634,7 @@ class _RecursionStep:
                 services.update(cycle.found.services)
                 means.add(ratios, cycle.rate, cycle.found, items=False)
         all_busy = {q.name: _all_busy(q, sum(n), means) for q in self._queues}
+        members = {q.name: sum(n[r] for r in {self._group[v.index] for v in q.visits}) for q in self._queues}
         return ArrivalState(
             others=sum(n),
             present=means.present,
@@ -757,40 +642,33 @@ class _RecursionStep:
             services=services,
             all_busy=all_busy,
             other_holders={
-                q.name: 1 - all_busy[q.name] / nonzero(sum((means.served[v.index] for v in q.visits), np.zeros(1)))
-                for q in self._queues
-                if q.lock and q.servers > 1
+                q.name: 1 - all_busy[q.name] / nonzero(means.at(q)[0]) for q in self._queues if q.lock and q.servers > 1
             },
-            whole_service={q.name: self._whole_service(q, n, cycles, means, services) for q in self._queues},
-            members={q.name: self._members(q, n) for q in self._queues},
+            whole_service={
+                q.name: _weight_of_varied(
+                    q, members[q.name], means, services, self._whole_service(q, sum(n), cycles, means)
+                )
+                for q in self._queues
+            },
+            members=members,
             leads={key: each for cycle in cycles if cycle for key, each in cycle.found.leads.items()},
             waiting_for={(a, b): means.flows[a] * each for (a, b), each in by_pair.items()},
         )
 
-    def _members(self, queue: Queue, n: Population) -> int:
-        """Count the processors that ever join a queue."""
-        return sum(n[r] for r in {self._group[v.index] for v in queue.visits})
-
     def _whole_service(
-        self,
-        queue: Queue,
-        n: Population,
-        cycles: Sequence[CycleState | None],
-        means: MeanNumbers,
-        services: Mapping[int, RandomTime],
+        self, queue: Queue, processors: int, cycles: Sequence[CycleState | None], means: MeanNumbers
     ) -> Array:
         """Give the weight of a whole service in the residual one; of several groups, the mean by their service there."""
-        processors, served = sum(n), means.served
-        utilization = sum((served[visit.index] for visit in queue.visits), np.zeros(1)) / queue.all_servers(processors)
+        served = means.served
+        utilization = means.at(queue)[0] / queue.all_servers(processors)
         parts = []
         for r, cycle in enumerate(cycles):
             mine = [visit.index for visit in queue.visits if self._group[visit.index] == r]
             if cycle is not None and mine:
                 weight = whole_service_weight(utilization, processors, self._rest_scv(r, cycle, mine))
-                parts.append((sum((served[index] for index in mine), np.zeros(1)), weight))
-        total = sum((busy for busy, _ in parts), np.zeros(1))
-        weight = sum((busy * weight for busy, weight in parts), np.zeros(1)) / nonzero(total)
-        return _weight_of_varied(queue, self._members(queue, n), means, services, weight)
+                parts.append((added(served[index] for index in mine), weight))
+        total = added(busy for busy, _ in parts)
+        return added(busy * weight for busy, weight in parts) / nonzero(total)
 
     def _rest_scv(self, r: int, cycle: CycleState, visits: Sequence[int]) -> Array:
         """Give the squared coefficient of variation of the time between visits to a queue, between 0 and 1."""
@@ -837,15 +715,15 @@ def _weight_of_varied(
     two or three servers is up to 3.7 % too long (tests/method/mean_value/test_closed.py).
     """
     columns = [(means.flows[v.index], services[v.index]) for v in queue.visits]
-    flow = sum((rate for rate, _ in columns), np.zeros(1))
-    mean = sum((rate * each.mean for rate, each in columns), np.zeros(1)) / nonzero(flow)
-    square = sum((rate * (each.variance + each.mean**2) for rate, each in columns), np.zeros(1)) / nonzero(flow)
+    flow = added(rate for rate, _ in columns)
+    mean = added(rate * each.mean for rate, each in columns) / nonzero(flow)
+    square = added(rate * (each.variance + each.mean**2) for rate, each in columns) / nonzero(flow)
     scv = square / nonzero(mean * mean) - 1
     varied = (scv.real > LEAST_VARIED) & (mean.real > 0)
     others = members * queue.requests - queue.servers + 1
     if others < 1 or not np.any(varied):
         return weight
-    present = sum((means.present[v.index] for v in queue.visits), np.zeros(1))
+    present = added(means.present[v.index] for v in queue.visits)
     away = np.where(present.real < members * queue.requests, members * queue.requests - present, 0.0)
     scv, mean, flow = (np.where(varied, each, other) for each, other in ((scv, 2.0), (mean, 1.0), (flow, 1.0)))
     # At least a millionth of a service is spent elsewhere, so that nothing divides by 0.
@@ -861,19 +739,11 @@ def not_negative(found: dict[str, Array]) -> dict[str, Array]:
 
     A longer time may make a mixture less random and so its maximum shorter.
     """
-    whole = sum(found.values(), np.zeros(1))
+    whole = added(found.values())
     kept = {label: np.where(each > 0, each, 0.0) for label, each in found.items()}
-    more = sum(kept.values(), np.zeros(1))
+    more = added(kept.values())
     factor = np.where(more > whole, whole / np.where(more > 0, more, 1.0), 1.0)
     return {label: each * factor for label, each in kept.items()}
-
-
-def _work(queue: Queue, ratios: Mapping[int, Array], found: VisitTimes, processors: int) -> Array:
-    # One processor alone sends requests to processors outside the population.
-    mine = (v for v in queue.visits if v.index in ratios and not (processors == 1 and v.queue in OTHER_PROCESSORS))
-    asked = sum((ratios[v.index] * found.services[v.index].mean for v in mine), np.zeros(1))
-    each: Array = asked / queue.all_servers(processors)
-    return each
 
 
 def _missing_wait(times: Sequence[Array], asked: Sequence[Array], visits: Sequence[Array]) -> Array:
@@ -881,8 +751,8 @@ def _missing_wait(times: Sequence[Array], asked: Sequence[Array], visits: Sequen
     wait = np.zeros(1)
     for _ in range(NEWTON_STEPS):
         ends = [t + v * wait for t, v in zip(times, visits, strict=True)]
-        use = sum((a / nonzero(end) for a, end in zip(asked, ends, strict=True)), np.zeros(1))
-        slope = sum((a * v / nonzero(end * end) for a, v, end in zip(asked, visits, ends, strict=True)), np.zeros(1))
+        use = added(a / nonzero(end) for a, end in zip(asked, ends, strict=True))
+        slope = added(a * v / nonzero(end * end) for a, v, end in zip(asked, visits, ends, strict=True))
         # To the last digit, so that derivatives, which lag a step behind, converge too.
         if not np.any(use.real > 1):
             break
@@ -893,13 +763,10 @@ def _missing_wait(times: Sequence[Array], asked: Sequence[Array], visits: Sequen
 
 def _all_busy(queue: Queue, processors: int, means: MeanNumbers) -> Array:
     """Give the probability that all servers are busy, the rest of the cycle taken as a delay."""
+    busy, present, _ = means.at(queue)
     if queue.servers == 1:
-        busy = sum((means.served[visit.index] for visit in queue.visits), np.zeros(1))
         return np.where(busy.real < 1, busy, 1.0)
-    present, served = (
-        sum((each[visit.index] for visit in queue.visits), np.zeros(1)) for each in (means.present, means.served)
-    )
-    return chance_all_busy(present, served, processors * queue.requests, queue.servers)
+    return chance_all_busy(present, busy, processors * queue.requests, queue.servers)
 
 
 def _keeps_in_step(recursion: Recursion) -> bool:
@@ -967,8 +834,7 @@ def _exact_state(recursion: Recursion, numbers: Numbers, processors: int) -> Pop
     time = alone.time(recursion.tree.root)
     services = alone.found.services
     demands = {
-        queue.name: sum((ratios[v.index] * services[v.index].mean for v in queue.visits), np.zeros(1))
-        for queue in recursion.queues
+        queue.name: added(ratios[v.index] * services[v.index].mean for v in queue.visits) for queue in recursion.queues
     }
     stretch = _stretch(recursion.queues, demands, time.mean, processors)
     mean, waits = time.mean, {}

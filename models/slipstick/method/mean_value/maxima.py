@@ -60,6 +60,12 @@ def nonzero(value: Array) -> Array:
     return value + 1e-300
 
 
+def added(values: Iterable[Array]) -> Array:
+    """Add up; nothing is 0."""
+    total: Array = sum(values, np.zeros(1))
+    return total
+
+
 def largest(values: Sequence[Array]) -> Array:
     """Give the largest by real parts, the first of equals: a maximum whose derivative belongs to one operand."""
     best = values[0]
@@ -102,8 +108,8 @@ def mixture_of(options: Sequence[tuple[Array, RandomTime]]) -> RandomTime:
     """Take one of several times with given probabilities: the law of total variance."""
     if len(options) == 1:
         return options[0][1]
-    mean = sum((p * time.mean for p, time in options), np.zeros(1))
-    square = sum((p * (time.variance + time.mean * time.mean) for p, time in options), np.zeros(1))
+    mean = added(p * time.mean for p, time in options)
+    square = added(p * (time.variance + time.mean * time.mean) for p, time in options)
     variance = square - mean * mean
     return RandomTime(mean, np.where(variance.real > 0, variance, 0 * variance))
 
@@ -236,7 +242,7 @@ def _of_exponentials(means: Sequence[Array]) -> RandomTime:
     rates = [1.0 / nonzero(mean) for mean in means]
     for size in range(1, len(rates) + 1):
         for chosen in combinations(rates, size):
-            together = 1.0 / sum(chosen, np.zeros(1))
+            together = 1.0 / added(chosen)
             sign = 1.0 if size % 2 else -1.0
             first = first + sign * together
             second = second + sign * 2.0 * together * together

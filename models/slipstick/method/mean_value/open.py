@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from slipstick.method.mean_value.closed import (
     at_points,
     out_of_range,
 )
-from slipstick.method.mean_value.maxima import Array, RandomTime, nonzero
+from slipstick.method.mean_value.maxima import Array, RandomTime, added, nonzero
 from slipstick.method.mean_value.traversal import Traversal
 from slipstick.method.mean_value.visits import PROCESSORS, Numbers, Queue, competing_fraction
 from slipstick.method.saturation import saturated_text
@@ -58,76 +58,57 @@ def solve_open(model: Model, numbers: Numbers, account: bool) -> MeanValueTable:
     assert isinstance(model.population, OpenPopulation)
     recursion = Recursion(model, [model.population.cycle])
     _check(model, recursion)
-    order = _inner_first(recursion)
-    rate = numbers[model.population.rate]
-    wrong = {**_without_arrivals(model, rate), **out_of_range(model, numbers)}
-    labels = recursion.labels if account else []
-    queues = [queue.name for queue in recursion.queues] if account else []
-    table = MeanValueTable.blank(np.array(rate), labels, queues, wrong)
-    stream = _OpenQueues(recursion, order)
-    for solved in _solved(stream, numbers, rate, table.answerable, table.wrong):
-        parts, cycle = recursion.account(solved, labels) if account else {}, solved.state.first
-        means = MeanNumbers()
-        means.add(recursion.tree.visit_ratios(solved.numbers), rate[solved.points], cycle.found)
-        uses = means.uses(recursion.queues, 1) if account else {}
-        table.put(solved.points, solved.rows, cycle.time.mean, parts, uses, cycle.found.spans)
+    order, rate = _inner_first(recursion), numbers[model.population.rate]
+    table = MeanValueTable(np.array(rate), {**_without_arrivals(model, rate), **out_of_range(model, numbers)})
+    points = table.answerable
+    while len(points):
+        here, rates = at_points(numbers, points), rate[points]
+        cycle = _solved_in_order(recursion, order, here, rates)
+        if isinstance(cycle, CycleState):
+            state = PopulationState(1, (cycle,), ArrivalState(math.inf))
+            solved, means = SolvedPopulation(state, here, points, np.arange(len(points))), MeanNumbers()
+            means.add(recursion.tree.visit_ratios(here), rates, cycle.found)
+            booked, uses = (recursion.account(solved), means.uses(recursion.queues, 1)) if account else ({}, {})
+            table.put(solved, cycle.time.mean, booked=booked, uses=uses, spans=cycle.found.spans)
+            break
+        # The other points are solved without those that are saturated.
+        table.wrong.update({int(points[index]): text for index, text in cycle.items()})
+        points = np.delete(points, list(cycle))
     return table
 
 
-def _solved(
-    stream: _OpenQueues, numbers: Numbers, rate: Array, points: Array, wrong: dict[int, str]
-) -> Iterator[SolvedPopulation]:
-    """Solve the points that are not saturated; say of the others which queue is."""
-    while len(points):
-        here = at_points(numbers, points)
-        found = stream.solve(here, rate[points])
-        if isinstance(found, CycleState):
-            state = PopulationState(1, (found,), ArrivalState(math.inf))
-            yield SolvedPopulation(state, here, points, np.arange(len(points)))
-            return
-        for index, text in found.items():
-            wrong[int(points[index])] = text
-        points = np.delete(points, list(found))
+def _solved_in_order(
+    recursion: Recursion, order: Sequence[Queue], numbers: Numbers, rate: Array
+) -> CycleState | dict[int, str]:
+    """Give the times of one customer, each queue after those it depends on; or, by point, which queue is saturated."""
+    ratios = recursion.tree.visit_ratios(numbers)
+    bare, saturated, waits = Traversal(recursion.model, numbers, 1, {}), dict[int, str](), dict[int, RandomTime]()
+    bare.time(recursion.tree.root)
+    for queue in order:
+        made = Traversal(recursion.model, numbers, 1, waits)
+        made.time(recursion.tree.root)
+        services, without = (
+            {visit.index: each.found.services[visit.index] for visit in queue.visits} for each in (made, bare)
+        )
+        without_waits = _saturated(recursion.model, queue, ratios, without, rate)
+        for index, text in _saturated(recursion.model, queue, ratios, services, rate).items():
+            saturated.setdefault(index, without_waits.get(index, f"{text} ({WAITS_INCLUDED})"))
+        if not saturated:
+            waits.update(_waits(queue, ratios, services, rate))
+    made = Traversal(recursion.model, numbers, 1, waits)
+    return saturated or CycleState(1, made.time(recursion.tree.root), made.found)
 
 
-class _OpenQueues:
-    """Solves the queues in order: stations before locks, inner locks before outer ones."""
-
-    def __init__(self, recursion: Recursion, order: list[Queue]) -> None:
-        self.recursion, self.order = recursion, order
-
-    def solve(self, numbers: Numbers, rate: Array) -> CycleState | dict[int, str]:
-        """Give the times of one customer; or the points at which a queue is saturated, with the reason."""
-        ratios = self.recursion.tree.visit_ratios(numbers)
-        alone = Traversal(self.recursion.model, numbers, 1, {})
-        alone.time(self.recursion.tree.root)
-        saturated: dict[int, str] = {}
-        waits: dict[int, RandomTime] = {}
-        for queue in [*self.order, None]:
-            made = Traversal(self.recursion.model, numbers, 1, waits)
-            time = made.time(self.recursion.tree.root)
-            if queue is None:
-                break
-            services, bare = (
-                {visit.index: each.found.services[visit.index] for visit in queue.visits} for each in (made, alone)
-            )
-            without_waits = self._saturated(queue, ratios, bare, rate)
-            for index, text in self._saturated(queue, ratios, services, rate).items():
-                saturated.setdefault(index, without_waits.get(index, f"{text} ({WAITS_INCLUDED})"))
-            if not saturated:
-                waits.update(_waits(queue, ratios, services, rate))
-        return saturated or CycleState(1, time, made.found)
-
-    def _saturated(
-        self, queue: Queue, ratios: Mapping[int, Array], services: Mapping[int, RandomTime], rate: Array
-    ) -> dict[int, str]:
-        """Say at which points a queue is asked for more than it can do."""
-        work = sum((ratios[index] * service.mean for index, service in services.items()), np.zeros(1))
-        load = np.broadcast_to((rate * work / queue.servers).real, rate.shape)
-        return {
-            int(index): saturated_text(self.recursion.model, queue.name, float(rate[index].real), float(load[index]))
-            for index in np.flatnonzero(~(load < 1))
-        }
+def _saturated(
+    model: Model, queue: Queue, ratios: Mapping[int, Array], services: Mapping[int, RandomTime], rate: Array
+) -> dict[int, str]:
+    """Say at which points a queue is asked for more than it can do."""
+    work = added(ratios[index] * service.mean for index, service in services.items())
+    load = np.broadcast_to((rate * work / queue.servers).real, rate.shape)
+    return {
+        int(index): saturated_text(model, queue.name, float(rate[index].real), float(load[index]))
+        for index in np.flatnonzero(~(load < 1))
+    }
 
 
 def _waits(
@@ -136,7 +117,7 @@ def _waits(
     """Solve the linear equations of the waits at one queue."""
     visits = queue.visits
     use = {v.index: rate * ratios[v.index] * services[v.index].mean for v in visits}
-    busy = sum(use.values(), np.zeros(1))
+    busy = added(use.values())
     all_busy = erlang_c(busy, queue.servers)
     share = all_busy / nonzero(busy)
     if queue.sharing:
@@ -146,7 +127,7 @@ def _waits(
     left, matrix = [], []
     for visit in visits:
         parts = {other.index: competing_fraction(visit, other, math.inf) for other in visits}
-        work = sum((part * residual[index] for index, part in parts.items()), np.zeros(1))
+        work = added(part * residual[index] for index, part in parts.items())
         left.append(work * share / queue.servers)
         matrix.append([part * use[index] / queue.servers for index, part in parts.items()])
     table = np.stack([np.stack(np.broadcast_arrays(*row, busy)[:-1], axis=-1) for row in matrix], axis=-2)
@@ -166,7 +147,7 @@ def _limited(
     """
     for visit in (visit for visit in queue.visits if visit.exclusive):
         met = [ratios[v.index] * services[v.index].mean for v in queue.visits if visit.can_meet(v)]
-        most = sum(met, np.zeros(1)) / queue.servers / nonzero(ratios[visit.index])
+        most = added(met) / queue.servers / nonzero(ratios[visit.index])
         wait = waits[visit.index]
         waits[visit.index] = wait.scaled(np.where(wait.mean.real > most.real, most / nonzero(wait.mean), 1.0))
     return waits

@@ -29,14 +29,21 @@ from slipstick.errors import NoAnswerError
 from slipstick.method.mean_value.closed import (
     MeanNumbers,
     MeanValueTable,
-    QueueUse,
     Recursion,
     SolvedPopulation,
     not_negative,
     out_of_range,
     uncountable,
 )
-from slipstick.method.mean_value.maxima import Array, RandomTime, largest, maximum_of_identical, nonzero, repeated
+from slipstick.method.mean_value.maxima import (
+    Array,
+    RandomTime,
+    added,
+    largest,
+    maximum_of_identical,
+    nonzero,
+    repeated,
+)
 from slipstick.method.mean_value.traversal import Traversal, is_contended, ordered_ends, synchronized_start
 from slipstick.method.mean_value.visits import Numbers
 from slipstick.method.names import IDLE_PROCESSORS
@@ -63,73 +70,59 @@ def solve_phases(model: Model, numbers: Numbers, account: bool) -> MeanValueTabl
     account : also find the account and the use of each queue
     """
     assert isinstance(model.population, PhasedPopulation)
-    phases = [_PhaseSolver(model, phase, index) for index, phase in enumerate(model.population.phases)]
-    wrong = out_of_range(model, numbers)
-    for each in phases:
-        wrong = {**uncountable(numbers[each.phase.processors], f"the processors of phase {each.index + 1}"), **wrong}
-        wrong.update(each.uncountable_repeats(numbers))
+    phases, wrong = [_PhaseSolver(model, each) for each in model.population.phases], out_of_range(model, numbers)
+    for index, each in enumerate(phases):
+        wrong = {**uncountable(numbers[each.phase.processors], f"the processors of phase {index + 1}"), **wrong}
     size = largest([numbers[each.phase.processors] for each in phases])
-    labels = dict.fromkeys(label for each in phases for label in each.recursion.labels)
-    names = dict.fromkeys(queue.name for each in phases for queue in each.recursion.queues)
-    whole = MeanValueTable.blank(
-        np.array(size), [*labels, IDLE_PROCESSORS] if account else [], names if account else [], wrong
-    )
-    points = whole.answerable
-    _add_up(whole, [each.solve(numbers, size, points, account) for each in phases], points)
-    return whole
-
-
-def _add_up(whole: MeanValueTable, parts: list[MeanValueTable], points: Array) -> None:
-    """Add the phases; uses are weighted by their times."""
-    whole.time[points] = sum(part.time[points] for part in parts)
+    whole = MeanValueTable(np.array(size), wrong)
+    parts = [each.solve(numbers, size, whole.answerable, account) for each in phases]
+    whole.time = added(part.time for part in parts)
+    time = np.where(whole.time > 0, whole.time, np.inf)
     for part in parts:
         whole.spans.update(part.spans)
-    for label, column in whole.booked.items():
-        column[points] = sum((part.booked[label][points] for part in parts if label in part.booked), np.zeros(1))
-    time = np.where(whole.time[points] > 0, whole.time[points], np.inf) if whole.uses else np.ones(1)
-    for name, use in whole.uses.items():
-        used = [(part.time[points], part.uses[name]) for part in parts if name in part.uses]
-        use.busy[points] = sum(t * each.busy[points] for t, each in used) / time
-        use.present[points] = sum(t * each.present[points] for t, each in used) / time
-        use.calls[points] = calls = sum(t * each.calls[points] for t, each in used) / time
-        waited = sum(t * each.calls[points] * each.wait[points] for t, each in used) / time
-        use.wait[points] = waited / nonzero(calls)
+        for label, column in part.booked.items():
+            whole.booked[label] = whole.booked.get(label, np.zeros(1)) + column
+        for name, (busy, present, calls, wait) in part.uses.items():
+            # The wait of a visit is weighted by the visits, all else by the times of the phases.
+            rate = part.time * calls
+            used = np.stack([part.time * busy, part.time * present, rate, rate * wait])
+            whole.uses[name] = whole.uses.get(name, np.zeros(1)) + used
+    for use in whole.uses.values():
+        use /= time
+        use[3] /= nonzero(use[2])
+    if IDLE_PROCESSORS in whole.booked:
+        whole.booked[IDLE_PROCESSORS] = whole.booked.pop(IDLE_PROCESSORS)  # as the last
+    return whole
 
 
 class _PhaseSolver:
     """Solves one phase of a program."""
 
-    def __init__(self, model: Model, phase: Phase, index: int) -> None:
-        self.model, self.phase, self.index = model, phase, index
+    def __init__(self, model: Model, phase: Phase) -> None:
+        self.model, self.phase = model, phase
         self.recursion = Recursion(model, [phase.cycle])
         self._has_barriers = any(isinstance(node, BarrierWait) for node in steps(phase.cycle))
 
-    def uncountable_repeats(self, numbers: Numbers) -> dict[int, str]:
-        """Say at which points the iterations cannot be counted."""
-        values = numbers[self.phase.repeat].real
-        bad = ~((values >= 0) & (values <= 2.0**53))
-        return {
-            int(point): f"phase {self.index + 1} is repeated {values[point]:g} times, which mean-value cannot count"
-            for point in np.flatnonzero(bad)
-        }
-
     def solve(self, numbers: Numbers, size: Array, points: Array, account: bool) -> MeanValueTable:
         """Answer for the phase alone; the account is the mean over all processors, idle ones included."""
-        recursion, repeat, count = self.recursion, self.phase.repeat, self.phase.processors
-        labels = recursion.labels if account else []
-        queues = [queue.name for queue in recursion.queues] if account else []
-        table = MeanValueTable.blank(np.array(size), [*labels, IDLE_PROCESSORS] if account else [], queues, {})
+        table, count = MeanValueTable(np.array(size), {}), self.phase.processors
         sizes = np.rint(numbers[count].real)[:, None]
-        for solved in recursion.solve(numbers, sizes, points, [count]):
+        for solved in self.recursion.solve(numbers, sizes, points, [count]):
             # The start of the phase changes what was found, so it is copied.
             cycle = replace(solved.state.first, found=solved.state.first.found.copy())
-            here = replace(solved, state=replace(solved.state, cycles=(cycle,)))
-            times = solved.numbers[repeat]
+            here, times = (
+                replace(solved, state=replace(solved.state, cycles=(cycle,))),
+                solved.numbers[self.phase.repeat],
+            )
             time = self._time(here, times)
-            spent, uses = self._account(here, time, times, labels) if account else ({}, {})
-            table.put(solved.points, solved.rows, time, spent, uses, cycle.found.spans)
+            spent, uses = self._account(here, time, times) if account else ({}, {})
+            table.put(here, time, booked=spent, uses=uses, spans=cycle.found.spans)
             if account:
-                self._add_idle(table, solved.points, cycle.members / size[solved.points].real, labels)
+                # The account of a processor that takes part becomes the mean over all; the others are idle.
+                part = cycle.members / size[here.points].real
+                for column in table.booked.values():
+                    column[here.points] *= part
+                table.booked[IDLE_PROCESSORS][here.points] += (1 - part) * table.time[here.points]
         return table
 
     def _time(self, solved: SolvedPopulation, times: Array) -> Array:
@@ -160,24 +153,16 @@ class _PhaseSolver:
         return largest([found, *(n * times * each for each in work)])
 
     def _account(
-        self, solved: SolvedPopulation, time: Array, times: Array, labels: list[str]
-    ) -> tuple[dict[str, Array], Mapping[str, QueueUse]]:
+        self, solved: SolvedPopulation, time: Array, times: Array
+    ) -> tuple[dict[str, Array], dict[str, Array]]:
         """Give the account of one processor that takes part, and the use of the queues."""
         recursion, cycle = self.recursion, solved.state.first
-        parts = {label: times * each for label, each in recursion.account(solved, labels).items()}
-        idle = time - sum(parts.values(), np.zeros(1))
+        parts = {label: times * each for label, each in recursion.account(solved).items()}
         means = MeanNumbers()
         rate = cycle.members * times / np.where(time > 0, time, np.inf)
         means.add(recursion.tree.visit_ratios(solved.numbers), rate, cycle.found)
-        return not_negative({**parts, IDLE_PROCESSORS: idle}), means.uses(recursion.queues, cycle.members)
-
-    @staticmethod
-    def _add_idle(table: MeanValueTable, points: Array, part: Array, labels: list[str]) -> None:
-        """Turn the account of a processor that takes part into the mean over all; the others are idle."""
-        for label in labels:
-            table.booked[label][points] *= part
-        idle = table.booked[IDLE_PROCESSORS]
-        idle[points] = part * idle[points] + (1 - part) * table.time[points]
+        booked = not_negative({**parts, IDLE_PROCESSORS: time - added(parts.values())})
+        return booked, means.uses(recursion.queues, cycle.members)
 
 
 class _StaggeredEnd:
@@ -233,13 +218,12 @@ def solve_supersteps(model: Model, numbers: Numbers, account: bool) -> MeanValue
     assert isinstance(population, SuperstepPopulation)
     reader = _LineReader(model, numbers)
     parts = [_SuperstepSolver(reader, each).solve(account) for each in population.supersteps]
-    time = sum((each.time for each in parts), np.zeros(1))
-    labels = dict.fromkeys(label for each in parts for label in each.steps)
+    time = added(each.time for each in parts)
     size = np.full(len(next(iter(numbers.values()))), float(population.processors))
-    table = MeanValueTable.blank(size.astype(time.dtype), labels, (), {})
+    table = MeanValueTable(size.astype(time.dtype), {})
     table.time[:] = time
-    for label in labels:
-        table.booked[label][:] = sum((each.steps.get(label, np.zeros(1)) for each in parts), np.zeros(1))
+    for label in dict.fromkeys(label for each in parts for label in each.steps):
+        table.booked[label] = 0 * size + added(each.steps[label] for each in parts if label in each.steps)
     return table
 
 
@@ -337,7 +321,7 @@ class _LineReader:
             made.add(items if binds else one, items, each)
         if serial and not found:
             # Different stages are the longest at different points: the time is right, its split by step is not.
-            made.time = sum((each.time for _, each in stages), np.zeros(1)) + (items - 1) * longest
+            made.time = added(each.time for _, each in stages) + (items - 1) * longest
         return made
 
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from slipstick.law.synchronization import TEST_AND_SET_HANDOFF_BACKOFF, TICKET_HANDOFF
 from slipstick.method.mean_value.arrivals import ArrivalState
-from slipstick.method.mean_value.maxima import Array, RandomTime, largest, nonzero, smallest
+from slipstick.method.mean_value.maxima import Array, RandomTime, added, largest, nonzero, smallest
 from slipstick.method.mean_value.visits import LockAccess, Numbers, Queue, Visit
 from slipstick.model.system import Lock, Model
 
@@ -147,7 +147,7 @@ class SpinLock:
         for _ in range(CONGESTION_STEPS):
             congested = _LockUse(present, np.ones(1), use.held)
             waits = self._holder_waits(state, numbers, congested, uncontended)
-            waited = sum(waits.values(), np.zeros(1)) / len(self.queue.visits)
+            waited = added(waits.values()) / len(self.queue.visits)
             held = uncontended[lock.index].mean + waited + self._hand_over(state, numbers, congested.at_hand_over)
             present = largest([members - elsewhere / nonzero(held), np.zeros(1)])
         return present
@@ -248,11 +248,8 @@ class SpinLock:
     def _other_work(self, state: ArrivalState) -> Array:
         """Add up the work of the processors at the word's station that do not spin [s]."""
         visits = () if self.word is None else self.word.visits
-        return sum(
-            (state.present[v.index] * state.services[v.index].mean for v in visits if v.index in state.services),
-            np.zeros(1),
-        )
+        return added(state.present[v.index] * state.services[v.index].mean for v in visits if v.index in state.services)
 
     def _utilization(self, state: ArrivalState) -> Array:
         visits = () if self.word is None else self.word.visits
-        return sum((state.served[v.index] for v in visits if v.index in state.served), np.zeros(1))
+        return added(state.served[v.index] for v in visits if v.index in state.served)

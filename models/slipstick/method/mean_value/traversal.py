@@ -34,6 +34,7 @@ from slipstick.method.mean_value.maxima import (
     FittedDistribution,
     JointlyNormalTimes,
     RandomTime,
+    added,
     largest,
     left_over,
     maximum_of,
@@ -270,7 +271,7 @@ def _works(
     ratios = [visit_ratios(branch, made.numbers) for branch in branches]
     pairs = list(zip(visits, ratios, strict=True))
     works = [sum_of([repeated(ratio[v.index], made.services[v.index]) for v in each]) for each, ratio in pairs]
-    return works, sum((ratio[v.index] for each, ratio in pairs for v in each), np.zeros(1))
+    return works, added(ratio[v.index] for each, ratio in pairs for v in each)
 
 
 def _burst(works: Sequence[RandomTime], servers: int) -> tuple[RandomTime, Array, Array]:
@@ -281,8 +282,8 @@ def _burst(works: Sequence[RandomTime], servers: int) -> tuple[RandomTime, Array
     the last service to end, its wait for the others m (k - c) / c, and the variance of all work of one server
     """
     count = len(works)
-    mean = sum((work.mean for work in works), np.zeros(1)) / count
-    variance = sum((work.variance for work in works), np.zeros(1)) / count
+    mean = added(work.mean for work in works) / count
+    variance = added(work.variance for work in works) / count
     kinds = {work.kind for work in works}
     typical = RandomTime(mean, variance, kinds.pop() if len(kinds) == 1 else "general")
     last = maximum_of_identical(typical, np.full(1, float(servers)))
@@ -651,7 +652,7 @@ class _SynchronizedStart:
             here = [visit for visit in visits if visit.queue == name]
             after = self._through_queue(before, node, here, alone)
             wait: Array = (after.times - before.times).mean(axis=-1)
-            self._set_waits(here, wait, sum((ratios[visit.index] for visit in here), np.zeros(1)))
+            self._set_waits(here, wait, added(ratios[visit.index] for visit in here))
             passed.append(after)
             if not isinstance(node, Pipeline | Fork):
                 before = after

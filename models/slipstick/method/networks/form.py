@@ -363,12 +363,12 @@ class CompiledNetwork(CompiledModel):
         arrays = self.compiled.arrays(self.compiled.columns(values))
         found, pieces, wrong = self._solved(arrays, Measures.columns)
 
-        def detail(index: int) -> Solution:
+        def detail(index: int) -> tuple[Solution, int]:
             if index in wrong:
-                return self._failed(arrays.select([index]), wrong[index])
+                return self._failed(arrays.select([index]), wrong[index]), 0
             piece = next(each for each in pieces if index in each.points)
             columns = {name: float(each[index].real) for name, each in found.values.items()}
-            return self._detail(values, arrays.select([index]), piece, columns, index)
+            return self._detail(values, arrays.select([index]), piece, columns, index), 0
 
         return replace(found, detail=detail)
 
